@@ -1,0 +1,3 @@
+"""Transfer learning in NLP: the package that the lessons build."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,74 @@
+"""Finds bundled files in a clone and in an install, and writes files so that nothing is lost."""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def root() -> Path:
+    """The folder that holds `notebooks/`, `data/` and `benchmarks/results/`.
+
+    In an installed wheel that is `tlcourse/_data`; in a clone (or an editable install of one) it
+    is the clone itself.
+    """
+    bundled = PACKAGE / "_data"
+    return bundled if bundled.is_dir() else PACKAGE.parent
+
+
+def find(relative: str) -> Path:
+    """The path of a bundled file or folder, such as `data/samples/trec`.
+
+    Raises FileNotFoundError, naming what was looked for and where.
+    """
+    path = root() / relative
+    if not path.exists():
+        raise FileNotFoundError(
+            f"expected the bundled file or folder {relative!r} below {root()}, found nothing; "
+            "install tlcourse again, or restore the file with git"
+        )
+    return path
+
+
+@contextlib.contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Yields a temporary path beside `path`; renames it to `path` when the block succeeds.
+
+    A reader sees the old file or the whole new one, never half of it. If the block raises, the
+    old file stays and the temporary one is removed.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes UTF-8 text atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Writes JSON (indented, UTF-8, a final newline) atomically."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Reads JSON; raises ValueError naming the file when it is not JSON."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"expected JSON in {path}, but {error}; restore or remove it") from error

@@ -1,0 +1,37 @@
+"""Byte-pair encoding from scratch: text to pieces to bytes to merges."""
+
+from tlcourse.bpe.text import (
+    SPECIALS,
+    base_symbols,
+    byte_ids,
+    byte_symbols,
+    detokenise,
+    normalise,
+    pre_tokenise,
+    to_ids,
+)
+from tlcourse.bpe.tokenizer import Tokenizer
+from tlcourse.bpe.trainers import (
+    count_words,
+    merge_pair,
+    train,
+    train_counted,
+    train_textbook,
+)
+
+__all__ = [
+    "SPECIALS",
+    "Tokenizer",
+    "base_symbols",
+    "byte_ids",
+    "byte_symbols",
+    "count_words",
+    "detokenise",
+    "merge_pair",
+    "normalise",
+    "pre_tokenise",
+    "to_ids",
+    "train",
+    "train_counted",
+    "train_textbook",
+]

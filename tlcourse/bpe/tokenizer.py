@@ -1,0 +1,116 @@
+"""A trained vocabulary at work: text to ids and back, in the format of the `tokenizers` library."""
+
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import regex
+import tokenizers
+
+from tlcourse.bpe.text import SPECIALS, base_symbols, byte_symbols, pre_tokenise, to_ids
+from tlcourse.bpe.trainers import Merge, count_words, merge_pair, train
+
+_SPECIAL = regex.compile("(" + "|".join(map(regex.escape, SPECIALS)) + ")")
+
+
+class Tokenizer:
+    """Byte-level BPE: any string goes in and comes back unchanged.
+
+    `merges` are in the order in which they were learnt; encoding applies the earliest first.
+    """
+
+    def __init__(self, merges: Iterable[Merge]):
+        self.merges = list(merges)
+        self.strings = base_symbols()
+        for (left, right), merged in self.merges:
+            if merged == len(self.strings):
+                self.strings.append(self.strings[left] + self.strings[right])
+        self.special_ids = {special: number for number, special in enumerate(SPECIALS)}
+        self._ranks = {pair: (rank, new) for rank, (pair, new) in enumerate(self.merges)}
+        self._bytes_of = {symbol: byte for byte, symbol in byte_symbols().items()}
+        self._cache: dict[str, list[int]] = {}
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocabulary_size: int) -> "Tokenizer":
+        """Learns a vocabulary of at most `vocabulary_size` entries, specials and bytes included."""
+        return cls(train(count_words(texts), vocabulary_size))
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many ids there are."""
+        return len(self.strings)
+
+    def encode(self, text: str, allow_special: bool = False) -> list[int]:
+        """The ids of `text`, as it stands (user text wants `normalise` first).
+
+        A special token spelled out in the text is read as ordinary characters unless
+        `allow_special`: otherwise whoever types `<eos>` could end a document.
+        """
+        if not allow_special:
+            return [token for piece in pre_tokenise(text) for token in self._encode_piece(piece)]
+        ids: list[int] = []
+        for part in _SPECIAL.split(text):
+            ids += [self.special_ids[part]] if part in self.special_ids else self.encode(part)
+        return ids
+
+    def _encode_piece(self, piece: str) -> list[int]:
+        if piece not in self._cache:
+            tokens = to_ids(piece)
+            while True:
+                known = [p for p in itertools.pairwise(tokens) if p in self._ranks]
+                if not known:
+                    break
+                pair = min(known, key=self._ranks.__getitem__)
+                tokens = merge_pair(tokens, pair, self._ranks[pair][1])
+            self._cache[piece] = tokens
+        return self._cache[piece]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; bytes that are no UTF-8 become U+FFFD. ValueError on unknown ids."""
+        data = bytearray()
+        for number in ids:
+            if not 0 <= number < self.vocabulary_size:
+                raise ValueError(f"expected ids from 0 to {self.vocabulary_size - 1}, got {number}")
+            string = self.strings[number]
+            if number < len(SPECIALS):
+                data += string.encode("utf-8")
+            else:
+                data += bytes(self._bytes_of[symbol] for symbol in string)
+        return data.decode("utf-8", errors="replace")
+
+    def tokens(self, ids: Sequence[int]) -> list[str]:
+        """Each id's own text, for showing; a lone byte of a longer character is shown as U+FFFD."""
+        return [self.decode([number]) for number in ids]
+
+    def to_library(self) -> tokenizers.Tokenizer:
+        """The same vocabulary as a `tokenizers.Tokenizer` (fast; special tokens not parsed)."""
+        vocabulary = {string: number for number, string in enumerate(self.strings)}
+        pairs = [(self.strings[left], self.strings[right]) for (left, right), _ in self.merges]
+        library = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, pairs))
+        library.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        library.decoder = tokenizers.decoders.ByteLevel()
+        library.add_special_tokens(list(SPECIALS))
+        library.encode_special_tokens = True
+        return library
+
+    def save(self, path: str | Path) -> None:
+        """Writes `tokenizer.json`, which the `tokenizers` library loads as it is."""
+        self.to_library().save(str(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """Reads a `tokenizer.json` written by `save`.
+
+        Raises ValueError if the file holds another kind of tokenizer.
+        """
+        saved = json.loads(Path(path).read_text(encoding="utf-8"))
+        model = saved.get("model", {})
+        ids = model.get("vocab", {})
+        strings = sorted(ids, key=ids.get)
+        if model.get("type") != "BPE" or strings[: len(base_symbols())] != base_symbols():
+            raise ValueError(
+                f"expected a byte-level BPE tokenizer with the specials {SPECIALS} in {path}, "
+                f"got {model.get('type')!r}; only files written by Tokenizer.save can be read"
+            )
+        return cls(((ids[a], ids[b]), ids[a + b]) for a, b in model["merges"])

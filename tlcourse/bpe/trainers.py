@@ -1,0 +1,145 @@
+"""Three byte-pair encoding trainers that learn the same merges (Sennrich et al., 2016).
+
+The textbook loop, the loop over counted words, and the incremental trainer with a lazy heap. Ties
+go to the smaller pair of ids, as in the `tokenizers` library.
+"""
+
+import heapq
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from tlcourse.bpe.text import SPECIALS, base_symbols, pre_tokenise, to_ids
+
+Pair = tuple[int, int]
+Merge = tuple[Pair, int]  # the pair, and the id of the merged token
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often each piece stands in `texts`; all that BPE training needs to know of a corpus."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(pre_tokenise(text))
+    return counts
+
+
+def merge_pair(tokens: Sequence[int], pair: Pair, new_token: int) -> list[int]:
+    """`tokens` with each occurrence of `pair` replaced, left to right, no token used twice."""
+    merged, i = [], 0
+    while i < len(tokens):
+        if tokens[i] == pair[0] and tuple(tokens[i : i + 2]) == pair:
+            merged.append(new_token)
+            i += 2
+        else:
+            merged.append(tokens[i])
+            i += 1
+    return merged
+
+
+class _Symbols:
+    """The string of each id so far. Two merges that spell the same string share one id."""
+
+    def __init__(self) -> None:
+        self.strings = base_symbols()
+        self.ids = {string: number for number, string in enumerate(self.strings)}
+
+    def merged(self, pair: Pair) -> int:
+        """The id of the token that `pair` makes, new or known."""
+        string = self.strings[pair[0]] + self.strings[pair[1]]
+        if string not in self.ids:
+            self.ids[string] = len(self.strings)
+            self.strings.append(string)
+        return self.ids[string]
+
+
+def _best(pair_counts: Counter[Pair]) -> Pair:
+    """The most frequent pair; among equals the one with the smaller ids."""
+    return min(pair_counts, key=lambda pair: (-pair_counts[pair], pair))
+
+
+def train_textbook(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
+    """The loop as published (Gage, 1994; Sennrich et al., 2016): recounts everything every time.
+
+    Quadratic: it walks the whole corpus once for each merge. Here to be beaten.
+    """
+    pieces = [to_ids(piece) for text in texts for piece in pre_tokenise(text)]
+    symbols, merges = _Symbols(), []
+    while len(symbols.strings) < vocabulary_size:
+        pair_counts = Counter(pair for piece in pieces for pair in itertools.pairwise(piece))
+        if not pair_counts:
+            break
+        pair = _best(pair_counts)
+        merges.append((pair, symbols.merged(pair)))
+        pieces = [merge_pair(piece, *merges[-1]) for piece in pieces]
+    return merges
+
+
+def train_counted(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
+    """The same loop over distinct words, each weighed by how often it occurs."""
+    words = [(to_ids(word), count) for word, count in word_counts.items()]
+    symbols, merges = _Symbols(), []
+    while len(symbols.strings) < vocabulary_size:
+        pair_counts: Counter[Pair] = Counter()
+        for word, count in words:
+            for pair in itertools.pairwise(word):
+                pair_counts[pair] += count
+        if not pair_counts:
+            break
+        pair = _best(pair_counts)
+        merges.append((pair, symbols.merged(pair)))
+        words = [(merge_pair(word, *merges[-1]), count) for word, count in words]
+    return merges
+
+
+def train(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
+    """Learns merges until the vocabulary is full, with pair counts kept up to date and a lazy heap.
+
+    Most frequent pair first; ties go to the smaller pair of ids. After a merge only the words that
+    hold the pair are touched; a heap entry whose count has changed is corrected when it surfaces.
+    Stops early when no pair is left. Raises ValueError if the size leaves no room for the bytes.
+    """
+    symbols = _Symbols()
+    if vocabulary_size < len(symbols.strings):
+        raise ValueError(
+            f"expected a vocabulary of at least {len(symbols.strings)} entries "
+            f"({len(SPECIALS)} specials and 256 bytes), got {vocabulary_size}"
+        )
+    counts = list(word_counts.values())
+    words = [to_ids(word) for word in word_counts]
+    pair_counts: Counter[Pair] = Counter()
+    where: defaultdict[Pair, set[int]] = defaultdict(set)
+    for index, (word, count) in enumerate(zip(words, counts, strict=True)):
+        for pair in itertools.pairwise(word):
+            pair_counts[pair] += count
+            where[pair].add(index)
+    heap = [(-count, pair) for pair, count in pair_counts.items()]
+    heapq.heapify(heap)
+    merges: list[Merge] = []
+    while heap and len(symbols.strings) < vocabulary_size:
+        count, pair = heapq.heappop(heap)
+        now = pair_counts[pair]
+        if now != -count:
+            if now > 0:
+                heapq.heappush(heap, (-now, pair))
+            continue
+        merges.append((pair, symbols.merged(pair)))
+        for grown in _merge_everywhere(words, counts, *merges[-1], pair_counts, where):
+            heapq.heappush(heap, (-pair_counts[grown], grown))
+    return merges
+
+
+def _merge_everywhere(words, counts, pair, new_token, pair_counts, where) -> set[Pair]:
+    """Merges `pair` in the words that hold it, keeps the counts, returns the pairs that grew."""
+    grown = set()
+    for index in where.pop(pair):
+        old = words[index]
+        new = words[index] = merge_pair(old, pair, new_token)
+        for gone in itertools.pairwise(old):
+            pair_counts[gone] -= counts[index]
+        for come in itertools.pairwise(new):
+            pair_counts[come] += counts[index]
+            if new_token in come:
+                where[come].add(index)
+                grown.add(come)
+    del pair_counts[pair]
+    return grown

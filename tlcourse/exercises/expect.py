@@ -1,0 +1,118 @@
+"""What the checks of an exercise compare with; each helper raises `Wrong` with a sentence."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Wrong(Exception):
+    """Raised by a check: says what came out, what was expected and the likely mistake."""
+
+
+def short(value: Any, limit: int = 120) -> str:
+    """`repr(value)` on one line, cut after `limit` characters; never raises."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception as error:
+        text = f"<a {type(value).__name__} whose repr raises {type(error).__name__}>"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _array(value: Any) -> np.ndarray:
+    """A tensor (any device, any precision), array, number or nested list as a numpy array."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = value.double().numpy() if value.is_floating_point() else value.numpy()
+    return np.asarray(value)
+
+
+def _same(got: Any, expected: Any) -> bool:
+    if hasattr(got, "shape") or hasattr(expected, "shape"):
+        if not (hasattr(got, "shape") and hasattr(expected, "shape")):
+            return False
+        return np.array_equal(_array(got), _array(expected))
+    try:
+        return bool(got == expected)
+    except Exception:
+        return False
+
+
+def _wrong(sentence: str, likely: str) -> Wrong:
+    return Wrong(f"{sentence} {likely}".strip())
+
+
+def expect_equal(got: Any, expected: Any, what: str, likely: str = "") -> None:
+    """Raises Wrong("<what> gave <got>; expected <expected>. <likely>") unless both are equal.
+
+    Tensors and arrays are equal when shapes and all values are; a list never equals a tuple.
+    """
+    if not _same(got, expected):
+        kind = "" if type(got) is type(expected) else f" (a {type(got).__name__})"
+        raise _wrong(f"{what} gave {short(got)}{kind}; expected {short(expected)}.", likely)
+
+
+def expect_type(got: Any, kind: type, what: str, likely: str = "") -> None:
+    """Raises Wrong unless `got` is an instance of `kind`."""
+    if not isinstance(got, kind):
+        came = "None (is a `return` missing?)" if got is None else f"{short(got)}, a {_name(got)}"
+        raise _wrong(f"{what} gave {came}; expected a {kind.__name__}.", likely)
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__
+
+
+def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") -> None:
+    """Raises Wrong unless `got` is a tensor or array of exactly `shape`."""
+    if not hasattr(got, "shape"):
+        came = "None (is a `return` missing?)" if got is None else f"a {_name(got)}"
+        raise _wrong(f"{what} gave {came}; expected a tensor of shape {tuple(shape)}.", likely)
+    if tuple(got.shape) != tuple(shape):
+        raise _wrong(
+            f"{what} gave a tensor of shape {tuple(got.shape)}; expected {tuple(shape)}.", likely
+        )
+
+
+def expect_close(
+    got: Any, expected: Any, what: str, likely: str = "", tolerance: float = 1e-5
+) -> None:
+    """Raises Wrong unless shapes are equal and no value is further off than `tolerance`.
+
+    Takes tensors, arrays, numbers and nested lists. `tolerance` is absolute for values up to 1
+    and relative above. The message names the worst position, or NaN.
+    """
+    right = _array(expected).astype(float)
+    try:
+        values = _array(got).astype(float)
+    except (TypeError, ValueError):
+        raise _wrong(f"{what} gave {short(got)}; expected {short(expected)}.", likely) from None
+    if values.shape != right.shape:
+        raise _wrong(f"{what} gave shape {values.shape}; expected shape {right.shape}.", likely)
+    if np.isnan(values).any() and not np.isnan(right).any():
+        raise _wrong(f"{what} gave NaN (not a number); expected numbers.", likely)
+    close = np.isclose(values, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+    if close.all():
+        return
+    with np.errstate(invalid="ignore"):
+        off = np.where(close, -1.0, np.nan_to_num(np.abs(values - right), nan=np.inf))
+    worst = np.unravel_index(int(off.argmax()), off.shape)
+    place = f" at [{', '.join(str(i) for i in worst)}]" if worst else ""
+    raise _wrong(f"{what} gave {values[worst]:.6g}{place}; expected {right[worst]:.6g}.", likely)
+
+
+def expect_unchanged(function: Callable, *arguments: Any) -> Any:
+    """Calls `function(*arguments)` and returns its result; raises Wrong if it changed an argument.
+
+    Arguments are lists, dicts, tensors and whatever else `copy.deepcopy` copies.
+    """
+    before = copy.deepcopy(arguments)
+    result = function(*arguments)
+    for number, (old, new) in enumerate(zip(before, arguments, strict=True), start=1):
+        if not _same(new, old):
+            raise Wrong(
+                f"your function changed argument {number} that it was given, from {short(old)} "
+                f"to {short(new)}. Build a new one instead."
+            )
+    return result

@@ -1,0 +1,216 @@
+"""Exercises: staged checks of what the learner wrote, hints, the reference when it is not solved.
+
+A topic is a module of this package with `EXERCISES`, a tuple of `Exercise`; the part of an id
+before the dot names it. `exercise(...)` never raises for anything that a learner wrote.
+"""
+
+import dis
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType, ModuleType
+from typing import Any
+
+import tlcourse.exercises
+from tlcourse.exercises import running
+from tlcourse.exercises.expect import Wrong, short
+
+_hints_shown: dict[str, int] = {}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the checks; `check(candidate)` returns, or raises `Wrong`."""
+
+    name: str
+    check: Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A task with its checks. `minutes` is the time it takes, `difficulty` is 1 to 5.
+
+    `stages` go from shape over mechanism in isolation to the whole, `hints` from a nudge to
+    nearly everything. `reference` is the solution (a function, a class or a value); `source` is
+    its text, read from the reference where it is left empty.
+    """
+
+    id: str
+    title: str
+    difficulty: int
+    minutes: int
+    hints: tuple[str, ...]
+    reference: Any
+    stages: tuple[Stage, ...]
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.difficulty <= 5 and self.hints and self.stages and "." in self.id):
+            raise ValueError(
+                f"expected an id like 'topic.name', a difficulty from 1 to 5, at least one hint "
+                f"and one stage; got {self.id!r}, difficulty {self.difficulty}, "
+                f"{len(self.hints)} hints, {len(self.stages)} stages"
+            )
+
+
+@dataclass(frozen=True)
+class Report:
+    """How an attempt went. `stage` counts from 1: the one that failed; 0: nothing written yet."""
+
+    passed: bool
+    stage: int
+    stages: int
+    message: str
+    printed: str = ""
+
+
+def _topic(name: str) -> ModuleType | None:
+    """The topic's module; None if there is no such topic."""
+    names = {module.name for module in pkgutil.iter_modules(tlcourse.exercises.__path__)}
+    if name not in names:
+        return None
+    module = importlib.import_module(f"tlcourse.exercises.{name}")
+    return module if hasattr(module, "EXERCISES") else None
+
+
+def all_exercises() -> dict[str, Exercise]:
+    """Every exercise by its id, topics in alphabetical order."""
+    names = sorted(module.name for module in pkgutil.iter_modules(tlcourse.exercises.__path__))
+    topics = [topic for topic in map(_topic, names) if topic]
+    return {each.id: each for topic in topics for each in topic.EXERCISES}
+
+
+def find(id: str) -> Exercise:
+    """The exercise of this id; raises KeyError that lists the ids there are."""
+    topic = _topic(id.partition(".")[0])
+    for each in topic.EXERCISES if topic else ():
+        if each.id == id:
+            return each
+    raise KeyError(f"no exercise {id!r}; there are: {', '.join(all_exercises())}")
+
+
+_EMPTY = {"RESUME", "NOP", "COPY_FREE_VARS", "MAKE_CELL"}
+_GIVES = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+_KEEPS = {"STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL", "RETURN_VALUE"}
+
+
+def _unwritten(function: FunctionType) -> bool:
+    """Whether the body only returns None (`...`, `pass`, a docstring) or still has a `x = ...`."""
+    steps = [step for step in dis.get_instructions(function) if step.opname not in _EMPTY]
+    if all(step.opname in _GIVES and step.argval is None for step in steps):
+        return True
+    following = [step.opname for step in steps[1:]] + [""]
+    return any(
+        step.argval is ... and (step.opname == "RETURN_CONST" or after in _KEEPS)
+        for step, after in zip(steps, following, strict=True)
+    )
+
+
+def _unsolved(candidate: Any, reference: Any) -> bool:
+    if candidate is None or candidate is ...:
+        return True
+    if isinstance(candidate, FunctionType):
+        return _unwritten(candidate)
+    if isinstance(candidate, type) and isinstance(reference, type):
+        methods = [each for each in vars(candidate).items() if isinstance(each[1], FunctionType)]
+        wanted = {n for n, f in vars(reference).items() if isinstance(f, FunctionType)}
+        return any(name in wanted and _unwritten(method) for name, method in methods)
+    return False
+
+
+def _explain(outcome: running.Outcome) -> str:
+    """What went wrong, as a sentence for the learner."""
+    if outcome.timed_out:
+        where = f", in {outcome.line}" if outcome.line else ""
+        still = " It is still running: restart the kernel if the machine stays busy."
+        return (
+            f"your code was stopped after {running.LIMIT:g} seconds{where}. Is there a loop that "
+            f"never ends, or one that does the same work many times?"
+            f"{still if outcome.still_running else ''}"
+        )
+    error = outcome.error
+    if isinstance(error, Wrong):
+        return str(error)
+    try:
+        text = " ".join(str(error).split())[:300]
+    except Exception:
+        text = ""
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if outcome.line:
+        return f"your code raised {said}, in {outcome.line}."
+    return (
+        f"calling your code, or using what it returned, raised {said}. Does it take the arguments "
+        f"and return the kind of value that the exercise asks for?"
+    )
+
+
+def check(id: str, candidate: Any) -> Report:
+    """Runs the stages on `candidate`, for at most 10 s in all, and prints nothing.
+
+    Raises KeyError for an unknown id, and nothing for what the candidate does.
+    """
+    task = find(id)
+    count, reached = len(task.stages), 0
+    if _unsolved(candidate, task.reference):
+        return Report(False, 0, count, "Not solved yet.")
+    if callable(task.reference) and not callable(candidate):
+        kind = "class" if isinstance(task.reference, type) else "function"
+        name = f"Stage 1 of {count}, {task.stages[0].name}"
+        return Report(False, 1, count, f"{name}: expected a {kind}; got {short(candidate)}.")
+
+    def work() -> None:
+        nonlocal reached
+        for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
+            stage.check(candidate)
+
+    outcome = running.run(work, running.LIMIT)
+    if outcome.error is None and not outcome.timed_out:
+        return Report(True, count, count, f"Solved: all {count} stages passed.", outcome.printed)
+    reached = max(reached, 1)
+    message = f"Stage {reached} of {count}, {task.stages[reached - 1].name}: {_explain(outcome)}"
+    return Report(False, reached, count, message, outcome.printed)
+
+
+def _next_hint(task: Exercise) -> str:
+    shown = _hints_shown.get(task.id, 0)
+    if shown >= len(task.hints):
+        return f'No more hints; solution("{task.id}") shows one way.'
+    _hints_shown[task.id] = shown + 1
+    return f"Hint {shown + 1} of {len(task.hints)}: {task.hints[shown]}"
+
+
+def exercise(id: str, candidate: Any) -> Any:
+    """Checks `candidate`, says how it went, and returns it if it passed, else the reference.
+
+    Raises KeyError, listing the ids, for an unknown id; nothing for what a learner wrote.
+    """
+    task, report = find(id), check(id, candidate)
+    if report.printed:
+        print(f"(Your code printed: {report.printed})")
+    if report.passed:
+        print(report.message, "Yours is used from here on.")
+        return candidate
+    if report.stage == 0:
+        _hints_shown[id] = max(1, _hints_shown.get(id, 0))
+        print(
+            "Not solved yet, and that is fine: the notebook goes on with the reference. "
+            f"First hint: {task.hints[0]}"
+        )
+        return task.reference
+    print(report.message)
+    print(_next_hint(task))
+    print("The notebook goes on with the reference; change your code and run the cell again.")
+    return task.reference
+
+
+def hint(id: str) -> None:
+    """Prints the next hint of an exercise."""
+    print(_next_hint(find(id)))
+
+
+def solution(id: str) -> None:
+    """Prints the source of the reference solution."""
+    task = find(id)
+    print(task.source or inspect.getsource(task.reference))

@@ -1,0 +1,154 @@
+"""Runs a learner's code so that nothing it does stops the notebook: errors, loops, output."""
+
+import contextlib
+import ctypes
+import io
+import linecache
+import os
+import random
+import site
+import sys
+import sysconfig
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+LIMIT = 10.0  # seconds for all stages of one exercise
+PATIENCE = 2.0  # seconds in which code that ran out of time is told to stop, again and again
+PRINTED = 200  # characters of the learner's own output that are repeated
+
+
+class TimeUp(BaseException):
+    """Raised inside the learner's thread when its time is up."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: `error` is what was raised, None if nothing was."""
+
+    error: BaseException | None
+    timed_out: bool
+    still_running: bool
+    line: str  # of the learner's code, where it was when it raised or ran out of time
+    printed: str
+
+
+class _Buffer(io.StringIO):
+    """Keeps the beginning of what is printed, so that an endless loop cannot fill the memory."""
+
+    def write(self, text: str) -> int:
+        room = PRINTED + 1 - self.tell()
+        if room > 0:
+            super().write(text[:room])
+        return len(text)
+
+    def text(self) -> str:
+        value = " ⏎ ".join(self.getvalue().strip().splitlines())
+        return value if len(value) <= PRINTED else value[:PRINTED] + "…"
+
+
+@contextlib.contextmanager
+def preserve_randomness() -> Iterator[None]:
+    """Restores the global random states, so that later cells do not depend on the exercise."""
+    python = random.getstate()
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    numpy_state = numpy.random.get_state() if numpy else None
+    torch_state = torch.get_rng_state() if torch else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.random.set_state(numpy_state)
+        if torch:
+            torch.set_rng_state(torch_state)
+
+
+def _libraries() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    places = [paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"]]
+    places += [*site.getsitepackages(), str(Path(__file__).resolve().parent.parent)]
+    return tuple(str(Path(place).resolve()) + os.sep for place in places)
+
+
+_LIBRARIES = _libraries()
+
+
+def _is_learners(filename: str) -> bool:
+    if filename.startswith("<"):  # a cell of older IPython, an exec; not the frozen library
+        return not filename.startswith("<frozen ")
+    return not str(Path(filename).resolve()).startswith(_LIBRARIES)
+
+
+def _describe(frame: FrameType, number: int) -> str:
+    code = frame.f_code
+    text = linecache.getline(code.co_filename, number, frame.f_globals).strip()
+    return f"line {number}: `{text}`" if text else f"line {number} of `{code.co_name}`"
+
+
+def line_of_error(trace: TracebackType | None) -> str:
+    """The deepest line of the learner's own code in a traceback, or "" if there is none."""
+    lines = [
+        _describe(frame, number)
+        for frame, number in traceback.walk_tb(trace)
+        if _is_learners(frame.f_code.co_filename)
+    ]
+    return lines[-1] if lines else ""
+
+
+def _line_now(thread: threading.Thread) -> str:
+    """The deepest line of the learner's own code that `thread` is in at this moment."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and not _is_learners(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "" if frame is None else _describe(frame, frame.f_lineno)
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Raises TimeUp in `thread` until it ends, or for PATIENCE seconds (code may catch it).
+
+    A thread inside one call of C code ends when that call returns.
+    """
+    end = time.monotonic() + PATIENCE
+    while thread.is_alive() and time.monotonic() < end:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeUp)
+        )
+        thread.join(0.05)
+
+
+def run(work: Callable[[], None], limit: float) -> Outcome:
+    """Runs `work` in a daemon thread for at most `limit` seconds; raises nothing that it raised.
+
+    A thread, because signals are not to be had on Windows and outside the main thread. Only the
+    reader's own interrupt (KeyboardInterrupt here, in the waiting thread) gets through.
+    """
+    errors: list[BaseException] = []
+
+    def guarded() -> None:
+        with contextlib.suppress(TimeUp):
+            try:
+                work()
+            except BaseException as error:
+                errors.append(error)
+
+    thread = threading.Thread(target=guarded, daemon=True, name="exercise")
+    printed, line, timed_out = _Buffer(), "", False
+    with preserve_randomness(), contextlib.redirect_stdout(printed):
+        end = time.monotonic() + limit
+        thread.start()
+        try:
+            while thread.is_alive() and time.monotonic() < end:
+                thread.join(0.1)
+            timed_out = thread.is_alive()
+            line = _line_now(thread) if timed_out else ""
+        finally:
+            _stop(thread)
+    error = errors[0] if errors and not timed_out else None
+    if error is not None:
+        line = line_of_error(error.__traceback__)
+    return Outcome(error, timed_out, thread.is_alive(), line, printed.text())

@@ -1,0 +1,132 @@
+"""One style for all figures: size, colours, the finding as the title, alt text.
+
+Figures are made without pyplot: nothing stays open, and a notebook shows a figure once.
+Colours: Okabe & Ito, "Color Universal Design" (2008).
+"""
+
+import base64
+import io
+import textwrap
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from PIL import Image
+
+WIDTH = 7.0  # inches
+DPI = 144  # of the PNG; shown at 96, so that it stays sharp when projected
+
+COLOURS = {
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "black": "#000000",
+    "yellow": "#F0E442",
+}
+CYCLE = tuple(COLOURS[name] for name in list(COLOURS)[:7])  # yellow is too pale for a line
+GREY = "#595959"
+
+_STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E3E3E3",
+    "axes.axisbelow": True,
+    "lines.linewidth": 2.2,
+    "axes.prop_cycle": matplotlib.cycler(color=CYCLE),
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+}
+
+
+def use_style() -> None:
+    """Makes matplotlib's defaults the course's style, for own figures too."""
+    matplotlib.rcParams.update(_STYLE)
+
+
+class Picture(Figure):
+    """A matplotlib figure that shows itself as PNG with its alt text, in notebooks and nbconvert.
+
+    `alt` is empty until `finish` sets it.
+    """
+
+    alt = ""
+
+    def png(self) -> bytes:
+        """The figure as PNG with at most 128 colours (that is what keeps notebooks small)."""
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi=DPI)
+        picture = Image.open(file).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        small = io.BytesIO()
+        picture.save(small, format="png", optimize=True)
+        return small.getvalue()
+
+    def html(self) -> str:
+        """An `<img>` with the picture in it and its alt text."""
+        alt = self.alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+        data = base64.b64encode(self.png()).decode("ascii")
+        width = round(self.get_figwidth() * 96)
+        return f'<img alt="{alt}" width="{width}" src="data:image/png;base64,{data}">'
+
+    def __repr__(self) -> str:
+        return f"Figure: {self.alt}" if self.alt else super().__repr__()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        data = {
+            "image/png": base64.b64encode(self.png()).decode("ascii"),
+            "text/plain": repr(self),
+        }
+        width = round(self.get_figwidth() * 96)
+        return data, {"image/png": {"alt": self.alt, "width": width}}
+
+
+def figure(
+    title: str, height: float = 3.8, rows: int = 1, columns: int = 1, **subplots: Any
+) -> tuple[Picture, Any]:
+    """A figure 7 inches wide and its axes (an array of them for more than one).
+
+    `title` is the finding, in a sentence; `height` is in inches; `subplots` goes to
+    `Figure.subplots` (`sharey=True`, `width_ratios=[2, 1]`). Raises ValueError without a title.
+    """
+    if not title.strip():
+        raise ValueError("expected a title that says what the figure shows, got an empty one")
+    use_style()
+    lines = textwrap.wrap(title, 56)
+    picture = Picture(figsize=(WIDTH, height), layout="constrained")
+    picture.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
+    picture.suptitle(
+        "\n".join(lines), x=0.012, ha="left", fontsize=13, fontweight="bold", linespacing=1.2
+    )
+    return picture, picture.subplots(rows, columns, **subplots)
+
+
+def finish(picture: Picture, alt: str, note: str | None = None) -> Picture:
+    """Gives a figure its alt text (what is to be seen, for who cannot see it) and returns it.
+
+    `note` stands small below the figure: size, data, hardware. Raises ValueError without alt.
+    """
+    if not alt.strip():
+        raise ValueError("expected alt text that says what is to be seen, got an empty one")
+    picture.alt = " ".join(alt.split())
+    if note:
+        picture.supxlabel(
+            textwrap.fill(note, 88), x=0.012, ha="left", fontsize=9.5, color=GREY, linespacing=1.2
+        )
+    return picture
+
+
+def ink_on(colour: Any) -> str:
+    """Black or white, whichever is easier to read on `colour` (WCAG relative luminance)."""
+    rgb = np.array(matplotlib.colors.to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.18 else "white"

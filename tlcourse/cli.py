@@ -1,0 +1,123 @@
+"""The command `tlcourse`; each command imports what it needs, so that `--help` is quick."""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class UsageError(Exception):
+    """A wrong word on the command line; the message, one line, lists the right ones."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> None:
+        raise UsageError(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code: 0 good, 1 failed, 2 wrong word."""
+    try:
+        parsed = _parser().parse_args(arguments)
+        return parsed.command(parsed)
+    except UsageError as error:
+        print(f"tlcourse: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("tlcourse: stopped", file=sys.stderr)
+        return 130
+
+
+def named(look_up: Callable[[str], Any], name: str) -> Any:
+    """`look_up(name)`; its ValueError, which lists the names there are, becomes one line."""
+    try:
+        return look_up(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def check(_: argparse.Namespace) -> int:
+    """Says whether this machine is ready for the course."""
+    from tlcourse import checking
+
+    results = checking.results()
+    for result in results:
+        print(result)
+    failed = sum(not result.good for result in results)
+    print(f"{failed} of {len(results)} failed" if failed else "Ready: `tlcourse lab`")
+    return min(failed, 1)
+
+
+def lab(arguments: argparse.Namespace) -> int:
+    """Makes or refreshes your copy of the lessons and opens it in JupyterLab."""
+    from tlcourse import files, running
+
+    folder = arguments.folder or _home(files.root()) / "my"
+    for line in running.learners_copy(folder):
+        print(line)
+    if arguments.prepare_only:
+        return 0
+    first = min(folder.glob("*.ipynb"), default=folder)
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.parent}"]
+    return subprocess.call([*command, f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}"])
+
+
+def _home(root: Path) -> Path:
+    """Where `my/` goes: the clone, or the working directory where the course is a wheel."""
+    return root if (root / "pyproject.toml").exists() else Path.cwd()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Executes one lesson from top to bottom without a browser."""
+    from tlcourse import lessons, running, sizes
+
+    lesson = named(lessons.find, arguments.lesson)
+    size = (named(sizes.get, arguments.size) if arguments.size else sizes.current()).name
+    try:
+        if arguments.commit_outputs:
+            running.commit_outputs(lesson, size if arguments.size else "small")
+        else:
+            running.run(lesson, size)
+    except running.LessonFailed as error:
+        print(f"tlcourse: failed: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def data(arguments: argparse.Namespace) -> int:
+    """Says which data there are, from where, and whether they are as expected."""
+    from tlcourse import corpora
+
+    print(corpora.describe(arguments.name))
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="tlcourse", description="A course on transfer learning in NLP.")
+    commands = parser.add_subparsers(required=True, metavar="command", parser_class=Parser)
+
+    def command(function: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        text = (function.__doc__ or "").strip()
+        added = commands.add_parser(function.__name__, help=text, description=text)
+        added.set_defaults(command=function)
+        return added
+
+    command(check)
+    added = command(lab)
+    added.add_argument("--folder", type=Path, help="your copy (default: my/)")
+    added.add_argument("--prepare-only", action="store_true", help="copy, do not open JupyterLab")
+    added = command(run)
+    added.add_argument("lesson", help="its number or name, such as 01")
+    added.add_argument("--size", help="tiny, small or full (default: TLCOURSE_SIZE, else small)")
+    added.add_argument(
+        "--commit-outputs",
+        action="store_true",
+        help="for maintainers: run without bf16 and replace the notebook and its stated minutes",
+    )
+    added = command(data)
+    added.add_argument("name", nargs="?", help="one data set (default: all)")
+    return parser

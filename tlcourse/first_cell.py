@@ -1,0 +1,109 @@
+"""For maintainers: makes notebooks conform (`python -m tlcourse.first_cell`).
+
+Writes the identical first code cell and the Colab badge into every notebook, with the address that
+`[project.urls]` in `pyproject.toml` gives, and sets ids, kernel and language, so that notebooks
+written with jupytext or exported from Colab end up alike. Outputs of other cells stay.
+"""
+
+import argparse
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from tlcourse import files, lessons
+
+# What the lessons import and Colab does not ship. pip leaves alone what is already there.
+MISSING_ON_COLAB = ("pytorch-ignite",)
+BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+METADATA = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "pygments_lexer": "ipython3",
+    },
+}
+
+
+def address() -> str:
+    """The repository's address, such as `https://github.com/OWNER/tlcourse`."""
+    text = files.find("pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["project"]["urls"]["Repository"].rstrip("/")
+
+
+def source() -> str:
+    """The first code cell: three lines that act only where the course is not installed."""
+    wanted = " ".join((f"git+{address()}", *MISSING_ON_COLAB))
+    return (
+        "import importlib.util\n\n"
+        'if importlib.util.find_spec("tlcourse") is None:\n'
+        f"    %pip install -qq --no-deps {wanted}"
+    )
+
+
+def badge(file_name: str) -> str:
+    """The Markdown that opens the notebook of this name in Colab."""
+    colab = address().replace("https://github.com/", "https://colab.research.google.com/github/")
+    return f"{BADGE}({colab}/blob/main/notebooks/{file_name})"
+
+
+def conform(notebook: Any, file_name: str) -> Any:
+    """Changes `notebook` in place to what every lesson shares, and returns it."""
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for cell in notebook.cells:
+        cell.setdefault("id", nbformat.v4.new_code_cell().id)
+    notebook.metadata = nbformat.from_dict(METADATA)
+    _set_badge(notebook, file_name)
+    _set_first_cell(notebook)
+    return notebook
+
+
+def _set_badge(notebook: Any, file_name: str) -> None:
+    """Puts the badge under the title, in place of one that is there."""
+    if not notebook.cells or not notebook.cells[0].source.startswith("# "):
+        raise ValueError(
+            f"expected {file_name} to begin with a Markdown cell '# Title', found something else; "
+            "write the opening block first"
+        )
+    cell = notebook.cells[0]
+    title, _, rest = cell.source.partition("\n")
+    rest = re.sub(rf"^{re.escape(BADGE)}\(.*\)\n*", "", rest.lstrip("\n"))
+    cell.source = f"{title}\n\n{badge(file_name)}\n\n{rest}".rstrip("\n")
+
+
+def _set_first_cell(notebook: Any) -> None:
+    """Puts the shared first code cell in place of an older one, or before the first code cell."""
+    code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    place = code[0] if code else len(notebook.cells)
+    if code and notebook.cells[place].source == source():
+        return
+    old = bool(code) and _is_set_up(notebook.cells[place].source)
+    notebook.cells[place : place + old] = [nbformat.v4.new_code_cell(source(), id="set-up")]
+
+
+def _is_set_up(text: str) -> bool:
+    return text.startswith("# set-up") or 'find_spec("tlcourse")' in text
+
+
+def main() -> None:
+    """Conforms the notebooks that are named, or all of them, and says which ones changed."""
+    parser = argparse.ArgumentParser(prog="python -m tlcourse.first_cell", description=__doc__)
+    parser.add_argument("notebooks", nargs="*", type=Path, help="files (default: all lessons)")
+    paths = parser.parse_args().notebooks or [lesson.path for lesson in lessons.every()]
+    for path in paths:
+        before = path.read_text(encoding="utf-8")
+        lessons.write(conform(lessons.read(path), path.name), path)
+        changed = path.read_text(encoding="utf-8") != before
+        print(f"{'written' if changed else 'as it was':10} {path.name}")
+
+
+if __name__ == "__main__":
+    main()

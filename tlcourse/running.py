@@ -1,0 +1,206 @@
+"""Runs lessons without a browser, with progress and a log; writes the outputs that git holds."""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from tlcourse import first_cell, lessons
+from tlcourse.files import read_json, root, write_json
+from tlcourse.lessons import Lesson
+
+VERSIONS_TOLD = (
+    "torch", "datasets", "tokenizers", "transformers", "pytorch-ignite", "numpy", "matplotlib"
+)  # fmt: skip
+# What a laptop or Colab's CPU gives: float32, AVX2, two cores. The stated minutes are this run's.
+WITHOUT_BF16 = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OMP_NUM_THREADS": "2",
+    "TLCOURSE_DEVICE": "cpu",
+}
+RESULTS = "benchmarks/results/lessons.json"
+
+
+class LessonFailed(Exception):
+    """A cell raised; the message is what the learner needs to see."""
+
+
+def environment(size: str, **more: str) -> dict[str, str]:
+    """The environment variables of a headless run: static figures, the size, absolute data path."""
+    variables = os.environ | {"TLCOURSE_SIZE": size, "TLCOURSE_WIDGETS": "off"} | more
+    if variables.get("TLCOURSE_DATA"):
+        variables["TLCOURSE_DATA"] = str(Path(variables["TLCOURSE_DATA"]).resolve())
+    return variables
+
+
+def execute(
+    notebook: Any, folder: Path, variables: dict[str, str], say: Callable[[str], Any] = print
+) -> list[dict[str, Any]]:
+    """Executes `notebook` in place, with `folder` as working directory; one row per code cell.
+
+    A row holds the cell's number among the code cells, the heading above it and its seconds. Says
+    one line per cell. Raises LessonFailed at the first cell that raises.
+    """
+    rows: list[dict[str, Any]] = []
+    headings = _headings(notebook)
+    total = len(lessons.code_cells(notebook))
+
+    def started(cell: Any, cell_index: int) -> None:
+        if cell.cell_type == "code" and cell.source.strip():
+            rows.append({"cell": len(rows) + 1, "heading": headings[cell_index]})
+            rows[-1]["seconds"] = time.perf_counter()
+
+    def executed(cell: Any, cell_index: int, execute_reply: Any) -> None:
+        row = rows[-1]
+        row["seconds"] = round(time.perf_counter() - row["seconds"], 2)
+        say(f"{row['cell']:4d} of {total}  {row['seconds']:7.1f} s  {row['heading']}")
+
+    client = NotebookClient(
+        notebook,
+        timeout=None,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(folder)}},
+        on_cell_execute=started,
+        on_cell_executed=executed,
+    )
+    try:
+        client.execute(env=variables)
+    except CellExecutionError as error:
+        where = f"cell {rows[-1]['cell']} of {total}, under {rows[-1]['heading']!r}"
+        raise LessonFailed(f"{where}:\n{error}") from error
+    return rows
+
+
+def run(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> Path:
+    """Runs a lesson at `size`; returns the executed copy, its log (JSON) lies beside it.
+
+    Both go to `runs/lessons/` in the working directory. The copy is written even when a cell
+    fails; then LessonFailed is raised.
+    """
+    copy = Path("runs/lessons") / f"{lesson.path.stem}-{size}.ipynb"
+    notebook, variables = lessons.read(lesson.path), environment(size)
+    say(f"{lesson.title} at size {size}")
+    try:
+        cells = execute(notebook, lesson.path.parent, variables, say)
+    finally:
+        lessons.write(notebook, copy)
+    log = provenance(size, variables, cells)
+    write_json(copy.with_suffix(".json"), log)
+    say(f"{log['minutes']} minutes; {copy} and {copy.with_suffix('.json').name}")
+    return copy
+
+
+def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> None:
+    """Runs a lesson without bf16 on two cores and replaces the notebook and its stated minutes.
+
+    The log goes to `benchmarks/results/lessons.json`. Raises LessonFailed, and changes nothing, if
+    a cell fails or the result is not fit to be committed.
+    """
+    notebook, variables = lessons.read(lesson.path), environment(size, **WITHOUT_BF16)
+    first_cell.conform(notebook, lesson.path.name)
+    _refuse(lesson, lessons.complaints_about_source(notebook))
+    say(f"{lesson.title} at size {size}, without bf16, on 2 cores")
+    log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
+    clean(notebook)
+    first_cell.conform(notebook, lesson.path.name)
+    state_minutes(notebook, log)
+    _refuse(lesson, lessons.complaints_about_outputs(notebook))
+    results = root() / RESULTS
+    known = read_json(results) if results.exists() else {}
+    write_json(results, dict(sorted((known | {lesson.number: log}).items())))
+    lessons.write(notebook, lesson.path)
+    say(f"{log['minutes']} minutes; notebooks/{lesson.path.name} and {RESULTS} are written")
+
+
+def clean(notebook: Any) -> None:
+    """Removes what a rerun would change or GitHub cannot show: time stamps, widget state, ids."""
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        for name in ("execution", "ExecuteTime", "collapsed", "scrolled"):
+            cell.metadata.pop(name, None)
+        if cell.cell_type == "code" and not cell.source.strip():
+            cell.execution_count, cell.outputs = None, []
+
+
+def state_minutes(notebook: Any, log: dict[str, Any]) -> None:
+    """Writes the minutes of a run's log into the line of the opening block that states them."""
+    said = f"{lessons.MINUTES} {log['minutes']} at size {log['size']} on 2 CPU cores without bf16"
+    for cell in notebook.cells:
+        lines = cell.source.split("\n")
+        for number, line in enumerate(lines):
+            if cell.cell_type == "markdown" and line.startswith(lessons.MINUTES):
+                lines[number] = f"{said} (measured by `tlcourse run --commit-outputs`)"
+                cell.source = "\n".join(lines)
+                return
+    raise ValueError(f"expected a line that starts with {lessons.MINUTES!r}, found none; add one")
+
+
+def provenance(size: str, variables: dict[str, str], cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """The log of a run: minutes, size, data source, machine (no host names), versions, cells."""
+    seconds = sum(cell["seconds"] for cell in cells)
+    describe = "from tlcourse import device; print(device.describe(device.choose()))"
+    machine = subprocess.run(
+        [sys.executable, "-c", describe],
+        env=variables, check=True, capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    return {
+        "minutes": round(seconds / 60, 1) if seconds > 6 else 0.1,
+        "size": size,
+        "data": data_source(variables),
+        "machine": machine.stdout.strip(),
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in VERSIONS_TOLD},
+        "cells": cells,
+    }
+
+
+def data_source(variables: dict[str, str]) -> str:
+    """Where a run with these variables looks for data first."""
+    if variables.get("TLCOURSE_DATA"):
+        return "local mirror"
+    return "bundled samples" if variables.get("HF_HUB_OFFLINE") == "1" else "Hugging Face Hub"
+
+
+def learners_copy(folder: Path) -> list[str]:
+    """Copies the lessons, outputs cleared, into `folder`; says per file what was done.
+
+    A learner predicts before running, so the copy shows no answers yet. A file that is there is
+    never overwritten.
+    """
+    said = []
+    for lesson in lessons.every():
+        target = folder / lesson.path.name
+        if target.exists():
+            said.append(f"kept as you left it  {target}")
+            continue
+        notebook = lessons.read(lesson.path)
+        for cell in lessons.code_cells(notebook):
+            cell.execution_count, cell.outputs = None, []
+        lessons.write(notebook, target)
+        said.append(f"new                  {target}")
+    return said
+
+
+def _headings(notebook: Any) -> list[str]:
+    """For each cell the heading that it stands under."""
+    headings, current = [], ""
+    for cell in notebook.cells:
+        current = lessons.heading(cell) or current
+        headings.append(current)
+    return headings
+
+
+def _refuse(lesson: Lesson, complaints: list[str]) -> None:
+    if complaints:
+        raise LessonFailed(f"notebooks/{lesson.path.name}: " + "; ".join(complaints))

@@ -1,0 +1,103 @@
+"""The one place for padding, length buckets and token files."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tlcourse import files
+
+
+def generator_for(*numbers: int) -> torch.Generator:
+    """A random generator that depends on `numbers` alone, such as (seed, step, rank)."""
+    state = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
+    return torch.Generator().manual_seed(int(state[0]) << 31 ^ int(state[1]))
+
+
+def pad(sequences: Sequence[Sequence[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
+    """Lists of ids to (batch, longest) tokens and a padding mask, True = token.
+
+    Raises ValueError on an empty sequence: a row without a token has nothing to attend to.
+    """
+    lengths = [len(sequence) for sequence in sequences]
+    if not lengths or min(lengths) == 0:
+        raise ValueError(f"expected at least one token in every sequence, got lengths {lengths}")
+    tokens = torch.full((len(lengths), max(lengths)), pad_id)
+    mask = torch.zeros(tokens.shape, dtype=torch.bool)
+    for row, sequence in enumerate(sequences):
+        tokens[row, : len(sequence)] = torch.as_tensor(sequence)
+        mask[row, : len(sequence)] = True
+    return tokens, mask
+
+
+def bucket_batches(lengths: Sequence[int], batch_size: int, *seed: int) -> list[list[int]]:
+    """Indices in batches of about equal lengths, batches in random order.
+
+    Shuffles, sorts chunks of 50 batches by length, cuts, shuffles the batches: little padding, and
+    still another composition for each seed.
+    """
+    generator = generator_for(*seed)
+    order = torch.randperm(len(lengths), generator=generator).tolist()
+    batches = []
+    for start in range(0, len(order), 50 * batch_size):
+        chunk = sorted(order[start : start + 50 * batch_size], key=lengths.__getitem__)
+        batches += [chunk[i : i + batch_size] for i in range(0, len(chunk), batch_size)]
+    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+
+def write_tokens(path: str | Path, documents: Iterable[Sequence[int]]) -> int:
+    """Writes documents of ids one after the other as little-endian uint16; returns the count.
+
+    Raises ValueError on ids that do not fit, or when there is no token at all.
+    """
+    count = 0
+    with files.atomic(path) as temporary, open(temporary, "wb") as out:
+        for document in documents:
+            ids = np.asarray(document)
+            if len(ids) and not 0 <= ids.min() <= ids.max() < 2**16:
+                raise ValueError(f"expected ids from 0 to 65535, got {ids.min()} to {ids.max()}")
+            out.write(ids.astype("<u2").tobytes())
+            count += len(ids)
+        if count == 0:
+            raise ValueError(f"no token to write to {path}: the corpus is empty")
+    return count
+
+
+class TokenFile:
+    """A file of uint16 ids, memory-mapped: nothing is read before it is used."""
+
+    def __init__(self, path: str | Path):
+        self.ids = np.memmap(path, dtype="<u2", mode="r")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def windows(self, seed: int, step: int, batch: int, length: int) -> Tensor:
+        """(batch, length) ids: the windows of one training step, a pure function of the arguments.
+
+        An epoch is a random order of all windows at one random offset; `step` counts from 0 and
+        runs on through the epochs.
+        """
+        per_epoch = (len(self.ids) - length) // length
+        if per_epoch < 1:
+            raise ValueError(
+                f"expected at least {2 * length} tokens for windows of {length}, "
+                f"got {len(self.ids)}; use shorter windows or more text"
+            )
+        starts = []
+        for number in range(step * batch, (step + 1) * batch):
+            epoch, place = divmod(number, per_epoch)
+            offset, order = _epoch(seed, epoch, per_epoch, length)
+            starts.append(offset + length * int(order[place]))
+        rows = np.stack([self.ids[start : start + length] for start in starts])
+        return torch.from_numpy(rows.astype(np.int64))
+
+
+@lru_cache(maxsize=4)
+def _epoch(seed: int, epoch: int, windows: int, length: int) -> tuple[int, np.ndarray]:
+    """The offset and the order of the windows of one epoch."""
+    generator = np.random.default_rng((seed, epoch))
+    return int(generator.integers(length)), generator.permutation(windows)

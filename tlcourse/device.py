@@ -1,0 +1,80 @@
+"""The one place that decides device, precision, attention kernel and compilation."""
+
+import contextlib
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Compute:
+    """What to compute with. `precision` is the autocast type; parameters stay float32."""
+
+    device: torch.device
+    precision: torch.dtype
+    attention: str  # "sdpa" or "explicit"
+    compiles: bool  # whether torch.compile can work here (long runs use it)
+
+    def autocast(self) -> contextlib.AbstractContextManager:
+        """The context to run forward passes in."""
+        if self.precision == torch.float32:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, dtype=self.precision)
+
+
+def choose() -> Compute:
+    """The best there is: CUDA, else the CPU. `TLCOURSE_DEVICE=cpu|cuda` overrides.
+
+    Apple's GPU is left alone (CPU, float32). Raises ValueError for a device that is not there.
+    """
+    wanted = os.environ.get("TLCOURSE_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+    if wanted not in ("cpu", "cuda"):
+        raise ValueError(f"expected TLCOURSE_DEVICE to be cpu or cuda, got {wanted!r}")
+    if wanted == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError("TLCOURSE_DEVICE is cuda, but PyTorch sees no CUDA GPU; unset it")
+        bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+        precision = torch.bfloat16 if bf16 else torch.float16
+        return Compute(torch.device("cuda"), precision, "sdpa", sys.platform == "linux")
+    # On the CPU the backward of fused attention is slower than explicit softmax at short lengths.
+    precision = torch.bfloat16 if _cpu_has_fast_bf16() else torch.float32
+    return Compute(torch.device("cpu"), precision, "explicit", _has_compiler())
+
+
+def _cpu_has_fast_bf16() -> bool:
+    """oneDNN says yes, the CPU has AMX tiles or AVX512-BF16, and nobody switched them off."""
+    limit = os.environ.get("ONEDNN_MAX_CPU_ISA", "ALL").upper()
+    capability = os.environ.get("ATEN_CPU_CAPABILITY", "").lower()
+    switched_off = capability in ("default", "avx2") or not (
+        limit in ("ALL", "DEFAULT") or "BF16" in limit or "AMX" in limit
+    )
+    if switched_off or sys.platform == "darwin":
+        return False
+    has_tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)()
+    has_avx = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)()
+    return (has_tiles or has_avx) and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+def _has_compiler() -> bool:
+    return sys.platform == "linux" and any(shutil.which(name) for name in ("g++", "clang++"))
+
+
+def memory_in_gib() -> float:
+    """Physical memory of this machine in GiB; nan where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (ValueError, OSError, AttributeError):
+        return float("nan")
+
+
+def describe(compute: Compute) -> str:
+    """One line for outputs and provenance: hardware, threads, precision; no host name."""
+    precision = str(compute.precision).removeprefix("torch.")
+    if compute.device.type == "cuda":
+        return f"{torch.cuda.get_device_name(compute.device)}, {precision}"
+    cores = f"{torch.get_num_threads()} CPU threads"
+    return f"{cores} ({platform.machine()}, {torch.backends.cpu.get_cpu_capability()}), {precision}"

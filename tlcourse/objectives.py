@@ -1,0 +1,115 @@
+"""Pretraining losses: causal and masked language modelling, exact and sparing with memory.
+
+Every loss returns `(nats, targets)`: the sum of negative log-likelihoods and how many there are,
+so that sums over micro-batches and machines divide by one global count.
+"""
+
+import torch
+from torch import Tensor
+
+from tlcourse.bpe import SPECIALS
+from tlcourse.transformer import Transformer
+
+MASK = SPECIALS.index("<mask>")
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """Cross-entropy over a vocabulary without ever holding the logits of the whole batch.
+
+    The gradients of each chunk are made with the chunk's logits at hand, in the forward pass, and
+    kept instead of them: (targets, width) floats, not (targets, vocabulary).
+    """
+
+    @staticmethod
+    def forward(ctx, hidden, weight, bias, targets, chunk):
+        total = hidden.new_zeros((), dtype=torch.float32)
+        d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        d_bias = None if bias is None else torch.zeros_like(bias)
+        for rows in torch.arange(len(targets), device=targets.device).split(chunk):
+            start, stop = int(rows[0]), int(rows[-1]) + 1
+            part, goal = hidden[start:stop], targets[start:stop]
+            logits = (part @ weight.T).float()
+            if bias is not None:
+                logits += bias
+            norm = logits.logsumexp(dim=-1, keepdim=True)
+            total += (norm.squeeze(-1) - logits.gather(1, goal[:, None]).squeeze(-1)).sum()
+            slope = (logits - norm).exp_()  # d nats / d logits = probabilities - one-hot
+            slope[torch.arange(len(goal), device=goal.device), goal] -= 1.0
+            if bias is not None:
+                d_bias += slope.sum(dim=0)
+            slope = slope.to(hidden.dtype)
+            d_hidden[start:stop] = slope @ weight
+            d_weight += slope.T @ part
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
+        return total
+
+    @staticmethod
+    def backward(ctx, upstream):
+        d_hidden, d_weight, d_bias = ctx.saved_tensors
+        d_bias = None if d_bias is None else d_bias * upstream
+        scaled = (d_hidden * upstream).to(d_hidden.dtype), (d_weight * upstream)
+        return *scaled, d_bias, None, None
+
+
+def cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, chunk: int = 1024
+) -> Tensor:
+    """Sum of nats of `targets` (count,) under softmax(hidden W^T + b); exact gradients.
+
+    `hidden` (count, width), `weight` (vocabulary, width), `bias` (vocabulary,) or None. Holds the
+    logits of `chunk` targets at a time. Under autocast the products run in its precision.
+    """
+    kind = hidden.device.type
+    if torch.is_autocast_enabled(kind):
+        precision = torch.get_autocast_dtype(kind)
+        hidden, weight = hidden.to(precision), weight.to(precision)
+    with torch.autocast(kind, enabled=False):
+        return _ChunkedCrossEntropy.apply(hidden, weight, bias, targets, chunk)
+
+
+def language_model_loss(model: Transformer, hidden: Tensor, targets: Tensor) -> Tensor:
+    """Sum of nats of `targets` (count,) given the hidden states (count, width) before the head."""
+    hidden = model.transformed(hidden)
+    return cross_entropy(hidden, model.embedding.weight, model.head_bias, targets)
+
+
+def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
+    """Next-token loss of windows (batch, length + 1): each token predicts the one after it.
+
+    Raises ValueError if the model is not causal: it would see its own targets.
+    """
+    if not model.config.causal:
+        raise ValueError("causal_loss needs a causal model; this one sees its own targets")
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    hidden = model.hidden(inputs).flatten(0, 1)
+    return language_model_loss(model, hidden, targets.flatten()), targets.numel()
+
+
+def mask_tokens(
+    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, rate: float = 0.15
+) -> tuple[Tensor, Tensor]:
+    """BERT's corruption: (batch, length) tokens to corrupted tokens and a mask, True = to predict.
+
+    A share `rate` of the ordinary tokens is chosen; of these 80 % become `<mask>`, 10 % a random
+    ordinary token, 10 % stay (Devlin et al., 2019). Specials are never chosen.
+    """
+    draw = torch.rand(tokens.shape, generator=generator)
+    chosen = (draw < rate) & (tokens >= len(SPECIALS))
+    kind = torch.rand(tokens.shape, generator=generator)
+    noise = torch.randint(len(SPECIALS), vocabulary_size, tokens.shape, generator=generator)
+    corrupted = tokens.clone()
+    corrupted[chosen & (kind < 0.8)] = MASK
+    swap = chosen & (kind >= 0.9)
+    corrupted[swap] = noise[swap]
+    return corrupted, chosen
+
+
+def masked_loss(model: Transformer, corrupted: Tensor, tokens: Tensor, chosen: Tensor):
+    """Loss of the chosen positions only; all are (batch, length). Returns (nats, targets).
+
+    Only the chosen positions meet the vocabulary. Raises ValueError if the model is causal.
+    """
+    if model.config.causal:
+        raise ValueError("masked_loss needs a bidirectional model (causal=False)")
+    hidden = model.hidden(corrupted)[chosen]
+    return language_model_loss(model, hidden, tokens[chosen]), len(hidden)

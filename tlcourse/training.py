@@ -1,0 +1,175 @@
+"""The one training loop, on an Ignite engine: pretraining, fine-tuning and probes all use it.
+
+Batch k, and the dropout inside it, are functions of the seed and k alone. So a run that was
+interrupted goes on from its last checkpoint and ends with the same weights, bit for bit.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from ignite.engine import Engine, Events
+from torch import Tensor, nn
+
+from tlcourse import files
+from tlcourse.batching import generator_for
+from tlcourse.device import Compute
+
+Batch = tuple[Tensor, ...]
+Loss = Callable[[nn.Module, Batch], tuple[Tensor, int]]
+STATE = "training_state.pt"
+
+
+def warmup_stable_decay(steps: int, warmup: int, decay: float) -> Callable[[int], float]:
+    """Factor of the rate at a step: linear up, flat, then linear to 0 over the share `decay`.
+
+    With `decay` = 1 it is linear warm-up, linear decay. (Hu et al., 2024, MiniCPM.)
+    """
+    start = max(warmup, round(steps * (1 - decay)))
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / warmup
+        if step < start:
+            return 1.0
+        return (steps - step) / max(1, steps - start)
+
+    return factor
+
+
+def train(
+    model: nn.Module,
+    loss: Loss,
+    batch_of: Callable[[int], Batch],
+    steps: int,
+    optimizers: Iterable[torch.optim.Optimizer],
+    schedule: Callable[[int], float],
+    compute: Compute,
+    seed: int,
+    clip: float = 1.0,
+    accumulate: int = 1,
+    folder: Path | None = None,
+    save_every: float = 180.0,
+    settings: Mapping[str, Any] | None = None,
+    on_step: Iterable[Callable[[dict], None]] = (),
+) -> list[dict]:
+    """Runs `steps` optimizer steps; returns one record a step: step, loss, norm, rate, seconds.
+
+    `loss(model, batch)` gives the sum of nats and the number of targets; `batch_of(step)` the
+    tensors of the whole step, cut into `accumulate` parts along their first dimension. Each
+    parameter group moves at its own rate times `schedule(step)`; the gradient is that of the mean
+    over all targets of the step, clipped once to the norm `clip`. `on_step` callbacks get each
+    record. With a `folder`, the whole state is written there every `save_every` seconds and
+    training goes on from what lies there; ValueError if that state was made with other `settings`.
+    Raises FloatingPointError when the loss is no longer finite.
+    """
+    optimizers = list(optimizers)
+    scaler = torch.amp.GradScaler(enabled=compute.precision == torch.float16)
+    history: list[dict] = []
+    if folder is not None and (Path(folder) / STATE).exists():
+        history = _restore(Path(folder) / STATE, model, optimizers, scaler, settings)
+    for group in _groups(optimizers):
+        group.setdefault("initial_lr", group["lr"])
+    began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
+    saved = time.perf_counter()
+
+    def one_step(engine: Engine, step: int) -> dict:
+        torch.manual_seed(generator_for(seed, step).initial_seed())
+        for group in _groups(optimizers):
+            group["lr"] = group["initial_lr"] * schedule(step)
+        batch = tuple(part.to(compute.device) for part in batch_of(step))
+        nats, targets = _accumulate(model, loss, batch, compute, scaler, accumulate)
+        if not math.isfinite(nats):
+            raise FloatingPointError(f"the loss is {nats} at step {step}; lower the learning rate")
+        norm = _update(optimizers, scaler, targets, clip)
+        seconds = time.perf_counter() - began
+        return {
+            "step": step,
+            "loss": nats / targets,
+            "norm": norm,
+            "factor": schedule(step),
+            "seconds": seconds,
+        }
+
+    engine = Engine(one_step)
+
+    @engine.on(Events.ITERATION_COMPLETED)
+    def after_step(engine: Engine) -> None:
+        nonlocal saved
+        history.append(engine.state.output)
+        for callback in on_step:
+            callback(engine.state.output)
+        last = engine.state.output["step"] == steps - 1
+        if folder is not None and (last or time.perf_counter() - saved > save_every):
+            _save(Path(folder) / STATE, model, optimizers, scaler, history, settings)
+            saved = time.perf_counter()
+
+    model.train()
+    if len(history) < steps:
+        engine.run(range(len(history), steps), max_epochs=1)
+    model.eval()
+    return history
+
+
+def _groups(optimizers: list[torch.optim.Optimizer]) -> list[dict]:
+    return [group for optimizer in optimizers for group in optimizer.param_groups]
+
+
+def _accumulate(model, loss, batch, compute, scaler, parts) -> tuple[float, int]:
+    """Forward and backward in parts; gradients are sums over targets. Returns (nats, targets)."""
+    nats, targets = 0.0, 0
+    for part in zip(*(tensor.chunk(parts) for tensor in batch), strict=True):
+        with compute.autocast():
+            total, count = loss(model, part)
+        scaler.scale(total).backward()
+        nats, targets = nats + total.item(), targets + count
+    if targets == 0:
+        raise ValueError("no target in this batch: nothing to learn from")
+    return nats, targets
+
+
+def _update(optimizers, scaler, targets: int, clip: float) -> float:
+    """Divides gradients by the number of targets, clips, steps, clears. Returns the norm before."""
+    moving = [p for g in _groups(optimizers) for p in g["params"] if p.grad is not None]
+    for optimizer in optimizers:
+        scaler.unscale_(optimizer)
+    torch._foreach_div_([p.grad for p in moving], targets)
+    norm = torch.nn.utils.clip_grad_norm_(moving, clip)
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+        optimizer.zero_grad(set_to_none=True)
+    scaler.update()
+    return norm.item()
+
+
+def _save(path: Path, model, optimizers, scaler, history, settings) -> None:
+    state = {
+        "model": model.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in optimizers],
+        "scaler": scaler.state_dict(),
+        "history": history,
+        "settings": dict(settings or {}),
+    }
+    with files.atomic(path) as temporary:
+        torch.save(state, temporary)
+
+
+def _restore(path: Path, model, optimizers, scaler, settings) -> list[dict]:
+    """Loads the state (without unpickling code) and returns the history so far."""
+    state = torch.load(path, weights_only=True)
+    asked, found = dict(settings or {}), state["settings"]
+    differing = sorted(k for k in asked.keys() | found.keys() if asked.get(k) != found.get(k))
+    if differing:
+        raise ValueError(
+            f"{path} was made with other settings: "
+            + "; ".join(f"{k} was {found.get(k)!r}, now {asked.get(k)!r}" for k in differing)
+            + ". Use another folder, or remove this one to start again."
+        )
+    model.load_state_dict(state["model"])
+    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    scaler.load_state_dict(state["scaler"])
+    return state["history"]

@@ -1,0 +1,78 @@
+"""Multi-head self-attention, its masks and its rotary positions (Vaswani et al., 2017)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tlcourse.transformer.config import Config
+
+
+def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """(length, length), True where a query (row) may look at a key (column): itself and before."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def padding_mask(lengths: Tensor, length: int) -> Tensor:
+    """(batch, length), True where there is a token, False where there is padding."""
+    return torch.arange(length, device=lengths.device) < lengths[:, None]
+
+
+def explicit_attention(query, key, value, mask) -> tuple[Tensor, Tensor]:
+    """(batch, heads, length, head_dim): softmax(QK^T / sqrt(head_dim)) V, and the weights.
+
+    `mask` is True = keep, broadcast to (batch, heads, length, length), or None. A row that may
+    look nowhere (a padded query) gets uniform weights, never NaN.
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(dim=-1)
+    return weights @ value, weights
+
+
+def rotary_table(length: int, head_dim: int, device=None) -> tuple[Tensor, Tensor]:
+    """(length, head_dim) cosines and sines of position times frequency (Su et al., 2021)."""
+    frequency = 10_000.0 ** -(torch.arange(0, head_dim, 2, device=device) / head_dim)
+    angle = torch.arange(length, device=device)[:, None] * frequency
+    return torch.cat([angle, angle], -1).cos(), torch.cat([angle, angle], -1).sin()
+
+
+def rotate(x: Tensor, table: tuple[Tensor, Tensor]) -> Tensor:
+    """(batch, heads, length, head_dim): each pair of features turned by its position's angle."""
+    cosine, sine = (part.to(x.dtype) for part in table)
+    first, second = x.chunk(2, dim=-1)
+    return x * cosine + torch.cat([-second, first], dim=-1) * sine
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention; `kernel` is "sdpa" (fused) or "explicit" (keeps the weights)."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config, self.kernel, self.weights = config, "sdpa", None
+        self.query = nn.Linear(config.width, config.width)
+        self.key = nn.Linear(config.width, config.width)
+        self.value = nn.Linear(config.width, config.width)
+        self.output = nn.Linear(config.width, config.width)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, mask: Tensor | None, table) -> Tensor:
+        """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles."""
+        batch, length, width = x.shape
+        split = (batch, length, self.config.heads, width // self.config.heads)
+        query, key, value = (
+            layer(x).view(split).transpose(1, 2) for layer in (self.query, self.key, self.value)
+        )
+        if self.config.qk_norm:
+            query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
+        if table is not None:
+            query, key = rotate(query, table), rotate(key, table)
+        if self.kernel == "sdpa":
+            mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        else:
+            mixed, weights = explicit_attention(query, key, value, mask)
+            if self.kernel == "record":
+                self.weights = weights.detach()
+        return self.dropout(self.output(mixed.transpose(1, 2).reshape(batch, length, width)))

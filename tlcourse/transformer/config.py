@@ -1,0 +1,84 @@
+"""Shapes of models as plain configurations, and what they cost in parameters and operations."""
+
+from dataclasses import dataclass, replace
+
+import torch.nn.functional as F
+
+ACTIVATIONS = {
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "relu": F.relu,
+    "relu2": lambda x: F.relu(x).square(),
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The shape of a model; the defaults are the block of the course's shipped models."""
+
+    vocabulary_size: int = 8192
+    width: int = 256
+    layers: int = 6
+    heads: int = 4
+    feed_forward: int = 1024
+    max_length: int = 256  # positions
+    causal: bool = True  # each position sees itself and the past; False: the whole sequence
+    rotary: bool = True  # False: learned absolute positions
+    norm_first: bool = True  # False: the norm stands after the residual sum (BERT)
+    qk_norm: bool = True
+    activation: str = "relu2"
+    token_types: int = 0  # BERT's segment embeddings
+    head_transform: bool = False  # BERT's dense layer, activation and norm before the logits
+    head_bias: bool = False
+    norm_epsilon: float = 1e-5
+    dropout: float = 0.0
+
+    def __post_init__(self):
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is no multiple of heads {self.heads}")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                f"expected an activation out of {', '.join(ACTIVATIONS)}, got {self.activation!r}"
+            )
+
+
+def gpt2(**changes) -> Config:
+    """GPT-2 small (124M parameters); `changes` replace fields."""
+    shape = dict(vocabulary_size=50257, width=768, layers=12, heads=12, feed_forward=3072)
+    block = dict(max_length=1024, rotary=False, qk_norm=False, activation="gelu_tanh")
+    return replace(Config(**shape, **block), **changes)
+
+
+def bert(**changes) -> Config:
+    """BERT base, uncased (110M parameters); `changes` replace fields."""
+    shape = dict(vocabulary_size=30522, width=768, layers=12, heads=12, feed_forward=3072)
+    block = dict(max_length=512, causal=False, rotary=False, norm_first=False, qk_norm=False)
+    rest = dict(activation="gelu", token_types=2, head_transform=True, head_bias=True)
+    return replace(Config(**shape, **block, **rest, norm_epsilon=1e-12), **changes)
+
+
+def count_parameters(config: Config) -> dict[str, int]:
+    """Parameters by part, by formula (weights shared with the head are counted once)."""
+    c, norm = config, 2 * config.width
+    block = 4 * (c.width**2 + c.width) + 2 * c.width * c.feed_forward + c.feed_forward + c.width
+    parts = {
+        "token embedding": c.vocabulary_size * c.width,
+        "positions": 0 if c.rotary else c.max_length * c.width,
+        "token types": c.token_types * c.width,
+        "blocks": c.layers * (block + 2 * norm),
+        "final or embedding norm": norm,
+        "head": c.head_transform * (c.width**2 + c.width + norm) + c.head_bias * c.vocabulary_size,
+    }
+    return parts | {"total": sum(parts.values())}
+
+
+def flops_per_token(config: Config, length: int) -> int:
+    """Floating-point operations of one forward pass a token, at `length` tokens, head included.
+
+    Two operations a multiply-add, matrix products only (Kaplan et al., 2020); a training step
+    takes three times as many.
+    """
+    projections = 4 * config.width**2 + 2 * config.width * config.feed_forward
+    attention = 2 * length * config.width
+    head = config.vocabulary_size * config.width + config.head_transform * config.width**2
+    return 2 * (config.layers * (projections + attention) + head)

@@ -1,0 +1,171 @@
+"""One Transformer that is GPT-2, BERT and the course's own block, by configuration alone.
+
+Sources: Vaswani et al. (2017); Radford et al. (2019, GPT-2); Devlin et al. (2019, BERT); Su et al.
+(2021, rotary positions); So et al. (2021, squared ReLU); Henry et al. (2020, query-key norm).
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tlcourse.transformer.attention import Attention, causal_mask, rotary_table
+from tlcourse.transformer.config import ACTIVATIONS, Config
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each with a residual around it; pre-norm or post-norm."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.norm_first, self.activation = config.norm_first, ACTIVATIONS[config.activation]
+        self.attention = Attention(config)
+        self.attention_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.up = nn.Linear(config.width, config.feed_forward)
+        self.down = nn.Linear(config.feed_forward, config.width)
+        self.feed_forward_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def feed_forward(self, x: Tensor) -> Tensor:
+        """(batch, length, width) to the same, position by position."""
+        return self.dropout(self.down(self.activation(self.up(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None, table) -> Tensor:
+        """(batch, length, width) to the same."""
+        if self.norm_first:
+            x = x + self.attention(self.attention_norm(x), mask, table)
+            return x + self.feed_forward(self.feed_forward_norm(x))
+        x = self.attention_norm(x + self.attention(x, mask, table))
+        return self.feed_forward_norm(x + self.feed_forward(x))
+
+
+class Transformer(nn.Module):
+    """Token ids to hidden states to logits; the head shares the embedding matrix.
+
+    `attention` is the kernel, "sdpa" or "explicit": the same numbers, another speed; the caller
+    chooses. New weights are drawn with standard deviation 0.02; in the pre-norm block the layers
+    that write into the residual stream start at zero, so that each block starts as the identity.
+    """
+
+    def __init__(self, config: Config, attention: str = "sdpa"):
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary_size, config.width)
+        self.positions = None if config.rotary else nn.Embedding(config.max_length, config.width)
+        self.types = nn.Embedding(config.token_types, config.width) if config.token_types else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.transform = nn.Linear(config.width, config.width) if config.head_transform else None
+        if config.head_transform:
+            self.transform_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.head_bias = (
+            nn.Parameter(torch.zeros(config.vocabulary_size)) if config.head_bias else None
+        )
+        self.set_attention(attention)
+        self.apply(self._initialise)
+        if config.norm_first:
+            for block in self.blocks:
+                nn.init.zeros_(block.attention.output.weight)
+                nn.init.zeros_(block.down.weight)
+
+    @staticmethod
+    def _initialise(module: nn.Module) -> None:
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=0.02)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
+
+    def set_attention(self, kernel: str) -> None:
+        """Switches every layer to the kernel "sdpa", "explicit" or "record"."""
+        if kernel not in ("sdpa", "explicit", "record"):
+            raise ValueError(f"expected the kernel 'sdpa', 'explicit' or 'record', got {kernel!r}")
+        for block in self.blocks:
+            block.attention.kernel = kernel
+
+    def embed(self, tokens: Tensor, types: Tensor | None = None) -> Tensor:
+        """(batch, length) ids to (batch, length, width)."""
+        length = tokens.shape[1]
+        if length > self.config.max_length:
+            raise ValueError(
+                f"expected at most {self.config.max_length} positions, got {length}; cut the text"
+            )
+        x = self.embedding(tokens)
+        if self.positions is not None:
+            x = x + self.positions.weight[:length]
+        if self.types is not None:
+            x = x + self.types(torch.zeros_like(tokens) if types is None else types)
+        return self.dropout(x if self.config.norm_first else self.norm(x))
+
+    def hidden(
+        self, tokens: Tensor, padding_mask: Tensor | None = None, types: Tensor | None = None
+    ) -> Tensor:
+        """(batch, length) ids to (batch, length, width), after the last norm.
+
+        `padding_mask` is (batch, length), True = token; None if nothing is padded.
+        """
+        x = self.embed(tokens, types)
+        length, head_dim = tokens.shape[1], self.config.width // self.config.heads
+        mask = None if padding_mask is None else padding_mask[:, None, None, :]
+        if self.config.causal:
+            allowed = causal_mask(length, tokens.device)
+            mask = allowed if mask is None else mask & allowed
+        table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
+        for block in self.blocks:
+            x = block(x, mask, table)
+        return self.norm(x) if self.config.norm_first else x
+
+    def transformed(self, hidden: Tensor) -> Tensor:
+        """(..., width) to (..., width): what the output embedding is multiplied with."""
+        if self.transform is None:
+            return hidden
+        return self.transform_norm(ACTIVATIONS[self.config.activation](self.transform(hidden)))
+
+    def forward(
+        self, tokens: Tensor, padding_mask: Tensor | None = None, types: Tensor | None = None
+    ) -> Tensor:
+        """(batch, length) ids to (batch, length, vocabulary) logits."""
+        hidden = self.transformed(self.hidden(tokens, padding_mask, types))
+        return F.linear(hidden, self.embedding.weight, self.head_bias)
+
+
+@dataclass
+class Record:
+    """What `record` saw: one entry a layer."""
+
+    attention: list[Tensor] = field(default_factory=list)  # (batch, heads, length, length)
+    hidden_states: list[Tensor] = field(default_factory=list)  # (batch, length, width)
+
+
+@contextlib.contextmanager
+def record(model: Transformer) -> Iterator[Record]:
+    """Keeps attention weights and hidden states of each forward pass inside the block.
+
+    The same layers switch to the explicit kernel and back; outside the block looking costs nothing.
+    `hidden_states[0]` is the embeddings, then one entry a block; a new pass replaces the old.
+    """
+    seen = Record()
+    kernels = [block.attention.kernel for block in model.blocks]
+
+    def start(_, inputs):
+        seen.attention.clear()
+        seen.hidden_states[:] = [inputs[0].detach()]
+
+    def keep(block, _, output):
+        seen.attention.append(block.attention.weights)
+        seen.hidden_states.append(output.detach())
+        block.attention.weights = None
+
+    hooks = [block.register_forward_hook(keep) for block in model.blocks]
+    hooks.append(model.blocks[0].register_forward_pre_hook(start))
+    model.set_attention("record")
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for block, kernel in zip(model.blocks, kernels, strict=True):
+            block.attention.kernel = kernel

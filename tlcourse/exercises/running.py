@@ -108,17 +108,30 @@ def _line_now(thread: threading.Thread) -> str:
     return "" if frame is None else _describe(frame, frame.f_lineno)
 
 
-def _stop(thread: threading.Thread) -> None:
-    """Raises TimeUp in `thread` until it ends, or for PATIENCE seconds (code may catch it).
+class _Quiet(threading.Thread):
+    """A thread that says nothing when TimeUp reaches it outside the learner's code."""
 
-    A thread inside one call of C code ends when that call returns.
+    def run(self) -> None:
+        with contextlib.suppress(TimeUp):
+            super().run()
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Raises TimeUp in `thread` until it ends, or for PATIENCE seconds.
+
+    Code may catch it (`except:`), so it comes again while the first is still being handled; that
+    takes threads that switch fast. A thread inside one call of C code ends when that returns.
     """
-    end = time.monotonic() + PATIENCE
-    while thread.is_alive() and time.monotonic() < end:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeUp)
-        )
-        thread.join(0.05)
+    end, interval = time.monotonic() + PATIENCE, sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        while thread.is_alive() and time.monotonic() < end:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeUp)
+            )
+            time.sleep(0)
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def run(work: Callable[[], None], limit: float) -> Outcome:
@@ -130,13 +143,12 @@ def run(work: Callable[[], None], limit: float) -> Outcome:
     errors: list[BaseException] = []
 
     def guarded() -> None:
-        with contextlib.suppress(TimeUp):
-            try:
-                work()
-            except BaseException as error:
-                errors.append(error)
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
 
-    thread = threading.Thread(target=guarded, daemon=True, name="exercise")
+    thread = _Quiet(target=guarded, daemon=True, name="exercise")
     printed, line, timed_out = _Buffer(), "", False
     with preserve_randomness(), contextlib.redirect_stdout(printed):
         end = time.monotonic() + limit

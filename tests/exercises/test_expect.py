@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+import torch
+
+from tlcourse.exercises.expect import (
+    Wrong,
+    expect_close,
+    expect_equal,
+    expect_shape,
+    expect_type,
+    expect_unchanged,
+    short,
+)
+
+
+def test_equal():
+    expect_equal([1, "a"], [1, "a"], "it")
+    expect_equal(torch.tensor([True, False]), torch.tensor([True, False]), "the mask")
+    with pytest.raises(Wrong, match=r"it gave \(1, 2\) \(a tuple\); expected \[1, 2\]. A list?"):
+        expect_equal((1, 2), [1, 2], "it", "A list?")
+    for got in (torch.ones(2), torch.ones(1, 3), [1.0, 1.0, 1.0], None):
+        with pytest.raises(Wrong):
+            expect_equal(got, torch.ones(3), "it")
+
+
+def test_type_and_shape():
+    expect_type({}, dict, "it")
+    expect_shape(torch.zeros(2, 3), (2, 3), "it")
+    with pytest.raises(Wrong, match="None .is a `return` missing"):
+        expect_type(None, dict, "it")
+    with pytest.raises(Wrong, match=r"shape \(3, 2\); expected \(2, 3\)"):
+        expect_shape(np.zeros((3, 2)), (2, 3), "it")
+    with pytest.raises(Wrong, match=r"a list; expected a tensor of shape \(1,\)"):
+        expect_shape([1], (1,), "it")
+
+
+def test_close_names_the_worst_place():
+    expect_close(torch.tensor([1.0, 2.0], requires_grad=True), [1, 2.000001], "it")
+    expect_close(torch.ones(2, dtype=torch.bfloat16), np.ones(2), "it")
+    expect_close(0.1 + 0.2, 0.3, "it")
+    expect_close(torch.tensor([float("-inf"), 0]), torch.tensor([float("-inf"), 0]), "it")
+    with pytest.raises(Wrong, match=r"it gave 9 at \[1, 0\]; expected 3."):
+        expect_close(torch.tensor([[1.0, 2.1], [9.0, 4.0]]), [[1, 2], [3, 4]], "it")
+    with pytest.raises(Wrong, match="gave inf at"):
+        expect_close(torch.tensor([float("inf"), 5]), [1, 2], "it")
+    with pytest.raises(Wrong, match="NaN"):
+        expect_close([float("nan")], [1], "it")
+    with pytest.raises(Wrong, match=r"shape \(2,\); expected shape \(1,\)"):
+        expect_close([1, 2], [1], "it")
+    for got in (None, "one", object(), [[1], [1, 2]]):
+        with pytest.raises(Wrong):
+            expect_close(got, 1.0, "it")
+
+
+def test_unchanged():
+    assert expect_unchanged(lambda a, b: a + b, [1], [2]) == [1, 2]
+    with pytest.raises(Wrong, match="changed argument 2"):
+        expect_unchanged(lambda a, b: b.append(1), [1], [2])
+    with pytest.raises(Wrong, match="changed argument 1"):
+        expect_unchanged(lambda tensor: tensor.add_(1), torch.zeros(2))
+
+
+def test_short_is_one_line_and_cut():
+    assert short(torch.zeros(2, 2)) == "tensor([[0., 0.], [0., 0.]])"
+    assert len(short("x" * 1000)) == 120

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from importlib import metadata
@@ -13,7 +14,7 @@ from typing import Any
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tlcourse import first_cell, lessons
+from tlcourse import first_cell, headlines, lessons
 from tlcourse.files import read_json, root, write_json
 from tlcourse.lessons import Lesson
 
@@ -104,22 +105,28 @@ def run(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> Path:
 def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> None:
     """Runs a lesson without bf16 on two cores and replaces the notebook and its stated minutes.
 
-    The log goes to `benchmarks/results/lessons.json`. Raises LessonFailed, and changes nothing, if
-    a cell fails or the result is not fit to be committed.
+    The log goes to `benchmarks/results/lessons.json`, the headline numbers to `headlines.json`
+    beside it. Raises LessonFailed, and changes nothing, if a cell fails or the result is not fit
+    to be committed.
     """
     notebook, variables = lessons.read(lesson.path), environment(size, **WITHOUT_BF16)
     first_cell.conform(notebook, lesson.path.name)
     _refuse(lesson, lessons.complaints_about_source(notebook))
     say(f"{lesson.title} at size {size}, without bf16, on 2 cores")
-    log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
-    clean(notebook)
-    first_cell.conform(notebook, lesson.path.name)
-    state_minutes(notebook, log)
-    _refuse(lesson, lessons.complaints_about_outputs(notebook))
+    with tempfile.TemporaryDirectory() as folder:
+        variables[headlines.COLLECT] = str(collected := Path(folder) / "headlines")
+        log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
+        clean(notebook)
+        first_cell.conform(notebook, lesson.path.name)
+        state_minutes(notebook, log)
+        _refuse(lesson, lessons.complaints_about_outputs(notebook))
+        changed = headlines.store(collected)
     results = root() / RESULTS
     known = read_json(results) if results.exists() else {}
     write_json(results, dict(sorted((known | {lesson.number: log}).items())))
     lessons.write(notebook, lesson.path)
+    for line in changed:
+        say(f"headline {line}")
     say(f"{log['minutes']} minutes; notebooks/{lesson.path.name} and {RESULTS} are written")
 
 

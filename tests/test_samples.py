@@ -1,0 +1,101 @@
+"""The bundled samples keep the formats of the data sets that they stand in for."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+SAMPLES = Path(__file__).parent.parent / "data" / "samples"
+TREC_FILES = {"train_5500.label": 200, "TREC_10.label": 100}
+WIKITEXT_FILES = ("wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens")
+FINE_LABELS = {
+    "ABBR": "abb exp",
+    "DESC": "def desc manner reason",
+    "ENTY": "animal body color cremat currency dismed event food instru lang letter other plant "
+    "product religion sport substance symbol techmeth termeq veh word",
+    "HUM": "desc gr ind title",
+    "LOC": "city country mount other state",
+    "NUM": "code count date dist money ord other perc period speed temp volsize weight",
+}
+
+
+def questions(name):
+    """The `(coarse, fine, question)` triples of one sample file."""
+    text = (SAMPLES / "trec" / name).read_text(encoding="latin-1")
+    rows = [re.fullmatch(r"([A-Z]+):([a-z]+) (.+ [?.])", line) for line in text.splitlines()]
+    assert text.endswith("\n") and all(rows)
+    return [row.groups() for row in rows]
+
+
+def all_questions():
+    return [row for name in TREC_FILES for row in questions(name)]
+
+
+def test_split_sizes():
+    assert {name: len(questions(name)) for name in TREC_FILES} == TREC_FILES
+
+
+def test_labels_are_those_of_trec():
+    known = {(coarse, fine) for coarse, names in FINE_LABELS.items() for fine in names.split()}
+    assert len(known) == 50
+    assert {(coarse, fine) for coarse, fine, _ in all_questions()} == known
+
+
+def test_every_coarse_label_has_enough_questions():
+    train = Counter(coarse for coarse, _, _ in questions("train_5500.label"))
+    test = Counter(coarse for coarse, _, _ in questions("TREC_10.label"))
+    assert min(train[label] for label in FINE_LABELS) >= 12
+    assert min(test[label] for label in FINE_LABELS) >= 6
+
+
+def test_no_question_is_repeated():
+    seen = Counter(" ".join(re.findall(r"\w+", text.lower())) for _, _, text in all_questions())
+    assert [text for text, count in seen.items() if count > 1] == []
+
+
+def test_questions_are_tokenised_like_trec():
+    for _, _, text in all_questions():
+        assert text.isascii() and text == " ".join(text.split())
+        assert not re.search(r"\w(''|[,?!:;\"]|'s\b)", text), text
+
+
+@pytest.mark.parametrize("vectorizer", [CountVectorizer, TfidfVectorizer])
+def test_bag_of_words_is_neither_lost_nor_perfect(vectorizer):
+    """Five-fold cross-validated error of logistic regression on words: 10 to 35 %."""
+    coarse, _, texts = zip(*all_questions(), strict=True)
+    model = make_pipeline(vectorizer(), LogisticRegression(C=10, max_iter=2000))
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    error = 1 - cross_val_score(model, texts, coarse, cv=folds).mean()
+    assert 0.10 <= error <= 0.35
+
+
+def wikitext_lines(name):
+    text = (SAMPLES / "wikitext" / name).read_bytes().decode("utf-8")
+    assert text.endswith("\n") and "\r" not in text
+    return text.split("\n")[:-1]
+
+
+@pytest.mark.parametrize("name", WIKITEXT_FILES)
+def test_wikitext_lines(name):
+    for line in wikitext_lines(name):
+        assert line == " " or re.fullmatch(r" \S.*\S ", line), line
+        assert "  " not in line and line.count(" = ") in (0, 2, 4), line
+        assert not re.search(r"\w[,;:!?)]|\w-\w|\d\.\d|\w's\b|[(]\w", line), line
+
+
+def test_wikitext_sizes():
+    sizes = [(SAMPLES / "wikitext" / name).stat().st_size for name in WIKITEXT_FILES]
+    assert sum(sizes) >= 40_000 and min(sizes) >= 3_500 and sizes[0] >= 30_000
+
+
+def test_wikitext_articles_are_distinct():
+    lines = [line for name in WIKITEXT_FILES for line in wikitext_lines(name)]
+    titles = [line for line in lines if re.fullmatch(r" = [^=]+ = ", line)]
+    assert len(titles) >= 25 and len(set(titles)) == len(titles)
+    paragraphs = [line for line in lines if line != " " and not line.startswith(" =")]
+    assert len(set(paragraphs)) == len(paragraphs)

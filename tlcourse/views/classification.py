@@ -1,0 +1,68 @@
+"""A confusion matrix and learning curves over numbers of labels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tlcourse.views.lines import curves
+from tlcourse.views.style import Picture, figure, finish, ink_on
+
+
+def confusion(
+    counts: Any, labels: Sequence[str], title: str, alt: str, note: str | None = None
+) -> Picture:
+    """A confusion matrix: `counts` (true, predicted), shaded by the share of each row.
+
+    Cells show the count; zeros stay empty. At the right stands each row's share of right
+    answers. Raises ValueError when the shape does not fit the labels.
+    """
+    counts = np.asarray(counts)
+    if counts.shape != (len(labels), len(labels)):
+        raise ValueError(
+            f"expected counts of shape {(len(labels), len(labels))} for {len(labels)} labels, "
+            f"got {counts.shape}"
+        )
+    totals = counts.sum(axis=1)
+    shares = counts / np.maximum(totals, 1)[:, None]
+    picture, axes = figure(title, 1.6 + 0.5 * len(labels))
+    image = axes.imshow(shares, cmap="cividis_r", vmin=0, vmax=1, aspect="auto")
+    for (row, column), count in np.ndenumerate(counts):
+        if count:
+            ink = ink_on(image.cmap(shares[row, column]))
+            weight = "bold" if row == column else "normal"
+            axes.text(
+                column, row, f"{count:,}", color=ink, ha="center", va="center", fontweight=weight
+            )
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("true")
+    right = axes.secondary_yaxis("right")
+    said = [f"{100 * shares[i, i]:.0f} % of {totals[i]:,}" for i in range(len(labels))]
+    right.set_yticks(range(len(labels)), said)
+    right.set_ylabel("right")
+    for each in (axes, right):
+        each.tick_params(length=0)
+        each.spines[:].set_visible(False)
+    axes.grid(False)
+    return finish(picture, alt, note)
+
+
+def learning_curve(
+    results: Mapping[str, tuple],
+    title: str,
+    alt: str,
+    y_label: str = "error (%)",
+    x_label: str = "labelled questions for training",
+    note: str | None = None,
+) -> Picture:
+    """Error against the number of labels, a curve for each scheme with its interval over seeds.
+
+    `results` maps a name to (label counts, means, low ends, high ends). The counts stand on a
+    logarithmic axis; those of all schemes are its ticks.
+    """
+    ticks = sorted({count for each in results.values() for count in each[0]})
+    return curves(
+        results, title, alt, x_label, y_label, log_x=True, x_ticks=ticks, note=note, height=4.2
+    )

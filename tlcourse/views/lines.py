@@ -1,0 +1,159 @@
+"""Curves with labels at their ends, and horizontal bars, both with intervals."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.ticker
+import numpy as np
+
+from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish
+
+BARS_UP_TO = 10  # points; a longer curve shows its interval as a band
+
+
+def _spread(wanted: np.ndarray, gap: float) -> np.ndarray:
+    """Positions near `wanted` (any order), at least `gap` apart, moved as little as possible."""
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    blocks: list[list[float]] = []  # [mean, count] of labels that touch (isotonic regression)
+    for value in wanted[order] - steps:
+        blocks.append([float(value), 1])
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            mean, count = blocks.pop()
+            total = blocks[-1][1] + count
+            blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * count) / total, total]
+    result = np.empty(len(wanted))
+    result[order] = np.repeat([b[0] for b in blocks], [int(b[1]) for b in blocks]) + steps
+    return result
+
+
+def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]], height: float) -> None:
+    """Writes each (x, y, text, colour) to the right of the axes, apart from the others.
+
+    `height` is the height of the axes in inches, roughly. The limits of the axes are frozen.
+    """
+    axes.set_xlim(axes.get_xlim())
+    axes.set_ylim(axes.get_ylim())
+    to_axes = axes.transData + axes.transAxes.inverted()
+    at = np.array([to_axes.transform((x, y)) for x, y, _, _ in ends])
+    places = _spread(at[:, 1], 0.2 / height)
+    for (x, y, text, colour), place in zip(ends, places, strict=True):
+        axes.annotate(
+            text,
+            xy=(x, y),
+            xytext=(1.03, place),
+            textcoords="axes fraction",
+            color=colour,
+            fontweight="bold",
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 2},
+            annotation_clip=False,
+        )
+
+
+def _plain(value: float, _: Any = None) -> str:
+    """1200000 as 1.2M, 0.05 as 0.05."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if letter == 'k' else size):g}{letter}"
+    return f"{value:g}"
+
+
+def _interval(axes: Any, x: np.ndarray, y: np.ndarray, low: Any, high: Any, colour: str) -> None:
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    if len(x) <= BARS_UP_TO:
+        axes.vlines(x, low, high, color=colour, lw=1.6, capstyle="butt", label="_interval")
+        for edge in (low, high):
+            axes.plot(x, edge, "_", color=colour, ms=7, label="_interval")
+    else:
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0, label="_interval")
+
+
+def draw_curves(axes: Any, series: Mapping[str, tuple], height: float) -> None:
+    """Draws what `curves` takes as `series` on axes whose scales are set."""
+    ends = []
+    for index, (name, (x, y, *interval)) in enumerate(series.items()):
+        x, y = np.asarray(x, float), np.asarray(y, float)
+        colour = CYCLE[index % len(CYCLE)]
+        style = {"color": colour, "ls": ("-", "--")[index // len(CYCLE) % 2]}
+        axes.plot(x, y, marker="o" if len(x) <= BARS_UP_TO else "", ms=6, label=name, **style)
+        if interval:
+            _interval(axes, x, y, *interval, colour)
+        last = np.flatnonzero(np.isfinite(y))[-1]
+        ends.append((x[last], y[last], name, colour))
+    if len(ends) > 1:
+        label_ends(axes, ends, height)
+
+
+def curves(
+    series: Mapping[str, tuple],
+    title: str,
+    alt: str,
+    x_label: str,
+    y_label: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    x_ticks: Sequence[float] | None = None,
+    note: str | None = None,
+    height: float = 3.8,
+) -> Picture:
+    """Curves with their names at the right end.
+
+    `series` maps a name to (x, y) or (x, y, low, high); an interval is drawn as bars for up to
+    10 points, else as a band. Labels carry the units. One series alone gets no name. Raises
+    ValueError for no series, or more than 14 (7 colours, full and dashed).
+    """
+    if not 1 <= len(series) <= 2 * len(CYCLE):
+        raise ValueError(f"expected 1 to {2 * len(CYCLE)} curves in one figure, got {len(series)}")
+    picture, axes = figure(title, height)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    for wanted, axis, scale in (
+        (log_x, axes.xaxis, axes.set_xscale),
+        (log_y, axes.yaxis, axes.set_yscale),
+    ):
+        if wanted:
+            scale("log")
+            axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
+    draw_curves(axes, series, height * 0.66)
+    if x_ticks is not None:
+        axes.set_xticks(x_ticks)
+        axes.set_xticks([], minor=True)
+    return finish(picture, alt, note)
+
+
+def horizontal_bars(
+    values: Mapping[str, float | tuple[float, float, float]],
+    title: str,
+    alt: str,
+    x_label: str,
+    number: str = "{:.1f}",
+    highlight: str | None = None,
+    note: str | None = None,
+) -> Picture:
+    """Horizontal bars from top to bottom, each with its number; a tuple is (value, low, high).
+
+    `number` formats what stands at a bar; the bar named `highlight` has another colour. Raises
+    ValueError for no bars, or a highlight that is none of them.
+    """
+    if not values or (highlight is not None and highlight not in values):
+        raise ValueError(f"expected bars, and {highlight!r} among them; got {list(values)}")
+    picture, axes = figure(title, 1.35 + 0.34 * len(values))
+    numbers = [v if isinstance(v, tuple) else (v, v, v) for v in values.values()]
+    reach = max(max(each) for each in numbers)
+    for row, (name, (value, low, high)) in enumerate(zip(values, numbers, strict=True)):
+        axes.barh(row, value, height=0.62, color=CYCLE[1] if name == highlight else CYCLE[0])
+        if low != high:
+            axes.hlines(row, low, high, color="black", lw=1.6)
+            axes.plot([low, high], [row, row], "|", color="black", ms=8)
+        axes.text(max(value, high) + 0.015 * reach, row, number.format(value), va="center")
+    axes.set_yticks(range(len(values)), list(values))
+    axes.set_xlim(0, 1.12 * reach)
+    axes.set_ylim(len(values) - 0.5, -0.5)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_color(GREY)
+    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
+    axes.set_xlabel(x_label)
+    return finish(picture, alt, note)

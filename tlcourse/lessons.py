@@ -92,6 +92,16 @@ def code_cells(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
+def opening(notebook: Any) -> str:
+    """The Markdown before the first code cell."""
+    texts = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            break
+        texts.append(cell.source)
+    return "\n".join(texts)
+
+
 def readable_texts(notebook: Any) -> list[str]:
     """Everything a person reads: sources, printed text, errors, HTML; embedded images left out."""
     texts = [cell.source for cell in notebook.cells]
@@ -115,8 +125,8 @@ def complaints_about_source(notebook: Any) -> list[str]:
     first = notebook.cells[0] if notebook.cells else None
     if first is None or not first.source.startswith("# "):
         said.append("the first cell does not begin with the title ('# …')")
-    opening = "\n".join(cell.source for cell in _opening(notebook)).lower()
-    said += [f"the opening block does not say {part!r}" for part in OPENING if part not in opening]
+    told = opening(notebook).lower()
+    said += [f"the opening block does not say {part!r}" for part in OPENING if part not in told]
     lengths = [len(cell.source.splitlines()) for cell in code_cells(notebook)]
     if lengths and max(lengths) > LONGEST_CELL:
         said.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
@@ -150,13 +160,3 @@ def complaints_about_outputs(notebook: Any) -> list[str]:
     if paths := absolute_paths(notebook):
         said.append(f"absolute paths are shown: {', '.join(sorted(set(paths))[:3])}")
     return said
-
-
-def _opening(notebook: Any) -> list[Any]:
-    """The Markdown cells before the first code cell."""
-    cells = []
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            break
-        cells.append(cell)
-    return cells

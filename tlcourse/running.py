@@ -105,39 +105,37 @@ def run(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> Path:
 def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> None:
     """Runs a lesson without bf16 on two cores and replaces the notebook and its stated minutes.
 
-    The log goes to `benchmarks/results/lessons.json`, the headline numbers to `headlines.json`
-    beside it. Raises LessonFailed, and changes nothing, if a cell fails or the result is not fit
-    to be committed.
+    The log goes to `benchmarks/results/lessons.json`, the lesson's headline numbers to
+    `headlines.json` beside it. Raises LessonFailed, and changes nothing, if a cell fails or the
+    result is not fit to be committed.
     """
-    notebook, variables = lessons.read(lesson.path), environment(size, **WITHOUT_BF16)
-    first_cell.conform(notebook, lesson.path.name)
+    notebook = first_cell.conform(lessons.read(lesson.path), lesson.path.name)
     _refuse(lesson, lessons.complaints_about_source(notebook))
     say(f"{lesson.title} at size {size}, without bf16, on 2 cores")
     with tempfile.TemporaryDirectory() as folder:
-        variables[headlines.COLLECT] = str(collected := Path(folder) / "headlines")
+        collected = Path(folder) / "headlines"
+        variables = environment(size, **WITHOUT_BF16, **{headlines.COLLECT: str(collected)})
         log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
-        clean(notebook)
-        first_cell.conform(notebook, lesson.path.name)
-        state_minutes(notebook, log)
+        state_minutes(clean(first_cell.conform(notebook, lesson.path.name)), log)
         _refuse(lesson, lessons.complaints_about_outputs(notebook))
-        changed = headlines.store(collected)
+        for line in headlines.store(collected):
+            say(line)
     results = root() / RESULTS
     known = read_json(results) if results.exists() else {}
     write_json(results, dict(sorted((known | {lesson.number: log}).items())))
     lessons.write(notebook, lesson.path)
-    for line in changed:
-        say(f"headline {line}")
     say(f"{log['minutes']} minutes; notebooks/{lesson.path.name} and {RESULTS} are written")
 
 
-def clean(notebook: Any) -> None:
-    """Removes what a rerun would change or GitHub cannot show: time stamps, widget state, ids."""
+def clean(notebook: Any) -> Any:
+    """Removes in place what a rerun would change or GitHub cannot show; returns the notebook."""
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         for name in ("execution", "ExecuteTime", "collapsed", "scrolled"):
             cell.metadata.pop(name, None)
         if cell.cell_type == "code" and not cell.source.strip():
             cell.execution_count, cell.outputs = None, []
+    return notebook
 
 
 def state_minutes(notebook: Any, log: dict[str, Any]) -> None:

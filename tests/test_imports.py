@@ -1,0 +1,112 @@
+"""The house stands: modules import only from the floors below, and stay short."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tlcourse.files import PACKAGE
+
+FLOORS = {
+    **dict.fromkeys(["sizes", "device", "files", "views"], 0),
+    **dict.fromkeys(["bpe", "transformer"], 1),
+    **dict.fromkeys(
+        [
+            "corpora",
+            "batching",
+            "objectives",
+            "metrics",
+            "generation",
+            "checkpoints",
+            "headlines",
+        ],
+        2,
+    ),
+    "training": 3,
+    **dict.fromkeys(["pretraining", "adaptation", "probing", "looking"], 4),
+    **dict.fromkeys(
+        ["exercises", "lessons", "running", "first_cell", "readme", "checking", "cli", "__main__"],
+        5,
+    ),
+}
+LONGEST_MODULE = 260  # lines
+LONGEST_FUNCTION = 48  # lines of its body, docstring left out
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def names_imported(source: str, package: list[str]) -> set[str]:
+    """The modules of this package that `source`, which lies in `package`, imports at any depth."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            found = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        names |= {name.split(".")[1] for name in found if name.startswith("tlcourse.")}
+    return names
+
+
+def goes_up(module: str, imported: str) -> bool:
+    """Whether an import breaks the table of floors."""
+    if imported not in FLOORS or module == imported:
+        return False
+    floor, below = FLOORS[module], FLOORS[imported]
+    if (module, imported) == ("adaptation", "pretraining"):
+        return False
+    allowed_beside = floor in (0, 2, 5)  # a floor of tools; those of floors 1 and 4 stand alone
+    return below > floor or (below == floor and not allowed_beside) or (floor == 1 and below == 0)
+
+
+def top(path: Path) -> str:
+    """The module or package, directly below `tlcourse`, that holds the file at `path`."""
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down_only(path: Path) -> None:
+    if path == PACKAGE / "__init__.py":
+        assert names_imported(path.read_text(encoding="utf-8"), ["tlcourse"]) == set()
+        return
+    module = top(path)
+    assert module in FLOORS, f"give {module} a floor in tests/test_imports.py"
+    package = ["tlcourse", *path.relative_to(PACKAGE).parts[:-1]]
+    imported = names_imported(path.read_text(encoding="utf-8"), package)
+    up = sorted(name for name in imported if goes_up(module, name))
+    assert not up, f"{module} (floor {FLOORS[module]}) must not import {', '.join(up)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_and_functions_can_be_read_in_one_sitting(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_MODULE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            lines = node.end_lineno - body[0].lineno + 1 if body else 0
+            assert lines <= LONGEST_FUNCTION, f"{node.name} has {lines} lines"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "up"),
+    [
+        ("bpe", "from tlcourse import training", {"training"}),
+        ("transformer", "from tlcourse.device import choose", {"device"}),
+        ("views", "def f():\n    import tlcourse.bpe", {"bpe"}),
+        ("probing", "from tlcourse.adaptation.classifier import Classifier", {"adaptation"}),
+        ("adaptation", "from tlcourse import pretraining, batching", set()),
+        ("training", "import torch, json\nfrom tlcourse import files", set()),
+    ],
+)
+def test_the_guard_sees_an_import_that_goes_up(module: str, source: str, up: set[str]) -> None:
+    imported = names_imported(source, ["tlcourse", module])
+    assert {name for name in imported if goes_up(module, name)} == up
+
+
+def test_the_guard_understands_relative_imports() -> None:
+    assert names_imported("from ..training import train", ["tlcourse", "views"]) == {"training"}
+    assert names_imported("from . import style", ["tlcourse", "views"]) == {"views"}

@@ -1,0 +1,119 @@
+"""What `tlcourse check` looks at; every failure says what to do."""
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+
+from tlcourse import device, files, sizes
+
+ENOUGH_MEMORY = 3.5  # GiB; the lessons at size small stay below 2
+PLAIN_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\s*>=\s*([\d.]+))?$")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the report."""
+
+    good: bool
+    what: str
+    do: str = ""
+
+    def __str__(self) -> str:
+        return f"[OK]   {self.what}" if self.good else f"[FAIL] {self.what}; {self.do}"
+
+
+def results() -> list[Result]:
+    """Environment, versions, device, precision, kernel, memory and data of this machine."""
+    checks = (_python, _versions, _kernel, _size, _compute, _memory, _bundled, _data)
+    return [result for check in checks for result in check()]
+
+
+def _python() -> Iterator[Result]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    separate = sys.prefix != sys.base_prefix or "CONDA_PREFIX" in os.environ
+    where = "an environment of its own" if separate else "the system's Python"
+    yield Result(
+        sys.version_info >= (3, 11),
+        f"Python {version} in {where}",
+        "install Python 3.11 or newer and make the environment with it",
+    )
+
+
+def _versions() -> Iterator[Result]:
+    """The libraries that the package's own metadata asks for, each against its lowest version."""
+    for requirement in metadata.requires("tlcourse") or []:
+        if match := PLAIN_REQUIREMENT.match(requirement):
+            yield version_result(match[1], match[2])
+
+
+def version_result(name: str, lowest: str | None) -> Result:
+    """Whether the distribution `name` is there, and not older than `lowest`."""
+    asked = f"{name}>={lowest}" if lowest else name
+    install = f'run: python -m pip install "{asked}"'
+    try:
+        there = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Result(False, f"{name} is not installed", install)
+    good = lowest is None or _numbers(there) >= _numbers(lowest)
+    return Result(good, f"{name} {there}" + (f" (at least {lowest})" if lowest else ""), install)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.split("+")[0])[:3])
+
+
+def _kernel() -> Iterator[Result]:
+    """The notebook kernel must be this Python, not another one that was registered before."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    repair = "run: python -m ipykernel install --sys-prefix"
+    try:
+        program = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except NoSuchKernel:
+        yield Result(False, "there is no notebook kernel called python3", repair)
+        return
+    same = os.path.basename(program) == program or os.path.samefile(program, sys.executable)
+    yield Result(same, "the notebook kernel python3 is this Python", repair)
+
+
+def _size() -> Iterator[Result]:
+    yield _attempt(
+        lambda: f"size {sizes.current().name}",
+        f"set TLCOURSE_SIZE to one of {', '.join(sizes.SIZES)}",
+    )
+
+
+def _compute() -> Iterator[Result]:
+    def describe() -> str:
+        compute = device.choose()
+        text = f"{device.describe(compute)}; attention: {compute.attention}"
+        return text + (" (Apple's GPU is left alone)" if sys.platform == "darwin" else "")
+
+    yield _attempt(describe, "unset TLCOURSE_DEVICE, or set it to cpu")
+
+
+def _memory() -> Iterator[Result]:
+    there = device.memory_in_gib()
+    good = not there < ENOUGH_MEMORY  # nan, where the system does not say, passes
+    yield Result(good, f"{there:.1f} GiB of memory", "close programs, use TLCOURSE_SIZE=tiny")
+
+
+def _bundled() -> Iterator[Result]:
+    for folder in ("notebooks", "data/samples"):
+        yield _attempt(lambda folder=folder: f"{folder} at {files.find(folder)}", "install again")
+
+
+def _data() -> Iterator[Result]:
+    corpora = importlib.import_module("tlcourse.corpora")
+    yield _attempt(lambda: corpora.describe("trec"), "see `tlcourse data`; unset TLCOURSE_DATA")
+
+
+def _attempt(describe: Callable[[], str], do: str) -> Result:
+    try:
+        return Result(True, describe())
+    except (ValueError, OSError) as error:
+        return Result(False, str(error), do)

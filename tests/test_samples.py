@@ -1,5 +1,6 @@
 """The bundled samples keep the formats of the data sets that they stand in for."""
 
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -36,6 +37,10 @@ def all_questions():
     return [row for name in TREC_FILES for row in questions(name)]
 
 
+def words(text):
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
 def test_split_sizes():
     assert {name: len(questions(name)) for name in TREC_FILES} == TREC_FILES
 
@@ -54,8 +59,18 @@ def test_every_coarse_label_has_enough_questions():
 
 
 def test_no_question_is_repeated():
-    seen = Counter(" ".join(re.findall(r"\w+", text.lower())) for _, _, text in all_questions())
+    seen = Counter(words(text) for _, _, text in all_questions())
     assert [text for text, count in seen.items() if count > 1] == []
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif("TLCOURSE_DATA" not in os.environ, reason="needs a local mirror")
+def test_no_question_is_one_of_trec():
+    folder = Path(os.environ["TLCOURSE_DATA"]) / "trec"
+    real = [(folder / name).read_text(encoding="latin-1").splitlines() for name in TREC_FILES]
+    known = {words(line.split(" ", 1)[1]) for lines in real for line in lines}
+    assert len(known) > 5_000
+    assert [text for _, _, text in all_questions() if words(text) in known] == []
 
 
 def test_questions_are_tokenised_like_trec():

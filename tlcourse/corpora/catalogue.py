@@ -1,0 +1,115 @@
+"""The data sets there are: their files, their places on the Hub, what is known of each split."""
+
+from dataclasses import dataclass
+
+from tlcourse.corpora.checks import DataError, Facts
+
+TOKENS = {
+    "train": "wiki.train.tokens",
+    "validation": "wiki.valid.tokens",
+    "test": "wiki.test.tokens",
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A data set: file of each split (as published, or with .xz), facts, bundled sample.
+
+    `blank_after_title` says that articles have a blank line after their title, not just before.
+    A `streamed` data set is read line by line, never kept in memory.
+    """
+
+    name: str
+    files: dict[str, str]
+    facts: dict[str, Facts]
+    sample: str | None = None
+    blank_after_title: bool = True
+    streamed: bool = False
+
+
+TREC_FACTS = {
+    "train": Facts(
+        rows=5_452,
+        words=55_636,
+        labels={"ABBR": 86, "DESC": 1162, "ENTY": 1250, "HUM": 1223, "LOC": 835, "NUM": 896},
+        fine_labels=50,
+        digest="ac1f4c287d9023bdf658059c171fba7640bdc86890007ad41635962da5209732",
+    ),
+    "test": Facts(
+        rows=500,
+        words=3_758,
+        labels={"ABBR": 9, "DESC": 138, "ENTY": 94, "HUM": 65, "LOC": 81, "NUM": 113},
+        fine_labels=42,
+        digest="3a6414b3a55aaf2ed5d66249fc9ff574028f07f069b136b7e198d30bcdc8aa02",
+    ),
+}
+
+
+def _wikitext_facts(**digests: str | None) -> dict[str, Facts]:
+    """Facts of those splits whose digests are given; counts by Merity et al. (2016)."""
+    counts = {"validation": (3_760, 217_646), "test": (4_358, 245_569)}
+    counts |= {"train2": (36_718, 2_088_628), "train103": (1_801_350, 103_227_021)}
+    return {
+        "train" if split.startswith("train") else split: Facts(*counts[split], digest=digest)
+        for split, digest in digests.items()
+    }
+
+
+CORPORA = {
+    corpus.name: corpus
+    for corpus in (
+        Corpus(
+            "trec",
+            {"train": "train_5500.label", "test": "TREC_10.label"},
+            TREC_FACTS,
+            sample="data/samples/trec",
+        ),
+        Corpus(
+            "wikitext-2",
+            TOKENS,
+            _wikitext_facts(
+                train2="56c2e6149c1997b5d3a2d7ac27f5df3b6d21c32118a2066cae7551bcc93c063a",
+                validation="30f571af8ed92e677971ff18003f4cb07a579949ec1a115a4ca91ee3f0178771",
+                test="2e72da95085f82949b5e8e0f1f61840f7224d514d827ef500a1a116b86ab4b3a",
+            ),
+            sample="data/samples/wikitext",
+        ),
+        Corpus(
+            "wikitext-2-raw",
+            {"test": "wiki.test.raw"},
+            _wikitext_facts(
+                test="25d43ccd46c70a78b0aae8f20474b4e698cc2943af98a1a93e93659f49a541e3"
+            ),
+        ),
+        Corpus(
+            "wikitext-103",
+            TOKENS,
+            _wikitext_facts(
+                train103=None,
+                validation="70178a5ddffc1e79c5a616b60def1bcf16769e2f5014c3fb89106288e597f13f",
+                test="22b7b97dfaa7d00ff19f8fd5cbf4c20e6f277e6f5c13987f8bc6af96841e55db",
+            ),
+            sample="data/samples/wikitext",
+        ),
+        Corpus(
+            "wikipedia-standin",
+            {"train": "wiki.train.tokens"},
+            {
+                "train": Facts(
+                    rows=2_421_982,
+                    words=86_304_528,
+                    digest="968ef009939ca1a754460a7f6e7c37f0d72357089ef58e595d4eac991ca5f035",
+                )
+            },
+            blank_after_title=False,
+            streamed=True,
+        ),
+    )
+}
+
+
+def get(name: str) -> Corpus:
+    """The data set called `name`; raises DataError that lists those there are."""
+    if name not in CORPORA:
+        raise DataError(f"expected a data set out of {', '.join(CORPORA)}, got {name!r}")
+    return CORPORA[name]

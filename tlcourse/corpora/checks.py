@@ -1,0 +1,122 @@
+"""What the data must look like: sizes, labels, word counts and digests, and the error if not."""
+
+import contextlib
+import hashlib
+import lzma
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LOCAL, HUB, SAMPLE = "local mirror", "Hugging Face Hub", "bundled sample"
+
+
+class DataError(ValueError):
+    """Data that are missing or not as expected: what was expected, what came, what to do."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of one split.
+
+    `words` are white-space words, for WikiText plus one `<eos>` a line (Merity et al., 2016).
+    `labels` is the histogram of coarse labels. `digest` is that of the canonical rows of the
+    published files, where we have had them in hand; None where we have not.
+    """
+
+    rows: int
+    words: int
+    labels: dict[str, int] | None = None
+    fine_labels: int | None = None
+    digest: str | None = None
+
+
+class Measure:
+    """Counts rows, words and labels, and keeps a digest, as rows go by in any order."""
+
+    def __init__(self) -> None:
+        self.rows = self.words = self.total = 0
+        self.labels: Counter[str] = Counter()
+        self.fine_labels: set[str] = set()
+
+    def add_line(self, text: str) -> None:
+        """A row of WikiText."""
+        self.rows += 1
+        self.words += len(text.split()) + 1
+        self._digest(text)
+
+    def add_question(self, text: str, label: str, fine: str) -> None:
+        """A row of TREC."""
+        self.rows += 1
+        self.words += len(text.split())
+        self.labels[label] += 1
+        self.fine_labels.add(fine)
+        self._digest(f"{fine}\t{text}")
+
+    def _digest(self, row: str) -> None:
+        self.total += int.from_bytes(hashlib.sha256(row.encode("utf-8")).digest(), "big")
+
+    @property
+    def digest(self) -> str:
+        """The sum of the rows' sha256, modulo 2^256: the same for every order of the rows."""
+        return f"{self.total % 2**256:064x}"
+
+
+def verify(what: str, source: str, came: Measure, facts: Facts) -> bool:
+    """Compares a split with its facts; True where the digest is the known one too.
+
+    Raises DataError on another count, label set or histogram, and in a local mirror on another
+    digest. From the Hub, another digest is a printed line: there we have verified none.
+    """
+    pairs = [("rows", facts.rows, came.rows), ("words", facts.words, came.words)]
+    if facts.labels is not None:
+        pairs.append(
+            ("labels", dict(sorted(facts.labels.items())), dict(sorted(came.labels.items())))
+        )
+        pairs.append(("fine labels", facts.fine_labels, len(came.fine_labels)))
+    if source == LOCAL and facts.digest is not None:
+        pairs.append(("sha256", facts.digest, came.digest))
+    for unit, expected, found in pairs:
+        if expected != found:
+            raise DataError(
+                f"{what} ({source}): expected {_show(expected)} {unit}, got {_show(found)}; "
+                + WHAT_TO_DO[source]
+            )
+    if came.digest == facts.digest:
+        return True
+    print(f"[data] {what} ({source}): counts as published; sha256 {came.digest} not verified by us")
+    return False
+
+
+WHAT_TO_DO = {
+    LOCAL: "replace the file below TLCOURSE_DATA, or unset TLCOURSE_DATA",
+    HUB: "clear that data set from the Hub's cache and try again, or use source='sample'",
+    SAMPLE: "install tlcourse again, or restore data/samples with git",
+}
+
+
+def _show(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@contextlib.contextmanager
+def readable(path: Path, source: str) -> Iterator[None]:
+    """Turns what a damaged file raises into a DataError that names the file."""
+    try:
+        yield
+    except (EOFError, OSError, UnicodeDecodeError, lzma.LZMAError) as error:
+        raise DataError(
+            f"expected to read {path} to its end, but it is damaged or not readable "
+            f"({type(error).__name__}: {error}); {WHAT_TO_DO[source]}"
+        ) from error
+
+
+def open_text(path: Path, encoding: str):
+    """The file as text, whether its name ends in .xz or not."""
+    return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding=encoding)
+
+
+def lines_of(path: Path, source: str, encoding: str = "utf-8") -> Iterable[str]:
+    """The lines of a file, one after the other; raises DataError on a damaged one."""
+    with readable(path, source), open_text(path, encoding) as lines:
+        yield from lines

@@ -1,0 +1,45 @@
+"""WikiText: one row a line, and articles from lines."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+TITLE = re.compile(r" = (?!= ).*(?<! =) =")
+
+
+def canonical(line: str) -> str:
+    """A line as in Salesforce/wikitext: a blank one is "", any other keeps its end."""
+    return line if line.strip() else ""
+
+
+def articles_of(lines: Iterable[str], blank_after: bool = True) -> Iterator[str]:
+    """Cuts lines into articles at the titles (` = Title = `), keeping one article in memory.
+
+    A title stands after a blank line and, if `blank_after`, before one; a formula that is torn
+    over lines (` = 7 / 2 = `) does not. What comes before the first title is an article as well,
+    if there is any text. Lines lose the white space at their end and keep the space at their
+    start; an article ends with a line end.
+    """
+    article: list[str] = []
+    for before, line, after in _with_neighbours(line.rstrip() for line in lines):
+        if not before and not (blank_after and after) and TITLE.fullmatch(line):
+            yield from _finished(article)
+            article = []
+        article.append(line)
+    yield from _finished(article)
+
+
+def _with_neighbours(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Every line between the one before and the one after ("" at the ends)."""
+    before = line = None
+    for after in lines:
+        if line is not None:
+            yield before or "", line, after
+        before, line = line, after
+    if line is not None:
+        yield before or "", line, ""
+
+
+def _finished(lines: list[str]) -> Iterator[str]:
+    text = "\n".join(lines).strip("\n")
+    if text:
+        yield text + "\n"

@@ -6,10 +6,9 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from tlcourse.views.style import COLOURS, Picture, figure, finish, ink_on
+from tlcourse.views.style import COLOURS, SHADES, Picture, figure, finish, ink_on
 
 NUMBERS_UP_TO = 10  # tokens; a larger map has no numbers in its cells
-COLOUR_MAP = "cividis_r"  # even in lightness, the same for colour-blind readers
 _PALE = "#EDEDED"
 
 
@@ -32,8 +31,7 @@ def _cells(axes: Any, matrix: np.ndarray, colours: Any, top: float) -> Any:
     axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", lw=1)
     axes.grid(False)
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set(visible=True, color="#8C8C8C", linewidth=0.8)
     return image
 
 
@@ -78,9 +76,10 @@ def masks(
     keys, count = queries if keys is None else keys, len(masks)
     if not 1 <= count <= 3:
         raise ValueError(f"expected one to three masks side by side, got {count}")
-    side = min(3.4, 5.6 / count)  # inches, of one mask
+    side = min(3.4, 5.6 / count, 0.65 * len(keys))  # inches, of one mask
     tall = side * len(queries) / len(keys)
     picture, grid = figure(title, min(tall, side) + 2.1, 1, count, squeeze=False, sharey=True)
+    picture.set_layout_engine("compressed")
     colours = matplotlib.colors.ListedColormap([_PALE, COLOURS["blue"]])
     size = _point_size(side, max(len(keys), len(queries)))
     for axes, (name, mask) in zip(grid[0], masks.items(), strict=True):
@@ -90,7 +89,8 @@ def masks(
         _cells(axes, mask, colours, top=1)
         _names(axes, queries, keys, size)
         for (row, column), keep in np.ndenumerate(mask):
-            _write(axes, row, column, "●" if keep else "×", "white" if keep else "#767676", size)
+            mark, ink = ("●", "white") if keep else ("×", "#767676")
+            _write(axes, row, column, mark, ink, 0.8 * size)
         axes.text(
             0.5, -0.03, name, transform=axes.transAxes, ha="center", va="top", fontweight="bold"
         )
@@ -116,15 +116,16 @@ def heat_map(
     """
     keys = queries if keys is None else keys
     weights = _checked(weights, queries, keys, "weights").astype(float)
-    side = 4.4
+    side = min(4.4, 0.8 * max(len(keys), len(queries)))  # inches
     tall = min(side, side * len(queries) / len(keys))
     picture, axes = figure(title, tall + 1.6 + (0.3 if note else 0))
-    image = _cells(axes, weights, COLOUR_MAP, top=weights.max())
+    picture.set_layout_engine("compressed")
+    image = _cells(axes, weights, SHADES, top=weights.max())
     _names(axes, queries, keys, _point_size(tall, len(queries)))
     if max(weights.shape) <= NUMBERS_UP_TO:
         for (row, column), weight in np.ndenumerate(weights):
             ink = ink_on(image.cmap(image.norm(weight)))
-            _write(axes, row, column, f"{weight:.2f}".lstrip("0"), ink, 10)
+            _write(axes, row, column, f"{weight:.2f}".lstrip("0"), ink, 10 if len(keys) > 5 else 13)
     axes.set_ylabel("query")
     axes.set_xlabel("key")
     bar = picture.colorbar(image, ax=axes, label=label, shrink=0.7, pad=0.04)
@@ -156,18 +157,20 @@ def heads(
     rows = -(-count // columns)
     names = names or [f"head {index + 1}" for index in range(count)]
     side = min(2.6, 5.4 / columns)
-    picture, grid = figure(title, rows * (side + 0.4) + 1.1, rows, columns, squeeze=False)
+    picture, grid = figure(title, rows * (side + 0.3) + 1.1, rows, columns, squeeze=False)
+    picture.set_layout_engine("compressed")
     for index, axes in enumerate(grid.flat):
         if index >= count:
             axes.set_visible(False)
             continue
-        image = _cells(axes, weights[index], COLOUR_MAP, top=weights.max())
+        image = _cells(axes, weights[index], SHADES, top=weights.max())
         axes.set_title(names[index], fontsize=11)
         axes.set_xticks([])
         left = index % columns == 0 and len(tokens) <= 16
         axes.set_yticks(range(len(tokens)) if left else [], tokens if left else [])
         axes.tick_params(axis="y", labelsize=_point_size(side, len(tokens)))
     bar = picture.colorbar(image, ax=grid, shrink=0.8, pad=0.02, aspect=30)
-    bar.set_label("attention weight (row: query, column: key)", fontsize=10)
+    bar.set_label("weight")
     bar.outline.set_visible(False)
-    return finish(picture, alt, note)
+    rule = "Rows are queries, columns are keys."
+    return finish(picture, alt, f"{rule} {note}" if note else rule)

@@ -67,7 +67,7 @@ def token_boxes(
     count = max(places[-1][1] + 1, rows or 0)
     picture, axes = figure(title, 0.95 + _ROW * count + (0.25 if note else 0))
     axes.set_axis_off()
-    axes.set_xlim(0, (picture.get_figwidth() - 0.2) / _CHARACTER)
+    axes.set_xlim(-0.2, (picture.get_figwidth() - 0.2) / _CHARACTER)
     axes.set_ylim(count - 0.1, -0.1)
     colour = {token: _TINTS[i % len(_TINTS)] for i, token in enumerate(dict.fromkeys(tokens))}
     for token, text, (left, row, width) in zip(tokens, drawn, places, strict=True):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tlcourse.views.lines import curves
-from tlcourse.views.style import Picture, figure, finish, ink_on
+from tlcourse.views.style import SHADES, Picture, figure, finish, ink_on
 
 
 def confusion(
@@ -14,7 +14,7 @@ def confusion(
 ) -> Picture:
     """A confusion matrix: `counts` (true, predicted), shaded by the share of each row.
 
-    Cells show the count; zeros stay empty. At the right stands each row's share of right
+    Cells show the count; zeros stay empty. At the right stands each row's share of correct
     answers. Raises ValueError when the shape does not fit the labels.
     """
     counts = np.asarray(counts)
@@ -26,7 +26,7 @@ def confusion(
     totals = counts.sum(axis=1)
     shares = counts / np.maximum(totals, 1)[:, None]
     picture, axes = figure(title, 1.6 + 0.5 * len(labels))
-    image = axes.imshow(shares, cmap="cividis_r", vmin=0, vmax=1, aspect="auto")
+    image = axes.imshow(shares, cmap=SHADES, vmin=0, vmax=1, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
         if count:
             ink = ink_on(image.cmap(shares[row, column]))
@@ -41,7 +41,7 @@ def confusion(
     right = axes.secondary_yaxis("right")
     said = [f"{100 * shares[i, i]:.0f} % of {totals[i]:,}" for i in range(len(labels))]
     right.set_yticks(range(len(labels)), said)
-    right.set_ylabel("right")
+    right.set_ylabel("correct")
     for each in (axes, right):
         each.tick_params(length=0)
         each.spines[:].set_visible(False)

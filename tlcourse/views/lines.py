@@ -12,7 +12,7 @@ BARS_UP_TO = 10  # points; a longer curve shows its interval as a band
 
 
 def _spread(wanted: np.ndarray, gap: float) -> np.ndarray:
-    """Positions near `wanted` (any order), at least `gap` apart, moved as little as possible."""
+    """Positions near `wanted` (any order), at least `gap` apart, between 0 and 1 if they fit."""
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
     blocks: list[list[float]] = []  # [mean, count] of labels that touch (isotonic regression)
@@ -23,7 +23,8 @@ def _spread(wanted: np.ndarray, gap: float) -> np.ndarray:
             total = blocks[-1][1] + count
             blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * count) / total, total]
     result = np.empty(len(wanted))
-    result[order] = np.repeat([b[0] for b in blocks], [int(b[1]) for b in blocks]) + steps
+    result[order] = np.repeat([b[0] for b in blocks], [int(b[1]) for b in blocks])
+    result[order] = np.clip(result[order], 0, max(0, 1 - steps[-1])) + steps
     return result
 
 
@@ -139,7 +140,7 @@ def horizontal_bars(
     """
     if not values or (highlight is not None and highlight not in values):
         raise ValueError(f"expected bars, and {highlight!r} among them; got {list(values)}")
-    picture, axes = figure(title, 1.35 + 0.34 * len(values))
+    picture, axes = figure(title, 1.35 + (0.34 if len(values) <= 12 else 0.25) * len(values))
     numbers = [v if isinstance(v, tuple) else (v, v, v) for v in values.values()]
     reach = max(max(each) for each in numbers)
     for row, (name, (value, low, high)) in enumerate(zip(values, numbers, strict=True)):
@@ -149,7 +150,7 @@ def horizontal_bars(
             axes.plot([low, high], [row, row], "|", color="black", ms=8)
         axes.text(max(value, high) + 0.015 * reach, row, number.format(value), va="center")
     axes.set_yticks(range(len(values)), list(values))
-    axes.set_xlim(0, 1.12 * reach)
+    axes.set_xlim(0, 1.16 * reach)
     axes.set_ylim(len(values) - 0.5, -0.5)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)

@@ -29,6 +29,7 @@ COLOURS = {
 }
 CYCLE = tuple(COLOURS[name] for name in list(COLOURS)[:7])  # yellow is too pale for a line
 GREY = "#595959"
+SHADES = "Blues"  # light to dark in one hue: the order is seen without seeing colours
 
 _STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -101,7 +102,7 @@ def figure(
     if not title.strip():
         raise ValueError("expected a title that says what the figure shows, got an empty one")
     use_style()
-    lines = textwrap.wrap(title, 56)
+    lines = textwrap.wrap(title, 63)
     picture = Picture(figsize=(WIDTH, height), layout="constrained")
     picture.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     picture.suptitle(

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+import torch
+
+from tlcourse.views.attention import heads, heat_map, masks
+
+TOKENS = ["who", "wrote", "it", "?"]
+CAUSAL = torch.ones(4, 4).tril().bool()
+
+
+def names(axes):
+    return (
+        [label.get_text() for label in axes.get_yticklabels()],
+        [label.get_text() for label in axes.get_xticklabels()],
+    )
+
+
+def test_a_mask_shows_its_polarity():
+    keep = CAUSAL & torch.tensor([True, True, True, False])
+    picture = masks({"causal": CAUSAL, "both": keep}, TOKENS, "Never ahead", "alt")
+    first, second = picture.axes
+    assert "True = keep" in picture.get_supxlabel() and "False = drop" in picture.get_supxlabel()
+    assert names(first) == (TOKENS, TOKENS)
+    assert "query" in first.get_ylabel() and "key" in first.get_xlabel()
+    for axes, mask in ((first, CAUSAL), (second, keep)):
+        cells = {text.get_position(): text.get_text() for text in axes.texts[:16]}
+        for (row, column), kept in np.ndenumerate(mask.numpy()):
+            assert cells[column, row] == ("●" if kept else "×")
+        assert axes.images[0].get_array().tolist() == mask.tolist()
+        assert axes.yaxis_inverted()
+    assert [axes.texts[16].get_text() for axes in picture.axes] == ["causal", "both"]
+
+
+def test_a_mask_that_does_not_fit_is_an_error():
+    with pytest.raises(ValueError, match="boolean mask 'm'"):
+        masks({"m": CAUSAL.float()}, TOKENS, "t", "a")
+    with pytest.raises(ValueError, match=r"\(3, 4\).*got shape \(4, 4\)"):
+        masks({"m": CAUSAL}, TOKENS[:3], "t", "a", keys=TOKENS)
+    with pytest.raises(ValueError, match="one to three"):
+        masks({str(i): CAUSAL for i in range(4)}, TOKENS, "t", "a")
+
+
+def test_a_heat_map_has_numbers_when_small():
+    weights = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]])
+    axes = heat_map(weights, ["a", "b", "c"], "t", "alt", keys=["x", "y"]).axes[0]
+    assert names(axes) == (["a", "b", "c"], ["x", "y"])
+    assert [text.get_text() for text in axes.texts] == [".25", ".75", "1.00", ".00", ".50", ".50"]
+    assert axes.images[0].get_array().tolist() == weights.tolist()
+    assert not heat_map(np.ones((11, 11)), list("abcdefghijk"), "t", "a").axes[0].texts
+    with pytest.raises(ValueError, match="weights of shape"):
+        heat_map(weights.T, ["a", "b", "c"], "t", "a", keys=["x", "y"])
+
+
+def test_heads_share_one_scale():
+    weights = np.random.default_rng(0).dirichlet(np.ones(4), size=(6, 4))
+    picture = heads(weights, TOKENS, "t", "alt", note="random weights")
+    maps = [axes for axes in picture.axes if axes.images and axes.get_title()]
+    assert [axes.get_title() for axes in maps] == [f"head {i}" for i in range(1, 7)]
+    assert {axes.images[0].get_clim() for axes in maps} == {(0, weights.max())}
+    assert names(maps[4])[0] == TOKENS and names(maps[1])[0] == []
+    assert picture.get_supxlabel().endswith("random weights")
+    with pytest.raises(ValueError, match=r"\(heads, 4, 4\)"):
+        heads(weights[0], TOKENS, "t", "a")

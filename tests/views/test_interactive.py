@@ -1,0 +1,59 @@
+import pytest
+
+from tlcourse.views.interactive import slider
+from tlcourse.views.style import Picture, figure, finish
+
+
+@pytest.fixture
+def draw():
+    seen = []
+
+    def draw(k):
+        seen.append(k)
+        picture, axes = figure(f"After {k} steps")
+        axes.plot([0, k], [0, 1])
+        return finish(picture, f"{k} steps")
+
+    draw.seen = seen
+    return draw
+
+
+@pytest.fixture
+def off(monkeypatch):
+    monkeypatch.setenv("TLCOURSE_WIDGETS", "off")
+
+
+@pytest.fixture
+def on(monkeypatch):
+    monkeypatch.delenv("TLCOURSE_WIDGETS", raising=False)
+
+
+@pytest.mark.usefixtures("off")
+def test_off_draws_the_start_once(draw):
+    picture = slider(draw, "steps", range(1, 6), start=3)
+    assert isinstance(picture, Picture)
+    assert (picture.alt, draw.seen) == ("3 steps", [3])
+
+
+@pytest.mark.usefixtures("on")
+def test_moving_changes_the_picture_and_its_alt_text(draw):
+    control, picture = slider(draw, "steps", [1, 2, 5], start=2).children
+    assert (control.description, control.label, control.options[-1]) == ("steps", "2", ("5", 2))
+    first = picture.value
+    assert 'alt="2 steps"' in first
+    control.label = "5"
+    assert 'alt="5 steps"' in picture.value
+    assert picture.value.split("src=")[1] != first.split("src=")[1]
+    control.label = "2"
+    assert picture.value == first
+    assert draw.seen == [2, 5]
+
+
+@pytest.mark.parametrize("switch", ["on", "off"])
+def test_a_wrong_start_is_an_error(draw, switch, request):
+    request.getfixturevalue(switch)
+    with pytest.raises(ValueError, match=r"among \[1, 2\], got 7"):
+        slider(draw, "steps", [1, 2], start=7)
+    with pytest.raises(ValueError, match="at least one value"):
+        slider(draw, "steps", [])
+    assert slider(draw, "steps", [1, 2]) is not None and draw.seen == [1]

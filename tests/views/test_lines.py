@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from tlcourse.views.lines import _spread, curves, horizontal_bars
+from tlcourse.views.style import CYCLE
+
+
+def texts(axes):
+    return {text.get_text(): text for text in axes.texts}
+
+
+def test_curves_are_labelled_at_their_ends():
+    x = np.arange(1, 101)
+    picture = curves(
+        {"causal": (x, 1 / x), "masked": (x, 2 / x)}, "Both fall", "alt", "step", "loss (nats)"
+    )
+    axes = picture.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "loss (nats)")
+    assert [line.get_color() for line in axes.lines] == list(CYCLE[:2])
+    assert list(texts(axes)) == ["causal", "masked"]
+    assert texts(axes)["masked"].get_color() == CYCLE[1]
+    assert texts(axes)["masked"].xy == (100, 0.02)
+    assert axes.get_legend() is None and picture.alt == "alt"
+
+
+def test_labels_do_not_overlap():
+    ends = {f"scheme {i}": ([1, 2], [1, 2 + i / 1000]) for i in range(7)}
+    picture = curves(ends, "All alike", "alt", "x", "y")
+    picture.draw_without_rendering()
+    boxes = [Text.get_window_extent(text) for text in picture.axes[0].texts]
+    boxes.sort(key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 3 for low, high in zip(boxes, boxes[1:], strict=False))
+    assert boxes[-1].x1 <= picture.bbox.x1
+
+
+def test_spread_keeps_order_gap_and_what_needs_no_move():
+    assert _spread(np.array([0.9, 0.1, 0.5]), 0.1).tolist() == pytest.approx([0.9, 0.1, 0.5])
+    assert _spread(np.array([0.5, 0.5]), 0.2).tolist() == pytest.approx([0.4, 0.6])
+    assert _spread(np.array([1.0, 1.0, 1.0]), 0.2).max() == pytest.approx(1)
+
+
+def test_intervals_are_bars_for_few_points_and_a_band_for_many():
+    few, many = np.arange(1, 4), np.arange(1, 50)
+    bars = curves({"a": (few, few, few - 0.5, few + 0.5)}, "t", "alt", "x", "y").axes[0]
+    band = curves({"a": (many, many, many - 1, many + 1)}, "t", "alt", "x", "y").axes[0]
+    segments = bars.collections[0].get_segments()
+    assert [segment[:, 1].tolist() for segment in segments] == [[0.5, 1.5], [1.5, 2.5], [2.5, 3.5]]
+    assert type(band.collections[0]).__name__ in ("PolyCollection", "FillBetweenPolyCollection")
+    assert not bars.texts  # one curve needs no name
+
+
+def test_log_axes_and_ticks():
+    axes = curves(
+        {"a": ([100, 5452], [1, 2])},
+        "t",
+        "a",
+        "x",
+        "y",
+        log_x=True,
+        log_y=True,
+        x_ticks=[100, 5452],
+    ).axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["100", "5452"]
+
+
+def test_too_many_curves_are_refused():
+    with pytest.raises(ValueError, match="got 15"):
+        curves({str(i): ([1], [1]) for i in range(15)}, "t", "a", "x", "y")
+    with pytest.raises(ValueError, match="got 0"):
+        curves({}, "t", "a", "x", "y")
+
+
+def test_bars_have_numbers_intervals_and_a_highlight():
+    picture = horizontal_bars(
+        {"slow": 15.8, "ours": (0.18, 0.1, 0.3)}, "88 times", "a", "seconds", "{:.2f} s", "ours"
+    )
+    axes = picture.axes[0]
+    assert [bar.get_width() for bar in axes.patches] == [15.8, 0.18]
+    assert list(texts(axes)) == ["15.80 s", "0.18 s"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["slow", "ours"]
+    assert axes.patches[0].get_y() < axes.patches[1].get_y() and axes.yaxis_inverted()
+    assert axes.patches[0].get_facecolor() != axes.patches[1].get_facecolor()
+    assert len(axes.collections) == 1
+    with pytest.raises(ValueError, match="'theirs' among them"):
+        horizontal_bars({"ours": 1}, "t", "a", "x", highlight="theirs")

@@ -1,0 +1,79 @@
+import io
+import subprocess
+import sys
+
+import matplotlib
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from matplotlib.figure import Figure
+from PIL import Image
+
+from tlcourse.views import style
+
+
+def drawn():
+    picture, axes = style.figure("The loss falls")
+    axes.plot([1, 2, 3], [3, 2, 1])
+    return picture
+
+
+def test_a_figure_is_seven_inches_wide_and_titled():
+    picture = style.finish(drawn(), "a falling line", note="Stored run: small.")
+    assert isinstance(picture, Figure)
+    assert picture.get_figwidth() == 7
+    assert picture.get_suptitle() == "The loss falls"
+    assert picture.get_supxlabel() == "Stored run: small."
+
+
+def test_a_long_title_wraps_and_loses_nothing():
+    title = "The loss falls " * 8
+    picture, _ = style.figure(title)
+    assert picture.get_suptitle().split() == title.split()
+    picture.draw_without_rendering()
+    assert picture._suptitle.get_window_extent().x1 <= picture.bbox.x1
+
+
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_title_and_alt_are_required(empty):
+    with pytest.raises(ValueError, match="title"):
+        style.figure(empty)
+    with pytest.raises(ValueError, match="alt text"):
+        style.finish(drawn(), empty)
+
+
+def test_a_notebook_gets_png_and_alt_text():
+    picture = style.finish(drawn(), 'a line\n falling, "steeply"')
+    data, metadata = InteractiveShell().display_formatter.format(picture)
+    assert data["text/plain"] == 'Figure: a line falling, "steeply"'
+    assert metadata["image/png"] == {"alt": 'a line falling, "steeply"', "width": 672}
+    assert len(data["image/png"]) < 80_000  # base64 of 60 KB
+    assert 'alt="a line falling, &quot;steeply&quot;"' in picture.html()
+
+
+def test_the_png_is_small_and_not_empty():
+    png = drawn().png()
+    image = Image.open(io.BytesIO(png))
+    assert image.width == 7 * style.DPI
+    assert len(png) < 60_000
+    assert len(image.convert("RGB").getcolors(1000)) > 5
+
+
+def test_nothing_is_left_open_in_pyplot():
+    code = (
+        "import sys; from tlcourse.views import style; picture, _ = style.figure('It');"
+        "picture.png(); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_ink_is_readable():
+    assert style.ink_on("#08306B") == "white"
+    assert style.ink_on("#F7FBFF") == "black"
+    assert style.ink_on(style.COLOURS["yellow"]) == "black"
+
+
+def test_own_figures_get_the_style():
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        style.use_style()
+        assert matplotlib.rcParams["axes.prop_cycle"].by_key()["color"][0] == "#0072B2"

@@ -19,6 +19,7 @@ FLOORS = {
             "generation",
             "checkpoints",
             "headlines",
+            "huggingface",
         ],
         2,
     ),

@@ -1,6 +1,5 @@
 """What `tlcourse check` looks at; every failure says what to do."""
 
-import importlib
 import os
 import re
 import sys
@@ -8,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
-from tlcourse import device, files, sizes
+from tlcourse import corpora, device, files, sizes
 
 ENOUGH_MEMORY = 3.5  # GiB; the lessons at size small stay below 2
 PLAIN_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\s*>=\s*([\d.]+))?$")
@@ -45,7 +44,12 @@ def _python() -> Iterator[Result]:
 
 def _versions() -> Iterator[Result]:
     """The libraries that the package's own metadata asks for, each against its lowest version."""
-    for requirement in metadata.requires("tlcourse") or []:
+    try:
+        requirements = metadata.requires("tlcourse") or []
+    except metadata.PackageNotFoundError:
+        yield Result(False, "tlcourse is not installed", "run: python -m pip install -e .")
+        return
+    for requirement in requirements:
         if match := PLAIN_REQUIREMENT.match(requirement):
             yield version_result(match[1], match[2])
 
@@ -108,7 +112,6 @@ def _bundled() -> Iterator[Result]:
 
 
 def _data() -> Iterator[Result]:
-    corpora = importlib.import_module("tlcourse.corpora")
     yield _attempt(lambda: corpora.describe("trec"), "see `tlcourse data`; unset TLCOURSE_DATA")
 
 

@@ -1,6 +1,7 @@
 """The command `tlcourse`; each command imports what it needs, so that `--help` is quick."""
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -76,12 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
     from tlcourse import lessons, running, sizes
 
     lesson = named(lessons.find, arguments.lesson)
-    size = (named(sizes.get, arguments.size) if arguments.size else sizes.current()).name
+    # What git holds is always small unless asked otherwise, whatever the environment says.
+    chosen = None if arguments.commit_outputs else os.environ.get("TLCOURSE_SIZE")
+    size = named(sizes.get, arguments.size or chosen or "small").name
+    execute = running.commit_outputs if arguments.commit_outputs else running.run
     try:
-        if arguments.commit_outputs:
-            running.commit_outputs(lesson, size if arguments.size else "small")
-        else:
-            running.run(lesson, size)
+        execute(lesson, size)
     except running.LessonFailed as error:
         print(f"tlcourse: failed: {error}", file=sys.stderr)
         return 1
@@ -91,18 +92,33 @@ def run(arguments: argparse.Namespace) -> int:
 def data(arguments: argparse.Namespace) -> int:
     """Says which data there are, from where, and whether they are as expected."""
     from tlcourse import corpora
+    from tlcourse.corpora import catalogue
 
-    print(corpora.describe(arguments.name))
-    return 0
+    names = [named(catalogue.get, arguments.name).name] if arguments.name else catalogue.CORPORA
+    failed = False
+    for name in names:
+        try:
+            print(corpora.describe(name))
+        except corpora.DataError as error:
+            failed = True
+            print(f"[FAIL] {error}")
+    return int(failed)
+
+
+def pretrain(arguments: argparse.Namespace) -> int:
+    """Pretrains a model; `tlcourse pretrain --help` lists what can be chosen."""
+    from tlcourse import pretraining
+
+    return pretraining.main(arguments.rest)
 
 
 def _parser() -> Parser:
     parser = Parser(prog="tlcourse", description="A course on transfer learning in NLP.")
     commands = parser.add_subparsers(required=True, metavar="command", parser_class=Parser)
 
-    def command(function: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    def command(function: Callable[[argparse.Namespace], int], **how: Any) -> Parser:
         text = (function.__doc__ or "").strip()
-        added = commands.add_parser(function.__name__, help=text, description=text)
+        added = commands.add_parser(function.__name__, help=text, description=text, **how)
         added.set_defaults(command=function)
         return added
 
@@ -120,4 +136,6 @@ def _parser() -> Parser:
     )
     added = command(data)
     added.add_argument("name", nargs="?", help="one data set (default: all)")
+    # `pretraining` reads its own options: here every word is a plain one, dashes or not.
+    command(pretrain, add_help=False, prefix_chars="+").add_argument("rest", nargs="*")
     return parser

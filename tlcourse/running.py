@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ WITHOUT_BF16 = {
     "OMP_NUM_THREADS": "2",
     "TLCOURSE_DEVICE": "cpu",
 }
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 RESULTS = "benchmarks/results/lessons.json"
 
 
@@ -79,7 +81,7 @@ def execute(
         client.execute(env=variables)
     except CellExecutionError as error:
         where = f"cell {rows[-1]['cell']} of {total}, under {rows[-1]['heading']!r}"
-        raise LessonFailed(f"{where}:\n{error}") from error
+        raise LessonFailed(f"{where}:\n{COLOUR.sub('', str(error))}") from error
     return rows
 
 

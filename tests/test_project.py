@@ -1,0 +1,99 @@
+"""README, continuous integration, constraints and licence files say the same thing."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tlcourse import files, readme
+
+ROOT = files.root()
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "pyproject.toml").exists(), reason="these files are in the clone only"
+)
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def commands() -> list[str]:
+    """The README's set-up commands, found by another way than .ci/run's."""
+    blocks = re.findall(r"```bash\n(.*?)```", text("README.md"), flags=re.DOTALL)
+    return [block.strip() for block in blocks if "pip install" in block]
+
+
+def test_the_readme_has_two_set_up_commands_that_ci_takes() -> None:
+    install, test = commands()
+    assert install.endswith(" && .venv/bin/tlcourse lab")
+    assert test.endswith(" && .venv/bin/python -m pytest")
+    for command in (install, test):
+        assert "\n" not in command
+        assert " -c constraints.txt " in command
+    found = subprocess.run(
+        ["grep", "^python3 -m venv ", "README.md"], cwd=ROOT, capture_output=True, encoding="utf-8"
+    )
+    assert found.stdout.splitlines() == [install, test]
+    script = text(".ci/run")
+    assert "grep '^python3 -m venv ' README.md" in script
+    assert "${commands[0]% && .venv/bin/tlcourse lab}" in script
+
+
+def test_the_readmes_tables_are_up_to_date() -> None:
+    said = "run `python -m tlcourse.readme`"
+    assert readme.written(text("README.md"), ROOT) == text("README.md"), said
+
+
+def test_links_of_the_markdown_files_resolve() -> None:
+    for path in [*ROOT.glob("*.md"), *(ROOT / "data").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:|#", target):
+                assert (path.parent / target.split("#")[0]).exists(), f"{path.name}: {target}"
+
+
+def test_constraints_hold_every_dependency_exactly() -> None:
+    lines = text("constraints.txt").splitlines()
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), "no local versions, paths"
+    held = {re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines}
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    asked = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    assert {re.split(r"[<>=!~ ]", name)[0].lower() for name in asked} <= held
+
+
+def test_the_address_is_the_same_everywhere() -> None:
+    address = tomllib.loads(text("pyproject.toml"))["project"]["urls"]["Repository"]
+    assert f'repository-code: "{address}"' in text("CITATION.cff")
+
+
+def test_no_file_names_a_place_on_somebodys_machine() -> None:
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    for name in filter(None, tracked.stdout.decode().split("\0")):
+        path = ROOT / name
+        if (
+            path.suffix in (".py", ".md", ".toml", ".yml", ".json", ".txt", ".cff")
+            and path.exists()
+        ):
+            found = re.search(r"(?<![\w./])/(?:work|root)/\w+", path.read_text(encoding="utf-8"))
+            assert not found, f"{name}: {found and found[0]}"
+
+
+def test_ruff_has_nothing_to_say() -> None:
+    for command in (["check"], ["format", "--check"]):
+        result = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--no-cache", "."],
+            cwd=ROOT,
+            capture_output=True,
+            encoding="utf-8",
+        )
+        assert result.returncode == 0, result.stdout
+
+
+def test_module_docstrings() -> None:
+    for path in Path(files.PACKAGE).rglob("*.py"):
+        source = path.read_text(encoding="utf-8").strip()
+        assert not source or source.startswith('"""'), f"{path.name} begins without a docstring"

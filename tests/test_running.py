@@ -1,0 +1,134 @@
+"""The headless runner: a real kernel, small notebooks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tlcourse import cli, files, first_cell, lessons, running
+
+OPENING = """# 00 · A lesson
+
+A story. After it you will be able to run it.
+
+**Minutes:** …
+
+**What comes before:** nothing. **What is downloaded:** nothing.
+
+**What changed since 2019:** all."""
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function that makes a course of one lesson with the given code cells."""
+
+    def make(*sources: str) -> lessons.Lesson:
+        cells = [nbformat.v4.new_markdown_cell(OPENING)]
+        for number, source in enumerate(sources, 1):
+            cells.append(nbformat.v4.new_markdown_cell(f"## Part {number}"))
+            cells.append(nbformat.v4.new_code_cell(source))
+        path = tmp_path / "notebooks" / "00_a_lesson.ipynb"
+        path.parent.mkdir()
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+        return lessons.Lesson("00", "a_lesson", path)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(files, "root", lambda: tmp_path)
+    monkeypatch.setattr(running, "root", lambda: tmp_path)
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project.urls]\nRepository = "https://github.com/me/it"', encoding="utf-8")
+    return make
+
+
+TELL = """import os
+from pathlib import Path
+names = ("TLCOURSE_SIZE", "TLCOURSE_WIDGETS", "ATEN_CPU_CAPABILITY", "TLCOURSE_DATA")
+print(Path.cwd().name, *[os.environ.get(name) for name in names])"""
+
+
+def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, monkeypatch) -> None:
+    (tmp_path / "mirror").mkdir()
+    monkeypatch.setenv("TLCOURSE_DATA", "mirror")
+    lesson, said = course(TELL, "2 + 2"), []
+    before = lesson.path.read_bytes()
+    copy = running.run(lesson, "tiny", said.append)
+    assert lesson.path.read_bytes() == before
+
+    first, second = lessons.code_cells(lessons.read(copy))
+    told = first.outputs[0].text.split()
+    assert told == ["notebooks", "tiny", "off", "None", str((tmp_path / "mirror").resolve())]
+    assert second.outputs[0].data["text/plain"] == "4"
+
+    log = files.read_json(copy.with_suffix(".json"))
+    assert [cell["heading"] for cell in log["cells"]] == ["Part 1", "Part 2"]
+    assert (log["size"], log["data"]) == ("tiny", "local mirror")
+    assert log["versions"].keys() >= {"torch", "datasets"}
+    assert any("1 of 2" in line and "Part 1" in line for line in said)
+
+
+def test_a_failing_cell_is_named_and_the_copy_kept(course, capsys, monkeypatch) -> None:
+    lesson = course("x = 1", "raise KeyError('lost')", "x = 3")
+    monkeypatch.setattr(lessons, "every", lambda: [lesson])
+    assert cli.main(["run", "0", "--size", "tiny"]) == 1
+    said = capsys.readouterr().err
+    assert "cell 2 of 3, under 'Part 2'" in said
+    assert "KeyError: 'lost'" in said
+    assert Path("runs/lessons/00_a_lesson-tiny.ipynb").exists()
+
+
+HEADLINE = """from tlcourse.headlines import headline
+headline("lesson.answer", 42, unit="questions", data="none")"""
+
+
+def test_commit_outputs(course, tmp_path) -> None:
+    lesson = course(f"# set-up\n{TELL}", TELL, HEADLINE)
+    running.commit_outputs(lesson, "tiny", lambda line: None)
+    book = lessons.read(lesson.path)
+    set_up, tell, _ = lessons.code_cells(book)
+    assert set_up.source == first_cell.source()
+    assert tell.outputs[0].text.split()[:4] == ["notebooks", "tiny", "off", "avx2"]
+    assert lessons.complaints_about_outputs(book) == []
+    assert lessons.complaints_about_source(book) == []
+    assert book.metadata == first_cell.METADATA
+
+    log = files.read_json(tmp_path / running.RESULTS)["00"]
+    assert "float32" in log["machine"]
+    line = f"**Minutes:** {log['minutes']} at size tiny on 2 CPU cores without bf16"
+    assert line in book.cells[0].source
+    stored = files.read_json(tmp_path / "benchmarks/results/headlines.json")
+    assert stored["lesson.answer"]["value"] == 42
+
+    running.commit_outputs(lesson, "tiny", lambda line: None)
+    assert lessons.read(lesson.path).cells[0].source.count(lessons.MINUTES) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("from pathlib import Path\nprint(Path('/home/ann/model'))", "absolute paths"),
+        ("raise SystemExit", "SystemExit"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_commit_outputs_refuses_and_changes_nothing(course, tmp_path, source, said) -> None:
+    lesson = course(source)
+    before = lesson.path.read_bytes()
+    with pytest.raises(running.LessonFailed, match=said):
+        running.commit_outputs(lesson, "tiny", lambda line: None)
+    assert lesson.path.read_bytes() == before
+    assert not (tmp_path / running.RESULTS).exists()
+
+
+def test_minutes_need_a_line() -> None:
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
+    with pytest.raises(ValueError, match="Minutes"):
+        running.state_minutes(book, {"minutes": 1, "size": "small"})
+
+
+def test_clean_removes_what_a_rerun_would_change() -> None:
+    cell = nbformat.v4.new_code_cell("1", metadata={"execution": {"started": "12:00"}})
+    book = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": {"state": {}}})
+    assert "execution" not in json.dumps(running.clean(book).cells[0].metadata)
+    assert "widgets" not in book.metadata

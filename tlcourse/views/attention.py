@@ -78,7 +78,8 @@ def masks(
         raise ValueError(f"expected one to three masks side by side, got {count}")
     side = min(3.4, 5.6 / count, 0.65 * len(keys))  # inches, of one mask
     tall = side * len(queries) / len(keys)
-    picture, grid = figure(title, min(tall, side) + 2.1, 1, count, squeeze=False, sharey=True)
+    height = min(tall, side) + (2.1 if count < 3 else 1.8)
+    picture, grid = figure(title, height, 1, count, squeeze=False, sharey=True)
     picture.set_layout_engine("compressed")
     colours = matplotlib.colors.ListedColormap([_PALE, COLOURS["blue"]])
     size = _point_size(side, max(len(keys), len(queries)))

@@ -1,5 +1,6 @@
 """A trained vocabulary at work: text to ids and back, in the format of the `tokenizers` library."""
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterable, Sequence
@@ -33,7 +34,10 @@ class Tokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary_size: int) -> "Tokenizer":
-        """Learns a vocabulary of at most `vocabulary_size` entries, specials and bytes included."""
+        """Learns a vocabulary of at most `vocabulary_size` entries, specials and bytes included.
+
+        Raises TypeError for a single string, ValueError for less than 262 entries.
+        """
         return cls(train(count_words(texts), vocabulary_size))
 
     @property
@@ -45,7 +49,8 @@ class Tokenizer:
         """The ids of `text`, as it stands (user text wants `normalise` first).
 
         A special token spelled out in the text is read as ordinary characters unless
-        `allow_special`: otherwise whoever types `<eos>` could end a document.
+        `allow_special`: otherwise whoever types `<eos>` could end a document. Raises
+        UnicodeEncodeError (a ValueError) for half a surrogate pair, which is no text.
         """
         if not allow_special:
             return [token for piece in pre_tokenise(text) for token in self._encode_piece(piece)]
@@ -84,7 +89,11 @@ class Tokenizer:
         return [self.decode([number]) for number in ids]
 
     def to_library(self) -> tokenizers.Tokenizer:
-        """The same vocabulary as a `tokenizers.Tokenizer` (fast; special tokens not parsed)."""
+        """The same vocabulary as a `tokenizers.Tokenizer`, which is fast.
+
+        It reads a special token spelled out in a text as ordinary characters. That setting
+        (`encode_special_tokens = True`) is not kept in a file: who loads one has to set it.
+        """
         vocabulary = {string: number for number, string in enumerate(self.strings)}
         pairs = [(self.strings[left], self.strings[right]) for (left, right), _ in self.merges]
         library = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, pairs))
@@ -102,15 +111,16 @@ class Tokenizer:
     def load(cls, path: str | Path) -> "Tokenizer":
         """Reads a `tokenizer.json` written by `save`.
 
-        Raises ValueError if the file holds another kind of tokenizer.
+        Raises ValueError if the file holds another kind of tokenizer, or none.
         """
-        saved = json.loads(Path(path).read_text(encoding="utf-8"))
-        model = saved.get("model", {})
-        ids = model.get("vocab", {})
-        strings = sorted(ids, key=ids.get)
-        if model.get("type") != "BPE" or strings[: len(base_symbols())] != base_symbols():
+        kind, tokenizer = "no tokenizer", None
+        with contextlib.suppress(LookupError, TypeError, ValueError):
+            model = json.loads(Path(path).read_text(encoding="utf-8"))["model"]
+            kind, ids = model["type"], model["vocab"]
+            tokenizer = cls(((ids[a], ids[b]), ids[a + b]) for a, b in model["merges"])
+        if tokenizer is None or ids != {s: number for number, s in enumerate(tokenizer.strings)}:
             raise ValueError(
                 f"expected a byte-level BPE tokenizer with the specials {SPECIALS} in {path}, "
-                f"got {model.get('type')!r}; only files written by Tokenizer.save can be read"
+                f"got {kind}; only files written by Tokenizer.save can be read"
             )
-        return cls(((ids[a], ids[b]), ids[a + b]) for a, b in model["merges"])
+        return tokenizer

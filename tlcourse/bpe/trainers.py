@@ -1,7 +1,8 @@
 """Three byte-pair encoding trainers that learn the same merges (Sennrich et al., 2016).
 
 The textbook loop, the loop over counted words, and the incremental trainer with a lazy heap. Ties
-go to the smaller pair of ids, as in the `tokenizers` library.
+go to the smaller pair of ids, as in the `tokenizers` library. Each trainer stops early when no pair
+is left, and raises ValueError if the vocabulary has no room for the specials and the bytes.
 """
 
 import heapq
@@ -16,7 +17,12 @@ Merge = tuple[Pair, int]  # the pair, and the id of the merged token
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each piece stands in `texts`; all that BPE training needs to know of a corpus."""
+    """How often each piece stands in `texts`; all that BPE training needs to know of a corpus.
+
+    Raises TypeError for a single string, whose letters would pass for texts.
+    """
+    if isinstance(texts, str):
+        raise TypeError("expected a list (or any iterable) of texts, got one string; write [text]")
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(pre_tokenise(text))
@@ -37,11 +43,25 @@ def merge_pair(tokens: Sequence[int], pair: Pair, new_token: int) -> list[int]:
 
 
 class _Symbols:
-    """The string of each id so far. Two merges that spell the same string share one id."""
+    """The string of each id so far, up to `vocabulary_size`.
 
-    def __init__(self) -> None:
+    Two different merges never spell the same string; a merge that spells a special token, in
+    pieces that hold one, takes its id, as in the `tokenizers` library.
+    """
+
+    def __init__(self, vocabulary_size: int) -> None:
         self.strings = base_symbols()
         self.ids = {string: number for number, string in enumerate(self.strings)}
+        self.vocabulary_size = vocabulary_size
+        if vocabulary_size < len(self.strings):
+            raise ValueError(
+                f"expected a vocabulary of at least {len(self.strings)} entries "
+                f"({len(SPECIALS)} specials and 256 bytes), got {vocabulary_size}"
+            )
+
+    @property
+    def full(self) -> bool:
+        return len(self.strings) >= self.vocabulary_size
 
     def merged(self, pair: Pair) -> int:
         """The id of the token that `pair` makes, new or known."""
@@ -63,8 +83,8 @@ def train_textbook(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
     Quadratic: it walks the whole corpus once for each merge. Here to be beaten.
     """
     pieces = [to_ids(piece) for text in texts for piece in pre_tokenise(text)]
-    symbols, merges = _Symbols(), []
-    while len(symbols.strings) < vocabulary_size:
+    symbols, merges = _Symbols(vocabulary_size), []
+    while not symbols.full:
         pair_counts = Counter(pair for piece in pieces for pair in itertools.pairwise(piece))
         if not pair_counts:
             break
@@ -77,8 +97,8 @@ def train_textbook(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
 def train_counted(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
     """The same loop over distinct words, each weighed by how often it occurs."""
     words = [(to_ids(word), count) for word, count in word_counts.items()]
-    symbols, merges = _Symbols(), []
-    while len(symbols.strings) < vocabulary_size:
+    symbols, merges = _Symbols(vocabulary_size), []
+    while not symbols.full:
         pair_counts: Counter[Pair] = Counter()
         for word, count in words:
             for pair in itertools.pairwise(word):
@@ -96,14 +116,8 @@ def train(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
 
     Most frequent pair first; ties go to the smaller pair of ids. After a merge only the words that
     hold the pair are touched; a heap entry whose count has changed is corrected when it surfaces.
-    Stops early when no pair is left. Raises ValueError if the size leaves no room for the bytes.
     """
-    symbols = _Symbols()
-    if vocabulary_size < len(symbols.strings):
-        raise ValueError(
-            f"expected a vocabulary of at least {len(symbols.strings)} entries "
-            f"({len(SPECIALS)} specials and 256 bytes), got {vocabulary_size}"
-        )
+    symbols = _Symbols(vocabulary_size)
     counts = list(word_counts.values())
     words = [to_ids(word) for word in word_counts]
     pair_counts: Counter[Pair] = Counter()
@@ -115,7 +129,7 @@ def train(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
     heap = [(-count, pair) for pair, count in pair_counts.items()]
     heapq.heapify(heap)
     merges: list[Merge] = []
-    while heap and len(symbols.strings) < vocabulary_size:
+    while heap and not symbols.full:
         count, pair = heapq.heappop(heap)
         now = pair_counts[pair]
         if now != -count:

@@ -1,0 +1,1 @@
+"""Adapting a pretrained model to a task, and the baselines it must beat."""

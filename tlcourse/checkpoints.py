@@ -1,0 +1,103 @@
+"""Checkpoints as folders: half-precision weights, shape, vocabulary, log and model card.
+
+A folder holds `model.safetensors`, `config.json`, `tokenizer.json`, `training.json` and
+`README.md`. Loading checks names and shapes and never unpickles.
+"""
+
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_model
+
+from tlcourse import files
+from tlcourse.bpe import Tokenizer
+from tlcourse.device import Compute
+from tlcourse.transformer import Config, Transformer
+
+FOLDER = "data/checkpoints"
+
+
+def names() -> list[str]:
+    """The shipped checkpoints."""
+    folder = files.root() / FOLDER
+    return sorted(path.parent.name for path in folder.glob("*/model.safetensors"))
+
+
+def save(
+    folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str, log: dict
+) -> None:
+    """Writes a checkpoint; the weights are a half-precision copy, the live model is untouched.
+
+    `card` is the text of README.md, `log` goes to training.json. Each file appears whole or not at
+    all; the weights come last.
+    """
+    folder = Path(folder)
+    files.write_json(folder / "config.json", asdict(model.config))
+    files.write_json(folder / "training.json", log)
+    files.write_text(folder / "README.md", card)
+    with files.atomic(folder / "tokenizer.json") as temporary:
+        tokenizer.save(temporary)
+    half = Transformer(model.config)
+    half.load_state_dict(model.state_dict())
+    with files.atomic(folder / "model.safetensors") as temporary:
+        save_model(half.half(), str(temporary))
+
+
+def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, Tokenizer]:
+    """The model (float32, in evaluation mode) and tokenizer of a shipped name or of a folder.
+
+    With `compute` it is on that device, with that attention kernel. Raises FileNotFoundError that
+    lists the shipped names, or ValueError when a file does not fit.
+    """
+    folder = Path(name)
+    if not (folder / "config.json").exists():
+        folder = files.root() / FOLDER / name
+    if not (folder / "config.json").exists():
+        raise FileNotFoundError(
+            f"expected a checkpoint folder or one of {', '.join(names()) or 'none yet'}, "
+            f"got {str(name)!r}"
+        )
+    model = Transformer(_config(folder / "config.json"))
+    tokenizer = Tokenizer.load(folder / "tokenizer.json")
+    if tokenizer.vocabulary_size > model.config.vocabulary_size:
+        raise ValueError(
+            f"expected at most {model.config.vocabulary_size} tokens in {folder}, its tokenizer "
+            f"has {tokenizer.vocabulary_size}; the files belong to different checkpoints"
+        )
+    _load_weights(model, folder / "model.safetensors")
+    if compute is not None:
+        model.to(compute.device).set_attention(compute.attention)
+    return model.eval(), tokenizer
+
+
+def log_of(name: str) -> dict:
+    """The training log behind a shipped checkpoint's card."""
+    return files.read_json(files.find(f"{FOLDER}/{name}/training.json"))
+
+
+def _config(path: Path) -> Config:
+    found, known = files.read_json(path), {field.name for field in fields(Config)}
+    if set(found) != known:
+        raise ValueError(
+            f"expected the fields {sorted(known)} in {path}, "
+            f"differing: {sorted(set(found) ^ known)}; was it written by another version?"
+        )
+    return Config(**found)
+
+
+def _load_weights(model: Transformer, path: Path) -> None:
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"expected weights in {path}, but {error}; fetch the file again") from None
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    differing = sorted(name for name in expected | found if expected.get(name) != found.get(name))
+    if differing:
+        name = differing[0]
+        raise ValueError(
+            f"{path} does not fit its config.json: {len(differing)} tensors differ, first {name}: "
+            f"expected {expected.get(name)}, got {found.get(name)}"
+        )
+    model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})

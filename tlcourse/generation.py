@@ -1,0 +1,65 @@
+"""What a language model says: continuations of a causal one, fillings of a masked one."""
+
+import torch
+
+from tlcourse.bpe import SPECIALS
+from tlcourse.transformer import Transformer
+
+EOS, MASK = SPECIALS.index("<eos>"), SPECIALS.index("<mask>")
+
+
+@torch.no_grad()
+def generate(
+    model: Transformer,
+    tokens: list[int],
+    count: int,
+    generator: torch.Generator,
+    temperature: float = 0.8,
+    top_k: int = 50,
+) -> list[int]:
+    """Up to `count` new ids after `tokens`, sampled among the `top_k` likeliest; stops at `<eos>`.
+
+    `temperature` 0 takes the likeliest each time. Special tokens other than `<eos>` are never
+    drawn. Raises ValueError for a bidirectional model or an empty start.
+    """
+    if not model.config.causal:
+        raise ValueError("generate needs a causal model; fill_masks is for bidirectional ones")
+    if not tokens:
+        raise ValueError("expected at least one token to start from")
+    device, start = next(model.parameters()).device, len(tokens)
+    tokens = list(tokens)
+    for _ in range(count):
+        window = torch.tensor([tokens[-model.config.max_length :]], device=device)
+        logits = model(window)[0, -1].float().cpu()
+        logits[[i for i in range(len(SPECIALS)) if i != EOS]] = -torch.inf
+        if temperature == 0:
+            new = int(logits.argmax())
+        else:
+            best, ids = (logits / temperature).topk(min(top_k, len(logits)))
+            new = int(ids[torch.multinomial(best.softmax(-1), 1, generator=generator)])
+        tokens.append(new)
+        if new == EOS:
+            break
+    return tokens[start:]
+
+
+@torch.no_grad()
+def fill_masks(
+    model: Transformer, tokens: list[int], top: int = 5
+) -> list[list[tuple[int, float]]]:
+    """For each `<mask>` in `tokens`: the `top` likeliest ids with their probabilities.
+
+    Raises ValueError for a causal model or when there is no mask.
+    """
+    if model.config.causal:
+        raise ValueError("fill_masks needs a bidirectional model; generate is for causal ones")
+    places = [place for place, token in enumerate(tokens) if token == MASK]
+    if not places:
+        raise ValueError("expected at least one <mask> among the tokens")
+    device = next(model.parameters()).device
+    probabilities = model(torch.tensor([tokens], device=device))[0, places].float().softmax(-1)
+    best = probabilities.topk(top, dim=-1)
+    return [
+        list(zip(ids, values, strict=True))
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]

@@ -35,7 +35,14 @@ class Config:
 
     def __post_init__(self):
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is no multiple of heads {self.heads}")
+            raise ValueError(
+                f"expected a width that is a multiple of the {self.heads} heads, got {self.width}"
+            )
+        if self.rotary and self.width // self.heads % 2:
+            raise ValueError(
+                "expected an even width per head, which rotary positions turn in pairs, got "
+                f"{self.width // self.heads}; change width or heads, or set rotary=False"
+            )
         if self.activation not in ACTIVATIONS:
             raise ValueError(
                 f"expected an activation out of {', '.join(ACTIVATIONS)}, got {self.activation!r}"

@@ -98,6 +98,8 @@ class Transformer(nn.Module):
             x = x + self.positions.weight[:length]
         if self.types is not None:
             x = x + self.types(torch.zeros_like(tokens) if types is None else types)
+        elif types is not None:
+            raise ValueError("expected no types: this model has no token types; leave them out")
         return self.dropout(x if self.config.norm_first else self.norm(x))
 
     def hidden(
@@ -105,8 +107,18 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """(batch, length) ids to (batch, length, width), after the last norm.
 
-        `padding_mask` is (batch, length), True = token; None if nothing is padded.
+        `padding_mask` is boolean, (batch, length), True = token; None if nothing is padded. Raises
+        ValueError for another kind of mask, and for more tokens than there are positions.
         """
+        if padding_mask is not None and (padding_mask.dtype, padding_mask.shape) != (
+            torch.bool,
+            tokens.shape,
+        ):
+            raise ValueError(
+                f"expected a boolean padding mask (True = token) of shape {tuple(tokens.shape)}, "
+                f"got {padding_mask.dtype} of shape {tuple(padding_mask.shape)}; `.bool()` turns "
+                "ones and zeros into one"
+            )
         x = self.embed(tokens, types)
         length, head_dim = tokens.shape[1], self.config.width // self.config.heads
         mask = None if padding_mask is None else padding_mask[:, None, None, :]

@@ -1,0 +1,170 @@
+"""Our class against Hugging Face's GPT-2 and BERT, on random weights, offline."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+)
+
+from tlcourse.huggingface import from_huggingface, pretrained
+from tlcourse.transformer import count_parameters, padding_mask, record
+
+BATCH, LENGTH, LAYERS = 3, 11, 3
+ENOUGH = 1e-5  # float32, values of order 1
+
+
+def gpt2(**changes) -> GPT2LMHeadModel:
+    shape = dict(vocab_size=90, n_positions=16, n_embd=32, n_layer=LAYERS, n_head=4)
+    special = dict(bos_token_id=0, eos_token_id=0, attn_implementation="eager")
+    return randomised(GPT2LMHeadModel(GPT2Config(**shape | special | changes)))
+
+
+def bert(**changes) -> BertForMaskedLM:
+    shape = dict(vocab_size=90, max_position_embeddings=16, hidden_size=32, intermediate_size=48)
+    depth = dict(num_hidden_layers=LAYERS, num_attention_heads=4, attn_implementation="eager")
+    return randomised(BertForMaskedLM(BertConfig(**shape | depth | changes)))
+
+
+def randomised(model):
+    """Random biases and gains too: at their start (0 and 1) a mix-up would not show."""
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.eval()
+
+
+MODELS = {
+    "gpt2": gpt2,
+    "gpt2 with a narrow feed-forward": lambda: gpt2(n_inner=40, activation_function="gelu"),
+    "bert": bert,
+    "bert with relu": lambda: bert(hidden_act="relu", layer_norm_eps=1e-5, type_vocab_size=3),
+}
+each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+
+
+def inputs():
+    tokens = torch.randint(90, (BATCH, LENGTH), generator=torch.Generator().manual_seed(2))
+    return tokens, padding_mask(torch.tensor([LENGTH, 6, 1]), LENGTH)
+
+
+@each_model
+def test_logits_attentions_and_hidden_states_are_equal(make) -> None:
+    theirs, (tokens, mask) = make(), inputs()
+    ours = from_huggingface(theirs)
+    with torch.no_grad(), record(ours) as seen:
+        logits = ours(tokens, mask)
+        expected = theirs(
+            tokens,
+            attention_mask=mask.long(),
+            output_attentions=True,
+            output_hidden_states=True,
+        )
+    assert (logits - expected.logits)[mask].abs().max() < ENOUGH
+    assert len(expected.attentions) == LAYERS
+    for one, other in zip(seen.attention, expected.attentions, strict=True):
+        rows = mask[:, None].expand(one.shape[:3])
+        assert (one - other)[rows].abs().max() < ENOUGH
+    for one, other in zip(seen.hidden_states[:-1], expected.hidden_states[:-1], strict=True):
+        assert (one - other)[mask].abs().max() < ENOUGH
+
+
+@each_model
+def test_logits_are_equal_without_padding_and_with_the_fused_kernel(make) -> None:
+    theirs, (tokens, _) = make(), inputs()
+    with torch.no_grad():
+        assert (from_huggingface(theirs)(tokens) - theirs(tokens).logits).abs().max() < ENOUGH
+
+
+def test_token_types_of_bert() -> None:
+    theirs, (tokens, _) = bert(), inputs()
+    types = (torch.arange(LENGTH) > 4).long().expand(BATCH, LENGTH)
+    with torch.no_grad():
+        expected = theirs(tokens, token_type_ids=types).logits
+        assert (from_huggingface(theirs)(tokens, types=types) - expected).abs().max() < ENOUGH
+
+
+@each_model
+def test_the_number_of_parameters_is_equal(make) -> None:
+    theirs = make()
+    counted = count_parameters(from_huggingface(theirs).config)["total"]
+    assert counted == sum(parameter.numel() for parameter in theirs.parameters())
+
+
+def test_weights_are_copied() -> None:
+    theirs = gpt2()
+    ours = from_huggingface(theirs)
+    before = theirs.transformer.wte.weight.clone()
+    with torch.no_grad():
+        ours.embedding.weight.zero_()
+    assert torch.equal(theirs.transformer.wte.weight, before)
+
+
+def test_half_precision_becomes_float32() -> None:
+    ours = from_huggingface(gpt2().half())
+    assert {parameter.dtype for parameter in ours.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: BertModel(bert().config), "got a BertModel"),
+        (lambda: gpt2(activation_function="silu"), "gelu_new"),
+        (lambda: gpt2(scale_attn_weights=False), "scale_attn_weights=True"),
+        (lambda: gpt2(scale_attn_by_inverse_layer_idx=True), "inverse_layer_idx=False"),
+        (lambda: gpt2(tie_word_embeddings=False), "tie_word_embeddings=True"),
+        (lambda: bert(is_decoder=True), "is_decoder=False"),
+    ],
+)
+def test_what_our_class_lacks_is_refused(make, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        from_huggingface(make())
+
+
+def test_an_unknown_name_lists_the_known() -> None:
+    with pytest.raises(ValueError, match="openai-community/gpt2"):
+        pretrained("gpt5")
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE is set"),
+        ({"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}, "does not answer"),
+    ],
+)
+def test_real_weights_that_cannot_be_had_are_one_line(variables, why: str, tmp_path) -> None:
+    code = "from tlcourse.huggingface import pretrained; print(pretrained('openai-community/gpt2'))"
+    child = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"HF_HOME": str(tmp_path)} | variables,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=60,
+    )
+    said = child.stdout.splitlines()
+    assert len(said) == 2 and said[1] == "None"
+    assert said[0].startswith("[skipped] openai-community/gpt2") and why in said[0]
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("name", ["openai-community/gpt2", "google-bert/bert-base-uncased"])
+def test_real_weights(name: str) -> None:
+    found = pretrained(name)
+    if found is None:
+        pytest.skip("the Hub was not reached")
+    theirs, tokenizer = found
+    tokens = tokenizer("The capital of France is Paris.", return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        expected = theirs(tokens).logits
+        error = (from_huggingface(theirs)(tokens) - expected).abs().max()
+    assert error / expected.abs().max() < ENOUGH

@@ -1,0 +1,115 @@
+"""Attention against the libraries, and its masks and positions against their definitions."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tlcourse.transformer import (
+    Attention,
+    Config,
+    causal_mask,
+    explicit_attention,
+    padding_mask,
+    rotary_table,
+    rotate,
+)
+
+BATCH, HEADS, LENGTH, HEAD_DIM = 2, 3, 5, 8
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def projected() -> tuple[torch.Tensor, ...]:
+    return tuple(draw(BATCH, HEADS, LENGTH, HEAD_DIM, seed=seed) for seed in range(3))
+
+
+def test_causal_mask_is_itself_and_before() -> None:
+    mask = causal_mask(4)
+    assert mask.dtype == torch.bool
+    assert [[bool(mask[q, k]) for k in range(4)] for q in range(4)] == [
+        [k <= q for k in range(4)] for q in range(4)
+    ]
+
+
+def test_padding_mask_is_true_at_tokens() -> None:
+    mask = padding_mask(torch.tensor([0, 1, 3]), 3)
+    assert mask.tolist() == [[False] * 3, [True, False, False], [True] * 3]
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_explicit_attention_is_the_librarys(masked: bool) -> None:
+    query, key, value = projected()
+    mask = causal_mask(LENGTH) if masked else None
+    mixed, weights = explicit_attention(query, key, value, mask)
+    expected = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    assert torch.allclose(mixed, expected, atol=1e-6)
+    assert torch.allclose(weights.sum(-1), torch.ones(BATCH, HEADS, LENGTH))
+    if masked:
+        assert (weights[..., ~mask] == 0).all()
+
+
+def test_a_row_that_may_look_nowhere_is_uniform_and_not_nan() -> None:
+    query, key, value = projected()
+    nowhere = torch.zeros(LENGTH, LENGTH, dtype=torch.bool)
+    mixed, weights = explicit_attention(query, key, value, nowhere)
+    assert torch.allclose(weights, torch.full_like(weights, 1 / LENGTH))
+    assert torch.allclose(mixed, value.mean(-2, keepdim=True).expand_as(value), atol=1e-6)
+
+
+def test_the_layer_is_multihead_attention() -> None:
+    config = Config(width=24, heads=HEADS, rotary=False, qk_norm=False)
+    ours, theirs = Attention(config), nn.MultiheadAttention(24, HEADS, batch_first=True)
+    with torch.no_grad():
+        joint = [getattr(ours, name) for name in ("query", "key", "value")]
+        theirs.in_proj_weight.copy_(torch.cat([layer.weight for layer in joint]))
+        theirs.in_proj_bias.copy_(torch.cat([layer.bias for layer in joint]))
+        theirs.out_proj.load_state_dict(ours.output.state_dict())
+    x, tokens = draw(BATCH, LENGTH, 24), padding_mask(torch.tensor([5, 2]), LENGTH)
+    keep = causal_mask(LENGTH) & tokens[:, None, None, :]
+    drop = ~causal_mask(LENGTH), ~tokens  # theirs mean the opposite
+    expected, weights = theirs(
+        x, x, x, attn_mask=drop[0], key_padding_mask=drop[1], average_attn_weights=False
+    )
+    ours.kernel = "record"
+    assert torch.allclose(ours(x, keep, None), expected, atol=1e-6)
+    assert torch.allclose(ours.weights, weights, atol=1e-6)
+
+
+def test_rotation_keeps_lengths_and_leaves_the_first_position_alone() -> None:
+    x = draw(1, 1, LENGTH, HEAD_DIM)
+    turned = rotate(x, rotary_table(LENGTH, HEAD_DIM))
+    assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), atol=1e-6)
+    assert torch.equal(turned[:, :, 0], x[:, :, 0])
+
+
+def test_rotary_scores_depend_on_the_distance_alone() -> None:
+    query, key = draw(HEAD_DIM, seed=1), draw(HEAD_DIM, seed=2)
+    table = rotary_table(64, HEAD_DIM)
+    queries, keys = (rotate(v.expand(1, 1, 64, HEAD_DIM), table)[0, 0] for v in (query, key))
+    scores = queries @ keys.T
+    for distance in (0, 1, 7, 40):
+        along = scores.diagonal(-distance)
+        assert torch.allclose(along, along[0].expand_as(along), atol=1e-4)
+    assert scores[0, 0] != pytest.approx(scores[7, 0].item(), abs=1e-3)
+
+
+def test_rotation_is_multiplication_of_complex_numbers() -> None:
+    x = draw(1, 1, LENGTH, HEAD_DIM)
+    half = HEAD_DIM // 2
+    frequency = torch.tensor([10_000 ** (-2 * i / HEAD_DIM) for i in range(half)])
+    angle = torch.arange(LENGTH)[:, None] * frequency
+    numbers = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones(()), angle)
+    expected = torch.cat([numbers.real, numbers.imag], dim=-1)
+    assert torch.allclose(rotate(x, rotary_table(LENGTH, HEAD_DIM)), expected, atol=1e-5)
+
+
+def test_scores_are_divided_by_the_root_of_the_heads_width() -> None:
+    one = torch.ones(1, 1, 1, 16)
+    keys = torch.cat([one, torch.zeros_like(one)], dim=2)
+    _, weights = explicit_attention(one, keys, keys, None)
+    assert weights[0, 0, 0, 0].item() == pytest.approx(math.exp(4) / (math.exp(4) + 1))

@@ -1,0 +1,179 @@
+"""The model's promises: causality, padding, kernels that agree, looking that changes nothing."""
+
+import pytest
+import torch
+
+from tlcourse.transformer import Block, Config, Transformer, bert, gpt2, padding_mask, record
+
+SHAPE = dict(vocabulary_size=50, width=24, layers=2, heads=3, feed_forward=40, max_length=12)
+CONFIGS = {"shipped": Config(**SHAPE), "gpt2": gpt2(**SHAPE), "bert": bert(**SHAPE)}
+CAUSAL = {name: config for name, config in CONFIGS.items() if config.causal}
+each_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+
+
+def random_model(config: Config, attention: str = "sdpa") -> Transformer:
+    """A model in which every parameter is random: no zero bias, no unit gain hides a mistake."""
+    torch.manual_seed(0)
+    model = Transformer(config, attention).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
+
+
+def draw_tokens(batch: int = 3, length: int = 9) -> torch.Tensor:
+    return torch.randint(50, (batch, length), generator=torch.Generator().manual_seed(1))
+
+
+@each_config
+def test_logits_and_hidden_states_have_their_shapes(config: Config) -> None:
+    model = random_model(config)
+    assert model.hidden(draw_tokens()).shape == (3, 9, 24)
+    assert model(draw_tokens()).shape == (3, 9, 50)
+
+
+@pytest.mark.parametrize("config", CAUSAL.values(), ids=CAUSAL)
+@pytest.mark.parametrize("attention", ["sdpa", "explicit"])
+def test_the_future_changes_nothing_before(config: Config, attention: str) -> None:
+    model, tokens = random_model(config, attention), draw_tokens()
+    before = model(tokens)
+    tokens[:, 5] = (tokens[:, 5] + 1) % 50
+    after = model(tokens)
+    assert torch.equal(before[:, :5], after[:, :5])
+    assert (before[:, 5:] - after[:, 5:]).abs().amax(-1).min() > 1e-4
+
+
+def test_a_bidirectional_model_sees_the_future() -> None:
+    model, tokens = random_model(CONFIGS["bert"]), draw_tokens()
+    before = model(tokens)[:, 0]
+    tokens[:, -1] = (tokens[:, -1] + 1) % 50
+    assert (before - model(tokens)[:, 0]).abs().max() > 1e-4
+
+
+@each_config
+@pytest.mark.parametrize("attention", ["sdpa", "explicit"])
+def test_padding_changes_nothing(config: Config, attention: str) -> None:
+    model, tokens = random_model(config, attention), draw_tokens(2, 9)
+    mask = padding_mask(torch.tensor([9, 4]), 9)
+    together = model(tokens, mask)
+    assert torch.allclose(together[0], model(tokens[:1])[0], atol=1e-5)
+    assert torch.allclose(together[1, :4], model(tokens[1:, :4])[0], atol=1e-5)
+    tokens[1, 4:] = 7  # whatever stands at a pad
+    assert torch.equal(model(tokens, mask)[1, :4], together[1, :4])
+
+
+@each_config
+def test_both_kernels_agree_up_to_gradients(config: Config) -> None:
+    fused, explicit = random_model(config, "sdpa"), random_model(config, "explicit")
+    tokens, mask = draw_tokens(), padding_mask(torch.tensor([9, 6, 1]), 9)
+    for model in (fused, explicit):
+        model(tokens, mask)[mask].logsumexp(-1).sum().backward()
+    assert torch.allclose(fused(tokens, mask), explicit(tokens, mask), atol=1e-5)
+    for one, other in zip(fused.parameters(), explicit.parameters(), strict=True):
+        assert torch.allclose(one.grad, other.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_a_row_of_padding_only_is_finite() -> None:
+    for attention in ("sdpa", "explicit"):
+        model = random_model(CONFIGS["shipped"], attention)
+        out = model(draw_tokens(2), padding_mask(torch.tensor([9, 0]), 9))
+        assert out.isfinite().all()
+
+
+def test_a_new_pre_norm_block_is_the_identity() -> None:
+    model = Transformer(CONFIGS["shipped"])
+    x = torch.randn(2, 9, 24)
+    table = model.rotary_table if hasattr(model, "rotary_table") else None
+    for block in model.blocks:
+        assert torch.equal(block(x, None, table), x)
+    post = Block(CONFIGS["bert"])
+    assert not torch.allclose(post(x, None, None), x)
+
+
+def test_without_positions_a_permutation_is_only_a_permutation() -> None:
+    model = random_model(CONFIGS["bert"])
+    torch.nn.init.zeros_(model.positions.weight)
+    tokens, order = draw_tokens(), torch.randperm(9)
+    assert torch.allclose(model(tokens)[:, order], model(tokens[:, order]), atol=1e-5)
+
+
+def test_the_head_shares_the_embedding() -> None:
+    model = random_model(CONFIGS["shipped"])
+    expected = model.hidden(draw_tokens()) @ model.embedding.weight.T
+    assert torch.allclose(model(draw_tokens()), expected, atol=1e-6)
+
+
+def test_token_types_are_added() -> None:
+    model, tokens = random_model(CONFIGS["bert"]), draw_tokens()
+    zeros = torch.zeros_like(tokens)
+    assert torch.equal(model(tokens), model(tokens, types=zeros))
+    assert not torch.allclose(model(tokens), model(tokens, types=zeros + 1))
+
+
+@each_config
+def test_recording_gives_what_ran_and_leaves_no_trace(config: Config) -> None:
+    model, tokens = random_model(config), draw_tokens()
+    mask = padding_mask(torch.tensor([9, 6, 1]), 9)
+    expected = model.hidden(tokens, mask)
+    with record(model) as seen:
+        looked = model.hidden(tokens, mask)
+    assert torch.allclose(looked, expected, atol=1e-5)
+    assert [block.attention.kernel for block in model.blocks] == ["sdpa", "sdpa"]
+    assert all(block.attention.weights is None for block in model.blocks)
+    assert not any(block._forward_hooks or block._forward_pre_hooks for block in model.blocks)
+    assert [w.shape for w in seen.attention] == [(3, 3, 9, 9)] * 2
+    assert len(seen.hidden_states) == 3
+    assert torch.equal(seen.hidden_states[0], model.embed(tokens))
+    last = seen.hidden_states[-1]
+    assert torch.equal(model.norm(last) if config.norm_first else last, looked)
+
+
+@each_config
+def test_recorded_attention_rebuilds_the_layers_output(config: Config) -> None:
+    """The weights are those that ran: with them, the values give the block's own output."""
+    model, tokens = random_model(config), draw_tokens()
+    block = model.blocks[0]
+    with record(model) as seen:
+        model.hidden(tokens)
+    x = seen.hidden_states[0]
+    normed = block.attention_norm(x) if config.norm_first else x
+    value = block.attention.value(normed).view(3, 9, 3, 8).transpose(1, 2)
+    mixed = (seen.attention[0] @ value).transpose(1, 2).reshape(3, 9, 24)
+    x = x + block.attention.output(mixed)
+    x = x + block.feed_forward(block.feed_forward_norm(x)) if config.norm_first else x
+    if not config.norm_first:
+        x = block.attention_norm(x)
+        x = block.feed_forward_norm(x + block.feed_forward(x))
+    assert torch.allclose(seen.hidden_states[1], x, atol=1e-5)
+
+
+def test_a_new_pass_replaces_the_old_record() -> None:
+    model = random_model(CONFIGS["shipped"])
+    with record(model) as seen:
+        model(draw_tokens(1, 4))
+        model(draw_tokens(2, 7))
+    assert [w.shape for w in seen.attention] == [(2, 3, 7, 7)] * 2
+    assert len(seen.hidden_states) == 3
+
+
+def test_recording_ends_when_the_pass_fails() -> None:
+    model = random_model(CONFIGS["shipped"], "explicit")
+    with pytest.raises(ValueError, match="at most 12 positions"), record(model):
+        model(draw_tokens(1, 13))
+    assert [block.attention.kernel for block in model.blocks] == ["explicit", "explicit"]
+    assert not any(block._forward_hooks for block in model.blocks)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m, t: m(t.repeat(1, 2)), "at most 12 positions, got 18; cut the text"),
+        (lambda m, t: m(t, torch.ones(3, 9)), "boolean padding mask"),
+        (lambda m, t: m(t, torch.ones(3, 8, dtype=torch.bool)), r"of shape \(3, 9\)"),
+        (lambda m, t: m(t, types=t), "no token types"),
+        (lambda m, t: m.set_attention("flash"), "'explicit'"),
+    ],
+)
+def test_misuse_says_what_was_expected(call, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        call(random_model(CONFIGS["shipped"]), draw_tokens())

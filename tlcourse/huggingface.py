@@ -1,0 +1,196 @@
+"""Hugging Face's GPT-2 and BERT as our `Transformer`: the same weights, the same numbers."""
+
+import threading
+import urllib.error
+import urllib.request
+
+from huggingface_hub import constants
+from torch import Tensor
+from transformers import AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel, PreTrainedModel
+from transformers.utils import logging
+
+from tlcourse.transformer import Transformer, bert, gpt2
+
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "relu2": "relu2",
+}
+# Options of theirs that change the numbers and that our class has with this value only.
+NEEDED = {
+    "GPT2LMHeadModel": {
+        "scale_attn_weights": True,
+        "scale_attn_by_inverse_layer_idx": False,
+        "add_cross_attention": False,
+        "tie_word_embeddings": True,
+    },
+    "BertForMaskedLM": {
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "tie_word_embeddings": True,
+    },
+}
+REAL = {
+    "openai-community/gpt2": GPT2LMHeadModel,
+    "google-bert/bert-base-uncased": BertForMaskedLM,
+}
+
+
+def from_huggingface(model: PreTrainedModel) -> Transformer:
+    """Our model with the weights (copied, float32) of a `GPT2LMHeadModel` or `BertForMaskedLM`.
+
+    It comes in evaluation mode. Theirs drops attention weights too while training, ours does not.
+    Raises ValueError for another class, or for an option that our class does not have.
+    """
+    kind = type(model).__name__
+    if kind not in NEEDED:
+        raise ValueError(f"expected a {' or a '.join(NEEDED)}, got a {kind}")
+    for name, needed in NEEDED[kind].items():
+        if getattr(model.config, name, needed) != needed:
+            raise ValueError(
+                f"expected {name}={needed} in the {kind}'s configuration, got {not needed}"
+            )
+    read = _gpt2 if kind == "GPT2LMHeadModel" else _bert
+    config, weights = read(model)
+    ours = Transformer(config)
+    ours.load_state_dict(weights)
+    return ours.eval()
+
+
+def _activation(name: str) -> str:
+    if name not in ACTIVATIONS:
+        raise ValueError(f"expected an activation out of {', '.join(ACTIVATIONS)}, got {name!r}")
+    return ACTIVATIONS[name]
+
+
+def _weights_and_biases(ours: str, theirs: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{ours}.{part}": state[f"{theirs}.{part}"] for part in ("weight", "bias")}
+
+
+def _gpt2(model: GPT2LMHeadModel):
+    """The configuration and our state dict; their linear layers (Conv1D) are transposed."""
+    c, state = model.config, model.state_dict()
+    config = gpt2(
+        vocabulary_size=c.vocab_size,
+        width=c.n_embd,
+        layers=c.n_layer,
+        heads=c.n_head,
+        feed_forward=c.n_inner or 4 * c.n_embd,
+        max_length=c.n_positions,
+        activation=_activation(c.activation_function),
+        norm_epsilon=c.layer_norm_epsilon,
+        dropout=c.resid_pdrop,
+    )
+    weights = {
+        "embedding.weight": state["transformer.wte.weight"],
+        "positions.weight": state["transformer.wpe.weight"],
+    } | _weights_and_biases("norm", "transformer.ln_f", state)
+    for layer in range(c.n_layer):
+        ours, theirs = f"blocks.{layer}", f"transformer.h.{layer}"
+        weights |= _weights_and_biases(f"{ours}.attention_norm", f"{theirs}.ln_1", state)
+        weights |= _weights_and_biases(f"{ours}.feed_forward_norm", f"{theirs}.ln_2", state)
+        for name, place in (
+            ("attention.output", "attn.c_proj"),
+            ("up", "mlp.c_fc"),
+            ("down", "mlp.c_proj"),
+        ):
+            weights[f"{ours}.{name}.weight"] = state[f"{theirs}.{place}.weight"].T
+            weights[f"{ours}.{name}.bias"] = state[f"{theirs}.{place}.bias"]
+        joint = state[f"{theirs}.attn.c_attn.weight"].T.chunk(3)  # query, key, value in one layer
+        biases = state[f"{theirs}.attn.c_attn.bias"].chunk(3)
+        for name, weight, bias in zip(("query", "key", "value"), joint, biases, strict=True):
+            weights[f"{ours}.attention.{name}.weight"] = weight
+            weights[f"{ours}.attention.{name}.bias"] = bias
+    return config, weights
+
+
+def _bert(model: BertForMaskedLM):
+    """The configuration and our state dict."""
+    c, state = model.config, model.state_dict()
+    config = bert(
+        vocabulary_size=c.vocab_size,
+        width=c.hidden_size,
+        layers=c.num_hidden_layers,
+        heads=c.num_attention_heads,
+        feed_forward=c.intermediate_size,
+        max_length=c.max_position_embeddings,
+        activation=_activation(c.hidden_act),
+        token_types=c.type_vocab_size,
+        norm_epsilon=c.layer_norm_eps,
+        dropout=c.hidden_dropout_prob,
+    )
+    embeddings, head = "bert.embeddings", "cls.predictions"
+    weights = {
+        "embedding.weight": state[f"{embeddings}.word_embeddings.weight"],
+        "positions.weight": state[f"{embeddings}.position_embeddings.weight"],
+        "types.weight": state[f"{embeddings}.token_type_embeddings.weight"],
+        "head_bias": state[f"{head}.bias"],
+    }
+    weights |= _weights_and_biases("norm", f"{embeddings}.LayerNorm", state)
+    weights |= _weights_and_biases("transform", f"{head}.transform.dense", state)
+    weights |= _weights_and_biases("transform_norm", f"{head}.transform.LayerNorm", state)
+    names = {
+        "attention.query": "attention.self.query",
+        "attention.key": "attention.self.key",
+        "attention.value": "attention.self.value",
+        "attention.output": "attention.output.dense",
+        "attention_norm": "attention.output.LayerNorm",
+        "up": "intermediate.dense",
+        "down": "output.dense",
+        "feed_forward_norm": "output.LayerNorm",
+    }
+    for layer in range(c.num_hidden_layers):
+        for ours, theirs in names.items():
+            place = f"bert.encoder.layer.{layer}.{theirs}"
+            weights |= _weights_and_biases(f"blocks.{layer}.{ours}", place, state)
+    return config, weights
+
+
+def pretrained(name: str, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
+    """(model, tokenizer) of `openai-community/gpt2` or `google-bert/bert-base-uncased`, or None.
+
+    From the Hub's cache on this machine; else downloaded (0.5 GB each). None, and one printed line,
+    where they are not cached and the Hub does not answer within `patience` seconds, or where
+    HF_HUB_OFFLINE forbids asking. Raises ValueError for another name.
+    """
+    if name not in REAL:
+        raise ValueError(f"expected a model out of {', '.join(REAL)}, got {name!r}")
+    logging.set_verbosity_error()  # BERT's file also holds a pooler, which nobody asks for here
+    logging.disable_progress_bar()
+    try:
+        return _load(name, local_files_only=True)
+    except OSError:
+        why = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the Hub does not answer"
+    if constants.HF_HUB_OFFLINE or not _hub_answers(patience):
+        print(f"[skipped] {name}: not on this machine, and {why}")
+        return None
+    return _load(name, local_files_only=False)
+
+
+def _load(name: str, local_files_only: bool) -> tuple[PreTrainedModel, object]:
+    model = REAL[name].from_pretrained(
+        name, attn_implementation="eager", local_files_only=local_files_only
+    )
+    return model, AutoTokenizer.from_pretrained(name, local_files_only=local_files_only)
+
+
+def _hub_answers(patience: float) -> bool:
+    """Whether anything answers at the Hub's address; also bounds the look-up of its name."""
+    finished, answers = threading.Event(), []
+
+    def ask() -> None:
+        request = urllib.request.Request(constants.ENDPOINT, method="HEAD")
+        try:
+            urllib.request.urlopen(request, timeout=patience).close()
+            answers.append(True)
+        except urllib.error.HTTPError:
+            answers.append(True)  # if only to say no
+        except OSError:
+            pass
+        finished.set()
+
+    threading.Thread(target=ask, daemon=True).start()
+    finished.wait(patience)
+    return bool(answers)

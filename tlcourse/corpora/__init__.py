@@ -4,128 +4,76 @@
 set come from one source.
 """
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import datasets
 
-from tlcourse.corpora import trec, wikitext
-from tlcourse.corpora.catalogue import CORPORA, Corpus, get
-from tlcourse.corpora.checks import LOCAL, SAMPLE, DataError, Measure, lines_of, verify
-from tlcourse.corpora.trec import TREC_FINE_LABELS, TREC_LABELS
+from tlcourse.corpora import catalogue, hub, reading, wikitext
+from tlcourse.corpora.catalogue import Corpus
+from tlcourse.corpora.checks import HUB, LOCAL, SAMPLE, Absent, DataError
+from tlcourse.corpora.reading import Splits, StreamedSplits, name_of, source_of
+from tlcourse.corpora.trec import (
+    TREC_FINE_LABELS,
+    TREC_LABELS,
+    duplicates_report,
+    label_subset,
+    trec_with_dev,
+)
 
-__all__ = ["TREC_FINE_LABELS", "TREC_LABELS", "DataError", "articles", "load", "source_of"]
+__all__ = [
+    "TREC_FINE_LABELS",
+    "TREC_LABELS",
+    "DataError",
+    "articles",
+    "available",
+    "caption_note",
+    "describe",
+    "duplicates_report",
+    "label_subset",
+    "load",
+    "name_of",
+    "source_of",
+    "trec_with_dev",
+]
 
-
-class _OneSource(dict):
-    """Splits by name; a split that the source lacks is a DataError when asked for."""
-
-    def __missing__(self, split: str):
-        raise DataError(
-            f"expected a split out of {', '.join(self)}, got {split!r}; the {source_of(self)} has "
-            "no other, and splits of one data set are never taken from two sources"
-        )
-
-
-class Splits(_OneSource, datasets.DatasetDict):
-    """A DatasetDict whose splits come from one source."""
-
-
-class StreamedSplits(_OneSource, datasets.IterableDatasetDict):
-    """An IterableDatasetDict whose splits come from one source."""
+SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {
+    "local": reading.from_mirror,
+    "hub": reading.from_hub,
+    "sample": reading.from_sample,
+}
+NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 
 
 def load(name: str, source: str | None = None) -> Splits | StreamedSplits:
     """The data set `name`, verified; `source` forces "local", "hub" or "sample".
 
     TREC's columns are text, label (the coarse name) and fine (such as LOC:city); WikiText's is
-    text, one line a row. `wikipedia-standin` (447 MB) is streamed, its counts are verified when
-    its end is reached. Raises DataError on an unknown name or source, and on wrong data.
+    text, one line a row. `wikipedia-standin` (447 MB) is streamed, and verified when its end is
+    reached. Raises DataError on an unknown name or source, on wrong data, and where no source has
+    the data set.
     """
-    corpus = get(name)
-    path = local_folder(corpus)
-    if path is None:
-        raise DataError(f"{name} is not below TLCOURSE_DATA")
-    return _from_folder(corpus, path, LOCAL)
+    corpus = catalogue.get(name)
+    if source is not None and source not in SOURCES:
+        raise DataError(f"expected a source out of {', '.join(SOURCES)}, got {source!r}")
+    splits, reasons = _first(corpus, SOURCES if source is None else {source: SOURCES[source]})
+    if source_of(splits) == SAMPLE:
+        because = f" ({'; '.join(reasons)})" if reasons else ""
+        print(f"[data] {name}: the bundled sample{because}; {NOT_COMPARABLE}")
+    return splits
 
 
-def local_folder(corpus: Corpus) -> Path | None:
-    """The data set's folder in the local mirror, None where there is none.
-
-    Raises DataError when TLCOURSE_DATA names no folder.
-    """
-    mirror = os.environ.get("TLCOURSE_DATA")
-    if not mirror:
-        return None
-    if not Path(mirror).is_dir():
-        raise DataError(f"expected a folder in TLCOURSE_DATA, got {mirror!r}; correct or unset it")
-    folder = Path(mirror) / corpus.name
-    return folder if any(_files(corpus, folder)) else None
-
-
-def _files(corpus: Corpus, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The splits that a folder holds and their files, packed or not."""
-    for split, file in corpus.files.items():
-        for path in (folder / file, folder / f"{file}.xz"):
-            if path.is_file():
-                yield split, path
-                break
-
-
-def _from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedSplits:
-    """The splits in a folder of files laid out as published."""
-    found = dict(_files(corpus, folder))
-    if corpus.streamed:
-        return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in found.items()})
-    read = {True: _questions, False: _lines}[corpus.name == "trec"]
-    return Splits({s: _dataset(corpus, s, read(path, source), source) for s, path in found.items()})
-
-
-def _questions(path: Path, source: str) -> dict[str, list[str]]:
-    rows = list(trec.parse(lines_of(path, source, encoding="latin-1"), str(path)))
-    return {column: [row[column] for row in rows] for column in ("text", "label", "fine")}
-
-
-def _lines(path: Path, source: str) -> dict[str, list[str]]:
-    return {"text": [wikitext.canonical(line) for line in lines_of(path, source)]}
-
-
-def _dataset(
-    corpus: Corpus, split: str, columns: dict[str, list[str]], source: str
-) -> datasets.Dataset:
-    """Columns as a verified Dataset that knows where it comes from."""
-    measure = Measure()
-    add = measure.add_question if "label" in columns else measure.add_line
-    for row in zip(*columns.values(), strict=True):
-        add(*row)
-    if source != SAMPLE:
-        verify(f"{corpus.name} {split}", source, measure, corpus.facts[split])
-    return _signed(datasets.Dataset.from_dict(columns), corpus, source)
-
-
-def _stream(corpus: Corpus, split: str, path: Path, source: str) -> datasets.IterableDataset:
-    """The lines of a big file, read as they are asked for."""
-    rows = datasets.IterableDataset.from_generator(
-        _rows, gen_kwargs={"name": corpus.name, "split": split, "path": str(path), "source": source}
+def _first(corpus: Corpus, sources: dict) -> tuple[Splits | StreamedSplits, list[str]]:
+    """The splits from the first source that has them, and why those before it have not."""
+    reasons = []
+    for read in sources.values():
+        try:
+            return read(corpus), reasons
+        except Absent as reason:
+            reasons.append(str(reason))
+    raise Absent(
+        f"expected {corpus.name} in one of the sources {', '.join(sources)}, found it in none: "
+        f"{'; '.join(reasons)}; set TLCOURSE_DATA to a folder that has it, or choose another"
     )
-    return _signed(rows, corpus, source)
-
-
-def _rows(name: str, split: str, path: str, source: str) -> Iterator[dict[str, str]]:
-    """Rows of a big file; raises DataError at its end if the counts are wrong."""
-    measure = Measure()
-    for line in lines_of(Path(path), source):
-        text = wikitext.canonical(line)
-        measure.add_line(text)
-        yield {"text": text}
-    verify(f"{name} {split}", source, measure, get(name).facts[split])
-
-
-def _signed(split, corpus: Corpus, source: str):
-    """The split, with its name and source where `datasets` keeps them through every selection."""
-    split.info.dataset_name, split.info.description = corpus.name, source
-    return split
 
 
 def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterator[str]:
@@ -137,17 +85,63 @@ def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterat
     """
     if isinstance(split, str):
         split = load(split)["train"]
-    name = split.info.dataset_name
-    blank_after = name not in CORPORA or CORPORA[name].blank_after_title
-    return wikitext.articles_of(_texts(split), blank_after)
+    corpus = catalogue.CORPORA.get(name_of(split))
+    lines = (text for batch in split.iter(batch_size=1000) for text in batch["text"])
+    return wikitext.articles_of(lines, corpus is None or corpus.blank_after_title)
 
 
-def _texts(split: datasets.Dataset | datasets.IterableDataset) -> Iterator[str]:
-    for batch in split.iter(batch_size=1000):
-        yield from batch["text"]
+def caption_note(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
+    """What every caption of numbers on these data must say; "" where there is nothing to say."""
+    if source_of(data) == SAMPLE:
+        return f"On the bundled sample of {name_of(data)}: {NOT_COMPARABLE}."
+    if name_of(data) == "wikipedia-standin":
+        return "On wikipedia-standin, which is not WikiText-103."
+    return ""
 
 
-def source_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
-    """Where data come from: "local mirror", "Hugging Face Hub" or "bundled sample"."""
-    split = next(iter(data.values())) if isinstance(data, dict) else data
-    return split.info.description
+def describe(name: str) -> str:
+    """One line: where the data set is, rows of each split, what was verified; uses no network.
+
+    Reads the data through, `wikipedia-standin` too (half a minute). Raises DataError on wrong data.
+    """
+    corpus = catalogue.get(name)
+    sources = SOURCES | {"hub": lambda corpus: reading.from_hub(corpus, network=False)}
+    try:
+        splits, _ = _first(corpus, sources)
+    except Absent:
+        return f"{name}: not on this machine"
+    source = source_of(splits)
+    rows = ", ".join(f"{split} {_length(data):,}" for split, data in splits.items())
+    return f"{name}: {source}, rows: {rows}; {_verified(corpus, source, splits)}"
+
+
+def _verified(corpus: Corpus, source: str, splits: dict) -> str:
+    if source == SAMPLE:
+        return NOT_COMPARABLE
+    known = source == LOCAL and all(corpus.facts[split].digest for split in splits)
+    return "counts and sha256 verified" if known else "counts verified"
+
+
+def _length(split: datasets.Dataset | datasets.IterableDataset) -> int:
+    return split.num_rows if isinstance(split, datasets.Dataset) else sum(1 for _ in split)
+
+
+def available() -> dict[str, list[str]]:
+    """For each data set, the sources that have it on this machine; uses no network."""
+    places = {
+        LOCAL: reading.local_folder,
+        HUB: lambda corpus: hub.fetch(corpus, network=False),
+        SAMPLE: reading.sample_folder,
+    }
+    return {
+        name: [source for source, look in places.items() if _has(look, corpus)]
+        for name, corpus in catalogue.CORPORA.items()
+    }
+
+
+def _has(look: Callable[[Corpus], object], corpus: Corpus) -> bool:
+    try:
+        look(corpus)
+    except Absent:
+        return False
+    return True

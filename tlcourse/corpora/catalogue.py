@@ -12,8 +12,17 @@ TOKENS = {
 
 
 @dataclass(frozen=True)
+class Place:
+    """A repository on the Hub and, for each split, its files there."""
+
+    repository: str
+    files: dict[str, tuple[str, ...]]
+    revision: str = "main"
+
+
+@dataclass(frozen=True)
 class Corpus:
-    """A data set: file of each split (as published, or with .xz), facts, bundled sample.
+    """A data set: file of each split (as published, or with .xz), facts, places on the Hub, sample.
 
     `blank_after_title` says that articles have a blank line after their title, not just before.
     A `streamed` data set is read line by line, never kept in memory.
@@ -22,6 +31,7 @@ class Corpus:
     name: str
     files: dict[str, str]
     facts: dict[str, Facts]
+    places: tuple[Place, ...] = ()
     sample: str | None = None
     blank_after_title: bool = True
     streamed: bool = False
@@ -55,6 +65,28 @@ def _wikitext_facts(**digests: str | None) -> dict[str, Facts]:
     }
 
 
+def _wikitext_place(configuration: str, *splits: str, train_files: int = 1) -> tuple[Place]:
+    """The parquet files of Salesforce/wikitext."""
+    count = {split: train_files if split == "train" else 1 for split in splits}
+    names = {
+        split: tuple(
+            f"{configuration}/{split}-{number:05d}-of-{count[split]:05d}.parquet"
+            for number in range(count[split])
+        )
+        for split in splits
+    }
+    return (Place("Salesforce/wikitext", names),)
+
+
+TREC_PLACES = (
+    Place(
+        "CogComp/trec",
+        {split: (f"default/{split}/0000.parquet",) for split in ("train", "test")},
+        revision="refs/convert/parquet",
+    ),
+    Place("SetFit/TREC-QC", {"train": ("train_5500.label",), "test": ("TREC_10.label",)}),
+)
+
 CORPORA = {
     corpus.name: corpus
     for corpus in (
@@ -62,6 +94,7 @@ CORPORA = {
             "trec",
             {"train": "train_5500.label", "test": "TREC_10.label"},
             TREC_FACTS,
+            TREC_PLACES,
             sample="data/samples/trec",
         ),
         Corpus(
@@ -72,6 +105,7 @@ CORPORA = {
                 validation="30f571af8ed92e677971ff18003f4cb07a579949ec1a115a4ca91ee3f0178771",
                 test="2e72da95085f82949b5e8e0f1f61840f7224d514d827ef500a1a116b86ab4b3a",
             ),
+            _wikitext_place("wikitext-2-v1", *TOKENS),
             sample="data/samples/wikitext",
         ),
         Corpus(
@@ -80,6 +114,7 @@ CORPORA = {
             _wikitext_facts(
                 test="25d43ccd46c70a78b0aae8f20474b4e698cc2943af98a1a93e93659f49a541e3"
             ),
+            _wikitext_place("wikitext-2-raw-v1", "test"),
         ),
         Corpus(
             "wikitext-103",
@@ -89,6 +124,7 @@ CORPORA = {
                 validation="70178a5ddffc1e79c5a616b60def1bcf16769e2f5014c3fb89106288e597f13f",
                 test="22b7b97dfaa7d00ff19f8fd5cbf4c20e6f277e6f5c13987f8bc6af96841e55db",
             ),
+            _wikitext_place("wikitext-103-v1", *TOKENS, train_files=2),
             sample="data/samples/wikitext",
         ),
         Corpus(

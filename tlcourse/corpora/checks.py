@@ -15,6 +15,10 @@ class DataError(ValueError):
     """Data that are missing or not as expected: what was expected, what came, what to do."""
 
 
+class Absent(DataError):
+    """A source does not have the data set at all; the next one may."""
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is known of one split.
@@ -62,8 +66,8 @@ class Measure:
         return f"{self.total % 2**256:064x}"
 
 
-def verify(what: str, source: str, came: Measure, facts: Facts) -> bool:
-    """Compares a split with its facts; True where the digest is the known one too.
+def verify(what: str, source: str, came: Measure, facts: Facts) -> None:
+    """Compares a split with its facts.
 
     Raises DataError on another count, label set or histogram, and in a local mirror on another
     digest. From the Hub, another digest is a printed line: there we have verified none.
@@ -82,10 +86,8 @@ def verify(what: str, source: str, came: Measure, facts: Facts) -> bool:
                 f"{what} ({source}): expected {_show(expected)} {unit}, got {_show(found)}; "
                 + WHAT_TO_DO[source]
             )
-    if came.digest == facts.digest:
-        return True
-    print(f"[data] {what} ({source}): counts as published; sha256 {came.digest} not verified by us")
-    return False
+    if came.digest != facts.digest:
+        print(f"[data] {what} ({source}): counts as published, sha256 unknown: {came.digest}")
 
 
 WHAT_TO_DO = {
@@ -111,12 +113,8 @@ def readable(path: Path, source: str) -> Iterator[None]:
         ) from error
 
 
-def open_text(path: Path, encoding: str):
-    """The file as text, whether its name ends in .xz or not."""
-    return (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding=encoding)
-
-
 def lines_of(path: Path, source: str, encoding: str = "utf-8") -> Iterable[str]:
-    """The lines of a file, one after the other; raises DataError on a damaged one."""
-    with readable(path, source), open_text(path, encoding) as lines:
+    """The lines of a file, packed (.xz) or not; raises DataError on a damaged one."""
+    unpack = lzma.open if path.suffix == ".xz" else open
+    with readable(path, source), unpack(path, "rt", encoding=encoding) as lines:
         yield from lines

@@ -1,6 +1,11 @@
 """TREC question classification (Li & Roth, 2002): rows, a dev split, nested subsets, duplicates."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import datasets
+import numpy as np
 
 from tlcourse.corpora.checks import DataError
 
@@ -37,3 +42,92 @@ def parse(lines: Iterable[str], where: str) -> Iterator[dict[str, str]]:
     for number, line in enumerate(lines, start=1):
         fine, _, text = line.strip().partition(" ")
         yield row(fine, text, f"{where}, line {number}")
+
+
+DEV_SEED = 2019  # one split for all runs
+
+
+def trec_with_dev(
+    data: datasets.DatasetDict, seed: int = DEV_SEED, fraction: float = 0.1
+) -> datasets.DatasetDict:
+    """TREC with a dev split carved out of train: the splits are train, dev and test.
+
+    `fraction` of the rows of every coarse label go to dev; a repeated question stays on one side.
+    The split depends on the questions and the seed, not on the order of the rows. Raises
+    ValueError on a fraction that is not between 0 and 1.
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"expected a fraction between 0 and 1, got {fraction}")
+    train = data["train"]
+    texts, labels = train["text"][:], train["label"][:]
+    groups = defaultdict(list)
+    for index in _ordered(train):
+        groups[texts[index]].append(index)
+    by_label = defaultdict(list)
+    for group in groups.values():
+        by_label[labels[group[0]]].append(group)
+    generator = np.random.default_rng(seed)
+    dev = set()
+    for label in sorted(by_label):
+        wanted = round(fraction * sum(map(len, by_label[label])))
+        for place in generator.permutation(len(by_label[label])):
+            group = by_label[label][place]
+            if len(group) <= wanted:
+                dev.update(group)
+                wanted -= len(group)
+    sides = {"train": [i for i in range(len(train)) if i not in dev], "dev": sorted(dev)}
+    result = type(data)({side: train.select(rows) for side, rows in sides.items()})
+    result["test"] = data["test"]
+    return result
+
+
+def label_subset(train: datasets.Dataset, n: int, seed: int) -> datasets.Dataset:
+    """`n` rows with every coarse label in about its share, and at least once.
+
+    For one seed a smaller subset is part of every larger one. Raises ValueError where `n` is less
+    than the number of labels or more than the rows there are.
+    """
+    labels = train["label"][:]
+    by_label = defaultdict(list)
+    for index in _ordered(train):
+        by_label[labels[index]].append(index)
+    if not len(by_label) <= n <= len(train):
+        raise ValueError(
+            f"expected a number of questions from {len(by_label)} (one a label) to {len(train)}, "
+            f"got {n}"
+        )
+    generator = np.random.default_rng(seed)
+    ranked = []
+    for label in sorted(by_label):
+        rows = generator.permutation(by_label[label])
+        # The k-th of m rows stands at (k + a half) / m of the way; the first of all before that.
+        ranked += [((k + 0.5) / len(rows) if k else 0.0, label, row) for k, row in enumerate(rows)]
+    return train.select(sorted(int(row) for _, _, row in sorted(ranked)[:n]))
+
+
+def _ordered(train: datasets.Dataset) -> list[int]:
+    """The row numbers in an order that does not depend on that of the rows."""
+    texts, fine = train["text"][:], train["fine"][:]
+    return sorted(range(len(train)), key=lambda index: (texts[index], fine[index]))
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What is not unique in TREC."""
+
+    repeated_lines: int  # lines of train that say what an earlier one says, label included
+    conflicting: dict[str, tuple[str, ...]]  # questions of train with more than one label
+    in_test: tuple[str, ...]  # questions of test that stand in train as well
+
+
+def duplicates_report(data: datasets.DatasetDict) -> Duplicates:
+    """Repeated lines, conflicting labels, and test questions that were seen in training."""
+    train, test = data["train"], data["test"]
+    labels = defaultdict(set)
+    for text, fine in zip(train["text"], train["fine"], strict=True):
+        labels[text].add(fine)
+    return Duplicates(
+        repeated_lines=len(train) - sum(map(len, labels.values())),
+        conflicting={text: tuple(sorted(of)) for text, of in labels.items() if len(of) > 1},
+        in_test=tuple(text for text in test["text"] if text in labels),
+    )

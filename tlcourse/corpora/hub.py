@@ -1,0 +1,125 @@
+"""The Hugging Face Hub: files from its cache, else fetched; a quick answer where it is away."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+from huggingface_hub import constants, errors, hf_hub_download, utils
+
+from tlcourse.corpora import trec
+from tlcourse.corpora.catalogue import Corpus, Place
+from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Absent, DataError
+
+PATIENCE = 6  # seconds until a Hub that says nothing counts as unreachable
+# OSError, and the base of all errors of whichever HTTP library `huggingface_hub` is built on.
+WENT_WRONG = (OSError, *errors.HfHubHTTPError.__bases__)
+
+
+def fetch(corpus: Corpus, network: bool = True) -> dict[str, list[Path]]:
+    """The files of every split, all from one repository: from the cache, else from the Hub.
+
+    Raises Absent where neither has them; without `network`, only the cache is asked.
+    """
+    for place in corpus.places:
+        with contextlib.suppress(*WENT_WRONG):
+            return _files(place, local_files_only=True)
+    if not corpus.places:
+        raise Absent("it is not on the Hugging Face Hub")
+    if not network or constants.HF_HUB_OFFLINE:
+        raise Absent("it is not in the Hugging Face cache and the network is not used")
+    if not _answers():
+        raise Absent("the Hugging Face Hub does not answer")
+    print(f"[data] {corpus.name}: fetching it from the Hugging Face Hub, once")
+    failures = []
+    for place in corpus.places:
+        try:
+            return _files(place, local_files_only=False)
+        except WENT_WRONG as error:
+            status = getattr(getattr(error, "response", None), "status_code", "")
+            failures.append(f"{place.repository}: {type(error).__name__} {status}".strip())
+    raise Absent("; ".join(failures))
+
+
+def _files(place: Place, local_files_only: bool) -> dict[str, list[Path]]:
+    with _no_progress_bars():
+        return {
+            split: [
+                Path(
+                    hf_hub_download(
+                        place.repository,
+                        file,
+                        repo_type="dataset",
+                        revision=place.revision,
+                        local_files_only=local_files_only,
+                    )
+                )
+                for file in files
+            ]
+            for split, files in place.files.items()
+        }
+
+
+def _answers() -> bool:
+    """Whether the Hub answers at all; in a thread, for looking up a name has no time limit."""
+    answered = threading.Event()
+
+    def ask() -> None:
+        with contextlib.suppress(*WENT_WRONG):
+            utils.get_session().head(constants.ENDPOINT, timeout=PATIENCE)
+            answered.set()
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return answered.is_set()
+
+
+@contextlib.contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    """Without widgets, whose leavings in a notebook keep GitHub from showing it."""
+    switches = [module for module in (utils, datasets) if not module.are_progress_bars_disabled()]
+    for module in switches:
+        module.disable_progress_bars()
+    try:
+        yield
+    finally:
+        for module in switches:
+            module.enable_progress_bars()
+
+
+def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.Dataset:
+    """Parquet files as a memory-mapped Dataset; raises DataError on other columns or damage."""
+    try:
+        with _no_progress_bars():
+            dataset = datasets.Dataset.from_parquet([str(path) for path in paths])
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        raise DataError(
+            f"{what} ({HUB}): expected parquet files, got {type(error).__name__} on reading "
+            f"{paths[0].name}; {WHAT_TO_DO[HUB]}"
+        ) from error
+    if dataset.column_names != columns:
+        raise DataError(
+            f"{what} ({HUB}): expected the columns {', '.join(columns)}, got "
+            f"{', '.join(dataset.column_names)}; {WHAT_TO_DO[HUB]}"
+        )
+    return dataset
+
+
+def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
+    """TREC's rows, label ids turned into names by the file's own list of names."""
+    dataset = read_parquet(paths, ["text", "coarse_label", "fine_label"], what)
+    names = [getattr(dataset.features[c], "names", None) for c in ("coarse_label", "fine_label")]
+    if None in names:
+        raise DataError(f"{what} ({HUB}): expected named labels, got bare ids; {WHAT_TO_DO[HUB]}")
+    rows = []
+    for text, coarse, fine in zip(*(dataset[c] for c in dataset.column_names), strict=True):
+        row = trec.row(names[1][fine], text, f"{what} ({HUB})")
+        if row["label"] != names[0][coarse]:
+            raise DataError(
+                f"{what} ({HUB}): expected {row['label']} as the coarse label of {row['fine']}, "
+                f"got {names[0][coarse]}; {WHAT_TO_DO[HUB]}"
+            )
+        rows.append(row)
+    return rows

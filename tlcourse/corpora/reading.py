@@ -1,0 +1,174 @@
+"""Data sets from a folder, from the Hub's files or from the bundled sample, in canonical form."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+
+from tlcourse import files
+from tlcourse.corpora import hub, trec, wikitext
+from tlcourse.corpora.catalogue import Corpus, get
+from tlcourse.corpora.checks import (
+    HUB,
+    LOCAL,
+    SAMPLE,
+    Absent,
+    DataError,
+    Measure,
+    lines_of,
+    verify,
+)
+
+
+class _OneSource(dict):
+    """Splits by name; a split that the source lacks is a DataError when asked for."""
+
+    def __missing__(self, split: str):
+        raise DataError(
+            f"expected a split out of {', '.join(self)}, got {split!r}; the {source_of(self)} has "
+            "no other, and splits of one data set are never taken from two sources"
+        )
+
+
+class Splits(_OneSource, datasets.DatasetDict):
+    """A DatasetDict whose splits come from one source."""
+
+
+class StreamedSplits(_OneSource, datasets.IterableDatasetDict):
+    """An IterableDatasetDict whose splits come from one source."""
+
+
+def source_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
+    """Where data come from: "local mirror", "Hugging Face Hub" or "bundled sample".
+
+    Takes the splits, one split or any selection of its rows.
+    """
+    return _one(data).info.description
+
+
+def name_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
+    """Which data set the data are from, such as "wikitext-2"."""
+    return _one(data).info.dataset_name
+
+
+def _one(data):
+    return next(iter(data.values())) if isinstance(data, dict) else data
+
+
+def local_folder(corpus: Corpus) -> Path:
+    """The data set's folder in the local mirror; raises Absent where there is none.
+
+    Raises DataError when TLCOURSE_DATA names no folder.
+    """
+    mirror = os.environ.get("TLCOURSE_DATA")
+    if not mirror:
+        raise Absent("TLCOURSE_DATA is not set")
+    if not Path(mirror).is_dir():
+        raise DataError(f"expected a folder in TLCOURSE_DATA, got {mirror!r}; correct or unset it")
+    folder = Path(mirror) / corpus.name
+    if not _found(corpus, folder):
+        raise Absent(f"TLCOURSE_DATA has no {corpus.name}")
+    return folder
+
+
+def _found(corpus: Corpus, folder: Path) -> dict[str, Path]:
+    """The splits that a folder holds and their files, packed or not."""
+    found = {}
+    for split, file in corpus.files.items():
+        for path in (folder / f"{file}.xz", folder / file):
+            if path.is_file():
+                found[split] = path
+    return found
+
+
+def from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedSplits:
+    """The splits in a folder of files laid out as published."""
+    found = _found(corpus, folder)
+    if corpus.streamed:
+        return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in found.items()})
+    read = _questions if corpus.name == "trec" else _lines
+    return Splits({s: _dataset(corpus, s, read(path, source), source) for s, path in found.items()})
+
+
+def from_mirror(corpus: Corpus) -> Splits | StreamedSplits:
+    """The splits that the local mirror has; raises Absent where it has none."""
+    return from_folder(corpus, local_folder(corpus), LOCAL)
+
+
+def sample_folder(corpus: Corpus) -> Path:
+    """The folder of the data set's bundled sample; raises Absent where there is none."""
+    if corpus.sample is None:
+        raise Absent("there is no bundled sample of it")
+    return files.find(corpus.sample)
+
+
+def from_sample(corpus: Corpus) -> Splits:
+    """The bundled sample's splits; raises Absent where there is no sample."""
+    return from_folder(corpus, sample_folder(corpus), SAMPLE)
+
+
+def from_hub(corpus: Corpus, network: bool = True) -> Splits:
+    """All splits, from the Hub's cache or the Hub; raises Absent where neither has them."""
+    splits = Splits()
+    for split, paths in hub.fetch(corpus, network).items():
+        what = f"{corpus.name} {split}"
+        if corpus.name != "trec":
+            data = hub.read_parquet(paths, ["text"], what)
+        elif paths[0].suffix == ".parquet":
+            data = _columns(hub.read_questions(paths, what))
+        else:
+            data = _questions(paths[0], HUB)
+        splits[split] = _dataset(corpus, split, data, HUB)
+    return splits
+
+
+def _questions(path: Path, source: str) -> dict[str, list[str]]:
+    return _columns(list(trec.parse(lines_of(path, source, encoding="latin-1"), path.name)))
+
+
+def _columns(rows: list[dict[str, str]]) -> dict[str, list[str]]:
+    return {column: [row[column] for row in rows] for column in ("text", "label", "fine")}
+
+
+def _lines(path: Path, source: str) -> dict[str, list[str]]:
+    return {"text": [wikitext.canonical(line) for line in lines_of(path, source)]}
+
+
+def _dataset(
+    corpus: Corpus, split: str, data: dict[str, list[str]] | datasets.Dataset, source: str
+) -> datasets.Dataset:
+    """Columns as a verified Dataset that knows where it comes from."""
+    dataset = data if isinstance(data, datasets.Dataset) else datasets.Dataset.from_dict(data)
+    measure = Measure()
+    add = measure.add_question if corpus.name == "trec" else measure.add_line
+    for batch in dataset.iter(batch_size=1000):
+        for row in zip(*batch.values(), strict=True):
+            add(*row)
+    if source != SAMPLE:
+        verify(f"{corpus.name} {split}", source, measure, corpus.facts[split])
+    return _signed(dataset, corpus, source)
+
+
+def _stream(corpus: Corpus, split: str, path: Path, source: str) -> datasets.IterableDataset:
+    """The lines of a big file, read as they are asked for."""
+    rows = datasets.IterableDataset.from_generator(
+        _rows, gen_kwargs={"name": corpus.name, "split": split, "path": str(path), "source": source}
+    )
+    return _signed(rows, corpus, source)
+
+
+def _rows(name: str, split: str, path: str, source: str) -> Iterator[dict[str, str]]:
+    """Rows of a big file; raises DataError at its end if the counts are wrong."""
+    measure = Measure()
+    for line in lines_of(Path(path), source):
+        text = wikitext.canonical(line)
+        measure.add_line(text)
+        yield {"text": text}
+    verify(f"{name} {split}", source, measure, get(name).facts[split])
+
+
+def _signed(split, corpus: Corpus, source: str):
+    """The split, with its name and source where `datasets` keeps them through every selection."""
+    split.info.dataset_name, split.info.description = corpus.name, source
+    return split

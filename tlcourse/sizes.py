@@ -14,16 +14,32 @@ class Size:
     """One column of the table of sizes; every field says its unit."""
 
     name: str
+    transformer_steps: int  # optimizer steps of each model on the toy programs
+    transformer_programs: int  # toy programs on which accuracy is measured
+    transformer_library_layers: int  # layers of the GPT-2 and BERT that ours is compared with
+    transformer_library_width: int  # their width, features; a multiple of 64
 
 
 TINY = Size(
     name="tiny",
+    transformer_steps=30,
+    transformer_programs=500,
+    transformer_library_layers=2,
+    transformer_library_width=64,
 )
 SMALL = Size(
     name="small",
+    transformer_steps=800,
+    transformer_programs=5000,
+    transformer_library_layers=12,
+    transformer_library_width=768,
 )
 FULL = Size(
     name="full",
+    transformer_steps=2000,
+    transformer_programs=20_000,
+    transformer_library_layers=12,
+    transformer_library_width=768,
 )
 SIZES = {size.name: size for size in (TINY, SMALL, FULL)}
 

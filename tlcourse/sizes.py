@@ -22,6 +22,11 @@ class Size:
 
 TINY = Size(
     name="tiny",
+    bpe_training_bytes=25_000,
+    bpe_validation_bytes=3_500,
+    bpe_vocabulary=700,
+    bpe_race_bytes=10_000,
+    bpe_race_vocabulary=400,
     transformer_steps=30,
     transformer_programs=500,
     transformer_library_layers=2,
@@ -29,6 +34,11 @@ TINY = Size(
 )
 SMALL = Size(
     name="small",
+    bpe_training_bytes=1_500_000,
+    bpe_validation_bytes=300_000,
+    bpe_vocabulary=4_096,
+    bpe_race_bytes=300_000,
+    bpe_race_vocabulary=512,
     transformer_steps=800,
     transformer_programs=5000,
     transformer_library_layers=12,
@@ -36,6 +46,11 @@ SMALL = Size(
 )
 FULL = Size(
     name="full",
+    bpe_training_bytes=10_000_000,
+    bpe_validation_bytes=1_000_000,
+    bpe_vocabulary=8_192,
+    bpe_race_bytes=300_000,
+    bpe_race_vocabulary=512,
     transformer_steps=2000,
     transformer_programs=20_000,
     transformer_library_layers=12,

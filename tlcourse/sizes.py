@@ -14,6 +14,13 @@ class Size:
     """One column of the table of sizes; every field says its unit."""
 
     name: str
+    # Lesson 01: text to learn from, to measure on, and for the race of the trainers (bytes), and
+    # how many entries the vocabularies have, specials and bytes included.
+    bpe_training_bytes: int
+    bpe_validation_bytes: int
+    bpe_vocabulary: int
+    bpe_race_bytes: int
+    bpe_race_vocabulary: int
     transformer_steps: int  # optimizer steps of each model on the toy programs
     transformer_programs: int  # toy programs on which accuracy is measured
     transformer_library_layers: int  # layers of the GPT-2 and BERT that ours is compared with

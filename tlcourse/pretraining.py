@@ -39,7 +39,7 @@ def training_articles(names: Iterable[str]) -> Iterator[str]:
 
     So that text in WikiText's spacing and text as people write it are both at home.
     """
-    articles = itertools.chain.from_iterable(corpora.training_articles(name) for name in names)
+    articles = itertools.chain.from_iterable(corpora.articles(name) for name in names)
     for number, article in enumerate(articles):
         if number % 2:
             article = "\n".join(map(detokenise, article.split("\n")))

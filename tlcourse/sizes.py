@@ -25,10 +25,26 @@ class Size:
     transformer_programs: int  # toy programs on which accuracy is measured
     transformer_library_layers: int  # layers of the GPT-2 and BERT that ours is compared with
     transformer_library_width: int  # their width, features; a multiple of 64
+    pretraining_corpus: str  # the data set that is read
+    pretraining_width: int  # of the model that is trained live, features
+    pretraining_layers: int
+    pretraining_heads: int
+    pretraining_length: int  # tokens a window
+    pretraining_batch: int  # windows a step
+    pretraining_tokens: int  # tokens that each objective reads
+    pretraining_articles: int  # validation articles that perplexities are measured on
 
 
 TINY = Size(
     name="tiny",
+    pretraining_corpus="wikitext-2",
+    pretraining_width=32,
+    pretraining_layers=2,
+    pretraining_heads=2,
+    pretraining_length=32,
+    pretraining_batch=8,
+    pretraining_tokens=16_000,
+    pretraining_articles=1,
     bpe_training_bytes=25_000,
     bpe_validation_bytes=3_500,
     bpe_vocabulary=700,
@@ -41,6 +57,14 @@ TINY = Size(
 )
 SMALL = Size(
     name="small",
+    pretraining_corpus="wikitext-2",
+    pretraining_width=128,
+    pretraining_layers=4,
+    pretraining_heads=4,
+    pretraining_length=128,
+    pretraining_batch=16,
+    pretraining_tokens=1_000_000,
+    pretraining_articles=6,
     bpe_training_bytes=1_500_000,
     bpe_validation_bytes=300_000,
     bpe_vocabulary=4_096,
@@ -53,6 +77,14 @@ SMALL = Size(
 )
 FULL = Size(
     name="full",
+    pretraining_corpus="wikitext-103",
+    pretraining_width=512,
+    pretraining_layers=16,
+    pretraining_heads=8,
+    pretraining_length=256,
+    pretraining_batch=128,
+    pretraining_tokens=300_000_000,
+    pretraining_articles=60,
     bpe_training_bytes=10_000_000,
     bpe_validation_bytes=1_000_000,
     bpe_vocabulary=8_192,

@@ -1,0 +1,109 @@
+"""What a language model sees and is asked: targets, and the loss as it falls."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from IPython.display import display
+
+from tlcourse.views.interactive import widgets_on
+from tlcourse.views.lines import curves
+from tlcourse.views.style import COLOURS, Picture, figure, finish
+
+PALE = "#EDEDED"
+
+
+def seen_and_asked(
+    rows: Mapping[str, tuple[Sequence[str], Sequence[str | None]]],
+    title: str,
+    alt: str,
+    note: str | None = None,
+) -> Picture:
+    """For each named objective two lines of boxes: tokens that go in, targets that are asked.
+
+    `rows` maps a name to (seen, asked), one entry a position each; None asks nothing. Raises
+    ValueError when the two differ in length.
+    """
+    picture, axes = figure(title, 0.9 + 1.15 * len(rows))
+    longest = max(len(seen) for seen, _ in rows.values())
+    for row, (name, (seen, asked)) in enumerate(rows.items()):
+        if len(seen) != len(asked):
+            raise ValueError(
+                f"expected one target or None a position, got {len(seen)} tokens and "
+                f"{len(asked)} targets for {name!r}"
+            )
+        top = 3.1 * row
+        axes.text(0, top + 0.02, name, fontweight="bold", va="center")
+        for place, (token, target) in enumerate(zip(seen, asked, strict=True)):
+            _box(axes, place, top + 0.9, token, PALE, "black")
+            if target is not None:
+                _box(axes, place, top + 1.9, target, COLOURS["blue"], "white")
+    axes.set_xlim(0, longest)
+    axes.set_ylim(3.1 * len(rows) - 0.4, -0.5)
+    axes.axis("off")
+    return finish(picture, alt, note)
+
+
+def _box(axes: Any, left: int, middle: float, text: str, colour: str, ink: str) -> None:
+    axes.barh(middle, 0.94, left=left + 0.03, height=0.84, color=colour)
+    size = 10.5 if len(text) <= 7 else 10.5 * 7 / len(text)
+    axes.text(left + 0.5, middle, text, ha="center", va="center", color=ink, fontsize=size)
+
+
+def smooth(values: Sequence[float], width: int) -> np.ndarray:
+    """(n,) the mean of each value and the up to `width` - 1 values before it."""
+    total = np.concatenate([[0.0], np.cumsum(np.asarray(values, float))])
+    stop = np.arange(1, len(total))
+    start = np.maximum(0, stop - width)
+    return (total[stop] - total[start]) / (stop - start)
+
+
+class LiveCurve:
+    """Draws the loss while a run goes on; an `on_step` callback of the engine.
+
+    The figure in the cell's output is redrawn every few seconds; without widgets it is drawn once,
+    at the last step. `against` maps names of earlier runs to their histories, drawn beside it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        steps: int,
+        tokens_a_step: int,
+        against: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
+        note: str | None = None,
+        every: float = 3.0,  # seconds
+    ):
+        self.name, self.steps, self.tokens_a_step = name, steps, tokens_a_step
+        self.against, self.note, self.every = dict(against or {}), note, every
+        self.history: list[dict] = []
+        self.handle, self.drawn = None, time.perf_counter()
+
+    def __call__(self, record: dict) -> None:
+        """Takes one step's record."""
+        self.history.append(record)
+        last = record["step"] == self.steps - 1
+        if last or (widgets_on() and time.perf_counter() - self.drawn > self.every):
+            picture = self.picture()
+            if self.handle is None:
+                self.handle = display(picture, display_id=True)
+            else:
+                self.handle.update(picture)
+            self.drawn = time.perf_counter()
+
+    def picture(self) -> Picture:
+        """The figure of what has come so far; its title tells the smoothed loss."""
+        runs = {**self.against, self.name: self.history}
+        lines = {name: self._line(history) for name, history in runs.items()}
+        start, now = (lines[self.name][1][place] for place in (0, -1))
+        done = len(self.history) * self.tokens_a_step
+        title = f"{self.name}: from {start:.2f} to {now:.2f} nats a target in {done:,} tokens"
+        picture = curves(lines, title, title, "tokens read", "loss (nats a target)", note=self.note)
+        picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)
+        return picture
+
+    def _line(self, history: Sequence[Mapping[str, float]]) -> tuple[np.ndarray, np.ndarray]:
+        losses = [record["loss"] for record in history]
+        tokens = (np.array([record["step"] for record in history]) + 1) * self.tokens_a_step
+        return tokens, smooth(losses, max(1, self.steps // 25))

@@ -37,6 +37,12 @@ class Size:
 
 TINY = Size(
     name="tiny",
+    finetuning_labels=48,
+    finetuning_steps=8,
+    finetuning_most=64,
+    finetuning_epochs=1,
+    start_labels=24,
+    start_steps=6,
     pretraining_corpus="wikitext-2",
     pretraining_width=32,
     pretraining_layers=2,
@@ -57,6 +63,12 @@ TINY = Size(
 )
 SMALL = Size(
     name="small",
+    finetuning_labels=500,
+    finetuning_steps=120,
+    finetuning_most=10_000,
+    finetuning_epochs=3,
+    start_labels=120,
+    start_steps=60,
     pretraining_corpus="wikitext-2",
     pretraining_width=128,
     pretraining_layers=4,
@@ -77,6 +89,12 @@ SMALL = Size(
 )
 FULL = Size(
     name="full",
+    finetuning_labels=500,
+    finetuning_steps=320,
+    finetuning_most=10_000,
+    finetuning_epochs=4,
+    start_labels=120,
+    start_steps=80,
     pretraining_corpus="wikitext-103",
     pretraining_width=512,
     pretraining_layers=16,

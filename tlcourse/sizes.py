@@ -14,6 +14,12 @@ class Size:
     """One column of the table of sizes; every field says its unit."""
 
     name: str
+    finetuning_labels: int  # labelled questions of the short live runs
+    finetuning_steps: int  # optimizer steps of each of them
+    finetuning_most: int  # labelled questions of the run on all, at most
+    finetuning_epochs: int  # times through them
+    start_labels: int  # labelled questions of the first taste in lesson 00
+    start_steps: int  # optimizer steps on them
     # Lesson 01: text to learn from, to measure on, and for the race of the trainers (bytes), and
     # how many entries the vocabularies have, specials and bytes included.
     bpe_training_bytes: int

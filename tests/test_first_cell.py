@@ -110,9 +110,10 @@ def test_conform_replaces_an_older_set_up_cell_and_badge() -> None:
 
 def test_conform_adds_what_is_missing_and_twice_is_once() -> None:
     cells = [MARKDOWN("# Title\nStory."), MARKDOWN("More."), CODE("x"), CODE("y")]
-    for cell in cells:
+    old = book(*cells)
+    for cell in old.cells:
         del cell["id"]
-    made = first_cell.conform(book(*cells), "00_a.ipynb")
+    made = first_cell.conform(old, "00_a.ipynb")
     kinds = [cell.cell_type for cell in made.cells]
     assert kinds == ["markdown", "markdown", "code", "code", "code"]
     assert len({cell.id for cell in made.cells}) == 5

@@ -47,6 +47,23 @@ def test_the_readmes_tables_are_up_to_date() -> None:
     assert readme.written(text("README.md"), ROOT) == text("README.md"), said
 
 
+def test_results_are_a_table_of_methods_and_labels() -> None:
+    rows = [
+        {"method": "TF-IDF", "labels": 500, "error": 22.0, "interval": [18.6, 25.8]},
+        {"method": "fine-tuned", "labels": 500, "error": 15.94, "interval": [13.0, 19.4]},
+        {"method": "fine-tuned", "labels": "all", "error": 6.6, "interval": [4.7, 9.1]},
+    ]
+    lines = readme.results_section({"rows": rows, "note": "3 seeds."}).splitlines()
+    assert lines[-6:] == [
+        "| | 500 labels | all labels |",
+        "|---|---:|---:|",
+        "| TF-IDF | 22.0 (18.6-25.8) |  |",
+        "| fine-tuned | 15.9 (13.0-19.4) | 6.6 (4.7-9.1) |",
+        "",
+        "3 seeds.",
+    ]
+
+
 def test_links_of_the_markdown_files_resolve() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "data").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):

@@ -6,6 +6,8 @@ from typing import Any
 
 from tlcourse import files, first_cell, lessons, running
 
+TRANSFER = "benchmarks/results/transfer.json"
+
 
 def lessons_table(logs: dict[str, Any]) -> str:
     """One row a lesson: title, measured minutes, badge."""
@@ -18,16 +20,42 @@ def lessons_table(logs: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def results_section(transfer: dict[str, Any]) -> str:
+    """What transfer brings on TREC: one row a method, one column a number of labels.
+
+    `transfer` holds `rows`, each with `method`, `labels` (a number or "all"), `error` and
+    `interval` (both in percent), and `note`, the sentence on seeds, data and hardware.
+    """
+    rows = transfer["rows"]
+    labels = list(dict.fromkeys(row["labels"] for row in rows))
+    cell = {
+        (row["method"], row["labels"]): "{:.1f} ({:.1f}-{:.1f})".format(
+            row["error"], *row["interval"]
+        )
+        for row in rows
+    }
+    lines = ["## Results", "", "Test error in percent on TREC-6, with 95 % intervals:", ""]
+    lines.append("| | " + " | ".join(f"{number} labels" for number in labels) + " |")
+    lines.append("|---|" + "---:|" * len(labels))
+    for method in dict.fromkeys(row["method"] for row in rows):
+        errors = " | ".join(cell.get((method, number), "") for number in labels)
+        lines.append(f"| {method} | {errors} |")
+    return "\n".join([*lines, "", transfer["note"]])
+
+
 def written(readme: str, root: Path) -> str:
     """The README's text with its tables brought up to date with the logs below `root`."""
-    logs = root / running.RESULTS
-    return _between(readme, "lessons", lessons_table(files.read_json(logs)))
+    logs, transfer = root / running.RESULTS, root / TRANSFER
+    new = _between(readme, "lessons", lessons_table(files.read_json(logs)))
+    found = results_section(files.read_json(transfer)) if transfer.exists() else ""
+    return _between(new, "results", found)
 
 
 def _between(text: str, name: str, content: str) -> str:
     """Replaces what stands between the two marks called `name`; ValueError if there are none."""
     marks = rf"(<!-- {name}: begin[^>]*-->\n).*?(<!-- {name}: end -->)"
-    new, count = re.subn(marks, lambda m: f"{m[1]}{content}\n{m[2]}", text, flags=re.DOTALL)
+    content = content and content + "\n"
+    new, count = re.subn(marks, lambda m: m[1] + content + m[2], text, flags=re.DOTALL)
     if count != 1:
         raise ValueError(f"expected one pair of marks '<!-- {name}: begin -->', got {count}")
     return new

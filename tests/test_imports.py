@@ -17,6 +17,7 @@ FLOORS = {
             "objectives",
             "metrics",
             "generation",
+            "cards",
             "checkpoints",
             "headlines",
             "huggingface",
@@ -26,7 +27,17 @@ FLOORS = {
     "training": 3,
     **dict.fromkeys(["pretraining", "adaptation", "probing", "looking"], 4),
     **dict.fromkeys(
-        ["exercises", "lessons", "running", "first_cell", "readme", "checking", "cli", "__main__"],
+        [
+            "exercises",
+            "lessons",
+            "running",
+            "first_cell",
+            "readme",
+            "checking",
+            "pretrain_command",
+            "cli",
+            "__main__",
+        ],
         5,
     ),
 }

@@ -106,10 +106,10 @@ def data(arguments: argparse.Namespace) -> int:
 
 
 def pretrain(arguments: argparse.Namespace) -> int:
-    """Pretrains a model; `tlcourse pretrain --help` lists what can be chosen."""
-    from tlcourse import pretraining
+    """Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on."""
+    from tlcourse import pretrain_command
 
-    return pretraining.main(arguments.rest)
+    return pretrain_command.run(arguments)
 
 
 def _parser() -> Parser:
@@ -136,6 +136,16 @@ def _parser() -> Parser:
     )
     added = command(data)
     added.add_argument("name", nargs="?", help="one data set (default: all)")
-    # `pretraining` reads its own options: here every word is a plain one, dashes or not.
-    command(pretrain, add_help=False, prefix_chars="+").add_argument("rest", nargs="*")
+    added = command(pretrain)
+    added.add_argument("--objective", choices=("causal", "masked"), default="causal")
+    added.add_argument("--corpus", nargs="+", default=["wikitext-2"], help="data sets to read")
+    added.add_argument("--tokens", type=float, default=1e6, help="budget, such as 25e6")
+    added.add_argument("--out", type=Path, required=True, help="folder of this run")
+    added.add_argument("--prepared", type=Path, help="token file and vocabulary (OUT/corpus)")
+    added.add_argument("--start", help="checkpoint to go on from, with a fresh optimizer")
+    added.add_argument("--width", type=int, default=256)
+    added.add_argument("--layers", type=int, default=6)
+    added.add_argument("--heads", type=int, default=4)
+    added.add_argument("--vocabulary", type=int, default=8192)
+    added.add_argument("--seed", type=int, default=0)
     return parser

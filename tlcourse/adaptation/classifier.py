@@ -30,7 +30,6 @@ class Recipe:
     head_factor: float = 3.0  # the head moves at this many times the rate
     batch: int = 32  # texts a step
     warmup: float = 0.1  # share of the steps
-    dropout: float = 0.1
     weight_decay: float = 0.01
     min_steps: int = 0  # small sets get more epochs, until they reach this many steps
 

@@ -21,6 +21,9 @@ from tlcourse.corpora.trec import (
 )
 
 __all__ = [
+    "HUB",
+    "LOCAL",
+    "SAMPLE",
     "TREC_FINE_LABELS",
     "TREC_LABELS",
     "DataError",
@@ -79,7 +82,7 @@ def _first(corpus: Corpus, sources: dict) -> tuple[Splits | StreamedSplits, list
 def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterator[str]:
     """The articles of a WikiText split, one string each; a name means that data set's train split.
 
-    Lines lose the space at their end; an article ends with a line end. The file of
+    Lines lose the space at their end; joined, the articles are the whole text. The file of
     `wikipedia-standin` is read while articles are asked for, and is in random order: its first
     articles are an unbiased sample.
     """

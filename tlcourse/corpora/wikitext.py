@@ -17,15 +17,18 @@ def articles_of(lines: Iterable[str], blank_after: bool = True) -> Iterator[str]
     A title stands after a blank line and, if `blank_after`, before one; a formula that is torn
     over lines (` = 7 / 2 = `) does not. What comes before the first title is an article as well,
     if there is any text. Lines lose the white space at their end and keep the space at their
-    start; an article ends with a line end.
+    start; blank lines belong to the article before them, so that the articles, joined, are the
+    whole text and its line ends can be counted.
     """
     article: list[str] = []
     for before, line, after in _with_neighbours(line.rstrip() for line in lines):
-        if not before and not (blank_after and after) and TITLE.fullmatch(line):
-            yield from _finished(article)
+        starts = not before and not (blank_after and after) and TITLE.fullmatch(line)
+        if starts and any(article):
+            yield "\n".join(article) + "\n"
             article = []
         article.append(line)
-    yield from _finished(article)
+    if any(article):
+        yield "\n".join(article) + "\n"
 
 
 def _with_neighbours(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
@@ -37,9 +40,3 @@ def _with_neighbours(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         before, line = line, after
     if line is not None:
         yield before or "", line, ""
-
-
-def _finished(lines: list[str]) -> Iterator[str]:
-    text = "\n".join(lines).strip("\n")
-    if text:
-        yield text + "\n"

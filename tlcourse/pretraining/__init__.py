@@ -1,0 +1,19 @@
+"""Pretraining: corpus to token file, token file to a decayed model, model to perplexities."""
+
+from tlcourse.pretraining.corpus import encode_articles, training_articles, write_corpus
+from tlcourse.pretraining.evaluation import Evaluation, evaluate, evaluate_masked
+from tlcourse.pretraining.run import Recipe, batches, loss_of, optimizers_for, pretrain
+
+__all__ = [
+    "Evaluation",
+    "Recipe",
+    "batches",
+    "encode_articles",
+    "evaluate",
+    "evaluate_masked",
+    "loss_of",
+    "optimizers_for",
+    "pretrain",
+    "training_articles",
+    "write_corpus",
+]

@@ -106,7 +106,7 @@ def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
 
 
 def choose(models: Iterable[str], pool: ProcessPoolExecutor) -> dict[str, dict]:
-    """For each model the pooling and recipe with the fewest dev errors (one seed), and all tried."""
+    """For each model the pooling and recipe with the fewest dev errors (one seed)."""
     jobs = [
         Job(model, "all", 0, pooling, recipe, "dev", _digest(model))
         for model in models

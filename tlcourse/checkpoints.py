@@ -50,14 +50,7 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     With `compute` it is on that device, with that attention kernel. Raises FileNotFoundError that
     lists the shipped names, or ValueError when a file does not fit.
     """
-    folder = Path(name)
-    if not (folder / "config.json").exists():
-        folder = files.root() / FOLDER / name
-    if not (folder / "config.json").exists():
-        raise FileNotFoundError(
-            f"expected a checkpoint folder or one of {', '.join(names()) or 'none yet'}, "
-            f"got {str(name)!r}"
-        )
+    folder = _folder(name)
     model = Transformer(_config(folder / "config.json"))
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
     if tokenizer.vocabulary_size > model.config.vocabulary_size:
@@ -71,9 +64,19 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     return model.eval(), tokenizer
 
 
-def log_of(name: str) -> dict:
-    """The training log behind a shipped checkpoint's card."""
-    return files.read_json(files.find(f"{FOLDER}/{name}/training.json"))
+def log_of(name: str | Path) -> dict:
+    """The training log behind the card of a shipped name or of a folder."""
+    return files.read_json(_folder(name) / "training.json")
+
+
+def _folder(name: str | Path) -> Path:
+    for folder in (Path(name), files.root() / FOLDER / name):
+        if (folder / "config.json").exists():
+            return folder
+    raise FileNotFoundError(
+        f"expected a checkpoint folder or one of {', '.join(names()) or 'none yet'}, "
+        f"got {str(name)!r}"
+    )
 
 
 def _config(path: Path) -> Config:

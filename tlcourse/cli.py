@@ -109,7 +109,10 @@ def pretrain(arguments: argparse.Namespace) -> int:
     """Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on."""
     from tlcourse import pretrain_command
 
-    return pretrain_command.run(arguments)
+    try:
+        return pretrain_command.run(arguments)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
 
 
 def _parser() -> Parser:

@@ -2,7 +2,7 @@
 
 import argparse
 import itertools
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -53,19 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     tokenizer = prepare(prepared, arguments.corpus, tokens, arguments.vocabulary)
     compute = device.choose()
     torch.manual_seed(arguments.seed)
-    shape = Config(
-        vocabulary_size=arguments.vocabulary,
-        width=arguments.width,
-        layers=arguments.layers,
-        heads=arguments.heads,
-        feed_forward=4 * arguments.width,
-        causal=arguments.objective == "causal",
-    )
-    model, legs = Transformer(shape), []
-    if arguments.start:
-        base, _ = checkpoints.load(arguments.start)
-        model.load_state_dict(base.state_dict())
-        legs = checkpoints.log_of(arguments.start)["legs"]
+    model, legs = _start(arguments, tokenizer)
     file = TokenFile(prepared / "tokens.bin")
     with tqdm(total=tokens, unit="token", unit_scale=True) as bar:
 
@@ -78,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     leg = {
         "objective": arguments.objective,
-        "start": arguments.start or "random weights",
+        "start": _name(Path(arguments.start)) if arguments.start else "random weights",
         "corpus": arguments.corpus,
         "tokens": len(history) * recipe.batch * recipe.length,
         "steps": len(history),
@@ -95,6 +83,35 @@ def run(arguments: argparse.Namespace) -> int:
     checkpoints.save(arguments.out / "checkpoint", model, tokenizer, cards.card(name, log), log)
     print(f"checkpoint written to {arguments.out / 'checkpoint'}")
     return 0
+
+
+def _name(start: Path) -> str:
+    """A run's folder name, whether the run, its checkpoint or a shipped name was given."""
+    return start.parent.name if start.name == "checkpoint" else start.name
+
+
+def _start(arguments: argparse.Namespace, tokenizer: Tokenizer) -> tuple[Transformer, list[dict]]:
+    """The model before this leg, and the legs behind it."""
+    causal = arguments.objective == "causal"
+    if arguments.start:
+        base, known = checkpoints.load(arguments.start)
+        if known.merges != tokenizer.merges:
+            raise ValueError(
+                f"{arguments.start} has another vocabulary than the token file; "
+                "put its tokenizer.json into a new --prepared folder first"
+            )
+        model = Transformer(replace(base.config, causal=causal))
+        model.load_state_dict(base.state_dict())
+        return model, checkpoints.log_of(arguments.start)["legs"]
+    shape = Config(
+        vocabulary_size=arguments.vocabulary,
+        width=arguments.width,
+        layers=arguments.layers,
+        heads=arguments.heads,
+        feed_forward=4 * arguments.width,
+        causal=causal,
+    )
+    return Transformer(shape), []
 
 
 def evaluate(model: Transformer, tokenizer: Tokenizer, compute: device.Compute) -> dict:

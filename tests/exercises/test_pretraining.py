@@ -1,0 +1,166 @@
+import math
+
+import numpy as np
+import torch
+
+from tests.exercises.standard import accepts, rejects
+from tlcourse.exercises.pretraining import mask_tokens, word_perplexity_and_bits
+
+
+def nothing(*arguments): ...  # your code here
+
+
+# mask_tokens
+
+
+def by_where(tokens, draw, kind, noise):
+    chosen = torch.logical_and(tokens > 5, draw < 0.15)
+    changed = torch.where(kind < 0.8, torch.full_like(tokens, 4), tokens)
+    changed = torch.where(kind >= 0.9, noise, changed)
+    return torch.where(chosen, changed, tokens), chosen
+
+
+def by_loop(tokens, draw, kind, noise):
+    corrupted, chosen = tokens.tolist(), torch.zeros(tokens.shape, dtype=torch.bool)
+    for row, place in np.ndindex(*tokens.shape):
+        if tokens[row, place] in range(6) or draw[row, place] >= 0.15:
+            continue
+        chosen[row, place] = True
+        if kind[row, place] < 0.8:
+            corrupted[row][place] = 4
+        elif kind[row, place] >= 0.9:
+            corrupted[row][place] = noise[row, place].item()
+    return torch.tensor(corrupted), chosen
+
+
+def in_place(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    tokens[:] = corrupted
+    return tokens, chosen
+
+
+def only_the_tokens(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, kind, noise)[0]
+
+
+def chosen_as_numbers(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted, chosen.long()
+
+
+def takes_the_others(tokens, draw, kind, noise):
+    return mask_tokens(tokens, 0.3 - draw, kind, noise)
+
+
+def takes_specials(tokens, draw, kind, noise):
+    corrupted, chosen = tokens.clone(), draw < 0.15
+    corrupted[chosen & (kind < 0.8)] = 4
+    corrupted[chosen & (kind >= 0.9)] = noise[chosen & (kind >= 0.9)]
+    return corrupted, chosen
+
+
+def masks_all(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, torch.zeros_like(kind), noise)
+
+
+def other_way_round(tokens, draw, kind, noise):
+    kind = torch.where(kind < 0.8, kind, 1.8 - kind)
+    return mask_tokens(tokens, draw, kind, noise)
+
+
+def forgets_what_stays(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted, corrupted != tokens
+
+
+def swaps_everywhere(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    ordinary = tokens > 5
+    return torch.where((kind >= 0.9) & ordinary, noise, corrupted), chosen
+
+
+def one_random_token(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, kind, torch.full_like(noise, int(noise.flatten()[-1])))
+
+
+test_mask_tokens_right = accepts("pretraining.mask_tokens", by_where, by_loop)
+test_mask_tokens_wrong = rejects(
+    "pretraining.mask_tokens",
+    (nothing, 0, "Not solved yet"),
+    (in_place, 1, "changed argument 1"),
+    (only_the_tokens, 1, "expected two tensors"),
+    (chosen_as_numbers, 1, "expected a boolean mask"),
+    (takes_the_others, 2, "the 85 % that are to be left alone"),
+    (takes_specials, 2, "Only ordinary tokens may be"),
+    (masks_all, 3, "All became <mask>"),
+    (other_way_round, 3, "the other way"),
+    (forgets_what_stays, 3, "must still be predicted"),
+    (swaps_everywhere, 3, "chosen positions only"),
+    (one_random_token, 4, "of a batch: (corrupted, chosen)"),
+)
+
+
+# word_perplexity_and_bits
+
+
+def by_bits(nats, text):
+    bits = math.fsum(nats) / math.log(2)
+    units = text.replace("\n", " \u23ce ").split()
+    return 2 ** (bits / len(units)), bits / sum(len(char.encode()) for char in text)
+
+
+def by_numpy(nats, text):
+    words = sum(len(line.split()) + 1 for line in text.split("\n")) - 1
+    total = np.sum(nats)
+    return np.exp(total / words), total / (np.log(2) * len(bytes(text, "utf-8")))
+
+
+def token_perplexity(nats, text):
+    return math.exp(sum(nats) / len(nats)), word_perplexity_and_bits(nats, text)[1]
+
+
+def without_line_ends(nats, text):
+    return math.exp(sum(nats) / len(text.split())), word_perplexity_and_bits(nats, text)[1]
+
+
+def splits_at_spaces(nats, text):
+    words = len(text.rstrip("\n").split(" ")) + text.count("\n")
+    return math.exp(sum(nats) / words), word_perplexity_and_bits(nats, text)[1]
+
+
+def nats_a_word(nats, text):
+    perplexity, bits = word_perplexity_and_bits(nats, text)
+    return math.log(perplexity), bits
+
+
+def two_to_the_nats(nats, text):
+    perplexity, bits = word_perplexity_and_bits(nats, text)
+    return 2 ** math.log(perplexity), bits
+
+
+def nats_a_byte(nats, text):
+    perplexity, bits = word_perplexity_and_bits(nats, text)
+    return perplexity, bits * math.log(2)
+
+
+def bits_a_character(nats, text):
+    return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2) / len(text)
+
+
+def only_one(nats, text):
+    return word_perplexity_and_bits(nats, text)[0]
+
+
+test_word_perplexity_right = accepts("pretraining.word_perplexity_and_bits", by_bits, by_numpy)
+test_word_perplexity_wrong = rejects(
+    "pretraining.word_perplexity_and_bits",
+    (nothing, 0, "Not solved yet"),
+    (only_one, 1, "expected two numbers"),
+    (nats_a_word, 1, "sure and right"),
+    (token_perplexity, 2, "That is the token perplexity"),
+    (without_line_ends, 2, "The line end is missing"),
+    (two_to_the_nats, 2, "2 to the power belongs to bits"),
+    (splits_at_spaces, 2, "White space only separates words"),
+    (nats_a_byte, 3, "a bit is ln 2"),
+    (bits_a_character, 3, "bits a character"),
+)

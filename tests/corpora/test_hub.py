@@ -1,0 +1,228 @@
+"""The Hub's path, in a child process, against a stand-in Hub on loopback."""
+
+import hashlib
+import http.server
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+import pytest
+
+from tests.corpora import made
+from tlcourse import corpora
+from tlcourse.corpora import catalogue, hub
+
+LOAD = """
+import json, sys
+from tlcourse import corpora
+try:
+    data = corpora.load(sys.argv[1])
+except corpora.DataError as error:
+    sys.exit(f"DataError: {error}")
+rows = {split: len(data[split]) for split in data}
+first = next(iter(data.values()))[0]
+print(json.dumps([corpora.source_of(data), rows, first]))
+"""
+HUBS_LABELS = ["ABBR", "ENTY", "DESC", "HUM", "LOC", "NUM"]  # not in alphabetical order
+HUBS_FINE_LABELS = sorted(
+    corpora.TREC_FINE_LABELS, key=lambda name: (HUBS_LABELS.index(name.split(":")[0]), name)
+)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers as the Hub does for a file: `server.files` maps path to content."""
+
+    def do_GET(self) -> None:
+        content = self.server.files.get(self.path)
+        self.send_response(404 if content is None else 200)
+        if content is None:
+            self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("X-Repo-Commit", "0" * 40)
+        self.send_header("ETag", f'"{hashlib.sha256(content or b"").hexdigest()}"')
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
+        if self.command == "GET" and content:
+            self.wfile.write(content)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[http.server.ThreadingHTTPServer]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.files = {}
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def put(server, place: catalogue.Place, split: str, content: bytes) -> None:
+    revision = place.revision.replace("/", "%2F")
+    path = f"/datasets/{place.repository}/resolve/{revision}/{place.files[split][0]}"
+    server.files[path] = content
+
+
+def put_trec(server, folder: Path, named: bool = True, drop: int = 0) -> None:
+    """CogComp/trec's parquet files: ids, with their names in the file."""
+    label, fine_label = (
+        datasets.ClassLabel(names=names) if named else datasets.Value("int64")
+        for names in (HUBS_LABELS, HUBS_FINE_LABELS)
+    )
+    for split in ("train", "test"):
+        rows = made.questions(split)[drop:]
+        dataset = datasets.Dataset.from_dict(
+            {
+                "text": [text for _, text in rows],
+                "coarse_label": [HUBS_LABELS.index(fine.split(":")[0]) for fine, _ in rows],
+                "fine_label": [HUBS_FINE_LABELS.index(fine) for fine, _ in rows],
+            },
+            features=datasets.Features(
+                {"text": datasets.Value("string"), "coarse_label": label, "fine_label": fine_label}
+            ),
+        )
+        put(server, catalogue.TREC_PLACES[0], split, parquet(dataset, folder))
+
+
+def parquet(dataset: datasets.Dataset, folder: Path) -> bytes:
+    path = folder / "made.parquet"
+    dataset.to_parquet(path)
+    return path.read_bytes()
+
+
+def load(name: str, endpoint: str, home: Path, **environment: str) -> subprocess.CompletedProcess:
+    """What a fresh process says on loading a data set; it reads HF_* when it starts."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    settings = {
+        "HF_ENDPOINT": endpoint,
+        "HF_HOME": str(home),
+        "HF_HUB_DISABLE_XET": "1",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", LOAD, name],
+        env=kept | settings | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def endpoint_of(server) -> str:
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+def loaded(result: subprocess.CompletedProcess) -> list:
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def test_good_trec_is_loaded_once_then_from_the_cache(server, tmp_path: Path) -> None:
+    put_trec(server, tmp_path)
+    result = load("trec", endpoint_of(server), tmp_path / "home")
+    fine, text = made.questions("train")[0]
+    expected = [
+        "Hugging Face Hub",
+        {"train": 5452, "test": 500},
+        {"text": text, "label": "ABBR", "fine": fine},
+    ]
+    assert loaded(result) == expected
+    assert "fetching it from the Hugging Face Hub, once" in result.stdout
+    assert result.stdout.count("sha256 unknown") == 2  # made-up questions are not TREC's
+    assert "%|" not in result.stderr  # progress bars
+    offline = load("trec", "http://127.0.0.1:9", tmp_path / "home", HF_HUB_OFFLINE="1")
+    assert loaded(offline) == expected and "fetching" not in offline.stdout
+
+
+def test_good_wikitext_has_the_rows_of_the_hub(server, tmp_path: Path) -> None:
+    place = catalogue.get("wikitext-2").places[0]
+    for split in place.files:
+        rows = made.wikitext_rows("wikitext-2", split)
+        content = parquet(datasets.Dataset.from_dict({"text": rows}), tmp_path)
+        put(server, place, split, content)
+    source, rows, first = loaded(load("wikitext-2", endpoint_of(server), tmp_path / "home"))
+    assert source == "Hugging Face Hub" and first["text"].startswith(" w0 w ")
+    assert rows == {"train": 36718, "validation": 3760, "test": 4358}
+
+
+def test_where_the_first_repository_is_gone_the_second_serves(server, tmp_path: Path) -> None:
+    made.write_label_files(tmp_path / "trec")
+    place = catalogue.TREC_PLACES[1]
+    for split, (name,) in place.files.items():
+        put(server, place, split, (tmp_path / "trec" / name).read_bytes())
+    source, rows, _ = loaded(load("trec", endpoint_of(server), tmp_path / "home"))
+    assert (source, rows) == ("Hugging Face Hub", {"train": 5452, "test": 500})
+
+
+def test_where_both_are_gone_the_sample_serves(server, tmp_path: Path) -> None:
+    result = load("trec", endpoint_of(server), tmp_path / "home")
+    assert loaded(result)[:2] == ["bundled sample", {"train": 200, "test": 100}]
+    for repository in ("CogComp/trec", "SetFit/TREC-QC"):
+        assert f"{repository}: RepositoryNotFoundError 404" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"drop": 1}, "expected 5,452 rows, got 5,451; clear that data set"),
+        ({"named": False}, "expected named labels, got bare ids"),
+    ],
+)
+def test_wrong_data_are_an_error_not_a_sample(server, tmp_path: Path, how, message: str) -> None:
+    put_trec(server, tmp_path, **how)
+    result = load("trec", endpoint_of(server), tmp_path / "home")
+    assert result.returncode == 1
+    assert f"DataError: trec train (Hugging Face Hub): {message}" in result.stderr
+
+
+def test_a_file_that_is_no_parquet_is_an_error(server, tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        put(server, catalogue.TREC_PLACES[0], split, b"<html>sign in</html>")
+    result = load("trec", endpoint_of(server), tmp_path / "home")
+    assert "DataError: trec train (Hugging Face Hub): expected parquet files" in result.stderr
+
+
+def test_a_hub_that_refuses_gives_way_to_the_sample(tmp_path: Path) -> None:
+    result = load("trec", "http://127.0.0.1:9", tmp_path)
+    assert loaded(result)[0] == "bundled sample"
+    assert "the Hugging Face Hub does not answer" in result.stdout
+
+
+def test_a_hub_that_says_nothing_gives_way_to_the_sample(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        result = load("trec", f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path)
+    assert loaded(result)[0] == "bundled sample"
+    assert "the Hugging Face Hub does not answer" in result.stdout
+    assert hub.PATIENCE < 10
+
+
+@pytest.mark.network
+@pytest.mark.skipif(
+    os.environ.get("HF_HUB_OFFLINE", "1") != "0",
+    reason="asks the real Hugging Face Hub: set HF_HUB_OFFLINE=0",
+)
+@pytest.mark.parametrize("name", ["trec", "wikitext-2"])
+def test_the_real_hub(name: str, tmp_path: Path) -> None:
+    result = load(name, "https://huggingface.co", tmp_path)
+    assert loaded(result)[0] == "Hugging Face Hub"
+
+
+@pytest.mark.real_data
+def test_the_published_questions_have_the_known_digest_by_way_of_the_hub(
+    server, tmp_path: Path
+) -> None:
+    mirror = Path(os.environ["TLCOURSE_DATA"]) / "trec"
+    place = catalogue.TREC_PLACES[1]
+    for split, (name,) in place.files.items():
+        put(server, place, split, (mirror / name).read_bytes())
+    result = load("trec", endpoint_of(server), tmp_path, TLCOURSE_DATA="")
+    assert loaded(result)[0] == "Hugging Face Hub" and "sha256" not in result.stdout

@@ -1,0 +1,171 @@
+"""Mirrors that are damaged, incomplete or wrong, and the bundled sample behind them."""
+
+import lzma
+from pathlib import Path
+
+import datasets
+import pytest
+
+from tests.corpora import made
+from tlcourse import corpora
+from tlcourse.corpora.checks import Facts, Measure, verify
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty mirror."""
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def labels(mirror: Path) -> Path:
+    """The file of TREC's training questions in a mirror of made-up ones."""
+    made.write_label_files(mirror / "trec")
+    return mirror / "trec" / "train_5500.label"
+
+
+def test_made_up_questions_fail_at_the_digest_only(labels: Path) -> None:
+    with pytest.raises(
+        corpora.DataError, match=r"trec train \(local mirror\): expected ac1f.* sha2"
+    ):
+        corpora.load("trec")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-3], "expected 55,636 words, got 55,635"),
+        (lambda text: text.partition("\n")[2], "expected 5,452 rows, got 5,451"),
+        (lambda text: text.replace("ABBR:abb", "DESC:def", 1), "'ABBR': 86, .*got .*'ABBR': 85"),
+        (lambda text: text.replace("NUM:temp", "NUM:date"), "expected 50 fine labels, got 49"),
+        (lambda text: text.replace("LOC:city", "LOC:town", 1), r"line \d+: .*'LOC:town'"),
+        (lambda text: text.replace("NUM:date w", "NUM:date\nw", 1), "50 labels.*'NUM:date' and ''"),
+    ],
+    ids=["word", "row", "histogram", "fine", "label", "empty"],
+)
+def test_wrong_questions(labels: Path, change, message: str) -> None:
+    labels.write_text(change(labels.read_text(encoding="latin-1")), encoding="latin-1")
+    with pytest.raises(corpora.DataError, match=message):
+        corpora.load("trec")
+
+
+def test_errors_say_what_to_do(labels: Path) -> None:
+    labels.write_text("", encoding="latin-1")
+    with pytest.raises(corpora.DataError, match="replace the file below TLCOURSE_DATA"):
+        corpora.load("trec")
+
+
+def test_a_truncated_file_is_named(mirror: Path) -> None:
+    path = mirror / "wikitext-2" / "wiki.test.tokens.xz"
+    path.parent.mkdir()
+    path.write_bytes(lzma.compress(b" a b c \n" * 9999)[:-40])
+    with pytest.raises(corpora.DataError, match=r"wiki\.test\.tokens\.xz to its end.*EOFError"):
+        corpora.load("wikitext-2")
+
+
+@pytest.mark.parametrize("content", [b"no archive", lzma.compress(b"\xff\xfe latin \n")])
+def test_a_file_of_another_kind_is_named(mirror: Path, content: bytes) -> None:
+    path = mirror / "wikitext-2" / "wiki.test.tokens.xz"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(corpora.DataError, match=r"wiki\.test\.tokens\.xz.*damaged"):
+        corpora.load("wikitext-2")
+
+
+def test_a_streamed_file_is_verified_at_its_end(mirror: Path) -> None:
+    path = mirror / "wikipedia-standin" / "wiki.train.tokens.xz"
+    path.parent.mkdir()
+    path.write_bytes(lzma.compress(b" \n = A = \n Text . \n \n \n = B = \n More . \n"))
+    data = corpora.load("wikipedia-standin")
+    assert isinstance(data["train"], datasets.IterableDataset)
+    assert next(iter(data["train"])) == {"text": ""}
+    with pytest.raises(corpora.DataError, match="expected 2,421,982 rows, got 7"):
+        list(corpora.articles(data["train"]))
+
+
+def test_a_mirror_that_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TLCOURSE_DATA", "no-such-folder")
+    with pytest.raises(corpora.DataError, match="expected a folder in TLCOURSE_DATA"):
+        corpora.load("trec")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("treck",), "out of trec, wikitext-2, wikitext-2-raw, .*'treck'"),
+        (("trec", "hug"), "out of local, hub, sample, got 'hug'"),
+        (("trec", "local"), "TLCOURSE_DATA is not set"),
+        (("wikipedia-standin",), "not on the Hugging Face Hub"),
+        (("wikipedia-standin", "sample"), "no bundled sample"),
+    ],
+)
+def test_what_there_is_not(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(corpora.DataError, match=message) as error:
+        corpora.load(*arguments)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["trec", "wikitext-2", "wikitext-103"])
+def test_the_sample_is_loaded_with_one_line(name: str, capsys: pytest.CaptureFixture) -> None:
+    data = corpora.load(name, source="sample")
+    assert corpora.source_of(data) == corpora.source_of(data["train"]) == "bundled sample"
+    assert capsys.readouterr().out.splitlines() == [
+        f"[data] {name}: the bundled sample; numbers on it cannot be compared with published ones"
+    ]
+    assert "cannot be compared" in corpora.caption_note(data["test"].select([0]))
+
+
+def test_without_a_mirror_and_offline_the_sample_is_next(capsys: pytest.CaptureFixture) -> None:
+    data = corpora.load("trec")
+    assert {split: rows.num_rows for split, rows in data.items()} == {"train": 200, "test": 100}
+    assert (
+        "TLCOURSE_DATA is not set; it is not in the Hugging Face cache" in capsys.readouterr().out
+    )
+
+
+def test_a_mirror_without_the_set_gives_way(mirror: Path, capsys: pytest.CaptureFixture) -> None:
+    assert corpora.source_of(corpora.load("trec")) == "bundled sample"
+    assert "TLCOURSE_DATA has no trec" in capsys.readouterr().out
+
+
+def test_a_split_is_never_filled_from_elsewhere() -> None:
+    data = corpora.load("trec", source="sample")
+    assert "validation" not in data
+    with pytest.raises(corpora.DataError, match=r"out of train, test, got 'validation'.*bundled"):
+        data["validation"]
+
+
+def test_the_sample_has_articles() -> None:
+    train = corpora.load("wikitext-2", source="sample")["train"]
+    found = list(corpora.articles(train))
+    titles = sum(text.startswith(" = ") and " = = " not in text for text in train["text"])
+    assert len(found) == titles >= 20
+
+
+def test_what_is_said_of_the_data() -> None:
+    assert corpora.describe("trec") == (
+        "trec: bundled sample, rows: train 200, test 100; "
+        "numbers on it cannot be compared with published ones"
+    )
+    assert corpora.describe("wikipedia-standin") == "wikipedia-standin: not on this machine"
+    assert corpora.available()["trec"] == ["bundled sample"]
+    assert corpora.available()["wikipedia-standin"] == []
+
+
+def test_the_digest_forgets_the_order_but_not_a_repetition() -> None:
+    def digest(*rows: str) -> str:
+        measure = Measure()
+        for row in rows:
+            measure.add_line(row)
+        return measure.digest
+
+    assert digest("a", "b", "b") == digest("b", "a", "b") != digest("a", "a", "b")
+    assert digest("a", "a") != digest("b", "b")
+
+
+def test_a_digest_that_nobody_has_verified_is_a_line(capsys: pytest.CaptureFixture) -> None:
+    measure = Measure()
+    measure.add_line(" a \n")
+    verify("made train", "local mirror", measure, Facts(rows=1, words=2))
+    assert "sha256 unknown" in capsys.readouterr().out

@@ -1,0 +1,58 @@
+"""The published figures, on a local mirror of the real data."""
+
+import itertools
+
+import pytest
+
+from tlcourse import corpora
+
+pytestmark = pytest.mark.real_data
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("trec", {"train": 5452, "test": 500}),
+        ("wikitext-2", {"train": 36718, "validation": 3760, "test": 4358}),
+        ("wikitext-2-raw", {"test": 4358}),
+        ("wikitext-103", {"validation": 3760, "test": 4358}),
+    ],
+)
+def test_counts_and_digests(name: str, rows: dict[str, int]) -> None:
+    data = corpora.load(name)
+    assert {split: len(data[split]) for split in data} == rows
+    assert corpora.source_of(data) == "local mirror" and corpora.caption_note(data) == ""
+    assert corpora.describe(name).endswith("counts and sha256 verified")
+
+
+def test_articles_are_as_many_as_published() -> None:
+    data = corpora.load("wikitext-2")
+    assert [sum(1 for _ in corpora.articles(data[split])) for split in data] == [600, 60, 60]
+
+
+def test_the_mirror_has_no_training_split_of_wikitext_103() -> None:
+    with pytest.raises(corpora.DataError, match="out of validation, test, got 'train'"):
+        corpora.load("wikitext-103")["train"]
+
+
+def test_the_stand_in_is_streamed() -> None:
+    found = list(itertools.islice(corpora.articles("wikipedia-standin"), 100))
+    assert all(text.startswith(" = ") and len(text) > 400 for text in found)
+    note = corpora.caption_note(corpora.load("wikipedia-standin"))
+    assert "not WikiText-103" in note
+
+
+def test_what_is_not_unique_in_trec() -> None:
+    report = corpora.duplicates_report(corpora.load("trec"))
+    assert (report.repeated_lines, len(report.conflicting), len(report.in_test)) == (70, 1, 10)
+
+
+def test_the_dev_split_of_trec() -> None:
+    parts = corpora.trec_with_dev(corpora.load("trec"))
+    assert {split: len(rows) for split, rows in parts.items()} == {
+        "train": 4906,
+        "dev": 546,
+        "test": 500,
+    }
+    assert not set(parts["train"]["text"]) & set(parts["dev"]["text"])
+    assert corpora.source_of(parts["dev"]) == "local mirror"

@@ -14,6 +14,7 @@ from transformers import (
     GPT2LMHeadModel,
 )
 
+from tlcourse import huggingface
 from tlcourse.huggingface import from_huggingface, pretrained
 from tlcourse.transformer import count_parameters, padding_mask, record
 
@@ -154,6 +155,25 @@ def test_real_weights_that_cannot_be_had_are_one_line(variables, why: str, tmp_p
     said = child.stdout.splitlines()
     assert len(said) == 2 and said[1] == "None"
     assert said[0].startswith("[skipped] openai-community/gpt2") and why in said[0]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_is_not_cached_is_downloaded_where_the_hub_answers(
+    broken, monkeypatch, capsys
+) -> None:
+    def load(name: str, local_files_only: bool):
+        if local_files_only:
+            raise OSError("not cached")
+        if broken:
+            raise ConnectionResetError
+        return "model", "tokenizer"
+
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface, "_hub_answers", lambda patience: True)
+    monkeypatch.setattr(huggingface, "_load", load)
+    found = pretrained("openai-community/gpt2")
+    assert found == (None if broken else ("model", "tokenizer"))
+    assert ("download failed (ConnectionResetError)" in capsys.readouterr().out) == broken
 
 
 @pytest.mark.network

@@ -163,10 +163,13 @@ def pretrained(name: str, patience: float = 5.0) -> tuple[PreTrainedModel, objec
         return _load(name, local_files_only=True)
     except OSError:
         why = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the Hub does not answer"
-    if constants.HF_HUB_OFFLINE or not _hub_answers(patience):
-        print(f"[skipped] {name}: not on this machine, and {why}")
-        return None
-    return _load(name, local_files_only=False)
+    if not constants.HF_HUB_OFFLINE and _hub_answers(patience):
+        try:
+            return _load(name, local_files_only=False)
+        except Exception as error:  # half a gigabyte can break off in many ways
+            why = f"the download failed ({type(error).__name__})"
+    print(f"[skipped] {name}: not on this machine, and {why}")
+    return None
 
 
 def _load(name: str, local_files_only: bool) -> tuple[PreTrainedModel, object]:

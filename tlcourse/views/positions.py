@@ -56,7 +56,7 @@ def clocks(
             f"expected as many query and key angles as names, got {len(query_angles)}, "
             f"{len(key_angles)} and {len(names)}"
         )
-    picture, grid = figure(title, 7 / len(names) + 1.5, 1, len(names), squeeze=False)
+    picture, grid = figure(title, 7 / len(names) + 1.1, 1, len(names), squeeze=False)
     for axes, query, key, name in zip(grid[0], query_angles, key_angles, names, strict=True):
         axes.set(xlim=(-1.25, 1.25), ylim=(-1.7, 1.25), aspect="equal")
         axes.axis("off")

@@ -1,4 +1,3 @@
-import os
 from collections import Counter
 
 import pytest
@@ -76,7 +75,6 @@ def test_the_textbook_agrees_on_the_bundled_corpus():
 
 
 @pytest.mark.real_data
-@pytest.mark.skipif(not os.environ.get("TLCOURSE_DATA"), reason="TLCOURSE_DATA is not set")
 def test_equal_to_the_library_on_wikitext():
     from tlcourse import corpora
 

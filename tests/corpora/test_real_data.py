@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tlcourse import corpora
+from tlcourse import corpora, metrics
 
 pytestmark = pytest.mark.real_data
 
@@ -30,6 +30,11 @@ def test_articles_are_as_many_as_published() -> None:
     assert [sum(1 for _ in corpora.articles(data[split])) for split in data] == [600, 60, 60]
 
 
+def test_articles_have_the_published_number_of_words() -> None:
+    found = corpora.articles(corpora.load("wikitext-103")["validation"])
+    assert sum(map(metrics.words_and_line_ends, found)) == 217_646
+
+
 def test_the_mirror_has_no_training_split_of_wikitext_103() -> None:
     with pytest.raises(corpora.DataError, match="out of validation, test, got 'train'"):
         corpora.load("wikitext-103")["train"]
@@ -37,7 +42,7 @@ def test_the_mirror_has_no_training_split_of_wikitext_103() -> None:
 
 def test_the_stand_in_is_streamed() -> None:
     found = list(itertools.islice(corpora.articles("wikipedia-standin"), 100))
-    assert all(text.startswith(" = ") and len(text) > 400 for text in found)
+    assert all(text.lstrip("\n").startswith(" = ") and len(text) > 400 for text in found)
     note = corpora.caption_note(corpora.load("wikipedia-standin"))
     assert "not WikiText-103" in note
 

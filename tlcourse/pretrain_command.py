@@ -118,7 +118,7 @@ def evaluate(model: Transformer, tokenizer: Tokenizer, compute: device.Compute) 
     """Figures on the real WikiText-103 validation text, where it is on this machine."""
     if corpora.LOCAL not in corpora.available()["wikitext-103"]:
         return {}
-    articles = pretraining.whole_articles(corpora.load("wikitext-103", "local")["validation"])
+    articles = list(corpora.articles(corpora.load("wikitext-103", "local")["validation"]))
     if not model.config.causal:
         return {
             "wikitext-103 validation": pretraining.evaluate_masked(

@@ -1,11 +1,6 @@
 """Pretraining: corpus to token file, token file to a decayed model, model to perplexities."""
 
-from tlcourse.pretraining.corpus import (
-    encode_articles,
-    training_articles,
-    whole_articles,
-    write_corpus,
-)
+from tlcourse.pretraining.corpus import encode_articles, training_articles, write_corpus
 from tlcourse.pretraining.evaluation import Evaluation, evaluate, evaluate_masked
 from tlcourse.pretraining.run import Recipe, batches, loss_of, optimizers_for, pretrain
 
@@ -20,6 +15,5 @@ __all__ = [
     "optimizers_for",
     "pretrain",
     "training_articles",
-    "whole_articles",
     "write_corpus",
 ]

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import datasets
 from tqdm import tqdm
 
 from tlcourse import corpora
@@ -24,20 +23,6 @@ def training_articles(names: Iterable[str]) -> Iterator[str]:
         if number % 2:
             article = "\n".join(map(detokenise, article.split("\n")))
         yield article
-
-
-def whole_articles(split: datasets.Dataset) -> list[str]:
-    """The articles of a WikiText split with every line of it, the blank ones between them too.
-
-    Joined they are the whole split, so words and line ends add up to the published count, by which
-    word perplexity divides; `corpora.articles` drops the blank lines around an article.
-    """
-    text = "".join(line.rstrip() + "\n" for line in split["text"])
-    starts, end = [], 0
-    for article in corpora.articles(split):
-        starts.append(text.index(article, end))
-        end = starts[-1] + len(article)
-    return [text[i:j] for i, j in itertools.pairwise([0, *starts[1:], len(text)])]
 
 
 def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from IPython.display import display
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
-from tlcourse.views.lines import curves
+from tlcourse.views.lines import _plain, curves, draw_curves
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 
 PALE = "#EDEDED"
@@ -47,8 +48,41 @@ def seen_and_asked(
 
 def _box(axes: Any, left: int, middle: float, text: str, colour: str, ink: str) -> None:
     axes.barh(middle, 0.94, left=left + 0.03, height=0.84, color=colour)
-    size = 10.5 if len(text) <= 7 else 10.5 * 7 / len(text)
+    text = text.strip()
+    size = 10.5 if len(text) <= 5 else 10.5 * 5 / len(text)
     axes.text(left + 0.5, middle, text, ha="center", va="center", color=ink, fontsize=size)
+
+
+def long_and_short(
+    long: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    short: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    title: str,
+    alt: str,
+    note: str | None = None,
+) -> Picture:
+    """Losses over tokens read (logarithmic), of long runs and of much shorter ones.
+
+    Both map a name to (tokens, losses). Long runs have their names at the right, short ones at
+    their own ends.
+    """
+    picture, axes = figure(title, 4.2)
+    axes.set(xscale="log", xlabel="tokens read (logarithmic)", ylabel="loss (nats a target)")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    for name, (tokens, losses) in short.items():
+        axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
+        axes.annotate(
+            name,
+            (tokens[-1], losses[-1]),
+            (4, -4),
+            textcoords="offset points",
+            va="top",
+            ha="right",
+            color=COLOURS["green"],
+            fontweight="bold",
+        )
+    draw_curves(axes, long, 2.8)
+    return finish(picture, alt, note)
 
 
 def smooth(values: Sequence[float], width: int) -> np.ndarray:

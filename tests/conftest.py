@@ -1,7 +1,6 @@
 """Real data for the tests that are marked `real_data`, the bundled samples for all others."""
 
 import os
-from pathlib import Path
 
 import pytest
 

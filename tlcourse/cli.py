@@ -74,7 +74,7 @@ def _home(root: Path) -> Path:
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes one lesson from top to bottom without a browser."""
-    from tlcourse import lessons, running, sizes
+    from tlcourse import lessons, readme, running, sizes
 
     lesson = named(lessons.find, arguments.lesson)
     # What git holds is always small unless asked otherwise, whatever the environment says.
@@ -86,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     except running.LessonFailed as error:
         print(f"tlcourse: failed: {error}", file=sys.stderr)
         return 1
+    if arguments.commit_outputs:
+        readme.main()
     return 0
 
 
@@ -119,9 +121,9 @@ def _parser() -> Parser:
     parser = Parser(prog="tlcourse", description="A course on transfer learning in NLP.")
     commands = parser.add_subparsers(required=True, metavar="command", parser_class=Parser)
 
-    def command(function: Callable[[argparse.Namespace], int], **how: Any) -> Parser:
+    def command(function: Callable[[argparse.Namespace], int]) -> Parser:
         text = (function.__doc__ or "").strip()
-        added = commands.add_parser(function.__name__, help=text, description=text, **how)
+        added = commands.add_parser(function.__name__, help=text, description=text)
         added.set_defaults(command=function)
         return added
 

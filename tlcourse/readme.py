@@ -21,25 +21,28 @@ def lessons_table(logs: dict[str, Any]) -> str:
 
 
 def results_section(transfer: dict[str, Any]) -> str:
-    """What transfer brings on TREC: one row a method, one column a number of labels.
+    """What transfer brings on TREC: a row for each model, a column for each number of labels.
 
-    `transfer` holds `rows`, each with `method`, `labels` (a number or "all"), `error` and
-    `interval` (both in percent), and `note`, the sentence on seeds, data and hardware.
+    `transfer` is what `python -m benchmarks transfer` wrote; errors are in percent.
     """
-    rows = transfer["rows"]
-    labels = list(dict.fromkeys(row["labels"] for row in rows))
-    cell = {
-        (row["method"], row["labels"]): "{:.1f} ({:.1f}-{:.1f})".format(
-            row["error"], *row["interval"]
+    cells = {
+        (row["model"], row["labels"]): "{:.1f} ({:.1f}-{:.1f})".format(
+            row["mean"], *row["interval"]
         )
-        for row in rows
+        for row in transfer["rows"]
     }
-    lines = ["## Results", "", "Test error in percent on TREC-6, with 95 % intervals:", ""]
-    lines.append("| | " + " | ".join(f"{number} labels" for number in labels) + " |")
-    lines.append("|---|" + "---:|" * len(labels))
-    for method in dict.fromkeys(row["method"] for row in rows):
-        errors = " | ".join(cell.get((method, number), "") for number in labels)
-        lines.append(f"| {method} | {errors} |")
+    columns = sorted({labels for _, labels in cells})
+    lines = [
+        "## Results",
+        "",
+        f"Test error in percent. {transfer['data']}; {transfer['machine']}.",
+        "",
+        "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for model in dict.fromkeys(model for model, _ in cells):
+        errors = " | ".join(cells.get((model, labels), "") for labels in columns)
+        lines.append(f"| {model} | {errors} |")
     return "\n".join([*lines, "", transfer["note"]])
 
 

@@ -76,5 +76,5 @@ def cross_validate(texts: Sequence[str], labels: Sequence[str], folds: int = 5) 
             with warnings.catch_warnings():  # a label with fewer texts than folds is no mistake
                 warnings.simplefilter("ignore", UserWarning)
                 scores = cross_val_score(linear(kind, strength), texts, labels, cv=stratified)
-            choices.append(Choice(kind, strength, 1.0 - scores.mean()))
+            choices.append(Choice(kind, strength, 1.0 - float(scores.mean())))
     return min(choices, key=lambda choice: choice.error)

@@ -1,0 +1,197 @@
+import math
+
+import pytest
+import torch
+
+from tlcourse.adaptation.classifier import (
+    CLS,
+    PAD,
+    POOLINGS,
+    Classifier,
+    Recipe,
+    classification_loss,
+    encode,
+    fine_tune,
+    predict,
+    wrong,
+)
+from tlcourse.batching import pad
+from tlcourse.bpe import Tokenizer, normalise
+from tlcourse.device import Compute
+from tlcourse.transformer import Config, Transformer
+
+LABELS = ["HUM", "LOC", "NUM"]
+TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"] * 4
+GOALS = ["HUM", "LOC", "NUM", "HUM"] * 4
+CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TEXTS, 280)
+
+
+def make(tokenizer, pooling="mean", seed=0, causal=True, width=16, spread=0.1):
+    torch.manual_seed(seed)
+    body = Transformer(Config(tokenizer.vocabulary_size, width, 2, 2, 32, 48, causal), "explicit")
+    for parameter in body.parameters():  # new blocks start as the identity: make them speak
+        parameter.data.add_(spread * torch.randn_like(parameter))
+    return Classifier(body, LABELS, pooling)
+
+
+def state(classifier):
+    return {name: value.clone() for name, value in classifier.state_dict().items()}
+
+
+def moved(classifier, before):
+    return {name for name, now in classifier.state_dict().items() if not now.equal(before[name])}
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_pooling_is_that_of_each_text_alone(tokenizer, pooling, causal):
+    classifier = make(tokenizer, pooling, causal=causal).eval()
+    sequences = encode(TEXTS[:4], tokenizer, 48)
+    tokens, mask = pad(sequences, PAD)
+    with torch.no_grad():
+        together = classifier.pool(classifier.body.hidden(tokens, mask), mask)
+        for row, sequence in enumerate(sequences):
+            states = classifier.body.hidden(torch.tensor([sequence]))[0]  # no padding, no mask
+            alone = {
+                "classification token": states[-1],
+                "last token": states[-2],
+                "mean": torch.stack(list(states[:-1])).mean(dim=0),
+            }[pooling]
+            torch.testing.assert_close(together[row], alone, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_more_padding_changes_nothing(tokenizer, pooling):
+    classifier = make(tokenizer, pooling).eval()
+    tokens, mask = pad(encode(TEXTS[:4], tokenizer, 48), PAD)
+    wider = torch.nn.functional.pad(tokens, (0, 7), value=CLS)  # whatever stands in a pad
+    kept = torch.nn.functional.pad(mask, (0, 7))
+    with torch.no_grad():
+        torch.testing.assert_close(
+            classifier(wider, kept), classifier(tokens, mask), atol=1e-5, rtol=1e-5
+        )
+
+
+def test_encode_normalises_cuts_and_ends_with_cls(tokenizer):
+    short, long = encode(["  Who\tran ? ", "Where is the very old town ?"], tokenizer, 9)
+    assert short == [*tokenizer.encode(normalise("Who ran ?")), CLS][-9:]
+    assert long == [*tokenizer.encode(normalise("Where is the very old town ?"))[:8], CLS]
+    assert CLS not in encode(["Who wrote <cls> ?"], tokenizer, 48)[0][:-1]
+
+
+def test_a_text_with_nothing_in_it_is_named(tokenizer):
+    with pytest.raises(ValueError, match="row 1, got '  '"):
+        encode(["Who ?", "  "], tokenizer, 48)
+
+
+def test_an_unknown_pooling_is_refused(tokenizer):
+    with pytest.raises(ValueError, match="last token, mean, got 'max'"):
+        make(tokenizer, "max")
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "said"),
+    [
+        (TEXTS, GOALS[:-1], "as many labels as texts, got 15 and 16"),
+        (TEXTS, [*GOALS[:-1], "ABBR"], r"got also \['ABBR'\]"),
+        ([*TEXTS[:-1], " "], GOALS, "row 15"),
+    ],
+)
+def test_wrong_input_is_told_before_anything_moves(tokenizer, texts, labels, said):
+    classifier = make(tokenizer)
+    before = state(classifier)
+    with pytest.raises(ValueError, match=said):
+        fine_tune(classifier, tokenizer, texts, labels, CPU, Recipe(epochs=1), seed=0)
+    assert moved(classifier, before) == set()
+
+
+def test_full_fine_tuning_moves_every_parameter_and_learns(tokenizer):
+    classifier = make(tokenizer)
+    before = state(classifier)
+    recipe = Recipe(epochs=30, rate=3e-3, batch=8)
+    history = fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, recipe, seed=0)
+    moved = {
+        name for name, value in classifier.state_dict().items() if value.ne(before[name]).any()
+    }
+    assert moved == set(before)
+    assert history[-1]["loss"] < 0.2 * history[0]["loss"]
+    assert wrong(predict(classifier, tokenizer, TEXTS, CPU), GOALS, LABELS) == []
+
+
+def test_what_asks_for_no_gradient_stays(tokenizer):
+    classifier = make(tokenizer)
+    classifier.body.requires_grad_(False)
+    before = state(classifier)
+    fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, Recipe(epochs=2), seed=0)
+    moved = {
+        name for name, value in classifier.state_dict().items() if value.ne(before[name]).any()
+    }
+    assert moved == {"head.weight", "head.bias"}
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(tokenizer):
+    def weights(seed):
+        classifier = make(tokenizer)  # dropout is on in training
+        fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, Recipe(epochs=2, batch=4), seed)
+        return classifier.state_dict()
+
+    first, again, other = weights(3), weights(3), weights(4)
+    assert all(first[name].equal(again[name]) for name in first)
+    assert not first["head.weight"].equal(other["head.weight"])
+
+
+def test_steps_are_those_of_the_epochs_or_more(tokenizer):
+    def steps(**recipe):
+        recipe = Recipe(batch=6, **recipe)  # 16 texts: 3 steps an epoch, the last one of 4 texts
+        seen = []
+        records = fine_tune(make(tokenizer), tokenizer, TEXTS, GOALS, CPU, recipe, 0, [seen.append])
+        assert seen == records
+        return len(records)
+
+    assert (steps(epochs=2), steps(epochs=1, min_steps=7), steps(epochs=3, min_steps=7)) == (
+        6,
+        7,
+        9,
+    )
+
+
+def test_the_head_moves_at_its_own_rate_and_the_last_step_hardly(tokenizer):
+    # AdamW's first step is the rate times the sign of the gradient: rates can be read off.
+    classifier = make(tokenizer)
+    before = state(classifier)
+    recipe = Recipe(epochs=1, batch=16, rate=1e-3, head_factor=5.0, weight_decay=0.0)
+    fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, recipe, seed=0)
+    step = {name: (value - before[name]).abs() for name, value in classifier.state_dict().items()}
+    assert step["head.weight"].max().item() == pytest.approx(5e-3, rel=1e-2)
+    assert step["body.norm.weight"].max().item() == pytest.approx(1e-3, rel=1e-2)
+
+
+def test_a_new_head_knows_nothing(tokenizer):
+    classifier = make(tokenizer, spread=0.0).eval()
+    tokens, mask = pad(encode(TEXTS, tokenizer, 48), PAD)
+    goals = torch.tensor([LABELS.index(label) for label in GOALS])
+    with torch.no_grad():
+        nats, count = classification_loss(classifier, (tokens, mask, goals))
+    assert count == 16
+    assert nats.item() / count == pytest.approx(math.log(3), abs=0.15)
+
+
+def test_predict_keeps_the_order_and_does_not_depend_on_the_batch(tokenizer):
+    classifier = make(tokenizer)
+    one_by_one = torch.cat([predict(classifier, tokenizer, [text], CPU) for text in TEXTS[:6]])
+    together = predict(classifier, tokenizer, TEXTS[:6], CPU, batch=4)
+    torch.testing.assert_close(together, one_by_one, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(together.sum(dim=-1), torch.ones(6))
+    assert not classifier.training  # no dropout
+
+
+def test_wrong_gives_the_numbers_of_the_questions():
+    chances = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
+    assert wrong(chances, ["HUM", "LOC", "LOC"], LABELS) == [1]
+    with pytest.raises(ValueError):
+        wrong(chances, ["HUM"], LABELS)

@@ -12,7 +12,10 @@ from tlcourse import files
 
 
 def generator_for(*numbers: int) -> torch.Generator:
-    """A random generator that depends on `numbers` alone, such as (seed, step, rank)."""
+    """A random generator that depends on `numbers` alone, such as (seed, step, rank).
+
+    Zeros at the end change nothing: who needs two kinds of chance tells them apart by a 1.
+    """
     state = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
     return torch.Generator().manual_seed(int(state[0]) << 31 ^ int(state[1]))
 

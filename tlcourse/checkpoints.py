@@ -7,6 +7,7 @@ A folder holds `model.safetensors`, `config.json`, `tokenizer.json`, `training.j
 from dataclasses import asdict, fields
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
 
@@ -38,7 +39,8 @@ def save(
     files.write_text(folder / "README.md", card)
     with files.atomic(folder / "tokenizer.json") as temporary:
         tokenizer.save(temporary)
-    half = Transformer(model.config)
+    with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's chance stays
+        half = Transformer(model.config)
     half.load_state_dict(model.state_dict())
     with files.atomic(folder / "model.safetensors") as temporary:
         save_model(half.half(), str(temporary))

@@ -5,6 +5,7 @@ interrupted goes on from its last checkpoint and ends with the same weights, bit
 """
 
 import math
+import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -63,7 +64,8 @@ def train(
     parameter group moves at its own rate times `schedule(step)`; the gradient is that of the mean
     over all targets of the step, clipped once to the norm `clip`. `on_step` callbacks get each
     record. With a `folder`, the whole state is written there every `save_every` seconds and
-    training goes on from what lies there; ValueError if that state was made with other `settings`.
+    training goes on from what lies there; ValueError if that state is damaged or was made
+    with other `settings`.
     Raises FloatingPointError when the loss is no longer finite.
     """
     optimizers = list(optimizers)
@@ -159,7 +161,13 @@ def _save(path: Path, model, optimizers, scaler, history, settings) -> None:
 
 def _restore(path: Path, model, optimizers, scaler, settings) -> list[dict]:
     """Loads the state (without unpickling code) and returns the history so far."""
-    state = torch.load(path, weights_only=True)
+    try:
+        state = torch.load(path, weights_only=True)
+    except (RuntimeError, EOFError, OSError, pickle.UnpicklingError) as error:
+        raise ValueError(
+            f"expected the state of a run in {path}, but it is damaged ({type(error).__name__}); "
+            "remove it to start again"
+        ) from error
     asked, found = dict(settings or {}), state["settings"]
     differing = sorted(k for k in asked.keys() | found.keys() if asked.get(k) != found.get(k))
     if differing:

@@ -1,0 +1,122 @@
+import math
+
+import pytest
+import torch
+
+from tlcourse import corpora
+from tlcourse.bpe import SPECIALS, Tokenizer
+from tlcourse.device import Compute
+from tlcourse.metrics import words_and_line_ends
+from tlcourse.pretraining import encode_articles, evaluate, evaluate_masked
+from tlcourse.transformer import Config, Transformer
+
+PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+EOS, UNK, MASK = (SPECIALS.index(name) for name in ("<eos>", "<unk>", "<mask>"))
+ARTICLES = [
+    " = The rain = \n\n The rain fell on <unk> and <unk> , 5 cafés @-@ long .\n",
+    " = Trains = \n\n In the <unk> , trains .\n\n",
+]
+TOKENIZER = Tokenizer.train([text.replace("<unk>", "") for text in ARTICLES], 275)
+
+
+def model_of(causal: bool = True) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(Config(275, 16, 2, 2, 32, 64, causal=causal))
+    for parameter in model.parameters():
+        parameter.data.add_(0.2 * torch.randn_like(parameter))
+    return model.eval()
+
+
+def stream() -> list[int]:
+    ids = [EOS]
+    for article in ARTICLES:
+        ids += [*TOKENIZER.encode(article, allow_special=True), EOS]
+    return ids
+
+
+def cost(model: Transformer, past: list[int], token: int) -> float:
+    with torch.no_grad():
+        return -model(torch.tensor([past]))[0, -1].log_softmax(-1)[token].item()
+
+
+def brute_force(model: Transformer, window: int, stride: int) -> list[float]:
+    """Token by token, each from the past that its window gives it."""
+    ids, costs = stream(), []
+    for place in range(1, len(ids)):
+        # The window in which `place` is new: the first, or the one that ends next at a stride.
+        end = window if place <= window else window + stride * -((window - place) // stride)
+        begin = max(0, min(end, len(ids) - 1) - window)
+        costs.append(cost(model, ids[begin:place], ids[place]))
+    return costs
+
+
+@pytest.mark.parametrize(("window", "stride"), [(64, 64), (16, 16), (16, 8), (16, 5), (10, 1)])
+def test_nats_are_those_of_a_computation_token_by_token(window, stride):
+    model, ids = model_of(), stream()
+    costs = brute_force(model, window, stride)
+    got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, window, stride)
+    text = [c for c, token in zip(costs, ids[1:], strict=True) if token != EOS]
+    assert got.targets == len(text)
+    assert got.nats == pytest.approx(sum(text), rel=1e-5)
+    assert (got.window, got.stride) == (window, stride)
+
+
+def test_a_window_over_everything_is_the_full_context():
+    model, tokens = model_of(), [EOS, *TOKENIZER.encode(ARTICLES[0], allow_special=True)]
+    assert len(tokens) <= 64
+    right = sum(cost(model, tokens[:i], tokens[i]) for i in range(1, len(tokens)))
+    got = evaluate(model, TOKENIZER, ARTICLES[:1], PLAIN, 64, 32)
+    assert got.nats == pytest.approx(right, rel=1e-5)
+
+
+def test_unk_and_the_bare_space_before_it_are_left_out_of_both_sums():
+    model, ids = model_of(), stream()
+    costs, space = brute_force(model, 64, 64), TOKENIZER.encode(" ")[0]
+    kept = 0.0
+    for place, token in enumerate(ids[1:], start=1):
+        following = ids[place + 1] if place + 1 < len(ids) else None
+        if token not in (EOS, UNK) and not (token == space and following == UNK):
+            kept += costs[place - 1]
+    got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, 64, 64)
+    assert got.unk == 3
+    assert got.nats_without_unk == pytest.approx(kept, rel=1e-5)
+    assert got.word_perplexity_without_unk == pytest.approx(math.exp(kept / (got.words - 3)))
+
+
+def test_what_the_sums_are_divided_by():
+    got = evaluate(model_of(), TOKENIZER, ARTICLES, PLAIN, 64, 32)
+    assert got.words == (4 + 13 + 3) + (3 + 6 + 4)  # words of both lines, line ends
+    assert got.text_bytes == len("".join(ARTICLES)) + 1  # é has two
+    assert got.word_perplexity == pytest.approx(math.exp(got.nats / got.words))
+    assert got.token_perplexity == pytest.approx(math.exp(got.nats / got.targets))
+    assert got.bits_per_byte == pytest.approx(got.nats / math.log(2) / got.text_bytes)
+    assert got.figures()["word_perplexity"] == got.word_perplexity
+
+
+def test_an_even_guess_costs_the_same_whatever_the_windows():
+    model = Transformer(Config(275, 16, 2, 2, 32, 64))
+    torch.nn.init.zeros_(model.embedding.weight)
+    for window, stride in ((64, 64), (16, 4)):
+        got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, window, stride)
+        assert got.token_perplexity == pytest.approx(275, rel=1e-6)
+
+
+def test_masked_evaluation_has_fixed_masks_and_scores_only_them():
+    model = model_of(causal=False)
+    long = [ARTICLES[0] * 20]
+    one = evaluate_masked(model, TOKENIZER, long, PLAIN, window=16)
+    torch.rand(5)
+    assert one == evaluate_masked(model, TOKENIZER, long, PLAIN, window=16)
+    ordinary = sum(t >= len(SPECIALS) for ids in encode_articles(long, TOKENIZER) for t in ids)
+    assert one["targets"] / ordinary == pytest.approx(0.15, abs=0.04)
+    torch.nn.init.zeros_(model.embedding.weight)
+    even = evaluate_masked(model, TOKENIZER, long, PLAIN, window=16)
+    assert even["masked_token_perplexity"] == pytest.approx(275, rel=1e-5)
+    assert even["targets"] == one["targets"]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["wikitext-2", "wikitext-103"])
+def test_words_of_the_articles_are_the_published_count(name):
+    articles = list(corpora.articles(corpora.load(name, "local")["validation"]))
+    assert sum(map(words_and_line_ends, articles)) == 217_646

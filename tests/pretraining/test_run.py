@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+import torch
+
+from tlcourse import objectives
+from tlcourse.batching import TokenFile, generator_for, write_tokens
+from tlcourse.bpe import SPECIALS, Tokenizer, detokenise
+from tlcourse.device import Compute
+from tlcourse.pretraining import (
+    Recipe,
+    batches,
+    encode_articles,
+    loss_of,
+    optimizers_for,
+    pretrain,
+    training_articles,
+    write_corpus,
+)
+from tlcourse.transformer import Config, Transformer
+
+PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+RECIPE = Recipe(batch=4, length=16, warmup=2)
+EOS, UNK = SPECIALS.index("<eos>"), SPECIALS.index("<unk>")
+
+
+@pytest.fixture
+def file(tmp_path) -> TokenFile:
+    ids = np.random.default_rng(0).integers(6, 60, 3000)
+    write_tokens(tmp_path / "tokens.bin", [ids])
+    return TokenFile(tmp_path / "tokens.bin")
+
+
+def model_of(causal: bool = True) -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(Config(60, 16, 2, 2, 32, 32, causal=causal))
+
+
+def test_articles_become_ids_with_unk_and_eos():
+    tokenizer = Tokenizer.train(["the rain on the trains"] * 2, 270)
+    texts = ["the <unk> rain\n", "on <mask> trains"]
+    for ids, text in zip(encode_articles(texts, tokenizer), texts, strict=True):
+        assert ids == [*tokenizer.encode(text, allow_special=True), EOS]
+    assert UNK in next(encode_articles(texts, tokenizer))
+
+
+def test_a_corpus_stops_after_the_article_that_fills_it(tmp_path):
+    tokenizer = Tokenizer.train(["the rain on the trains"] * 2, 270)
+    articles = [f"the rain on train {number}\n" for number in range(700)]
+    encoded = list(encode_articles(articles, tokenizer))
+    wanted = sum(map(len, encoded[:300])) - 3
+    path = tmp_path / "tokens.bin"
+    count = write_corpus(path, articles, tokenizer, wanted, progress=False)
+    assert count == wanted + 3
+    assert TokenFile(path).ids.tolist() == sum(encoded[:300], [])
+
+
+def test_every_second_training_article_is_detokenised(monkeypatch):
+    texts = {"one": [" a , b\n", " c , d\n"], "two": [" e @-@ f\n", " g 's , ( h )\n"]}
+    monkeypatch.setattr("tlcourse.corpora.articles", texts.__getitem__)
+    got = list(training_articles(["one", "two"]))
+    assert got == [" a , b\n", " c, d\n", " e @-@ f\n", detokenise(" g 's , ( h )\n")]
+
+
+def test_batches_of_both_kinds(file):
+    (causal,) = batches(file, model_of().config, RECIPE)(3)
+    assert causal.shape == (4, 17)
+    corrupted, tokens, chosen = batches(file, model_of(False).config, RECIPE)(3)
+    assert tokens.shape == (4, 16)
+    wanted = objectives.mask_tokens(tokens, generator_for(RECIPE.seed, 3, 1), 60)
+    assert torch.equal(corrupted, wanted[0])
+    assert torch.equal(chosen, wanted[1])
+
+
+def test_muon_has_the_matrices_of_the_blocks_and_adamw_all_else():
+    model = model_of()
+    muon, adamw = optimizers_for(model, RECIPE)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    by_muon = {names[id(p)] for g in muon.param_groups for p in g["params"]}
+    by_adamw = {names[id(p)] for g in adamw.param_groups for p in g["params"]}
+    layers = ("query", "key", "value", "output", "up", "down")
+    matrices = {n for n in names.values() if n.endswith(tuple(f"{x}.weight" for x in layers))}
+    assert by_muon == matrices and len(matrices) == 12
+    assert by_adamw == set(names.values()) - matrices
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file, causal):
+    model = model_of(causal)
+    before = {name: p.clone() for name, p in model.named_parameters()}
+    history = pretrain(model, file, 1000, PLAIN, RECIPE)
+    assert len(history) == 1000 // 64
+    assert [r["factor"] for r in history][:3] == [0.5, 1, 1]
+    assert 0 < history[-1]["factor"] < 0.2
+    moved = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
+    assert moved == set(before)
+
+
+def test_the_loss_of_a_text_with_a_rule_falls(tmp_path):
+    write_tokens(tmp_path / "tokens.bin", [np.arange(4000) % 7 + 10])
+    file = TokenFile(tmp_path / "tokens.bin")
+    for causal in (True, False):
+        history = pretrain(model_of(causal), file, 64 * 60, PLAIN, RECIPE)
+        assert history[0]["loss"] == pytest.approx(np.log(60), abs=0.1)
+        assert history[-1]["loss"] < 2.5
+
+
+def test_a_budget_below_one_step_is_refused(file):
+    with pytest.raises(ValueError, match=r"at least one step \(64 tokens\), got 63"):
+        pretrain(model_of(), file, 63, PLAIN, RECIPE)
+
+
+def test_another_budget_in_the_same_folder_is_refused(file, tmp_path):
+    pretrain(model_of(), file, 128, PLAIN, RECIPE, tmp_path / "run")
+    with pytest.raises(ValueError, match="tokens was 128, now 256"):
+        pretrain(model_of(), file, 256, PLAIN, RECIPE, tmp_path / "run")
+
+
+def test_loss_of_goes_by_the_kind_of_model(file):
+    batch = batches(file, model_of().config, RECIPE)(0)
+    assert loss_of(model_of(), batch)[1] == 4 * 16
+    batch = batches(file, model_of(False).config, RECIPE)(0)
+    assert loss_of(model_of(False), batch)[1] == int(batch[2].sum())

@@ -1,0 +1,157 @@
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tlcourse import checkpoints, files
+from tlcourse.bpe import Tokenizer
+from tlcourse.device import Compute
+from tlcourse.transformer import Config, Transformer
+
+TOKENIZER = Tokenizer.train(["the rain on the trains in the rain"] * 3, 270)
+CARD, LOG = "# little\n\nA card, naïve.\n", {"legs": [{"tokens": 5}]}
+FILES = {"README.md", "config.json", "model.safetensors", "tokenizer.json", "training.json"}
+
+
+def model_of(**changes) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(Config(270, 16, 2, 2, 32, 12, **changes))
+    for parameter in model.parameters():
+        parameter.data.add_(torch.randn_like(parameter))
+    return model.eval()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    checkpoints.save(tmp_path / "little", model_of(), TOKENIZER, CARD, LOG)
+    return tmp_path / "little"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"causal": False, "rotary": False, "token_types": 2, "head_transform": True}],
+)
+def test_round_trip(tmp_path, changes):
+    model = model_of(**changes)
+    checkpoints.save(tmp_path, model, TOKENIZER, CARD, LOG)
+    loaded, tokenizer = checkpoints.load(tmp_path)
+    assert loaded.config == model.config
+    for name, weight in model.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], weight.half().float()), name
+    assert {p.dtype for p in loaded.parameters()} == {torch.float32}
+    assert not loaded.training
+    assert tokenizer.merges == TOKENIZER.merges
+    tokens = torch.randint(270, (2, 9))
+    with torch.no_grad():
+        torch.testing.assert_close(loaded(tokens), model(tokens), atol=0.1, rtol=0.05)
+
+
+def test_what_lies_in_the_folder(folder):
+    assert {path.name for path in folder.iterdir()} == FILES
+    weights = load_file(folder / "model.safetensors")
+    assert {weight.dtype for weight in weights.values()} == {torch.float16}
+    assert (folder / "README.md").read_text(encoding="utf-8") == CARD
+    assert files.read_json(folder / "training.json") == LOG
+
+
+def test_saving_leaves_the_live_model_and_chance_untouched(tmp_path):
+    model = model_of().train()
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    torch.manual_seed(3)
+    wanted = torch.rand(4)
+    torch.manual_seed(3)
+    checkpoints.save(tmp_path, model, TOKENIZER, CARD, LOG)
+    assert torch.equal(torch.rand(4), wanted), "saving drew random numbers"
+    assert model.training
+    for name, weight in model.state_dict().items():
+        assert weight.dtype == torch.float32
+        assert torch.equal(weight, before[name])
+
+
+def test_compute_chooses_kernel_and_device(folder):
+    compute = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+    model, _ = checkpoints.load(folder, compute)
+    assert {block.attention.kernel for block in model.blocks} == {"explicit"}
+
+
+def test_shipped_names(folder, monkeypatch):
+    (folder.parent / "data/checkpoints").mkdir(parents=True)
+    folder.rename(folder.parent / "data/checkpoints/little")
+    monkeypatch.setattr(files, "root", lambda: folder.parent)
+    assert checkpoints.names() == ["little"]
+    assert checkpoints.load("little")[0].config == model_of().config
+    assert checkpoints.log_of("little") == LOG
+    with pytest.raises(FileNotFoundError, match="one of little, got 'large'"):
+        checkpoints.load("large")
+    with pytest.raises(FileNotFoundError, match="one of little, got 'large'"):
+        checkpoints.log_of("large")
+
+
+def test_weights_of_another_shape(folder):
+    config = files.read_json(folder / "config.json")
+    files.write_json(folder / "config.json", config | {"feed_forward": 64})
+    with pytest.raises(ValueError, match=r"6 tensors differ, first blocks.0.down.weight: expected"):
+        checkpoints.load(folder)
+
+
+def test_weights_with_a_name_too_few(folder):
+    weights = load_file(folder / "model.safetensors")
+    del weights["norm.bias"]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ValueError, match=r"first norm.bias: expected \(16,\), got None"):
+        checkpoints.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_file_cut_short_is_named(folder, name):
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ValueError, match=f"expected .*{name}"):
+        checkpoints.load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises((ValueError, FileNotFoundError), match=name):
+        checkpoints.load(folder)
+
+
+def test_fields_of_another_version(folder):
+    config = files.read_json(folder / "config.json")
+    del config["rotary"]
+    files.write_json(folder / "config.json", config | {"colour": "red"})
+    with pytest.raises(ValueError, match=r"differing: \['colour', 'rotary'\]"):
+        checkpoints.load(folder)
+
+
+def test_a_vocabulary_that_is_too_large(folder):
+    with files.atomic(folder / "tokenizer.json") as temporary:
+        Tokenizer.train(["the rain on the trains in the rain"] * 3, 280).save(temporary)
+    with pytest.raises(ValueError, match="files belong to different checkpoints"):
+        checkpoints.load(folder)
+
+
+def test_nothing_is_unpickled(folder):
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    torch.save(Bomb(), folder / "model.safetensors")
+    with pytest.raises(ValueError, match="expected weights"):
+        checkpoints.load(folder)
+
+
+def test_a_failing_save_leaves_the_old_weights(folder, monkeypatch):
+    before = (folder / "model.safetensors").read_bytes()
+
+    def full_disk(*arguments):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(checkpoints, "save_model", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        checkpoints.save(folder, model_of(), TOKENIZER, CARD, LOG)
+    assert (folder / "model.safetensors").read_bytes() == before
+    assert {path.name for path in folder.iterdir()} == FILES
+    json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -1,0 +1,98 @@
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tlcourse import objectives
+from tlcourse.batching import generator_for
+from tlcourse.bpe import SPECIALS
+from tlcourse.transformer import Config, Transformer
+
+PAD, MASK = SPECIALS.index("<pad>"), SPECIALS.index("<mask>")
+
+
+def tiny(**changes) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(Config(60, 16, 2, 2, 32, 12, **changes))
+    for parameter in model.parameters():
+        parameter.data.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 7, 100])
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_chunked_cross_entropy_is_the_library_s_with_gradients(chunk, with_bias):
+    torch.manual_seed(1)
+    hidden, weight = torch.randn(7, 5, requires_grad=True), torch.randn(11, 5, requires_grad=True)
+    bias = torch.randn(11, requires_grad=True) if with_bias else None
+    targets = torch.randint(11, (7,))
+    inputs = [hidden, weight, bias] if with_bias else [hidden, weight]
+    right = F.cross_entropy(F.linear(hidden, weight, bias), targets, reduction="sum")
+    got = objectives.cross_entropy(hidden, weight, bias, targets, chunk)
+    torch.testing.assert_close(got, right)
+    for mine, theirs in zip(
+        torch.autograd.grad(3 * got, inputs), torch.autograd.grad(3 * right, inputs), strict=True
+    ):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_chunked_cross_entropy_of_huge_logits_is_finite():
+    hidden = torch.full((2, 4), 100.0)
+    weight = torch.stack([torch.full((4,), 100.0), torch.full((4,), -100.0)])
+    nats = objectives.cross_entropy(hidden, weight, None, torch.tensor([0, 1]))
+    assert nats.item() == pytest.approx(80_000.0)
+
+
+def test_causal_loss_scores_each_token_given_the_ones_before():
+    model, tokens = tiny(), torch.randint(6, 60, (2, 9))
+    right = 0.0
+    for row in tokens:
+        for place in range(1, 9):  # one at a time, the future not even handed in
+            scores = model(row[None, :place])[0, -1].log_softmax(-1)
+            right -= scores[row[place]].item()
+    nats, targets = objectives.causal_loss(model, tokens)
+    assert (nats.item(), targets) == (pytest.approx(right, rel=1e-5), 16)
+
+
+@pytest.mark.parametrize("changes", [{}, {"head_transform": True, "head_bias": True}])
+def test_masked_loss_scores_the_chosen_positions_only(changes):
+    model, tokens = tiny(causal=False, **changes), torch.randint(6, 60, (3, 8))
+    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(0), 60, rate=0.4)
+    scores = model(corrupted).log_softmax(-1)
+    right = -sum(scores[r, p, tokens[r, p]].item() for r, p in chosen.nonzero().tolist())
+    nats, targets = objectives.masked_loss(model, corrupted, tokens, chosen)
+    assert (nats.item(), targets) == (pytest.approx(right, rel=1e-5), int(chosen.sum()))
+
+
+def test_losses_refuse_the_other_kind_of_model():
+    tokens = torch.randint(6, 60, (2, 8))
+    with pytest.raises(ValueError, match="needs a causal model"):
+        objectives.causal_loss(tiny(causal=False), tokens)
+    with pytest.raises(ValueError, match="needs a bidirectional model"):
+        objectives.masked_loss(tiny(), tokens, tokens, tokens > 30)
+
+
+def test_masks_are_80_10_10_of_15_percent():
+    tokens = torch.randint(6, 2000, (400, 500), generator=generator_for(1))
+    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(2), 2000)
+    assert chosen.float().mean().item() == pytest.approx(0.15, abs=0.003)
+    was, became = tokens[chosen], corrupted[chosen]
+    shares = [(became == MASK), (became == was), (became != was) & (became != MASK)]
+    assert [s.float().mean().item() for s in shares] == pytest.approx([0.8, 0.1, 0.1], abs=0.01)
+    assert (became[(became != was) & (became != MASK)] >= len(SPECIALS)).all()
+    assert torch.equal(corrupted[~chosen], tokens[~chosen])
+
+
+def test_specials_are_never_chosen_and_the_input_stays():
+    tokens = torch.arange(10).repeat(50, 20)
+    before = tokens.clone()
+    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(3), 60, rate=1.0)
+    assert torch.equal(chosen, tokens >= len(SPECIALS))
+    assert torch.equal(tokens, before)
+    assert torch.equal(corrupted[~chosen], tokens[~chosen])
+
+
+def test_masks_are_a_function_of_the_generator():
+    tokens = torch.randint(6, 60, (4, 50))
+    one, two, other = (objectives.mask_tokens(tokens, generator_for(n), 60)[1] for n in (5, 5, 6))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)

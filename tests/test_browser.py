@@ -27,6 +27,7 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync "
     "--disable-background-networking --disable-component-update --window-size=1400,1000"
 )
+IDLE = ".jp-NotebookPanel-toolbar [data-status='idle']"
 SECONDS = 300  # to wait for anything, a whole lesson included
 pytestmark = [
     pytest.mark.browser,
@@ -120,8 +121,7 @@ def test_lesson_runs_from_the_menu_and_a_slider_moves_the_picture(
 ) -> None:
     browser.get(f"{lab}/lab/tree/my/{lesson.path.name}")
     wait("the notebook", lambda: browser.find_elements(By.CSS_SELECTOR, ".jp-CodeCell"))
-    idle = ".jp-NotebookPanel-toolbar [data-status='idle']"
-    wait("the kernel", lambda: browser.find_elements(By.CSS_SELECTOR, idle))
+    wait("the kernel", lambda: browser.find_elements(By.CSS_SELECTOR, IDLE))
     choose(browser, "Run", "runmenu:run-all")
 
     cells = wait("the last cell", lambda: ran(browser, tmp_path / "my" / lesson.path.name), 3)
@@ -139,6 +139,7 @@ def test_lesson_runs_from_the_menu_and_a_slider_moves_the_picture(
     before = wait("its picture", picture)
     handle.send_keys(Keys.ARROW_RIGHT * 3)
     wait("another picture", lambda: picture() != before)
+    wait("the last picture", lambda: browser.find_elements(By.CSS_SELECTOR, IDLE))
     folder = Path("runs/browser")
     folder.mkdir(parents=True, exist_ok=True)
     browser.save_screenshot(str(folder / f"{lesson.path.stem}.png"))

@@ -47,14 +47,18 @@ def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lessons.Lesso
         (["run"], "lesson"),
     ],
 )
-def test_a_wrong_word_is_one_line_that_lists_the_right_ones(
-    arguments: list[str], listed: str
-) -> None:
-    result = tlcourse(*arguments)
+def test_a_wrong_word_is_one_line_that_lists_the_right_ones(arguments, listed, capsys) -> None:
+    assert cli.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert listed in err
+
+
+def test_the_exit_code_of_a_wrong_word_reaches_the_shell() -> None:
+    result = tlcourse("sing")
     assert result.returncode == 2
-    assert result.stdout == ""
-    assert len(result.stderr.splitlines()) == 1
-    assert listed in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("by", ["argument", "variable"])
@@ -78,15 +82,19 @@ def test_help_is_quick_and_names_every_command() -> None:
     assert result.stdout.splitlines()[-1] == "False"
 
 
-def test_check_says_ok_and_what_to_do() -> None:
-    result = tlcourse("check")
-    assert result.returncode == 0, result.stdout
-    assert "[OK]   torch " in result.stdout
-    assert "CPU threads" in result.stdout or "NVIDIA" in result.stdout
+def test_check_says_ok(capsys) -> None:
+    code = cli.main(["check"])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert "[OK]   torch " in said
+    assert "CPU threads" in said or "NVIDIA" in said
 
-    result = tlcourse("check", TLCOURSE_DEVICE="abacus", TLCOURSE_SIZE="huge")
-    assert result.returncode == 1
-    failed = [line for line in result.stdout.splitlines() if line.startswith("[FAIL]")]
+
+def test_check_says_what_to_do(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("TLCOURSE_DEVICE", "abacus")
+    monkeypatch.setenv("TLCOURSE_SIZE", "huge")
+    assert cli.main(["check"]) == 1
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[FAIL]")]
     assert len(failed) == 2
     assert any("unset TLCOURSE_DEVICE" in line for line in failed)
 

@@ -100,8 +100,9 @@ def test_commit_outputs(course, tmp_path) -> None:
     stored = files.read_json(tmp_path / "benchmarks/results/headlines.json")
     assert stored["lesson.answer"]["value"] == 42
 
-    running.commit_outputs(lesson, "tiny", lambda line: None)
-    assert lessons.read(lesson.path).cells[0].source.count(lessons.MINUTES) == 1
+    running.state_minutes(book, log | {"minutes": 9.9})
+    assert book.cells[0].source.count(lessons.MINUTES) == 1
+    assert "**Minutes:** 9.9 at" in book.cells[0].source
 
 
 @pytest.mark.parametrize(

@@ -140,4 +140,4 @@ class LiveCurve:
     def _line(self, history: Sequence[Mapping[str, float]]) -> tuple[np.ndarray, np.ndarray]:
         losses = [record["loss"] for record in history]
         tokens = (np.array([record["step"] for record in history]) + 1) * self.tokens_a_step
-        return tokens, smooth(losses, max(1, self.steps // 25))
+        return tokens, smooth(losses, max(1, self.steps // 15))

@@ -52,10 +52,15 @@ def _digest(model: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
+def kept(job: Job) -> Path:
+    """Where a finished job's result is kept."""
+    key = hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()[:16]
+    return Path("runs/transfer") / f"{key}.json"
+
+
 def run(job: Job) -> dict:
     """Trains and evaluates one classifier, or reads what an earlier run of this job left."""
-    key = hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()[:16]
-    path = Path("runs/transfer") / f"{key}.json"
+    path = kept(job)
     if path.exists():
         return files.read_json(path)
     torch.set_num_threads(1)

@@ -3,7 +3,7 @@ from unicodedata import category, is_normalized
 
 import pytest
 import tokenizers
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tlcourse.bpe import (
@@ -21,6 +21,7 @@ from tlcourse.bpe import (
 HARD = "m² ½ e\u0301é नमस्ते 👩‍👩‍👧 don't\u00a0x\t\n\r\n  y \u2028 123abc١٢ ∑≠ \0"
 
 
+@settings(deadline=None)
 @given(st.text())
 @example(HARD)
 def test_pieces_join_to_the_text(text):
@@ -37,6 +38,7 @@ def cut_by_library(text):
 
 
 # Both sides know every character of Python's Unicode version; of newer ones one may know more.
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs", "Cn"))))
 @example(HARD)
 def test_pieces_are_those_of_the_library(text):
@@ -79,6 +81,7 @@ def test_base_symbols_and_byte_ids_agree():
     assert [strings[i] for i in to_ids(" é")] == ["Ġ", "Ã", "©"]
 
 
+@settings(deadline=None)
 @given(st.text())
 @example(HARD)
 def test_normalise_is_stable_and_canonical(text):

@@ -3,7 +3,7 @@ from functools import cache
 
 import pytest
 import tokenizers
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.bpe.library import sample_lines, trained
@@ -19,6 +19,7 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.train(sample_lines(), 1_500)
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 @example(HARD)
 @example("".join(SPECIALS))
@@ -27,6 +28,7 @@ def test_any_text_comes_back(text):
     assert tokenizer().decode(tokenizer().encode(text, allow_special=True)) == text
 
 
+@settings(deadline=None)
 @given(KNOWN_TEXT)
 @example(HARD)
 @example("<eos>")
@@ -55,6 +57,7 @@ def test_the_earliest_merge_comes_first_not_the_leftmost_or_the_longest():
     assert small.encode("abd") == [263, d]
 
 
+@settings(deadline=None)
 @given(ANY_TEXT)
 @example("x<eos><mask>y")
 def test_typed_special_tokens_are_ordinary_text(text):

@@ -47,7 +47,14 @@ def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]], height:
             color=colour,
             fontweight="bold",
             va="center",
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 2},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.8,
+                "shrinkA": 1,
+                "shrinkB": 2,
+                "relpos": (0, 0.5),  # from the text's left edge: never through another label
+            },
             annotation_clip=False,
         )
 

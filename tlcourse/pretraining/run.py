@@ -10,6 +10,7 @@ from torch import Tensor
 from tlcourse import objectives
 from tlcourse.batching import TokenFile, generator_for
 from tlcourse.device import Compute
+from tlcourse.pretraining.muon import Muon
 from tlcourse.training import train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
@@ -27,19 +28,18 @@ class Recipe:
     seed: int = 0
 
 
-def optimizers_for(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimizer]:
+def optimizers_for(
+    model: Transformer, recipe: Recipe, precision: torch.dtype = torch.float32
+) -> list[torch.optim.Optimizer]:
     """Muon for the matrices inside the blocks, AdamW for all else (Jordan et al., 2024).
 
-    Muon's rate is scaled by 0.2 times the root of the matrix's longer side, so that its updates
-    are about as large as AdamW's (Liu et al., 2025).
+    Muon works in bfloat16 if that is the `precision` of the run, else in float32.
     """
     matrices = [p for p in model.blocks.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
     others = [p for p in model.parameters() if id(p) not in inside]
     return [
-        torch.optim.Muon(
-            matrices, lr=recipe.muon_rate, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"
-        ),
+        Muon(matrices, recipe.muon_rate, precision),
         torch.optim.AdamW(others, lr=recipe.rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
     ]
 
@@ -94,7 +94,7 @@ def pretrain(
         loss_of,
         batches(file, model.config, recipe),
         steps,
-        optimizers_for(model, recipe),
+        optimizers_for(model, recipe, compute.precision),
         warmup_stable_decay(steps, min(recipe.warmup, steps // 4 + 1), recipe.decay),
         compute,
         recipe.seed,

@@ -100,14 +100,12 @@ def _error(result: dict) -> float:
 def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
     """What is tried on dev for a model: poolings, then rates; from scratch longer training."""
     if model == SCRATCH:
-        for rate in (5e-4, 1e-3):
-            for epochs in (8, 16):
-                yield "mean", Recipe(rate=rate, epochs=epochs)
+        for rate, epochs in ((5e-4, 8), (1e-3, 8), (5e-4, 16)):
+            yield "mean", Recipe(rate=rate, epochs=epochs)
     else:
         for pooling in POOLINGS:
             yield pooling, Recipe()
         yield "mean", Recipe(rate=1e-3)
-        yield "last token", Recipe(rate=2.5e-4)
 
 
 def choose(models: Iterable[str], pool: ProcessPoolExecutor) -> dict[str, dict]:

@@ -57,14 +57,15 @@ def lab(arguments: argparse.Namespace) -> int:
     """Makes or refreshes your copy of the lessons and opens it in JupyterLab."""
     from tlcourse import files, running
 
-    folder = arguments.folder or _home(files.root()) / "my"
+    folder = (arguments.folder or _home(files.root()) / "my").resolve()
     for line in running.learners_copy(folder):
         print(line)
     if arguments.prepare_only:
         return 0
     first = min(folder.glob("*.ipynb"), default=folder)
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.parent}"]
-    return subprocess.call([*command, f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}"])
+    command += [f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}", *arguments.options]
+    return subprocess.call(command)
 
 
 def _home(root: Path) -> Path:
@@ -131,6 +132,7 @@ def _parser() -> Parser:
     added = command(lab)
     added.add_argument("--folder", type=Path, help="your copy (default: my/)")
     added.add_argument("--prepare-only", action="store_true", help="copy, do not open JupyterLab")
+    added.add_argument("options", nargs="*", help="for JupyterLab, after --: -- --no-browser")
     added = command(run)
     added.add_argument("lesson", help="its number or name, such as 01")
     added.add_argument("--size", help="tiny, small or full (default: TLCOURSE_SIZE, else small)")

@@ -1,6 +1,6 @@
 import re
 from collections import Counter, defaultdict
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.bpe import merge_pair
@@ -97,7 +97,7 @@ test_merge_pair_wrong = rejects(
     (loses_the_last, 1, "lose the last token"),
     (keeps_the_second_half, 1, "kept the `i` that went into `ai`"),
     (leaves_overlaps, 2, "use no token twice"),
-    (from_the_right, 2, "from left to right"),
+    (from_the_right, 2, "the last pair was merged first"),
     (merges_its_result_again, 2, "not looked at again"),
     (only_letters, 3, "TypeError: sequence item 0: expected str instance, int found, in line"),
 )
@@ -251,4 +251,156 @@ test_encode_piece_wrong = rejects(
     (latest_first, 2, "take the one learnt earliest"),
     (one_round, 2, "go on until no learnt pair is left"),
     (only_thirty_merges, 3, "merges learnt from a text gave"),
+)
+
+
+# Written by someone who saw only the text of the exercises.
+
+
+def remembers_the_first_half(tokens, pair, new_token):
+    merged, held = [], False
+    for token in tokens:
+        if held and token == pair[1]:
+            merged[-1], held = new_token, False
+        else:
+            merged.append(token)
+            held = token == pair[0]
+    return merged
+
+
+def cuts_in_a_copy(tokens, pair, new_token):
+    merged, i = list(tokens), 0
+    while i + 1 < len(merged):
+        if merged[i] == pair[0] and merged[i + 1] == pair[1]:
+            del merged[i + 1]
+            merged[i] = new_token
+        i += 1
+    return merged
+
+
+def first_pair_only(tokens, pair, new_token):
+    for i in range(len(tokens) - 1):
+        if (tokens[i], tokens[i + 1]) == pair:
+            return tokens[:i] + [new_token] + tokens[i + 2 :]
+    return list(tokens)
+
+
+def glues(tokens, pair, new_token):
+    return merge_pair(tokens, pair, pair[0] + pair[1])
+
+
+def either_order(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = i < len(tokens) - 1 and set(tokens[i : i + 2]) == set(pair)
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged
+
+
+def no_guard_at_the_end(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = tokens[i] == pair[0] and tokens[i + 1] == pair[1]
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged
+
+
+test_outside_merge_pair_right = accepts("bpe.merge_pair", remembers_the_first_half, cuts_in_a_copy)
+test_outside_merge_pair_wrong = rejects(
+    "bpe.merge_pair",
+    (first_pair_only, 2, "Only the first pair was merged"),
+    (glues, 1, "Put in `new_token`"),
+    (either_order, 2, "directly to its right is a pair"),
+    (no_guard_at_the_end, 2, "IndexError: list index out of range, in line"),
+)
+
+
+def word_by_word(words):
+    counts = Counter()
+    for word, n in words.items():
+        once = Counter(zip(word[:-1], word[1:], strict=True))
+        counts += Counter({pair: n * times for pair, times in once.items()})
+    return dict(counts)
+
+
+def while_walk(words):
+    counts = defaultdict(int)
+    for word in words:
+        i = 1
+        while i < len(word):
+            counts[(word[i - 1], word[i])] = counts[(word[i - 1], word[i])] + words[word]
+            i += 1
+    return counts
+
+
+def last_pair_missing(words):
+    counts = Counter()
+    for word, n in words.items():
+        for i in range(len(word) - 2):
+            counts[word[i], word[i + 1]] += n
+    return counts
+
+
+def cuts_words_in_twos(words):
+    counts = Counter()
+    for word, n in words.items():
+        for i in range(0, len(word) - 1, 2):
+            counts[word[i], word[i + 1]] += n
+    return counts
+
+
+def not_only_neighbours(words):
+    counts = Counter()
+    for word, n in words.items():
+        for pair in combinations(word, 2):
+            counts[pair] += n
+    return counts
+
+
+test_outside_count_pairs_right = accepts("bpe.count_pairs", word_by_word, while_walk)
+test_outside_count_pairs_wrong = rejects(
+    "bpe.count_pairs",
+    (last_pair_missing, 1, "the one directly to its right"),
+    (cuts_words_in_twos, 1, "`a` is in two pairs"),
+    (not_only_neighbours, 1, "the one directly to its right"),
+)
+
+
+def recursive(tokens, merges):
+    for pair, new_token in merges:
+        if pair in pairwise(tokens):
+            return recursive(merge_pair(tokens, pair, new_token), merges)
+    return [*tokens]
+
+
+def stops_at_an_absent_pair(tokens, merges):
+    for pair, new_token in merges:
+        if pair not in pairwise(tokens):
+            break
+        tokens = merge_pair(tokens, pair, new_token)
+    return list(tokens)
+
+
+def drops_what_merge_pair_returns(tokens, merges):
+    for pair, new_token in merges:
+        merge_pair(tokens, pair, new_token)
+    return tokens
+
+
+def most_frequent_here(tokens, merges):
+    new = dict(merges)
+    while known := Counter(pair for pair in pairwise(tokens) if pair in new):
+        pair = known.most_common(1)[0][0]
+        tokens = merge_pair(tokens, pair, new[pair])
+    return list(tokens)
+
+
+test_outside_encode_piece_right = accepts("bpe.encode_piece", recursive, one_place_at_a_time)
+test_outside_encode_piece_wrong = rejects(
+    "bpe.encode_piece",
+    (stops_at_an_absent_pair, 2, "is passed over; a later merge may still apply"),
+    (drops_what_merge_pair_returns, 1, "it returns a new list"),
+    (most_frequent_here, 2, "take the one learnt earliest"),
 )

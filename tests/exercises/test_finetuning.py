@@ -130,7 +130,90 @@ test_freeze_wrong = rejects(
     (on_the_module, 1, "the module now has an attribute"),
     (evaluation_mode, 1, "evaluation mode freezes nothing"),
     (outer_layers_only, 1, "walks through all modules inside"),
-    (clears_gradients_only, 1, "still require a gradient"),
+    (clears_gradients_only, 1, "comes back with the next `backward`"),
     (flags_only, 3, "even one of zeros"),
     (zeros_the_gradients, 3, "even one of zeros"),
+)
+
+
+# Written by someone who saw only the text of the exercises.
+
+
+def one_before_the_first_pad(hidden, mask):
+    return hidden[range(len(mask)), mask.int().argmin(dim=1) - 1]  # -1 where there is none
+
+
+def from_behind(hidden, mask):
+    place = mask.shape[1] - 1 - mask.flip(1).float().argmax(1)
+    rows = torch.arange(len(place)) * mask.shape[1]
+    return torch.index_select(hidden.flatten(0, 1), 0, rows + place)
+
+
+def largest(hidden, mask):
+    return hidden.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
+
+
+def first_true(hidden, mask):
+    return hidden[torch.arange(len(hidden)), mask.int().argmax(dim=1)]
+
+
+def counts_from_one(hidden, mask):
+    return hidden[torch.arange(len(hidden)), mask.sum(dim=1)]
+
+
+def zeros_then_last(hidden, mask):
+    return (hidden * mask[:, :, None])[:, -1]
+
+
+test_outside_last_token_right = accepts(
+    "finetuning.last_token", one_before_the_first_pad, from_behind
+)
+test_outside_last_token_wrong = rejects(
+    "finetuning.last_token",
+    (largest, 2, "not a mean, a sum or the largest"),
+    (first_true, 2, "the state of the last position is wanted"),
+    (counts_from_one, 1, "IndexError: index 5 is out of bounds"),
+    (zeros_then_last, 3, "Each text has its own last token"),
+)
+
+
+def drops_each_gradient(module):
+    for parameter in module.parameters():
+        parameter.grad = None
+        parameter.register_post_accumulate_grad_hook(lambda each: setattr(each, "grad", None))
+
+
+def by_apply(module):
+    def stop(each):
+        for parameter in each.parameters(recurse=False):
+            parameter.requires_grad_(False)
+            del parameter.grad
+
+    module.apply(stop)
+
+
+def freezes_copies(module):
+    for parameter in module.parameters():
+        parameter = parameter.detach()
+        parameter.requires_grad = False
+
+
+def weights_only(module):
+    for name, parameter in module.named_parameters():
+        if "weight" in name:
+            parameter.requires_grad, parameter.grad = False, None
+
+
+def gradients_of_zero(module):
+    for parameter in module.parameters():
+        parameter.grad = None
+        parameter.register_hook(torch.zeros_like)
+
+
+test_outside_freeze_right = accepts("finetuning.freeze", drops_each_gradient, by_apply)
+test_outside_freeze_wrong = rejects(
+    "finetuning.freeze",
+    (freezes_copies, 1, "not on a copy"),
+    (weights_only, 1, "through weights and biases"),
+    (gradients_of_zero, 1, "with a gradient after `backward`"),
 )

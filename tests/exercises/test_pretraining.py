@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import torch
@@ -95,7 +96,7 @@ test_mask_tokens_wrong = rejects(
     (masks_all, 3, "All became <mask>"),
     (other_way_round, 3, "the other way"),
     (forgets_what_stays, 3, "must still be predicted"),
-    (swaps_everywhere, 3, "chosen positions only"),
+    (swaps_everywhere, 2, "chosen positions only"),
     (one_random_token, 4, "of a batch: (corrupted, chosen)"),
 )
 
@@ -163,4 +164,103 @@ test_word_perplexity_wrong = rejects(
     (splits_at_spaces, 2, "White space only separates words"),
     (nats_a_byte, 3, "a bit is ln 2"),
     (bits_a_character, 3, "bits a character"),
+)
+
+
+# Written by someone who saw only the text of the exercises.
+
+
+def by_arithmetic(tokens, draw, kind, noise):
+    chosen = draw.lt(0.15) & tokens.ge(6)
+    masked, swapped = (chosen & kind.lt(0.8)).long(), (chosen & kind.ge(0.9)).long()
+    return tokens * (1 - masked - swapped) + 4 * masked + noise * swapped, chosen
+
+
+def by_nesting(tokens, draw, kind, noise):
+    chosen = torch.logical_and(draw < 0.15, ~(tokens < 6))
+    changed = torch.where(kind < 0.8, 4, torch.where(kind < 0.9, tokens, noise))
+    return [torch.where(chosen, changed, tokens), chosen]
+
+
+def _with(tokens, chosen, masked, swapped, noise):
+    return torch.where(swapped, noise, torch.where(masked, 4, tokens)), chosen
+
+
+def chosen_up_to_the_border(tokens, draw, kind, noise):
+    chosen = (draw <= 0.15) & (tokens >= 6)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+
+
+def kinds_on_the_other_side(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens >= 6)
+    return _with(tokens, chosen, chosen & (kind <= 0.8), chosen & (kind > 0.9), noise)
+
+
+def first_ordinary_id_missed(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens > 6)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+
+
+def kinds_everywhere(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens >= 6)
+    return _with(tokens, chosen, kind < 0.8, kind >= 0.9, noise)
+
+
+def draws_again(tokens, draw, kind, noise):
+    return mask_tokens(tokens, torch.rand(tokens.shape), torch.rand(tokens.shape), noise)
+
+
+def other_order(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, kind, noise)[::-1]
+
+
+test_outside_mask_tokens_right = accepts("pretraining.mask_tokens", by_arithmetic, by_nesting)
+test_outside_mask_tokens_wrong = rejects(
+    "pretraining.mask_tokens",
+    (chosen_up_to_the_border, 2, "Below is `<`"),
+    (kinds_on_the_other_side, 3, "0.9 or higher is `kind >= 0.9`"),
+    (first_ordinary_id_missed, 2, "6 is the first that is"),
+    (kinds_everywhere, 2, "combine the conditions with `&`"),
+    (draws_again, 1, "the same arguments gave two answers"),
+    (other_order, 1, "`return corrupted, chosen`, in this order"),
+)
+
+
+def by_tensors(nats, text):
+    units = len(text.replace("\n", " <eos> ").split())
+    total = torch.tensor(nats).sum()
+    return (total / units).exp(), total / math.log(2) / len(bytes(text, "utf-8"))
+
+
+def by_pattern(nats, text):
+    units, total = len(re.findall(r"\S+|\n", text)), math.fsum(nats)
+    return [math.e ** (total / units), math.log2(math.e) * total / len(text.encode())]
+
+
+def mean_of_exponentials(nats, text):
+    units = len(text.split()) + text.count("\n")
+    return sum(map(math.exp, nats)) / units, word_perplexity_and_bits(nats, text)[1]
+
+
+def bits_a_token(nats, text):
+    return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2) / len(nats)
+
+
+def bits_of_the_text(nats, text):
+    return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2)
+
+
+def bits_first(nats, text):
+    return word_perplexity_and_bits(nats, text)[::-1]
+
+
+test_outside_word_perplexity_right = accepts(
+    "pretraining.word_perplexity_and_bits", by_tensors, by_pattern
+)
+test_outside_word_perplexity_wrong = rejects(
+    "pretraining.word_perplexity_and_bits",
+    (mean_of_exponentials, 2, "exp comes last"),
+    (bits_a_token, 3, "These are bits a token"),
+    (bits_of_the_text, 3, "bits of the whole text"),
+    (bits_first, 1, "First the perplexity"),
 )

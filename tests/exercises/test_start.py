@@ -1,3 +1,6 @@
+from collections import Counter, defaultdict
+from itertools import groupby
+
 from tests.exercises.standard import accepts, rejects
 
 
@@ -59,6 +62,42 @@ test_wrong = rejects(
     (empties_the_list, 1, "changed argument 1"),
     (counts_only, 2, "gave counts"),
     (divides_by_kinds, 2, "sum to 2.0; expected 1"),
-    (percent, 2, "sum to 100.0"),
+    (percent, 2, "sum to 100.0; expected 1. These are per cent"),
     (rounds, 3, "the share of `label"),
+)
+
+
+# Written by someone who saw only the text of the exercise.
+
+
+def adds_small_shares(labels):
+    shares = defaultdict(float)
+    for label in labels:
+        shares[label] += 1 / len(labels)
+    return shares
+
+
+def by_groups(labels):
+    return {k: sum(1 for _ in group) / len(labels) for k, group in groupby(sorted(labels))}
+
+
+def always_six_labels(labels):
+    names = ["ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"]
+    return {name: labels.count(name) / max(len(labels), 1) for name in names}
+
+
+def list_of_pairs(labels):
+    return [(label, count / len(labels)) for label, count in Counter(labels).items()]
+
+
+def none_if_empty(labels):
+    return by_set(labels) if labels else None
+
+
+test_outside_right = accepts("start.count_labels", adds_small_shares, by_groups)
+test_outside_wrong = rejects(
+    "start.count_labels",
+    (always_six_labels, 1, "One key per label"),
+    (list_of_pairs, 1, "a list; expected a dict"),
+    (none_if_empty, 1, "no label, no key"),
 )

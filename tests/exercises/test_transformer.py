@@ -102,8 +102,8 @@ test_wrong_attention = rejects(
     (inverted, 4, "True means keep"),
     (filled_with_zero, 4, "0 is a score like any other"),
     (masked_after_the_softmax, 4, "missing in the sum"),
-    (ignores_the_mask, 4, "query 0 under a causal mask"),
-    (overflows, 5, "scores in the hundreds"),
+    (ignores_the_mask, 4, "the same came out: is it used?"),
+    (overflows, 5, "Does `exp` overflow?"),
     (the_mask_made_here, 5, "two padded sentences"),
 )
 
@@ -265,4 +265,140 @@ test_wrong_body = rejects(
     (side_by_side, 3, "after attention has written"),
     (no_last_norm, 4, "gave 0; expected 1"),
     (norm_in_every_block, 4, "gave 3; expected 1"),
+)
+
+
+# Written by someone who saw only the text of the exercises.
+
+
+def scaled_on_both_sides(query, key, value, mask=None):
+    root = query.shape[-1] ** 0.25
+    scores = (query / root) @ (key / root).mT
+    if mask is not None:
+        scores = scores + (1.0 - mask.float()) * -1e9
+    return (scores - scores.logsumexp(-1, keepdim=True)).exp() @ value
+
+
+def scaled_by_the_values(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(value.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ value
+
+
+def transposes_1_and_2(query, key, value, mask=None):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ value
+
+
+def always_causal(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is None:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
+
+
+def adds_the_booleans(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores + mask
+    return scores.softmax(-1) @ value
+
+
+def by_the_library(query, key, value, mask=None):
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+
+test_outside_attention_right = accepts(
+    "transformer.attention", scaled_on_both_sides, by_the_library
+)
+test_outside_attention_wrong = rejects(
+    "transformer.attention",
+    (scaled_by_the_values, 3, "the root of another size"),
+    (transposes_1_and_2, 1, "Count dimensions from the end"),
+    (always_causal, 3, "without a mask every query looks at every key"),
+    (adds_the_booleans, 4, "0 is a score like any other"),
+)
+
+
+def by_the_smaller(lengths, length):
+    query = torch.arange(1, length + 1)
+    seen = torch.minimum(query[None, :], lengths[:, None])
+    return torch.arange(length) < seen[:, None, :, None]
+
+
+def sentence_by_sentence(lengths, length):
+    rows = []
+    for tokens in lengths:
+        row = torch.tril(torch.ones(length, length)).bool()
+        row[:, tokens:] = False
+        rows.append(row)
+    return torch.stack(rows).unsqueeze(1)
+
+
+def drops_queries_and_keys(lengths, length):
+    tokens = torch.arange(length) < lengths[:, None]
+    return by_tril(lengths, length) & tokens[:, None, :, None]
+
+
+def one_pad_too_many(lengths, length):
+    tokens = torch.arange(length) <= lengths[:, None]
+    return torch.ones(length, length, dtype=torch.bool).tril() & tokens[:, None, None, :]
+
+
+def padding_only(lengths, length):
+    tokens = torch.arange(length) < lengths[:, None]
+    return tokens[:, None, None, :].expand(-1, 1, length, length)
+
+
+test_outside_mask_right = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence)
+test_outside_mask_wrong = rejects(
+    "transformer.combined_mask",
+    (drops_queries_and_keys, 3, "a row of the mask is empty"),
+    (one_pad_too_many, 3, "gave [True, True, True, False]"),
+    (padding_only, 2, "Every key is kept"),
+)
+
+
+def by_recursion(x, blocks, final_norm):
+    if not blocks:
+        return final_norm(x)
+    block, *others = blocks
+    attended = block.attention(block.attention_norm(x))
+    fed = block.feed_forward(block.feed_forward_norm(attended + x))
+    return by_recursion(x + attended + fed, others, final_norm)
+
+
+def adds_to_a_copy(x, blocks, final_norm):
+    stream = x.clone()
+    for block in blocks:
+        stream += block.attention(block.attention_norm(stream))
+        stream += block.feed_forward(block.feed_forward_norm(stream))
+    return final_norm(stream)
+
+
+def from_the_start_of_the_block(x, blocks, final_norm):
+    for block in blocks:
+        attended = x + block.attention(block.attention_norm(x))
+        x = x + block.feed_forward(block.feed_forward_norm(attended))
+    return final_norm(x)
+
+
+def a_last_norm_of_its_own(x, blocks, final_norm):
+    return F.layer_norm(no_last_norm(x, blocks, final_norm), x.shape[-1:])
+
+
+def adds_the_last_norm(x, blocks, final_norm):
+    x = no_last_norm(x, blocks, final_norm)
+    return x + final_norm(x)
+
+
+test_outside_body_right = accepts("transformer.body", by_recursion, adds_to_a_copy)
+test_outside_body_wrong = rejects(
+    "transformer.body",
+    (from_the_start_of_the_block, 3, "what attention wrote stays in it"),
+    (a_last_norm_of_its_own, 2, "`final_norm`, which was handed in, was never used"),
+    (adds_the_last_norm, 2, "add nothing to it"),
 )

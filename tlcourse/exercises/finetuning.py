@@ -37,12 +37,13 @@ def _pool_shape(candidate) -> None:
 
 
 def _pool_alone(candidate) -> None:
-    got = call(candidate, _states(1, 4, 2), _kept([4], 4))
+    states = torch.tensor([3.0, 2.0, 4.0, 1.0])[None, :, None].repeat(1, 1, 2)
     expect_close(
-        got,
-        [[3.0, 3.0]],
-        "one text of 4 tokens whose states are 0, 1, 2, 3",
-        "Nothing is padded here: the state of the last position is wanted, whole and alone.",
+        call(candidate, states, _kept([4], 4)),
+        [[1.0, 1.0]],
+        "one text of 4 tokens whose states are 3, 2, 4, 1",
+        "Nothing is padded here: the state of the last position is wanted, whole and alone, and "
+        "not a mean, a sum or the largest.",
     )
 
 
@@ -102,10 +103,12 @@ def _backward(model: nn.ModuleDict) -> None:
     loss.backward()
 
 
-def _freeze_flags(candidate) -> None:
+def _freeze_gradients(candidate) -> None:
     model = _two_parts()
     candidate(model["body"])
-    free = [name for name, each in model["body"].named_parameters() if each.requires_grad]
+    _backward(model)
+    body = dict(model["body"].named_parameters())
+    free = [name for name, each in body.items() if each.grad is not None]
     if free and any(hasattr(each, "require_grad") for each in model["body"].parameters()):
         raise Wrong(
             "the parameters now have an attribute `require_grad`, and none is frozen. PyTorch "
@@ -116,8 +119,14 @@ def _freeze_flags(candidate) -> None:
             "the module now has an attribute `requires_grad`, and its parameters do not know of "
             "it. Set it on every parameter, or call the method `module.requires_grad_(False)`."
         )
-    likely = "`parameters()` walks through all modules inside; evaluation mode freezes nothing."
-    expect_equal(free, [], "parameters of the body that still require a gradient", likely)
+    likely = "`parameters()` walks through all modules inside, and through weights and biases."
+    if len(free) == len(body):
+        likely = (
+            "All have: set `requires_grad` on each of `parameters()`, which walks through all "
+            "modules inside, and not on a copy; evaluation mode freezes nothing, and a gradient "
+            "taken away comes back with the next `backward`."
+        )
+    expect_equal(free, [], "parameters of the body with a gradient after `backward`", likely)
     ours = [name for name, each in model["head"].named_parameters() if not each.requires_grad]
     expect_equal(ours, [], "parameters frozen in the head, which was not handed in")
 
@@ -185,7 +194,7 @@ EXERCISES = (
         ),
         reference=freeze,
         stages=(
-            Stage("no gradient is asked for", _freeze_flags),
+            Stage("no gradient is asked for", _freeze_gradients),
             Stage("nothing moves", _freeze_moves),
             Stage("gradients that are left over", _freeze_left_over),
         ),

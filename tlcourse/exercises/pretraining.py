@@ -7,14 +7,7 @@ import torch
 from torch import Tensor
 
 from tlcourse.bpe import SPECIALS
-from tlcourse.exercises.expect import (
-    Wrong,
-    expect_close,
-    expect_equal,
-    expect_shape,
-    expect_type,
-    short,
-)
+from tlcourse.exercises.expect import Wrong, expect_close, expect_equal, expect_shape, short
 from tlcourse.exercises.expect import expect_unchanged as call
 from tlcourse.exercises.machinery import Exercise, Stage
 
@@ -46,13 +39,19 @@ def _drawings(shape: tuple[int, int], seed: int = 0) -> tuple[Tensor, Tensor, Te
 
 def _mask_shape(candidate) -> None:
     tokens = torch.arange(6, 30).view(4, 6)
-    corrupted, chosen = _masked(candidate, tokens, *_drawings((4, 6)))
+    drawn = _drawings((4, 6))
+    corrupted, chosen = _masked(candidate, tokens, *drawn)
     expect_shape(corrupted, (4, 6), "the corrupted tokens of 4 windows of 6")
     expect_shape(chosen, (4, 6), "the chosen positions of 4 windows of 6")
     if chosen.dtype != torch.bool:
-        raise Wrong(f"`chosen` is {chosen.dtype}; expected a boolean mask, True = to predict.")
+        said = f"`chosen` is {chosen.dtype}; expected a boolean mask, True = to predict."
+        swapped = " The first of the two is one: `return corrupted, chosen`, in this order."
+        raise Wrong(said + (swapped if corrupted.dtype == torch.bool else ""))
     if corrupted.dtype != torch.int64:
         raise Wrong(f"the corrupted tokens are {corrupted.dtype}; expected ids, torch.int64.")
+    again = _masked(candidate, tokens, *drawn)
+    if not (again[0].equal(corrupted) and again[1].equal(chosen)):
+        raise Wrong("the same arguments gave two answers: draw nothing, use `draw` and `kind`.")
 
 
 def _mask_choice(candidate) -> None:
@@ -64,6 +63,14 @@ def _mask_choice(candidate) -> None:
     if chosen.tolist() == [[False, True, False, True]]:
         likely = "These are the 85 % that are to be left alone: chosen is where `draw` < 0.15."
     expect_equal(chosen.tolist(), right, "draw = [0.10, 0.20, 0.149, 0.90]: `chosen`", likely)
+    border = torch.full((1, 4), 0.15, dtype=torch.float64)
+    _, chosen = _masked(candidate, tokens, border, torch.zeros(1, 4), tokens + 1)
+    expect_equal(chosen.tolist(), [[False] * 4], "draw = 0.15: `chosen`", "Below is `<`.")
+    kind = torch.tensor([[0.10, 0.79, 0.85, 0.95]])
+    corrupted, _ = _masked(candidate, tokens, torch.ones(1, 4), kind, tokens + 1)
+    what = "four tokens 70, draw = 1 everywhere, so nothing is chosen: corrupted"
+    likely = "`kind` concerns chosen positions only: combine the conditions with `&`."
+    expect_equal(corrupted.tolist(), tokens.tolist(), what, likely)
     tokens = torch.tensor([[0, 1, 2, 3, 4, 5, 6, 300]])
     draw = torch.zeros(1, 8)
     for name, value in (("kind = 0", 0.0), ("kind = 0.95", 0.95)):
@@ -75,7 +82,8 @@ def _mask_choice(candidate) -> None:
                 f"with draw = 0 everywhere and {name}, the specials {spoilt} were chosen or "
                 "changed. Only ordinary tokens may be: ids from 6 on."
             )
-        expect_equal(chosen[0, 6:].tolist(), [True, True], "ids 6 and 300 with draw = 0: `chosen`")
+        got, what = chosen[0, 6:].tolist(), "ids 6 and 300 with draw = 0: `chosen`"
+        expect_equal(got, [True, True], what, "Both are ordinary; 6 is the first that is.")
 
 
 def _mask_kinds(candidate) -> None:
@@ -96,20 +104,13 @@ def _mask_kinds(candidate) -> None:
         likely = "From 0.9 on, the random token of `noise` at the same position stands there."
     what = "four chosen tokens 70, noise 81 to 84, kind = [0.10, 0.79, 0.85, 0.95]: corrupted"
     expect_equal(got, [MASK, MASK, 70, 84], what, likely)
-    expect_equal(
-        chosen.tolist(),
-        [[True] * 4],
-        "the same four: `chosen`",
-        "A chosen token that stays as it is must still be predicted: that is what it is for.",
-    )
-    none = torch.ones(1, 4)
-    corrupted, chosen = _masked(candidate, tokens, none, kind, noise)
-    expect_equal(
-        corrupted.tolist(),
-        tokens.tolist(),
-        "the same with draw = 1 everywhere, nothing chosen: corrupted",
-        "What happens to `kind` concerns chosen positions only: combine the conditions with `&`.",
-    )
+    likely = "A chosen token that stays as it is must still be predicted: that is what it is for."
+    expect_equal(chosen.tolist(), [[True] * 4], "the same four: `chosen`", likely)
+    kind = torch.tensor([[0.8, 0.8, 0.8, 0.9]], dtype=torch.float64)
+    corrupted, _ = _masked(candidate, tokens, chosen_all, kind, noise)
+    likely = "Below 0.8 is `kind < 0.8`, 0.9 or higher is `kind >= 0.9`."
+    what = "the same four with kind = [0.8, 0.8, 0.8, 0.9]: corrupted"
+    expect_equal(corrupted.tolist(), [[70, 70, 70, 84]], what, likely)
 
 
 def _mask_whole(candidate) -> None:
@@ -146,31 +147,33 @@ def _converted(candidate, nats: list[float], text: str) -> tuple[float, float]:
     return tuple(float(value) for value in got)
 
 
+def _mistake(got: float, *known: tuple[float, str]) -> str:
+    """What is said of the number that `got` is."""
+    return next((text for value, text in known if math.isclose(got, value, rel_tol=1e-6)), "")
+
+
 def _convert_kinds(candidate) -> None:
-    for value in _converted(candidate, [1.0, 2.0], "one two\n"):
-        expect_type(value, float, "the nats [1.0, 2.0] of 'one two\\n'")
     # A model that is certain of every token: perplexity 1, and no bit is needed.
     got = _converted(candidate, [0.0, 0.0, 0.0], "one two\n")
-    expect_close(got, (1.0, 0.0), "a model that is sure and right, 0 nats a token")
+    likely = "First the perplexity, an exp, and exp(0) is 1; then the bits, of which it needs none."
+    expect_close(got, (1.0, 0.0), "a model that is sure and right, 0 nats a token", likely)
 
 
 def _convert_words(candidate) -> None:
     text, nats = "the tokenizer tokenizes\n", [2.0, 1.0, 3.0, 0.5, 1.0, 0.5]
     got, total = _converted(candidate, nats, text)[0], sum(nats)
-    likely = ""
-    if math.isclose(got, math.exp(total / len(nats)), rel_tol=1e-6):
-        likely = (
+    likely = _mistake(
+        got,
+        (
+            math.exp(total / len(nats)),
             "That is the token perplexity: 6 tokens. Divide by what a reader counts, 3 words and "
-            "1 line end, however many tokens the words were cut into."
-        )
-    elif math.isclose(got, math.exp(total / 3), rel_tol=1e-6):
-        likely = "The line end is missing: it is predicted too, and WikiText counts it as a word."
-    elif math.isclose(got, math.exp(total / len(nats) / 4), rel_tol=1e-6):
-        likely = "The mean was taken first: the sum of all nats is divided, once, by the words."
-    elif math.isclose(got, total / 4, rel_tol=1e-6):
-        likely = "These are nats a word; perplexity is exp of that."
-    elif math.isclose(got, 2 ** (total / 4), rel_tol=1e-6):
-        likely = "Nats belong to exp; 2 to the power belongs to bits."
+            "1 line end, however many tokens the words were cut into.",
+        ),
+        (math.exp(total / 3), "The line end is missing: it is predicted, too, and counts as one."),
+        (math.exp(total / len(nats) / 4), "The sum of all nats is divided once, by the words."),
+        (sum(map(math.exp, nats)) / 4, "First add up the nats and divide; exp comes last."),
+        (2 ** (total / 4), "Nats belong to exp; 2 to the power belongs to bits."),
+    )
     what = f"word perplexity of {text!r}, 6 tokens with 8 nats in all"
     expect_close(got, math.exp(2.0), what, likely)
     text = " a\n\n b  c\n"
@@ -182,15 +185,15 @@ def _convert_words(candidate) -> None:
 def _convert_bits(candidate) -> None:
     text, nats = "naïve café\n", [math.log(2)] * 26
     got, size = _converted(candidate, nats, text)[1], len(text.encode("utf-8"))
-    likely = ""
-    if math.isclose(got, 26 * math.log(2) / size, rel_tol=1e-6):
-        likely = "These are nats a byte; a bit is ln 2 = 0.693 nats."
-    elif math.isclose(got, 26 / len(text), rel_tol=1e-6):
-        likely = (
-            "These are bits a character: ï and é have two bytes each, as `text.encode()` shows."
-        )
-    elif math.isclose(got, 26 * math.log(2) ** 2 / size, rel_tol=1e-6):
-        likely = "Divide by ln 2 to get bits from nats, do not multiply."
+    characters = "These are bits a character: ï and é have two bytes each, see `text.encode()`."
+    likely = _mistake(
+        got,
+        (26 * math.log(2) / size, "These are nats a byte; a bit is ln 2 = 0.693 nats."),
+        (26 / len(text), characters),
+        (26 * math.log(2) ** 2 / size, "Divide by ln 2 to get bits from nats, do not multiply."),
+        (26 / len(nats), "These are bits a token; divide by the bytes of the text."),
+        (26, "These are the bits of the whole text; divide by its bytes."),
+    )
     expect_close(got, 2.0, f"bits per byte of {text!r}, 13 bytes and 26 bits", likely)
 
 

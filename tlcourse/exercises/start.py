@@ -28,12 +28,15 @@ def _mechanism(candidate) -> None:
     shares = call(candidate, ["a", "b", "a", "a"])
     if shares == {"a": 3, "b": 1}:
         raise Wrong("`a b a a` gave counts; expected shares. Divide each by the number of labels.")
-    values = list(shares.values())
-    if abs(sum(values) - 1) > 1e-6:
-        raise Wrong(
-            f"the shares of `a b a a` sum to {short(sum(values))}; expected 1. Do you divide by "
-            "the number of labels in the list (4), not by the number of different ones (2)?"
+    total = sum(shares.values())
+    if abs(total - 1) > 1e-6:
+        likely = (
+            "These are per cent; a share is a number between 0 and 1."
+            if abs(total - 100) < 1e-6
+            else "Do you divide by the number of labels in the list (4), not by the number of "
+            "different ones (2)?"
         )
+        raise Wrong(f"the shares of `a b a a` sum to {short(total)}; expected 1. {likely}")
     expect_close(shares["a"], 0.75, "`a b a a`: the share of `a`", "It stands 3 times out of 4.")
 
 

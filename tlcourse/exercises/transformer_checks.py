@@ -29,43 +29,47 @@ def attention_shape(candidate) -> None:
         "Scores are (batch, queries, keys): is the key's last pair of dimensions swapped, and "
         "those alone (`key.transpose(-2, -1)`; `.T` swaps all)?",
     )
+    try:
+        mixed = call(candidate, _draw(2, 7, 3, 4), _draw(2, 7, 5, 4), _draw(2, 7, 5, 6))
+    except RuntimeError as error:
+        raise Wrong(
+            "that was right for (batch, queries, head_dim), but with 7 heads behind the batch your "
+            f"code raised {type(error).__name__}: {error}. Count dimensions from the end, -1 and "
+            "-2, not from the front."
+        ) from error
+    expect_shape(mixed, (2, 7, 3, 6), "the same with 7 heads")
 
 
 def attention_values(candidate) -> None:
     value = _draw(2, 1, 6)
     mixed = call(candidate, _draw(2, 1, 4), _draw(2, 1, 4, seed=1), value)
-    expect_close(
-        mixed,
-        value,
-        "one query and one key",
-        "A single key gets all the attention, whatever its score, so its value must come back.",
-    )
+    likely = "A single key gets all the attention, whatever its score, so its value must come back."
+    expect_close(mixed, value, "one query and one key", likely)
     ones = torch.ones(2, 5, 6)
     mixed = call(candidate, _draw(2, 3, 4), _draw(2, 5, 4, seed=1), ones)
-    expect_close(
-        mixed,
-        torch.ones(2, 3, 6),
-        "values that are all 1",
-        "The weights of each query sum to 1 over the keys: is the softmax over the last dimension?",
+    likely = (
+        "The weights of a query sum to 1 over the keys: is the softmax over the last dimension?"
     )
+    expect_close(mixed, torch.ones(2, 3, 6), "values that are all 1", likely)
 
 
 def attention_scale(candidate) -> None:
-    query = torch.full((1, 1, 4), math.log(3) / 2)
+    query = torch.full((1, 5, 4), math.log(3) / 2)
     key = torch.stack([torch.ones(4), torch.zeros(4)])[None]  # scores 2 ln 3 and 0
-    first = call(candidate, query, key, torch.tensor([[[1.0], [0.0]]])).item()
-    likely = {
-        0.9: "Are the scores divided by anything? sqrt(head_dim) is 2 here.",
-        3**0.5 / (3**0.5 + 1): "They are divided by head_dim; it should be its square root.",
-        81 / 82: "They are multiplied by sqrt(head_dim); divide.",
-    }
-    hit = [text for weight, text in likely.items() if abs(first - weight) < 1e-4]
-    expect_close(
-        first,
-        0.75,
-        "scores 2·ln 3 and 0 at width 4: the first weight",
-        hit[0] if hit else "Divided by sqrt(4) they are ln 3 and 0; the softmax is 3 to 1.",
-    )
+    value = torch.tensor([[1.0] * 3, [0.0] * 3])[None]
+    first = call(candidate, query, key, value)[0, 0, 0].item()
+    likely = "Divided by sqrt(4) they are ln 3 and 0; the softmax is 3 to 1."
+    other = "They are divided by the root of another size; head_dim is the query's last dimension."
+    for divisor, text in (
+        (1, "Are the scores divided by anything? sqrt(head_dim) is 2 here."),
+        (4, "They are divided by head_dim; it should be its square root."),
+        (0.5, "They are multiplied by sqrt(head_dim); divide."),
+        (1e-9, "The second key was not seen: without a mask every query looks at every key."),
+        *((size**0.5, other) for size in (2, 3, 5)),  # keys, the value's width, queries
+    ):
+        if abs(first - 1 / (1 + 9 ** (-1 / divisor))) < 1e-4:
+            likely = text
+    expect_close(first, 0.75, "scores 2·ln 3 and 0 at width 4: the first weight", likely)
 
 
 def attention_mask(candidate) -> None:
@@ -77,45 +81,38 @@ def attention_mask(candidate) -> None:
             "under a causal mask, query 2 saw only what comes after it. In this course True means "
             "keep; fill the scores where the mask is False (`~mask`)."
         )
-    expect_close(
-        mixed[:, 0],
-        value[:, 0],
-        "query 0 under a causal mask",
+    likely = (
         "It may look at key 0 only, so value 0 must come back whole. Scores are dropped by "
         "-infinity before the softmax; 0 is a score like any other, and weights that are removed "
-        "after the softmax are missing in the sum.",
+        "after the softmax are missing in the sum."
     )
+    if _near(mixed, call(candidate, query, key, value)):
+        likely = "With and without the mask the same came out: is it used?"
+    expect_close(mixed[:, 0], value[:, 0], "query 0 under a causal mask", likely)
 
 
 def attention_whole(candidate) -> None:
     query, key, value = (_draw(2, 3, 5, 8, seed=seed) for seed in range(3))
     mask = padding_mask(torch.tensor([5, 2]), 5)[:, None, None, :]
-    for what, scale, keep in (
-        ("two padded sentences, 3 heads", 1.0, mask),
-        ("3 heads without a mask", 1.0, None),
-        ("scores in the hundreds", 30.0, mask),
+    usual = "Compared with `F.scaled_dot_product_attention`."
+    large = "Does `exp` overflow? `softmax` first takes each row's largest score off."
+    for what, scale, keep, likely in (
+        ("two padded sentences, 3 heads", 1.0, mask, usual),
+        ("3 heads without a mask", 1.0, None, usual),
+        ("scores in the hundreds", 30.0, mask, large),
     ):
         right = F.scaled_dot_product_attention(scale * query, scale * key, value, attn_mask=keep)
-        expect_close(
-            call(candidate, scale * query, scale * key, value, keep),
-            right,
-            what,
-            "Compared with `F.scaled_dot_product_attention`.",
-            tolerance=1e-4,
-        )
+        got = call(candidate, scale * query, scale * key, value, keep)
+        expect_close(got, right, what, likely, tolerance=1e-4)
 
 
 def mask_shape(candidate) -> None:
     mask = call(candidate, torch.tensor([3, 5]), 5)
-    expect_shape(
-        mask,
-        (2, 1, 5, 5),
-        "2 sentences of 5 positions",
-        "(batch, 1, query, key): the 1 stands for all heads.",
-    )
+    likely = "(batch, 1, query, key): the 1 stands for all heads."
+    expect_shape(mask, (2, 1, 5, 5), "2 sentences of 5 positions", likely)
     if mask.dtype != torch.bool:
         raise Wrong(
-            f"expected a boolean mask (True = keep), got {mask.dtype}. Compare, or `.bool()`"
+            f"expected a boolean mask, True = keep, got {mask.dtype}. Compare, or `.bool()`"
         )
 
 
@@ -129,6 +126,8 @@ def mask_causal(candidate) -> None:
         likely = "The diagonal is missing: a token may look at itself."
     elif mask.tolist() == [[key >= query for key in range(4)] for query in range(4)]:
         likely = "This looks at the future: rows are queries, columns are keys."
+    elif mask.all():
+        likely = "Every key is kept. Query q keeps the keys 0 to q: is it `&` and not `|`?"
     expect_equal(mask.tolist(), right, "one sentence without padding", likely)
 
 
@@ -143,12 +142,9 @@ def mask_padding(candidate) -> None:
     last = mask[0, 0, -1].tolist()
     if last == [False, False, True, True]:
         raise Wrong("the pads are kept and the tokens dropped: `lengths` counts the tokens.")
-    expect_equal(
-        last,
-        [True, True, False, False],
-        "the last query of a sentence of 2 tokens in 4 positions",
-        "It may look at the 2 tokens and at no pad: both conditions must hold (`&`).",
-    )
+    what = "the last query of a sentence of 2 tokens in 4 positions"
+    likely = "It may look at the 2 tokens and at no pad: both conditions must hold (`&`)."
+    expect_equal(last, [True, True, False, False], what, likely)
 
 
 def mask_whole(candidate) -> None:
@@ -176,27 +172,26 @@ def body_order(candidate) -> None:
     out = candidate(_draw(2, 3, 4), [_part(layer), _part(layer)], layer("final_norm"))
     expect_shape(out, (2, 3, 4), "two blocks")
     once = ["attention_norm", "attention", "feed_forward_norm", "feed_forward"]
-    expect_equal(
-        [name for name in said if name != "final_norm"],
-        2 * once,
-        "the order in which two blocks used their layers",
-        "Pre-norm: norm, attention, norm, feed-forward, each once.",
-    )
+    said = [name for name in said if name != "final_norm"]
+    likely = "Pre-norm: norm, attention, norm, feed-forward, each once."
+    expect_equal(said, 2 * once, "the order in which two blocks used their layers", likely)
 
 
 def body_stream(candidate) -> None:
     def layer(name):
         return (lambda x: 10 * x) if "norm" in name else torch.zeros_like
 
-    x = _draw(2, 3, 4)
-    out = candidate(x, [_part(layer), _part(layer)], lambda x: x)
-    expect_close(
-        out,
-        x,
-        "two blocks whose attention and feed-forward write nothing (zeros)",
+    x, used = _draw(2, 3, 4), []
+    out = candidate(x, [_part(layer), _part(layer)], lambda x: used.append(1) or x)
+    likely = (
         "Then nothing may happen to the stream: what a layer writes is added to the stream "
-        "itself, and what runs on past the layer must not have gone through a norm.",
+        "itself, and what runs on past the layer must not have gone through a norm."
     )
+    if _near(out, 2 * x):
+        likely = "It came out twice: the last norm's result is all there is, add nothing to it."
+    likely += "" if used else " (And `final_norm`, which was handed in, was never used.)"
+    what = "two blocks whose attention and feed-forward write nothing (zeros)"
+    expect_close(out, x, what, likely)
 
 
 def body_reads(candidate) -> None:
@@ -212,13 +207,11 @@ def body_reads(candidate) -> None:
     expect_close(
         read["attention"], [[[20.0]]], "stream 2, a norm that takes it times 10: attention"
     )
-    expect_close(
-        read["feed_forward"],
-        [[[30.0]]],
-        "attention writes 1 into the stream of 2, the norm takes it times 10: feed-forward read",
-        "It reads the normalised stream after attention has written: 10 × (2 + 1).",
-    )
-    expect_close(out, [[[4.0]]], "a stream of 2 to which two layers add 1 each")
+    what = "attention writes 1 into the stream of 2, the norm takes it times 10: feed-forward read"
+    likely = "It reads the normalised stream after attention has written: 10 × (2 + 1)."
+    expect_close(read["feed_forward"], [[[30.0]]], what, likely)
+    likely = "Both add to one stream: what attention wrote stays in it."
+    expect_close(out, [[[4.0]]], "a stream of 2 to which two layers add 1 each", likely)
 
 
 def body_last_norm(candidate) -> None:
@@ -227,12 +220,8 @@ def body_last_norm(candidate) -> None:
 
     out = candidate(torch.ones(1, 1, 1), [_part(layer)] * 3, lambda x: 7 * x)
     times = round(math.log(out.item(), 7)) if out.item() > 0 else out.item()
-    expect_equal(
-        times,
-        1,
-        "three blocks: how often the last norm was used",
-        "The stream grows from block to block; the last norm stands once, after all of them.",
-    )
+    likely = "The stream grows from block to block; the last norm stands once, after all of them."
+    expect_equal(times, 1, "three blocks: how often the last norm was used", likely)
 
 
 def body_whole(candidate) -> None:

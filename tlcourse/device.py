@@ -76,5 +76,6 @@ def describe(compute: Compute) -> str:
     precision = str(compute.precision).removeprefix("torch.")
     if compute.device.type == "cuda":
         return f"{torch.cuda.get_device_name(compute.device)}, {precision}"
-    cores = f"{torch.get_num_threads()} CPU threads"
+    threads = torch.get_num_threads()
+    cores = f"{threads} CPU threads" if threads > 1 else "1 CPU thread"
     return f"{cores} ({platform.machine()}, {torch.backends.cpu.get_cpu_capability()}), {precision}"

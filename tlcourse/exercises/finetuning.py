@@ -168,8 +168,8 @@ EXERCISES = (
         difficulty=2,
         minutes=10,
         hints=(
-            "how many tokens has each text? `mask.sum(dim=1)` counts the True ones.",
-            "the last of n tokens stands at position n - 1, another one in each row.",
+            "the last token stands in another place in each row. What tells you where?",
+            "`mask.sum(dim=1)` counts the tokens of each text; the last of n stands at n - 1.",
             "`hidden[rows, places]` with two index tensors of the same length takes one position "
             "from each row; the rows are `torch.arange(len(hidden))`.",
         ),

@@ -173,12 +173,13 @@ def check(id: str, candidate: Any) -> Report:
     return Report(False, reached, count, message, outcome.printed)
 
 
-def _next_hint(task: Exercise) -> str:
-    shown = _hints_shown.get(task.id, 0)
-    if shown >= len(task.hints):
-        return f'No more hints; solution("{task.id}") shows one way.'
-    _hints_shown[task.id] = shown + 1
-    return f"Hint {shown + 1} of {len(task.hints)}: {task.hints[shown]}"
+def _hints(task: Exercise, count: int) -> str:
+    """The first `count` hints, and where the way goes on."""
+    _hints_shown[task.id] = count
+    lines = [f"Hint {n} of {len(task.hints)}: {task.hints[n - 1]}" for n in range(1, count + 1)]
+    more = count < len(task.hints)
+    onward = f'hint("{task.id}") shows more.' if more else f'solution("{task.id}") shows one way.'
+    return "\n".join([*lines, onward])
 
 
 def exercise(id: str, candidate: Any) -> Any:
@@ -193,21 +194,18 @@ def exercise(id: str, candidate: Any) -> Any:
         print(report.message, "Yours is used from here on.")
         return candidate
     if report.stage == 0:
-        _hints_shown[id] = max(1, _hints_shown.get(id, 0))
-        print(
-            "Not solved yet, and that is fine: the notebook goes on with the reference. "
-            f"First hint: {task.hints[0]}"
-        )
-        return task.reference
-    print(report.message)
-    print(_next_hint(task))
-    print("The notebook goes on with the reference; change your code and run the cell again.")
+        print("Not solved yet, and that is fine: the notebook goes on with the reference.")
+    else:
+        print(report.message)
+        print("The notebook goes on with the reference; change your code and run the cell again.")
+    print(_hints(task, max(1, _hints_shown.get(id, 0))))
     return task.reference
 
 
 def hint(id: str) -> None:
-    """Prints the next hint of an exercise."""
-    print(_next_hint(find(id)))
+    """Prints the hints of an exercise that were given before, and the next one."""
+    task = find(id)
+    print(_hints(task, min(_hints_shown.get(id, 0) + 1, len(task.hints))))
 
 
 def solution(id: str) -> None:

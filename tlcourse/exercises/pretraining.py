@@ -217,6 +217,8 @@ EXERCISES = (
         difficulty=2,
         minutes=15,
         hints=(
+            "three questions, one after the other: which positions are chosen, what becomes of "
+            "each, and what must the loss know?",
             "first make `chosen`, a boolean tensor: where `draw < 0.15` and the token is ordinary "
             "(its id is at least 6).",
             "start from `corrupted = tokens.clone()`, so that the input stays as it is; then "

@@ -16,13 +16,13 @@ The weights: CC BY-SA 3.0, as the Wikipedia text they were trained on."""
 def card(name: str, log: dict) -> str:
     """The text of README.md for the checkpoint `name`, whose `log` is in training.json."""
     last = log["legs"][-1]
-    tokens = sum(leg["tokens"] for leg in log["legs"])
+    read = ", then ".join(f"{leg['objective']} on {leg['tokens']:,} tokens" for leg in log["legs"])
     lines = [
         f"# {name}",
         "",
-        f"A Transformer pretrained with the {last['objective']} objective on {tokens:,} tokens, "
-        "half-precision weights (`tlcourse.checkpoints.load`). Pre-norm, rotary positions, squared "
-        "ReLU, query-key norm, tied head; see `config.json`.",
+        f"A Transformer, pretrained: {read}. Half-precision weights "
+        "(`tlcourse.checkpoints.load`). Pre-norm, rotary positions, squared ReLU, query-key norm, "
+        "tied head; see `config.json`.",
         "",
         "## Training",
         "",
@@ -38,7 +38,7 @@ def card(name: str, log: dict) -> str:
     lines += ["", f"The recipe of the last leg: {_listed(last['recipe'])}.", ""]
     lines += [
         "`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
-        "not WikiText-103. Minutes are those of the run on a machine that had other work as well. "
+        "not WikiText-103. Minutes are wall time, with whatever else the machine had to do. "
         "Loss in nats a token; the curve is in `training.json`.",
         "",
         "## Evaluation",

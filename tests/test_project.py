@@ -47,6 +47,12 @@ def test_the_readmes_tables_are_up_to_date() -> None:
     assert readme.written(text("README.md"), ROOT) == text("README.md"), said
 
 
+def test_the_readmes_pictures_are_the_lessons() -> None:
+    shown = {each.name: each.png for each in readme.figures()}
+    kept = {path.name: path.read_bytes() for path in (ROOT / readme.PICTURES).glob("*")}
+    assert kept == shown, "run `python -m tlcourse.readme` and remove what no lesson shows"
+
+
 def test_results_are_a_table_of_methods_and_labels() -> None:
     rows = [
         {"model": "TF-IDF", "labels": 5452, "mean": 9.2, "interval": [7.0, 12.0]},

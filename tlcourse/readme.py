@@ -1,12 +1,19 @@
-"""For maintainers: writes the README's tables from the logs (`python -m tlcourse.readme`)."""
+"""For maintainers: the README's tables and pictures (`python -m tlcourse.readme`)."""
 
+import base64
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import nbformat
 
 from tlcourse import files, first_cell, lessons, running
 
 TRANSFER = "benchmarks/results/transfer.json"
+PICTURES = "notebooks/pictures"
+TAG = "readme"  # on the lessons' cells whose figure the README shows
 
 
 def lessons_table(logs: dict[str, Any]) -> str:
@@ -46,12 +53,42 @@ def results_section(transfer: dict[str, Any]) -> str:
     return "\n".join([*lines, "", transfer["note"]])
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A lesson's figure for the README: file name, alt text, PNG."""
+
+    name: str
+    alt: str
+    png: bytes
+
+
+def figures() -> Iterable[Figure]:
+    """The figures that the committed lessons show in cells tagged `readme`, in their order."""
+    for lesson in lessons.every():
+        cells = nbformat.read(lesson.path, as_version=4).cells
+        for cell in (each for each in cells if TAG in each.metadata.get("tags", ())):
+            for output in cell.outputs:
+                data = output.get("data", {})
+                if "image/png" in data:
+                    png = base64.b64decode(data["image/png"])
+                    alt = " ".join(data["text/plain"].removeprefix("Figure: ").split())
+                    yield Figure(f"{lesson.number}_{cell.id}.png", alt.strip("'"), png)
+
+
+def pictures_section(shown: Iterable[Figure]) -> str:
+    """The figures, one below the other, with their alt texts."""
+    return "\n\n".join(
+        f"![{each.alt.translate(str.maketrans('[]', '()'))}]({PICTURES}/{each.name})"
+        for each in shown
+    )
+
+
 def written(readme: str, root: Path) -> str:
     """The README's text with its tables brought up to date with the logs below `root`."""
     logs, transfer = root / running.RESULTS, root / TRANSFER
     new = _between(readme, "lessons", lessons_table(files.read_json(logs)))
     found = results_section(files.read_json(transfer)) if transfer.exists() else ""
-    return _between(new, "results", found)
+    return _between(_between(new, "results", found), "pictures", pictures_section(figures()))
 
 
 def _between(text: str, name: str, content: str) -> str:
@@ -65,7 +102,10 @@ def _between(text: str, name: str, content: str) -> str:
 
 
 def main() -> None:
-    """Writes README.md."""
+    """Writes README.md and the pictures that it shows."""
+    for figure in figures():
+        with files.atomic(files.root() / PICTURES / figure.name) as temporary:
+            temporary.write_bytes(figure.png)
     path = files.find("README.md")
     old = path.read_text(encoding="utf-8")
     new = written(old, files.root())

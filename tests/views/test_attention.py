@@ -46,6 +46,9 @@ def test_a_heat_map_has_numbers_when_small():
     assert names(axes) == (["a", "b", "c"], ["x", "y"])
     assert [text.get_text() for text in axes.texts] == [".25", ".75", "1.00", ".00", ".50", ".50"]
     assert axes.images[0].get_array().tolist() == weights.tolist()
+    assert axes.get_ylabel() == "query"
+    rows = heat_map(weights, ["1", "2", "3"], "t", "alt", keys=["x", "y"], y_label="head")
+    assert rows.axes[0].get_ylabel() == "head"
     assert not heat_map(np.ones((11, 11)), list("abcdefghijk"), "t", "a").axes[0].texts
     with pytest.raises(ValueError, match="weights of shape"):
         heat_map(weights.T, ["a", "b", "c"], "t", "a", keys=["x", "y"])

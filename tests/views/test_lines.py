@@ -85,3 +85,17 @@ def test_bars_have_numbers_intervals_and_a_highlight():
     assert len(axes.collections) == 1
     with pytest.raises(ValueError, match="'theirs' among them"):
         horizontal_bars({"ours": 1}, "t", "a", "x", highlight="theirs")
+
+
+def test_a_dashed_curve_does_not_hide_what_it_covers():
+    series = {"norm": ([0, 1], [1, 2]), "disguise": ([0, 1], [1, 2])}
+    axes = curves(series, "t", "alt", "x", "y", dashed=["disguise"]).axes[0]
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
+
+
+def test_levels_are_grey_lines_with_names_on_an_axis_from_zero():
+    axes = curves({"a": ([1, 2], [60, 90])}, "t", "alt", "x", "y", levels={"chance": 25}).axes[0]
+    assert list(axes.lines[0].get_ydata()) == [25, 25]
+    assert axes.lines[0].get_linestyle() == ":"
+    assert texts(axes)["chance"].xy == (0.99, 25)
+    assert axes.get_ylim()[0] == 0

@@ -109,11 +109,13 @@ def heat_map(
     keys: Sequence[str] | None = None,
     label: str = "attention weight",
     note: str | None = None,
+    y_label: str = "query",
 ) -> Picture:
     """Attention weights (queries, keys) of one head over tokens; rows are queries.
 
-    Up to 10 tokens the numbers stand in the cells. `label` names the colour bar. Raises
-    ValueError when the shape does not fit the tokens.
+    Up to 10 tokens the numbers stand in the cells. `label` names the colour bar, `y_label` what
+    the rows are (one query in several heads, for example). Raises ValueError when the shape does
+    not fit the tokens.
     """
     keys = queries if keys is None else keys
     weights = _checked(weights, queries, keys, "weights").astype(float)
@@ -127,7 +129,7 @@ def heat_map(
         for (row, column), weight in np.ndenumerate(weights):
             ink = ink_on(image.cmap(image.norm(weight)))
             _write(axes, row, column, f"{weight:.2f}".lstrip("0"), ink, 10 if len(keys) > 5 else 13)
-    axes.set_ylabel("query")
+    axes.set_ylabel(y_label)
     axes.set_xlabel("key")
     bar = picture.colorbar(image, ax=axes, label=label, shrink=0.7, pad=0.04)
     bar.outline.set_visible(False)

@@ -1,6 +1,6 @@
 """Curves with labels at their ends, and horizontal bars, both with intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib.ticker
@@ -77,13 +77,15 @@ def _interval(axes: Any, x: np.ndarray, y: np.ndarray, low: Any, high: Any, colo
         axes.fill_between(x, low, high, color=colour, alpha=0.2, lw=0, label="_interval")
 
 
-def draw_curves(axes: Any, series: Mapping[str, tuple], height: float) -> None:
-    """Draws what `curves` takes as `series` on axes whose scales are set."""
+def draw_curves(
+    axes: Any, series: Mapping[str, tuple], height: float, dashed: Collection[str] = ()
+) -> None:
+    """Draws what `curves` takes as `series` and `dashed` on axes whose scales are set."""
     ends = []
     for index, (name, (x, y, *interval)) in enumerate(series.items()):
         x, y = np.asarray(x, float), np.asarray(y, float)
         colour = CYCLE[index % len(CYCLE)]
-        style = {"color": colour, "ls": ("-", "--")[index // len(CYCLE) % 2]}
+        style = {"color": colour, "ls": "--" if name in dashed or index >= len(CYCLE) else "-"}
         axes.plot(x, y, marker="o" if len(x) <= BARS_UP_TO else "", ms=6, label=name, **style)
         if interval:
             _interval(axes, x, y, *interval, colour)
@@ -91,6 +93,22 @@ def draw_curves(axes: Any, series: Mapping[str, tuple], height: float) -> None:
         ends.append((x[last], y[last], name, colour))
     if len(ends) > 1:
         label_ends(axes, ends, height)
+
+
+def _draw_levels(axes: Any, levels: Mapping[str, float]) -> None:
+    """A dotted grey line at each height, its name above it at the right end of the axes."""
+    for name, value in levels.items():
+        axes.axhline(value, color=GREY, lw=1.2, ls=":", zorder=1)
+        axes.annotate(
+            name,
+            (0.99, value),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="right",
+            fontsize=9.5,
+            color=GREY,
+        )
 
 
 def curves(
@@ -104,12 +122,16 @@ def curves(
     x_ticks: Sequence[float] | None = None,
     note: str | None = None,
     height: float = 3.8,
+    dashed: Collection[str] = (),
+    levels: Mapping[str, float] | None = None,
 ) -> Picture:
     """Curves with their names at the right end.
 
     `series` maps a name to (x, y) or (x, y, low, high); an interval is drawn as bars for up to
-    10 points, else as a band. Labels carry the units. One series alone gets no name. Raises
-    ValueError for no series, or more than 14 (7 colours, full and dashed).
+    10 points, else as a band. Labels carry the units. One series alone gets no name. Series named
+    in `dashed` are drawn dashed, so that one that they cover is still seen. `levels` maps names
+    to heights of grey lines (chance, a bound); the y axis then starts at 0. Raises ValueError
+    for no series, or more than 14 (7 colours, full and dashed).
     """
     if not 1 <= len(series) <= 2 * len(CYCLE):
         raise ValueError(f"expected 1 to {2 * len(CYCLE)} curves in one figure, got {len(series)}")
@@ -124,7 +146,10 @@ def curves(
             scale("log")
             axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
-    draw_curves(axes, series, height * 0.66)
+    if levels:
+        _draw_levels(axes, levels)
+        axes.set_ylim(bottom=0)
+    draw_curves(axes, series, height * 0.66, dashed)
     if x_ticks is not None:
         axes.set_xticks(x_ticks)
         axes.set_xticks([], minor=True)

@@ -123,6 +123,10 @@ def test_half_precision_becomes_float32() -> None:
         (lambda: gpt2(scale_attn_by_inverse_layer_idx=True), "inverse_layer_idx=False"),
         (lambda: gpt2(tie_word_embeddings=False), "tie_word_embeddings=True"),
         (lambda: bert(is_decoder=True), "is_decoder=False"),
+        (
+            lambda: bert(position_embedding_type="relative_key"),
+            "position_embedding_type=absolute in .* got relative_key",
+        ),
     ],
 )
 def test_what_our_class_lacks_is_refused(make, said: str) -> None:

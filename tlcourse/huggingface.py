@@ -28,6 +28,7 @@ NEEDED = {
     },
     "BertForMaskedLM": {
         "is_decoder": False,
+        "position_embedding_type": "absolute",
         "add_cross_attention": False,
         "tie_word_embeddings": True,
     },
@@ -48,10 +49,9 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
     if kind not in NEEDED:
         raise ValueError(f"expected a {' or a '.join(NEEDED)}, got a {kind}")
     for name, needed in NEEDED[kind].items():
-        if getattr(model.config, name, needed) != needed:
-            raise ValueError(
-                f"expected {name}={needed} in the {kind}'s configuration, got {not needed}"
-            )
+        came = getattr(model.config, name, needed)
+        if came != needed:
+            raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
     read = _gpt2 if kind == "GPT2LMHeadModel" else _bert
     config, weights = read(model)
     ours = Transformer(config)

@@ -82,8 +82,9 @@ def count_parameters(config: Config) -> dict[str, int]:
 def flops_per_token(config: Config, length: int) -> int:
     """Floating-point operations of one forward pass a token, at `length` tokens, head included.
 
-    Two operations a multiply-add, matrix products only (Kaplan et al., 2020); a training step
-    takes three times as many.
+    Two operations a multiply-add, matrix products only. Scores and mixture are counted over the
+    full square, twice that term of Kaplan et al. (2020); the rest is about 2 operations per
+    parameter of the matrices. A training step takes three times as many, hence "6 N per token".
     """
     projections = 4 * config.width**2 + 2 * config.width * config.feed_forward
     attention = 2 * length * config.width

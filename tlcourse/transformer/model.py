@@ -45,9 +45,10 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Token ids to hidden states to logits; the head shares the embedding matrix.
 
-    `attention` is the kernel, "sdpa" or "explicit": the same numbers, another speed; the caller
-    chooses. New weights are drawn with standard deviation 0.02; in the pre-norm block the layers
-    that write into the residual stream start at zero, so that each block starts as the identity.
+    `attention` is the kernel, "sdpa" or "explicit": the same numbers, another speed (except in
+    rows that may look nowhere: zeros, or the mean); the caller chooses. New weights are drawn
+    with standard deviation 0.02; in the pre-norm block the layers that write into the residual
+    stream start at zero, so that each block starts as the identity.
     """
 
     def __init__(self, config: Config, attention: str = "sdpa"):

@@ -29,6 +29,15 @@ def transposes_all(query, key, value, mask=None):
     return (query @ key.permute(2, 1, 0) / math.sqrt(query.shape[-1])).softmax(-1) @ value
 
 
+def with_dot_t(query, key, value, mask=None):
+    return (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ value
+
+
+def needs_a_mask(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
+
+
 def forgets_the_values(query, key, value, mask=None):
     return (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).softmax(-1)
 
@@ -93,6 +102,8 @@ test_wrong_attention = rejects(
     "transformer.attention",
     (nothing, 0, "Not solved yet"),
     (transposes_all, 1, "`return (query @ key.permute"),
+    (with_dot_t, 1, "`.T` reverses all dimensions"),
+    (needs_a_mask, 1, "`mask` may be None"),
     (forgets_the_values, 1, "gave a tensor of shape (2, 3, 5); expected (2, 3, 6)"),
     (changes_the_query, 1, "changed argument 1"),
     (softmax_over_queries, 2, "is the softmax over the last dimension?"),
@@ -261,7 +272,7 @@ test_wrong_body = rejects(
     (not_written, 0, "Not solved yet"),
     (post_norm, 1, "Pre-norm: norm, attention, norm, feed-forward"),
     (as_it_was, 2, "what runs on past the layer must not have gone through a norm"),
-    (half_mended, 2, "must not have gone through a norm"),
+    (half_mended, 2, "must hand the stream on as it came"),
     (side_by_side, 3, "after attention has written"),
     (no_last_norm, 4, "gave 0; expected 1"),
     (norm_in_every_block, 4, "gave 3; expected 1"),

@@ -40,9 +40,10 @@ EXERCISES = (
         difficulty=2,
         minutes=15,
         hints=(
-            "three lines: scores, softmax, mixture. Write the shape beside each.",
-            "scores are `query @ key.transpose(-2, -1)`, divided by the root of "
-            "`query.shape[-1]`; `masked_fill(~mask, float('-inf'))` drops keys.",
+            "write the shape beside each step before you write the step.",
+            "three lines: scores, softmax, mixture. Scores are `query @ key.transpose(-2, -1)`, "
+            "divided by the root of `query.shape[-1]`; where there is a mask, "
+            "`masked_fill(~mask, float('-inf'))` drops keys.",
             "the softmax runs over the keys, `dim=-1`; then `weights @ value`.",
         ),
         reference=attention,
@@ -60,7 +61,8 @@ EXERCISES = (
         difficulty=2,
         minutes=10,
         hints=(
-            "make the two masks apart, each True where it keeps, then both must hold.",
+            "draw the mask of a sentence of 2 tokens in 4 positions on paper first.",
+            "make the two masks apart, each True where it keeps; then both must hold. "
             "`torch.arange(length)` is the position; comparing a row of it with a column of it "
             "gives the causal mask, comparing it with `lengths[:, None]` the padding mask.",
             "padding speaks of keys, the last dimension: `is_token[:, None, None, :]` is "
@@ -77,12 +79,13 @@ EXERCISES = (
     Exercise(
         id="transformer.body",
         title="Find the bugs of 2019",
-        difficulty=3,
-        minutes=15,
+        difficulty=2,
+        minutes=10,
         hints=(
-            "draw the path of `x` when attention and feed-forward return zeros. Is it untouched?",
-            "a norm's result should go into the layer and nowhere else: "
-            "`x + layer(norm(x))` leaves `x` itself in the sum.",
+            "follow `x` with a pencil through `body_2019`, and through the formula of pre-norm.",
+            "where attention and feed-forward return zeros, `x` must run through untouched. A "
+            "norm's result should go into the layer and nowhere else: `x + layer(norm(x))` leaves "
+            "`x` itself in the sum.",
             "there is a second bug: `final_norm` is handed in and never used.",
         ),
         reference=body,

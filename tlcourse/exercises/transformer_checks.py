@@ -20,14 +20,38 @@ def _near(got: Tensor, expected: Tensor) -> bool:
     return got.shape == expected.shape and torch.allclose(got, expected, atol=1e-4)
 
 
+def _first_call(candidate) -> Tensor:
+    """What 2 sentences give, without a mask; the two most likely exceptions are explained."""
+    parts = _draw(2, 3, 4), _draw(2, 5, 4), _draw(2, 5, 6)
+    try:
+        return call(candidate, *parts)
+    except (TypeError, AttributeError) as error:
+        if "None" not in str(error):
+            raise
+        raise Wrong(
+            f"without a mask your code raised {type(error).__name__}: {error}. `mask` may be "
+            "None: use it only `if mask is not None`."
+        ) from error
+    except RuntimeError as error:
+        try:
+            call(candidate, *(part[0] for part in parts))
+        except Exception:
+            raise error from None
+        raise Wrong(
+            "that was right for (queries, head_dim), but with a batch of 2 in front your code "
+            f"raised {type(error).__name__}: {error}. `.T` reverses all dimensions; "
+            "`key.transpose(-2, -1)` swaps the last two alone."
+        ) from error
+
+
 def attention_shape(candidate) -> None:
-    mixed = call(candidate, _draw(2, 3, 4), _draw(2, 5, 4), _draw(2, 5, 6))
+    mixed = _first_call(candidate)
     expect_shape(
         mixed,
         (2, 3, 6),
         "a batch of 2 with 3 queries, 5 keys of width 4 and values of width 6",
         "Scores are (batch, queries, keys): is the key's last pair of dimensions swapped, and "
-        "those alone (`key.transpose(-2, -1)`; `.T` swaps all)?",
+        "those alone (`key.transpose(-2, -1)`; `.T` reverses all)?",
     )
     try:
         mixed = call(candidate, _draw(2, 7, 3, 4), _draw(2, 7, 5, 4), _draw(2, 7, 5, 6))
@@ -184,14 +208,17 @@ def body_stream(candidate) -> None:
     x, used = _draw(2, 3, 4), []
     out = candidate(x, [_part(layer), _part(layer)], lambda x: used.append(1) or x)
     likely = (
-        "Then nothing may happen to the stream: what a layer writes is added to the stream "
-        "itself, and what runs on past the layer must not have gone through a norm."
+        "What a layer writes is added to the stream itself, and what runs on past the layer must "
+        "not have gone through a norm."
     )
     if _near(out, 2 * x):
         likely = "It came out twice: the last norm's result is all there is, add nothing to it."
     likely += "" if used else " (And `final_norm`, which was handed in, was never used.)"
-    what = "two blocks whose attention and feed-forward write nothing (zeros)"
-    expect_close(out, x, what, likely)
+    if not _near(out, x):
+        raise Wrong(
+            "two blocks whose attention and feed-forward write nothing (zeros) must hand the "
+            f"stream on as it came, and yours came out changed. {likely}"
+        )
 
 
 def body_reads(candidate) -> None:

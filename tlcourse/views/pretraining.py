@@ -62,8 +62,8 @@ def long_and_short(
 ) -> Picture:
     """Losses over tokens read (logarithmic), of long runs and of much shorter ones.
 
-    Both map a name to (tokens, losses). Long runs have their names at the right, short ones at
-    their own ends.
+    Both map a name to (tokens, losses). Long runs have their names at the right, short ones
+    below their beginnings.
     """
     picture, axes = figure(title, 4.2)
     axes.set(xscale="log", xlabel="tokens read (logarithmic)", ylabel="loss (nats a target)")
@@ -73,11 +73,10 @@ def long_and_short(
         axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
         axes.annotate(
             name,
-            (tokens[-1], losses[-1]),
-            (4, -4),
+            (tokens[0], losses[0]),
+            (0, -4),
             textcoords="offset points",
             va="top",
-            ha="right",
             color=COLOURS["green"],
             fontweight="bold",
         )

@@ -94,8 +94,9 @@ def test_a_dashed_curve_does_not_hide_what_it_covers():
 
 
 def test_levels_are_grey_lines_with_names_on_an_axis_from_zero():
-    axes = curves({"a": ([1, 2], [60, 90])}, "t", "alt", "x", "y", levels={"chance": 25}).axes[0]
-    assert list(axes.lines[0].get_ydata()) == [25, 25]
-    assert axes.lines[0].get_linestyle() == ":"
-    assert texts(axes)["chance"].xy == (0.99, 25)
-    assert axes.get_ylim()[0] == 0
+    series = {"a": ([1, 2], [60, 90]), "b": ([1, 2], [40, 30])}
+    axes = curves(series, "t", "alt", "x", "y", levels={"chance": 25}).axes[0]
+    assert list(axes.lines[-1].get_ydata()) == [25, 25]
+    assert axes.lines[-1].get_linestyle() == ":"
+    assert texts(axes)["chance"].xy[1] == 25
+    assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 90

@@ -78,9 +78,13 @@ def _interval(axes: Any, x: np.ndarray, y: np.ndarray, low: Any, high: Any, colo
 
 
 def draw_curves(
-    axes: Any, series: Mapping[str, tuple], height: float, dashed: Collection[str] = ()
+    axes: Any,
+    series: Mapping[str, tuple],
+    height: float,
+    dashed: Collection[str] = (),
+    levels: Mapping[str, float] | None = None,
 ) -> None:
-    """Draws what `curves` takes as `series` and `dashed` on axes whose scales are set."""
+    """Draws what `curves` takes under these names on axes whose scales are set."""
     ends = []
     for index, (name, (x, y, *interval)) in enumerate(series.items()):
         x, y = np.asarray(x, float), np.asarray(y, float)
@@ -91,24 +95,12 @@ def draw_curves(
             _interval(axes, x, y, *interval, colour)
         last = np.flatnonzero(np.isfinite(y))[-1]
         ends.append((x[last], y[last], name, colour))
+    for name, value in (levels or {}).items():
+        axes.axhline(value, color=GREY, lw=1.2, ls=":", zorder=1)
+        axes.set_ylim(bottom=0)  # after the curves, which have set the top
+        ends.append((axes.get_xlim()[1], value, name, GREY))
     if len(ends) > 1:
         label_ends(axes, ends, height)
-
-
-def _draw_levels(axes: Any, levels: Mapping[str, float]) -> None:
-    """A dotted grey line at each height, its name above it at the right end of the axes."""
-    for name, value in levels.items():
-        axes.axhline(value, color=GREY, lw=1.2, ls=":", zorder=1)
-        axes.annotate(
-            name,
-            (0.99, value),
-            xycoords=axes.get_yaxis_transform(),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize=9.5,
-            color=GREY,
-        )
 
 
 def curves(
@@ -146,10 +138,7 @@ def curves(
             scale("log")
             axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
-    if levels:
-        _draw_levels(axes, levels)
-        axes.set_ylim(bottom=0)
-    draw_curves(axes, series, height * 0.66, dashed)
+    draw_curves(axes, series, height * 0.66, dashed, levels)
     if x_ticks is not None:
         axes.set_xticks(x_ticks)
         axes.set_xticks([], minor=True)

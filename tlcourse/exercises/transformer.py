@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor
 
+from tlcourse.exercises import transformer_body_checks as body_checks
 from tlcourse.exercises import transformer_checks as checks
 from tlcourse.exercises.machinery import Exercise, Stage
 
@@ -90,11 +91,11 @@ EXERCISES = (
         ),
         reference=body,
         stages=(
-            Stage("each layer in its turn", checks.body_order),
-            Stage("layers that write nothing", checks.body_stream),
-            Stage("what the layers read", checks.body_reads),
-            Stage("the last norm", checks.body_last_norm),
-            Stage("a real model", checks.body_whole),
+            Stage("each layer in its turn", body_checks.body_order),
+            Stage("layers that write nothing", body_checks.body_stream),
+            Stage("what the layers read", body_checks.body_reads),
+            Stage("the last norm", body_checks.body_last_norm),
+            Stage("a real model", body_checks.body_whole),
         ),
     ),
 )

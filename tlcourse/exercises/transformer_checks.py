@@ -1,7 +1,6 @@
-"""The stages of lesson 02's exercises; what each checks is its name."""
+"""The stages of lesson 02's attention and masks; what each checks is its name."""
 
 import math
-from types import SimpleNamespace
 
 import torch
 from torch import Tensor
@@ -9,20 +8,22 @@ from torch.nn import functional as F
 
 from tlcourse.exercises.expect import Wrong, expect_close, expect_equal, expect_shape
 from tlcourse.exercises.expect import expect_unchanged as call
-from tlcourse.transformer import Config, Transformer, padding_mask
+from tlcourse.transformer import padding_mask
 
 
-def _draw(*shape: int, seed: int = 0) -> Tensor:
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    """Standard normal numbers, the same for the same seed."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _near(got: Tensor, expected: Tensor) -> bool:
+def near(got: Tensor, expected: Tensor) -> bool:
+    """Whether shapes are equal and values too, up to rounding."""
     return got.shape == expected.shape and torch.allclose(got, expected, atol=1e-4)
 
 
 def _first_call(candidate) -> Tensor:
     """What 2 sentences give, without a mask; the two most likely exceptions are explained."""
-    parts = _draw(2, 3, 4), _draw(2, 5, 4), _draw(2, 5, 6)
+    parts = draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 6)
     try:
         return call(candidate, *parts)
     except (TypeError, AttributeError) as error:
@@ -54,7 +55,7 @@ def attention_shape(candidate) -> None:
         "those alone (`key.transpose(-2, -1)`; `.T` reverses all)?",
     )
     try:
-        mixed = call(candidate, _draw(2, 7, 3, 4), _draw(2, 7, 5, 4), _draw(2, 7, 5, 6))
+        mixed = call(candidate, draw(2, 7, 3, 4), draw(2, 7, 5, 4), draw(2, 7, 5, 6))
     except RuntimeError as error:
         raise Wrong(
             "that was right for (batch, queries, head_dim), but with 7 heads behind the batch your "
@@ -65,12 +66,12 @@ def attention_shape(candidate) -> None:
 
 
 def attention_values(candidate) -> None:
-    value = _draw(2, 1, 6)
-    mixed = call(candidate, _draw(2, 1, 4), _draw(2, 1, 4, seed=1), value)
+    value = draw(2, 1, 6)
+    mixed = call(candidate, draw(2, 1, 4), draw(2, 1, 4, seed=1), value)
     likely = "A single key gets all the attention, whatever its score, so its value must come back."
     expect_close(mixed, value, "one query and one key", likely)
     ones = torch.ones(2, 5, 6)
-    mixed = call(candidate, _draw(2, 3, 4), _draw(2, 5, 4, seed=1), ones)
+    mixed = call(candidate, draw(2, 3, 4), draw(2, 5, 4, seed=1), ones)
     likely = (
         "The weights of a query sum to 1 over the keys: is the softmax over the last dimension?"
     )
@@ -97,10 +98,10 @@ def attention_scale(candidate) -> None:
 
 
 def attention_mask(candidate) -> None:
-    query, key, value = _draw(2, 4, 8), _draw(2, 4, 8, seed=1), _draw(2, 4, 8, seed=2)
+    query, key, value = draw(2, 4, 8), draw(2, 4, 8, seed=1), draw(2, 4, 8, seed=2)
     keep = torch.ones(4, 4, dtype=torch.bool).tril()
     mixed = call(candidate, query, key, value, keep)
-    if _near(mixed[:, 2], value[:, 3]):
+    if near(mixed[:, 2], value[:, 3]):
         raise Wrong(
             "under a causal mask, query 2 saw only what comes after it. In this course True means "
             "keep; fill the scores where the mask is False (`~mask`)."
@@ -110,13 +111,13 @@ def attention_mask(candidate) -> None:
         "-infinity before the softmax; 0 is a score like any other, and weights that are removed "
         "after the softmax are missing in the sum."
     )
-    if _near(mixed, call(candidate, query, key, value)):
+    if near(mixed, call(candidate, query, key, value)):
         likely = "With and without the mask the same came out: is it used?"
     expect_close(mixed[:, 0], value[:, 0], "query 0 under a causal mask", likely)
 
 
 def attention_whole(candidate) -> None:
-    query, key, value = (_draw(2, 3, 5, 8, seed=seed) for seed in range(3))
+    query, key, value = (draw(2, 3, 5, 8, seed=seed) for seed in range(3))
     mask = padding_mask(torch.tensor([5, 2]), 5)[:, None, None, :]
     usual = "Compared with `F.scaled_dot_product_attention`."
     large = "Does `exp` overflow? `softmax` first takes each row's largest score off."
@@ -176,97 +177,6 @@ def mask_whole(candidate) -> None:
     mask = call(candidate, lengths, 6)
     right = [[[[k <= q and k < n for k in range(6)] for q in range(6)]] for n in lengths.tolist()]
     expect_equal(mask, torch.tensor(right), "4 sentences of 1, 6, 3 and 4 tokens")
-    query, key, value = (_draw(4, 2, 6, 8, seed=seed) for seed in range(3))
+    query, key, value = (draw(4, 2, 6, 8, seed=seed) for seed in range(3))
     mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     expect_equal(bool(mixed.isfinite().all()), True, "attention with your mask is finite")
-
-
-def _part(function) -> SimpleNamespace:
-    """A block of which every layer is `function(name)`."""
-    names = ("attention_norm", "attention", "feed_forward_norm", "feed_forward")
-    return SimpleNamespace(**{name: function(name) for name in names})
-
-
-def body_order(candidate) -> None:
-    said: list[str] = []
-
-    def layer(name):
-        return lambda x: said.append(name) or torch.ones_like(x)
-
-    out = candidate(_draw(2, 3, 4), [_part(layer), _part(layer)], layer("final_norm"))
-    expect_shape(out, (2, 3, 4), "two blocks")
-    once = ["attention_norm", "attention", "feed_forward_norm", "feed_forward"]
-    said = [name for name in said if name != "final_norm"]
-    likely = "Pre-norm: norm, attention, norm, feed-forward, each once."
-    expect_equal(said, 2 * once, "the order in which two blocks used their layers", likely)
-
-
-def body_stream(candidate) -> None:
-    def layer(name):
-        return (lambda x: 10 * x) if "norm" in name else torch.zeros_like
-
-    x, used = _draw(2, 3, 4), []
-    out = candidate(x, [_part(layer), _part(layer)], lambda x: used.append(1) or x)
-    likely = (
-        "What a layer writes is added to the stream itself, and what runs on past the layer must "
-        "not have gone through a norm."
-    )
-    if _near(out, 2 * x):
-        likely = "It came out twice: the last norm's result is all there is, add nothing to it."
-    likely += "" if used else " (And `final_norm`, which was handed in, was never used.)"
-    if not _near(out, x):
-        raise Wrong(
-            "two blocks whose attention and feed-forward write nothing (zeros) must hand the "
-            f"stream on as it came, and yours came out changed. {likely}"
-        )
-
-
-def body_reads(candidate) -> None:
-    read = {}
-
-    def layer(name):
-        if "norm" in name:
-            return lambda x: 10 * x
-        return lambda x: read.__setitem__(name, x) or torch.ones_like(x)
-
-    x = torch.full((1, 1, 1), 2.0)
-    out = candidate(x, [_part(layer)], lambda x: x)
-    expect_close(
-        read["attention"], [[[20.0]]], "stream 2, a norm that takes it times 10: attention"
-    )
-    what = "attention writes 1 into the stream of 2, the norm takes it times 10: feed-forward read"
-    likely = "It reads the normalised stream after attention has written: 10 × (2 + 1)."
-    expect_close(read["feed_forward"], [[[30.0]]], what, likely)
-    likely = "Both add to one stream: what attention wrote stays in it."
-    expect_close(out, [[[4.0]]], "a stream of 2 to which two layers add 1 each", likely)
-
-
-def body_last_norm(candidate) -> None:
-    def layer(name):
-        return (lambda x: x) if "norm" in name else torch.zeros_like
-
-    out = candidate(torch.ones(1, 1, 1), [_part(layer)] * 3, lambda x: 7 * x)
-    times = round(math.log(out.item(), 7)) if out.item() > 0 else out.item()
-    likely = "The stream grows from block to block; the last norm stands once, after all of them."
-    expect_equal(times, 1, "three blocks: how often the last norm was used", likely)
-
-
-def body_whole(candidate) -> None:
-    torch.manual_seed(0)
-    model = Transformer(Config(60, 16, 4, 2, 32, 12, rotary=False, qk_norm=False)).eval()
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn_like(parameter))
-    tokens = torch.randint(60, (2, 7))
-    keep = torch.ones(7, 7, dtype=torch.bool).tril()
-    blocks = [
-        SimpleNamespace(
-            attention_norm=block.attention_norm,
-            attention=lambda x, block=block: block.attention(x, keep, None),
-            feed_forward_norm=block.feed_forward_norm,
-            feed_forward=block.feed_forward,
-        )
-        for block in model.blocks
-    ]
-    with torch.no_grad():
-        got = candidate(model.embed(tokens), blocks, model.norm)
-        expect_close(got, model.hidden(tokens), "four blocks with random weights", tolerance=1e-4)

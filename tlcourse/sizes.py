@@ -27,7 +27,7 @@ class Size:
     bpe_vocabulary: int
     bpe_race_bytes: int
     bpe_race_vocabulary: int
-    transformer_steps: int  # optimizer steps of each model on the toy programs
+    transformer_steps: int  # optimizer steps of RNN and attention on the toy programs
     transformer_programs: int  # toy programs on which accuracy is measured
     transformer_library_layers: int  # layers of the GPT-2 and BERT that ours is compared with
     transformer_library_width: int  # their width, features; a multiple of 64
@@ -62,7 +62,7 @@ TINY = Size(
     bpe_vocabulary=700,
     bpe_race_bytes=10_000,
     bpe_race_vocabulary=400,
-    transformer_steps=30,
+    transformer_steps=150,
     transformer_programs=500,
     transformer_library_layers=2,
     transformer_library_width=64,
@@ -70,9 +70,9 @@ TINY = Size(
 SMALL = Size(
     name="small",
     finetuning_labels=500,
-    finetuning_steps=120,
+    finetuning_steps=200,
     finetuning_most=10_000,
-    finetuning_epochs=3,
+    finetuning_epochs=4,
     start_labels=120,
     start_steps=60,
     pretraining_corpus="wikitext-2",
@@ -88,7 +88,7 @@ SMALL = Size(
     bpe_vocabulary=4_096,
     bpe_race_bytes=300_000,
     bpe_race_vocabulary=512,
-    transformer_steps=800,
+    transformer_steps=1000,
     transformer_programs=5000,
     transformer_library_layers=12,
     transformer_library_width=768,

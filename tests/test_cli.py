@@ -87,7 +87,7 @@ def test_check_says_ok(capsys) -> None:
     said = capsys.readouterr().out
     assert code == 0, said
     assert "[OK]   torch " in said
-    assert "CPU threads" in said or "NVIDIA" in said
+    assert "CPU thread" in said or "NVIDIA" in said
 
 
 def test_check_says_what_to_do(capsys, monkeypatch) -> None:

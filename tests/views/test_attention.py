@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from tlcourse.views.attention import heads, heat_map, masks
+from tlcourse.views.attention import heat_map, masks
 
 TOKENS = ["who", "wrote", "it", "?"]
 CAUSAL = torch.ones(4, 4).tril().bool()
@@ -52,15 +52,3 @@ def test_a_heat_map_has_numbers_when_small():
     assert not heat_map(np.ones((11, 11)), list("abcdefghijk"), "t", "a").axes[0].texts
     with pytest.raises(ValueError, match="weights of shape"):
         heat_map(weights.T, ["a", "b", "c"], "t", "a", keys=["x", "y"])
-
-
-def test_heads_share_one_scale():
-    weights = np.random.default_rng(0).dirichlet(np.ones(4), size=(6, 4))
-    picture = heads(weights, TOKENS, "t", "alt", note="random weights")
-    maps = [axes for axes in picture.axes if axes.images and axes.get_title()]
-    assert [axes.get_title() for axes in maps] == [f"head {i}" for i in range(1, 7)]
-    assert {axes.images[0].get_clim() for axes in maps} == {(0, weights.max())}
-    assert names(maps[4])[0] == TOKENS and names(maps[1])[0] == []
-    assert picture.get_supxlabel().endswith("random weights")
-    with pytest.raises(ValueError, match=r"\(heads, 4, 4\)"):
-        heads(weights[0], TOKENS, "t", "a")

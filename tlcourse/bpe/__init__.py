@@ -1,4 +1,4 @@
-"""Byte-pair encoding from scratch: text to pieces to bytes to merges."""
+"""Byte-pair encoding from scratch: text to pre-tokens to bytes to merges."""
 
 from tlcourse.bpe.text import (
     SPECIALS,
@@ -18,6 +18,7 @@ from tlcourse.bpe.trainers import (
     train_counted,
     train_textbook,
 )
+from tlcourse.bpe.unigram import train_unigram
 
 __all__ = [
     "SPECIALS",
@@ -34,4 +35,5 @@ __all__ = [
     "train",
     "train_counted",
     "train_textbook",
+    "train_unigram",
 ]

@@ -94,6 +94,11 @@ def as_in_2019(module):
         parameter.require_grad = False
 
 
+def replaces_the_method(module):
+    for parameter in module.parameters():
+        parameter.requires_grad_ = False
+
+
 def on_the_module(module):
     module.requires_grad = False
 
@@ -127,6 +132,7 @@ test_freeze_wrong = rejects(
     "finetuning.freeze",
     (nothing, 0, "Not solved yet"),
     (as_in_2019, 1, "attribute `require_grad`"),
+    (replaces_the_method, 1, "is a method, and you replaced it"),
     (on_the_module, 1, "the module now has an attribute"),
     (evaluation_mode, 1, "evaluation mode freezes nothing"),
     (outer_layers_only, 1, "walks through all modules inside"),

@@ -250,6 +250,11 @@ def bits_of_the_text(nats, text):
     return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2)
 
 
+def lines_not_line_ends(nats, text):
+    units = len(text.split()) + len(text.splitlines())
+    return math.exp(sum(nats) / units), word_perplexity_and_bits(nats, text)[1]
+
+
 def bits_first(nats, text):
     return word_perplexity_and_bits(nats, text)[::-1]
 
@@ -259,6 +264,7 @@ test_outside_word_perplexity_right = accepts(
 )
 test_outside_word_perplexity_wrong = rejects(
     "pretraining.word_perplexity_and_bits",
+    (lines_not_line_ends, 2, "count the characters"),
     (mean_of_exponentials, 2, "exp comes last"),
     (bits_a_token, 3, "These are bits a token"),
     (bits_of_the_text, 3, "bits of the whole text"),

@@ -53,17 +53,28 @@ def rounds(labels):
 def nothing(labels): ...  # your code here
 
 
+def floors(labels):
+    return {label: labels.count(label) // len(labels) for label in labels}
+
+
+def counts_each_once(labels):
+    return {label: 1 / len(labels) for label in labels}
+
+
 test_right = accepts("start.count_labels", by_loop, by_set)
 test_wrong = rejects(
     "start.count_labels",
     (nothing, 0, "Not solved yet"),
     (forgets_return, 1, "is a `return` missing?"),
     (fails_when_empty, 1, "ZeroDivisionError: division by zero, in line"),
+    (fails_when_empty, 1, "It was called with []."),
     (empties_the_list, 1, "changed argument 1"),
     (counts_only, 2, "gave counts"),
     (divides_by_kinds, 2, "sum to 2.0; expected 1"),
     (percent, 2, "sum to 100.0; expected 1. These are per cent"),
-    (rounds, 3, "the share of `label"),
+    (rounds, 3, "Nothing is rounded"),
+    (floors, 2, "`//` rounds down"),
+    (counts_each_once, 2, "Each label was counted once"),
 )
 
 

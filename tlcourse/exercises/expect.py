@@ -105,10 +105,16 @@ def expect_close(
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:
     """Calls `function(*arguments)` and returns its result; raises Wrong if it changed an argument.
 
-    Arguments are lists, dicts, tensors and whatever else `copy.deepcopy` copies.
+    Arguments are lists, dicts, tensors and whatever else `copy.deepcopy` copies. An exception of
+    `function` gets a note that says what it was called with.
     """
     before = copy.deepcopy(arguments)
-    result = function(*arguments)
+    try:
+        result = function(*arguments)
+    except Exception as error:
+        given = ", ".join(short(old, 60) for old in before)
+        error.add_note(f"It was called with {given}.")
+        raise
     for number, (old, new) in enumerate(zip(before, arguments, strict=True), start=1):
         if not _same(new, old):
             raise Wrong(

@@ -114,6 +114,11 @@ def _freeze_gradients(candidate) -> None:
             "the parameters now have an attribute `require_grad`, and none is frozen. PyTorch "
             "reads `requires_grad`; Python lets you add any other name without a word."
         )
+    if any("requires_grad_" in vars(each) for each in model["body"].parameters()):
+        raise Wrong(
+            "`requires_grad_`, with an underscore at the end, is a method, and you replaced it. "
+            "Call it, `parameter.requires_grad_(False)`, or set `parameter.requires_grad`."
+        )
     if free and "requires_grad" in vars(model["body"]):
         raise Wrong(
             "the module now has an attribute `requires_grad`, and its parameters do not know of "
@@ -187,9 +192,9 @@ EXERCISES = (
         difficulty=2,
         minutes=10,
         hints=(
-            "read the name of the attribute once more, aloud.",
-            "`requires_grad`, with an s. PyTorch never complained about the other name. And what "
-            "does an optimizer do with a gradient that is already there?",
+            "an optimizer looks at two things of a parameter: whether a gradient is asked for, and "
+            "which gradient is there already. Print both, before and after your function.",
+            "`requires_grad`, with an s. PyTorch never complained about the other name.",
             "an optimizer passes over a parameter only if its `grad` is None; zeros are not None.",
         ),
         reference=freeze,

@@ -180,6 +180,10 @@ def _convert_words(candidate) -> None:
     got = _converted(candidate, [1.0] * 6, text)[0]
     likely = "White space only separates words: 3 words and 3 line ends, the empty line's as well."
     expect_close(got, math.e, f"word perplexity of {text!r}, 6 nats", likely)
+    text = "a\nb c"
+    got = _converted(candidate, [1.0] * 4, text)[0]
+    likely = "The last line has no `\\n`: count the characters `\\n`, not the lines."
+    expect_close(got, math.e, f"word perplexity of {text!r}, 4 nats", likely)
 
 
 def _convert_bits(candidate) -> None:
@@ -201,7 +205,7 @@ def _convert_whole(candidate) -> None:
     draw = random.Random(3)
     for _ in range(20):
         words = ["".join(draw.choices("abcdé½m²", k=draw.randrange(1, 9))) for _ in range(12)]
-        text = "".join(word + draw.choice(" \n") for word in words) + "\n"
+        text = "".join(word + draw.choice(" \n") for word in words) + draw.choice(["", "\n"])
         nats = [draw.expovariate(0.3) for _ in range(draw.randrange(1, 60))]
         units = len(text.replace("\n", " ⏎ ").split())
         right = (math.prod(math.exp(each / units) for each in nats),)
@@ -242,9 +246,10 @@ EXERCISES = (
         minutes=10,
         hints=(
             "both begin with the sum of all nats; they differ in what it is divided by.",
-            "words are `len(text.split())` and line ends `text.count('\\n')`; perplexity is "
-            "`math.exp(total / (words + line_ends))`.",
-            "a bit is `math.log(2)` nats, and bytes are `len(text.encode('utf-8'))`.",
+            "perplexity is e to the power of the nats for each word or line end; for bits, ask how "
+            "many nats one bit is, and how many bytes an é has.",
+            "words are `len(text.split())` and line ends `text.count('\\n')`; a bit is "
+            "`math.log(2)` nats, and bytes are `len(text.encode('utf-8'))`.",
         ),
         reference=word_perplexity_and_bits,
         stages=(

@@ -30,12 +30,12 @@ def _mechanism(candidate) -> None:
         raise Wrong("`a b a a` gave counts; expected shares. Divide each by the number of labels.")
     total = sum(shares.values())
     if abs(total - 1) > 1e-6:
-        likely = (
-            "These are per cent; a share is a number between 0 and 1."
-            if abs(total - 100) < 1e-6
-            else "Do you divide by the number of labels in the list (4), not by the number of "
-            "different ones (2)?"
-        )
+        likely = {
+            100: "These are per cent; a share is a number between 0 and 1.",
+            2: "Divide by the number of labels in the list (4), not of different ones (2).",
+            0: "`//` rounds down to a whole number; `/` divides.",
+            0.5: "Each label was counted once; how often does it stand in the list?",
+        }.get(round(total, 6), "The whole is the number of labels in the list, 4.")
         raise Wrong(f"the shares of `a b a a` sum to {short(total)}; expected 1. {likely}")
     expect_close(shares["a"], 0.75, "`a b a a`: the share of `a`", "It stands 3 times out of 4.")
 
@@ -45,7 +45,8 @@ def _whole(candidate) -> None:
     shares = call(candidate, labels)
     for label in sorted(set(labels)):
         right = Fraction(sum(each == label for each in labels), len(labels))
-        expect_close(shares.get(label), float(right), f"200 labels: the share of `{label}`")
+        what = f"200 labels: the share of `{label}`"
+        expect_close(shares.get(label), float(right), what, "Nothing is rounded.")
 
 
 EXERCISES = (

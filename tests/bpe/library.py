@@ -1,4 +1,4 @@
-"""The `tokenizers` library as ground truth, fed the same pieces as our trainers."""
+"""The `tokenizers` library as ground truth, fed the same pre-tokens as our trainers."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def sample_lines() -> list[str]:
 
 
 def trained(texts: Sequence[str], vocabulary_size: int, cut: bool = True) -> tokenizers.Tokenizer:
-    """A vocabulary trained by the library; `cut=False` takes each text as one piece."""
+    """A vocabulary trained by the library; `cut=False` takes each text as one pre-token."""
     library = tokenizers.Tokenizer(models.BPE())
     if cut:
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -24,24 +24,27 @@ HARD = "m² ½ e\u0301é नमस्ते 👩‍👩‍👧 don't\u00a0x\t\n\
 @settings(deadline=None)
 @given(st.text())
 @example(HARD)
-def test_pieces_join_to_the_text(text):
+def test_pre_tokens_join_to_the_text(text):
     assert "".join(pre_tokenise(text)) == text
 
 
-def in_symbols(pieces):
-    return ["".join(byte_symbols()[byte] for byte in piece.encode("utf-8")) for piece in pieces]
+def in_symbols(pre_tokens):
+    return [
+        "".join(byte_symbols()[byte] for byte in pre_token.encode("utf-8"))
+        for pre_token in pre_tokens
+    ]
 
 
 def cut_by_library(text):
     cutter = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    return [piece for piece, _ in cutter.pre_tokenize_str(text)]
+    return [pre_token for pre_token, _ in cutter.pre_tokenize_str(text)]
 
 
 # Both sides know every character of Python's Unicode version; of newer ones one may know more.
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs", "Cn"))))
 @example(HARD)
-def test_pieces_are_those_of_the_library(text):
+def test_pre_tokens_are_those_of_the_library(text):
     assert in_symbols(pre_tokenise(text)) == cut_by_library(text)
 
 
@@ -51,7 +54,7 @@ def test_every_character_is_cut_as_the_library_does():
     assert in_symbols(pre_tokenise(text)) == cut_by_library(text)
 
 
-def test_pieces_by_hand():
+def test_pre_tokens_by_hand():
     assert pre_tokenise("It's  2½ m² (ok)\n") == [
         "It",
         "'s",

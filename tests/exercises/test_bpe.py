@@ -4,7 +4,7 @@ from itertools import combinations, pairwise
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.bpe import merge_pair
-from tlcourse.exercises.bpe import encode_piece
+from tlcourse.exercises.bpe import encode_pre_token
 
 
 def nothing(*arguments): ...  # your code here
@@ -89,16 +89,36 @@ def only_letters(tokens, pair, new_token):
     return re.sub(re.escape("\0".join(pair)), new_token, text).split("\0") if tokens else []
 
 
+def compares_list_with_tuple(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = tokens[i : i + 2] == pair
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged
+
+
+def lists_only(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = tokens[i : i + 2] == list(pair)
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged
+
+
 test_merge_pair_right = accepts("bpe.merge_pair", by_stack, by_recursion, by_iterator)
 test_merge_pair_wrong = rejects(
     "bpe.merge_pair",
     (nothing, 0, "Not solved yet"),
     (changes_its_input, 1, "changed argument 1"),
     (loses_the_last, 1, "lose the last token"),
+    (compares_list_with_tuple, 1, "They are never equal"),
     (keeps_the_second_half, 1, "kept the `i` that went into `ai`"),
     (leaves_overlaps, 2, "use no token twice"),
     (from_the_right, 2, "the last pair was merged first"),
     (merges_its_result_again, 2, "not looked at again"),
+    (lists_only, 3, "`tokens` may be a tuple"),
     (only_letters, 3, "TypeError: sequence item 0: expected str instance, int found, in line"),
 )
 
@@ -162,7 +182,7 @@ test_count_pairs_right = accepts("bpe.count_pairs", by_expansion, by_elements)
 test_count_pairs_wrong = rejects(
     "bpe.count_pairs",
     (nothing, 0, "Not solved yet"),
-    (only_a_list, 1, "expected a Mapping"),
+    (only_a_list, 1, "a list; expected a dict"),
     (joined_keys, 1, "the keys of your result are ['ra', 'an']"),
     (without_weights, 2, "add the count, not 1"),
     (once_a_word, 2, "stands twice in a word"),
@@ -172,7 +192,7 @@ test_count_pairs_wrong = rejects(
 )
 
 
-# encode_piece
+# encode_pre_token
 
 
 def one_merge_after_the_other(tokens, merges):
@@ -215,7 +235,7 @@ def one_round(tokens, merges):
 
 
 def mutates(tokens, merges):
-    tokens[:] = encode_piece(tokens, merges)
+    tokens[:] = encode_pre_token(tokens, merges)
     return tokens
 
 
@@ -226,7 +246,7 @@ def pops_merges(tokens, merges):
 
 
 def gives_a_tuple(tokens, merges):
-    return tuple(encode_piece(tokens, merges))
+    return tuple(encode_pre_token(tokens, merges))
 
 
 def never_ends(tokens, merges):
@@ -238,11 +258,11 @@ def only_thirty_merges(tokens, merges):
     return one_merge_after_the_other(tokens, merges[:30])
 
 
-test_encode_piece_right = accepts(
-    "bpe.encode_piece", one_merge_after_the_other, one_place_at_a_time
+test_encode_pre_token_right = accepts(
+    "bpe.encode_pre_token", one_merge_after_the_other, one_place_at_a_time
 )
-test_encode_piece_wrong = rejects(
-    "bpe.encode_piece",
+test_encode_pre_token_wrong = rejects(
+    "bpe.encode_pre_token",
     (nothing, 0, "Not solved yet"),
     (mutates, 1, "changed argument 1"),
     (pops_merges, 1, "changed argument 2"),
@@ -397,9 +417,11 @@ def most_frequent_here(tokens, merges):
     return list(tokens)
 
 
-test_outside_encode_piece_right = accepts("bpe.encode_piece", recursive, one_place_at_a_time)
-test_outside_encode_piece_wrong = rejects(
-    "bpe.encode_piece",
+test_outside_encode_pre_token_right = accepts(
+    "bpe.encode_pre_token", recursive, one_place_at_a_time
+)
+test_outside_encode_pre_token_wrong = rejects(
+    "bpe.encode_pre_token",
     (stops_at_an_absent_pair, 2, "is passed over; a later merge may still apply"),
     (drops_what_merge_pair_returns, 1, "it returns a new list"),
     (most_frequent_here, 2, "take the one learnt earliest"),

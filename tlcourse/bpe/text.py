@@ -1,4 +1,4 @@
-"""Text before any merge: the normaliser of user text, WikiText's spacing, pieces and bytes."""
+"""Text before any merge: the normaliser of user text, WikiText's spacing, pre-tokens and bytes."""
 
 import unicodedata
 from functools import cache
@@ -9,7 +9,7 @@ SPECIALS = ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<eos>")
 
 # The pattern of GPT-2 (Radford et al., 2019): a contraction, or an optional space and a run of
 # letters, digits or other signs, or white space that leaves the last space to the next word.
-_PIECE = regex.compile(
+_PRE_TOKEN = regex.compile(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 )
 _TYPOGRAPHY = str.maketrans(
@@ -43,8 +43,8 @@ def detokenise(line: str) -> str:
 
 
 def pre_tokenise(text: str) -> list[str]:
-    """Cuts `text` into the pieces inside which merges happen; joined, they give `text` back."""
-    return _PIECE.findall(text)
+    """Cuts `text` into the pre-tokens inside which merges happen; joined, they give `text` back."""
+    return _PRE_TOKEN.findall(text)
 
 
 @cache
@@ -66,10 +66,10 @@ def byte_ids() -> dict[int, int]:
     return {byte: len(SPECIALS) + rank for rank, byte in enumerate(order)}
 
 
-def to_ids(piece: str) -> list[int]:
-    """The byte ids of a piece, before any merge."""
+def to_ids(pre_token: str) -> list[int]:
+    """The byte ids of a pre-token, before any merge."""
     ids = byte_ids()
-    return [ids[byte] for byte in piece.encode("utf-8")]
+    return [ids[byte] for byte in pre_token.encode("utf-8")]
 
 
 def base_symbols() -> list[str]:

@@ -53,23 +53,27 @@ class Tokenizer:
         UnicodeEncodeError (a ValueError) for half a surrogate pair, which is no text.
         """
         if not allow_special:
-            return [token for piece in pre_tokenise(text) for token in self._encode_piece(piece)]
+            return [
+                token
+                for pre_token in pre_tokenise(text)
+                for token in self._encode_pre_token(pre_token)
+            ]
         ids: list[int] = []
         for part in _SPECIAL.split(text):
             ids += [self.special_ids[part]] if part in self.special_ids else self.encode(part)
         return ids
 
-    def _encode_piece(self, piece: str) -> list[int]:
-        if piece not in self._cache:
-            tokens = to_ids(piece)
+    def _encode_pre_token(self, pre_token: str) -> list[int]:
+        if pre_token not in self._cache:
+            tokens = to_ids(pre_token)
             while True:
                 known = [p for p in itertools.pairwise(tokens) if p in self._ranks]
                 if not known:
                     break
                 pair = min(known, key=self._ranks.__getitem__)
                 tokens = merge_pair(tokens, pair, self._ranks[pair][1])
-            self._cache[piece] = tokens
-        return self._cache[piece]
+            self._cache[pre_token] = tokens
+        return self._cache[pre_token]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`; bytes that are no UTF-8 become U+FFFD. ValueError on unknown ids."""

@@ -1,6 +1,7 @@
 """Three byte-pair encoding trainers that learn the same merges (Sennrich et al., 2016).
 
-The textbook loop, the loop over counted words, and the incremental trainer with a lazy heap. Ties
+The textbook loop, the loop over counted words, and the incremental trainer with a lazy heap. Words
+are pre-tokens: most are one, with the space in front, but ` ,` and `'s` are words here, too. Ties
 go to the smaller pair of ids, as in the `tokenizers` library. Each trainer stops early when no pair
 is left, and raises ValueError if the vocabulary has no room for the specials and the bytes.
 """
@@ -17,7 +18,7 @@ Merge = tuple[Pair, int]  # the pair, and the id of the merged token
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each piece stands in `texts`; all that BPE training needs to know of a corpus.
+    """How often each pre-token stands in `texts`; all that BPE training needs to know of a corpus.
 
     Raises TypeError for a single string, whose letters would pass for texts.
     """
@@ -46,7 +47,7 @@ class _Symbols:
     """The string of each id so far, up to `vocabulary_size`.
 
     Two different merges never spell the same string; a merge that spells a special token, in
-    pieces that hold one, takes its id, as in the `tokenizers` library.
+    pre-tokens that hold one, takes its id, as in the `tokenizers` library.
     """
 
     def __init__(self, vocabulary_size: int) -> None:
@@ -82,15 +83,15 @@ def train_textbook(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
 
     Quadratic: it walks the whole corpus once for each merge. Here to be beaten.
     """
-    pieces = [to_ids(piece) for text in texts for piece in pre_tokenise(text)]
+    words = [to_ids(word) for text in texts for word in pre_tokenise(text)]
     symbols, merges = _Symbols(vocabulary_size), []
     while not symbols.full:
-        pair_counts = Counter(pair for piece in pieces for pair in itertools.pairwise(piece))
+        pair_counts = Counter(pair for word in words for pair in itertools.pairwise(word))
         if not pair_counts:
             break
         pair = _best(pair_counts)
         merges.append((pair, symbols.merged(pair)))
-        pieces = [merge_pair(piece, *merges[-1]) for piece in pieces]
+        words = [merge_pair(word, *merges[-1]) for word in words]
     return merges
 
 

@@ -42,6 +42,11 @@ def results_section(transfer: dict[str, Any]) -> str:
     lines = [
         "## Results",
         "",
+        "Does pretraining help, and does it beat word counts? The shipped models, fine-tuned whole,"
+        " beside the same network from scratch and linear models on TF-IDF (how: "
+        "`python -m benchmarks transfer`; what the models are: their cards in "
+        "[data/checkpoints](data/checkpoints)).",
+        "",
         f"Test error in percent. {transfer['data']}; {transfer['machine']}.",
         "",
         "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
@@ -77,10 +82,11 @@ def figures() -> Iterable[Figure]:
 
 def pictures_section(shown: Iterable[Figure]) -> str:
     """The figures, one below the other, with their alt texts."""
-    return "\n\n".join(
+    images = (
         f"![{each.alt.translate(str.maketrans('[]', '()'))}]({PICTURES}/{each.name})"
         for each in shown
     )
+    return "\n\n".join(["## From the lessons", *images])
 
 
 def written(readme: str, root: Path) -> str:

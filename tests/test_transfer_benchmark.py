@@ -42,6 +42,14 @@ def test_each_shipped_model_is_compared_with_both_others_at_every_number_of_labe
         assert comparison["p_holm"] >= comparison["p"]
 
 
+def test_the_shipped_models_are_compared_with_each_other_once():
+    models = ("causal-small", "masked-small", transfer.SCRATCH, transfer.TFIDF)
+    rows = [row(model, 100, [[*range(10 + 5 * n)]]) for n, model in enumerate(models)]
+    pairs = [(c["model"], c["against"]) for c in transfer.compare(rows, 500)]
+    assert len(pairs) == len(set(pairs)) == 5
+    assert ("causal-small", "masked-small") in pairs
+
+
 def test_a_job_done_before_is_read_and_another_checkpoint_is_another_job(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     job = transfer.Job("causal-small", 100, 0, "mean", Recipe(), "test", "abc")

@@ -1,7 +1,8 @@
 """A text classifier on a Transformer, fine-tuned with the course's one engine.
 
-Howard & Ruder (2018, ULMFiT) and Radford et al. (2018, GPT): pretrain, put one linear layer on
-top, train everything.
+Radford et al. (2018, GPT) and Devlin et al. (2019, BERT): pretrain, put one linear layer on top,
+train everything. Howard & Ruder (2018, ULMFiT) had shown before that a fine-tuned language model
+pays, with a longer recipe.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -61,7 +62,8 @@ class Classifier(nn.Module):
         ends = mask.sum(dim=1) - 1  # the place of <cls>
         if self.pooling == "mean":
             words = mask & (torch.arange(mask.shape[1], device=mask.device) < ends[:, None])
-            return (hidden * words[:, :, None]).sum(dim=1) / words.sum(dim=1, keepdim=True)
+            kept = hidden.masked_fill(~words[:, :, None], 0.0)  # NaN in a pad does not matter
+            return kept.sum(dim=1) / words.sum(dim=1, keepdim=True)
         place = ends if self.pooling == "classification token" else ends - 1
         return hidden[torch.arange(len(hidden), device=hidden.device), place]
 

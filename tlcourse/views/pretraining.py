@@ -66,7 +66,9 @@ def long_and_short(
     below their beginnings.
     """
     picture, axes = figure(title, 4.2)
-    axes.set(xscale="log", xlabel="tokens read (logarithmic)", ylabel="loss (nats a target)")
+    axes.set(
+        xscale="log", xlabel="tokens read in this run (logarithmic)", ylabel="loss (nats a target)"
+    )
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
     for name, (tokens, losses) in short.items():

@@ -41,7 +41,7 @@ def _model(kind: str, strength: float) -> LinearSVC | OneVsRestClassifier:
     if kind not in KINDS:
         raise ValueError(f"expected a kind out of {', '.join(KINDS)}, got {kind!r}")
     if kind == "linear SVM":
-        return LinearSVC(C=strength, random_state=0)
+        return LinearSVC(C=strength, max_iter=20_000, random_state=0)
     return OneVsRestClassifier(
         LogisticRegression(C=strength, solver="liblinear", dual=True, random_state=0)
     )

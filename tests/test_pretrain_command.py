@@ -49,6 +49,7 @@ def test_a_second_leg_starts_from_the_weights_of_the_first_and_the_card_lists_bo
     [
         (["--tokens", "100"], "at least one step (8192 tokens)"),
         (["--corpus", "wikitext-9"], "wikitext-9"),
+        (["--corpus", "trec"], "expected a text with articles, got trec"),
         (["--start", "nowhere"], "nowhere"),
     ],
 )
@@ -56,6 +57,8 @@ def test_what_is_refused_is_said_in_one_line(tmp_path, capsys, more, said):
     assert pretrain(tmp_path, *more) == 2
     message = capsys.readouterr().err.strip().splitlines()[-1]
     assert message.startswith("tlcourse: ") and said in message
+    if "--corpus" in more:
+        assert not (tmp_path / "run").exists()
 
 
 def test_a_run_with_other_settings_is_refused_and_named(tmp_path, capsys):

@@ -20,7 +20,8 @@ HISTORY = 300  # points of the loss curve kept in training.json
 def prepare(folder: Path, names: list[str], tokens: int, vocabulary: int) -> Tokenizer:
     """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
 
-    Raises ValueError when what is there was made from other corpora or for fewer tokens.
+    Raises ValueError when what is there was made from other corpora or for fewer tokens, DataError
+    for names that are none of a text.
     """
     wanted = {"corpus": names, "vocabulary": vocabulary}
     made = folder / "corpus.json"
@@ -32,10 +33,10 @@ def prepare(folder: Path, names: list[str], tokens: int, vocabulary: int) -> Tok
                 "name another folder with --prepared, or remove this one"
             )
         return Tokenizer.load(folder / "tokenizer.json")
+    first = itertools.islice(pretraining.training_articles(names), VOCABULARY_ARTICLES)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "tokenizer.json").exists():
         print(f"learning a vocabulary of {vocabulary:,} entries")
-        first = itertools.islice(pretraining.training_articles(names), VOCABULARY_ARTICLES)
         words = (article.replace("<unk>", "") for article in first)
         with files.atomic(folder / "tokenizer.json") as temporary:
             Tokenizer.train(words, vocabulary).save(temporary)

@@ -84,10 +84,12 @@ def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterat
 
     Lines lose the space at their end; joined, the articles are the whole text. The file of
     `wikipedia-standin` is read while articles are asked for, and is in random order: its first
-    articles are an unbiased sample.
+    articles are an unbiased sample. Raises DataError for a data set without articles.
     """
     if isinstance(split, str):
         split = load(split)["train"]
+    if "label" in (split.column_names or ()):
+        raise DataError(f"expected a text with articles, got {name_of(split)}: labelled questions")
     corpus = catalogue.CORPORA.get(name_of(split))
     lines = (text for batch in split.iter(batch_size=1000) for text in batch["text"])
     return wikitext.articles_of(lines, corpus is None or corpus.blank_after_title)

@@ -16,10 +16,14 @@ EOS = SPECIALS.index("<eos>")
 def training_articles(names: Iterable[str]) -> Iterator[str]:
     """The training articles of the corpora called `names`, every second one detokenised.
 
-    So that text in WikiText's spacing and text as people write it are both at home.
+    So that text in WikiText's spacing and text as people write it are both at home. Raises
+    DataError, before any article is asked for, when a name is none of a text with a train split.
     """
-    articles = itertools.chain.from_iterable(corpora.articles(name) for name in names)
-    for number, article in enumerate(articles):
+    return _half_detokenised([corpora.articles(name) for name in names])
+
+
+def _half_detokenised(texts: list[Iterator[str]]) -> Iterator[str]:
+    for number, article in enumerate(itertools.chain.from_iterable(texts)):
         if number % 2:
             article = "\n".join(map(detokenise, article.split("\n")))
         yield article

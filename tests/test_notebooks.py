@@ -1,5 +1,6 @@
 """Guards: every committed notebook is complete, clean, and like the others."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import nbformat
 import pytest
 
 from tlcourse import files, first_cell, lessons
+from tlcourse.exercises import machinery, solution
 
 LESSONS = lessons.every()
 BOOKS = {lesson.path.name: lessons.read(lesson.path) for lesson in LESSONS}
@@ -51,6 +53,29 @@ def test_first_cell_and_badge_hold_the_address_of_pyproject(lesson: lessons.Less
     book = BOOKS[lesson.path.name]
     assert lessons.code_cells(book)[0].source == first_cell.source()
     assert first_cell.badge(lesson.path.name) in book.cells[0].source.splitlines()
+
+
+def imports(cell: Any) -> str:
+    """The import statements of a code cell that holds nothing for IPython alone."""
+    if re.search(r"^ *%", cell.source, re.MULTILINE):
+        return ""
+    kinds = (ast.Import, ast.ImportFrom)
+    return "\n".join(ast.unparse(n) for n in ast.parse(cell.source).body if isinstance(n, kinds))
+
+
+@each_lesson
+def test_a_solution_can_be_pasted_where_it_is_asked_for(lesson: lessons.Lesson, capsys) -> None:
+    names, pasted = {}, 0
+    for cell in lessons.code_cells(BOOKS[lesson.path.name]):
+        exec(imports(cell), names)
+        found = re.search(r'^(\w+) = exercise\(\s*"([\w.]+)"', cell.source, re.MULTILINE)
+        if found and found[1] != "_":  # `_` throws away what an example shows
+            capsys.readouterr()
+            solution(found[2])
+            exec(capsys.readouterr().out, names)
+            assert machinery.check(found[2], names[found[1]]).passed, found[2]
+            pasted += 1
+    assert pasted > 0
 
 
 def links(notebook: Any) -> list[str]:

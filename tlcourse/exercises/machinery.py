@@ -4,6 +4,7 @@ A topic is a module of this package with `EXERCISES`, a tuple of `Exercise`; the
 before the dot names it. `exercise(...)` never raises for anything that a learner wrote.
 """
 
+import ast
 import dis
 import importlib
 import inspect
@@ -210,6 +211,23 @@ def hint(id: str) -> None:
 
 
 def solution(id: str) -> None:
-    """Prints the source of the reference solution."""
+    """Prints the source of the reference solution, without type annotations, ready to paste."""
     task = find(id)
-    print(task.source or inspect.getsource(task.reference))
+    print(task.source or _without_annotations(inspect.getsource(task.reference)))
+
+
+def _without_annotations(source: str) -> str:
+    """`source` of one function, its annotations cut out: they name what a notebook may not have."""
+    function = ast.parse(source).body[0]
+    lines, cuts = source.splitlines(keepends=True), []
+    for each in ast.walk(function):
+        if isinstance(each, ast.arg) and each.annotation:
+            start = each.col_offset + len(each.arg)
+            cuts.append((each.lineno, start, each.annotation.end_col_offset))
+    if isinstance(function, ast.FunctionDef) and function.returns:
+        end = function.returns
+        start = lines[end.lineno - 1].rindex(" ->", 0, end.col_offset)
+        cuts.append((end.lineno, start, end.end_col_offset))
+    for number, start, stop in sorted(cuts, reverse=True):
+        lines[number - 1] = lines[number - 1][:start] + lines[number - 1][stop:].replace(" = ", "=")
+    return "".join(lines)

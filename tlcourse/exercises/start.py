@@ -1,6 +1,5 @@
 """The exercise of lesson 00, on which a learner sees how exercises work."""
 
-from collections import Counter
 from fractions import Fraction
 
 from tlcourse.exercises.expect import Wrong, expect_close, expect_equal, expect_type, short
@@ -10,7 +9,7 @@ from tlcourse.exercises.machinery import Exercise, Stage
 
 def count_labels(labels: list[str]) -> dict[str, float]:
     """The share of each label in `labels`, between 0 and 1."""
-    return {label: count / len(labels) for label, count in Counter(labels).items()}
+    return {label: labels.count(label) / len(labels) for label in labels}
 
 
 def _shape(candidate) -> None:
@@ -56,10 +55,10 @@ EXERCISES = (
         difficulty=1,
         minutes=5,
         hints=(
-            "count first, divide afterwards; `collections.Counter(labels)` counts.",
+            "count first, divide afterwards; a list can count: `labels.count(label)`.",
             "the whole is `len(labels)`: each count divided by it is a share.",
-            "`{label: count / len(labels) for label, count in ...}` builds the dictionary, and "
-            "does nothing at all when the list is empty.",
+            "`{label: ... / len(labels) for label in labels}` builds the dictionary, and does "
+            "nothing at all when the list is empty.",
         ),
         reference=count_labels,
         stages=(

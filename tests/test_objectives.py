@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -96,3 +98,40 @@ def test_masks_are_a_function_of_the_generator():
     one, two, other = (objectives.mask_tokens(tokens, generator_for(n), 60)[1] for n in (5, 5, 6))
     assert torch.equal(one, two)
     assert not torch.equal(one, other)
+
+
+def test_hidden_next_tokens_are_asked_for_at_the_position_before():
+    tokens = torch.randint(6, 60, (40, 13), generator=generator_for(1))
+    inputs, targets, chosen = objectives.hide_next_tokens(tokens, generator_for(2), 60, rate=0.4)
+    assert inputs.shape == targets.shape == chosen.shape == (40, 12)
+    assert torch.equal(targets, tokens[:, 1:])
+    assert torch.equal(inputs[:, 0], tokens[:, 0]) and not chosen[:, -1].any()
+    corrupted, hidden = objectives.mask_tokens(tokens, generator_for(2), 60, rate=0.4)
+    assert torch.equal(inputs[:, 1:], corrupted[:, 1:-1])
+    assert torch.equal(chosen[:, :-1], hidden[:, 1:-1])
+
+
+def test_hybrid_loss_is_the_causal_loss_on_some_rows_and_two_sided_on_the_others():
+    model = tiny()
+    tokens = torch.randint(6, 60, (4, 10), generator=generator_for(4))
+    inputs, targets, chosen = objectives.hide_next_tokens(tokens, generator_for(5), 60, rate=0.5)
+    causal = torch.tensor([True, False, False, True])
+    inputs[causal], chosen[causal] = tokens[causal, :-1], True
+    one, count = objectives.causal_loss(model, tokens[causal])
+    both = Transformer(replace(model.config, causal=False))
+    both.load_state_dict(model.state_dict())
+    scores = both(inputs[~causal]).log_softmax(-1)
+    asked = chosen[~causal].nonzero().tolist()
+    other = -sum(scores[r, p, targets[~causal][r, p]].item() for r, p in asked)
+    nats, number = objectives.hybrid_loss(model, inputs, targets, chosen, causal)
+    assert number == count + len(asked)
+    assert nats.item() == pytest.approx(one.item() + other, rel=1e-5)
+
+
+def test_no_target_costs_nothing_and_has_gradients_of_zero():
+    model = tiny(causal=False)
+    tokens = torch.randint(6, 60, (2, 8))
+    nats, targets = objectives.masked_loss(model, tokens, tokens, tokens < 0)
+    nats.backward()
+    assert (nats.item(), targets) == (0.0, 0)
+    assert all(not p.grad.any() for p in model.parameters())

@@ -1,5 +1,6 @@
 """The one place for padding, length buckets and token files."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -77,6 +78,10 @@ class TokenFile:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def digest(self) -> str:
+        """The start of the sha256 of all ids: which text this is."""
+        return hashlib.sha256(self.ids).hexdigest()[:16]
 
     def windows(self, seed: int, step: int, batch: int, length: int) -> Tensor:
         """(batch, length) ids: the windows of one training step, a pure function of the arguments.

@@ -1,4 +1,4 @@
-"""Pretraining losses: causal and masked language modelling, exact and sparing with memory.
+"""Pretraining losses: causal, masked and hybrid language modelling, exact and sparing of memory.
 
 Every loss returns `(nats, targets)`: the sum of negative log-likelihoods and how many there are,
 so that sums over micro-batches and machines divide by one global count.
@@ -25,8 +25,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         total = hidden.new_zeros((), dtype=torch.float32)
         d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         d_bias = None if bias is None else torch.zeros_like(bias)
-        for rows in torch.arange(len(targets), device=targets.device).split(chunk):
-            start, stop = int(rows[0]), int(rows[-1]) + 1
+        for start in range(0, len(targets), chunk):
+            stop = start + chunk
             part, goal = hidden[start:stop], targets[start:stop]
             logits = (part @ weight.T).float()
             if bias is not None:
@@ -113,3 +113,32 @@ def masked_loss(model: Transformer, corrupted: Tensor, tokens: Tensor, chosen: T
         raise ValueError("masked_loss needs a bidirectional model (causal=False)")
     hidden = model.hidden(corrupted)[chosen]
     return language_model_loss(model, hidden, tokens[chosen]), len(hidden)
+
+
+def hide_next_tokens(
+    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, rate: float = 0.15
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Windows (batch, length + 1) to inputs, targets and `chosen`, each (batch, length).
+
+    Masked *next-token* prediction: a hidden token is asked for at the position before it, where a
+    causal model is asked for it, too (Lv et al., 2023; BehnamGhader et al., 2024). The first token
+    has no position before it and the last is no input, so neither is hidden.
+    """
+    corrupted, hidden = mask_tokens(tokens, generator, vocabulary_size, rate)
+    inputs, chosen = corrupted[:, :-1].clone(), hidden[:, 1:].clone()
+    inputs[:, 0] = tokens[:, 0]
+    chosen[:, -1] = False
+    return inputs, tokens[:, 1:], chosen
+
+
+def hybrid_loss(
+    model: Transformer, inputs: Tensor, targets: Tensor, chosen: Tensor, causal: Tensor
+) -> tuple[Tensor, int]:
+    """Loss of one model that reads some rows causally and the others from both sides.
+
+    `inputs`, `targets`, `chosen` (batch, length), `causal` (batch,) True = this row sees only what
+    stands before. Position i answers for token i + 1 either way, so both kinds of row share one
+    head (Charpentier & Samuel, 2024, GPT-BERT). Returns (nats, targets).
+    """
+    hidden = model.hidden(inputs, causal=causal)[chosen]
+    return language_model_loss(model, hidden, targets[chosen]), len(hidden)

@@ -1,7 +1,8 @@
 """The one training loop, on an Ignite engine: pretraining, fine-tuning and probes all use it.
 
-Batch k, and the dropout inside it, are functions of the seed and k alone. So a run that was
-interrupted goes on from its last checkpoint and ends with the same weights, bit for bit.
+Batch k is a function of the seed and k alone, and so is the dropout inside it, given a process's
+rank. So a run that was interrupted goes on from its last checkpoint and ends with the same weights,
+bit for bit; and several processes, each with its slice of the batch, do the work of one.
 """
 
 import math
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from ignite import distributed as idist
 from ignite.engine import Engine, Events
 from torch import Tensor, nn
 
@@ -54,6 +56,7 @@ def train(
     accumulate: int = 1,
     folder: Path | None = None,
     save_every: float = 180.0,
+    stop_after: float = math.inf,
     settings: Mapping[str, Any] | None = None,
     on_step: Iterable[Callable[[dict], None]] = (),
 ) -> list[dict]:
@@ -65,8 +68,14 @@ def train(
     over all targets of the step, clipped once to the norm `clip`. `on_step` callbacks get each
     record. With a `folder`, the whole state is written there every `save_every` seconds and
     training goes on from what lies there; ValueError if that state is damaged or was made
-    with other `settings`.
-    Raises FloatingPointError when the loss is no longer finite.
+    with other `settings`. Training ends early, its state written, once `stop_after` seconds of
+    running time are used, earlier runs of the folder counted in.
+
+    Under `ignite.distributed` every process trains on its slice of each batch and all end with the
+    same weights; only the first one writes and calls back.
+
+    Raises FloatingPointError when the loss is no longer finite, ValueError when a batch has fewer
+    rows than there are processes, OSError when the state cannot be written.
     """
     optimizers = list(optimizers)
     scaler = torch.amp.GradScaler(enabled=compute.precision == torch.float16)
@@ -76,18 +85,20 @@ def train(
     for group in _groups(optimizers):
         group.setdefault("initial_lr", group["lr"])
     began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
-    saved = time.perf_counter()
+    saved, first = time.perf_counter(), idist.get_rank() == 0
 
     def one_step(engine: Engine, step: int) -> dict:
-        torch.manual_seed(generator_for(seed, step).initial_seed())
+        torch.manual_seed(generator_for(seed, step, idist.get_rank()).initial_seed())
         for group in _groups(optimizers):
             group["lr"] = group["initial_lr"] * schedule(step)
-        batch = tuple(part.to(compute.device) for part in batch_of(step))
+        batch = tuple(part.to(compute.device) for part in _slice(batch_of(step)))
         nats, targets = _accumulate(model, loss, batch, compute, scaler, accumulate)
+        # One sum over the processes; the first one's clock is everybody's.
+        clock = time.perf_counter() - began if first else 0.0
+        nats, targets, seconds = _summed([nats, targets, clock])
         if not math.isfinite(nats):
             raise FloatingPointError(f"the loss is {nats} at step {step}; lower the learning rate")
         norm = _update(optimizers, scaler, targets, clip)
-        seconds = time.perf_counter() - began
         return {
             "step": step,
             "loss": nats / targets,
@@ -101,19 +112,43 @@ def train(
     @engine.on(Events.ITERATION_COMPLETED)
     def after_step(engine: Engine) -> None:
         nonlocal saved
-        history.append(engine.state.output)
-        for callback in on_step:
-            callback(engine.state.output)
-        last = engine.state.output["step"] == steps - 1
-        if folder is not None and (last or time.perf_counter() - saved > save_every):
-            _save(Path(folder) / STATE, model, optimizers, scaler, history, settings)
-            saved = time.perf_counter()
+        record = engine.state.output
+        history.append(record)
+        last = record["step"] == steps - 1 or record["seconds"] >= stop_after
+        if first:
+            for callback in on_step:
+                callback(record)
+            if folder is not None and (last or time.perf_counter() - saved > save_every):
+                _save(Path(folder) / STATE, model, optimizers, scaler, history, settings)
+                saved = time.perf_counter()
+        if last:
+            engine.terminate()
 
     model.train()
-    if len(history) < steps:
+    if len(history) < steps and not (history and history[-1]["seconds"] >= stop_after):
         engine.run(range(len(history), steps), max_epochs=1)
+    idist.barrier()  # what the first process wrote is there for all
     model.eval()
     return history
+
+
+def _slice(batch: Batch) -> Batch:
+    """This process's rows of the batch."""
+    rank, world = idist.get_rank(), idist.get_world_size()
+    if len(batch[0]) < world:
+        raise ValueError(
+            f"expected a batch of at least one row for each of the {world} processes, "
+            f"got {len(batch[0])} rows; use fewer processes or a larger batch"
+        )
+    return tuple(part.tensor_split(world)[rank] for part in batch)
+
+
+def _summed(numbers: list[float]) -> list[float]:
+    """Each number summed over the processes."""
+    if idist.get_world_size() == 1:
+        return numbers
+    total = idist.all_reduce(torch.tensor(numbers, dtype=torch.float64, device=idist.device()))
+    return total.tolist()
 
 
 def _groups(optimizers: list[torch.optim.Optimizer]) -> list[dict]:
@@ -128,14 +163,21 @@ def _accumulate(model, loss, batch, compute, scaler, parts) -> tuple[float, int]
             total, count = loss(model, part)
         scaler.scale(total).backward()
         nats, targets = nats + total.item(), targets + count
-    if targets == 0:
-        raise ValueError("no target in this batch: nothing to learn from")
     return nats, targets
 
 
 def _update(optimizers, scaler, targets: int, clip: float) -> float:
-    """Divides gradients by the number of targets, clips, steps, clears. Returns the norm before."""
+    """Sums gradients over processes, divides by the number of targets, clips, steps, clears.
+
+    Returns the norm before clipping. Raises ValueError when there was no target.
+    """
+    if targets == 0:
+        raise ValueError("no target in this batch: nothing to learn from")
     moving = [p for g in _groups(optimizers) for p in g["params"] if p.grad is not None]
+    if idist.get_world_size() > 1:  # one message for all gradients
+        flat = idist.all_reduce(torch.cat([p.grad.flatten() for p in moving]))
+        for parameter, part in zip(moving, flat.split([p.numel() for p in moving]), strict=True):
+            parameter.grad.copy_(part.view_as(parameter))
     for optimizer in optimizers:
         scaler.unscale_(optimizer)
     torch._foreach_div_([p.grad for p in moving], targets)
@@ -155,14 +197,20 @@ def _save(path: Path, model, optimizers, scaler, history, settings) -> None:
         "history": history,
         "settings": dict(settings or {}),
     }
-    with files.atomic(path) as temporary:
-        torch.save(state, temporary)
+    try:
+        with files.atomic(path) as temporary, open(temporary, "wb") as out:
+            torch.save(state, out)
+    except (OSError, RuntimeError) as error:  # RuntimeError: PyTorch's writer on a full disk
+        raise OSError(
+            f"the state of the run could not be written to {path}: {error}; the state saved before "
+            "is still there: free some space and run the same command again"
+        ) from error
 
 
 def _restore(path: Path, model, optimizers, scaler, settings) -> list[dict]:
     """Loads the state (without unpickling code) and returns the history so far."""
     try:
-        state = torch.load(path, weights_only=True)
+        state = torch.load(path, weights_only=True, map_location="cpu")
     except (RuntimeError, EOFError, OSError, pickle.UnpicklingError) as error:
         raise ValueError(
             f"expected the state of a run in {path}, but it is damaged ({type(error).__name__}); "

@@ -1,3 +1,7 @@
+import shutil
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -7,19 +11,23 @@ from tlcourse.batching import TokenFile, generator_for, write_tokens
 from tlcourse.bpe import SPECIALS, Tokenizer, detokenise
 from tlcourse.device import Compute
 from tlcourse.pretraining import (
+    OBJECTIVES,
     Recipe,
     batches,
     encode_articles,
     loss_of,
     optimizers_for,
     pretrain,
+    pretrain_for,
     training_articles,
     write_corpus,
 )
+from tlcourse.training import train
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 RECIPE = Recipe(batch=4, length=16, warmup=2)
+MASKED = replace(RECIPE, objective="masked")
 EOS, UNK = SPECIALS.index("<eos>"), SPECIALS.index("<unk>")
 
 
@@ -64,7 +72,7 @@ def test_every_second_training_article_is_detokenised(monkeypatch):
 def test_batches_of_both_kinds(file):
     (causal,) = batches(file, model_of().config, RECIPE)(3)
     assert causal.shape == (4, 17)
-    corrupted, tokens, chosen = batches(file, model_of(False).config, RECIPE)(3)
+    corrupted, tokens, chosen = batches(file, model_of(False).config, MASKED)(3)
     assert tokens.shape == (4, 16)
     wanted = objectives.mask_tokens(tokens, generator_for(RECIPE.seed, 3, 1), 60)
     assert torch.equal(corrupted, wanted[0])
@@ -83,11 +91,11 @@ def test_muon_has_the_matrices_of_the_blocks_and_adamw_all_else():
     assert by_adamw == set(names.values()) - matrices
 
 
-@pytest.mark.parametrize("causal", [True, False])
-def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file, causal):
-    model = model_of(causal)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file, objective):
+    model = model_of(causal=objective != "masked")
     before = {name: p.clone() for name, p in model.named_parameters()}
-    history = pretrain(model, file, 1000, PLAIN, RECIPE)
+    history = pretrain(model, file, 1000, PLAIN, replace(RECIPE, objective=objective))
     assert len(history) == 1000 // 64
     assert [r["factor"] for r in history][:3] == [0.5, 1, 1]
     assert 0 < history[-1]["factor"] < 0.2
@@ -98,8 +106,9 @@ def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file,
 def test_the_loss_of_a_text_with_a_rule_falls(tmp_path):
     write_tokens(tmp_path / "tokens.bin", [np.arange(4000) % 7 + 10])
     file = TokenFile(tmp_path / "tokens.bin")
-    for causal in (True, False):
-        history = pretrain(model_of(causal), file, 64 * 60, PLAIN, RECIPE)
+    for objective in OBJECTIVES:
+        recipe = replace(RECIPE, objective=objective)
+        history = pretrain(model_of(objective != "masked"), file, 64 * 60, PLAIN, recipe)
         assert history[0]["loss"] == pytest.approx(np.log(60), abs=0.1)
         assert history[-1]["loss"] < 2.5
 
@@ -118,5 +127,59 @@ def test_another_budget_in_the_same_folder_is_refused(file, tmp_path):
 def test_loss_of_goes_by_the_kind_of_model(file):
     batch = batches(file, model_of().config, RECIPE)(0)
     assert loss_of(model_of(), batch)[1] == 4 * 16
-    batch = batches(file, model_of(False).config, RECIPE)(0)
+    batch = batches(file, model_of(False).config, MASKED)(0)
     assert loss_of(model_of(False), batch)[1] == int(batch[2].sum())
+
+
+@pytest.mark.parametrize(("share", "rows"), [(0.5, [1, 3]), (0.25, [3]), (1.0, [0, 1, 2, 3])])
+def test_hybrid_batches_read_their_share_of_the_windows_causally(file, share, rows):
+    recipe = replace(RECIPE, objective="hybrid", causal_share=share, mask_rate=0.5)
+    inputs, targets, chosen, causal = batches(file, model_of().config, recipe)(3)
+    (window,) = batches(file, model_of().config, RECIPE)(3)
+    assert causal.nonzero().flatten().tolist() == rows
+    assert torch.equal(targets, window[:, 1:])
+    assert torch.equal(inputs[causal], window[causal, :-1]) and chosen[causal].all()
+    changed = (inputs != window[:, :-1])[~causal]
+    assert not chosen[~causal][:, -1].any() and not changed[:, 0].any()
+    assert (chosen[~causal][:, :-1] | ~changed[:, 1:]).all()  # what was changed is asked for
+
+
+def test_an_unknown_objective_is_refused():
+    with pytest.raises(ValueError, match="out of causal, masked, hybrid, got 'electra'"):
+        Recipe(objective="electra")
+
+
+def test_a_run_on_minutes_ends_decayed_and_says_when_the_decay_began(file, tmp_path):
+    model = model_of()
+    history, begin = pretrain_for(model, file, 2 / 60, PLAIN, RECIPE, tmp_path)
+    factors = [record["factor"] for record in history]
+    assert factors[:2] == [0.5, 1] and set(factors[1 : begin + 1]) == {1.0}
+    rest = len(history) - begin
+    assert factors[begin:] == pytest.approx([1 - step / rest for step in range(rest)])
+    assert history[begin - 1]["seconds"] >= 0.6 * 2 > history[begin - 2]["seconds"]
+    again = model_of()
+    assert pretrain_for(again, file, 2 / 60, PLAIN, RECIPE, tmp_path) == (history, begin)
+    for name, tensor in again.state_dict().items():
+        assert torch.equal(tensor, model.state_dict()[name]), name
+
+
+def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(
+    file, tmp_path, monkeypatch
+):
+    whole = model_of()
+    history, begin = pretrain_for(whole, file, 1 / 60, PLAIN, RECIPE, tmp_path)
+
+    def stop(record: dict) -> None:
+        if record["step"] == begin + 1:
+            raise KeyboardInterrupt
+
+    # The same plan in another folder: stopped after its second step of decay, then gone on with.
+    other = tmp_path / "other"
+    shutil.copytree(tmp_path, other, ignore=lambda *_: ["training_state.pt", "other"])
+    monkeypatch.setattr("tlcourse.pretraining.run.train", partial(train, save_every=0.0))
+    with pytest.raises(KeyboardInterrupt):
+        pretrain_for(model_of(), file, 1 / 60, PLAIN, RECIPE, other, on_step=[stop])
+    resumed = model_of()
+    assert len(pretrain_for(resumed, file, 1 / 60, PLAIN, RECIPE, other)[0]) == len(history)
+    for name, tensor in resumed.state_dict().items():
+        assert torch.equal(tensor, whole.state_dict()[name]), name

@@ -2,9 +2,18 @@
 
 from tlcourse.pretraining.corpus import encode_articles, training_articles, write_corpus
 from tlcourse.pretraining.evaluation import Evaluation, evaluate, evaluate_masked
-from tlcourse.pretraining.run import Recipe, batches, loss_of, optimizers_for, pretrain
+from tlcourse.pretraining.run import (
+    OBJECTIVES,
+    Recipe,
+    batches,
+    loss_of,
+    optimizers_for,
+    pretrain,
+    pretrain_for,
+)
 
 __all__ = [
+    "OBJECTIVES",
     "Evaluation",
     "Recipe",
     "batches",
@@ -14,6 +23,7 @@ __all__ = [
     "loss_of",
     "optimizers_for",
     "pretrain",
+    "pretrain_for",
     "training_articles",
     "write_corpus",
 ]

@@ -5,27 +5,45 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from ignite import distributed as idist
 from torch import Tensor
 
-from tlcourse import objectives
+from tlcourse import files, objectives
 from tlcourse.batching import TokenFile, generator_for
 from tlcourse.device import Compute
 from tlcourse.pretraining.muon import Muon
 from tlcourse.training import train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
+OBJECTIVES = ("causal", "masked", "hybrid")
+DECAY = "decay.json"  # where a run of so many minutes keeps when its decay began
+UNENDING = 2**62  # steps
+
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: what a run needs to know besides model, data and budget."""
+    """How to train: what a run needs to know besides model, data and budget.
 
+    The hybrid objective reads `causal_share` of the windows causally and the others from both
+    sides, as one model. Raises ValueError for an objective that is not in OBJECTIVES.
+    """
+
+    objective: str = "causal"
     batch: int = 64  # windows a step
     length: int = 128  # tokens a window
     rate: float = 3e-3  # AdamW: embeddings, norms, biases
     muon_rate: float = 0.01  # Muon: matrices inside the blocks
     warmup: int = 100  # steps
     decay: float = 0.4  # the last share of the steps, linearly to 0
+    mask_rate: float = 0.15  # share of the tokens hidden, masked and hybrid
+    causal_share: float = 0.5  # hybrid
     seed: int = 0
+
+    def __post_init__(self):
+        if self.objective not in OBJECTIVES:
+            raise ValueError(
+                f"expected an objective out of {', '.join(OBJECTIVES)}, got {self.objective!r}"
+            )
 
 
 def optimizers_for(
@@ -45,25 +63,36 @@ def optimizers_for(
 
 
 def batches(file: TokenFile, config: Config, recipe: Recipe) -> Callable[[int], tuple[Tensor, ...]]:
-    """The function from a step to its batch; for a bidirectional model, masks included."""
+    """The function from a step to its batch: what the loss of the recipe's objective takes."""
 
     def causal(step: int) -> tuple[Tensor, ...]:
         return (file.windows(recipe.seed, step, recipe.batch, recipe.length + 1),)
 
     def masked(step: int) -> tuple[Tensor, ...]:
         tokens = file.windows(recipe.seed, step, recipe.batch, recipe.length)
-        generator = generator_for(recipe.seed, step, 1)
-        corrupted, chosen = objectives.mask_tokens(tokens, generator, config.vocabulary_size)
+        chance = generator_for(recipe.seed, step, 1)
+        vocabulary, rate = config.vocabulary_size, recipe.mask_rate
+        corrupted, chosen = objectives.mask_tokens(tokens, chance, vocabulary, rate)
         return corrupted, tokens, chosen
 
-    return causal if config.causal else masked
+    def hybrid(step: int) -> tuple[Tensor, ...]:
+        (tokens,) = causal(step)
+        chance = generator_for(recipe.seed, step, 1)
+        vocabulary, rate = config.vocabulary_size, recipe.mask_rate
+        inputs, targets, chosen = objectives.hide_next_tokens(tokens, chance, vocabulary, rate)
+        # Spread evenly, so that every slice of the batch has its share: 0.5 is every second row.
+        quota = (torch.arange(recipe.batch + 1) * recipe.causal_share).floor()
+        reads_causally = quota[1:] > quota[:-1]
+        inputs[reads_causally], chosen[reads_causally] = tokens[reads_causally, :-1], True
+        return inputs, targets, chosen, reads_causally
+
+    return {"causal": causal, "masked": masked, "hybrid": hybrid}[recipe.objective]
 
 
 def loss_of(model: Transformer, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
-    """The causal or the masked loss, by the model's kind."""
-    if model.config.causal:
-        return objectives.causal_loss(model, *batch)
-    return objectives.masked_loss(model, *batch)
+    """The causal, masked or hybrid loss, by what the batch holds: 1, 3 or 4 tensors."""
+    losses = {1: objectives.causal_loss, 3: objectives.masked_loss, 4: objectives.hybrid_loss}
+    return losses[len(batch)](model, *batch)
 
 
 def pretrain(
@@ -85,20 +114,64 @@ def pretrain(
         raise ValueError(
             f"expected a budget of at least one step ({per_step} tokens), got {tokens}"
         )
+    pays = steps > 500  # compilation takes about half a minute
+    run = _prepared(model, file, compute, recipe, {"tokens": tokens}, pays, folder, on_step)
+    schedule = warmup_stable_decay(steps, min(recipe.warmup, steps // 4 + 1), recipe.decay)
+    return run(steps, schedule)
+
+
+def pretrain_for(
+    model: Transformer,
+    file: TokenFile,
+    minutes: float,
+    compute: Compute,
+    recipe: Recipe,
+    folder: Path,
+    on_step: Iterable[Callable[[dict], None]] = (),
+) -> tuple[list[dict], int]:
+    """Trains `model` in place for `minutes` of running time, ending decayed.
+
+    Running time counts across resumes. When the share 1 - `decay` of it is used the decay begins,
+    with as many steps as the speed so far promises. From then on the run is one of so many steps
+    and ends decayed, whatever the clock says. Returns the history and the step at which the decay
+    began, which `folder` keeps, too.
+    """
+    budget, seconds = {"minutes": minutes}, 60 * minutes
+    run = _prepared(model, file, compute, recipe, budget, minutes > 5, folder, on_step)
+    if not (folder / DECAY).exists():
+        stable = warmup_stable_decay(UNENDING, recipe.warmup, 0.0)
+        history = run(UNENDING, stable, stop_after=seconds * (1 - recipe.decay))
+        used, begin = history[-1]["seconds"], len(history)
+        rest = max(1, int((seconds - used) / (used / begin)))
+        if idist.get_rank() == 0:
+            files.write_json(folder / DECAY, {"begin": begin, "steps": rest})
+        idist.barrier()
+    plan = files.read_json(folder / DECAY)
+    begin, rest = plan["begin"], plan["steps"]
+
+    def schedule(step: int) -> float:
+        return min((step + 1) / recipe.warmup, (begin + rest - step) / rest, 1.0)
+
+    return run(begin + rest, schedule), begin
+
+
+def _prepared(model, file, compute, recipe, budget, compiled, folder, on_step) -> Callable:
+    """What the two kinds of budget share: a function (steps, schedule) -> history.
+
+    It may be called twice, for the stable part and then for the decay: the optimizers are made
+    once, and what lies in `folder` is where each call goes on.
+    """
     model.to(compute.device).set_attention(compute.attention)
-    if compute.compiles and steps > 500:  # compilation takes about half a minute
+    if compiled and compute.compiles:
         for block in model.blocks:
             block.compile()
-    return train(
-        model,
-        loss_of,
-        batches(file, model.config, recipe),
-        steps,
-        optimizers_for(model, recipe, compute.precision),
-        warmup_stable_decay(steps, min(recipe.warmup, steps // 4 + 1), recipe.decay),
-        compute,
-        recipe.seed,
-        folder=folder,
-        settings={**asdict(model.config), **asdict(recipe), "tokens": tokens, "file": len(file)},
-        on_step=on_step,
-    )
+    optimizers = optimizers_for(model, recipe, compute.precision)
+    settings = asdict(model.config) | asdict(recipe) | budget | {"corpus": file.digest()}
+
+    def run(steps: int, schedule: Callable[[int], float], **more) -> list[dict]:
+        return train(
+            model, loss_of, batches(file, model.config, recipe), steps, optimizers, schedule,
+            compute, recipe.seed, folder=folder, settings=settings, on_step=on_step, **more,
+        )  # fmt: skip
+
+    return run

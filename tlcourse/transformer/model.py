@@ -104,12 +104,18 @@ class Transformer(nn.Module):
         return self.dropout(x if self.config.norm_first else self.norm(x))
 
     def hidden(
-        self, tokens: Tensor, padding_mask: Tensor | None = None, types: Tensor | None = None
+        self,
+        tokens: Tensor,
+        padding_mask: Tensor | None = None,
+        types: Tensor | None = None,
+        causal: Tensor | None = None,
     ) -> Tensor:
         """(batch, length) ids to (batch, length, width), after the last norm.
 
-        `padding_mask` is boolean, (batch, length), True = token; None if nothing is padded. Raises
-        ValueError for another kind of mask, and for more tokens than there are positions.
+        `padding_mask` is boolean, (batch, length), True = token; None if nothing is padded.
+        `causal` (batch,) says for each row whether it sees only the past; None: all rows do as the
+        configuration says. Raises ValueError for another kind of mask, and for more tokens than
+        there are positions.
         """
         if padding_mask is not None and (padding_mask.dtype, padding_mask.shape) != (
             torch.bool,
@@ -123,8 +129,10 @@ class Transformer(nn.Module):
         x = self.embed(tokens, types)
         length, head_dim = tokens.shape[1], self.config.width // self.config.heads
         mask = None if padding_mask is None else padding_mask[:, None, None, :]
-        if self.config.causal:
+        if causal is not None or self.config.causal:
             allowed = causal_mask(length, tokens.device)
+            if causal is not None:
+                allowed = allowed | ~causal[:, None, None, None]
             mask = allowed if mask is None else mask & allowed
         table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
         for block in self.blocks:

@@ -45,12 +45,17 @@ class Job:
     digest: str  # of the checkpoint's weights: another checkpoint is another job
 
 
-def _digest(model: str) -> str:
+def digest(model: str) -> str:
     """Which weights a job starts from; the shape from scratch is that of causal-small."""
     if model == SCRATCH:
         return "none"
-    path = files.find(f"{checkpoints.FOLDER}/{model}/model.safetensors")
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    weights = checkpoints.folder_of(model) / "model.safetensors"
+    return hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
+
+
+def workers() -> int:
+    """How many runs at a time: one a core, one a GPU."""
+    return (os.cpu_count() or 1) if device.choose().device.type == "cpu" else 1
 
 
 def kept(job: Job) -> Path:
@@ -112,7 +117,7 @@ def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
 def choose(models: Iterable[str], pool: ProcessPoolExecutor) -> dict[str, dict]:
     """For each model the pooling and recipe with the fewest dev errors (one seed)."""
     jobs = [
-        Job(model, "all", 0, pooling, recipe, "dev", _digest(model))
+        Job(model, "all", 0, pooling, recipe, "dev", digest(model))
         for model in models
         for pooling, recipe in candidates(model)
     ]
@@ -198,14 +203,13 @@ def compare(rows: list[dict], questions: int) -> list[dict]:
 def measure() -> dict:
     """The whole benchmark; prints each run and the comparisons."""
     models = [*checkpoints.names(), SCRATCH]
-    workers = os.cpu_count() if device.choose().device.type == "cpu" else 1
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers(), mp_context=get_context("spawn")) as pool:
         choices = choose(models, pool)
         jobs = [
             Job(
                 model, labels, seed, choices[model]["pooling"],
                 replace(Recipe(**choices[model]["recipe"]), min_steps=MIN_STEPS),
-                "test", _digest(model),
+                "test", digest(model),
             )
             for labels in LABELS for model in models for seed in SEEDS
         ]  # fmt: skip
@@ -228,7 +232,7 @@ def measure() -> dict:
             "TF-IDF chose by cross-validation within its labels."
         ),
         "machine": device.describe(device.choose())
-        + f", {workers} runs at a time, one thread each",
+        + f", {workers()} runs at a time, one thread each",
         "versions": {"torch": torch.__version__},
         "training_seconds": sum(job["seconds"] for job in results)
         + sum(tried["seconds"] for each in choices.values() for tried in each["tried"]),

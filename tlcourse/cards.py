@@ -54,5 +54,9 @@ def card(name: str, log: dict) -> str:
 
 
 def _listed(figures: dict) -> str:
-    shown = {k: f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for k, v in figures.items()}
-    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in shown.items())
+    def shown(value) -> str:
+        if isinstance(value, float):
+            return f"{value:.4g}"
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+    return ", ".join(f"{key.replace('_', ' ')} {shown(value)}" for key, value in figures.items())

@@ -52,7 +52,7 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     With `compute` it is on that device, with that attention kernel. Raises FileNotFoundError that
     lists the shipped names, or ValueError when a file does not fit.
     """
-    folder = _folder(name)
+    folder = folder_of(name)
     model = Transformer(_config(folder / "config.json"))
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
     if tokenizer.vocabulary_size > model.config.vocabulary_size:
@@ -68,10 +68,11 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
 
 def log_of(name: str | Path) -> dict:
     """The training log behind the card of a shipped name or of a folder."""
-    return files.read_json(_folder(name) / "training.json")
+    return files.read_json(folder_of(name) / "training.json")
 
 
-def _folder(name: str | Path) -> Path:
+def folder_of(name: str | Path) -> Path:
+    """The folder of a shipped name, or the folder itself; raises FileNotFoundError for others."""
     for folder in (Path(name), files.root() / FOLDER / name):
         if (folder / "config.json").exists():
             return folder

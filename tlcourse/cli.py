@@ -144,15 +144,31 @@ def _parser() -> Parser:
     added = command(data)
     added.add_argument("name", nargs="?", help="one data set (default: all)")
     added = command(pretrain)
-    added.add_argument("--objective", choices=("causal", "masked"), default="causal")
-    added.add_argument("--corpus", nargs="+", default=["wikitext-2"], help="data sets to read")
-    added.add_argument("--tokens", type=float, default=1e6, help="budget, such as 25e6")
-    added.add_argument("--out", type=Path, required=True, help="folder of this run")
-    added.add_argument("--prepared", type=Path, help="token file and vocabulary (OUT/corpus)")
-    added.add_argument("--start", help="checkpoint to go on from, with a fresh optimizer")
-    added.add_argument("--width", type=int, default=256)
-    added.add_argument("--layers", type=int, default=6)
-    added.add_argument("--heads", type=int, default=4)
-    added.add_argument("--vocabulary", type=int, default=8192)
-    added.add_argument("--seed", type=int, default=0)
+    _add_pretrain_options(added)
     return parser
+
+
+def _add_pretrain_options(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--objective", choices=("causal", "masked", "hybrid"), default="causal")
+    add(
+        "--corpus",
+        nargs="+",
+        default=["wikitext-2"],
+        help="data sets, text files, folders of *.txt",
+    )
+    budget = parser.add_mutually_exclusive_group()
+    budget.add_argument("--tokens", type=float, default=1e6, help="budget, such as 25e6")
+    budget.add_argument("--minutes", type=float, help="budget of running time, resumes included")
+    add("--out", type=Path, required=True, help="folder of this run; the same again goes on")
+    add("--prepared", type=Path, help="folder of token file and vocabulary (default: OUT/corpus)")
+    add("--start", help="checkpoint to go on from, with a fresh optimizer")
+    add("--width", type=int, default=256, help="features; no effect with --start, like all shapes")
+    add("--layers", type=int, default=6)
+    add("--heads", type=int, default=4)
+    add("--vocabulary", type=int, default=8192, help="entries")
+    add("--batch", type=int, default=64, help="windows a step, all processes together")
+    add("--length", type=int, default=128, help="tokens a window")
+    add("--mask-rate", type=float, default=0.15, help="share of hidden tokens (masked, hybrid)")
+    add("--seed", type=int, default=0)
+    add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")

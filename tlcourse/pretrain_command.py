@@ -1,78 +1,61 @@
-"""The command `tlcourse pretrain`: corpus to checkpoint, resumable at every stage."""
+"""The command `tlcourse pretrain`: corpus to checkpoint, resumable at every stage.
+
+Under `torchrun` every process runs this; the first one prepares, writes and speaks.
+"""
 
 import argparse
-import itertools
+import math
+import os
 from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
+from ignite import distributed as idist
 
 from tlcourse import cards, checkpoints, corpora, device, files, pretraining
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
+from tlcourse.pretraining import logs
 from tlcourse.transformer import Config, Transformer
 
-VOCABULARY_ARTICLES = 6_600  # the vocabulary is learnt from the first articles of the corpus
 HISTORY = 300  # points of the loss curve kept in training.json
-
-
-def prepare(folder: Path, names: list[str], tokens: int, vocabulary: int) -> Tokenizer:
-    """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
-
-    Raises ValueError when what is there was made from other corpora or for fewer tokens, DataError
-    for names that are none of a text.
-    """
-    wanted = {"corpus": names, "vocabulary": vocabulary}
-    made = folder / "corpus.json"
-    if made.exists():
-        found = files.read_json(made)
-        if any(found[key] != wanted[key] for key in wanted) or found["tokens"] < tokens:
-            raise ValueError(
-                f"{folder} holds {found}, but {wanted | {'tokens': tokens}} is asked for; "
-                "name another folder with --prepared, or remove this one"
-            )
-        return Tokenizer.load(folder / "tokenizer.json")
-    first = itertools.islice(pretraining.training_articles(names), VOCABULARY_ARTICLES)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "tokenizer.json").exists():
-        print(f"learning a vocabulary of {vocabulary:,} entries")
-        words = (article.replace("<unk>", "") for article in first)
-        with files.atomic(folder / "tokenizer.json") as temporary:
-            Tokenizer.train(words, vocabulary).save(temporary)
-    tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    articles = pretraining.training_articles(names)
-    count = pretraining.write_corpus(folder / "tokens.bin", articles, tokenizer, tokens)
-    files.write_json(made, wanted | {"tokens": count})
-    return tokenizer
+PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first one's preparation
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
-    tokens, recipe = int(arguments.tokens), pretraining.Recipe(seed=arguments.seed)
+    if "WORLD_SIZE" in os.environ:  # torchrun
+        idist.initialize("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    first, recipe = idist.get_rank() == 0, _recipe(arguments)
+    compute, vocabulary, known = device.choose(), arguments.vocabulary, None
+    if arguments.start:
+        base, known = checkpoints.load(arguments.start)
+        vocabulary = base.config.vocabulary_size
     prepared = arguments.prepared or arguments.out / "corpus"
-    tokenizer = prepare(prepared, arguments.corpus, tokens, arguments.vocabulary)
-    compute = device.choose()
+    tokens = int(arguments.tokens) if arguments.minutes is None else math.inf
+    if first:
+        pretraining.prepare(prepared, arguments.corpus, tokens, vocabulary, known)
+    idist.barrier()
+    tokenizer = Tokenizer.load(prepared / "tokenizer.json")
     torch.manual_seed(arguments.seed)
-    model, legs = _start(arguments, tokenizer)
+    model, legs = _start(arguments)
     file = TokenFile(prepared / "tokens.bin")
-    with tqdm(total=tokens, unit="token", unit_scale=True) as bar:
-
-        def progress(record: dict) -> None:
-            bar.set_postfix_str(f"loss {record['loss']:.3f}")
-            bar.update((record["step"] + 1) * recipe.batch * recipe.length - bar.n)
-
-        history = pretraining.pretrain(
-            model, file, tokens, compute, recipe, arguments.out, on_step=[progress]
-        )
+    history, begin = _train(arguments, model, file, recipe, compute)
+    workers = idist.get_world_size()
+    if "WORLD_SIZE" in os.environ:
+        idist.finalize()
+    if not first:
+        return 0
     leg = {
         "objective": arguments.objective,
         "start": _name(Path(arguments.start)) if arguments.start else "random weights",
-        "corpus": arguments.corpus,
+        "corpus": files.read_json(prepared / "corpus.json")["corpus"],
         "tokens": len(history) * recipe.batch * recipe.length,
         "steps": len(history),
+        "decay_began_at_step": begin,
         "seconds": history[-1]["seconds"],
-        "hardware": device.describe(compute),
+        "hardware": device.describe(compute) + (f", {workers} processes" if workers > 1 else ""),
         "recipe": asdict(recipe),
         "history": [
             {key: record[key] for key in ("step", "loss", "seconds")}
@@ -86,21 +69,41 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _recipe(arguments: argparse.Namespace) -> pretraining.Recipe:
+    names = ("objective", "batch", "length", "mask_rate", "seed")
+    return pretraining.Recipe(**{name: getattr(arguments, name) for name in names})
+
+
+def _train(arguments, model, file, recipe, compute) -> tuple[list[dict], int]:
+    """Runs or resumes the training; returns its history and the step at which decay began."""
+    tokens, minutes, out = int(arguments.tokens), arguments.minutes, arguments.out
+    per_step = recipe.batch * recipe.length
+    progress = logs.Progress(per_step, tokens, None if minutes is None else 60 * minutes)
+    on_step = [logs.JsonLog(out, per_step), progress]
+    if arguments.tensorboard:
+        on_step.append(logs.TensorBoardLog(out, per_step))
+    try:
+        if minutes is None:
+            history = pretraining.pretrain(
+                model, file, tokens, compute, recipe, out, on_step=on_step
+            )
+            falling = [r["step"] for r in history if r["step"] > recipe.warmup and r["factor"] < 1]
+            return history, min(falling, default=0)
+        return pretraining.pretrain_for(model, file, minutes, compute, recipe, out, on_step)
+    finally:
+        progress.close()
+
+
 def _name(start: Path) -> str:
     """A run's folder name, whether the run, its checkpoint or a shipped name was given."""
     return start.parent.name if start.name == "checkpoint" else start.name
 
 
-def _start(arguments: argparse.Namespace, tokenizer: Tokenizer) -> tuple[Transformer, list[dict]]:
+def _start(arguments: argparse.Namespace) -> tuple[Transformer, list[dict]]:
     """The model before this leg, and the legs behind it."""
-    causal = arguments.objective == "causal"
+    causal = arguments.objective != "masked"
     if arguments.start:
-        base, known = checkpoints.load(arguments.start)
-        if known.merges != tokenizer.merges:
-            raise ValueError(
-                f"{arguments.start} has another vocabulary than the token file; "
-                "put its tokenizer.json into a new --prepared folder first"
-            )
+        base, _ = checkpoints.load(arguments.start)
         model = Transformer(replace(base.config, causal=causal))
         model.load_state_dict(base.state_dict())
         return model, checkpoints.log_of(arguments.start)["legs"]

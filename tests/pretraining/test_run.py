@@ -64,6 +64,7 @@ def test_a_corpus_stops_after_the_article_that_fills_it(tmp_path):
 
 def test_every_second_training_article_is_detokenised(monkeypatch):
     texts = {"one": [" a , b\n", " c , d\n"], "two": [" e @-@ f\n", " g 's , ( h )\n"]}
+    monkeypatch.setattr("tlcourse.pretraining.corpus.CORPORA", texts)
     monkeypatch.setattr("tlcourse.corpora.articles", texts.__getitem__)
     got = list(training_articles(["one", "two"]))
     assert got == [" a , b\n", " c, d\n", " e @-@ f\n", detokenise(" g 's , ( h )\n")]

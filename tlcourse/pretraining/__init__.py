@@ -1,6 +1,6 @@
 """Pretraining: corpus to token file, token file to a decayed model, model to perplexities."""
 
-from tlcourse.pretraining.corpus import encode_articles, training_articles, write_corpus
+from tlcourse.pretraining.corpus import encode_articles, prepare, training_articles, write_corpus
 from tlcourse.pretraining.evaluation import Evaluation, evaluate, evaluate_masked
 from tlcourse.pretraining.run import (
     OBJECTIVES,
@@ -22,6 +22,7 @@ __all__ = [
     "evaluate_masked",
     "loss_of",
     "optimizers_for",
+    "prepare",
     "pretrain",
     "pretrain_for",
     "training_articles",

@@ -1,30 +1,47 @@
-"""From articles to a file of token ids."""
+"""From data sets and text files to a vocabulary and a file of token ids."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
 
-from tlcourse import corpora
+from tlcourse import corpora, files
 from tlcourse.batching import write_tokens
 from tlcourse.bpe import SPECIALS, Tokenizer, detokenise
+from tlcourse.corpora.catalogue import CORPORA
+from tlcourse.pretraining import own_text
 
 EOS = SPECIALS.index("<eos>")
+VOCABULARY_ARTICLES = 6_600  # the vocabulary is learnt from the first articles of the corpus
 
 
 def training_articles(names: Iterable[str]) -> Iterator[str]:
-    """The training articles of the corpora called `names`, every second one detokenised.
+    """The training articles of data sets, and the documents of text files, one after the other.
 
-    So that text in WikiText's spacing and text as people write it are both at home. Raises
-    DataError, before any article is asked for, when a name is none of a text with a train split.
+    Every second article of a data set is detokenised, so that text in WikiText's spacing and text
+    as people write it are both at home. A name that is no data set is the path of a text file or
+    of a folder of them. Raises DataError, before any article is asked for, when a name is neither.
     """
-    return _half_detokenised([corpora.articles(name) for name in names])
+    number = itertools.count()
+    return itertools.chain.from_iterable([_articles(name, number) for name in names])
 
 
-def _half_detokenised(texts: list[Iterator[str]]) -> Iterator[str]:
-    for number, article in enumerate(itertools.chain.from_iterable(texts)):
-        if number % 2:
+def _articles(name: str, number: Iterator[int]) -> Iterator[str]:
+    if name in CORPORA:
+        return _half_detokenised(corpora.articles(name), number)
+    if not Path(name).exists():
+        raise corpora.DataError(
+            f"expected a data set out of {', '.join(CORPORA)}, or a text file or folder, "
+            f"got {name!r}"
+        )
+    own_text.text_files(Path(name))
+    return own_text.documents(Path(name))
+
+
+def _half_detokenised(articles: Iterable[str], number: Iterator[int]) -> Iterator[str]:
+    for article in articles:
+        if next(number) % 2:
             article = "\n".join(map(detokenise, article.split("\n")))
         yield article
 
@@ -40,13 +57,14 @@ def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[l
 
 
 def write_corpus(
-    path: Path, articles: Iterable[str], tokenizer: Tokenizer, tokens: int, progress: bool = True
+    path: Path, articles: Iterable[str], tokenizer: Tokenizer, tokens: float, progress: bool = True
 ) -> int:
     """Encodes articles into the token file `path` until it holds `tokens`; returns the count."""
 
     def enough() -> Iterator[list[int]]:
         done = 0
-        with tqdm(total=tokens, unit="token", unit_scale=True, disable=not progress) as bar:
+        total = tokens if tokens < float("inf") else None
+        with tqdm(total=total, unit="token", unit_scale=True, disable=not progress) as bar:
             for ids in encode_articles(articles, tokenizer):
                 yield ids
                 bar.update(len(ids))
@@ -55,3 +73,49 @@ def write_corpus(
                     return
 
     return write_tokens(path, enough())
+
+
+def prepare(
+    folder: Path, names: Sequence[str], tokens: float, vocabulary: int, known: Tokenizer | None
+) -> Tokenizer:
+    """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
+
+    At least `tokens` tokens, unless the corpora end before; infinity takes them whole. The
+    vocabulary is that of `known`, or learnt from the first articles. Raises ValueError when what is
+    there was made from other corpora, with another vocabulary or for fewer tokens; DataError for a
+    corpus that is not there or not text.
+    """
+    wanted = {"corpus": [_label(name) for name in names], "vocabulary": vocabulary}
+    made = folder / "corpus.json"
+    if made.exists():
+        found = files.read_json(made)
+        short = found["tokens"] < tokens and not found["whole"]
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        other = known is not None and known.merges != tokenizer.merges
+        if short or other or any(found[key] != wanted[key] for key in wanted):
+            raise ValueError(
+                f"{folder} holds {found}{', another vocabulary' * other}, but "
+                f"{wanted | {'tokens': tokens}} is asked for; name another folder with --prepared, "
+                "or remove this one"
+            )
+        return tokenizer
+    articles = training_articles(names)
+    folder.mkdir(parents=True, exist_ok=True)
+    if known is None and not (folder / "tokenizer.json").exists():
+        print(f"learning a vocabulary of {vocabulary:,} entries")
+        first = itertools.islice(training_articles(names), VOCABULARY_ARTICLES)
+        known = Tokenizer.train((article.replace("<unk>", "") for article in first), vocabulary)
+    if known is not None:
+        with files.atomic(folder / "tokenizer.json") as temporary:
+            known.save(temporary)
+    tokenizer = Tokenizer.load(folder / "tokenizer.json")
+    count = write_corpus(folder / "tokens.bin", articles, tokenizer, tokens)
+    files.write_json(made, wanted | {"tokens": count, "whole": count < tokens})
+    return tokenizer
+
+
+def _label(name: str) -> str:
+    """A data set's name, or a file's with the digest of what it holds."""
+    if name in CORPORA or not Path(name).exists():
+        return name
+    return f"{Path(name).name} {own_text.digest(Path(name))}"

@@ -1,0 +1,133 @@
+"""Small pretraining runs that differ in one thing, judged by the same fine-tuning on TREC's dev.
+
+Runs and judgements are kept in `runs/studies/`, so a study that was stopped goes on where it was.
+"""
+
+import math
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from benchmarks import transfer
+from tlcourse import checkpoints, device, metrics, pretraining
+from tlcourse.adaptation import classifier
+from tlcourse.batching import TokenFile
+from tlcourse.bpe import Tokenizer
+from tlcourse.transformer import Config, Transformer
+
+FOLDER = Path("runs/studies")
+CORPORA = ("wikitext-2", "wikipedia-standin")
+VOCABULARY = "causal-small"  # whose vocabulary all runs share
+
+
+@dataclass(frozen=True)
+class Run:
+    """One pretraining: what it starts from, its recipe, and after how many tokens it is kept.
+
+    `start` is a checkpoint, or "" for random weights of the shape `config`. `kept` counts tokens;
+    the last of them is the budget.
+    """
+
+    name: str
+    recipe: pretraining.Recipe
+    kept: tuple[int, ...]
+    start: str = ""
+    config: Config = Config()
+
+
+def corpus(tokens: int) -> tuple[TokenFile, Tokenizer]:
+    """The token file that all studies read, at least `tokens` tokens of it."""
+    folder = FOLDER / f"corpus-{tokens / 1e6:g}M"
+    _, known = checkpoints.load(VOCABULARY)
+    tokenizer = pretraining.prepare(folder, CORPORA, tokens, known.vocabulary_size, known)
+    return TokenFile(folder / "tokens.bin"), tokenizer
+
+
+def train(run: Run, file: TokenFile, tokenizer: Tokenizer) -> list[dict]:
+    """Trains a run, or reads what an earlier one left; writes a checkpoint for each of `kept`."""
+    folder = FOLDER / run.name
+    config = replace(run.config, causal=run.recipe.objective != "masked")
+    torch.manual_seed(run.recipe.seed)
+    if run.start:
+        base, _ = checkpoints.load(run.start)
+        config = replace(base.config, causal=config.causal)
+    model = Transformer(config)
+    if run.start:
+        model.load_state_dict(base.state_dict())
+    per_step = run.recipe.batch * run.recipe.length
+    steps = {tokens // per_step - 1: tokens for tokens in run.kept}
+
+    def keep(record: dict) -> None:
+        if record["step"] in steps:
+            card = f"A run of a study: {run.name}.\n"
+            place = kept(run.name, steps[record["step"]])
+            checkpoints.save(place, model, tokenizer, card, {"legs": [], "evaluation": {}})
+
+    tokens = run.kept[-1]
+    compute = device.choose()
+    print(f"{run.name}: {tokens / 1e6:g}M tokens", flush=True)
+    return pretraining.pretrain(model, file, tokens, compute, run.recipe, folder, on_step=[keep])
+
+
+def kept(name: str, tokens: int) -> Path:
+    """Where the checkpoint of a run after so many tokens lies."""
+    return FOLDER / name / f"{tokens / 1e6:g}M"
+
+
+def other_way(folder: Path, causal: bool) -> Path:
+    """A copy of a checkpoint that reads causally, or from both sides; the weights are the same."""
+    model, tokenizer = checkpoints.load(folder)
+    turned = Transformer(replace(model.config, causal=causal))
+    turned.load_state_dict(model.state_dict())
+    place = folder.with_name(folder.name + (" causal" if causal else " two-sided"))
+    checkpoints.save(place, turned, tokenizer, "A turned copy.\n", {"legs": [], "evaluation": {}})
+    return place
+
+
+def judge(
+    models: Iterable[str | Path], labels: Iterable[int | str], seeds: Iterable[int]
+) -> list[dict]:
+    """Errors on TREC's dev split after full fine-tuning, one row a model and number of labels.
+
+    Mean pooling and the default recipe for all, so that only the checkpoint differs.
+    """
+    seeds = list(seeds)
+    recipe = replace(classifier.Recipe(), min_steps=transfer.MIN_STEPS)
+    jobs = [
+        transfer.Job(str(model), count, seed, "mean", recipe, "dev", transfer.digest(str(model)))
+        for model in models
+        for count in labels
+        for seed in seeds
+    ]
+    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
+        results = list(pool.map(transfer.run, jobs))
+    rows = []
+    for start in range(0, len(jobs), len(seeds)):
+        mine = results[start : start + len(seeds)]
+        errors = [100 * len(result["wrong"]) / result["of"] for result in mine]
+        row = {"model": mine[0]["model"], "labels": mine[0]["labels"], "dev_errors": errors}
+        rows.append(row | {"mean": sum(errors) / len(errors), "interval": _interval(errors)})
+    return rows
+
+
+def _interval(errors: list[float]) -> list[float] | None:
+    return list(metrics.mean_interval(errors)[1:]) if len(errors) > 1 else None
+
+
+def tail_loss(history: list[dict], share: float = 0.05) -> float:
+    """Mean loss in nats a target over the last `share` of a run's steps."""
+    last = history[-math.ceil(share * len(history)) :]
+    return sum(record["loss"] for record in last) / len(last)
+
+
+def provenance(runs: Iterable[Run]) -> dict:
+    """What the rows of a study rest on."""
+    return {
+        "data": f"{', '.join(CORPORA)}; TREC-6 dev (10 % of train, one split for all)",
+        "machine": device.describe(device.choose()),
+        "recipes": {run.name: asdict(run.recipe) for run in runs},
+    }

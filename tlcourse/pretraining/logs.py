@@ -1,0 +1,86 @@
+"""What a run says while it goes on: a line of JSON a step, TensorBoard, a progress bar."""
+
+import json
+from pathlib import Path
+
+from tqdm import tqdm
+
+from tlcourse import files
+
+LOG = "log.jsonl"
+
+
+class JsonLog:
+    """Appends each record, with the tokens read so far, as one line to `log.jsonl` in `folder`.
+
+    After a resume the lines of steps that are trained again are replaced, so that each step stands
+    in the file once.
+    """
+
+    def __init__(self, folder: Path, tokens_per_step: int):
+        self.path, self.tokens_per_step = Path(folder) / LOG, tokens_per_step
+        self.begun = False
+
+    def __call__(self, record: dict) -> None:
+        if not self.begun:
+            self._keep_before(record["step"])
+            self.begun = True
+        line = record | {"tokens": (record["step"] + 1) * self.tokens_per_step}
+        with open(self.path, "a", encoding="utf-8") as out:
+            out.write(json.dumps(line) + "\n")
+
+    def _keep_before(self, step: int) -> None:
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        # Steps are lines, so what a kill left half written comes after them.
+        files.write_text(self.path, "".join(f"{line}\n" for line in lines[:step]))
+
+
+class TensorBoardLog:
+    """Writes each record's loss, norm and rate to `folder`/tensorboard, over the tokens read.
+
+    Raises ValueError when `tensorboardX` is not installed.
+    """
+
+    def __init__(self, folder: Path, tokens_per_step: int):
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError:
+            raise ValueError(
+                "expected the package tensorboardX for --tensorboard, found none; "
+                "run: python -m pip install tensorboardX"
+            ) from None
+        self.open, self.tokens_per_step, self.writer = SummaryWriter, tokens_per_step, None
+        self.folder = Path(folder) / "tensorboard"
+
+    def __call__(self, record: dict) -> None:
+        tokens = (record["step"] + 1) * self.tokens_per_step
+        if self.writer is None:  # what was written of later steps before a stop is purged
+            self.writer = self.open(str(self.folder), purge_step=tokens)
+        for name in ("loss", "norm", "factor"):
+            self.writer.add_scalar(name, record[name], tokens)
+
+
+class Progress:
+    """A bar over the budget, in tokens or in seconds: speed, loss and the time left."""
+
+    def __init__(self, tokens_per_step: int, tokens: int | None, seconds: float | None):
+        self.tokens_per_step, self.timed, self.last = tokens_per_step, seconds is not None, None
+        unit = "s" if self.timed else "token"
+        self.bar = tqdm(total=seconds or tokens, unit=unit, unit_scale=True)
+
+    def __call__(self, record: dict) -> None:
+        tokens = (record["step"] + 1) * self.tokens_per_step
+        done = record["seconds"] if self.timed else tokens
+        if self.last is None:  # what an earlier run did is no speed of this one
+            self.bar.initial = self.bar.n = 0 if record["step"] == 0 else done
+        shown = f"loss {record['loss']:.3f}"
+        if self.timed and self.last is not None:
+            speed = self.tokens_per_step / (record["seconds"] - self.last)
+            shown = f"{speed:,.0f} tokens/s, {shown}"
+        self.last = record["seconds"]
+        self.bar.set_postfix_str(shown, refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Leaves the bar as it stands."""
+        self.bar.close()

@@ -1,5 +1,6 @@
 """The bundled samples keep the formats of the data sets that they stand in for."""
 
+import json
 import os
 import re
 from collections import Counter
@@ -10,6 +11,8 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
+
+from tlcourse import corpora
 
 SAMPLES = Path(__file__).parent.parent / "data" / "samples"
 TREC_FILES = {"train_5500.label": 200, "TREC_10.label": 100}
@@ -114,3 +117,34 @@ def test_wikitext_articles_are_distinct():
     assert len(titles) >= 25 and len(set(titles)) == len(titles)
     paragraphs = [line for line in lines if line != " " and not line.startswith(" =")]
     assert len(set(paragraphs)) == len(paragraphs)
+
+
+def pairs():
+    files = sorted((SAMPLES / "blimp" / "data").glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in open(file, encoding="utf-8")]
+
+
+def test_pairs_have_the_fields_and_numbers_of_blimp():
+    rows = pairs()
+    assert Counter(row["UID"] for row in rows) == dict.fromkeys({row["UID"] for row in rows}, 6)
+    assert len(rows) == 48 and len({row["linguistics_term"] for row in rows}) == 8
+    assert [int(row["pairID"]) for row in rows] == [*range(6)] * 8
+    named = {"field", "simple_LM_method", "one_prefix_method", "two_prefix_method"}
+    for row in rows:
+        assert named < set(row)
+        good, bad = row["sentence_good"].split(), row["sentence_bad"].split()
+        assert good != bad and (sorted(good) == sorted(bad)) <= row["lexically_identical"]
+        assert len(set(good) ^ set(bad)) <= 4  # a minimal pair
+
+
+def test_no_sentence_occurs_twice():
+    sentences = [row[key] for row in pairs() for key in ("sentence_good", "sentence_bad")]
+    assert len(set(sentences)) == 96
+
+
+@pytest.mark.real_data
+def test_no_sentence_is_one_of_blimp():
+    rows = corpora.load("blimp", "local")["test"]
+    known = {words(text) for column in ("good", "bad") for text in rows[column]}
+    ours = [row[key] for row in pairs() for key in ("sentence_good", "sentence_bad")]
+    assert len(known) > 100_000 and not [text for text in ours if words(text) in known]

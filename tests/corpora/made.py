@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tlcourse.corpora import catalogue, trec
+from tlcourse.corpora import blimp, catalogue, trec
 
 
 def questions(split: str) -> list[tuple[str, str]]:
@@ -22,6 +22,17 @@ def lines(rows: int, words: int) -> list[str]:
     """Different lines, `words` words together."""
     short, longer = divmod(words, rows)
     return [f"w{row}" + " w" * (short - 1 + (row < longer)) for row in range(rows)]
+
+
+def pairs() -> list[dict[str, str | int]]:
+    """BLiMP's 67,000 rows with its counts of words, paradigms and phenomena."""
+    facts = catalogue.get("blimp").facts["test"]
+    sentences = lines(2 * facts.rows, facts.words)
+    return [
+        dict(zip(blimp.COLUMNS, (good, bad, name, blimp.PARADIGMS[name], row % 1000), strict=True))
+        for row, (good, bad) in enumerate(zip(sentences[::2], sentences[1::2], strict=True))
+        for name in [sorted(blimp.PARADIGMS)[row // 1000]]
+    ]
 
 
 def wikitext_rows(name: str, split: str) -> list[str]:

@@ -154,6 +154,25 @@ def test_good_wikitext_has_the_rows_of_the_hub(server, tmp_path: Path) -> None:
     assert rows == {"train": 36718, "validation": 3760, "test": 4358}
 
 
+def test_good_blimp_is_one_parquet_file_a_paradigm(server, tmp_path: Path) -> None:
+    rows, place = made.pairs(), catalogue.get("blimp").places[0]
+    for number, name in enumerate(place.files["test"]):
+        found = rows[1000 * number : 1000 * (number + 1)]
+        columns = {
+            "sentence_good": [row["good"] for row in found],
+            "sentence_bad": [row["bad"] for row in found],
+            "field": ["syntax"] * 1000,
+            "linguistics_term": [row["phenomenon"] for row in found],
+            "UID": [row["paradigm"] for row in found],
+            "simple_LM_method": [True] * 1000,
+            "pair_id": [row["pair"] for row in found],
+        }
+        path = f"/datasets/{place.repository}/resolve/{place.revision}/{name}"
+        server.files[path] = parquet(datasets.Dataset.from_dict(columns), tmp_path)
+    source, counts, first = loaded(load("blimp", endpoint_of(server), tmp_path / "home"))
+    assert (source, counts, first) == ("Hugging Face Hub", {"test": 67_000}, rows[0])
+
+
 def test_where_the_first_repository_is_gone_the_second_serves(server, tmp_path: Path) -> None:
     made.write_label_files(tmp_path / "trec")
     place = catalogue.TREC_PLACES[1]

@@ -1,6 +1,8 @@
 """Mirrors that are damaged, incomplete or wrong, and the bundled sample behind them."""
 
+import json
 import lzma
+import zipfile
 from pathlib import Path
 
 import datasets
@@ -84,6 +86,49 @@ def test_a_streamed_file_is_verified_at_its_end(mirror: Path) -> None:
         list(corpora.articles(data["train"]))
 
 
+PAIR = {
+    "sentence_good": "Cats sleep .",
+    "sentence_bad": "Cats sleeps .",
+    "UID": "transitive",
+    "linguistics_term": "argument_structure",
+    "pairID": "0",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (json.dumps(PAIR), "expected 67,000 rows, got 1; replace the file below TLCOURSE_DATA"),
+        ("{", r"transitive.jsonl, line 1: expected one object with the fields sentence_good"),
+        (json.dumps({"UID": "transitive"}), "line 1: .*KeyError: 'sentence_good'"),
+        (json.dumps(PAIR | {"UID": "walking"}), "BLiMP's 67 paradigms.*'walking'"),
+        (json.dumps(PAIR | {"linguistics_term": "binding"}), "line 1: .*'binding'"),
+        (json.dumps(PAIR | {"sentence_bad": " "}), "line 1: expected two sentences"),
+    ],
+    ids=["rows", "json", "field", "paradigm", "phenomenon", "empty"],
+)
+@pytest.mark.parametrize("packed", [True, False])
+def test_wrong_pairs(mirror: Path, line: str, message: str, packed: bool) -> None:
+    (mirror / "blimp").mkdir()
+    if packed:
+        with zipfile.ZipFile(mirror / "blimp" / "BLiMP.zip", "w") as archive:
+            archive.writestr("__MACOSX/data/._transitive.jsonl", b"\xff")
+            archive.writestr("data/.DS_Store", b"\xff")
+            archive.writestr("data/transitive.jsonl", line + "\n")
+    else:
+        (mirror / "blimp" / "data").mkdir()
+        (mirror / "blimp" / "data" / "transitive.jsonl").write_text(line, encoding="utf-8")
+    with pytest.raises(corpora.DataError, match=message):
+        corpora.load("blimp")
+
+
+def test_an_archive_that_is_none_is_named(mirror: Path) -> None:
+    (mirror / "blimp").mkdir()
+    (mirror / "blimp" / "BLiMP.zip").write_bytes(b"<html>sign in</html>")
+    with pytest.raises(corpora.DataError, match=r"BLiMP.zip to its end.*BadZipFile"):
+        corpora.load("blimp")
+
+
 def test_a_mirror_that_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLCOURSE_DATA", "no-such-folder")
     with pytest.raises(corpora.DataError, match="expected a folder in TLCOURSE_DATA"):
@@ -106,10 +151,10 @@ def test_what_there_is_not(arguments: tuple[str, ...], message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["trec", "wikitext-2", "wikitext-103"])
+@pytest.mark.parametrize("name", ["trec", "wikitext-2", "wikitext-103", "blimp"])
 def test_the_sample_is_loaded_with_one_line(name: str, capsys: pytest.CaptureFixture) -> None:
     data = corpora.load(name, source="sample")
-    assert corpora.source_of(data) == corpora.source_of(data["train"]) == "bundled sample"
+    assert corpora.source_of(data) == corpora.source_of(data["test"]) == "bundled sample"
     assert capsys.readouterr().out.splitlines() == [
         f"[data] {name}: the bundled sample; numbers on it cannot be compared with published ones"
     ]

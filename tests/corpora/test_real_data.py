@@ -1,6 +1,7 @@
 """The published figures, on a local mirror of the real data."""
 
 import itertools
+from collections import Counter
 
 import pytest
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.real_data
         ("wikitext-2", {"train": 36718, "validation": 3760, "test": 4358}),
         ("wikitext-2-raw", {"test": 4358}),
         ("wikitext-103", {"validation": 3760, "test": 4358}),
+        ("blimp", {"test": 67_000}),
     ],
 )
 def test_counts_and_digests(name: str, rows: dict[str, int]) -> None:
@@ -45,6 +47,15 @@ def test_the_stand_in_is_streamed() -> None:
     assert all(text.lstrip("\n").startswith(" = ") and len(text) > 400 for text in found)
     note = corpora.caption_note(corpora.load("wikipedia-standin"))
     assert "not WikiText-103" in note
+
+
+def test_blimp_has_1000_pairs_of_each_of_67_paradigms() -> None:
+    pairs = corpora.load("blimp")["test"]
+    counts = Counter(pairs["paradigm"])
+    assert len(counts) == 67 and set(counts.values()) == {1000}
+    assert Counter(pairs["pair"]) == dict.fromkeys(range(1000), 67)
+    same = sum(good == bad for good, bad in zip(pairs["good"], pairs["bad"], strict=True))
+    assert same == 7  # the data card says so
 
 
 def test_what_is_not_unique_in_trec() -> None:

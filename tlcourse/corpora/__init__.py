@@ -51,7 +51,8 @@ def load(name: str, source: str | None = None) -> Splits | StreamedSplits:
     """The data set `name`, verified; `source` forces "local", "hub" or "sample".
 
     TREC's columns are text, label (the coarse name) and fine (such as LOC:city); WikiText's is
-    text, one line a row. `wikipedia-standin` (447 MB) is streamed, and verified when its end is
+    text, one line a row; BLiMP's are good, bad, paradigm, phenomenon and pair (a number that counts
+    from 0 in each paradigm). `wikipedia-standin` (447 MB) is streamed, and verified when its end is
     reached. Raises DataError on an unknown name or source, on wrong data, and where no source has
     the data set.
     """
@@ -88,8 +89,11 @@ def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterat
     """
     if isinstance(split, str):
         split = load(split)["train"]
-    if "label" in (split.column_names or ()):
-        raise DataError(f"expected a text with articles, got {name_of(split)}: labelled questions")
+    if split.column_names not in (None, ["text"]):
+        raise DataError(
+            f"expected a text with articles, got {name_of(split)} with the columns "
+            f"{', '.join(split.column_names)}"
+        )
     corpus = catalogue.CORPORA.get(name_of(split))
     lines = (text for batch in split.iter(batch_size=1000) for text in batch["text"])
     return wikitext.articles_of(lines, corpus is None or corpus.blank_after_title)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tlcourse.corpora.blimp import PARADIGMS, PHENOMENA
 from tlcourse.corpora.checks import DataError, Facts
 
 TOKENS = {
@@ -22,8 +23,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A data set: file of each split (as published, or with .xz), facts, places on the Hub, sample.
+    """A data set: file of each split, facts, places on the Hub, sample.
 
+    Files are there as published or packed: each with .xz, or all in the `archive`.
     `blank_after_title` says that articles have a blank line after their title, not just before.
     A `streamed` data set is read line by line, never kept in memory.
     """
@@ -33,9 +35,22 @@ class Corpus:
     facts: dict[str, Facts]
     places: tuple[Place, ...] = ()
     sample: str | None = None
+    archive: str | None = None
     blank_after_title: bool = True
     streamed: bool = False
 
+
+BLIMP_FACTS = {
+    "test": Facts(
+        rows=67_000,
+        words=991_414,
+        labels={term: 1000 * len(names.split()) for term, names in PHENOMENA.items()},
+        fine_labels=67,
+        digest="d0112c3a91d6281e24f293520778c0746922dcd7b6172eb62d395b7cc57a7574",
+    )
+}
+# The Hub calls the only split train; what is there to be tested on is called test here.
+BLIMP_FILES = tuple(f"{name}/train-00000-of-00001.parquet" for name in sorted(PARADIGMS))
 
 TREC_FACTS = {
     "train": Facts(
@@ -139,6 +154,14 @@ CORPORA = {
             },
             blank_after_title=False,
             streamed=True,
+        ),
+        Corpus(
+            "blimp",
+            {"test": "data"},
+            BLIMP_FACTS,
+            (Place("nyu-mll/blimp", {"test": BLIMP_FILES}),),
+            sample="data/samples/blimp",
+            archive="BLiMP.zip",
         ),
     )
 }

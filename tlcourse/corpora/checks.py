@@ -3,6 +3,8 @@
 import contextlib
 import hashlib
 import lzma
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,8 +26,9 @@ class Facts:
     """What is known of one split.
 
     `words` are white-space words, for WikiText plus one `<eos>` a line (Merity et al., 2016).
-    `labels` is the histogram of coarse labels. `digest` is that of the canonical rows of the
-    published files, where we have had them in hand; None where we have not.
+    `labels` is the histogram of coarse labels; in BLiMP these are the phenomena, and the paradigms
+    are the fine ones. `digest` is that of the canonical rows of the published files, where we have
+    had them in hand; None where we have not.
     """
 
     rows: int
@@ -56,6 +59,14 @@ class Measure:
         self.labels[label] += 1
         self.fine_labels.add(fine)
         self._digest(f"{fine}\t{text}")
+
+    def add_pair(self, good: str, bad: str, paradigm: str, phenomenon: str, pair: int) -> None:
+        """A row of BLiMP."""
+        self.rows += 1
+        self.words += len(good.split()) + len(bad.split())
+        self.labels[phenomenon] += 1
+        self.fine_labels.add(paradigm)
+        self._digest(f"{paradigm}\t{pair}\t{good}\t{bad}")
 
     def _digest(self, row: str) -> None:
         self.total += int.from_bytes(hashlib.sha256(row.encode("utf-8")).digest(), "big")
@@ -97,6 +108,9 @@ WHAT_TO_DO = {
 }
 
 
+DAMAGED = (lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+
+
 def _show(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -106,7 +120,7 @@ def readable(path: Path, source: str) -> Iterator[None]:
     """Turns what a damaged file raises into a DataError that names the file."""
     try:
         yield
-    except (EOFError, OSError, UnicodeDecodeError, lzma.LZMAError) as error:
+    except (EOFError, OSError, UnicodeDecodeError, *DAMAGED) as error:
         raise DataError(
             f"expected to read {path} to its end, but it is damaged or not readable "
             f"({type(error).__name__}: {error}); {WHAT_TO_DO[source]}"

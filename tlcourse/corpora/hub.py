@@ -8,7 +8,7 @@ from pathlib import Path
 import datasets
 from huggingface_hub import constants, errors, hf_hub_download, utils
 
-from tlcourse.corpora import trec
+from tlcourse.corpora import blimp, trec
 from tlcourse.corpora.catalogue import Corpus, Place
 from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Absent, DataError
 
@@ -90,7 +90,7 @@ def _no_progress_bars() -> Iterator[None]:
 
 
 def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.Dataset:
-    """Parquet files as a memory-mapped Dataset; raises DataError on other columns or damage."""
+    """Columns of parquet files, memory-mapped; raises DataError on lack of one or damage."""
     try:
         with _no_progress_bars():
             dataset = datasets.Dataset.from_parquet([str(path) for path in paths])
@@ -99,12 +99,12 @@ def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.D
             f"{what} ({HUB}): expected parquet files, got {type(error).__name__} on reading "
             f"{paths[0].name}; {WHAT_TO_DO[HUB]}"
         ) from error
-    if dataset.column_names != columns:
+    if not set(columns) <= set(dataset.column_names):
         raise DataError(
             f"{what} ({HUB}): expected the columns {', '.join(columns)}, got "
             f"{', '.join(dataset.column_names)}; {WHAT_TO_DO[HUB]}"
         )
-    return dataset
+    return dataset.select_columns(columns)
 
 
 def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
@@ -123,3 +123,10 @@ def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
             )
         rows.append(row)
     return rows
+
+
+def read_pairs(paths: list[Path], what: str) -> list[dict[str, str | int]]:
+    """BLiMP's rows."""
+    dataset = read_parquet(paths, list(blimp.ON_THE_HUB), what)
+    values = zip(*(dataset[column] for column in blimp.ON_THE_HUB), strict=True)
+    return [blimp.row(each, f"{what} ({HUB})") for each in values]

@@ -1,13 +1,14 @@
 """Data sets from a folder, from the Hub's files or from the bundled sample, in canonical form."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
 
 from tlcourse import files
-from tlcourse.corpora import hub, trec, wikitext
+from tlcourse.corpora import blimp, hub, trec, wikitext
 from tlcourse.corpora.catalogue import Corpus, get
 from tlcourse.corpora.checks import (
     HUB,
@@ -76,8 +77,8 @@ def _found(corpus: Corpus, folder: Path) -> dict[str, Path]:
     """The splits that a folder holds and their files, packed or not."""
     found = {}
     for split, file in corpus.files.items():
-        for path in (folder / f"{file}.xz", folder / file):
-            if path.is_file():
+        for path in (folder / (corpus.archive or f"{file}.xz"), folder / file):
+            if path.exists():
                 found[split] = path
     return found
 
@@ -87,7 +88,7 @@ def from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedS
     found = _found(corpus, folder)
     if corpus.streamed:
         return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in found.items()})
-    read = _questions if corpus.name == "trec" else _lines
+    read = _form(corpus).from_file
     return Splits({s: _dataset(corpus, s, read(path, source), source) for s, path in found.items()})
 
 
@@ -112,39 +113,66 @@ def from_hub(corpus: Corpus, network: bool = True) -> Splits:
     """All splits, from the Hub's cache or the Hub; raises Absent where neither has them."""
     splits = Splits()
     for split, paths in hub.fetch(corpus, network).items():
-        what = f"{corpus.name} {split}"
-        if corpus.name != "trec":
-            data = hub.read_parquet(paths, ["text"], what)
-        elif paths[0].suffix == ".parquet":
-            data = _columns(hub.read_questions(paths, what))
-        else:
-            data = _questions(paths[0], HUB)
+        data = _form(corpus).from_hub(paths, f"{corpus.name} {split}")
         splits[split] = _dataset(corpus, split, data, HUB)
     return splits
 
 
-def _questions(path: Path, source: str) -> dict[str, list[str]]:
-    return _columns(list(trec.parse(lines_of(path, source, encoding="latin-1"), path.name)))
+Rows = Iterable[dict] | datasets.Dataset
 
 
-def _columns(rows: list[dict[str, str]]) -> dict[str, list[str]]:
-    return {column: [row[column] for row in rows] for column in ("text", "label", "fine")}
+@dataclass(frozen=True)
+class Form:
+    """One kind of data: its rows from a file and its source, or from the Hub's files; its count."""
+
+    from_file: Callable[[Path, str], Rows]
+    from_hub: Callable[[list[Path], str], Rows]
+    count: Callable[..., None]  # a method of Measure
 
 
-def _lines(path: Path, source: str) -> dict[str, list[str]]:
-    return {"text": [wikitext.canonical(line) for line in lines_of(path, source)]}
+def _form(corpus: Corpus) -> Form:
+    return FORMS.get(corpus.name, TEXT)
 
 
-def _dataset(
-    corpus: Corpus, split: str, data: dict[str, list[str]] | datasets.Dataset, source: str
-) -> datasets.Dataset:
-    """Columns as a verified Dataset that knows where it comes from."""
-    dataset = data if isinstance(data, datasets.Dataset) else datasets.Dataset.from_dict(data)
-    measure = Measure()
-    add = measure.add_question if corpus.name == "trec" else measure.add_line
+def _lines(path: Path, source: str) -> Rows:
+    return ({"text": wikitext.canonical(line)} for line in lines_of(path, source))
+
+
+def _lines_of_the_hub(paths: list[Path], what: str) -> Rows:
+    return hub.read_parquet(paths, ["text"], what)
+
+
+def _questions(path: Path, source: str) -> Rows:
+    return trec.parse(lines_of(path, source, encoding="latin-1"), path.name)
+
+
+def _questions_of_the_hub(paths: list[Path], what: str) -> Rows:
+    if paths[0].suffix == ".parquet":
+        return hub.read_questions(paths, what)
+    return _questions(paths[0], HUB)
+
+
+TEXT = Form(_lines, _lines_of_the_hub, Measure.add_line)
+FORMS = {
+    "trec": Form(_questions, _questions_of_the_hub, Measure.add_question),
+    "blimp": Form(blimp.parse, hub.read_pairs, Measure.add_pair),
+}
+
+
+def _dataset(corpus: Corpus, split: str, rows: Rows, source: str) -> datasets.Dataset:
+    """Rows as a verified Dataset that knows where it comes from."""
+    if isinstance(rows, datasets.Dataset):
+        dataset = rows
+    else:
+        columns: dict[str, list] = {}
+        for row in rows:
+            for name, value in row.items():
+                columns.setdefault(name, []).append(value)
+        dataset = datasets.Dataset.from_dict(columns)
+    measure, count = Measure(), _form(corpus).count
     for batch in dataset.iter(batch_size=1000):
         for row in zip(*batch.values(), strict=True):
-            add(*row)
+            count(measure, *row)
     if source != SAMPLE:
         verify(f"{corpus.name} {split}", source, measure, corpus.facts[split])
     return _signed(dataset, corpus, source)

@@ -171,4 +171,5 @@ def _add_pretrain_options(parser: Parser) -> None:
     add("--length", type=int, default=128, help="tokens a window")
     add("--mask-rate", type=float, default=0.15, help="share of hidden tokens (masked, hybrid)")
     add("--seed", type=int, default=0)
+    add("--save-every", type=float, default=180.0, help="seconds between states for a resume")
     add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")

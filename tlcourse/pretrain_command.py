@@ -82,14 +82,13 @@ def _train(arguments, model, file, recipe, compute) -> tuple[list[dict], int]:
     on_step = [logs.JsonLog(out, per_step), progress]
     if arguments.tensorboard:
         on_step.append(logs.TensorBoardLog(out, per_step))
+    common = (compute, recipe, out, on_step, arguments.save_every)
     try:
-        if minutes is None:
-            history = pretraining.pretrain(
-                model, file, tokens, compute, recipe, out, on_step=on_step
-            )
-            falling = [r["step"] for r in history if r["step"] > recipe.warmup and r["factor"] < 1]
-            return history, min(falling, default=0)
-        return pretraining.pretrain_for(model, file, minutes, compute, recipe, out, on_step)
+        if minutes is not None:
+            return pretraining.pretrain_for(model, file, minutes, *common)
+        history = pretraining.pretrain(model, file, tokens, *common)
+        falling = [r["step"] for r in history if r["step"] > recipe.warmup and r["factor"] < 1]
+        return history, min(falling, default=0)
     finally:
         progress.close()
 

@@ -1,6 +1,5 @@
 import shutil
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from tlcourse.pretraining import (
     training_articles,
     write_corpus,
 )
-from tlcourse.training import train
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
@@ -164,9 +162,7 @@ def test_a_run_on_minutes_ends_decayed_and_says_when_the_decay_began(file, tmp_p
         assert torch.equal(tensor, model.state_dict()[name]), name
 
 
-def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(
-    file, tmp_path, monkeypatch
-):
+def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tmp_path):
     whole = model_of()
     history, begin = pretrain_for(whole, file, 1 / 60, PLAIN, RECIPE, tmp_path)
 
@@ -177,9 +173,8 @@ def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(
     # The same plan in another folder: stopped after its second step of decay, then gone on with.
     other = tmp_path / "other"
     shutil.copytree(tmp_path, other, ignore=lambda *_: ["training_state.pt", "other"])
-    monkeypatch.setattr("tlcourse.pretraining.run.train", partial(train, save_every=0.0))
     with pytest.raises(KeyboardInterrupt):
-        pretrain_for(model_of(), file, 1 / 60, PLAIN, RECIPE, other, on_step=[stop])
+        pretrain_for(model_of(), file, 1 / 60, PLAIN, RECIPE, other, [stop], save_every=0.0)
     resumed = model_of()
     assert len(pretrain_for(resumed, file, 1 / 60, PLAIN, RECIPE, other)[0]) == len(history)
     for name, tensor in resumed.state_dict().items():

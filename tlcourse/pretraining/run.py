@@ -1,5 +1,6 @@
 """From a token file to a decayed model: the recipe, the optimizers, the run."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -103,10 +104,12 @@ def pretrain(
     recipe: Recipe,
     folder: Path | None = None,
     on_step: Iterable[Callable[[dict], None]] = (),
+    save_every: float = 180.0,
 ) -> list[dict]:
     """Trains `model` in place on `tokens` tokens, ending decayed; returns the engine's history.
 
-    With a `folder` the run is resumable. Raises ValueError if the budget is less than one step.
+    With a `folder` the run is resumable; its state is written there every `save_every` seconds.
+    Raises ValueError if the budget is less than one step.
     """
     per_step = recipe.batch * recipe.length
     steps = tokens // per_step
@@ -117,7 +120,7 @@ def pretrain(
     pays = steps > 500  # compilation takes about half a minute
     run = _prepared(model, file, compute, recipe, {"tokens": tokens}, pays, folder, on_step)
     schedule = warmup_stable_decay(steps, min(recipe.warmup, steps // 4 + 1), recipe.decay)
-    return run(steps, schedule)
+    return run(steps, schedule, save_every)
 
 
 def pretrain_for(
@@ -128,6 +131,7 @@ def pretrain_for(
     recipe: Recipe,
     folder: Path,
     on_step: Iterable[Callable[[dict], None]] = (),
+    save_every: float = 180.0,
 ) -> tuple[list[dict], int]:
     """Trains `model` in place for `minutes` of running time, ending decayed.
 
@@ -140,7 +144,7 @@ def pretrain_for(
     run = _prepared(model, file, compute, recipe, budget, minutes > 5, folder, on_step)
     if not (folder / DECAY).exists():
         stable = warmup_stable_decay(UNENDING, recipe.warmup, 0.0)
-        history = run(UNENDING, stable, stop_after=seconds * (1 - recipe.decay))
+        history = run(UNENDING, stable, save_every, stop_after=seconds * (1 - recipe.decay))
         used, begin = history[-1]["seconds"], len(history)
         rest = max(1, int((seconds - used) / (used / begin)))
         if idist.get_rank() == 0:
@@ -152,11 +156,11 @@ def pretrain_for(
     def schedule(step: int) -> float:
         return min((step + 1) / recipe.warmup, (begin + rest - step) / rest, 1.0)
 
-    return run(begin + rest, schedule), begin
+    return run(begin + rest, schedule, save_every), begin
 
 
 def _prepared(model, file, compute, recipe, budget, compiled, folder, on_step) -> Callable:
-    """What the two kinds of budget share: a function (steps, schedule) -> history.
+    """What both kinds of budget share: a function (steps, schedule, save_every) -> history.
 
     It may be called twice, for the stable part and then for the decay: the optimizers are made
     once, and what lies in `folder` is where each call goes on.
@@ -168,10 +172,11 @@ def _prepared(model, file, compute, recipe, budget, compiled, folder, on_step) -
     optimizers = optimizers_for(model, recipe, compute.precision)
     settings = asdict(model.config) | asdict(recipe) | budget | {"corpus": file.digest()}
 
-    def run(steps: int, schedule: Callable[[int], float], **more) -> list[dict]:
+    def run(steps: int, schedule, save_every: float, stop_after: float = math.inf) -> list[dict]:
         return train(
             model, loss_of, batches(file, model.config, recipe), steps, optimizers, schedule,
-            compute, recipe.seed, folder=folder, settings=settings, on_step=on_step, **more,
+            compute, recipe.seed, folder=folder, save_every=save_every, stop_after=stop_after,
+            settings=settings, on_step=on_step,
         )  # fmt: skip
 
     return run

@@ -1,5 +1,9 @@
 """`tlcourse pretrain`: from the bundled sample to a checkpoint, and what it refuses."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -71,3 +75,68 @@ def test_a_token_file_of_another_corpus_is_refused(tmp_path, capsys):
     assert pretrain(tmp_path) == 0
     assert pretrain(tmp_path, "--vocabulary", "500") == 2
     assert "--prepared" in capsys.readouterr().err
+
+
+def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path, capsys):
+    assert pretrain(tmp_path) == 0
+    start = str(tmp_path / "run" / "checkpoint")
+    own = tmp_path / "own.txt"
+    own.write_text("It rained in the night, and the river rose.\n" * 40, encoding="utf-8")
+    command = ["pretrain", "--out", str(tmp_path / "own"), "--start", start, "--corpus", str(own)]
+    command += ["--batch", "4", "--length", "16", "--tokens", "300", "--objective", "hybrid"]
+    assert main(command) == 0
+    first, second = (
+        checkpoints.load(tmp_path / name / "checkpoint")[1].merges for name in ("run", "own")
+    )
+    assert first == second
+    leg = checkpoints.log_of(tmp_path / "own" / "checkpoint")["legs"][1]
+    assert leg["corpus"][0].startswith("own.txt ") and leg["tokens"] == 4 * 64
+    assert leg["recipe"]["objective"] == "hybrid"
+    capsys.readouterr()
+    own.write_text("Something else.\n" * 40, encoding="utf-8")
+    assert main(command) == 2
+    assert "remove this one" in capsys.readouterr().err
+
+
+def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(tmp_path):
+    out = tmp_path / "run"
+    command = ["pretrain", "--out", str(out), *SHAPE, "--batch", "4", "--length", "16"]
+    assert main([*command, "--minutes", "0.03"]) == 0
+    leg = checkpoints.log_of(out / "checkpoint")["legs"][0]
+    lines = (out / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    factors = [json.loads(line)["factor"] for line in lines]
+    assert len(factors) == leg["steps"] and leg["decay_began_at_step"] < leg["steps"]
+    assert factors[-1] == pytest.approx(1 / (leg["steps"] - leg["decay_began_at_step"]))
+    assert main([*command, "--minutes", "0.03", "--tokens", "1e4"]) == 2  # one budget, not two
+
+
+# Files may not grow beyond what the first states need: the write fails as on a full disk.
+FULL_DISK = """
+import resource, sys
+from tlcourse import cli
+from tlcourse.training import _save
+import tlcourse.training as training
+
+def limited(path, *arguments):
+    if path.exists():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size // 2,) * 2)
+    _save(path, *arguments)
+
+training._save = limited
+sys.exit(cli.main(["pretrain", *sys.argv[1:]]))
+"""
+
+
+def test_a_full_disk_is_said_and_the_state_saved_before_is_kept(tmp_path):
+    options = ["--out", str(tmp_path / "run"), *SHAPE, "--batch", "4", "--length", "16"]
+    options += ["--tokens", "600", "--save-every", "0"]
+    command = [sys.executable, "-c", FULL_DISK, *options]
+    failed = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert failed.returncode == 2
+    assert "free some space and run the same command again" in failed.stderr
+    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
+    whole = tmp_path / "whole"
+    assert main(["pretrain", *options]) == 0
+    assert main(["pretrain", "--out", str(whole), *options[2:]]) == 0
+    states = [checkpoints.load(f / "checkpoint")[0].state_dict() for f in (tmp_path / "run", whole)]
+    assert all(torch.equal(tensor, states[1][name]) for name, tensor in states[0].items())

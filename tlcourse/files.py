@@ -3,12 +3,14 @@
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
+LEFTOVER = re.compile(r"\..+\.\w+\.part")  # the names of temporary files
 
 
 def root() -> Path:
@@ -44,7 +46,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -53,6 +55,13 @@ def atomic(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: str | Path) -> None:
+    """Removes temporary files of `atomic` that a killed process left in `folder` or below it."""
+    for path in Path(folder).rglob(".*"):
+        if LEFTOVER.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

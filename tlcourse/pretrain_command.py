@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     prepared = arguments.prepared or arguments.out / "corpus"
     tokens = int(arguments.tokens) if arguments.minutes is None else math.inf
     if first:
+        files.remove_leftovers(arguments.out)
         pretraining.prepare(prepared, arguments.corpus, tokens, vocabulary, known)
     idist.barrier()
     tokenizer = Tokenizer.load(prepared / "tokenizer.json")

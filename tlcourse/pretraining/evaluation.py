@@ -1,22 +1,20 @@
-"""How good a pretrained model is: perplexities and bits per byte on held-out text."""
+"""How good a causal model is: perplexities and bits per byte on held-out text."""
 
 import itertools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from tlcourse import metrics, objectives
-from tlcourse.batching import generator_for
+from tlcourse import metrics
 from tlcourse.bpe import SPECIALS, Tokenizer
 from tlcourse.device import Compute
 from tlcourse.pretraining.corpus import EOS, encode_articles
+from tlcourse.pretraining.scoring import nats_of
 from tlcourse.transformer import Transformer
 
 UNK = SPECIALS.index("<unk>")
-BATCH = 16  # windows at a time
-MASK_SEED = 103  # the evaluation masks are the same for every model
+BATCH = 32  # windows at a time
 
 
 @dataclass(frozen=True)
@@ -102,53 +100,19 @@ def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor
     count = len(ids) - 1
     losses = torch.zeros(count, dtype=torch.float64)
     # Window k predicts what lies beyond window k - 1: targets in [end - fresh, end).
-    spans = [(0, min(window, count))]
-    while spans[-1][1] < count:
-        end = min(spans[-1][1] + stride, count)
-        spans.append((max(0, end - window), end))
-    device, done = next(model.parameters()).device, 0
-    for length, group in itertools.groupby(spans, key=lambda span: span[1] - span[0]):
+    spans = [(0, 0, min(window, count))]
+    while (done := spans[-1][2]) < count:
+        end = min(done + stride, count)
+        spans.append((max(0, end - window), done, end))
+    device = next(model.parameters()).device
+    for _, group in itertools.groupby(spans, key=lambda span: (span[2] - span[0], span[1] > 0)):
         group = list(group)
         for start in range(0, len(group), BATCH):
             part = group[start : start + BATCH]
-            rows = torch.stack([ids[begin : end + 1] for begin, end in part]).to(device)
-            logits = model(rows[:, :-1]).float()
-            nats = F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="none")
-            for (_, end), row in zip(part, nats.view(-1, length).cpu(), strict=True):
-                losses[done:end] = row[length - (end - done) :].double()
-                done = end
+            begin, done, end = part[0]
+            fresh = end - done  # only these meet the vocabulary
+            rows = torch.stack([ids[begin : end + 1] for begin, _, end in part]).to(device)
+            hidden = model.hidden(rows[:, :-1])[:, -fresh:].flatten(0, 1)
+            nats = nats_of(model, hidden, rows[:, -fresh:].flatten())
+            losses[done : part[-1][2]] = nats.double().cpu()
     return losses
-
-
-@torch.no_grad()
-def evaluate_masked(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    articles: list[str],
-    compute: Compute,
-    window: int = 128,
-    rate: float = 0.15,
-) -> dict[str, float]:
-    """Token perplexity of masked positions, 15 % of the tokens, the same masks for every model.
-
-    Masked positions come as 80/10/10 (`objectives.mask_tokens`); no word perplexity follows from
-    this, since what is masked is a sample of tokens, each predicted from both sides.
-    """
-    stream = torch.tensor([*itertools.chain.from_iterable(encode_articles(articles, tokenizer))])
-    rows = stream[: len(stream) // window * window].view(-1, window)
-    vocabulary = model.config.vocabulary_size
-    generator = generator_for(MASK_SEED)
-    corrupted, chosen = objectives.mask_tokens(rows, generator, vocabulary, rate)
-    model.to(compute.device).eval()
-    nats, targets = 0.0, 0
-    for part in zip(*(t.split(BATCH) for t in (corrupted, rows, chosen)), strict=True):
-        batch = (tensor.to(compute.device) for tensor in part)
-        total, count = objectives.masked_loss(model, *batch)
-        nats, targets = nats + total.item(), targets + count
-    perplexity = metrics.token_perplexity(nats, targets)
-    return {
-        "masked_token_perplexity": perplexity,
-        "targets": targets,
-        "window": window,
-        "rate": rate,
-    }

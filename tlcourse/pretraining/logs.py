@@ -79,7 +79,7 @@ class Progress:
             shown = f"{speed:,.0f} tokens/s, {shown}"
         self.last = record["seconds"]
         self.bar.set_postfix_str(shown, refresh=False)
-        self.bar.update(done - self.bar.n)
+        self.bar.update(min(done, self.bar.total) - self.bar.n)  # the end may be a little late
 
     def close(self) -> None:
         """Leaves the bar as it stands."""

@@ -21,6 +21,7 @@ FLOORS = {
             "checkpoints",
             "headlines",
             "huggingface",
+            "memory",
         ],
         2,
     ),

@@ -37,6 +37,7 @@ class Run:
     kept: tuple[int, ...]
     start: str = ""
     config: Config = Config()
+    zero_outputs: bool = True  # whether blocks begin as the identity
 
 
 def corpus(tokens: int) -> tuple[TokenFile, Tokenizer]:
@@ -58,6 +59,10 @@ def train(run: Run, file: TokenFile, tokenizer: Tokenizer) -> list[dict]:
     model = Transformer(config)
     if run.start:
         model.load_state_dict(base.state_dict())
+    if not run.zero_outputs:
+        for block in model.blocks:  # GPT-2's way (Radford et al., 2019)
+            for layer in (block.attention.output, block.down):
+                torch.nn.init.normal_(layer.weight, std=0.02 / math.sqrt(2 * config.layers))
     per_step = run.recipe.batch * run.recipe.length
     steps = {tokens // per_step - 1: tokens for tokens in run.kept}
 
@@ -116,6 +121,17 @@ def judge(
 
 def _interval(errors: list[float]) -> list[float] | None:
     return list(metrics.mean_interval(errors)[1:]) if len(errors) > 1 else None
+
+
+def curve(history: list[dict], recipe: pretraining.Recipe, points: int = 60) -> list[list[float]]:
+    """[tokens, mean loss over the steps since the point before] along a run."""
+    size = max(1, len(history) // points)
+    groups = [history[start : start + size] for start in range(0, len(history), size)]
+    per_step = recipe.batch * recipe.length
+    return [
+        [(group[-1]["step"] + 1) * per_step, sum(r["loss"] for r in group) / len(group)]
+        for group in groups
+    ]
 
 
 def tail_loss(history: list[dict], share: float = 0.05) -> float:

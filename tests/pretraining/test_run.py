@@ -90,6 +90,14 @@ def test_muon_has_the_matrices_of_the_blocks_and_adamw_all_else():
     assert by_adamw == set(names.values()) - matrices
 
 
+def test_without_a_rate_for_muon_adamw_has_all_and_decays_the_matrices():
+    model = model_of()
+    (adamw,) = optimizers_for(model, replace(RECIPE, muon_rate=None))
+    decay = {id(p): g["weight_decay"] for g in adamw.param_groups for p in g["params"]}
+    inside = {id(p) for p in model.blocks.parameters() if p.ndim == 2}
+    assert decay == {id(p): 0.1 if id(p) in inside else 0.0 for p in model.parameters()}
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file, objective):
     model = model_of(causal=objective != "masked")

@@ -33,7 +33,7 @@ class Recipe:
     batch: int = 64  # windows a step
     length: int = 128  # tokens a window
     rate: float = 3e-3  # AdamW: embeddings, norms, biases
-    muon_rate: float = 0.01  # Muon: matrices inside the blocks
+    muon_rate: float | None = 0.01  # Muon: matrices inside the blocks; None: AdamW for them, too
     warmup: int = 100  # steps
     decay: float = 0.4  # the last share of the steps, linearly to 0
     mask_rate: float = 0.15  # share of the tokens hidden, masked and hybrid
@@ -52,15 +52,17 @@ def optimizers_for(
 ) -> list[torch.optim.Optimizer]:
     """Muon for the matrices inside the blocks, AdamW for all else (Jordan et al., 2024).
 
-    Muon works in bfloat16 if that is the `precision` of the run, else in float32.
+    Muon works in bfloat16 if that is the `precision` of the run, else in float32. Both decay the
+    matrices by 0.1 times their rate a step, and nothing else.
     """
     matrices = [p for p in model.blocks.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
-    others = [p for p in model.parameters() if id(p) not in inside]
-    return [
-        Muon(matrices, recipe.muon_rate, precision),
-        torch.optim.AdamW(others, lr=recipe.rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
-    ]
+    others = {"params": [p for p in model.parameters() if id(p) not in inside], "weight_decay": 0.0}
+    settings = {"lr": recipe.rate, "betas": (0.9, 0.95), "fused": True}
+    if recipe.muon_rate is None:
+        both = [{"params": matrices, "weight_decay": 0.1}, others]
+        return [torch.optim.AdamW(both, **settings)]
+    return [Muon(matrices, recipe.muon_rate, precision), torch.optim.AdamW([others], **settings)]
 
 
 def batches(file: TokenFile, config: Config, recipe: Recipe) -> Callable[[int], tuple[Tensor, ...]]:

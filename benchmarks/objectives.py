@@ -1,0 +1,54 @@
+"""Causal, masked and hybrid pretraining at equal compute, and how transfer grows with tokens.
+
+The shipped shape from random weights, the same windows, steps and recipe; checkpoints saved along
+the way (not decayed, but for the last) are judged by fine-tuning on TREC's dev split. The hybrid
+model is judged both ways of reading.
+"""
+
+from dataclasses import replace
+
+from benchmarks import studies
+from tlcourse import sizes
+from tlcourse.pretraining import OBJECTIVES, Recipe
+from tlcourse.transformer import Config
+
+KEPT = {
+    "tiny": (1024, 2048),
+    "small": (500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000),
+    "full": (1_000_000, 4_000_000, 16_000_000, 64_000_000, 256_000_000),
+}
+SHAPES = {"tiny": Config(8192, 32, 1, 2, 64, 64)}
+RECIPES = {"tiny": Recipe(batch=4, length=32)}
+LABELS, SEEDS = {"tiny": (24,)}, {"tiny": (0,)}
+
+
+def measure() -> dict:
+    """One row a checkpoint, way of reading and number of labels; the loss curves beside them."""
+    size = sizes.current().name
+    kept, shape = KEPT[size], SHAPES.get(size, Config())
+    file, tokenizer = studies.corpus(max(kept[-1], 40_000))
+    recipe = RECIPES.get(size, Recipe(mask_rate=0.15))
+    runs = [
+        studies.Run(f"{objective}, {size}", replace(recipe, objective=objective), kept, "", shape)
+        for objective in OBJECTIVES
+    ]
+    curves, rivals = {}, {}
+    for run in runs:
+        objective = run.recipe.objective
+        history = studies.train(run, file, tokenizer)
+        curves[objective] = studies.curve(history, run.recipe)
+        for tokens in kept:
+            place = studies.kept(run.name, tokens)
+            rivals[place] = (objective, objective, tokens)
+            if objective == "hybrid":
+                turned = studies.other_way(place, causal=False)
+                rivals[turned] = (objective, "hybrid, two-sided", tokens)
+    judged = studies.judge(rivals, LABELS.get(size, (500, "all")), SEEDS.get(size, (0, 1)))
+    rows = []
+    for row in judged:
+        objective, read, tokens = rivals[studies.Path(row.pop("model"))]
+        rows.append({"objective": objective, "read": read, "tokens": tokens} | row)
+    return {"job": "objectives", "size": size, **studies.provenance(runs)} | {
+        "curves": curves,
+        "rows": rows,
+    }

@@ -7,11 +7,11 @@ from tlcourse import corpora
 from tlcourse.bpe import SPECIALS, Tokenizer
 from tlcourse.device import Compute
 from tlcourse.metrics import words_and_line_ends
-from tlcourse.pretraining import encode_articles, evaluate, evaluate_masked
+from tlcourse.pretraining import evaluate
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-EOS, UNK, MASK = (SPECIALS.index(name) for name in ("<eos>", "<unk>", "<mask>"))
+EOS, UNK = (SPECIALS.index(name) for name in ("<eos>", "<unk>"))
 ARTICLES = [
     " = The rain = \n\n The rain fell on <unk> and <unk> , 5 cafés @-@ long .\n",
     " = Trains = \n\n In the <unk> , trains .\n\n",
@@ -99,20 +99,6 @@ def test_an_even_guess_costs_the_same_whatever_the_windows():
     for window, stride in ((64, 64), (16, 4)):
         got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, window, stride)
         assert got.token_perplexity == pytest.approx(275, rel=1e-6)
-
-
-def test_masked_evaluation_has_fixed_masks_and_scores_only_them():
-    model = model_of(causal=False)
-    long = [ARTICLES[0] * 20]
-    one = evaluate_masked(model, TOKENIZER, long, PLAIN, window=16)
-    torch.rand(5)
-    assert one == evaluate_masked(model, TOKENIZER, long, PLAIN, window=16)
-    ordinary = sum(t >= len(SPECIALS) for ids in encode_articles(long, TOKENIZER) for t in ids)
-    assert one["targets"] / ordinary == pytest.approx(0.15, abs=0.04)
-    torch.nn.init.zeros_(model.embedding.weight)
-    even = evaluate_masked(model, TOKENIZER, long, PLAIN, window=16)
-    assert even["masked_token_perplexity"] == pytest.approx(275, rel=1e-5)
-    assert even["targets"] == one["targets"]
 
 
 @pytest.mark.real_data

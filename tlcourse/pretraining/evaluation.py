@@ -105,7 +105,7 @@ def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor
         end = min(done + stride, count)
         spans.append((max(0, end - window), done, end))
     device = next(model.parameters()).device
-    for _, group in itertools.groupby(spans, key=lambda span: (span[2] - span[0], span[1] > 0)):
+    for _, group in itertools.groupby(spans, key=lambda span: (span[2] - span[1], span[1] > 0)):
         group = list(group)
         for start in range(0, len(group), BATCH):
             part = group[start : start + BATCH]

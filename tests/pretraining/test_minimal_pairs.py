@@ -1,0 +1,63 @@
+import datasets
+import pytest
+import torch
+
+from tests.pretraining.test_scoring import PLAIN, TOKENIZER, by_hand, model_of
+from tlcourse import corpora
+from tlcourse.corpora import blimp
+from tlcourse.pretraining import minimal_pairs
+
+SHORT, LONG = "Rain fell.", "The rain fell on all of the trains."
+
+
+def pairs(*rows: tuple) -> datasets.Dataset:
+    return datasets.Dataset.from_list([dict(zip(blimp.COLUMNS, row, strict=True)) for row in rows])
+
+
+def even(causal: bool):
+    """A model to which every token is alike: the shorter sentence is the likelier one."""
+    model = model_of(causal)
+    torch.nn.init.zeros_(model.embedding.weight)
+    return model
+
+
+@pytest.mark.parametrize(("causal", "reading"), [(True, "causal"), (False, "masked")])
+def test_with_an_even_guess_length_decides_and_a_tie_is_wrong(causal, reading):
+    found = minimal_pairs(
+        even(causal),
+        TOKENIZER,
+        pairs(
+            (SHORT, LONG, "inchoative", "argument_structure", 0),
+            (LONG, SHORT, "inchoative", "argument_structure", 1),
+            (SHORT, SHORT, "causative", "argument_structure", 0),
+            ("Rain fell!", SHORT, "causative", "argument_structure", 1),
+            (SHORT, LONG, "wh_island", "island_effects", 0),
+        ),
+        PLAIN,
+        reading,
+    )
+    assert found == {
+        "accuracy": pytest.approx((0.5 + 0.0 + 1.0) / 3),  # of paradigms, not of pairs
+        "pairs": 5,
+        "ties": 2,
+        "phenomena": {"argument_structure": 0.25, "island_effects": 1.0},
+        "paradigms": {"causative": 0.0, "inchoative": 0.5, "wh_island": 1.0},
+    }
+
+
+def test_the_first_hundred_pairs_count_wherever_they_stand():
+    rows = [(LONG, SHORT, "passive_1", "argument_structure", 100 + row) for row in range(3)]
+    rows += [(SHORT, LONG, "passive_1", "argument_structure", row) for row in range(100)]
+    found = minimal_pairs(even(True), TOKENIZER, pairs(*rows), PLAIN, "causal")
+    assert (found["pairs"], found["accuracy"]) == (100, 1.0)
+
+
+@pytest.mark.parametrize(("causal", "reading"), [(True, "causal"), (False, "masked")])
+def test_on_the_sample_it_is_a_count_of_scores_by_hand(causal, reading):
+    rows = corpora.load("blimp", "sample")["test"].select(range(4, 8))
+    model = model_of(causal)
+    right = [
+        by_hand(model, row["good"], reading) > by_hand(model, row["bad"], reading) for row in rows
+    ]
+    found = minimal_pairs(model, TOKENIZER, rows, PLAIN, reading)
+    assert found["accuracy"] == pytest.approx(sum(right) / 4) and len(set(right)) == 2

@@ -1,0 +1,100 @@
+import math
+
+import pytest
+import torch
+
+from tlcourse.bpe import SPECIALS, Tokenizer, normalise
+from tlcourse.device import Compute
+from tlcourse.pretraining import scoring, sentence_scores
+from tlcourse.transformer import Config, Transformer
+
+PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+EOS, MASK = (SPECIALS.index(name) for name in ("<eos>", "<mask>"))
+SENTENCES = [
+    "The rain fell on two cafés.",
+    "Rain!",
+    "The rain fell on both of them, and “it’s late”.",
+    "Rain!",
+    "The rain fall on two cafés.",
+]
+TOKENIZER = Tokenizer.train([" The rain fell on the trains ; it fell and fell ."], 275)
+
+
+def model_of(causal: bool) -> Transformer:
+    torch.manual_seed(0)
+    model = Transformer(Config(275, 16, 2, 2, 32, 64, causal=causal))
+    for parameter in model.parameters():
+        parameter.data.add_(0.2 * torch.randn_like(parameter))
+    return model.eval()
+
+
+def ids_of(sentence: str) -> list[int]:
+    return [EOS, *TOKENIZER.encode(normalise(sentence))]
+
+
+def log_probability(logits: torch.Tensor, place: int, token: int) -> float:
+    return logits[0, place].log_softmax(-1)[token].item()
+
+
+@torch.no_grad()
+def by_hand(model: Transformer, sentence: str, reading: str) -> float:
+    """One forward pass of one row for each token."""
+    ids, total = ids_of(sentence), 0.0
+    for place in range(1, len(ids)):
+        if reading == "causal":
+            total += log_probability(model(torch.tensor([ids[:place]])), -1, ids[place])
+            continue
+        row = torch.tensor([ids[:place] + [MASK] + ids[place + 1 :]])
+        if model.config.causal:  # the hybrid answers at the position before
+            hidden = model.hidden(row, causal=torch.tensor([False]))
+            logits = model.transformed(hidden) @ model.embedding.weight.T
+            total += log_probability(logits, place - 1, ids[place])
+        else:
+            total += log_probability(model(row), place, ids[place])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("causal", "reading"), [(True, "causal"), (False, "masked"), (True, "masked")]
+)
+@pytest.mark.parametrize("at_a_time", [1, 40, 2048])
+def test_scores_are_those_of_one_pass_a_token(causal, reading, at_a_time, monkeypatch):
+    monkeypatch.setattr(scoring, "TOKENS_AT_A_TIME", at_a_time)
+    model = model_of(causal)
+    scores = sentence_scores(model, TOKENIZER, SENTENCES, PLAIN, reading)
+    assert scores == pytest.approx([by_hand(model, text, reading) for text in SENTENCES], rel=1e-5)
+    assert scores[1] == scores[3] and len(set(scores)) == 4
+
+
+@pytest.mark.parametrize(("causal", "reading"), [(True, "causal"), (False, "masked")])
+def test_an_even_guess_costs_the_same_for_every_token(causal, reading):
+    model = model_of(causal)
+    torch.nn.init.zeros_(model.embedding.weight)
+    scores = sentence_scores(model, TOKENIZER, SENTENCES, PLAIN, reading)
+    lengths = [len(ids_of(text)) - 1 for text in SENTENCES]
+    assert scores == pytest.approx([-length * math.log(275) for length in lengths], rel=1e-6)
+
+
+def test_text_is_read_as_people_write_it():
+    typed = sentence_scores(
+        model_of(True), TOKENIZER, ["It’s  “late”", 'It\'s "late"'], PLAIN, "causal"
+    )
+    assert typed[0] == typed[1]
+
+
+def test_a_special_token_in_a_sentence_is_text():
+    written = sentence_scores(model_of(True), TOKENIZER, ["a <eos> b"], PLAIN, "causal")
+    assert written == pytest.approx([by_hand(model_of(True), "a <eos> b", "causal")], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("causal", "sentences", "reading", "said"),
+    [
+        (False, ["a"], "causal", "sees what it is to predict"),
+        (True, ["a"], "hybrid", "expected a reading out of causal, masked"),
+        (True, ["a", " \n"], "causal", "expected words in every sentence"),
+    ],
+)
+def test_what_is_refused(causal, sentences, reading, said):
+    with pytest.raises(ValueError, match=said):
+        sentence_scores(model_of(causal), TOKENIZER, sentences, PLAIN, reading)

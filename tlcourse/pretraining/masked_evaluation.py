@@ -1,0 +1,96 @@
+"""How well a model fills in what is masked: three perplexities with masks that never change."""
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from tlcourse import metrics, objectives
+from tlcourse.batching import generator_for
+from tlcourse.bpe import SPECIALS, Tokenizer, byte_symbols
+from tlcourse.device import Compute
+from tlcourse.pretraining.corpus import encode_articles
+from tlcourse.pretraining.scoring import MASK, answers, nats_of
+from tlcourse.transformer import Transformer
+
+UNK = SPECIALS.index("<unk>")
+WINDOWS = 32  # at a time
+MASK_SEED = 103  # the evaluation masks are the same for every model
+
+
+@torch.no_grad()
+def evaluate_masked(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    articles: Sequence[str],
+    compute: Compute,
+    window: int = 128,
+    rate: float = 0.15,
+) -> dict[str, float]:
+    """Perplexities of masked positions in float32, the same masks for every model.
+
+    Windows follow each other without overlap. `masked_token_perplexity`: a share `rate` of the
+    tokens is chosen as in training (80/10/10, `objectives.mask_tokens`); exp(nats / tokens).
+    `masked_word_perplexity` is the measure of the 2019 tutorial: the same nats, divided by the
+    words that so many tokens make, exp(nats a token * tokens a word), words and line ends counted,
+    `<unk>` not. It still lets a word's own other tokens be seen. `whole_word_perplexity` does not:
+    a share `rate` of the white-space words has all of its tokens replaced by `<mask>`, and the
+    words' nats are summed over their tokens; exp(nats / masked words). The first position of a
+    window is never masked, nor is any word that begins a window or is cut by its border.
+
+    None of these is a perplexity of the text: what is masked is predicted from both sides.
+    """
+    stream = torch.tensor([*itertools.chain.from_iterable(encode_articles(articles, tokenizer))])
+    rows = stream[: len(stream) // window * window].view(-1, window)
+    model.to(compute.device).eval()
+    vocabulary, chance = model.config.vocabulary_size, generator_for(MASK_SEED)
+    corrupted, chosen = objectives.mask_tokens(rows, chance, vocabulary, rate)
+    corrupted[:, 0], chosen[:, 0] = rows[:, 0], False
+    by_token, tokens = _nats(model, corrupted, rows, chosen), int(chosen.sum())
+    words = sum(map(metrics.words_and_line_ends, articles)) - int((stream == UNK).sum())
+    ordinary = int((stream >= len(SPECIALS)).sum())
+    chosen, masked_words = choose_words(rows, tokenizer, generator_for(MASK_SEED, 1), rate)
+    by_word = _nats(model, rows.masked_fill(chosen, MASK), rows, chosen)
+    return {
+        "masked_token_perplexity": metrics.token_perplexity(by_token, tokens),
+        "masked_word_perplexity": metrics.token_perplexity(by_token * ordinary / words, tokens),
+        "whole_word_perplexity": metrics.word_perplexity(by_word, masked_words),
+        "targets": tokens,
+        "masked_words": masked_words,
+        "window": window,
+        "rate": rate,
+    }
+
+
+def _nats(model: Transformer, corrupted: Tensor, rows: Tensor, chosen: Tensor) -> float:
+    """The nats of all chosen tokens of the windows (count, length)."""
+    device, total = next(model.parameters()).device, 0.0
+    for part in zip(*(each.split(WINDOWS) for each in (corrupted, rows, chosen)), strict=True):
+        hidden, original, places = (tensor.to(device) for tensor in part)
+        if places.any():
+            nats = nats_of(model, answers(model, hidden, places), original[places])
+            total += nats.double().sum().item()
+    return total
+
+
+def choose_words(
+    rows: Tensor, tokenizer: Tokenizer, generator: torch.Generator, rate: float
+) -> tuple[Tensor, int]:
+    """All tokens of a random share `rate` of the white-space words in (count, length) windows.
+
+    Returns the mask, True = to predict, and how many words that are. Line ends, spaces on their own
+    and special tokens are no words. Words that are cut, or begin a window, are never chosen.
+    """
+    tokens = rows.flatten()
+    spaces = {byte_symbols()[byte] for byte in b" \t\n\r"}
+    begins = torch.tensor([string[0] in spaces for string in tokenizer.strings])[tokens]
+    blank = torch.tensor([set(string) <= spaces for string in tokenizer.strings])[tokens]
+    blank |= tokens < len(SPECIALS)
+    begins |= blank | torch.cat([torch.tensor([True]), blank[:-1]])
+    word = begins.cumsum(0) - 1  # the number of the word, or of what stands between words
+    draw = torch.rand(int(word[-1]) + 1, generator=generator)
+    draw[word.view(rows.shape)[:, 0]] = 1.0
+    draw[word[-1]] = 1.0
+    chosen = (draw[word] < rate) & ~blank
+    return chosen.view(rows.shape), len(word[chosen].unique())

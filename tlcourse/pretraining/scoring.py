@@ -1,0 +1,96 @@
+"""How likely a model finds tokens and sentences, read causally or from both sides; all in float32.
+
+A causal model's score of a sentence is its log-probability; a masked one's is the pseudo-log-
+likelihood (Salazar et al., 2020): each token in turn is masked and predicted from all others.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from tlcourse.bpe import SPECIALS, Tokenizer, normalise
+from tlcourse.device import Compute
+from tlcourse.transformer import Transformer
+
+EOS, MASK = SPECIALS.index("<eos>"), SPECIALS.index("<mask>")
+READINGS = ("causal", "masked")
+TOKENS_AT_A_TIME = 2048
+
+
+def nats_of(model: Transformer, hidden: Tensor, targets: Tensor) -> Tensor:
+    """(count,) nats of `targets` (count,), given hidden states (count, width) before the head."""
+    logits = F.linear(model.transformed(hidden), model.embedding.weight, model.head_bias)
+    return F.cross_entropy(logits.float(), targets, reduction="none")
+
+
+def answers(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:
+    """(count, width): the hidden states that answer for the `chosen` tokens, both sides read.
+
+    `corrupted` and `chosen` are (batch, length). A bidirectional model answers for a token where it
+    stands; a model that is causal by its configuration, the hybrid one, at the position before it
+    (`objectives.hide_next_tokens`). So the first token of a row must not be chosen.
+    """
+    if not model.config.causal:
+        return model.hidden(corrupted)[chosen]
+    both_sides = torch.zeros(len(corrupted), dtype=torch.bool, device=corrupted.device)
+    return model.hidden(corrupted, causal=both_sides)[:, :-1][chosen[:, 1:]]
+
+
+def check_reading(model: Transformer, reading: str) -> None:
+    """Raises ValueError for a reading that is none, or a causal one of a bidirectional model."""
+    if reading not in READINGS:
+        raise ValueError(f"expected a reading out of {', '.join(READINGS)}, got {reading!r}")
+    if reading == "causal" and not model.config.causal:
+        raise ValueError("a bidirectional model sees what it is to predict; read it as masked")
+
+
+@torch.no_grad()
+def sentence_scores(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    compute: Compute,
+    reading: str,
+) -> list[float]:
+    """The score of each sentence in nats, higher for likelier: a sum over its tokens.
+
+    Sentences pass `normalise` and stand after `<eos>`, as articles do in the training text; what
+    would follow them is not asked. Equal sentences are scored once, and so their scores are equal.
+    Raises ValueError for a sentence without words and for a reading the model is not made for.
+    """
+    check_reading(model, reading)
+    score = {"causal": _log_likelihood, "masked": _pseudo_log_likelihood}[reading]
+    model.to(compute.device).eval()
+    rows = {text: [EOS, *tokenizer.encode(normalise(text))] for text in sentences}
+    empty = next((text for text, row in rows.items() if len(row) == 1), None)
+    if empty is not None:
+        raise ValueError(f"expected words in every sentence, got {empty!r}")
+    scores: dict[str, float] = {}
+    in_order = sorted(rows, key=lambda text: (len(rows[text]), text))
+    for length, group in itertools.groupby(in_order, key=lambda text: len(rows[text])):
+        texts = list(group)  # of one length: no padding, and ties are ties
+        at_once = TOKENS_AT_A_TIME // (length if reading == "causal" else length**2) + 1
+        for start in range(0, len(texts), at_once):
+            part = texts[start : start + at_once]
+            tokens = torch.tensor([rows[text] for text in part], device=compute.device)
+            scores |= zip(part, score(model, tokens).tolist(), strict=True)
+    return [scores[text] for text in sentences]
+
+
+def _log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
+    """(batch,) from (batch, 1 + length): the sum of log-probabilities, each given those before."""
+    hidden = model.hidden(tokens[:, :-1]).flatten(0, 1)
+    return -nats_of(model, hidden, tokens[:, 1:].flatten()).view(len(tokens), -1).sum(dim=1)
+
+
+def _pseudo_log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
+    """(batch,) from (batch, 1 + length): the same, each token masked and given all others."""
+    length = tokens.shape[1] - 1
+    copies = tokens.repeat_interleave(length, dim=0)
+    one_each = F.pad(torch.eye(length, dtype=torch.bool, device=tokens.device), (1, 0))
+    chosen = one_each.repeat(len(tokens), 1)
+    hidden = answers(model, copies.masked_fill(chosen, MASK), chosen)
+    return -nats_of(model, hidden, copies[chosen]).view(len(tokens), length).sum(dim=1)

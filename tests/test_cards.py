@@ -2,7 +2,7 @@
 
 import pytest
 
-from tlcourse import cards, checkpoints, files
+from tlcourse import cards, checkpoints, files, metrics
 
 
 @pytest.mark.parametrize("name", checkpoints.names())
@@ -21,3 +21,93 @@ def test_the_two_shipped_models_are_small_enough_for_git():
     for name in checkpoints.names():
         folder = files.find(f"{checkpoints.FOLDER}/{name}")
         assert sum(path.stat().st_size for path in folder.iterdir()) <= 15 * 2**20
+
+
+def leg(objective: str = "causal", corpus: str = "wikitext-2") -> dict:
+    return {
+        "objective": objective,
+        "start": "random weights",
+        "corpus": [corpus],
+        "tokens": 8192,
+        "steps": 1,
+        "seconds": 90.0,
+        "hardware": "an abacus",
+        "recipe": {"objective": objective, "length": 64, "rate": 0.003},
+        "history": [{"step": 0, "loss": 5.5, "seconds": 90.0}],
+    }
+
+
+LOG = {
+    "legs": [leg("hybrid")],
+    "evaluation": {
+        "a text": {
+            "word_perplexity": 123.456,
+            "bits_per_byte": 1.25,
+            "words": 217646,
+            "window": 128,
+            "stride": 64,
+            "masked_token_perplexity": 20.0,
+        },
+        "an old one": {"masked_token_perplexity": 22.8, "targets": 42476},
+    },
+    "minimal_pairs": {
+        reading: {
+            "accuracy": accuracy,
+            "pairs": 400,
+            "ties": 0,
+            "phenomena": {"island_effects": 0.5, "s-selection": 2 * accuracy - 0.5},
+            "paradigms": dict.fromkeys(("wh_island", "b", "c", "d"), accuracy),
+        }
+        for reading, accuracy in (("causal", 0.75), ("masked", 0.5))
+    },
+    "pronouns": {"causal": {"person": 0.25, "nurse": 0.901}, "masked": {"person": 0.5, "nurse": 1}},
+    "samples": {
+        "causal": [{"prompt": "Bread is", "continuation": " old .\n\n = `So` ="}],
+        "masked": [{"text": "A <mask>.", "likeliest": [[" dog", 0.5], ["\n", 0.25]]}],
+    },
+}
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every table, rules left out."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
+
+
+def test_what_was_measured_is_in_tables():
+    found = rows(cards.card("mine", LOG))
+    assert ["a text", "123.5", "", "", "1.25", "217,646", "", "128", "64"] in found
+    assert ["a text", "20", "", "", "", "", "128"] in found
+    assert ["an old one", "22.8", "", "", "", "", ""] in found
+    assert ["phenomenon", "accuracy, read causally", "accuracy, read from both sides"] in found
+    assert ["island effects", "50.0 %", "50.0 %"] in found
+    assert ["s-selection", "100.0 %", "50.0 %"] in found
+    low, high = (f"{100 * end:.1f}" for end in metrics.wilson_interval(300, 400))
+    assert next(row for row in found if row[0] == "**all**")[1] == f"**75.0 % ({low}-{high})**"
+    assert ["read causally", "25.0 %", "90.1 %"] in found
+    assert {len(row) for row in found if row[0] in ("text", "a text")} == {7, 9}
+
+
+def test_samples_stay_inside_their_block():
+    text = cards.card("mine", LOG)
+    assert "\n[Bread is] old . ⏎  ⏎  = 'So' =\n" in text
+    assert "\nA <mask>.  dog 50.0 %, ⏎ 25.0 %\n" in text
+    assert text.count("```") == 4
+
+
+@pytest.mark.parametrize(
+    ("reading", "there", "absent"),
+    [("causal", "read causally", "read from both"), ("masked", "read from both", "read causally")],
+)
+def test_a_card_says_how_its_model_reads(reading, there, absent):
+    pairs = {reading: LOG["minimal_pairs"][reading]}
+    found = rows(cards.card("mine", LOG | {"minimal_pairs": pairs, "pronouns": {}}))
+    titles = next(row for row in found if row[0] == "phenomenon")
+    assert len(titles) == 2 and there in titles[1] and absent not in titles[1]
+
+
+def test_what_was_not_measured_is_left_out():
+    text = cards.card("mine", {"legs": [leg(corpus="my/diary.txt")], "evaluation": {}})
+    assert "None: no held-out text" in text and "BLiMP" not in text and "Samples" not in text
+    assert "windows of 64 tokens" in text and "CC BY-SA" not in text and "standin" not in text
+    assert "CC BY-SA" in cards.card("mine", LOG)

@@ -55,6 +55,20 @@ def test_what_lies_in_the_folder(folder):
     assert files.read_json(folder / "training.json") == LOG
 
 
+def test_a_new_card_and_log_leave_the_weights(folder):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert checkpoints.rewrite(folder, "# new\n", {"legs": []}) == folder
+    changed = {path.name for path in folder.iterdir() if path.read_bytes() != before[path]}
+    assert changed == {"README.md", "training.json"}
+    assert checkpoints.log_of(folder) == {"legs": []}
+
+
+def test_a_checkpoint_is_called_by_its_folder_or_its_run(tmp_path):
+    checkpoints.save(tmp_path / "mine" / "checkpoint", model_of(), TOKENIZER, CARD, LOG)
+    assert checkpoints.name_of(tmp_path / "mine" / "checkpoint") == "mine"
+    assert checkpoints.name_of("causal-small") == "causal-small"
+
+
 def test_saving_leaves_the_live_model_and_chance_untouched(tmp_path):
     model = model_of().train()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}

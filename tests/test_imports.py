@@ -36,6 +36,7 @@ FLOORS = {
             "readme",
             "checking",
             "pretrain_command",
+            "evaluate_command",
             "cli",
             "__main__",
         ],

@@ -1,62 +1,216 @@
 """The model card of a checkpoint, written from its training log."""
 
-LIMITS = """## Limits
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tlcourse import metrics
+
+LIMITS = """## Limits and biases
 
 - Small: it knows common words and the style of an encyclopaedia, few facts, and invents the rest.
 - English only. What its articles say wrongly or one-sidedly about people and groups, it has learnt;
   nothing was filtered. Do not let it speak to anyone unwatched.
 - Text in WikiText's spacing and text as people write it are both at home: half of the articles were
-  detokenised, and user text passes `tlcourse.bpe.normalise`.
+  detokenised, and user text passes `tlcourse.bpe.normalise`. Dialogue, code and the language of
+  today are not.
+- It read windows of {length} tokens; what lies farther apart it has never seen together."""
 
-## Licence
+WIKIPEDIA = ("wikitext-2", "wikitext-103", "wikipedia-standin")
+LICENCE = "The weights: CC BY-SA 3.0, as the Wikipedia text they were trained on."
+OTHER_LICENCE = (
+    "The weights: not stated; some of the texts behind them are not Wikipedia's."
+)
+STAND_IN = (
+    "`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
+    "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "
+    "words with WikiText's validation and test articles; a paraphrase would not be noticed. "
+)
 
-The weights: CC BY-SA 3.0, as the Wikipedia text they were trained on."""
+# What the columns of the tables are called, by their names in the log.
+CAUSAL = {
+    "word_perplexity": "word perplexity",
+    "word_perplexity_without_unk": "without `<unk>`",
+    "token_perplexity": "token perplexity",
+    "bits_per_byte": "bits per byte",
+    "words": "words and line ends",
+    "targets": "tokens",
+    "window": "window",
+    "stride": "stride",
+}
+MASKED = {
+    "masked_token_perplexity": "masked-token perplexity",
+    "masked_word_perplexity": "masked-word perplexity",
+    "whole_word_perplexity": "whole-word perplexity",
+    "masked_tokens": "masked tokens",
+    "masked_words": "masked words",
+    "window": "window",
+}
+CAUSAL_NOTE = (
+    "Word perplexity is exp(nats / (words and line ends)), `<unk>` being one special token, and "
+    "without it: with its positions left out of both sums. Windows of so many tokens move by the "
+    "stride, so that each token is predicted once; computed in float32."
+)
+MASKED_NOTE = (
+    "The masks are the same for every model. Masked tokens: 15 % of them, of which 80 % are "
+    "`<mask>`, 10 % another token, 10 % as they were. Masked words: the same nats, divided by the "
+    "words and line ends that so many tokens make, the measure of the 2019 tutorial. Whole words: "
+    "15 % of the words, each with all of its tokens masked; exp(nats / masked words). What is "
+    "masked is seen from both sides, so none of these can be held against a causal model's; "
+    "computed in float32, in windows that do not overlap."
+)
+READ = {"causal": "read causally", "masked": "read from both sides"}
 
 
 def card(name: str, log: dict) -> str:
     """The text of README.md for the checkpoint `name`, whose `log` is in training.json."""
-    last = log["legs"][-1]
     read = ", then ".join(f"{leg['objective']} on {leg['tokens']:,} tokens" for leg in log["legs"])
-    lines = [
-        f"# {name}",
-        "",
-        f"A Transformer, pretrained: {read}. Half-precision weights "
+    head = (
+        f"# {name}\n\nA Transformer, pretrained: {read}. Half-precision weights "
         "(`tlcourse.checkpoints.load`). Pre-norm, rotary positions, squared ReLU, query-key norm, "
-        "tied head; see `config.json`.",
-        "",
-        "## Training",
-        "",
-        "| leg | objective | start | corpora | tokens | steps | minutes | hardware | last loss |",
-        "|---|---|---|---|---:|---:|---:|---|---:|",
+        "tied head; see `config.json`."
+    )
+    limits = LIMITS.format(length=log["legs"][-1]["recipe"]["length"])
+    sections = [head, _training(log["legs"]), _evaluation(log["evaluation"])]
+    sections += [_minimal_pairs(log.get("minimal_pairs")), _samples(log.get("samples"))]
+    sections += [limits, _pronouns(log.get("pronouns")), _licence(log["legs"])]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def _training(legs: Sequence[dict]) -> str:
+    corpora = {name for leg in legs for name in leg["corpus"]}
+    titles = ["leg", "objective", "start", "corpora", "tokens", "steps"]
+    titles += ["minutes", "hardware", "last loss"]
+    rows = [
+        [
+            f"{number}",
+            leg["objective"],
+            leg["start"],
+            ", ".join(leg["corpus"]),
+            f"{leg['tokens']:,}",
+            f"{leg['steps']:,}",
+            f"{leg['seconds'] / 60:.0f}",
+            leg["hardware"],
+            f"{leg['history'][-1]['loss']:.3f}",
+        ]
+        for number, leg in enumerate(legs, start=1)
     ]
-    for number, leg in enumerate(log["legs"], start=1):
-        lines.append(
-            f"| {number} | {leg['objective']} | {leg['start']} | {', '.join(leg['corpus'])} "
-            f"| {leg['tokens']:,} | {leg['steps']:,} | {leg['seconds'] / 60:.0f} "
-            f"| {leg['hardware']} | {leg['history'][-1]['loss']:.3f} |"
+    return (
+        f"## Training\n\n{_table(titles, rows, right={4, 5, 6, 8})}\n\n"
+        f"The recipe of the last leg: {_listed(legs[-1]['recipe'])}.\n\n"
+        + (STAND_IN if "wikipedia-standin" in corpora else "")
+        + "Minutes are wall time, with whatever else the machine had to do. "
+        "Loss in nats a token; the curve is in `training.json`."
+    )
+
+
+def _evaluation(texts: Mapping[str, Mapping[str, float]]) -> str:
+    parts = ["## Evaluation"]
+    for columns, note in ((CAUSAL, CAUSAL_NOTE), (MASKED, MASKED_NOTE)):
+        measured = {text: seen for text, seen in texts.items() if next(iter(columns)) in seen}
+        if measured:
+            rows = [
+                [text, *(_number(figures.get(key)) for key in columns)]
+                for text, figures in measured.items()
+            ]
+            right = set(range(1, len(columns) + 1))
+            parts += [_table(["text", *columns.values()], rows, right), note]
+    if len(parts) == 1:
+        parts.append("None: no held-out text was on the machine.")
+    return "\n\n".join(parts)
+
+
+def _minimal_pairs(found: Mapping[str, dict] | None) -> str:
+    if not found:
+        return ""
+    one = next(iter(found.values()))
+    titles = ["phenomenon", *(f"accuracy, {READ[reading]}" for reading in found)]
+    rows = [
+        [name.replace("_", " "), *(_percent(each["phenomena"][name]) for each in found.values())]
+        for name in one["phenomena"]
+    ]
+    rows.append(["**all**", *(f"**{_mean_accuracy(each)}**" for each in found.values())])
+    pairs = one["pairs"] // len(one["paradigms"])
+    return (
+        "### Grammar: minimal pairs (BLiMP)\n\n"
+        f"How often the good sentence of a pair is the likelier one: the first {pairs} pairs of "
+        f"each of {len(one['paradigms'])} paradigms, a tie counted as wrong. Chance is 50 %. All: "
+        "the mean over paradigms, with its 95 % interval for other pairs of the same kinds. "
+        "Sentences are scored after `<eos>`, in float32, by their log-probability or, read from "
+        "both sides, by their pseudo-log-likelihood (each token masked in turn).\n\n"
+        + _table(titles, rows, right=set(range(1, len(titles))))
+    )
+
+
+def _mean_accuracy(found: Mapping[str, Any]) -> str:
+    low, high = metrics.wilson_interval(round(found["accuracy"] * found["pairs"]), found["pairs"])
+    return f"{_percent(found['accuracy'])} ({100 * low:.1f}-{100 * high:.1f})"
+
+
+def _samples(found: Mapping[str, list[dict]] | None) -> str:
+    if not found:
+        return ""
+    parts = ["### Samples"]
+    if "causal" in found:
+        lines = (f"[{each['prompt']}]{_one_line(each['continuation'])}" for each in found["causal"])
+        parts += [
+            "Prompts of ours in brackets; one draw each (temperature 0.8, the 50 likeliest tokens, "
+            "40 tokens at most), none chosen. What they state is invented.",
+            "\n".join(["```text", *lines, "```"]),
+        ]
+    if "masked" in found:
+        lines = (
+            each["text"]
+            + "  "
+            + ", ".join(f"{_one_line(word).strip()} {_percent(p)}" for word, p in each["likeliest"])
+            for each in found["masked"]
         )
-    lines += ["", f"The recipe of the last leg: {_listed(last['recipe'])}.", ""]
-    lines += [
-        "`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
-        "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "
-        "words with WikiText's validation and test articles; a paraphrase would not be noticed. "
-        "Minutes are wall time, with whatever else the machine had to do. "
-        "Loss in nats a token; the curve is in `training.json`.",
-        "",
-        "## Evaluation",
-        "",
-    ]
-    for text, figures in log["evaluation"].items():
-        lines.append(f"On {text}: {_listed(figures)}.")
-    if not log["evaluation"]:
-        lines.append("None: no held-out text was on the machine.")
-    return "\n".join([*lines, "", LIMITS]) + "\n"
+        parts += [
+            "Sentences of ours, and the likeliest tokens for the mask.",
+            "\n".join(["```text", *lines, "```"]),
+        ]
+    return "\n\n".join(parts)
+
+
+def _pronouns(found: Mapping[str, Mapping[str, float]] | None) -> str:
+    if not found:
+        return ""
+    people = list(next(iter(found.values())))
+    rows = [[READ[reading], *map(_percent, shares.values())] for reading, shares in found.items()]
+    return (
+        'One bias can be counted: in four sentences of ours ("The … said that … would come back '
+        'later.") the share of "she" against "he" after a word for a person. Even would be '
+        "50 %. So few sentences can show a bias, not that there is none; what it thinks of other "
+        "groups was not measured.\n\n"
+        + _table(["", *people], rows, right=set(range(1, len(people) + 1)))
+    )
+
+
+def _licence(legs: Sequence[dict]) -> str:
+    known = all(name in WIKIPEDIA for leg in legs for name in leg["corpus"])
+    return f"## Licence\n\n{LICENCE if known else OTHER_LICENCE}"
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: set[int]) -> str:
+    """A Markdown table; the columns in `right` hold numbers."""
+    rule = ["---:" if column in right else "---" for column in range(len(titles))]
+    lines = [f"| {' | '.join(row)} |" for row in (titles, *rows)]
+    return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ⏎ ").replace("`", "'")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _number(value: Any) -> str:
+    """A figure of the log; "" for one that an older log lacks."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def _listed(figures: dict) -> str:
-    def shown(value) -> str:
-        if isinstance(value, float):
-            return f"{value:.4g}"
-        return f"{value:,}" if isinstance(value, int) else str(value)
-
-    return ", ".join(f"{key.replace('_', ' ')} {shown(value)}" for key, value in figures.items())
+    return ", ".join(f"{key.replace('_', ' ')} {_number(v)}" for key, v in figures.items())

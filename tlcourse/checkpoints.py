@@ -71,6 +71,20 @@ def log_of(name: str | Path) -> dict:
     return files.read_json(folder_of(name) / "training.json")
 
 
+def name_of(name: str | Path) -> str:
+    """What a checkpoint is called: a shipped name, or that of its run's folder."""
+    folder = folder_of(name).resolve()
+    return folder.parent.name if folder.name == "checkpoint" else folder.name
+
+
+def rewrite(name: str | Path, card: str, log: dict) -> Path:
+    """Replaces the log and then the card of a checkpoint, each as a whole; returns its folder."""
+    folder = folder_of(name)
+    files.write_json(folder / "training.json", log)
+    files.write_text(folder / "README.md", card)
+    return folder
+
+
 def folder_of(name: str | Path) -> Path:
     """The folder of a shipped name, or the folder itself; raises FileNotFoundError for others."""
     for folder in (Path(name), files.root() / FOLDER / name):

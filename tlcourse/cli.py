@@ -118,6 +118,16 @@ def pretrain(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
 
 
+def evaluate(arguments: argparse.Namespace) -> int:
+    """Measures a checkpoint and writes its model card anew."""
+    from tlcourse import evaluate_command
+
+    try:
+        return evaluate_command.run(arguments)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+
+
 def _parser() -> Parser:
     parser = Parser(prog="tlcourse", description="A course on transfer learning in NLP.")
     commands = parser.add_subparsers(required=True, metavar="command", parser_class=Parser)
@@ -145,6 +155,8 @@ def _parser() -> Parser:
     added.add_argument("name", nargs="?", help="one data set (default: all)")
     added = command(pretrain)
     _add_pretrain_options(added)
+    added = command(evaluate)
+    added.add_argument("checkpoint", help="a shipped name or the folder of a checkpoint")
     return parser
 
 

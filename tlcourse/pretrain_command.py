@@ -8,12 +8,11 @@ import math
 import os
 from dataclasses import asdict, replace
 from datetime import timedelta
-from pathlib import Path
 
 import torch
 from ignite import distributed as idist
 
-from tlcourse import cards, checkpoints, corpora, device, files, pretraining
+from tlcourse import cards, checkpoints, device, evaluate_command, files, pretraining
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.pretraining import logs
@@ -50,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     leg = {
         "objective": arguments.objective,
-        "start": _name(Path(arguments.start)) if arguments.start else "random weights",
+        "start": checkpoints.name_of(arguments.start) if arguments.start else "random weights",
         "corpus": files.read_json(prepared / "corpus.json")["corpus"],
         "tokens": len(history) * recipe.batch * recipe.length,
         "steps": len(history),
@@ -63,10 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
             for record in history[:: max(1, len(history) // HISTORY)]
         ],
     }
-    log = {"legs": [*legs, leg], "evaluation": evaluate(model, tokenizer, compute)}
-    name = arguments.out.name
-    checkpoints.save(arguments.out / "checkpoint", model, tokenizer, cards.card(name, log), log)
-    print(f"checkpoint written to {arguments.out / 'checkpoint'}")
+    log = {"legs": [*legs, leg], "evaluation": {}}
+    folder, card = arguments.out / "checkpoint", cards.card(arguments.out.name, log)
+    checkpoints.save(folder, model, tokenizer, card, log)
+    evaluate_command.evaluate(folder, compute)
+    print(f"checkpoint written to {folder}")
     return 0
 
 
@@ -94,11 +94,6 @@ def _train(arguments, model, file, recipe, compute) -> tuple[list[dict], int]:
         progress.close()
 
 
-def _name(start: Path) -> str:
-    """A run's folder name, whether the run, its checkpoint or a shipped name was given."""
-    return start.parent.name if start.name == "checkpoint" else start.name
-
-
 def _start(arguments: argparse.Namespace) -> tuple[Transformer, list[dict]]:
     """The model before this leg, and the legs behind it."""
     causal = arguments.objective != "masked"
@@ -116,18 +111,3 @@ def _start(arguments: argparse.Namespace) -> tuple[Transformer, list[dict]]:
         causal=causal,
     )
     return Transformer(shape), []
-
-
-def evaluate(model: Transformer, tokenizer: Tokenizer, compute: device.Compute) -> dict:
-    """Figures on the real WikiText-103 validation text, where it is on this machine."""
-    if corpora.LOCAL not in corpora.available()["wikitext-103"]:
-        return {}
-    articles = list(corpora.articles(corpora.load("wikitext-103", "local")["validation"]))
-    if not model.config.causal:
-        return {
-            "wikitext-103 validation": pretraining.evaluate_masked(
-                model, tokenizer, articles, compute
-            )
-        }
-    found = pretraining.evaluate(model, tokenizer, articles, compute)
-    return {"wikitext-103 validation": found.figures()}

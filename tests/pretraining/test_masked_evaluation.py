@@ -26,7 +26,7 @@ def test_masks_are_fixed_and_only_they_are_scored():
     torch.rand(5)
     assert one == evaluate_masked(model, TOKENIZER, LONG, PLAIN, window=16)
     ordinary = sum(token >= len(SPECIALS) for token in STREAM)
-    assert one["targets"] / ordinary == pytest.approx(0.15 * 15 / 16, abs=0.03)
+    assert one["masked_tokens"] / ordinary == pytest.approx(0.15 * 15 / 16, abs=0.03)
     assert (one["window"], one["rate"]) == (16, 0.15)
 
 

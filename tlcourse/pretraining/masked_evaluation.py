@@ -56,7 +56,7 @@ def evaluate_masked(
         "masked_token_perplexity": metrics.token_perplexity(by_token, tokens),
         "masked_word_perplexity": metrics.token_perplexity(by_token * ordinary / words, tokens),
         "whole_word_perplexity": metrics.word_perplexity(by_word, masked_words),
-        "targets": tokens,
+        "masked_tokens": tokens,
         "masked_words": masked_words,
         "window": window,
         "rate": rate,

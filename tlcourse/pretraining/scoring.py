@@ -20,10 +20,14 @@ READINGS = ("causal", "masked")
 TOKENS_AT_A_TIME = 2048
 
 
+def logits_of(model: Transformer, hidden: Tensor) -> Tensor:
+    """(count, vocabulary) from hidden states (count, width) before the head."""
+    return F.linear(model.transformed(hidden), model.embedding.weight, model.head_bias).float()
+
+
 def nats_of(model: Transformer, hidden: Tensor, targets: Tensor) -> Tensor:
     """(count,) nats of `targets` (count,), given hidden states (count, width) before the head."""
-    logits = F.linear(model.transformed(hidden), model.embedding.weight, model.head_bias)
-    return F.cross_entropy(logits.float(), targets, reduction="none")
+    return F.cross_entropy(logits_of(model, hidden), targets, reduction="none")
 
 
 def answers(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:

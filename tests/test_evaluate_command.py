@@ -1,0 +1,84 @@
+"""`tlcourse evaluate` on little models, with the bundled samples in the place of the real data."""
+
+import pytest
+import torch
+
+from tlcourse import cards, checkpoints, corpora, evaluate_command
+from tlcourse.bpe import Tokenizer
+from tlcourse.cli import main
+from tlcourse.transformer import Config, Transformer
+
+LEG = {
+    "start": "random weights",
+    "corpus": ["wikitext-2"],
+    "tokens": 8192,
+    "steps": 1,
+    "seconds": 60.0,
+    "hardware": "an abacus",
+    "recipe": {"objective": "causal", "length": 64, "rate": 0.003},
+    "history": [{"step": 0, "loss": 5.5, "seconds": 60.0}],
+}
+
+
+@pytest.fixture
+def sample_as_real(monkeypatch):
+    """The bundled sample is what lies on this machine."""
+
+    def real(name: str, split: str):
+        found = {"wikitext-103": "wikitext-2", "blimp": "blimp"}.get(name)
+        return corpora.load(found, "sample")[split] if found else None
+
+    monkeypatch.setattr(evaluate_command, "_real", real)
+
+
+def little(folder, objective: str):
+    """A checkpoint of a model that has learnt nothing, in a run's folder."""
+    articles = corpora.articles(corpora.load("wikitext-2", "sample")["validation"])
+    tokenizer = Tokenizer.train(articles, 300)
+    torch.manual_seed(0)
+    model = Transformer(Config(300, 16, 1, 2, 32, 128, causal=objective != "masked"))
+    log = {"legs": [LEG | {"objective": objective}], "evaluation": {"an old text": {"words": 7}}}
+    checkpoints.save(folder / "mine" / "checkpoint", model, tokenizer, "# old\n", log)
+    return folder / "mine" / "checkpoint"
+
+
+@pytest.mark.parametrize("objective", ["causal", "masked", "hybrid"])
+def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real, capsys):
+    folder = little(tmp_path, objective)
+    weights = (folder / "model.safetensors").read_bytes()
+    assert main(["evaluate", str(folder)]) == 0
+    assert "[evaluate] wikitext-103 test: " in capsys.readouterr().out
+    log = checkpoints.log_of(folder)
+    assert log["legs"] == [LEG | {"objective": objective}]
+    readings = evaluate_command.READINGS[objective]
+    texts = log["evaluation"]
+    assert list(texts) == ["an old text", "wikitext-103 validation", "wikitext-103 test"]
+    assert ("word_perplexity" in texts["wikitext-103 test"]) == ("causal" in readings)
+    assert ("whole_word_perplexity" in texts["wikitext-103 test"]) == ("masked" in readings)
+    assert list(log["minimal_pairs"]) == list(log["pronouns"]) == list(readings)
+    assert all(found["pairs"] == 48 for found in log["minimal_pairs"].values())
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert card == cards.card("mine", log) and card.startswith("# mine\n")
+    assert (folder / "model.safetensors").read_bytes() == weights
+    assert main(["evaluate", str(folder)]) == 0
+    assert checkpoints.log_of(folder) == log  # nothing is left to chance
+
+
+def test_without_data_the_old_figures_stay_and_samples_are_new(tmp_path):
+    folder = little(tmp_path, "causal")
+    assert main(["evaluate", str(folder)]) == 0
+    log = checkpoints.log_of(folder)
+    assert log["evaluation"] == {"an old text": {"words": 7}} and "minimal_pairs" not in log
+    assert len(log["samples"]["causal"]) == 5
+
+
+def test_an_unknown_name_is_one_line(capsys):
+    assert main(["evaluate", "no-such-model"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and "causal-small, masked-small" in said[0]
+
+
+@pytest.mark.real_data
+def test_the_real_data_are_found() -> None:
+    for name, split in [*evaluate_command.TEXTS, ("blimp", "test")]:
+        assert corpora.source_of(evaluate_command._real(name, split)) == "local mirror"

@@ -1,0 +1,95 @@
+"""The command `tlcourse evaluate`: what a checkpoint's card says of its quality, measured."""
+
+import argparse
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+
+from tlcourse import cards, checkpoints, corpora, device, pretraining
+from tlcourse.bpe import Tokenizer
+from tlcourse.pretraining import pronouns, samples
+from tlcourse.transformer import Transformer
+
+TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-raw", "test"))
+READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
+SAMPLES = {"causal": samples.continuations, "masked": samples.fillings}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures a checkpoint and writes its log and its card."""
+    folder = evaluate(arguments.checkpoint, device.choose())
+    print(f"card written to {folder / 'README.md'}")
+    return 0
+
+
+def evaluate(name: str | Path, compute: device.Compute) -> Path:
+    """Measures a checkpoint, shipped or in a folder, as it lies there: in half precision.
+
+    The figures replace those in `training.json`, from which `README.md` is written; a reader sees
+    each file old or new, never half. Returns the folder.
+    """
+    model, tokenizer = checkpoints.load(name, compute)
+    log = measured(model, tokenizer, compute, checkpoints.log_of(name))
+    return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
+
+
+def measured(model: Transformer, tokenizer: Tokenizer, compute: device.Compute, log: dict) -> dict:
+    """`log` with new figures and samples; the objective of the last leg says how the model reads.
+
+    Texts and pairs are the real ones that are on this machine; nothing is fetched. Of those that
+    are not, the log keeps the figures it had.
+    """
+    readings = READINGS[log["legs"][-1]["objective"]]
+    evaluation = dict(log.get("evaluation", {}))
+    for name, split in TEXTS:
+        text = _real(name, split)
+        if text is not None:
+            articles = list(corpora.articles(text))
+            with _timed(f"{name} {split}"):
+                figures = _figures(model, tokenizer, articles, compute, readings)
+            evaluation[f"{name} {split}"] = figures
+    new = {"evaluation": evaluation}
+    pairs = _real("blimp", "test")
+    if pairs is not None:
+        with _timed("minimal pairs"):
+            new["minimal_pairs"] = {
+                reading: pretraining.minimal_pairs(model, tokenizer, pairs, compute, reading)
+                for reading in readings
+            }
+    with _timed("pronouns and samples"):
+        new["pronouns"] = {
+            reading: pronouns.share_of_she(model, tokenizer, compute, reading)
+            for reading in readings
+        }
+        new["samples"] = {
+            reading: SAMPLES[reading](model, tokenizer, compute) for reading in readings
+        }
+    return log | new
+
+
+def _figures(model, tokenizer, articles, compute, readings) -> dict[str, float]:
+    """The perplexities of a text, by every reading."""
+    figures = {}
+    if "causal" in readings:
+        figures |= pretraining.evaluate(model, tokenizer, articles, compute).figures()
+    if "masked" in readings:
+        figures |= pretraining.evaluate_masked(model, tokenizer, articles, compute)
+    return figures
+
+
+def _real(name: str, split: str) -> datasets.Dataset | None:
+    """A split of the real data from this machine, or None."""
+    sources = {corpora.LOCAL: "local", corpora.HUB: "hub"}
+    there = [sources[place] for place in corpora.available()[name] if place in sources]
+    return corpora.load(name, there[0]).get(split) if there else None
+
+
+@contextlib.contextmanager
+def _timed(what: str) -> Iterator[None]:
+    """Prints, at the end of the block, how long it took."""
+    began = time.perf_counter()
+    yield
+    print(f"[evaluate] {what}: {time.perf_counter() - began:.0f} s", flush=True)

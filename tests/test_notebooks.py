@@ -1,6 +1,7 @@
 """Guards: every committed notebook is complete, clean, and like the others."""
 
 import ast
+import linecache
 import re
 from pathlib import Path
 from typing import Any
@@ -55,12 +56,19 @@ def test_first_cell_and_badge_hold_the_address_of_pyproject(lesson: lessons.Less
     assert first_cell.badge(lesson.path.name) in book.cells[0].source.splitlines()
 
 
-def imports(cell: Any) -> str:
-    """The import statements of a code cell that holds nothing for IPython alone."""
+ASKED = re.compile(r'^(\w+) = exercise\(\s*"([\w.]+)"', re.MULTILINE)
+
+
+def statements(cell: Any) -> list[ast.stmt]:
+    """Those of a code cell that holds nothing for IPython alone."""
     if re.search(r"^ *%", cell.source, re.MULTILINE):
-        return ""
+        return []
+    return ast.parse(cell.source).body
+
+
+def imports(cell: Any) -> str:
     kinds = (ast.Import, ast.ImportFrom)
-    return "\n".join(ast.unparse(n) for n in ast.parse(cell.source).body if isinstance(n, kinds))
+    return "\n".join(ast.unparse(n) for n in statements(cell) if isinstance(n, kinds))
 
 
 @each_lesson
@@ -68,7 +76,7 @@ def test_a_solution_can_be_pasted_where_it_is_asked_for(lesson: lessons.Lesson, 
     names, pasted = {}, 0
     for cell in lessons.code_cells(BOOKS[lesson.path.name]):
         exec(imports(cell), names)
-        found = re.search(r'^(\w+) = exercise\(\s*"([\w.]+)"', cell.source, re.MULTILINE)
+        found = ASKED.search(cell.source)
         if found and found[1] != "_":  # `_` throws away what an example shows
             capsys.readouterr()
             solution(found[2])
@@ -76,6 +84,21 @@ def test_a_solution_can_be_pasted_where_it_is_asked_for(lesson: lessons.Lesson, 
             assert machinery.check(found[2], names[found[1]]).passed, found[2]
             pasted += 1
     assert pasted > 0
+
+
+@each_lesson
+def test_exercises_are_committed_unsolved(lesson: lessons.Lesson) -> None:
+    names, written = {}, {}
+    for cell in lessons.code_cells(BOOKS[lesson.path.name]):
+        exec(imports(cell), names)
+        definitions = (ast.FunctionDef, ast.ClassDef)
+        written |= {n.name: ast.unparse(n) for n in statements(cell) if isinstance(n, definitions)}
+        found = ASKED.search(cell.source)
+        if found and found[1] != "_":
+            source = written[found[1]]
+            linecache.cache[found[2]] = (len(source), None, source.splitlines(True), found[2])
+            exec(compile(source, found[2], "exec"), names)
+            assert machinery.check(found[2], names[found[1]]).stage == 0, found[2]
 
 
 def links(notebook: Any) -> list[str]:

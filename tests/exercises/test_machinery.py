@@ -16,6 +16,11 @@ def double(values):
     return [2 * value for value in values]
 
 
+def double_all_but_one(values):
+    """The code to be mended."""
+    return [2 * value for value in values[1:]]
+
+
 class Counter:
     def __init__(self):
         self.count = 0
@@ -54,6 +59,16 @@ EXERCISES = (
         (Stage("one number", _one), Stage("many numbers", _many)),
     ),
     Exercise("toy.counter", "Count", 2, 5, ("keep a count.",), Counter, (Stage("two", _steps),)),
+    Exercise(
+        "toy.mend",
+        "Mend",
+        1,
+        1,
+        ("count them.",),
+        double,
+        (Stage("one number", _one),),
+        given=double_all_but_one,
+    ),
     Exercise("toy.six", "Six", 1, 1, ("2 × 3.",), 6, (Stage("six", _six),), source="2 * 3"),
 )
 
@@ -141,6 +156,24 @@ def test_nothing_written_in_a_closure_or_without_source():
     assert check("toy.double", namespace["f"]).stage == 0
 
 
+def test_the_code_to_be_mended_as_it_was_given(capsys):
+    def same(values):
+        # neither a comment nor a missing docstring makes it another
+        return [2 * value for value in values[1:]]
+
+    def changed(values):
+        return [3 * value for value in values[1:]]
+
+    assert check("toy.mend", same).stage == 0
+    assert exercise("toy.mend", same) is double
+    said, first_hint, *_ = capsys.readouterr().out.splitlines()
+    assert said.startswith("Not solved yet, this is the code as it was given: the notebook goes on")
+    assert first_hint == "Hint 1 of 1: count them."
+    assert check("toy.mend", changed).stage == check("toy.mend", print).stage == 1
+    assert check("toy.mend", lambda values: [2 * value for value in values[1:]]).stage == 1
+    assert check("toy.double", double_all_but_one).stage == 1
+
+
 def test_an_ellipsis_in_an_index_is_code():
     def by_array(values):
         array = np.array(values, dtype=int)
@@ -202,6 +235,14 @@ def test_an_error_inside_a_library_names_the_learners_line():
     assert "`return torch.tensor(values).reshape(7, 7).tolist()`" in (
         check("toy.double", misuses).message
     )
+
+
+def test_the_code_to_be_mended_in_a_cell_of_ipython():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_cell("def mend(values):\n    return [2 * value for value in values[1:]]")
+    assert check("toy.mend", shell.user_ns["mend"]).stage == 0
 
 
 def test_the_line_in_a_cell_of_ipython():

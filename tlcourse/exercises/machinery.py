@@ -9,6 +9,7 @@ import dis
 import importlib
 import inspect
 import pkgutil
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -35,7 +36,8 @@ class Exercise:
 
     `stages` go from shape over mechanism in isolation to the whole, `hints` from a nudge to
     nearly everything. `reference` is the solution (a function, a class or a value); `source` is
-    its text, read from the reference where it is left empty.
+    its text, read from the reference where it is left empty. `given` is the code to be mended of
+    an exercise that has some: handed in as it is, it counts as not solved yet.
     """
 
     id: str
@@ -46,6 +48,7 @@ class Exercise:
     reference: Any
     stages: tuple[Stage, ...]
     source: str = ""
+    given: FunctionType | None = None
 
     def __post_init__(self) -> None:
         if not (1 <= self.difficulty <= 5 and self.hints and self.stages and "." in self.id):
@@ -58,7 +61,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Report:
-    """How an attempt went. `stage` counts from 1: the one that failed; 0: nothing written yet."""
+    """How an attempt went. `stage` counts from 1: the one that failed; 0: nothing changed yet."""
 
     passed: bool
     stage: int
@@ -92,6 +95,7 @@ def find(id: str) -> Exercise:
     raise KeyError(f"no exercise {id!r}; there are: {', '.join(all_exercises())}")
 
 
+_NOT_YET = "Not solved yet, {}: the notebook goes on with the reference."
 _EMPTY = {"RESUME", "NOP", "COPY_FREE_VARS", "MAKE_CELL"}
 _GIVES = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 _KEEPS = {"STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL", "RETURN_VALUE"}
@@ -119,6 +123,25 @@ def _unsolved(candidate: Any, reference: Any) -> bool:
         wanted = {n for n, f in vars(reference).items() if isinstance(f, FunctionType)}
         return any(name in wanted and _unwritten(method) for name, method in methods)
     return False
+
+
+def _statements(function: FunctionType) -> list[str]:
+    """What `function` does, without docstring and comments; none if its source is not to be had.
+
+    Not its bytecode, which depends on whether the cell or the module has imports.
+    """
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        return [ast.unparse(each) for each in tree.body[ast.get_docstring(tree) is not None :]]
+    except Exception:
+        return []
+
+
+def _as_given(candidate: Any, given: FunctionType | None) -> bool:
+    if given is None or not isinstance(candidate, FunctionType):
+        return False
+    mine = _statements(candidate)
+    return bool(mine) and mine == _statements(given)
 
 
 def _explain(outcome: running.Outcome) -> str:
@@ -156,7 +179,9 @@ def check(id: str, candidate: Any) -> Report:
     task = find(id)
     count, reached = len(task.stages), 0
     if _unsolved(candidate, task.reference):
-        return Report(False, 0, count, "Not solved yet.")
+        return Report(False, 0, count, _NOT_YET.format("and that is fine"))
+    if _as_given(candidate, task.given):
+        return Report(False, 0, count, _NOT_YET.format("this is the code as it was given"))
     if callable(task.reference) and not callable(candidate):
         kind = "class" if isinstance(task.reference, type) else "function"
         name = f"Stage 1 of {count}, {task.stages[0].name}"
@@ -195,10 +220,8 @@ def exercise(id: str, candidate: Any) -> Any:
     if report.passed:
         print(report.message, "Yours is used from here on.")
         return candidate
-    if report.stage == 0:
-        print("Not solved yet, and that is fine: the notebook goes on with the reference.")
-    else:
-        print(report.message)
+    print(report.message)
+    if report.stage > 0:
         print("The notebook goes on with the reference; change your code and run the cell again.")
     print(_hints(task, max(1, _hints_shown.get(id, 0))))
     return task.reference

@@ -1,4 +1,4 @@
-"""The exercises of lesson 03: BERT's corruption, and perplexities from nats."""
+"""The exercises of lesson 03: BERT's corruption, a training run, and perplexities from nats."""
 
 import math
 
@@ -6,6 +6,7 @@ from torch import Tensor
 
 from tlcourse.bpe import SPECIALS
 from tlcourse.exercises import pretraining_checks as checks
+from tlcourse.exercises import training_run
 from tlcourse.exercises.machinery import Exercise, Stage
 
 
@@ -51,6 +52,8 @@ EXERCISES = (
             Stage("a batch of 2,000", checks.mask_whole),
         ),
     ),
+    training_run.SCHEDULE,
+    training_run.FIND_THE_BUG,
     Exercise(
         id="pretraining.word_perplexity_and_bits",
         title="From nats to numbers that can be compared",

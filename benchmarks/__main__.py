@@ -1,7 +1,8 @@
-"""Runs one benchmark: `python -m benchmarks bpe|transfer [--json FILE]`.
+"""Runs benchmarks: `python -m benchmarks pretraining|finetuning|bpe|transfer|all [--json FILE]`.
 
 A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured.
+from. Its docstring says what is measured. `all` is those of speed; `transfer`, which trains and
+tests models for half an hour, has to be asked for.
 """
 
 import argparse
@@ -10,20 +11,52 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks.table import table
 from tlcourse import files
 
-NAMES = ("bpe", "transfer")
+SPEED = ("pretraining", "finetuning", "bpe")
+NAMES = (*SPEED, "transfer")
+
+
+def run(name: str) -> dict:
+    """Measures one benchmark and prints its rows."""
+    result = importlib.import_module(f"benchmarks.{name}").measure()
+    rows = result["rows"]
+    if all("ratio" in row for row in rows):
+        print(f"\n{name}, {result['machine']}: ours against\n{table(rows)}")
+    else:
+        for row in rows:
+            print(json.dumps(row, ensure_ascii=False))
+    if "ours" in result:
+        print(f"\nours alone\n{table(result['ours'])}")
+    print(flush=True)
+    return result
+
+
+def together(results: dict[str, dict]) -> dict:
+    """Several results as one: all rows, and each benchmark's provenance under its name."""
+    parts = {
+        name: {key: value for key, value in result.items() if key != "rows"}
+        for name, result in results.items()
+    }
+    rows = [row for result in results.values() for row in result["rows"]]
+    machine = next(iter(results.values()))["machine"]
+    return {"job": "all", "machine": machine, "rows": rows, "benchmarks": parts}
 
 
 def main() -> int:
-    """Measures, prints one line a row, and writes everything to a file if one is named."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=NAMES)
+    """Measures, prints, and writes everything to a file if one is named."""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=form
+    )
+    parser.add_argument("name", choices=(*NAMES, "all"))
     parser.add_argument("--json", type=Path, help="write the rows and their provenance to a file")
     arguments = parser.parse_args()
-    result = importlib.import_module(f"benchmarks.{arguments.name}").measure()
-    for row in result["rows"]:
-        print(json.dumps(row, ensure_ascii=False))
+    if arguments.name == "all":
+        result = together({name: run(name) for name in SPEED})
+    else:
+        result = run(arguments.name)
     if arguments.json:
         files.write_json(arguments.json, result)
     return 0

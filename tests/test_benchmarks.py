@@ -30,11 +30,76 @@ def test_bpe_compares_equal_merges_with_each_peer(smallest, tmp_path, monkeypatc
     assert all(row["equal"] and row["ratio"] > 0 for row in result["rows"])
     assert [row["merges"] for row in result["rows"]] == [18, 18, 18, 38]
     assert result["machine"] and result["versions"]["tokenizers"]
-    assert '"peer": "textbook"' in capsys.readouterr().out
+    assert "textbook" in capsys.readouterr().out
 
 
 def test_an_unknown_benchmark_lists_those_there_are(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks", "bert"])
     with pytest.raises(SystemExit):
         command.main()
-    assert "'bpe', 'transfer'" in capsys.readouterr().err
+    listed = capsys.readouterr().err
+    assert all(repr(name) in listed for name in (*command.NAMES, "all"))
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """What `all` writes at tiny: every contestant, in its own process, for a moment."""
+    path = tmp_path_factory.mktemp("benchmarks") / "all.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TLCOURSE_SIZE", "tiny")
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.delenv("TLCOURSE_DATA", raising=False)
+        patch.setattr(sys, "argv", ["benchmarks", "all", "--json", str(path)])
+        assert command.main() == 0
+    return files.read_json(path)
+
+
+def rows_of(result, job):
+    return [row for row in result["rows"] if row["job"] == job]
+
+
+def test_all_is_speed_with_the_provenance_of_each_part(everything):
+    assert everything["machine"]
+    assert list(everything["benchmarks"]) == ["pretraining", "finetuning", "bpe"]
+    for part in everything["benchmarks"].values():
+        assert part["machine"] and part["python"] and part["versions"] and part["size"] == "tiny"
+    jobs = {row["job"] for row in everything["rows"]}
+    assert jobs == {"causal", "masked", "finetuning", "bpe"}
+    assert all(row["ratio"] > 0 for row in everything["rows"])
+
+
+@pytest.mark.parametrize(
+    ("job", "library"), [("causal", "Hugging Face GPT-2"), ("masked", "Hugging Face BERT")]
+)
+def test_pretraining_peers_do_the_same_work(everything, job, library):
+    rows = rows_of(everything, job)
+    assert {row["peer"] for row in rows} == {library, "torch.nn.TransformerEncoder"}
+    default = rows[0]
+    assert (default["peer"], default["form"]) == (library, "float32, sdpa attention")
+    (ours,) = (
+        part for part in everything["benchmarks"]["pretraining"]["ours"] if part["job"] == job
+    )
+    for row in rows:
+        assert row["targets"] == ours["targets"]
+        assert row["loss"] == pytest.approx(ours["loss"], rel=0.05)  # about ln 300 for all
+        assert 0.5 < row["parameters"] / ours["parameters"] < 2
+        assert 0 < row["memory_ratio"] < 1  # nobody else spares the logits
+        assert row["ratio_lowest"] <= row["ratio"] * 1.001 and row["tokens_per_second"] > 0
+    for peer in {row["peer"] for row in rows}:
+        best = [row for row in rows if row["peer"] == peer and row["fastest"]]
+        assert best[0]["ratio"] == min(row["ratio"] for row in rows if row["peer"] == peer)
+    assert set(ours["milliseconds"]) == {"body", "head", "optimizer"}
+    assert ours["peak_share"] > 0 and ours["peak_gflops"] > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "library"), [("causal", "Hugging Face GPT-2"), ("two-sided", "Hugging Face BERT")]
+)
+def test_finetuning_is_held_against_padding_and_the_library(everything, body, library):
+    rows = [row for row in rows_of(everything, "finetuning") if row["body"] == body]
+    padding, *peers = [row["peer"] for row in rows]
+    assert padding == "padding to the longest"
+    assert set(peers) == {f"{library}, grouped by length"}
+    assert rows[0]["memory_ratio"] == 1.0  # the step on the longest questions is the same
+    assert all(row["questions_per_second"] > 0 for row in rows)

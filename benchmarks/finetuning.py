@@ -1,0 +1,243 @@
+"""Fine-tuning on TREC: questions per second, ours against padding to the longest and transformers.
+
+Ours is `fine_tune` as the lessons call it, cutting questions into tokens included; the others get
+the tokens. All start from random weights of the shipped shape, see every training question once a
+round, 32 a step, with fused AdamW and no dropout, in the precision that the row names. transformers
+trains in a plain loop with its own `LengthGroupedSampler` and `DataCollatorWithPadding`. Nobody
+compiles: that takes longer than the whole fine-tuning. A row's `ratio` is our questions per second
+divided by the peer's: above 1, ours is faster; `memory_ratio` compares the step on the longest
+questions.
+"""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+import transformers
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader
+from transformers.trainer_pt_utils import LengthGroupedSampler
+
+from benchmarks.contest import Contest, Entry, provenance, ratio
+from benchmarks.peers import BertClassifier, Form, GPT2Classifier, plain_step
+from tlcourse import checkpoints, corpora, device, sizes
+from tlcourse.adaptation import classifier
+from tlcourse.batching import generator_for, pad
+from tlcourse.bpe import Tokenizer
+from tlcourse.memory import training_memory
+from tlcourse.training import train
+from tlcourse.transformer import Config, Transformer
+
+VOCABULARY = "causal-small"  # whose tokens everybody reads
+OURS, PADDED = "ours", "ours, every question padded to the longest"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is measured at a size."""
+
+    width: int
+    layers: int
+    heads: int
+    questions: int  # at most
+    rounds: int
+
+
+SCALES = {
+    "tiny": Scale(32, 2, 2, 64, 2),
+    "small": Scale(256, 6, 4, 10_000, 3),
+    "full": Scale(256, 6, 4, 10_000, 5),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What everybody learns: questions and their labels, with a body of this shape."""
+
+    config: Config
+    texts: list[str]
+    labels: list[str]
+    batch: int = 32  # questions a step
+
+    def names(self) -> list[str]:
+        """The labels there are."""
+        return sorted(set(self.labels))
+
+
+class Learner:
+    """What ours and the peers share: the questions as tokens, and how long they are."""
+
+    def __init__(self, task: Task, compute: device.Compute):
+        torch.manual_seed(0)
+        self.task, self.compute, self.done, self.units = task, compute, 0, len(task.texts)
+        self.tokenizer = Tokenizer.load(checkpoints.folder_of(VOCABULARY) / "tokenizer.json")
+        self.sequences = classifier.encode(task.texts, self.tokenizer, task.config.max_length)
+        self.goals = torch.tensor([task.names().index(label) for label in task.labels])
+        self.lengths = [len(sequence) for sequence in self.sequences]
+
+    def optimizer_for(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The same for all."""
+        return torch.optim.AdamW(model.parameters(), lr=5e-4, fused=True)
+
+    def longest(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Tokens, mask and labels of the longest questions, as many as there are in a step."""
+        order = sorted(range(self.units), key=lambda row: -self.lengths[row])[: self.task.batch]
+        parts = *pad([self.sequences[row] for row in order], classifier.PAD), self.goals[order]
+        return tuple(part.to(self.compute.device) for part in parts)
+
+    def facts_of(self, model: nn.Module, loss: Callable[[tuple], Tensor]) -> dict:
+        """Parameters, and the bytes of the step on the longest questions."""
+        batch = self.longest()
+
+        def forward() -> Tensor:
+            with self.compute.autocast():
+                return loss(batch)
+
+        memory = training_memory(model.train(), [self.optimizer_for(model)], forward)
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        return {"parameters": parameters, "memory": memory.total}
+
+
+class Ours(Learner):
+    """The package's `fine_tune`: batches of about equal lengths."""
+
+    def __init__(self, task: Task):
+        super().__init__(task, device.choose())
+        body = Transformer(task.config, self.compute.attention)
+        pooling = "classification token"
+        model = classifier.Classifier(body, task.names(), pooling, dropout=0.0)
+        self.model = model.to(self.compute.device)
+
+    def facts(self) -> dict:
+        """See `facts_of`."""
+        return self.facts_of(
+            self.model, lambda batch: classifier.classification_loss(self.model, batch)[0]
+        )
+
+    def run(self, steps: int) -> None:
+        """A step is an epoch."""
+        recipe = classifier.Recipe(epochs=1, batch=self.task.batch)
+        for _ in range(steps):
+            classifier.fine_tune(
+                self.model, self.tokenizer, self.task.texts, self.task.labels, self.compute,
+                recipe, seed=self.done,
+            )  # fmt: skip
+            self.done += 1
+
+
+class Padded(Ours):
+    """The same model and engine, each question padded to the longest of the data set."""
+
+    def run(self, steps: int) -> None:
+        """A step is an epoch."""
+        longest, batch = max(self.lengths), self.task.batch
+        for _ in range(steps):
+            order = torch.randperm(self.units, generator=generator_for(self.done)).tolist()
+
+            def batch_of(step: int, order: list[int] = order) -> tuple[Tensor, ...]:
+                rows = order[step * batch : (step + 1) * batch]
+                tokens, mask = pad([self.sequences[row] for row in rows], classifier.PAD)
+                rest = (0, longest - tokens.shape[1])
+                tokens, mask = F.pad(tokens, rest, value=classifier.PAD), F.pad(mask, rest)
+                return tokens, mask, self.goals[rows]
+
+            train(
+                self.model, classifier.classification_loss, batch_of, -(-self.units // batch),
+                [self.optimizer_for(self.model)], lambda step: 1.0, self.compute, seed=self.done,
+            )  # fmt: skip
+            self.done += 1
+
+
+class Library(Learner):
+    """transformers: its model, its sampler by length, its collator."""
+
+    def __init__(self, task: Task, build: Callable[..., nn.Module], form: Form):
+        super().__init__(task, replace(device.choose(), precision=form.precision))
+        model = build(task.config, form.attention, len(task.names()))
+        self.model = model.to(self.compute.device).train()
+        self.optimizer = self.optimizer_for(self.model)
+        fast = transformers.PreTrainedTokenizerFast(
+            tokenizer_object=self.tokenizer.to_library(), pad_token="<pad>"
+        )
+        examples = [
+            {"input_ids": ids, "labels": goal}
+            for ids, goal in zip(self.sequences, self.goals.tolist(), strict=True)
+        ]
+        self.loader = DataLoader(
+            examples,
+            batch_size=task.batch,
+            sampler=LengthGroupedSampler(task.batch, lengths=self.lengths),
+            collate_fn=transformers.DataCollatorWithPadding(fast),
+        )
+
+    def facts(self) -> dict:
+        """See `facts_of`."""
+        return self.facts_of(self.model, lambda batch: self.model(*batch))
+
+    def run(self, steps: int) -> None:
+        """A step is an epoch."""
+        for _ in range(steps):
+            for batch in self.loader:
+                there = batch.to(self.compute.device)
+                plain_step(self.model, there, self.optimizer, self.compute)
+
+
+BODIES = {
+    "causal": ("Hugging Face GPT-2, grouped by length", GPT2Classifier),
+    "two-sided": ("Hugging Face BERT, grouped by length", BertClassifier),
+}
+
+
+def measure() -> dict:
+    """A causal and a two-sided body, each with its peers."""
+    scale, data = SCALES[sizes.current().name], corpora.load("trec")
+    questions = data["train"].select(range(min(scale.questions, len(data["train"]))))
+    texts, labels, rows = list(questions["text"]), list(questions["label"]), []
+    for body in BODIES:
+        shape = Config(
+            width=scale.width, layers=scale.layers, heads=scale.heads,
+            feed_forward=4 * scale.width, causal=body == "causal",
+        )  # fmt: skip
+        rows += compete(body, Task(shape, texts, labels), scale.rounds)
+    return {
+        "job": "finetuning",
+        "size": sizes.current().name,
+        **provenance(transformers),
+        "data": f"{len(texts):,} questions of TREC train, {corpora.source_of(data)}",
+        "rows": rows,
+    }
+
+
+def compete(body: str, task: Task, rounds: int) -> list[dict]:
+    """One contest: a row for each peer, and each form of it."""
+    name, build = BODIES[body]
+    fast = device.choose().precision
+    quicker = "eager" if device.choose().attention == "explicit" else "sdpa"
+    entries = [Entry(OURS, Ours, {"task": task}), Entry(PADDED, Padded, {"task": task})]
+    peers = {PADDED: {"peer": "padding to the longest", "form": "our model and engine"}}
+    for form in dict.fromkeys(
+        [Form(torch.float32, "sdpa"), Form(fast, "sdpa"), Form(fast, quicker)]
+    ):
+        entries.append(
+            Entry(f"{name}, {form}", Library, {"task": task, "build": build, "form": form})
+        )
+        peers[entries[-1].name] = {"peer": name, "form": str(form)}
+    print(f"fine-tuning, {body} body: warming up", flush=True)
+    with Contest(entries) as contest:
+        contest.warm_up(1)
+        rates, facts = contest.rates(rounds, 0.0), contest.ask("facts")
+    return [
+        {"job": "finetuning", "body": body}
+        | peer
+        | ratio(rates[OURS], rates[name])
+        | {
+            "memory_ratio": round(facts[OURS]["memory"] / facts[name]["memory"], 3),
+            "questions_per_second": round(statistics.median(rates[name])),
+            "questions_per_second_ours": round(statistics.median(rates[OURS])),
+            "parameters": facts[name]["parameters"],
+            "parameters_ours": facts[OURS]["parameters"],
+        }
+        for name, peer in peers.items()
+    ]

@@ -20,7 +20,7 @@ from tlcourse import device, sizes
 from tlcourse.pretraining.logs import LOG
 from tlcourse.training import STATE
 
-KILLS = {"tiny": 2, "small": 20, "full": 20}
+KILLS = {"tiny": 1, "small": 20, "full": 20}
 TOKENS = {"tiny": "2e4", "small": "4e5", "full": "4e5"}
 
 

@@ -8,7 +8,7 @@ from benchmarks import studies
 from tlcourse.pretraining import Recipe
 
 TOKENS = 2_500_000
-START = "runs/causal-leg2/checkpoint"
+START = "causal-small"
 RECIPES = {
     "masked, 15 %": Recipe("masked"),
     "masked, 30 %": Recipe("masked", mask_rate=0.3),

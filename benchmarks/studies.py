@@ -13,14 +13,14 @@ from pathlib import Path
 import torch
 
 from benchmarks import transfer
-from tlcourse import checkpoints, device, metrics, pretraining
+from tlcourse import checkpoints, corpora, device, metrics, pretraining
 from tlcourse.adaptation import classifier
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.transformer import Config, Transformer
 
 FOLDER = Path("runs/studies")
-CORPORA = ("wikitext-2", "wikipedia-standin")
+CORPORA = ("wikitext-2", "wikipedia-standin")  # what of them is on this machine
 VOCABULARY = "causal-small"  # whose vocabulary all runs share
 
 
@@ -40,11 +40,17 @@ class Run:
     zero_outputs: bool = True  # whether blocks begin as the identity
 
 
+def names() -> list[str]:
+    """Those of CORPORA that some source has."""
+    there = corpora.available()
+    return [name for name in CORPORA if there[name]]
+
+
 def corpus(tokens: int) -> tuple[TokenFile, Tokenizer]:
     """The token file that all studies read, at least `tokens` tokens of it."""
     folder = FOLDER / f"corpus-{tokens / 1e6:g}M"
     _, known = checkpoints.load(VOCABULARY)
-    tokenizer = pretraining.prepare(folder, CORPORA, tokens, known.vocabulary_size, known)
+    tokenizer = pretraining.prepare(folder, names(), tokens, known.vocabulary_size, known)
     return TokenFile(folder / "tokens.bin"), tokenizer
 
 
@@ -143,7 +149,7 @@ def tail_loss(history: list[dict], share: float = 0.05) -> float:
 def provenance(runs: Iterable[Run]) -> dict:
     """What the rows of a study rest on."""
     return {
-        "data": f"{', '.join(CORPORA)}; TREC-6 dev (10 % of train, one split for all)",
+        "data": f"{', '.join(names())}; TREC-6 dev (10 % of train, one split for all)",
         "machine": device.describe(device.choose()),
         "recipes": {run.name: asdict(run.recipe) for run in runs},
     }

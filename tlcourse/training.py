@@ -96,16 +96,9 @@ def train(
         # One sum over the processes; the first one's clock is everybody's.
         clock = time.perf_counter() - began if first else 0.0
         nats, targets, seconds = _summed([nats, targets, clock])
-        if not math.isfinite(nats):
-            raise FloatingPointError(f"the loss is {nats} at step {step}; lower the learning rate")
-        norm = _update(optimizers, scaler, targets, clip)
-        return {
-            "step": step,
-            "loss": nats / targets,
-            "norm": norm,
-            "factor": schedule(step),
-            "seconds": seconds,
-        }
+        norm = _update(optimizers, scaler, step, nats, targets, clip)
+        record = {"step": step, "loss": nats / targets, "norm": norm, "factor": schedule(step)}
+        return record | {"seconds": seconds}
 
     engine = Engine(one_step)
 
@@ -166,13 +159,16 @@ def _accumulate(model, loss, batch, compute, scaler, parts) -> tuple[float, int]
     return nats, targets
 
 
-def _update(optimizers, scaler, targets: int, clip: float) -> float:
+def _update(optimizers, scaler, step: int, nats: float, targets: float, clip: float) -> float:
     """Sums gradients over processes, divides by the number of targets, clips, steps, clears.
 
-    Returns the norm before clipping. Raises ValueError when there was no target.
+    Returns the norm before clipping. Raises ValueError when there was no target, and
+    FloatingPointError when the loss is not finite.
     """
     if targets == 0:
         raise ValueError("no target in this batch: nothing to learn from")
+    if not math.isfinite(nats):
+        raise FloatingPointError(f"the loss is {nats} at step {step}; lower the learning rate")
     moving = [p for g in _groups(optimizers) for p in g["params"] if p.grad is not None]
     if idist.get_world_size() > 1:  # one message for all gradients
         flat = idist.all_reduce(torch.cat([p.grad.flatten() for p in moving]))

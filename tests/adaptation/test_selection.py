@@ -1,0 +1,59 @@
+"""Choosing a pooling within the labels: every text is held out once, the body stays as it is."""
+
+import pytest
+import torch
+
+from tlcourse import checkpoints
+from tlcourse.adaptation import selection
+from tlcourse.adaptation.classifier import Recipe
+from tlcourse.device import Compute
+from tlcourse.transformer import Config, Transformer
+
+PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+TEXTS = [f"word number {n}" for n in range(12)]
+LABELS = ["even", "odd"] * 6
+
+
+@pytest.fixture
+def parts():
+    torch.manual_seed(0)
+    _, tokenizer = checkpoints.load("causal-small")
+    return Transformer(Config(8192, 16, 1, 2, 32, 64)), tokenizer
+
+
+def test_each_text_is_held_out_once_and_the_fewest_errors_win(parts, monkeypatch):
+    fitted, asked, body = [], [], parts[0]
+
+    def fine_tune(classifier, tokenizer, texts, labels, compute, recipe, seed):
+        fitted.append((classifier.pooling, set(texts)))
+        assert classifier.body is not body
+
+    def predict(classifier, tokenizer, texts, compute):
+        asked.append((classifier.pooling, set(texts)))
+        # "mean" is always right, the other always says "even".
+        odd = [int(text.split()[-1]) % 2 if classifier.pooling == "mean" else 0 for text in texts]
+        return torch.nn.functional.one_hot(torch.tensor(odd), 2).float()
+
+    monkeypatch.setattr(selection, "fine_tune", fine_tune)
+    monkeypatch.setattr(selection, "predict", predict)
+    arguments = (TEXTS, LABELS, ["even", "odd"], PLAIN, Recipe(), 0)
+    found = selection.choose_pooling(*parts, *arguments, poolings=("last token", "mean"))
+    assert found.pooling == "mean"
+    assert found.errors == {"last token": 0.5, "mean": 0.0}
+    for pooling in ("mean", "last token"):
+        train = [texts for name, texts in fitted if name == pooling]
+        held_out = [texts for name, texts in asked if name == pooling]
+        assert len(held_out) == 3 and set.union(*held_out) == set(TEXTS)
+        assert all(a | b == set(TEXTS) and not a & b for a, b in zip(train, held_out, strict=True))
+    assert [t for n, t in asked if n == "mean"] == [t for n, t in asked if n == "last token"]
+
+
+def test_the_body_stays_as_it_was(parts):
+    before = {name: tensor.clone() for name, tensor in parts[0].state_dict().items()}
+    found = selection.choose_pooling(
+        *parts, TEXTS, LABELS, ["even", "odd"], PLAIN, Recipe(epochs=1, batch=4), 0, folds=2
+    )
+    assert set(found.errors) == {"mean", "last token"}
+    assert all(0 <= error <= 1 for error in found.errors.values())
+    after = parts[0].state_dict()
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())

@@ -1,0 +1,90 @@
+"""The studies behind the choices run from end to end on the bundled sample."""
+
+import pytest
+
+from benchmarks import ablation, interruptions, objectives, scaling, studies
+from tlcourse import checkpoints, sizes
+from tlcourse.pretraining import Recipe
+from tlcourse.transformer import Config
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch, tmp_path):
+    """Size tiny, no real data, results in a folder of their own; nothing is fine-tuned."""
+    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(sizes, "current", lambda: sizes.TINY)
+    monkeypatch.setattr(studies, "FOLDER", tmp_path)
+
+    def judge(models, labels, seeds):
+        rows = []
+        for model in models:
+            causal = checkpoints.load(model)[0].config.causal
+            rows += [{"model": str(model), "labels": n, "causal": causal} for n in labels]
+        return rows
+
+    monkeypatch.setattr(studies, "judge", judge)
+
+
+def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
+    found = objectives.measure()
+    read = [(row["read"], row["tokens"], row["causal"]) for row in found["rows"]]
+    assert read == [
+        ("causal", 1024, True),
+        ("causal", 2048, True),
+        ("masked", 1024, False),
+        ("masked", 2048, False),
+        ("hybrid", 1024, True),
+        ("hybrid, two-sided", 1024, False),
+        ("hybrid", 2048, True),
+        ("hybrid, two-sided", 2048, False),
+    ]
+    assert set(found["curves"]) == {"causal", "masked", "hybrid"}
+    assert found["curves"]["causal"][-1][0] == 2048
+
+
+def test_a_study_goes_on_where_it_was(tmp_path, capsys):
+    recipe = Recipe(batch=4, length=32, warmup=2)
+    run = studies.Run("again", recipe, (512, 1024), "", Config(8192, 16, 1, 2, 32, 64))
+    file, tokenizer = studies.corpus(2_000)
+    first = studies.train(run, file, tokenizer)
+    weights = [studies.kept("again", n) / "model.safetensors" for n in (512, 1024)]
+    before = [path.stat().st_mtime_ns for path in weights]
+    assert studies.train(run, file, tokenizer) == first
+    assert [path.stat().st_mtime_ns for path in weights] == before
+
+
+def test_the_scaling_law_is_fitted_and_held_against_the_shipped_model():
+    found = scaling.measure()
+    assert [row["width"] for row in found["rows"]] == [16] * 3 + [32] * 3
+    flops = [row["flops"] for row in found["rows"][:3]]
+    assert flops == pytest.approx([flops[0], 2 * flops[0], 4 * flops[0]])
+    low, high = found["shipped"]["interval"]
+    assert low <= high and found["shipped"]["loss"] > 0 and found["shipped"]["predicted"] > 0
+
+
+def test_the_ablation_takes_one_part_away_at_a_time():
+    found = ablation.measure()
+    assert [row["variant"] for row in found["rows"]] == list(ablation.PARTS)
+    assert found["rows"][0]["worse_by"] == 0.0
+    assert all(len(tried) == 3 for tried in found["rates_tried"].values())
+    best = min(found["rates_tried"][ablation.MUON], key=lambda tried: tried["loss"])
+    assert found["rows"][0]["losses"][0] == pytest.approx(best["loss"])
+
+
+def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():
+    recipe, shape = Recipe(batch=4, length=32, warmup=2), Config(8192, 16, 1, 2, 32, 64)
+    file, tokenizer = studies.corpus(2_000)
+    losses = [
+        studies.train(
+            studies.Run(f"zero {zero}", recipe, (256,), "", shape, zero), file, tokenizer
+        )[0]["loss"]
+        for zero in (True, False)
+    ]
+    assert losses[0] != losses[1]
+
+
+def test_a_killed_run_ends_as_one_that_nobody_disturbed():
+    found = interruptions.measure()
+    assert (found["kills"], found["bit_exact"]) == (1, 1)
+    assert found["rows"][0]["nothing_left_over"]

@@ -17,9 +17,7 @@ LIMITS = """## Limits and biases
 
 WIKIPEDIA = ("wikitext-2", "wikitext-103", "wikipedia-standin")
 LICENCE = "The weights: CC BY-SA 3.0, as the Wikipedia text they were trained on."
-OTHER_LICENCE = (
-    "The weights: not stated; some of the texts behind them are not Wikipedia's."
-)
+OTHER_LICENCE = "The weights: not stated; some of the texts behind them are not Wikipedia's."
 STAND_IN = (
     "`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
     "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "

@@ -14,7 +14,7 @@ from tlcourse.pretraining import Recipe
 from tlcourse.transformer import Config
 
 TOKENS = {"tiny": 2_000, "small": 2_000_000, "full": 50_000_000}
-SHAPES = {"tiny": Config(8192, 16, 1, 2, 32, 64), "full": Config(8192, 512, 8, 8, 2048)}
+SHAPES = {"tiny": Config(8192, 16, 1, 2, 32, 128), "full": Config(8192, 512, 8, 8, 2048)}
 SMALL = Config(8192, 128, 4, 2, 512)
 SEEDS = {"tiny": (0,)}
 OLD_BLOCK = {"rotary": False, "qk_norm": False, "activation": "gelu"}

@@ -23,6 +23,7 @@ BUDGETS = {
     "full": (4_000_000, 16_000_000, 64_000_000),
 }
 SHIPPED = "causal-small"
+REPEATS = {"tiny": 5, "small": 200, "full": 200}  # of the bootstrap
 
 
 def measure() -> dict:
@@ -74,5 +75,5 @@ def _shipped(law: scaling.Law, columns: list, articles: list, length: int, compu
     return row | {
         "name": SHIPPED,
         "predicted": float(law.loss(*at)),
-        "interval": list(scaling.bootstrap(*columns, at)),
+        "interval": list(scaling.bootstrap(*columns, at, REPEATS[sizes.current().name])),
     }

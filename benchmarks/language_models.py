@@ -153,7 +153,7 @@ class Peer(Trainee):
     def __init__(self, job: Job, build: Callable[[Config, str], nn.Module], form: Form):
         compute = replace(device.choose(), precision=form.precision)
         super().__init__(job, build(job.config, form.attention), compute)
-        if form.compiled and job.compiles and compute.compiles:
+        if form.compiled:
             self.model.compile()
 
     def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:

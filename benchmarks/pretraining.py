@@ -55,13 +55,14 @@ PEERS = {
 }
 
 
-def forms(build: type, compute: device.Compute) -> list[Form]:
+def forms(build: type, compute: device.Compute, compiles: bool) -> list[Form]:
     """As it comes, then faster: in our precision, with the quicker attention, compiled."""
     fast = compute.precision
     if build is Encoder:  # its attention cannot be chosen
-        return [Form(fast, "sdpa"), Form(fast, "sdpa", compiled=True)]
-    quicker = "eager" if compute.attention == "explicit" else "sdpa"
-    found = [Form(torch.float32, "sdpa"), Form(fast, "sdpa"), Form(fast, quicker, compiled=True)]
+        found = [Form(fast, "sdpa"), Form(fast, "sdpa", compiles)]
+    else:
+        quicker = "eager" if compute.attention == "explicit" else "sdpa"
+        found = [Form(torch.float32, "sdpa"), Form(fast, "sdpa"), Form(fast, quicker, compiles)]
     return list(dict.fromkeys(found))
 
 
@@ -97,7 +98,7 @@ def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[d
         job = Job(objective, config, scale.batch, scale.length, str(tokens), scale.compiles)
         entries, peers = [Entry(OURS, Ours, {"job": job})], {}
         for name, build in PEERS[objective].items():
-            for form in forms(build, compute):
+            for form in forms(build, compute, scale.compiles and compute.compiles):
                 entries.append(
                     Entry(f"{name}, {form}", Peer, {"job": job, "build": build, "form": form})
                 )

@@ -1,8 +1,8 @@
-"""Runs benchmarks: `python -m benchmarks pretraining|finetuning|bpe|transfer|all [--json FILE]`.
+"""Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
 A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured. `all` is those of speed; `transfer`, which trains and
-tests models for half an hour, has to be asked for.
+from. Its docstring says what is measured. `transfer` and the studies train models, for minutes or
+an hour, and have to be asked for.
 """
 
 import argparse
@@ -15,7 +15,8 @@ from benchmarks.table import table
 from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe")
-NAMES = (*SPEED, "transfer")
+STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
+NAMES = (*SPEED, "transfer", *STUDIES)
 
 
 def run(name: str) -> dict:

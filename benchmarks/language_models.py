@@ -88,8 +88,7 @@ class Ours(Trainee):
         compute = device.choose()
         super().__init__(job, Transformer(job.config, compute.attention), compute)
         if job.compiles and compute.compiles:
-            for block in self.model.blocks:
-                block.compile()
+            pretraining.compile_blocks(self.model, compute)
 
     def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
         """Mean nats a target."""
@@ -148,11 +147,15 @@ class Ours(Trainee):
 
 
 class Peer(Trainee):
-    """A library's model in one of its forms."""
+    """A library's model in one of its forms; `keeps_memory`: with our setting of the allocator."""
 
-    def __init__(self, job: Job, build: Callable[[Config, str], nn.Module], form: Form):
+    def __init__(
+        self, job: Job, build: Callable[[Config, str], nn.Module], form: Form, keeps_memory: bool
+    ):
         compute = replace(device.choose(), precision=form.precision)
         super().__init__(job, build(job.config, form.attention), compute)
+        if keeps_memory:
+            device.keep_freed_memory()
         if form.compiled:
             self.model.compile()
 

@@ -44,6 +44,20 @@ def test_chunked_cross_entropy_of_huge_logits_is_finite():
     assert nats.item() == pytest.approx(80_000.0)
 
 
+def test_chunked_cross_entropy_in_halves_errs_by_rounding_alone():
+    torch.manual_seed(0)
+    hidden, weight, targets = torch.randn(200, 16), torch.randn(50, 16), torch.randint(50, (200,))
+    right = [hidden.clone().requires_grad_(), weight.clone().requires_grad_()]
+    nats = F.cross_entropy(right[0] @ right[1].T, targets, reduction="sum")
+    expected = torch.autograd.grad(nats, right)
+    mine = [hidden.requires_grad_(), weight.requires_grad_()]
+    with torch.autocast("cpu", torch.bfloat16):
+        got = objectives.cross_entropy(*mine, None, targets, 48)
+    assert got.item() == pytest.approx(nats.item(), rel=2e-3)
+    for ours, theirs in zip(torch.autograd.grad(got, mine), expected, strict=True):
+        assert (ours - theirs).norm() < 0.01 * theirs.norm()
+
+
 def test_causal_loss_scores_each_token_given_the_ones_before():
     model, tokens = tiny(), torch.randint(6, 60, (2, 9))
     right = 0.0

@@ -6,11 +6,13 @@ so that sums over micro-batches and machines divide by one global count.
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from tlcourse.bpe import SPECIALS
 from tlcourse.transformer import Transformer
 
 MASK = SPECIALS.index("<mask>")
+ROWS = 64  # products come in multiples of so many rows: oneDNN builds each new shape first
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -22,24 +24,23 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, hidden, weight, bias, targets, chunk):
-        total = hidden.new_zeros((), dtype=torch.float32)
-        d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        precise = torch.promote_types(hidden.dtype, torch.float32)
+        total = hidden.new_zeros((), dtype=precise)
+        d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=precise)
         d_bias = None if bias is None else torch.zeros_like(bias)
         for start in range(0, len(targets), chunk):
-            stop = start + chunk
-            part, goal = hidden[start:stop], targets[start:stop]
-            logits = (part @ weight.T).float()
+            part, goal = hidden[start : start + chunk], targets[start : start + chunk]
+            count, extra = len(goal), -len(goal) % ROWS
+            part = F.pad(part, (0, 0, 0, extra))
+            logits = F.linear(part, weight, None if bias is None else bias.to(weight.dtype))
+            nats, slope = _nats_and_slope(logits, F.pad(goal, (0, extra)))
+            slope[count:] = 0.0
+            total += nats[:count].sum()
             if bias is not None:
-                logits += bias
-            norm = logits.logsumexp(dim=-1, keepdim=True)
-            total += (norm.squeeze(-1) - logits.gather(1, goal[:, None]).squeeze(-1)).sum()
-            slope = (logits - norm).exp_()  # d nats / d logits = probabilities - one-hot
-            slope[torch.arange(len(goal), device=goal.device), goal] -= 1.0
-            if bias is not None:
-                d_bias += slope.sum(dim=0)
-            slope = slope.to(hidden.dtype)
-            d_hidden[start:stop] = slope @ weight
+                d_bias += slope.sum(dim=0, dtype=precise)
+            d_hidden[start : start + chunk] = (slope @ weight)[:count]
             d_weight += slope.T @ part
+        d_weight = d_weight.to(weight.dtype)
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         return total
 
@@ -49,6 +50,23 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_bias = None if d_bias is None else d_bias * upstream
         scaled = (d_hidden * upstream).to(d_hidden.dtype), (d_weight * upstream)
         return *scaled, d_bias, None, None
+
+
+def _nats_and_slope(logits: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:
+    """(count, vocabulary) logits: nats of the goals (count,), and d nats / d logits.
+
+    The CPU's softmax sums in float32 whatever it is given; elsewhere halves are widened first.
+    """
+    rows = torch.arange(len(goal), device=goal.device)
+    precise = torch.promote_types(logits.dtype, torch.float32)
+    slope = logits.softmax(-1, dtype=None if logits.device.type == "cpu" else precise)
+    nats = -slope[rows, goal].to(precise).log()
+    far = nats.isinf()  # so improbable that the share is rounded to 0
+    if far.any():
+        wide = logits[far].to(precise)
+        nats[far] = wide.logsumexp(-1) - wide.gather(1, goal[far, None]).squeeze(1)
+    slope[rows, goal] -= 1.0  # probabilities - one-hot
+    return nats, slope.to(logits.dtype)
 
 
 def cross_entropy(

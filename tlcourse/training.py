@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from tlcourse import files
 from tlcourse.batching import generator_for
-from tlcourse.device import Compute
+from tlcourse.device import Compute, keep_freed_memory
 
 Batch = tuple[Tensor, ...]
 Loss = Callable[[nn.Module, Batch], tuple[Tensor, int]]
@@ -77,6 +77,7 @@ def train(
     Raises FloatingPointError when the loss is no longer finite, ValueError when a batch has fewer
     rows than there are processes, OSError when the state cannot be written.
     """
+    keep_freed_memory()
     optimizers = list(optimizers)
     scaler = torch.amp.GradScaler(enabled=compute.precision == torch.float16)
     history: list[dict] = []

@@ -8,6 +8,8 @@ from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
 
+LOWEST = torch.finfo(torch.bfloat16).min  # what is added to a score that must not count
+
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
     """(length, length), True where a query (row) may look at a key (column): itself and before."""
@@ -19,15 +21,21 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     return torch.arange(length, device=lengths.device) < lengths[:, None]
 
 
+def additive(mask: Tensor) -> Tensor:
+    """A boolean mask (True = keep) as what explicit attention may add to the scores instead."""
+    return torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, LOWEST)
+
+
 def explicit_attention(query, key, value, mask) -> tuple[Tensor, Tensor]:
     """(batch, heads, length, head_dim): softmax(QK^T / sqrt(head_dim)) V, and the weights.
 
-    `mask` is True = keep, broadcast to (batch, heads, length, length), or None. A row that may
-    look nowhere (a padded query) gets uniform weights, never NaN.
+    `mask` is True = keep, or `additive`, broadcast to (batch, heads, length, length), or None. A
+    row that may look nowhere (a padded query) gets uniform weights, never NaN.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        added = additive(mask) if mask.dtype == torch.bool else mask
+        scores = scores + added.clamp(min=torch.finfo(scores.dtype).min).to(scores.dtype)
     weights = scores.softmax(dim=-1)
     return weights @ value, weights
 
@@ -41,9 +49,9 @@ def rotary_table(length: int, head_dim: int, device=None) -> tuple[Tensor, Tenso
 
 def rotate(x: Tensor, table: tuple[Tensor, Tensor]) -> Tensor:
     """(batch, heads, length, head_dim): each pair of features turned by its position's angle."""
-    cosine, sine = (part.to(x.dtype) for part in table)
+    cosine, sine = (part[:, : part.shape[1] // 2].to(x.dtype) for part in table)
     first, second = x.chunk(2, dim=-1)
-    return x * cosine + torch.cat([-second, first], dim=-1) * sine
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
 
 
 class Attention(nn.Module):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse.transformer.attention import Attention, causal_mask, rotary_table
+from tlcourse.transformer.attention import Attention, additive, causal_mask, rotary_table
 from tlcourse.transformer.config import ACTIVATIONS, Config
 
 
@@ -134,6 +134,8 @@ class Transformer(nn.Module):
             if causal is not None:
                 allowed = allowed | ~causal[:, None, None, None]
             mask = allowed if mask is None else mask & allowed
+        if mask is not None and self.blocks[0].attention.kernel != "sdpa":
+            mask = additive(mask)  # here once, where each layer would do it again
         table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
         for block in self.blocks:
             x = block(x, mask, table)

@@ -8,18 +8,19 @@ model is judged both ways of reading.
 from dataclasses import replace
 
 from benchmarks import studies
-from tlcourse import sizes
+from tlcourse import checkpoints, sizes
 from tlcourse.pretraining import OBJECTIVES, Recipe
 from tlcourse.transformer import Config
 
 KEPT = {
     "tiny": (1024, 2048),
-    "small": (500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000),
+    "small": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000),
     "full": (1_000_000, 4_000_000, 16_000_000, 64_000_000, 256_000_000),
 }
 SHAPES = {"tiny": Config(8192, 32, 1, 2, 64, 64)}
 RECIPES = {"tiny": Recipe(batch=4, length=32)}
 LABELS, SEEDS = {"tiny": (24,)}, {"tiny": (0,)}
+SHIPPED = {"causal-small": "causal", "masked-small": "masked"}
 
 
 def measure() -> dict:
@@ -43,7 +44,10 @@ def measure() -> dict:
             if objective == "hybrid":
                 turned = studies.other_way(place, causal=False)
                 rivals[turned] = (objective, "hybrid, two-sided", tokens)
-    judged = studies.judge(rivals, LABELS.get(size, (500, "all")), SEEDS.get(size, (0, 1)))
+    for name, objective in SHIPPED.items():
+        tokens = sum(leg["tokens"] for leg in checkpoints.log_of(name)["legs"])
+        rivals[studies.Path(name)] = (objective, name, tokens)
+    judged = studies.judge(rivals, LABELS.get(size, (500,)), SEEDS.get(size, (0, 1, 2)))
     rows = []
     for row in judged:
         objective, read, tokens = rivals[studies.Path(row.pop("model"))]

@@ -108,6 +108,18 @@ def choose(browser: Any, menu: str, command: str) -> None:
     wait(command, lambda: browser.find_element(By.CSS_SELECTOR, selector)).click()
 
 
+def run_all(browser: Any) -> bool:
+    """Chooses Run All Cells; says whether a cell began: while a page loads, a click can be lost."""
+    choose(browser, "Run", "runmenu:run-all")
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        prompts = browser.find_elements(By.CSS_SELECTOR, ".jp-CodeCell .jp-InputPrompt")
+        if any(prompt.text.strip() not in ("", "[ ]:") for prompt in prompts):
+            return True
+        time.sleep(0.5)
+    return False
+
+
 def ran(browser: Any, path: Path) -> Any:
     """The saved notebook once its last code cell has run or one has failed, else None."""
     choose(browser, "File", "docmanager:save")
@@ -122,7 +134,7 @@ def test_lesson_runs_from_the_menu_and_a_slider_moves_the_picture(
     browser.get(f"{lab}/lab/tree/my/{lesson.path.name}")
     wait("the notebook", lambda: browser.find_elements(By.CSS_SELECTOR, ".jp-CodeCell"))
     wait("the kernel", lambda: browser.find_elements(By.CSS_SELECTOR, IDLE))
-    choose(browser, "Run", "runmenu:run-all")
+    wait("a cell to begin", lambda: run_all(browser))
 
     cells = wait("the last cell", lambda: ran(browser, tmp_path / "my" / lesson.path.name), 3)
     errors = [out for cell in cells for out in cell.outputs if out.output_type == "error"]

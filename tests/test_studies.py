@@ -38,6 +38,8 @@ def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
         ("hybrid, two-sided", 1024, False),
         ("hybrid", 2048, True),
         ("hybrid, two-sided", 2048, False),
+        ("causal-small", 60_588_032, True),
+        ("masked-small", 75_784_192, False),
     ]
     assert set(found["curves"]) == {"causal", "masked", "hybrid"}
     assert found["curves"]["causal"][-1][0] == 2048

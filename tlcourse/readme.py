@@ -11,7 +11,7 @@ import nbformat
 
 from tlcourse import files, first_cell, lessons, running
 
-TRANSFER = "benchmarks/results/transfer.json"
+RESULTS = "benchmarks/results"
 PICTURES = "notebooks/pictures"
 TAG = "readme"  # on the lessons' cells whose figure the README shows
 
@@ -58,6 +58,59 @@ def results_section(transfer: dict[str, Any]) -> str:
     return "\n".join([*lines, "", transfer["note"]])
 
 
+def speed_section(pretraining: dict[str, Any]) -> str:
+    """How fast a pretraining step is beside the libraries': a row a peer, a column a job.
+
+    `pretraining` is what `python -m benchmarks pretraining` wrote. A cell is our tokens per second
+    over the peer's, and in brackets our training memory over theirs.
+    """
+    columns = list(dict.fromkeys((row["job"], row["vocabulary"]) for row in pretraining["rows"]))
+    cells: dict[str, dict] = {}
+    for row in pretraining["rows"]:
+        peer = row["peer"].replace("GPT-2", "model").replace("BERT", "model")
+        described = ["as it comes"] * (row["form"].startswith("float32"))
+        described += ["fastest form"] * row["fastest"]
+        if described:
+            cell = f"{row['ratio']:.2f} ({row['memory_ratio']:.2f})"
+            name = f"{peer}, {' and '.join(described)}: {row['form']}"
+            cells.setdefault(name, {})[row["job"], row["vocabulary"]] = cell
+    lines = [
+        "## Speed",
+        "",
+        "A step of our pretraining against the libraries': our tokens per second over theirs (above"
+        " 1 we are faster), in brackets our training memory over theirs. One run, every contestant"
+        f" in its own process; {pretraining['step']}; {pretraining['machine']}"
+        " (`python -m benchmarks pretraining`).",
+        "",
+        "| | " + " | ".join(f"{job}, vocabulary {size:,}" for job, size in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for name, found in cells.items():
+        lines.append(f"| {name} | " + " | ".join(found.get(c, "") for c in columns) + " |")
+    shares = [f"{100 * row['peak_share']:.0f} %" for row in pretraining["ours"]]
+    lines += ["", f"Share of the measured peak of a matrix product: {', '.join(shares)}."]
+    return "\n".join(lines)
+
+
+def finetuning_section(finetuning: dict[str, Any]) -> str:
+    """How many questions a second fine-tuning reads beside others: a line a body and peer.
+
+    `finetuning` is what `python -m benchmarks finetuning` wrote. Of a peer's forms its quickest.
+    """
+    rows: dict[tuple[str, str], dict] = {}
+    for row in finetuning["rows"]:
+        key = row["body"], row["peer"]
+        rows[key] = min(rows.get(key, row), row, key=lambda each: each["ratio"])
+    lines = [
+        "Fine-tuning on TREC, our questions per second over theirs, nobody compiled "
+        "(`python -m benchmarks finetuning`):",
+        "",
+    ]
+    for (body, peer), row in rows.items():
+        lines.append(f"- {body} body, {peer} ({row['form']}): {row['ratio']:.2f}")
+    return "\n".join(lines)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A lesson's figure for the README: file name, alt text, PNG."""
@@ -91,10 +144,16 @@ def pictures_section(shown: Iterable[Figure]) -> str:
 
 def written(readme: str, root: Path) -> str:
     """The README's text with its tables brought up to date with the logs below `root`."""
-    logs, transfer = root / running.RESULTS, root / TRANSFER
-    new = _between(readme, "lessons", lessons_table(files.read_json(logs)))
-    found = results_section(files.read_json(transfer)) if transfer.exists() else ""
-    return _between(_between(new, "results", found), "pictures", pictures_section(figures()))
+    new = _between(readme, "lessons", lessons_table(files.read_json(root / running.RESULTS)))
+    sections = {
+        "transfer": results_section,
+        "pretraining": speed_section,
+        "finetuning": finetuning_section,
+    }
+    paths = {root / RESULTS / f"{name}.json": section for name, section in sections.items()}
+    found = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
+    new = _between(new, "results", "\n\n".join(found))
+    return _between(new, "pictures", pictures_section(figures()))
 
 
 def _between(text: str, name: str, content: str) -> str:

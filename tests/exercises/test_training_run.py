@@ -1,4 +1,5 @@
 import math
+from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
 
@@ -326,7 +327,7 @@ def by_fractions(step, steps, warmup, decay):
 def by_running_sum(step, steps, warmup, decay):
     start = max(warmup, round(steps - steps * decay))
     up, down = [1 / warmup] * warmup if warmup else [1.0], steps - start
-    changes = up + [0.0] * (start - len(up)) + [0.0] * (down > 0) + [-1 / max(down, 1)] * down
+    changes = up + [0.0] * (start - len(up) + (down > 0)) + [-1 / max(down, 1)] * down
     return list(accumulate(changes))[step]
 
 
@@ -374,15 +375,67 @@ def only_three_cases(step, steps, warmup, decay):
     return rate_factor(step, steps, warmup, decay)
 
 
+def at_least_one_step_of_warmup(step, steps, warmup, decay):
+    return rate_factor(step, steps, max(warmup, 1), decay)
+
+
+def divides_by_the_share(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    if step < start:
+        return rate_factor(step, steps, warmup, 0.0)
+    return (steps - step) / min(steps * decay, steps - warmup)
+
+
+def at_most_one(step, steps, warmup, decay):
+    return min(1.0, divides_by_the_share(step, steps, warmup, decay))
+
+
+def rises_in_whole_numbers(step, steps, warmup, decay):
+    return (step + 1) // warmup if step < warmup else rate_factor(step, steps, warmup, decay)
+
+
+def dips_in_between(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    return 0.9 if step == warmup < start else rate_factor(step, steps, warmup, decay)
+
+
+def as_text(step, steps, warmup, decay):
+    return str(rate_factor(step, steps, warmup, decay))
+
+
+def as_array_of_text(step, steps, warmup, decay):
+    return np.array(as_text(step, steps, warmup, decay))
+
+
+def as_complex(step, steps, warmup, decay):
+    return np.complex128(rate_factor(step, steps, warmup, decay))
+
+
+def by_decimals(step, steps, warmup, decay):
+    return Decimal(rate_factor(step, steps, warmup, decay))
+
+
 test_outside_schedule_right = accepts(
-    "pretraining.schedule", by_fractions, by_running_sum, by_tensors
+    "pretraining.schedule", by_fractions, by_running_sum, by_tensors, by_decimals
 )
 test_outside_schedule_wrong = rejects(
     "pretraining.schedule",
     (a_function, 1, "expected one number"),
     (per_cent, 1, "The highest rate itself is 1"),
     (warmup_as_a_share, 2, "expected 0.25"),
-    (not_rounded, 3, "Round to the nearest whole step"),
+    (not_rounded, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
+    (divides_by_the_share, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
+    (at_most_one, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
+    (at_least_one_step_of_warmup, 4, "`warmup` is 0 here, not 1"),
+    (
+        rises_in_whole_numbers,
+        2,
+        "expected 0.25, 0.5, 0.75, 1, 1, 1, 1, 1. Step 0 is in the warm-up",
+    ),
+    (dips_in_between, 2, "after the warm-up every step has 1"),
+    (as_text, 1, "expected one number"),
+    (as_array_of_text, 1, "expected one number"),
+    (as_complex, 1, "expected one number"),
     (rounded_up, 3, "Round to the nearest whole step"),
     (cuts_the_warmup_short, 4, "The warm-up is gone"),
     (only_three_cases, 4, "the parts do not fit"),

@@ -5,44 +5,67 @@ The true curve is counted out in exact fractions.
 
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 
 from tlcourse.exercises.expect import Wrong, short
 from tlcourse.exercises.expect import expect_unchanged as call
 
 
+def real_number(value) -> float | None:
+    """A number, or a tensor or array of one, as a float; None for all else (text, complex)."""
+    try:
+        value = value.item() if hasattr(value, "item") else value
+    except (TypeError, ValueError, RuntimeError):  # more than one number
+        return None
+    return float(value) if isinstance(value, Real | Decimal) else None
+
+
 def _factor(candidate, step: int, steps: int, warmup: int, decay: float) -> float:
     got = call(candidate, step, steps, warmup, decay)
-    try:
-        return float(got)
-    except (TypeError, ValueError, RuntimeError):
+    factor = real_number(got)
+    if factor is None:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(
-            f"step {step} of {steps} gave {came}; expected one number, its factor."
-        ) from None
+        raise Wrong(f"step {step} of {steps} gave {came}; expected one number, its factor.")
+    return factor
 
 
 def _listed(factors) -> str:
     return ", ".join(f"{float(factor):.3g}" for factor in factors)
 
 
-def _expect_curve(candidate, setting: tuple, right: list, known=(), likely: str = "") -> None:
+def _expect_curve(candidate, setting: tuple, parts: tuple, known=(), **likely: str) -> None:
     """Raises Wrong unless all steps of `setting` (steps, warmup, decay) have the right factor.
 
-    `known` are pairs of a wrong curve and what is said of it.
+    `parts` are the numbers of steps that rise, stay at 1 and fall. `known` are pairs of a wrong
+    curve and what is said of it; `likely` is said if the first wrong step is one of that part
+    ("rising", "stable" or "falling").
     """
-    steps, warmup, decay = setting
+    (steps, warmup, decay), right = setting, _curve(*parts)
     got = [_factor(candidate, step, steps, warmup, decay) for step in range(steps)]
     if _alike(got, right):
         return
-    likely = next((text for curve, text in known if _alike(got, curve)), likely)
-    what = f"steps={steps}, warmup={warmup}, decay={decay:g}"
+    step = next(k for k in range(steps) if not _alike(got[k : k + 1], right[k : k + 1]))
+    part, general = _part(step, *parts)
+    told = next((text for curve, text in known if _alike(got, curve)), likely.get(part, general))
+    said = f"gave {got[step]:.4g} at step {step}; expected {float(right[step]):.4g}."
     if steps <= 10:
         said = f"gave {_listed(got)}; expected {_listed(right)}."
-    else:
-        step = next(k for k in range(steps) if not _alike(got[k : k + 1], right[k : k + 1]))
-        said = f"gave {got[step]:.4g} at step {step}; expected {float(right[step]):.4g}."
-    raise Wrong(f"{what} {said} {likely}".strip())
+    raise Wrong(f"steps={steps}, warmup={warmup}, decay={decay:g} {said} {told}")
+
+
+def _part(step: int, up: int, stable: int, down: int) -> tuple[str, str]:
+    """In which part `step` is, and what is true there."""
+    if step < up:
+        return "rising", f"Step {step} is in the warm-up and has {step + 1} of {up} parts."
+    if step < up + stable:
+        return "stable", f"Step {step} is after the warm-up and before the decay: it has 1."
+    left = up + stable + down - step
+    return "falling", (
+        f"The decay begins at step {up + stable} and has {down} steps: step {step} is one of the "
+        f"last {left} and has {left} of {down} parts."
+    )
 
 
 def _alike(got: list, right: list) -> bool:
@@ -81,12 +104,12 @@ def warmup(candidate) -> None:
         ([1, 3 / 4, 2 / 4, 1 / 4, 1, 1, 1, 1], "The warm-up rises; this one falls."),
     ]
     likely = "With decay=0 nothing falls, and after the warm-up every step has 1."
-    _expect_curve(candidate, (8, 4, 0.0), _curve(4, 4, 0), known, likely)
+    _expect_curve(candidate, (8, 4, 0.0), (4, 4, 0), known, stable=likely)
     likely = "Without a warm-up (or with one of a single step) the first step has 1 already."
-    _expect_curve(candidate, (3, 0, 0.0), _curve(0, 3, 0), (), likely)
-    _expect_curve(candidate, (3, 1, 0.0), _curve(1, 2, 0), (), likely)
+    _expect_curve(candidate, (3, 0, 0.0), (0, 3, 0), stable=likely)
+    _expect_curve(candidate, (3, 1, 0.0), (1, 2, 0), rising=likely)
     likely = "The whole run is warm-up here, and its last step has 1."
-    _expect_curve(candidate, (5, 5, 0.0), _curve(5, 0, 0), (), likely)
+    _expect_curve(candidate, (5, 5, 0.0), (5, 0, 0), rising=likely)
 
 
 def decay(candidate) -> None:
@@ -114,12 +137,25 @@ def decay(candidate) -> None:
         ([1] * 10, "It never falls."),
     ]
     likely = "Four steps of ten fall: with 4, 3, 2 and 1 parts of four."
-    _expect_curve(candidate, (10, 0, 0.4), _curve(0, 6, 4), known, likely)
-    likely = "Round to the nearest whole step, do not cut off: the decay begins at step {} here."
+    _expect_curve(candidate, (10, 0, 0.4), (0, 6, 4), known, stable=likely, falling=likely)
+    _rounding(candidate)
+
+
+def _rounding(candidate) -> None:
+    """Shares that are no whole number of steps."""
     for decay, start, told in ((0.33, 7, "6.7"), (0.37, 6, "6.3"), (0.9, 1, "0.9999999999999998")):
-        right = _curve(0, start, 10 - start)
-        said = likely.format(f"{told}, so {start},")
-        _expect_curve(candidate, (10, 0, decay), right, (), said)
+        begins = f"the decay begins at step {told}, so {start}"
+        nearest = f"Round to the nearest whole step, do not cut off: {begins}, here."
+        known = [(_curve(0, k, 10 - k), nearest) for k in (start - 1, start + 1)]
+        whole = (
+            f"Divide by whole steps: {begins}, and the last stretch has steps - start = "
+            f"{10 - start} of them, not steps * decay = {10 * decay:g}. It must reach the values "
+            "shown."
+        )
+        slope = [(10 - k) / (10 * decay) for k in range(10)]
+        curves = ([1] * start + slope[start:], [min(1, value) for value in slope])
+        known += [(curve, whole) for curve in (*curves, [1] * (start + 1) + slope[start + 1 :])]
+        _expect_curve(candidate, (10, 0, decay), (0, start, 10 - start), known)
 
 
 def meeting(candidate) -> None:
@@ -137,13 +173,16 @@ def meeting(candidate) -> None:
         (up + [k / 5 for k in range(5, -1, -1)], "The last step gets 0 and teaches nothing."),
     ]
     likely = "With decay=1 the decay begins at step `warmup` and has all steps that are left."
-    _expect_curve(candidate, (10, 4, 1.0), _curve(4, 0, 6), known, likely)
+    _expect_curve(candidate, (10, 4, 1.0), (4, 0, 6), known, rising=both, falling=likely)
+    likely = "Without a warm-up and with decay=1 the first step is the decay's own and has 1, the "
+    likely += "second has 0.9 already: `warmup` is 0 here, not 1."
+    _expect_curve(candidate, (10, 0, 1.0), (0, 0, 10), falling=likely)
     of_the_rest = "`decay` is a share of all steps, here 10 of 20, not of those after the warm-up."
     known = [(_curve(8, 6, 6), of_the_rest)]
     likely = "The stable part is what the other two leave, here steps 8 and 9."
-    _expect_curve(candidate, (20, 8, 0.5), _curve(8, 2, 10), known, likely)
+    _expect_curve(candidate, (20, 8, 0.5), (8, 2, 10), known, rising=both, stable=likely)
     likely = "The decay would begin at step 2, in the midst of the warm-up: it has to wait."
-    _expect_curve(candidate, (10, 5, 0.8), _curve(5, 0, 5), (), likely)
+    _expect_curve(candidate, (10, 5, 0.8), (5, 0, 5), rising=likely, falling=likely)
 
 
 def whole(candidate) -> None:
@@ -153,5 +192,5 @@ def whole(candidate) -> None:
         warmup = draw.randrange(0, steps // draw.choice([1, 2, 8]) + 1)
         percent = draw.choice([p for p in range(101) if steps * p % 100 != 50])  # no tie
         down = min(round(Fraction(steps * percent, 100)), steps - warmup)
-        right = _curve(warmup, steps - warmup - down, down)
-        _expect_curve(candidate, (steps, warmup, percent / 100), right)
+        parts = (warmup, steps - warmup - down, down)
+        _expect_curve(candidate, (steps, warmup, percent / 100), parts)

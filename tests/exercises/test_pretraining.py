@@ -1,5 +1,6 @@
 import math
 import re
+import string
 
 import numpy as np
 import torch
@@ -269,4 +270,86 @@ test_outside_word_perplexity_wrong = rejects(
     (bits_a_token, 3, "These are bits a token"),
     (bits_of_the_text, 3, "bits of the whole text"),
     (bits_first, 1, "First the perplexity"),
+)
+
+
+# What the checks once let through, or answered with the wrong cause.
+
+
+def as_array(nats, text):
+    return np.array(word_perplexity_and_bits(nats, text))
+
+
+def as_tensor(nats, text):
+    return torch.tensor(word_perplexity_and_bits(nats, text))
+
+
+def _divided_by(count):
+    """A candidate that divides by `count(text)` words and line ends; its bits are right."""
+
+    def function(nats, text):
+        return math.exp(sum(nats) / count(text)), word_perplexity_and_bits(nats, text)[1]
+
+    return function
+
+
+def _without_punctuation(text):
+    return text.translate(str.maketrans("", "", string.punctuation))
+
+
+words_of_letters = _divided_by(lambda text: len(re.findall(r"\w+|\n", text)))
+drops_punctuation = _divided_by(lambda text: len(re.findall(r"\S+|\n", _without_punctuation(text))))
+blanks_only = _divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text)))
+tabs_as_line_ends = _divided_by(lambda text: len(text.split()) + len(re.findall(r"[\n\t]", text)))
+returns_as_line_ends = _divided_by(lambda text: len(text.split()) + len(re.findall("[\n\r]", text)))
+lines_by_splitlines = _divided_by(
+    lambda text: len(text.split()) + len((text + "x").splitlines()) - 1
+)
+pieces_of_lines = _divided_by(lambda text: len(text.split()) + len(text.split("\n")))
+pieces_of_words = _divided_by(lambda text: len(re.split(r"\s+", text)) + text.count("\n"))
+
+
+def _bits_as(change):
+    """A candidate whose perplexity is right; `change(bits, text)` are its bits per byte."""
+
+    def function(nats, text):
+        perplexity, bits = word_perplexity_and_bits(nats, text)
+        return perplexity, change(bits, text)
+
+    return function
+
+
+bytes_without_line_end = _bits_as(
+    lambda bits, text: bits * len(text.encode()) / len(text.strip().encode())
+)
+an_eighth = _bits_as(lambda bits, text: bits / 8)
+eight_times = _bits_as(lambda bits, text: bits * 8)
+
+
+def as_text(nats, text):
+    return tuple(str(value) for value in word_perplexity_and_bits(nats, text))
+
+
+def three_in_an_array(nats, text):
+    return np.array([*word_perplexity_and_bits(nats, text), 0.0])
+
+
+test_word_perplexity_other_pairs = accepts(
+    "pretraining.word_perplexity_and_bits", as_array, as_tensor
+)
+test_word_perplexity_causes = rejects(
+    "pretraining.word_perplexity_and_bits",
+    (as_text, 1, "expected two numbers"),
+    (three_in_an_array, 1, "expected two numbers"),
+    (pieces_of_lines, 2, "an empty piece"),
+    (pieces_of_words, 2, "an empty piece"),
+    (words_of_letters, 2, "whatever stands between white space"),
+    (drops_punctuation, 2, "whatever stands between white space"),
+    (blanks_only, 2, "are white space and part two words"),
+    (tabs_as_line_ends, 2, "But none of them is the character `\\n`"),
+    (returns_as_line_ends, 2, "But none of them is the character `\\n`"),
+    (lines_by_splitlines, 2, "But none of them is the character `\\n`"),
+    (bytes_without_line_end, 3, "The line end is a byte, too"),
+    (an_eighth, 3, "no division by 8 is due"),
+    (eight_times, 3, "8 bits a byte are not asked about"),
 )

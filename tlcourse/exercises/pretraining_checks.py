@@ -9,6 +9,7 @@ from torch import Tensor
 from tlcourse.bpe import SPECIALS
 from tlcourse.exercises.expect import Wrong, expect_close, expect_equal, expect_shape, short
 from tlcourse.exercises.expect import expect_unchanged as call
+from tlcourse.exercises.schedule_checks import real_number
 
 MASK = SPECIALS.index("<mask>")
 
@@ -122,11 +123,13 @@ def mask_whole(candidate) -> None:
 
 def _converted(candidate, nats: list[float], text: str) -> tuple[float, float]:
     got = call(candidate, nats, text)
-    if not isinstance(got, tuple | list) or len(got) != 2:
+    pair = isinstance(got, tuple | list) or getattr(got, "shape", None) == (2,)
+    numbers = [real_number(value) for value in got] if pair else []
+    if len(numbers) != 2 or None in numbers:
         raise Wrong(
             f"expected two numbers, `return word_perplexity, bits_per_byte`; got {short(got)}."
         )
-    return tuple(float(value) for value in got)
+    return numbers[0], numbers[1]
 
 
 def _mistake(got: float, *known: tuple[float, str]) -> str:
@@ -152,6 +155,11 @@ def convert_words(candidate) -> None:
             "1 line end, however many tokens the words were cut into.",
         ),
         (math.exp(total / 3), "The line end is missing: it is predicted, too, and counts as one."),
+        (
+            math.exp(total / 5),
+            "One too many is counted: behind the last line end `split('\\n')` and `re.split` leave "
+            "an empty piece, which is neither a word nor a line end.",
+        ),
         (math.exp(total / len(nats) / 4), "The sum of all nats is divided once, by the words."),
         (sum(map(math.exp, nats)) / 4, "First add up the nats and divide; exp comes last."),
         (2 ** (total / 4), "Nats belong to exp; 2 to the power belongs to bits."),
@@ -166,6 +174,24 @@ def convert_words(candidate) -> None:
     got = _converted(candidate, [1.0] * 4, text)[0]
     likely = "The last line has no `\\n`: count the characters `\\n`, not the lines."
     expect_close(got, math.e, f"word perplexity of {text!r}, 4 nats", likely)
+    _white_space(candidate)
+
+
+def _white_space(candidate) -> None:
+    """Texts with punctuation, and with white space that is neither a blank nor a line end."""
+    text = "yes - it's a dog's.\n"
+    got = _converted(candidate, [1.0] * 6, text)[0]
+    likely = (
+        "A word is whatever stands between white space, -, ' and . included: 5 words, 1 line end."
+    )
+    expect_close(got, math.e, f"word perplexity of {text!r}, 6 nats", likely)
+    text = "a\tb\r\nc\u2028d\n"
+    got = _converted(candidate, [1.0] * 6, text)[0]
+    likely = (
+        "A tab, \\r and \\u2028 are white space and part two words as a blank does: 4 words. But none "
+        "of them is the character `\\n`, of which there are 2."
+    )
+    expect_close(got, math.e, f"word perplexity of {text!r}, 6 nats", likely)
 
 
 def convert_bits(candidate) -> None:
@@ -178,6 +204,9 @@ def convert_bits(candidate) -> None:
         (26 / len(text), characters),
         (26 * math.log(2) ** 2 / size, "Divide by ln 2 to get bits from nats, do not multiply."),
         (26 / len(nats), "These are bits a token; divide by the bytes of the text."),
+        (26 / (size - 1), "The line end is a byte, too: all of the text counts, 13 bytes."),
+        (2 / 8, "The nats became bits already; no division by 8 is due: it is bits *per byte*."),
+        (2 * 8, "The text is counted in bytes already: 8 bits a byte are not asked about here."),
         (26, "These are the bits of the whole text; divide by its bytes."),
     )
     expect_close(got, 2.0, f"bits per byte of {text!r}, 13 bytes and 26 bits", likely)
@@ -186,8 +215,10 @@ def convert_bits(candidate) -> None:
 def convert_whole(candidate) -> None:
     draw = random.Random(3)
     for _ in range(20):
-        words = ["".join(draw.choices("abcdé½m²", k=draw.randrange(1, 9))) for _ in range(12)]
-        text = "".join(word + draw.choice(" \n") for word in words) + draw.choice(["", "\n"])
+        words = ["".join(draw.choices("abcdé½m²'-.", k=draw.randrange(1, 9))) for _ in range(12)]
+        text = "".join(
+            word + draw.choice([" ", "\n", "\t", "\r\n"]) for word in words
+        ) + draw.choice(["", "\n"])
         nats = [draw.expovariate(0.3) for _ in range(draw.randrange(1, 60))]
         units = len(text.replace("\n", " ⏎ ").split())
         right = (math.prod(math.exp(each / units) for each in nats),)

@@ -353,3 +353,75 @@ test_word_perplexity_causes = rejects(
     (an_eighth, 3, "no division by 8 is due"),
     (eight_times, 3, "8 bits a byte are not asked about"),
 )
+
+
+def _thresholds(number):
+    """The exercise solved with `number` of 0.15, 0.8 and 0.9."""
+
+    def function(tokens, draw, kind, noise):
+        chosen = (draw < number(0.15)) & (tokens > 5)
+        masked, swapped = chosen & (kind < number(0.8)), chosen & (kind >= number(0.9))
+        return _with(tokens, chosen, masked, swapped, noise)
+
+    return function
+
+
+thresholds_as_float32 = _thresholds(torch.tensor)
+thresholds_as_float32_row = _thresholds(lambda value: torch.tensor([value]))
+thresholds_as_float64_row = _thresholds(lambda value: torch.tensor([value], dtype=torch.float64))
+
+
+def up_to_the_border_of_float32(tokens, draw, kind, noise):
+    chosen = (draw <= torch.tensor(0.15)) & (tokens > 5)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+
+
+def swapped_above_the_border(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens > 5)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind > 0.9), noise)
+
+
+def through_numpy(tokens, draw, kind, noise):
+    return tuple(result.numpy() for result in mask_tokens(tokens, draw, kind, noise))
+
+
+def corrupted_through_numpy(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted.numpy(), chosen
+
+
+def only_the_masked_are_targets(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted, chosen & (kind < 0.8)
+
+
+def chosen_from_the_corrupted(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted, (draw < 0.15) & (corrupted > 5)
+
+
+def draw_once_more(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, draw, noise)
+
+
+def draw_in_shares(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, draw / 0.15, noise)
+
+
+test_mask_tokens_other_thresholds = accepts(
+    "pretraining.mask_tokens",
+    thresholds_as_float32,
+    thresholds_as_float32_row,
+    thresholds_as_float64_row,
+)
+test_mask_tokens_causes = rejects(
+    "pretraining.mask_tokens",
+    (through_numpy, 1, "`corrupted` is a NumPy array; expected a tensor"),
+    (corrupted_through_numpy, 1, "`corrupted` is a NumPy array; expected a tensor"),
+    (up_to_the_border_of_float32, 2, "Below is `<`"),
+    (swapped_above_the_border, 3, "0.9 or higher is `kind >= 0.9`"),
+    (chosen_from_the_corrupted, 2, "computed from the corrupted tokens?"),
+    (only_the_masked_are_targets, 2, "`chosen` does not depend on `kind`"),
+    (draw_once_more, 3, "`kind`, not `draw` once more"),
+    (draw_in_shares, 3, "`kind`, not `draw` once more"),
+)

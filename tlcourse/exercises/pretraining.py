@@ -5,8 +5,8 @@ import math
 from torch import Tensor
 
 from tlcourse.bpe import SPECIALS
+from tlcourse.exercises import conversion_checks, training_run
 from tlcourse.exercises import pretraining_checks as checks
-from tlcourse.exercises import training_run
 from tlcourse.exercises.machinery import Exercise, Stage
 
 
@@ -68,10 +68,10 @@ EXERCISES = (
         ),
         reference=word_perplexity_and_bits,
         stages=(
-            Stage("two numbers", checks.convert_kinds),
-            Stage("words and line ends", checks.convert_words),
-            Stage("bits and bytes", checks.convert_bits),
-            Stage("twenty texts", checks.convert_whole),
+            Stage("two numbers", conversion_checks.kinds),
+            Stage("words and line ends", conversion_checks.words),
+            Stage("bits and bytes", conversion_checks.bits),
+            Stage("twenty texts", conversion_checks.whole),
         ),
     ),
 )

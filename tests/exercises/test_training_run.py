@@ -269,7 +269,7 @@ test_gradients_wrong = rejects(
     (always_as_long_as_clip, 1, "shorter than `clip` is left as it is"),
     (returns_the_norm, 1, "returns a norm, not a gradient"),
     (takes_the_step, 1, "only the gradient is wanted, no step"),
-    (adds_up_on_the_weights, 1, "the same arguments gave two answers"),
+    (adds_up_on_the_weights, 1, "left `requires_grad` or a `.grad` on the `weights`"),
     (uses_them_up, 1, "changed the micro-batches"),
     (sum_of_means, 2, "their sum is not divided"),
     (only_the_last, 2, "Only the last micro-batch"),
@@ -528,3 +528,58 @@ test_outside_gradients_wrong = rejects(
     (squared_length, 4, "expected the same direction"),
     (against_the_gradient, 1, "not the step against it"),
 )
+
+
+# What the checks once let through, or answered with the wrong cause.
+
+
+def leaves_requires_grad(weights, micro_batches, clip):
+    gradient = gradients(weights, micro_batches, clip)
+    weights.requires_grad_()
+    return gradient
+
+
+def takes_away_what_it_put_on(weights, micro_batches, clip):
+    gradient = adds_up_on_the_weights(weights, micro_batches, clip)
+    weights.grad = None
+    weights.requires_grad_(False)
+    return gradient
+
+
+def keeps_the_sum(weights, micro_batches, clip, sums={}):  # noqa: B006, the mistake itself
+    total = sums.get(weights.shape, 0) + gradients(weights, micro_batches, clip)
+    sums[weights.shape] = total
+    return total
+
+
+def clip_of_one(weights, micro_batches, clip):
+    return gradients(weights, micro_batches, 1.0)
+
+
+def _length_by(norm):
+    return _mended(clipping=lambda w, clip: nn.utils.clip_grad_norm_([w], clip, norm_type=norm))
+
+
+sum_of_sizes, largest_number = _length_by(1), _length_by(math.inf)
+
+
+def transposed(weights, micro_batches, clip):
+    return gradients(weights, micro_batches, clip).T
+
+
+test_gradients_put_back = accepts(
+    "pretraining.find_the_bug", takes_away_what_it_put_on, means_times_counts
+)
+test_gradients_causes = rejects(
+    "pretraining.find_the_bug",
+    (leaves_requires_grad, 1, "what is handed in stays as it is"),
+    (keeps_the_sum, 1, "is kept from call to call"),
+    (clip_of_one, 3, "It was clipped to 1, with a `clip` that is huge"),
+    (sum_of_sizes, 4, "here the sizes of the numbers were added up"),
+    (largest_number, 4, "here the largest number was taken for it"),
+    (transposed, 1, "expected (4, 3). It has the shape of `weights`. This one is transposed"),
+)
+
+
+def test_a_shape_is_not_blamed_on_clip_grad_norm_unless_it_is_that_of_a_number():
+    assert "clip_grad_norm_" not in check("pretraining.find_the_bug", transposed).message

@@ -37,9 +37,18 @@ def _gradient(candidate, weights: Tensor, parts: Parts, clip: float) -> Tensor:
         raise
     if not handed[0].equal(weights):
         raise Wrong("your function changed `weights`: only the gradient is wanted, no step.")
+    if handed[0].requires_grad or handed[0].grad is not None:
+        raise Wrong(
+            "your function left `requires_grad` or a `.grad` on the `weights` that it was given: "
+            "what is handed in stays as it is. Work on `weights.detach().clone()`."
+        )
     if not _same(handed[1], parts):
         raise Wrong("your function changed the micro-batches that it was given.")
-    likely = "It has the shape of `weights`. (`clip_grad_norm_` returns a norm, not a gradient.)"
+    likely, shape = "It has the shape of `weights`.", getattr(got, "shape", None)
+    if shape == ():
+        likely += " (`clip_grad_norm_` returns a norm, not a gradient.)"
+    elif shape == weights.T.shape:
+        likely += " This one is transposed: is there a `.T` too many or too few?"
     expect_shape(got, tuple(weights.shape), sizes, likely)
     return torch.as_tensor(got).detach().double()
 
@@ -94,6 +103,16 @@ def _expect_gradient(got: Tensor, right: Tensor, what: str, known=(), likely: st
     expect_close(got, right, what, likely, tolerance=1e-4)
 
 
+def _other_lengths(right: Tensor, clip: float) -> list[tuple[Tensor, str]]:
+    """What becomes of the whole gradient if its length is taken otherwise, and what is said."""
+    euclid = "The length is the root of the sum of squares (`norm_type=2`)"
+    known = [
+        (float(right.abs().sum()), f"{euclid}; here the sizes of the numbers were added up."),
+        (float(right.abs().max()), f"{euclid}; here the largest number was taken for it."),
+    ]
+    return [(right * (clip / length), said) for length, said in known if length > clip]
+
+
 def one(candidate) -> None:
     weights, parts = _drawn([5], seed=1)
     right, what = _measured(weights, parts), "5 examples, a huge clip"
@@ -108,7 +127,9 @@ def one(candidate) -> None:
     again = weights.clone()
     twice = [torch.as_tensor(candidate(again, parts, HUGE)).clone() for _ in range(2)]
     if not _near(*twice):
-        raise Wrong("the same arguments gave two answers: what was added up stays on `weights`.")
+        raise Wrong(
+            "the same arguments gave two answers: what was added up is kept from call to call."
+        )
 
 
 def equal(candidate) -> None:
@@ -142,7 +163,9 @@ def different(candidate) -> None:
     for sizes in ([3, 0, 4], [0, 5], [5, 0]):
         weights, parts = _drawn(sizes, seed=4)
         right, what = _measured(weights, parts), f"{_sizes(parts)}, a huge clip"
-        _expect_gradient(_gradient(candidate, weights, parts, HUGE), right, what, (), likely)
+        to_one = "It was clipped to 1, with a `clip` that is huge: `clip` is handed in, use it."
+        known = [(right / right.norm(), to_one)]
+        _expect_gradient(_gradient(candidate, weights, parts, HUGE), right, what, known, likely)
 
 
 def clipped(candidate) -> None:
@@ -160,13 +183,20 @@ def clipped(candidate) -> None:
     for order, place in ((parts, "the longer first"), (parts[::-1], "the shorter first")):
         got = _gradient(candidate, weights, order, 0.2)
         what = f"two opposite micro-batches ({place}), clip=0.2"
-        _expect_gradient(got, right, what, [(right * 0.2 / 0.8, too_early)], likely)
+        known = [(right * 0.2 / 0.8, too_early), *_other_lengths(right, 0.2)]
+        _expect_gradient(got, right, what, known, likely)
+    _expect_shortened(candidate, too_early)
+
+
+def _expect_shortened(candidate, too_early: str) -> None:
+    """Micro-batches whose gradient is four times as long as `clip`."""
     weights, parts = _drawn([4, 4], seed=6)
     whole = _measured(weights, parts)
     length = float(whole.norm())
     clip = round(length / 4, 2)
     got, right = _gradient(candidate, weights, parts, clip), whole * clip / length
     known = [
+        *_other_lengths(whole, clip),
         (whole, "Nothing was clipped."),
         (whole.clamp(-clip, clip), "Each number was clipped; it is the length of all together."),
         (right / 8, too_early),

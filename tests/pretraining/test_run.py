@@ -175,10 +175,10 @@ def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tm
     history, begin = pretrain_for(whole, file, 1 / 60, PLAIN, RECIPE, tmp_path)
 
     def stop(record: dict) -> None:
-        if record["step"] == begin + 1:
+        if record["step"] == begin:  # there may be no second one, on a machine that is busy
             raise KeyboardInterrupt
 
-    # The same plan in another folder: stopped after its second step of decay, then gone on with.
+    # The same plan in another folder: stopped in its first step of decay, then gone on with.
     other = tmp_path / "other"
     shutil.copytree(tmp_path, other, ignore=lambda *_: ["training_state.pt", "other"])
     with pytest.raises(KeyboardInterrupt):

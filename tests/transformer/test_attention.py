@@ -113,3 +113,12 @@ def test_scores_are_divided_by_the_root_of_the_heads_width() -> None:
     keys = torch.cat([one, torch.zeros_like(one)], dim=2)
     _, weights = explicit_attention(one, keys, keys, None)
     assert weights[0, 0, 0, 0].item() == pytest.approx(math.exp(4) / (math.exp(4) + 1))
+
+
+@pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16, torch.float32])
+def test_a_row_that_may_look_nowhere_is_uniform_in_every_precision(precision):
+    key = torch.full((1, 1, 4, 8), 20.0, dtype=precision)  # every score is far below 0
+    _, weights = explicit_attention(-key, key, key, torch.zeros(4, 4, dtype=torch.bool))
+    assert (weights == 0.25).all()
+    _, weights = explicit_attention(-key, key, key, causal_mask(4))
+    assert (weights[..., ~causal_mask(4)] == 0).all() and torch.isfinite(weights).all()

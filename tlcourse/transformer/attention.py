@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
 
-LOWEST = torch.finfo(torch.bfloat16).min  # what is added to a score that must not count
+LOWEST = torch.finfo(torch.bfloat16).min / 2  # what is added to a score that must not count
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
@@ -35,7 +35,8 @@ def explicit_attention(query, key, value, mask) -> tuple[Tensor, Tensor]:
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
         added = additive(mask) if mask.dtype == torch.bool else mask
-        scores = scores + added.clamp(min=torch.finfo(scores.dtype).min).to(scores.dtype)
+        lowest = torch.finfo(scores.dtype).min / 2  # half: the sum with a score stays finite
+        scores = scores + added.clamp(min=lowest).to(scores.dtype)
     weights = scores.softmax(dim=-1)
     return weights @ value, weights
 

@@ -69,8 +69,8 @@ def _has_compiler() -> bool:
 def keep_freed_memory() -> None:
     """Has glibc keep freed blocks of less than 32 MiB for the next step; no other C library.
 
-    Left alone it hands the large ones back and gets them again, page by page, with every tensor:
-    about a fifth of a training step on the CPU.
+    Left alone it hands the large ones back and gets them again, page by page, with every tensor,
+    which a training step on the CPU feels (`python -m benchmarks pretraining` has a row for it).
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:  # the numbers are those of glibc's malloc.h

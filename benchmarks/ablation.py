@@ -43,7 +43,7 @@ class Ablation:
         self.size = sizes.current().name
         self.tokens = TOKENS[self.size]
         self.shape = SHAPES.get(self.size, SMALL)
-        self.file, self.tokenizer = studies.corpus(max(self.tokens, 40_000))
+        self.file, self.tokenizer = studies.corpus()
         articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
         self.articles = articles[: 1 if self.size == "tiny" else None]
         self.compute, self.runs = device.choose(), []

@@ -20,7 +20,7 @@ LABELS, SEEDS = (100, "all"), (0, 1, 2)
 
 def measure() -> dict:
     """One row a checkpoint, way of reading and number of labels."""
-    file, tokenizer = studies.corpus(61_000_000)
+    file, tokenizer = studies.corpus()
     runs = [studies.Run(name, recipe, (TOKENS,), START) for name, recipe in RECIPES.items()]
     rivals, losses = [START], {}
     for run in runs:

@@ -1,13 +1,13 @@
 """Causal, masked and hybrid pretraining at equal compute, and how transfer grows with tokens.
 
 The shipped shape from random weights, the same windows, steps and recipe; checkpoints saved along
-the way (not decayed, but for the last) are judged by fine-tuning on TREC's dev split. The hybrid
-model is judged both ways of reading.
+the way (not decayed, but for the last) are judged by fine-tuning on TREC's dev split, as are the
+shipped models and random weights. The hybrid model is judged both ways of reading.
 """
 
 from dataclasses import replace
 
-from benchmarks import studies
+from benchmarks import studies, transfer
 from tlcourse import checkpoints, sizes
 from tlcourse.pretraining import OBJECTIVES, Recipe
 from tlcourse.transformer import Config
@@ -27,7 +27,7 @@ def measure() -> dict:
     """One row a checkpoint, way of reading and number of labels; the loss curves beside them."""
     size = sizes.current().name
     kept, shape = KEPT[size], SHAPES.get(size, Config())
-    file, tokenizer = studies.corpus(max(kept[-1], 40_000))
+    file, tokenizer = studies.corpus()
     recipe = RECIPES.get(size, Recipe(mask_rate=0.15))
     runs = [
         studies.Run(f"{objective}, {size}", replace(recipe, objective=objective), kept, "", shape)
@@ -44,6 +44,7 @@ def measure() -> dict:
             if objective == "hybrid":
                 turned = studies.other_way(place, causal=False)
                 rivals[turned] = (objective, "hybrid, two-sided", tokens)
+    rivals[studies.Path(transfer.SCRATCH)] = ("none", transfer.SCRATCH, 0)
     for name, objective in SHIPPED.items():
         tokens = sum(leg["tokens"] for leg in checkpoints.log_of(name)["legs"])
         rivals[studies.Path(name)] = (objective, name, tokens)

@@ -29,7 +29,7 @@ REPEATS = {"tiny": 5, "small": 200, "full": 200}  # of the bootstrap
 def measure() -> dict:
     """One row a run; the law, and its word on the shipped model beside the truth."""
     size = sizes.current().name
-    file, tokenizer = studies.corpus(max(BUDGETS[size][-1], 40_000))
+    file, tokenizer = studies.corpus()
     vocabulary = tokenizer.vocabulary_size
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: 1 if size == "tiny" else None]

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import transfer
-from tlcourse import checkpoints, corpora, device, metrics, pretraining
+from tlcourse import checkpoints, corpora, device, metrics, pretraining, sizes
 from tlcourse.adaptation import classifier
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
@@ -22,6 +22,7 @@ from tlcourse.transformer import Config, Transformer
 FOLDER = Path("runs/studies")
 CORPORA = ("wikitext-2", "wikipedia-standin")  # what of them is on this machine
 VOCABULARY = "causal-small"  # whose vocabulary all runs share
+TOKENS = {"tiny": 40_000, "small": 61_000_000, "full": 300_000_000}  # more than any run reads
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ def names() -> list[str]:
     return [name for name in CORPORA if there[name]]
 
 
-def corpus(tokens: int) -> tuple[TokenFile, Tokenizer]:
-    """The token file that all studies read, at least `tokens` tokens of it."""
+def corpus() -> tuple[TokenFile, Tokenizer]:
+    """The token file that all studies of a size read: the text of the shipped models at `small`."""
+    tokens = TOKENS[sizes.current().name]
     folder = FOLDER / f"corpus-{tokens / 1e6:g}M"
     _, known = checkpoints.load(VOCABULARY)
     tokenizer = pretraining.prepare(folder, names(), tokens, known.vocabulary_size, known)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import ablation, interruptions, objectives, scaling, studies
+from benchmarks import ablation, interruptions, objectives, scaling, studies, transfer
 from tlcourse import checkpoints, sizes
 from tlcourse.pretraining import Recipe
 from tlcourse.transformer import Config
@@ -19,7 +19,10 @@ def tiny(monkeypatch, tmp_path):
     def judge(models, labels, seeds):
         rows = []
         for model in models:
-            causal = checkpoints.load(model)[0].config.causal
+            if str(model) == transfer.SCRATCH:
+                causal = None
+            else:
+                causal = checkpoints.load(model)[0].config.causal
             rows += [{"model": str(model), "labels": n, "causal": causal} for n in labels]
         return rows
 
@@ -38,6 +41,7 @@ def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
         ("hybrid, two-sided", 1024, False),
         ("hybrid", 2048, True),
         ("hybrid, two-sided", 2048, False),
+        ("from scratch", 0, None),
         ("causal-small", 60_588_032, True),
         ("masked-small", 75_784_192, False),
     ]
@@ -48,7 +52,7 @@ def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
 def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     recipe = Recipe(batch=4, length=32, warmup=2)
     run = studies.Run("again", recipe, (512, 1024), "", Config(8192, 16, 1, 2, 32, 64))
-    file, tokenizer = studies.corpus(2_000)
+    file, tokenizer = studies.corpus()
     first = studies.train(run, file, tokenizer)
     weights = [studies.kept("again", n) / "model.safetensors" for n in (512, 1024)]
     before = [path.stat().st_mtime_ns for path in weights]
@@ -76,7 +80,7 @@ def test_the_ablation_takes_one_part_away_at_a_time():
 
 def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():
     recipe, shape = Recipe(batch=4, length=32, warmup=2), Config(8192, 16, 1, 2, 32, 64)
-    file, tokenizer = studies.corpus(2_000)
+    file, tokenizer = studies.corpus()
     losses = [
         studies.train(
             studies.Run(f"zero {zero}", recipe, (256,), "", shape, zero), file, tokenizer

@@ -199,8 +199,9 @@ def _save(path: Path, model, optimizers, scaler, history, settings) -> None:
             torch.save(state, out)
     except (OSError, RuntimeError) as error:  # RuntimeError: PyTorch's writer on a full disk
         raise OSError(
-            f"the state of the run could not be written to {path}: {error}; the state saved before "
-            "is still there: free some space and run the same command again"
+            f"the state of the run could not be written to {path}: {error}; "
+            f"{'the one saved before is there' if path.exists() else 'none was saved before'}: "
+            "free some space and run the same command again"
         ) from error
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from IPython.display import display
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import _plain, curves, draw_curves
-from tlcourse.views.style import COLOURS, Picture, figure, finish
+from tlcourse.views.style import COLOURS, CYCLE, GREY, Picture, figure, finish
 
 PALE = "#EDEDED"
 
@@ -84,6 +84,52 @@ def long_and_short(
         )
     draw_curves(axes, long, 2.8)
     return finish(picture, alt, note)
+
+
+def loss_over_compute(
+    runs: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    law: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    beyond: tuple[str, float, float, tuple[float, float, float]],
+    title: str,
+    alt: str,
+    note: str | None = None,
+) -> Picture:
+    """Final losses over the computing of each run, both logarithmic, and a law fitted to them.
+
+    `runs` and `law` map the same names to (operations, losses): measured, as points, and the law,
+    dashed. `beyond` is a run that the law has not seen: its name, operations, loss, and what the
+    law says with its interval, (value, low, high). Raises ValueError when the names differ.
+    """
+    if list(runs) != list(law):
+        raise ValueError(f"expected a law for each of {list(runs)}, got {list(law)}")
+    picture, axes = figure(title, 4.6)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="computing (floating-point operations, logarithmic)",
+        ylabel="loss on held-out text\n(nats a token, logarithmic)",
+    )
+    for colour, name in zip(CYCLE, runs, strict=False):
+        axes.plot(*law[name], color=colour, ls="--", lw=1.4)
+        axes.plot(*runs[name], color=colour, ls="", marker="o", ms=7, label=name)
+        _beside(axes, name, runs[name][0][-1], runs[name][1][-1], colour)
+    name, operations, loss, (said, low, high) = beyond
+    axes.vlines(operations, low, high, color=GREY, lw=2)
+    axes.plot(operations, said, "_", color=GREY, ms=16, mew=2.5)
+    _beside(axes, "the law's word", operations, said, GREY)
+    axes.plot(operations, loss, "*", color="black", ms=14)
+    _beside(axes, name, operations, loss, "black")
+    axes.yaxis.set_major_locator(MultipleLocator(1))
+    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.16)
+    return finish(picture, alt, note)
+
+
+def _beside(axes: Any, text: str, x: float, y: float, colour: str) -> None:
+    axes.annotate(
+        text, (x, y), (11, 0), textcoords="offset points", color=colour, va="center", weight="bold"
+    )
 
 
 def smooth(values: Sequence[float], width: int) -> np.ndarray:

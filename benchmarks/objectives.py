@@ -48,7 +48,7 @@ def measure() -> dict:
     for name, objective in SHIPPED.items():
         tokens = sum(leg["tokens"] for leg in checkpoints.log_of(name)["legs"])
         rivals[studies.Path(name)] = (objective, name, tokens)
-    judged = studies.judge(rivals, LABELS.get(size, (500,)), SEEDS.get(size, (0, 1, 2)))
+    judged = studies.judge(rivals, LABELS.get(size, (500,)), SEEDS.get(size, (0, 1, 2, 3, 4)))
     rows = []
     for row in judged:
         objective, read, tokens = rivals[studies.Path(row.pop("model"))]

@@ -1,8 +1,10 @@
 """Loss over model sizes and budgets, and a power law fitted to it (Hoffmann et al., 2022).
 
-Causal models of four shapes, each trained afresh on three budgets, every run decayed. The loss is
+Causal models of four shapes, each trained afresh on three budgets, every run decayed; once by the
+recipe of the shipped models, whose batch and warm-up are those of long runs, and once with a batch
+and a warm-up for short ones (Porian et al., 2024, found how much that changes a law). The loss is
 that on held-out text, nats a token over all of WikiText-103's validation articles, windows of 128
-with stride 64. The law is then asked about the shipped model, which it never saw.
+with stride 64. Each law is then asked about the shipped model, which it never saw.
 """
 
 from dataclasses import asdict
@@ -22,58 +24,73 @@ BUDGETS = {
     "small": (1_000_000, 2_000_000, 4_000_000),
     "full": (4_000_000, 16_000_000, 64_000_000),
 }
+# Windows a step, and the warm-up: so many steps, or a share of them.
+RECIPES = {"the recipe of long runs": (64, 100), "a recipe for short runs": (16, 0.05)}
 SHIPPED = "causal-small"
 REPEATS = {"tiny": 5, "small": 200, "full": 200}  # of the bootstrap
 
 
 def measure() -> dict:
-    """One row a run; the law, and its word on the shipped model beside the truth."""
+    """For each recipe a row a run, the law, and its word on the shipped model beside the truth."""
     size = sizes.current().name
-    file, tokenizer = studies.corpus()
-    vocabulary = tokenizer.vocabulary_size
+    _, tokenizer = studies.corpus()
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: 1 if size == "tiny" else None]
-    compute, recipe = device.choose(), Recipe(batch=4 if size == "tiny" else 64)
-    rows, runs = [], []
-    for width, layers, heads in SHAPES[size]:
-        config = Config(max(8192, vocabulary), width, layers, heads, 4 * width)
-        for tokens in BUDGETS[size]:
-            name = f"scaling {width}x{layers}, {tokens / 1e6:g}M"
-            runs.append(studies.Run(name, recipe, (tokens,), "", config))
-            studies.train(runs[-1], file, tokenizer)
-            model, _ = checkpoints.load(studies.kept(name, tokens), compute)
-            found = pretraining.evaluate(model, tokenizer, articles, compute)
-            rows.append(_row(config, tokens, recipe.length, found.nats / found.targets))
-    columns = [[row[name] for row in rows] for name in ("parameters", "tokens", "loss")]
-    law = scaling.fit_law(*columns)
-    return {"job": "scaling", "size": size, **studies.provenance(runs[:1])} | {
+    compute = device.choose()
+    shapes = [
+        Config(max(8192, tokenizer.vocabulary_size), width, layers, heads, 4 * width)
+        for width, layers, heads in SHAPES[size]
+    ]
+    shipped, _ = checkpoints.load(SHIPPED, compute)
+    read = sum(leg["tokens"] for leg in checkpoints.log_of(SHIPPED)["legs"])
+    truth = _row(shipped, read, tokenizer, articles, compute)
+    laws, runs, rows = {}, [], []
+    for name in RECIPES:
+        own = [_run(name, config, tokens, size) for config in shapes for tokens in BUDGETS[size]]
+        studies.train_all(own)
+        found = []
+        for run in own:
+            model, _ = checkpoints.load(studies.kept(run.name, run.kept[0]), compute)
+            found.append(_row(model, run.kept[0], tokenizer, articles, compute))
+        laws[name] = _law(found, truth, REPEATS[size])
+        runs, rows = runs + own, rows + [{"recipe": name} | row for row in found]
+    return {"job": "scaling", "size": size, **studies.provenance(runs)} | {
         "evaluated_on": f"wikitext-103 validation, {len(articles)} articles",
-        "law": asdict(law),
+        "shipped": {"name": SHIPPED} | truth,
+        "laws": laws,
         "rows": rows,
-        "shipped": _shipped(law, columns, articles, recipe.length, compute),
     }
 
 
-def _row(config: Config, tokens: int, length: int, loss: float) -> dict:
-    return {
-        "width": config.width,
-        "layers": config.layers,
-        "parameters": count_parameters(config)["total"],
-        "tokens": tokens,
-        "flops": scaling.training_flops(config, length, tokens),
-        "loss": loss,
-    }
+def _run(name: str, config: Config, tokens: int, size: str) -> studies.Run:
+    batch, warmup = RECIPES[name]
+    batch = 4 if size == "tiny" else batch
+    if warmup < 1:
+        warmup = max(1, round(warmup * tokens / (batch * Recipe.length)))
+    title = f"scaling {config.width}x{config.layers}, {tokens / 1e6:g}M, {name}"
+    return studies.Run(title, Recipe(batch=batch, warmup=warmup), (tokens,), "", config)
 
 
-def _shipped(law: scaling.Law, columns: list, articles: list, length: int, compute) -> dict:
-    """The law's loss for the shipped model's parameters and tokens, and the one it has."""
-    model, tokenizer = checkpoints.load(SHIPPED, compute)
-    tokens = sum(leg["tokens"] for leg in checkpoints.log_of(SHIPPED)["legs"])
+def _row(model, tokens: int, tokenizer, articles: list, compute) -> dict:
+    """A model's size, what it read, what that took, and its loss on held-out text."""
     found = pretraining.evaluate(model, tokenizer, articles, compute)
-    row = _row(model.config, tokens, length, found.nats / found.targets)
-    at = (row["parameters"], tokens)
-    return row | {
-        "name": SHIPPED,
+    return {
+        "width": model.config.width,
+        "layers": model.config.layers,
+        "parameters": count_parameters(model.config)["total"],
+        "tokens": tokens,
+        "flops": scaling.training_flops(model.config, 128, tokens),
+        "loss": found.nats / found.targets,
+    }
+
+
+def _law(rows: list[dict], truth: dict, repeats: int) -> dict:
+    """The law of some runs, and its loss for the shipped model's parameters and tokens."""
+    columns = [[row[name] for row in rows] for name in ("parameters", "tokens", "loss")]
+    at = (truth["parameters"], truth["tokens"])
+    law = scaling.fit_law(*columns)
+    return {
+        "law": asdict(law),
         "predicted": float(law.loss(*at)),
-        "interval": list(scaling.bootstrap(*columns, at, REPEATS[sizes.current().name])),
+        "interval": list(scaling.bootstrap(*columns, at, repeats)),
     }

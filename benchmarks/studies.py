@@ -56,6 +56,22 @@ def corpus() -> tuple[TokenFile, Tokenizer]:
     return TokenFile(folder / "tokens.bin"), tokenizer
 
 
+def train_all(runs: Iterable[Run]) -> list[list[dict]]:
+    """The histories of several runs, as many at a time as there are cores, one thread each."""
+    jobs = [(run, FOLDER) for run in runs]
+    corpus()  # once, before all of them want it
+    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_train_one, jobs))
+
+
+def _train_one(job: tuple[Run, Path]) -> list[dict]:
+    """`train` in a process of its own, which has to be told the folder."""
+    global FOLDER
+    run, FOLDER = job
+    torch.set_num_threads(1)
+    return train(run, *corpus())
+
+
 def train(run: Run, file: TokenFile, tokenizer: Tokenizer) -> list[dict]:
     """Trains a run, or reads what an earlier one left; writes a checkpoint for each of `kept`."""
     folder = FOLDER / run.name

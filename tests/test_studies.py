@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import ablation, interruptions, objectives, scaling, studies, transfer
-from tlcourse import checkpoints, sizes
+from tlcourse import checkpoints
 from tlcourse.pretraining import Recipe
 from tlcourse.transformer import Config
 
@@ -13,7 +13,7 @@ def tiny(monkeypatch, tmp_path):
     """Size tiny, no real data, results in a folder of their own; nothing is fine-tuned."""
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(sizes, "current", lambda: sizes.TINY)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(studies, "FOLDER", tmp_path)
 
     def judge(models, labels, seeds):
@@ -60,13 +60,19 @@ def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     assert [path.stat().st_mtime_ns for path in weights] == before
 
 
-def test_the_scaling_law_is_fitted_and_held_against_the_shipped_model():
+def test_the_scaling_laws_are_fitted_and_held_against_the_shipped_model():
     found = scaling.measure()
-    assert [row["width"] for row in found["rows"]] == [16] * 3 + [32] * 3
-    flops = [row["flops"] for row in found["rows"][:3]]
+    assert list(found["laws"]) == list(scaling.RECIPES)
+    rows = found["rows"]
+    assert [row["width"] for row in rows] == 2 * ([16] * 3 + [32] * 3)
+    assert [row["recipe"] for row in rows] == [name for name in scaling.RECIPES for _ in range(6)]
+    flops = [row["flops"] for row in rows[:3]]
     assert flops == pytest.approx([flops[0], 2 * flops[0], 4 * flops[0]])
-    low, high = found["shipped"]["interval"]
-    assert low <= high and found["shipped"]["loss"] > 0 and found["shipped"]["predicted"] > 0
+    assert rows[2]["loss"] != rows[8]["loss"]  # of the most steps
+    for law in found["laws"].values():
+        low, high = law["interval"]
+        assert low <= high and law["predicted"] > 0
+    assert found["shipped"]["loss"] > 0
 
 
 def test_the_ablation_takes_one_part_away_at_a_time():

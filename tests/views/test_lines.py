@@ -100,3 +100,11 @@ def test_levels_are_grey_lines_with_names_on_an_axis_from_zero():
     assert axes.lines[-1].get_linestyle() == ":"
     assert texts(axes)["chance"].xy[1] == 25
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 90
+
+
+def test_bars_below_zero_are_in_the_picture():
+    picture = horizontal_bars(
+        {"worse": (0.3, 0.2, 0.4), "better": (-0.1, -0.2, 0.0)}, "A.", "B.", "x"
+    )
+    left, right = picture.axes[0].get_xlim()
+    assert left <= -0.2 and right >= 0.4

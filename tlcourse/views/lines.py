@@ -169,9 +169,9 @@ def horizontal_bars(
         if low != high:
             axes.hlines(row, low, high, color="black", lw=1.6)
             axes.plot([low, high], [row, row], "|", color="black", ms=8)
-        axes.text(max(value, high) + 0.015 * reach, row, number.format(value), va="center")
+        axes.text(max(value, high, 0.0) + 0.015 * reach, row, number.format(value), va="center")
     axes.set_yticks(range(len(values)), list(values))
-    axes.set_xlim(0, 1.16 * reach)
+    axes.set_xlim(min(0.0, 1.16 * min(min(each) for each in numbers)), 1.16 * reach)
     axes.set_ylim(len(values) - 0.5, -0.5)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)

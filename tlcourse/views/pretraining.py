@@ -13,6 +13,7 @@ from tlcourse.views.lines import _plain, curves, draw_curves
 from tlcourse.views.style import COLOURS, CYCLE, GREY, Picture, figure, finish
 
 PALE = "#EDEDED"
+Points = tuple[Sequence[float], Sequence[float]]
 
 
 def seen_and_asked(
@@ -87,48 +88,56 @@ def long_and_short(
 
 
 def loss_over_compute(
-    runs: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    law: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    beyond: tuple[str, float, float, tuple[float, float, float]],
+    panels: Mapping[str, tuple[Mapping[str, Points], Mapping[str, Points], Sequence[float]]],
+    beyond: tuple[str, float, float],
     title: str,
     alt: str,
     note: str | None = None,
 ) -> Picture:
-    """Final losses over the computing of each run, both logarithmic, and a law fitted to them.
+    """Final losses over the computing of each run, both logarithmic, and laws fitted to them.
 
-    `runs` and `law` map the same names to (operations, losses): measured, as points, and the law,
-    dashed. `beyond` is a run that the law has not seen: its name, operations, loss, and what the
-    law says with its interval, (value, low, high). Raises ValueError when the names differ.
+    `panels` maps a heading to (runs, law, said): `runs` and `law` map the same names to
+    (operations, losses), the measured ones drawn as points and the law's dashed; `said` is the
+    law's (loss, low, high) for `beyond`, a run that it has not seen: name, operations, loss.
+    Raises ValueError when the names of a panel differ.
     """
-    if list(runs) != list(law):
-        raise ValueError(f"expected a law for each of {list(runs)}, got {list(law)}")
-    picture, axes = figure(title, 4.6)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="computing (floating-point operations, logarithmic)",
-        ylabel="loss on held-out text\n(nats a token, logarithmic)",
-    )
-    for colour, name in zip(CYCLE, runs, strict=False):
-        axes.plot(*law[name], color=colour, ls="--", lw=1.4)
-        axes.plot(*runs[name], color=colour, ls="", marker="o", ms=7, label=name)
-        _beside(axes, name, runs[name][0][-1], runs[name][1][-1], colour)
-    name, operations, loss, (said, low, high) = beyond
-    axes.vlines(operations, low, high, color=GREY, lw=2)
-    axes.plot(operations, said, "_", color=GREY, ms=16, mew=2.5)
-    _beside(axes, "the law's word", operations, said, GREY)
-    axes.plot(operations, loss, "*", color="black", ms=14)
-    _beside(axes, name, operations, loss, "black")
-    axes.yaxis.set_major_locator(MultipleLocator(1))
-    axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.margins(x=0.16)
+    picture, row = figure(title, 4.4, columns=len(panels), sharey=True, squeeze=False)
+    name, operations, loss = beyond
+    for axes, (heading, (runs, law, (said, low, high))) in zip(row[0], panels.items(), strict=True):
+        if list(runs) != list(law):
+            raise ValueError(f"expected a law for each of {list(runs)}, got {list(law)}")
+        axes.set(xscale="log", yscale="log", xlabel="operations (logarithmic)")
+        axes.set_title(heading, loc="left", fontsize=12)
+        for colour, each in zip(CYCLE, runs, strict=False):
+            axes.plot(*law[each], color=colour, ls="--", lw=1.4)
+            axes.plot(*runs[each], color=colour, ls="", marker="o", ms=6, label=each)
+            _note(axes, each, runs[each][0][-1], runs[each][1][-1], colour, "below")
+        axes.vlines(operations, low, high, color=GREY, lw=2)
+        axes.plot(operations, said, "_", color=GREY, ms=14, mew=2.5)
+        _note(axes, "law", operations, said, GREY, "left")
+        axes.plot(operations, loss, "*", color="black", ms=13)
+        _note(axes, name, operations, loss, "black", "left")
+        axes.yaxis.set_major_locator(MultipleLocator(1))
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.margins(y=0.12)
+    row[0][0].set_ylabel("held-out loss (nats a token)")
     return finish(picture, alt, note)
 
 
-def _beside(axes: Any, text: str, x: float, y: float, colour: str) -> None:
+def _note(axes: Any, text: str, x: float, y: float, colour: str, place: str) -> None:
+    """Text below a point, or to its left."""
+    below = place == "below"
     axes.annotate(
-        text, (x, y), (11, 0), textcoords="offset points", color=colour, va="center", weight="bold"
+        text,
+        (x, y),
+        (0, -8) if below else (-12, 0),
+        textcoords="offset points",
+        color=colour,
+        ha="center" if below else "right",
+        va="top" if below else "center",
+        weight="bold",
+        fontsize=10,
     )
 
 

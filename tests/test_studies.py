@@ -80,8 +80,17 @@ def test_the_ablation_takes_one_part_away_at_a_time():
     assert [row["variant"] for row in found["rows"]] == list(ablation.PARTS)
     assert found["rows"][0]["worse_by"] == 0.0
     assert all(len(tried) == 3 for tried in found["rates_tried"].values())
-    best = min(found["rates_tried"][ablation.MUON], key=lambda tried: tried["loss"])
-    assert found["rows"][0]["losses"][0] == pytest.approx(best["loss"])
+    rates = {row["variant"]: row.get("muon_rate") for row in found["rows"]}
+    assert [name for name, rate in rates.items() if rate is None] == [
+        "AdamW for Muon",
+        ablation.OLD,
+    ]
+    for name, tried in found["rates_tried"].items():
+        best = min(tried, key=lambda each: sum(each["losses"]))
+        row = next(row for row in found["rows"] if row["variant"] == name)
+        assert all(row[key] == best[key] for key in best if key != "losses")
+    others = {rate for name, rate in rates.items() if name not in ablation.TUNED}
+    assert others == {rates[ablation.TODAY]}
 
 
 def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():

@@ -49,7 +49,7 @@ def train(
     batch_of: Callable[[int], Batch],
     steps: int,
     optimizers: Iterable[torch.optim.Optimizer],
-    schedule: Callable[[int], float],
+    schedule: Callable[[int], float | Mapping[str, float]],
     compute: Compute,
     seed: int,
     clip: float = 1.0,
@@ -64,12 +64,13 @@ def train(
 
     `loss(model, batch)` gives the sum of nats and the number of targets; `batch_of(step)` the
     tensors of the whole step, cut into `accumulate` parts along their first dimension. Each
-    parameter group moves at its own rate times `schedule(step)`; the gradient is that of the mean
-    over all targets of the step, clipped once to the norm `clip`. `on_step` callbacks get each
-    record. With a `folder`, the whole state is written there every `save_every` seconds and
-    training goes on from what lies there; ValueError if that state is damaged or was made
-    with other `settings`. Training ends early, its state written, once `stop_after` seconds of
-    running time are used, earlier runs of the folder counted in.
+    parameter group moves at its own rate times `schedule(step)`, or times what that maps its "name"
+    to: a group mapped to 0 is frozen in that step, its optimizer state too. The gradient is that of
+    the mean over all targets of the step, clipped once to the norm `clip`. `on_step` callbacks get
+    each record. With a `folder`, the whole state is written there every `save_every` seconds and
+    training goes on from what lies there; ValueError if that state is damaged or was made with
+    other `settings`. Training ends early, its state written, once `stop_after` seconds of running
+    time are used, earlier runs of the folder counted in.
 
     Under `ignite.distributed` every process trains on its slice of each batch and all end with the
     same weights; only the first one writes and calls back.
@@ -90,15 +91,15 @@ def train(
 
     def one_step(engine: Engine, step: int) -> dict:
         torch.manual_seed(generator_for(seed, step, idist.get_rank()).initial_seed())
-        for group in _groups(optimizers):
-            group["lr"] = group["initial_lr"] * schedule(step)
+        factor = schedule(step)
+        _set_rates(_groups(optimizers), factor)
         batch = tuple(part.to(compute.device) for part in _slice(batch_of(step)))
         nats, targets = _accumulate(model, loss, batch, compute, scaler, accumulate)
         # One sum over the processes; the first one's clock is everybody's.
         clock = time.perf_counter() - began if first else 0.0
         nats, targets, seconds = _summed([nats, targets, clock])
         norm = _update(optimizers, scaler, step, nats, targets, clip)
-        record = {"step": step, "loss": nats / targets, "norm": norm, "factor": schedule(step)}
+        record = {"step": step, "loss": nats / targets, "norm": norm, "factor": factor}
         return record | {"seconds": seconds}
 
     engine = Engine(one_step)
@@ -147,6 +148,16 @@ def _summed(numbers: list[float]) -> list[float]:
 
 def _groups(optimizers: list[torch.optim.Optimizer]) -> list[dict]:
     return [group for optimizer in optimizers for group in optimizer.param_groups]
+
+
+def _set_rates(groups: list[dict], factor: float | Mapping[str, float]) -> None:
+    """The rates of one step; without a gradient an optimizer leaves a parameter alone."""
+    for group in groups:
+        each = factor[group["name"]] if isinstance(factor, Mapping) else factor
+        group["lr"] = group["initial_lr"] * each
+        if isinstance(factor, Mapping):
+            for parameter in group["params"]:
+                parameter.requires_grad_(each > 0)
 
 
 def _accumulate(model, loss, batch, compute, scaler, parts) -> tuple[float, int]:

@@ -55,6 +55,15 @@ def rotate(x: Tensor, table: tuple[Tensor, Tensor]) -> Tensor:
     return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
 
 
+def _behind(prefix: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple:
+    """Keys, values and mask with those of a prefix in front, which everybody may look at."""
+    first = prefix.to(key.dtype)[:, None].expand(-1, len(key), -1, -1, -1)
+    if mask is not None:
+        keep = True if mask.dtype == torch.bool else 0.0
+        mask = F.pad(mask, (prefix.shape[2], 0), value=keep)
+    return torch.cat([first[0], key], dim=2), torch.cat([first[1], value], dim=2), mask
+
+
 class Attention(nn.Module):
     """Multi-head self-attention; `kernel` is "sdpa" (fused) or "explicit" (keeps the weights)."""
 
@@ -66,6 +75,7 @@ class Attention(nn.Module):
         self.value = nn.Linear(config.width, config.width)
         self.output = nn.Linear(config.width, config.width)
         self.dropout = nn.Dropout(config.dropout)
+        self.prefix = None  # (2, heads, any, head_dim): keys and values that all may look at
 
     def forward(self, x: Tensor, mask: Tensor | None, table) -> Tensor:
         """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles."""
@@ -78,6 +88,8 @@ class Attention(nn.Module):
             query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
         if table is not None:
             query, key = rotate(query, table), rotate(key, table)
+        if self.prefix is not None:
+            key, value, mask = _behind(self.prefix, key, value, mask)
         if self.kernel == "sdpa":
             mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         else:

@@ -112,6 +112,20 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """(batch, length) ids to (batch, length, width), after the last norm.
 
+        The arguments are those of `hidden_states`.
+        """
+        x = self.hidden_states(tokens, padding_mask, types, causal)[-1]
+        return self.norm(x) if self.config.norm_first else x
+
+    def hidden_states(
+        self,
+        tokens: Tensor,
+        padding_mask: Tensor | None = None,
+        types: Tensor | None = None,
+        causal: Tensor | None = None,
+    ) -> list[Tensor]:
+        """(batch, length) ids to one (batch, length, width) for the embeddings and each block.
+
         `padding_mask` is boolean, (batch, length), True = token; None if nothing is padded.
         `causal` (batch,) says for each row whether it sees only the past; None: all rows do as the
         configuration says. Raises ValueError for another kind of mask, and for more tokens than
@@ -137,9 +151,10 @@ class Transformer(nn.Module):
         if mask is not None and self.blocks[0].attention.kernel != "sdpa":
             mask = additive(mask)  # here once, where each layer would do it again
         table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
+        states = [x]
         for block in self.blocks:
-            x = block(x, mask, table)
-        return self.norm(x) if self.config.norm_first else x
+            states.append(block(states[-1], mask, table))
+        return states
 
     def transformed(self, hidden: Tensor) -> Tensor:
         """(..., width) to (..., width): what the output embedding is multiplied with."""

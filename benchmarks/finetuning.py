@@ -23,7 +23,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from benchmarks.contest import Contest, Entry, provenance, ratio
 from benchmarks.peers import BertClassifier, Form, GPT2Classifier, plain_step
 from tlcourse import checkpoints, corpora, device, sizes
-from tlcourse.adaptation import classifier
+from tlcourse.adaptation import adapting, classifier
 from tlcourse.batching import generator_for, pad
 from tlcourse.bpe import Tokenizer
 from tlcourse.memory import training_memory
@@ -113,14 +113,14 @@ class Ours(Learner):
     def facts(self) -> dict:
         """See `facts_of`."""
         return self.facts_of(
-            self.model, lambda batch: classifier.classification_loss(self.model, batch)[0]
+            self.model, lambda batch: adapting.classification_loss(self.model, batch)[0]
         )
 
     def run(self, steps: int) -> None:
         """A step is an epoch."""
-        recipe = classifier.Recipe(epochs=1, batch=self.task.batch)
+        recipe = adapting.Recipe(epochs=1, batch=self.task.batch)
         for _ in range(steps):
-            classifier.fine_tune(
+            adapting.fine_tune(
                 self.model, self.tokenizer, self.task.texts, self.task.labels, self.compute,
                 recipe, seed=self.done,
             )  # fmt: skip
@@ -144,7 +144,7 @@ class Padded(Ours):
                 return tokens, mask, self.goals[rows]
 
             train(
-                self.model, classifier.classification_loss, batch_of, -(-self.units // batch),
+                self.model, adapting.classification_loss, batch_of, -(-self.units // batch),
                 [self.optimizer_for(self.model)], lambda step: 1.0, self.compute, seed=self.done,
             )  # fmt: skip
             self.done += 1

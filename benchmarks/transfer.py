@@ -21,7 +21,8 @@ import torch
 
 from tlcourse import checkpoints, corpora, device, files, metrics
 from tlcourse.adaptation import baselines
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, Recipe, fine_tune, predict, wrong
+from tlcourse.adaptation.adapting import Recipe, fine_tune
+from tlcourse.adaptation.classifier import Classifier, predict, wrong
 from tlcourse.adaptation.selection import choose_pooling
 from tlcourse.corpora.trec import label_subset, trec_with_dev
 from tlcourse.transformer import Transformer
@@ -119,7 +120,7 @@ def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
         for rate, epochs in ((5e-4, 8), (1e-3, 8), (5e-4, 16)):
             yield "mean", Recipe(rate=rate, epochs=epochs)
     else:
-        for pooling in POOLINGS:
+        for pooling in ("classification token", "last token", "mean"):
             yield pooling, Recipe()
         for pooling in ("last token", "mean"):
             yield pooling, Recipe(epochs=5)

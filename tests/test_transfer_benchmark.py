@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from benchmarks import transfer
-from tlcourse.adaptation.classifier import Recipe
+from tlcourse.adaptation.adapting import Recipe
 
 
 def row(model, labels, found):

@@ -5,7 +5,7 @@ import torch
 
 from tlcourse import checkpoints
 from tlcourse.adaptation import selection
-from tlcourse.adaptation.classifier import Recipe
+from tlcourse.adaptation.adapting import Recipe
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 

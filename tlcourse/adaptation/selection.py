@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from sklearn.model_selection import StratifiedKFold
 
-from tlcourse.adaptation.classifier import Classifier, Recipe, fine_tune, predict, wrong
+from tlcourse.adaptation.adapting import Recipe, fine_tune
+from tlcourse.adaptation.classifier import Classifier, predict, wrong
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer

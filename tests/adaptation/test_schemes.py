@@ -1,0 +1,401 @@
+"""Declared = moved for every scheme at every stage, and the defining property of each."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tlcourse.adaptation import edits, extra_losses, groups, schedules
+from tlcourse.adaptation.adapting import FULL, Recipe, Scheme, adapt
+from tlcourse.adaptation.classifier import PAD, Classifier, encode
+from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.batching import pad
+from tlcourse.bpe import Tokenizer
+from tlcourse.device import Compute
+from tlcourse.transformer import Config, Transformer
+
+LABELS = ["HUM", "LOC", "NUM"]
+TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"] * 4
+GOALS = ["HUM", "LOC", "NUM", "HUM"] * 4
+CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+RECIPE = Recipe(epochs=3, batch=4, rate=1e-3)  # 12 steps
+IDENTITIES = set(SCHEMES) - {"mix of layers", "prefix tuning"}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(TEXTS, 280)
+
+
+def make(tokenizer, layers=4, dropout=0.1, pooling="mean"):
+    torch.manual_seed(0)
+    body = Transformer(Config(tokenizer.vocabulary_size, 16, layers, 2, 32, 48), "explicit")
+    for parameter in body.parameters():  # new blocks start as the identity: make them speak
+        parameter.data.add_(0.1 * torch.randn_like(parameter))
+    return Classifier(body, LABELS, pooling, dropout)
+
+
+def run(tokenizer, scheme, classifier=None, recipe=RECIPE, on_step=(), seed=0):
+    classifier = classifier or make(tokenizer)
+    return classifier, adapt(
+        classifier, tokenizer, TEXTS, GOALS, CPU, recipe, seed, scheme, on_step=on_step
+    )
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_what_is_declared_moves_and_nothing_else(tokenizer, name):
+    classifier, found = run(tokenizer, SCHEMES[name])
+    # Tokens that no text has get no gradient, but weight decay moves their rows all the same.
+    assert set(found.moved) == set(found.declared)
+    assert 0 < found.trained <= found.parameters
+    assert found.parameters == sum(p.numel() for p in classifier.parameters())
+    assert len(found.history) == 12
+
+
+@pytest.mark.parametrize("name", sorted(IDENTITIES))
+def test_what_starts_as_the_identity_changes_no_logit(tokenizer, name):
+    assert run(tokenizer, SCHEMES[name])[1].start_difference == 0.0
+
+
+def test_a_mix_and_a_prefix_do_not_start_as_the_identity(tokenizer):
+    for name in set(SCHEMES) - IDENTITIES:
+        assert run(tokenizer, SCHEMES[name])[1].start_difference > 1e-4
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_scheme_learns_the_texts(tokenizer, name):
+    recipe = Recipe(epochs=60, batch=8, rate=3e-3)
+    history = run(tokenizer, SCHEMES[name], recipe=recipe)[1].history
+    assert history[-1]["loss"] < 0.8 * history[0]["loss"]
+
+
+# Groups
+
+
+def test_groups_are_the_sets_that_they_say(tokenizer):
+    classifier = make(tokenizer)
+    names = {name for name, _ in classifier.named_parameters()}
+    layers = groups.by_layer(2.0)(classifier, [])
+    assert list(layers) == ["embedding", "block 0", "block 1", "block 2", "block 3", "head"]
+    assert [group.factor for group in layers.values()] == [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 3.0]
+    together = [name for group in layers.values() for name in group.names]
+    assert sorted(together) == sorted(names)
+    assert layers["embedding"].names == ("body.embedding.weight",)
+    assert {name for name in layers["block 3"].names if ".blocks." not in name} == {
+        "body.norm.weight",
+        "body.norm.bias",
+    }
+    top = groups.top_layers(2)(classifier, [])
+    assert set(top["top 2"].names) == {*layers["block 2"].names, *layers["block 3"].names}
+    biases = groups.named("bias")(classifier, [])["bias"].names
+    assert set(biases) == {n for n in names if n.endswith(".bias") and n.startswith("body.")}
+    assert set(groups.head_only(classifier, [])["head"].names) == {"head.weight", "head.bias"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        (groups.top_layers(5), "1 to 4 blocks to move, got 5"),
+        (groups.named("bais"), "found none"),
+        (lambda c, a: {"a": groups.Group(("head.weight", "head.wait"))}, "head.wait"),
+        (lambda c, a: {"a": groups.Group(("head.bias",) * 2)}, "twice: .'head.bias'"),
+        (lambda c, a: {"a": groups.Group(())}, "empty: .'a'"),
+        (lambda c, a: {}, "expected groups"),
+    ],
+)
+def test_groups_that_cannot_be_are_told(tokenizer, choice, said):
+    with pytest.raises(ValueError, match=said):
+        run(tokenizer, Scheme("wrong", groups=choice))
+
+
+# Schedules
+
+
+@pytest.mark.parametrize(
+    "shape", [schedules.triangular(), schedules.slanted_triangular(), schedules.one_cycle()]
+)
+def test_shapes_rise_to_one_and_fall(shape):
+    factor = shape(100, ["head"])
+    values = [factor(step) for step in range(100)]
+    top = values.index(max(values))
+    assert max(values) == pytest.approx(1.0)
+    assert values[: top + 1] == sorted(values[: top + 1])
+    assert values[top:] == sorted(values[top:], reverse=True)
+    assert 0 < values[-1] < 0.06
+
+
+def test_slanted_triangular_is_equation_3_of_its_paper():
+    steps, cut, ratio = 200, 0.1, 32
+    factor = schedules.slanted_triangular(cut, ratio)(steps, ["head"])
+    turn = int(steps * cut)
+    for step in range(steps):
+        p = step / turn if step < turn else 1 - (step - turn) / (turn * (1 / cut - 1))
+        assert factor(step) == pytest.approx((1 + p * (ratio - 1)) / ratio)
+
+
+NAMES = ["embedding", "block 0", "block 1", "head"]
+
+
+def stages_of(schedule, steps=40):
+    """What moves, each time that it changes."""
+    factors, seen = schedule(steps, NAMES), []
+    for step in range(steps):
+        moving = [name for name, factor in factors(step).items() if factor > 0]
+        if not seen or seen[-1] != moving:
+            seen.append(moving)
+    return seen
+
+
+def test_stages_are_those_of_the_papers():
+    flat = schedules.triangular()
+    assert stages_of(schedules.gradual_unfreezing(flat)) == [NAMES[3:], NAMES[2:], NAMES[1:], NAMES]
+    assert stages_of(schedules.sequential_unfreezing(flat)) == [[name] for name in NAMES[::-1]]
+    assert stages_of(schedules.chain_thaw(flat)) == [
+        ["head"],
+        *([name] for name in NAMES),
+        NAMES,
+    ]
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        schedules.triangular(),
+        schedules.slanted_triangular(),
+        schedules.one_cycle(),
+        schedules.gradual_unfreezing(schedules.slanted_triangular()),
+    ],
+)
+def test_the_ratio_of_two_rates_stays_whenever_both_move(tokenizer, schedule, monkeypatch):
+    rates, original = [], torch.optim.AdamW.step
+
+    def step(self, *arguments):
+        rates.append({group["name"]: group["lr"] for group in self.param_groups})
+        return original(self, *arguments)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", step)
+    run(tokenizer, Scheme("rates", groups=groups.by_layer(2.6), schedule=schedule))
+    assert len(rates) == 12
+    for each in rates:
+        if each["embedding"] > 0 and each["head"] > 0:
+            assert each["embedding"] / each["head"] == pytest.approx(2.6**-4 / 3.0)
+    assert any(each["embedding"] > 0 for each in rates)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [schedules.gradual_unfreezing, schedules.chain_thaw, schedules.sequential_unfreezing],
+)
+def test_at_every_step_what_is_frozen_stays_with_its_optimizer_state(
+    tokenizer, schedule, monkeypatch
+):
+    built, adamw = [], torch.optim.AdamW
+
+    class Watched(adamw):
+        def __init__(self, *arguments, **more):
+            super().__init__(*arguments, **more)
+            built.append(self)
+
+        def step(self, *arguments):
+            before = [
+                [(p.clone(), copy.deepcopy(self.state.get(p, {}))) for p in group["params"]]
+                for group in self.param_groups
+            ]
+            result = super().step(*arguments)
+            for group, kept in zip(self.param_groups, before, strict=True):
+                for parameter, (value, state) in zip(group["params"], kept, strict=True):
+                    now = self.state.get(parameter, {})
+                    same = parameter.equal(value) and all(
+                        torch.equal(now[key], state[key]) for key in state
+                    )
+                    assert same == (group["lr"] == 0), group["name"]
+                    assert group["lr"] > 0 or now.keys() == state.keys()
+            return result
+
+    monkeypatch.setattr(torch.optim, "AdamW", Watched)
+    scheme = Scheme("stages", groups=groups.by_layer(), schedule=schedule(schedules.triangular()))
+    found = run(tokenizer, scheme)[1]
+    assert len(built) == 1 and set(found.moved) == set(found.declared)
+
+
+# Edits
+
+
+def test_merged_lora_gives_the_same_logits_from_a_plain_model(tokenizer):
+    classifier, _ = run(tokenizer, SCHEMES["LoRA"], recipe=replace(RECIPE, rate=1e-2))
+    tokens, mask = pad(encode(TEXTS, tokenizer, 48), PAD)
+    plain = [name for name, _ in make(tokenizer).named_parameters()]
+    with torch.no_grad():
+        before = classifier.eval()(tokens, mask)
+        unedited = copy.deepcopy(classifier)
+        edits.merge_lora(classifier)
+        after = classifier.eval()(tokens, mask)
+        for module in unedited.modules():
+            if isinstance(module, edits.LoRA):
+                module.b.zero_()
+        without = unedited(tokens, mask)
+    assert [name for name, _ in classifier.named_parameters()] == plain
+    torch.testing.assert_close(after, before, atol=1e-5, rtol=1e-5)
+    assert (without - before).abs().max() > 1e-3
+
+
+def test_lora_is_a_weight_of_low_rank(tokenizer):
+    classifier = make(tokenizer)
+    edits.lora(rank=2, alpha=6.0)(classifier)
+    layer = classifier.body.blocks[1].attention.value
+    torch.nn.init.normal_(layer.b)
+    update = layer.merged().weight - layer.base.weight
+    assert torch.linalg.matrix_rank(update, tol=1e-5) == 2
+    torch.testing.assert_close(update, 3.0 * layer.b @ layer.a)
+    with pytest.raises(ValueError, match="layers out of"):
+        edits.lora(layers=("queries",))
+
+
+def test_a_prefix_is_what_an_explicit_mask_over_longer_keys_gives(tokenizer):
+    classifier = make(tokenizer)
+    torch.manual_seed(3)
+    edits.prefixes(3)(classifier)
+    attention = classifier.body.blocks[0].attention
+    attention.prefix.data.normal_()
+    x = torch.randn(2, 5, 16)
+    real = torch.tensor([[True] * 5, [True, True, True, False, False]])
+    mask = torch.ones(5, 5, dtype=torch.bool).tril() & real[:, None, None, :]
+    config = replace(classifier.body.config, rotary=False)
+    attention.config = config
+    query, key, value = (
+        layer(x).view(2, 5, 2, 8).transpose(1, 2)
+        for layer in (attention.query, attention.key, attention.value)
+    )
+    if config.qk_norm:
+        query, key = (F.rms_norm(part, (8,)) for part in (query, key))
+    expected = torch.zeros(2, 2, 5, 8)
+    for row in range(2):
+        for head in range(2):
+            for place in range(5):
+                keys = [attention.prefix[0, head, i] for i in range(3)]
+                values = [attention.prefix[1, head, i] for i in range(3)]
+                for other in range(place + 1):
+                    if real[row, other]:
+                        keys.append(key[row, head, other])
+                        values.append(value[row, head, other])
+                scores = torch.stack(keys) @ query[row, head, place] / 8**0.5
+                expected[row, head, place] = scores.softmax(0) @ torch.stack(values)
+    expected = attention.output(expected.transpose(1, 2).reshape(2, 5, 16))
+    for kernel in ("explicit", "sdpa"):
+        attention.kernel = kernel
+        found = attention.eval()(x, mask, None)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_adapters_stand_where_the_papers_put_them(tokenizer):
+    for name, count in (("Houlsby adapters", 8), ("Pfeiffer adapters", 4)):
+        classifier = make(tokenizer)
+        SCHEMES[name].edit(classifier)
+        found = [n for n, m in classifier.named_modules() if isinstance(m, edits.Adapter)]
+        assert len(found) == count
+        assert sum(n.endswith("attention.output") for n in found) == count - 4
+
+
+def test_a_mix_begins_as_the_mean_of_the_layers():
+    states = torch.randn(3, 2, 4)
+    mix = edits.Mix(3)
+    torch.testing.assert_close(mix(states), states.mean(0))
+    mix.weights.data = torch.tensor([0.0, 50.0, 0.0])
+    mix.scale.data = torch.tensor(2.0)
+    torch.testing.assert_close(mix(states), 2 * states[1])
+
+
+@pytest.mark.parametrize("name", ["frozen body", "mix of layers"])
+def test_features_that_are_computed_once_train_the_same_head(tokenizer, name):
+    """Against a scheme whose extra loss of zero makes it read every batch anew."""
+    scheme = SCHEMES[name]
+    anew = replace(scheme, extra_loss=lambda start: lambda model, batch: torch.zeros(()))
+    once, _ = run(tokenizer, scheme, make(tokenizer, dropout=0.0))
+    again, _ = run(tokenizer, anew, make(tokenizer, dropout=0.0))
+    for (name, a), (_, b) in zip(once.named_parameters(), again.named_parameters(), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4, msg=name)
+
+
+# Losses
+
+
+def test_l2_sp_is_half_the_strength_times_the_squared_distance(tokenizer):
+    classifier = make(tokenizer)
+    term = extra_losses.l2_sp(0.5)(classifier)
+    assert term(classifier, ()).item() == 0.0
+    with torch.no_grad():
+        classifier.body.norm.bias += 2.0  # 16 numbers
+        classifier.head.bias += 7.0  # was never pretrained
+    assert term(classifier, ()).item() == pytest.approx(0.25 * 16 * 4.0)
+
+
+def test_l2_sp_keeps_the_body_nearer_to_where_it_was(tokenizer):
+    def distance(scheme):
+        start = make(tokenizer)
+        classifier, _ = run(tokenizer, scheme, recipe=replace(RECIPE, epochs=10))
+        return sum(
+            (a - b).pow(2).sum().item()
+            for a, b in zip(start.body.parameters(), classifier.body.parameters(), strict=True)
+        )
+
+    strong = Scheme("L2-SP", extra_loss=extra_losses.l2_sp(10.0))
+    assert distance(strong) < 0.5 * distance(FULL)
+
+
+def test_the_fisher_information_of_a_logistic_regression_has_a_closed_form():
+    torch.manual_seed(0)
+    x, goals = torch.randn(40, 3), torch.randint(2, (40,)).float()
+    model = torch.nn.Linear(3, 1)
+    found = extra_losses.fisher(
+        model,
+        lambda m: -F.binary_cross_entropy_with_logits(m(x)[:, 0], goals, reduction="none"),
+    )
+    off = goals - model(x)[:, 0].sigmoid()
+    torch.testing.assert_close(found["weight"], (off[:, None] * x).pow(2).mean(0)[None].detach())
+    torch.testing.assert_close(found["bias"], off.pow(2).mean()[None].detach())
+
+
+def test_ewc_weighs_each_distance_by_its_importance(tokenizer):
+    classifier = make(tokenizer)
+    importance = {n: torch.full_like(p, 3.0) for n, p in classifier.body.named_parameters()}
+    term = extra_losses.ewc(importance, 2.0)(classifier)
+    with torch.no_grad():
+        classifier.body.norm.bias += 1.0
+    assert term(classifier, ()).item() == pytest.approx(3.0 * 16)
+
+
+def test_the_lm_loss_counts_no_pad(tokenizer):
+    classifier = make(tokenizer, dropout=0.0).eval()
+    sequences = encode(TEXTS[:3], tokenizer, 48)
+    tokens, mask = pad(sequences, PAD)
+    nats, count = 0.0, 0
+    with torch.no_grad():
+        for sequence in sequences:
+            row = torch.tensor([sequence])
+            scores = classifier.body(row).log_softmax(-1)[0]
+            for place, token in enumerate(sequence[1:-1]):  # <cls>, at the end, is no text
+                nats, count = nats - scores[place, token].item(), count + 1
+        found = extra_losses.causal_nats(classifier.body, tokens, mask)
+    assert found.item() == pytest.approx(nats / count, rel=1e-5)
+
+
+def test_a_two_sided_body_has_no_causal_loss(tokenizer):
+    body = Transformer(Config(tokenizer.vocabulary_size, 16, 1, 2, 32, 48, causal=False))
+    with pytest.raises(ValueError, match="causal body"):
+        run(tokenizer, SCHEMES["with the LM loss"], Classifier(body, LABELS, "mean"))
+
+
+def test_certain_probabilities_teach_what_labels_teach(tokenizer):
+    goals = torch.tensor([LABELS.index(label) for label in GOALS])
+    certain = F.one_hot(goals, len(LABELS)).float()
+    taught = []
+    for labels in (GOALS, certain):
+        classifier = make(tokenizer)
+        adapt(classifier, tokenizer, TEXTS, labels, CPU, RECIPE, seed=0)
+        taught.append(classifier.state_dict())
+    for name, value in taught[0].items():
+        torch.testing.assert_close(value, taught[1][name], atol=1e-5, rtol=1e-4)
+    with pytest.raises(ValueError, match="3 labels for each text"):
+        adapt(make(tokenizer), tokenizer, TEXTS, certain[:, :2], CPU, RECIPE, seed=0)

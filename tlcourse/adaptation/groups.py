@@ -1,0 +1,120 @@
+"""The second knob: which parameters move, in which groups, at which rate.
+
+A choice of groups is a function of the classifier and of the names that the first knob added; it
+returns groups by name, from the input to the output. What is in no group does not move.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+HEAD_FACTOR = 3.0  # the head begins at random weights and has further to go
+
+
+@dataclass(frozen=True)
+class Group:
+    """Names of parameters that move together, at `factor` times the recipe's rate."""
+
+    names: tuple[str, ...]
+    factor: float = 1.0
+
+
+Groups = dict[str, Group]
+Choice = Callable[[nn.Module, Sequence[str]], Groups]
+
+
+def head_names(classifier: nn.Module) -> tuple[str, ...]:
+    """The names of what was not pretrained and was there before any edit."""
+    return tuple(name for name, _ in classifier.named_parameters() if name.startswith("head."))
+
+
+def _body_names(classifier: nn.Module) -> list[str]:
+    return [name for name, _ in classifier.named_parameters() if name.startswith("body.")]
+
+
+def _with_head(classifier: nn.Module, name: str, names: Sequence[str], factor: float) -> Groups:
+    groups = {name: Group(tuple(names), factor)} if names else {}
+    return groups | {"head": Group(head_names(classifier), HEAD_FACTOR)}
+
+
+def everything(classifier: nn.Module, added: Sequence[str]) -> Groups:
+    """All parameters that ask for a gradient (Radford et al., 2018; Devlin et al., 2019)."""
+    asking = {name for name, p in classifier.named_parameters() if p.requires_grad}
+    names = [*_body_names(classifier), *(name for name in added if name[:5] != "body.")]
+    groups = _with_head(classifier, "body", [name for name in names if name in asking], 1.0)
+    return groups if asking.issuperset(groups["head"].names) else {"body": groups["body"]}
+
+
+def head_only(classifier: nn.Module, added: Sequence[str]) -> Groups:
+    """The linear layer on top; the body gives features."""
+    return _with_head(classifier, "added", (), 1.0)
+
+
+def added_only(factor: float = 1.0) -> Choice:
+    """The added parameters, at `factor` times the rate, and the head."""
+
+    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+        return _with_head(classifier, "added", added, factor)
+
+    return choose
+
+
+def top_layers(count: int) -> Choice:
+    """The last `count` blocks, the norm after them and the head."""
+
+    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+        layers = _layers(classifier)
+        if not 1 <= count < len(layers):
+            raise ValueError(f"expected 1 to {len(layers) - 1} blocks to move, got {count}")
+        names = [name for layer in list(layers.values())[-count:] for name in layer]
+        return _with_head(classifier, f"top {count}", names, 1.0)
+
+    return choose
+
+
+def named(*endings: str, factor: float = 1.0) -> Choice:
+    """The parameters of the body whose names end like this, and the head.
+
+    `named("bias")` is BitFit (Ben Zaken et al., 2022).
+    """
+
+    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+        names = [name for name in _body_names(classifier) if name.endswith(endings)]
+        if not names:
+            raise ValueError(f"expected parameters that end in {endings}, found none in the body")
+        return _with_head(classifier, " and ".join(endings), names, factor)
+
+    return choose
+
+
+def by_layer(decay: float = 1.0) -> Choice:
+    """Each layer a group of its own, each `decay` times slower than the one above it.
+
+    Discriminative rates (Howard & Ruder, 2018) with their 2.6; with 1 all layers are equally fast.
+    """
+
+    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+        layers = _layers(classifier)
+        top = len(layers) - 1
+        groups = {
+            layer: Group(tuple(names), decay ** -(top - place))
+            for place, (layer, names) in enumerate(layers.items())
+        }
+        return groups | {"head": Group(head_names(classifier), HEAD_FACTOR)}
+
+    return choose
+
+
+def _layers(classifier: nn.Module) -> dict[str, list[str]]:
+    """Names by layer: the embedding, the blocks, and the last norm with the last block."""
+    layers: dict[str, list[str]] = {}
+    last = len(classifier.body.blocks) - 1
+    for name in _body_names(classifier):
+        parts = name.split(".")
+        if parts[1] == "blocks":
+            layer = f"block {int(parts[2])}"
+        else:
+            layer = f"block {last}" if parts[1].startswith("norm") else "embedding"
+        layers.setdefault(layer, []).append(name)
+    return layers

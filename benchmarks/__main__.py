@@ -1,8 +1,8 @@
 """Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
 A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured. `transfer` and the studies train models, for minutes or
-an hour, and have to be asked for.
+from. Its docstring says what is measured. `transfer`, `adaptation` and the studies train models,
+for minutes or hours, and have to be asked for.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe")
 STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
-NAMES = (*SPEED, "transfer", *STUDIES)
+NAMES = (*SPEED, "transfer", "adaptation", *STUDIES)
 
 
 def run(name: str) -> dict:

@@ -71,6 +71,18 @@ def test_every_scheme_learns_the_texts(tokenizer, name):
     assert history[-1]["loss"] < 0.8 * history[0]["loss"]
 
 
+def test_a_frozen_body_moves_again_in_the_next_adaptation_unless_it_was_frozen_before(tokenizer):
+    classifier, _ = run(tokenizer, SCHEMES["frozen body"])
+    names = {name for name, _ in classifier.named_parameters()}
+    assert set(run(tokenizer, FULL, classifier)[1].moved) == names
+    classifier.body.requires_grad_(False)
+    for _ in range(2):
+        assert set(run(tokenizer, FULL, classifier)[1].moved) == {"head.weight", "head.bias"}
+    classifier.requires_grad_(False)
+    with pytest.raises(ValueError, match="expected groups"):
+        run(tokenizer, FULL, classifier)
+
+
 # Groups
 
 

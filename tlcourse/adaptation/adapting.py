@@ -75,16 +75,17 @@ def adapt(
 ) -> Adaptation:
     """Adapts the classifier in place to texts and label names, by any scheme.
 
-    `labels` may also be probabilities, (texts, labels), such as another model's.
-    AdamW, batches of about equal lengths. If nothing of the body moves and nothing is added to the
-    loss, the features of the texts are computed once. Raises ValueError when texts and labels
-    differ in number, a label is not one of the classifier's, or a scheme's groups overlap, are
-    empty or name what is not there.
+    `labels` may also be probabilities, (texts, labels), such as another model's. AdamW, batches of
+    about equal lengths. What a scheme freezes asks for a gradient again when the training is over;
+    what was frozen before stays so. If nothing of the body moves and nothing is added to the loss,
+    the features of the texts are computed once. Raises ValueError when texts and labels differ in
+    number, a label is not one of the classifier's, or a scheme's groups overlap, are empty or name
+    what is not there.
     """
     examples = _Examples(classifier, tokenizer, texts, labels, recipe.batch, seed)
     steps = max(recipe.epochs * examples.per_epoch, recipe.min_steps)
     torch.manual_seed(seed)
-    classifier.to(compute.device)
+    asking = [(p, p.requires_grad) for p in classifier.to(compute.device).parameters()]
     groups, optimizer, difference = prepare(classifier, scheme, recipe, examples.some(compute))
     factors = scheme.schedule(steps, list(groups))
     term = scheme.extra_loss(classifier) if scheme.extra_loss else None
@@ -99,6 +100,9 @@ def adapt(
         classifier, loss, examples.batch, steps, [optimizer], factors, compute, seed,
         on_step=on_step,
     )  # fmt: skip
+    seconds = time.perf_counter() - began
+    for parameter, asked in asking:
+        parameter.requires_grad_(asked)
     return Adaptation(
         history,
         difference,
@@ -106,7 +110,7 @@ def adapt(
         tuple(name for name, p in parameters.items() if not torch.equal(p, before[name])),
         sum(parameters[name].numel() for name in declared),
         sum(parameter.numel() for parameter in parameters.values()),
-        time.perf_counter() - began,
+        seconds,
     )
 
 

@@ -50,7 +50,7 @@ def _pull(start: Mapping[str, Tensor], weights: Mapping, strength: float) -> Ter
         return (strength / 2) * sum(
             (weights[name] * (parameter - start[name]) ** 2).sum()
             for name, parameter in classifier.body.named_parameters()
-            if name in start and parameter.requires_grad
+            if parameter.requires_grad
         )
 
     return term

@@ -40,10 +40,11 @@ def _with_head(classifier: nn.Module, name: str, names: Sequence[str], factor: f
 
 def everything(classifier: nn.Module, added: Sequence[str]) -> Groups:
     """All parameters that ask for a gradient (Radford et al., 2018; Devlin et al., 2019)."""
-    asking = {name for name, p in classifier.named_parameters() if p.requires_grad}
-    names = [*_body_names(classifier), *(name for name in added if name[:5] != "body.")]
-    groups = _with_head(classifier, "body", [name for name in names if name in asking], 1.0)
-    return groups if asking.issuperset(groups["head"].names) else {"body": groups["body"]}
+    asking = [name for name, p in classifier.named_parameters() if p.requires_grad]
+    head = tuple(name for name in head_names(classifier) if name in asking)
+    body = tuple(name for name in asking if name not in head)
+    groups = {"body": Group(body), "head": Group(head, HEAD_FACTOR)}
+    return {name: group for name, group in groups.items() if group.names}
 
 
 def head_only(classifier: nn.Module, added: Sequence[str]) -> Groups:

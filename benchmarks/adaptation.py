@@ -7,8 +7,6 @@ test set once. Finished runs are kept in `runs/adaptation/`.
 """
 
 import copy
-import hashlib
-import json
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -30,7 +28,6 @@ from tlcourse.adaptation.classifier import PAD, Classifier, encode, predict, wro
 from tlcourse.adaptation.schemes import SCHEMES
 from tlcourse.batching import pad
 from tlcourse.bpe import Tokenizer
-from tlcourse.corpora.trec import label_subset, trec_with_dev
 from tlcourse.memory import training_memory
 from tlcourse.transformer import Transformer
 
@@ -57,8 +54,7 @@ class Job:
 
     def place(self) -> Path:
         """Where its result is kept."""
-        key = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
-        return Path("runs/adaptation") / f"{key}.json"
+        return transfer.kept(self, "runs/adaptation")
 
 
 def run(job: Job) -> dict:
@@ -67,11 +63,7 @@ def run(job: Job) -> dict:
         return files.read_json(job.place())
     torch.set_num_threads(1)
     compute = device.choose()
-    data = corpora.load("trec", source="local")
-    data = trec_with_dev(data) if job.split == "dev" else data
-    train = data["train"]
-    if job.labels != "all":
-        train = label_subset(train, job.labels, job.seed)
+    train, held_out = transfer.questions(job.labels, job.seed, job.split)
     torch.manual_seed(job.seed)
     body, tokenizer = checkpoints.load(job.model)
     body.set_attention(compute.attention)
@@ -82,7 +74,6 @@ def run(job: Job) -> dict:
         classifier, tokenizer, train["text"][:], train["label"][:], compute, job.recipe, job.seed,
         SCHEMES[job.scheme],
     )  # fmt: skip
-    held_out = data[job.split]
     guesses = predict(classifier, tokenizer, held_out["text"][:], compute)
     result = asdict(job) | {
         "wrong": wrong(guesses, held_out["label"], corpora.TREC_LABELS),
@@ -179,19 +170,15 @@ def _choices(pairs: list[tuple], tried: list[dict]) -> dict[tuple, dict]:
     """For each scheme and number of labels the rate with the fewest dev errors."""
     choices, runs = {}, iter(tried)
     for pair in pairs:
-        errors = {rate: [_error(next(runs)) for _ in CHOICE_SEEDS] for rate in RATES}
+        errors = {rate: [transfer.error_of(next(runs)) for _ in CHOICE_SEEDS] for rate in RATES}
         best = min(RATES, key=lambda rate: sum(errors[rate]))
         recipe = Recipe(rate=best, min_steps=MIN_STEPS)
         choices[pair] = {"recipe": recipe, "dev_errors": {str(r): e for r, e in errors.items()}}
     return choices
 
 
-def _error(result: dict) -> float:
-    return 100 * len(result["wrong"]) / result["of"]
-
-
 def _row(pair: tuple, mine: list[dict], choice: dict) -> dict:
-    errors = [_error(result) for result in mine]
+    errors = [transfer.error_of(result) for result in mine]
     mean, low, high = metrics.mean_interval(errors)
     first = mine[0]
     return {

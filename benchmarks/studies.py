@@ -137,7 +137,7 @@ def judge(
     rows = []
     for start in range(0, len(jobs), len(seeds)):
         mine = results[start : start + len(seeds)]
-        errors = [100 * len(result["wrong"]) / result["of"] for result in mine]
+        errors = [transfer.error_of(result) for result in mine]
         row = {"model": mine[0]["model"], "labels": mine[0]["labels"], "dev_errors": errors}
         rows.append(row | {"mean": sum(errors) / len(errors), "interval": _interval(errors)})
     return rows

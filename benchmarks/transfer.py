@@ -16,8 +16,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import torch
+from datasets import Dataset
 
 from tlcourse import checkpoints, corpora, device, files, metrics
 from tlcourse.adaptation import baselines
@@ -62,10 +64,18 @@ def workers() -> int:
     return (os.cpu_count() or 1) if device.choose().device.type == "cpu" else 1
 
 
-def kept(job: Job) -> Path:
-    """Where a finished job's result is kept."""
+def kept(job: Any, folder: str = "runs/transfer") -> Path:
+    """Where the result of a finished job, a dataclass, is kept."""
     key = hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()[:16]
-    return Path("runs/transfer") / f"{key}.json"
+    return Path(folder) / f"{key}.json"
+
+
+def questions(labels: int | str, seed: int, split: str) -> tuple[Dataset, Dataset]:
+    """What a run learns from, and what it is judged on: "dev" or "test"."""
+    data = corpora.load("trec", source="local")
+    data = trec_with_dev(data) if split == "dev" else data
+    train = data["train"]
+    return train if labels == "all" else label_subset(train, labels, seed), data[split]
 
 
 def run(job: Job) -> dict:
@@ -75,11 +85,7 @@ def run(job: Job) -> dict:
         return files.read_json(path)
     torch.set_num_threads(1)
     compute = device.choose()
-    data = corpora.load("trec", source="local")
-    data = trec_with_dev(data) if job.split == "dev" else data
-    train = data["train"]
-    if job.labels != "all":
-        train = label_subset(train, job.labels, job.seed)
+    train, held_out = questions(job.labels, job.seed, job.split)
     torch.manual_seed(job.seed)
     body, tokenizer = checkpoints.load("causal-small" if job.model == SCRATCH else job.model)
     if job.model == SCRATCH:
@@ -97,7 +103,6 @@ def run(job: Job) -> dict:
     began = time.perf_counter()
     fine_tune(classifier, tokenizer, texts, labels, compute, job.recipe, job.seed)
     seconds = time.perf_counter() - began
-    held_out = data[job.split]
     guesses = predict(classifier, tokenizer, list(held_out["text"]), compute)
     errors = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
     result = asdict(job) | {"wrong": errors, "of": len(held_out), "seconds": seconds} | chosen
@@ -110,7 +115,8 @@ def run(job: Job) -> dict:
     return result
 
 
-def _error(result: dict) -> float:
+def error_of(result: dict) -> float:
+    """Percent of the questions that a result got wrong."""
     return 100 * len(result["wrong"]) / result["of"]
 
 
@@ -138,7 +144,7 @@ def choose(models: Iterable[str], pool: ProcessPoolExecutor) -> dict[str, dict]:
     choices: dict[str, dict] = {}
     for number, (model, pooling, recipe) in enumerate(tried):
         count = len(CHOICE_SEEDS)
-        errors = [_error(result) for result in results[number * count : (number + 1) * count]]
+        errors = [error_of(result) for result in results[number * count : (number + 1) * count]]
         entry = {"pooling": pooling, "recipe": asdict(recipe), "dev_errors": errors}
         entry["dev_error"] = sum(errors) / count
         choices.setdefault(model, {"tried": []})["tried"].append(entry)

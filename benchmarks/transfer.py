@@ -26,7 +26,7 @@ from tlcourse.adaptation import baselines
 from tlcourse.adaptation.adapting import Recipe, fine_tune
 from tlcourse.adaptation.classifier import Classifier, predict, wrong
 from tlcourse.adaptation.selection import choose_pooling
-from tlcourse.corpora.trec import label_subset, trec_with_dev
+from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.transformer import Transformer
 
 SEEDS = (0, 1, 2, 3, 4)

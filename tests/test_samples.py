@@ -1,5 +1,6 @@
 """The bundled samples keep the formats of the data sets that they stand in for."""
 
+import csv
 import json
 import os
 import re
@@ -148,3 +149,94 @@ def test_no_sentence_is_one_of_blimp():
     known = {words(text) for column in ("good", "bad") for text in rows[column]}
     ours = [row[key] for row in pairs() for key in ("sentence_good", "sentence_bad")]
     assert len(known) > 100_000 and not [text for text in ours if words(text) in known]
+
+
+LABELLED = {
+    "sst-2": {"train.tsv": 120, "dev.tsv": 60},
+    "imdb": {"train.jsonl": 60, "test.jsonl": 40},
+    "rte": {"train.tsv": 60, "dev.tsv": 40},
+}
+COLUMNS = {"sst-2": ["sentence", "label"], "rte": ["index", "sentence1", "sentence2", "label"]}
+
+
+def published_rows(name, file):
+    """The rows of a sample's file, read without the package."""
+    with open(SAMPLES / name / file, encoding="utf-8", newline="") as lines:
+        text = lines.read()
+    assert text.endswith("\n") and "\r" not in text
+    if file.endswith(".jsonl"):
+        return [json.loads(line) for line in text.splitlines()]
+    rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    assert rows.fieldnames == COLUMNS[name]
+    return list(rows)
+
+
+def texts_of(name, rows):
+    keys = {"sst-2": ["sentence"], "imdb": ["text"], "rte": ["sentence1", "sentence2"]}[name]
+    return [tuple(row[key] for key in keys) for row in rows]
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_labelled_samples_are_balanced_and_nothing_is_repeated(name):
+    seen = []
+    for file, size in LABELLED[name].items():
+        rows = published_rows(name, file)
+        counts = Counter(row["label"] for row in rows)
+        assert len(rows) == size and len(counts) == 2 and set(counts.values()) == {size // 2}
+        seen += [words(" ".join(texts)) for texts in texts_of(name, rows)]
+    assert len(set(seen)) == len(seen) == sum(LABELLED[name].values())
+    data = corpora.load(name, source="sample")
+    assert [rows.num_rows for rows in data.values()] == list(LABELLED[name].values())
+
+
+@pytest.mark.parametrize("file", LABELLED["sst-2"])
+def test_phrases_are_tokenised_like_sst_2(file):
+    rows = published_rows("sst-2", file)
+    assert {row["label"] for row in rows} == {"0", "1"}
+    for row in rows:
+        text = row["sentence"]
+        assert text.isascii() and text == text.lower() == " ".join(text.split())
+        assert not re.search(r"\w([,.?!:;]|'s\b|n't\b(?<! n't)|'ve\b|'d\b)", text), text
+    starts = Counter(" ".join(row["sentence"].split()[:2]) for row in rows)
+    assert max(starts.values()) <= len(rows) / 15  # no template
+
+
+@pytest.mark.parametrize("file", LABELLED["imdb"])
+def test_reviews_have_the_fields_of_imdb(file):
+    rows = published_rows("imdb", file)
+    for row in rows:
+        label, number, rating = re.fullmatch(r"(neg|pos)/(\d+)_(\d+)", row["id"]).groups()
+        assert set(row) == {"id", "label", "rating", "text"} and row["label"] == label
+        assert row["rating"] == int(rating)
+        assert 7 <= row["rating"] <= 10 if label == "pos" else 1 <= row["rating"] <= 4
+        assert 3 <= len(re.findall(r"[.!?]+(?=\s|<|\"|$)", row["text"])) <= 8
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+def test_some_reviews_have_the_line_breaks_of_imdb():
+    rows = [row for file in LABELLED["imdb"] for row in published_rows("imdb", file)]
+    assert sum("<br /><br />" in row["text"] for row in rows) >= 3
+    train = corpora.load("imdb", source="sample")["train"]
+    assert not any("<br" in text for text in train["text"])
+
+
+@pytest.mark.parametrize("file", LABELLED["rte"])
+def test_pairs_have_the_columns_of_rte(file):
+    rows = published_rows("rte", file)
+    assert [row["index"] for row in rows] == [str(number) for number in range(len(rows))]
+    assert {row["label"] for row in rows} == {"entailment", "not_entailment"}
+    assert all(len(row["sentence1"]) > len(row["sentence2"]) > 10 for row in rows)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", LABELLED)
+def test_no_labelled_text_is_a_real_one(name):
+    real = corpora.load(name, "local")
+    columns = [column for column in real["train"].column_names if column != "label"]
+    rows = [row for file in LABELLED[name] for row in published_rows(name, file)]
+    ours = [text for texts in texts_of(name, rows) for text in texts]
+    longest = 2 * max(map(len, ours))  # others are different anyway
+    theirs = [text for rows in real.values() for column in columns for text in rows[column]]
+    known = {words(text) for text in theirs if len(text) <= longest}
+    assert len(known) > 3_000 and len(ours) >= 100
+    assert [text for text in ours if words(text) in known] == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tlcourse.corpora import blimp, catalogue, trec
+from tlcourse.corpora import blimp, catalogue, labelled, trec
 
 
 def questions(split: str) -> list[tuple[str, str]]:
@@ -32,6 +32,17 @@ def pairs() -> list[dict[str, str | int]]:
         dict(zip(blimp.COLUMNS, (good, bad, name, blimp.PARADIGMS[name], row % 1000), strict=True))
         for row, (good, bad) in enumerate(zip(sentences[::2], sentences[1::2], strict=True))
         for name in [sorted(blimp.PARADIGMS)[row // 1000]]
+    ]
+
+
+def examples(name: str, split: str) -> list[dict[str, str]]:
+    """Rows of SST-2, IMDB or RTE with the rows, words and labels of the split, labels in turn."""
+    facts, columns = catalogue.get(name).facts[split], (*labelled.SETS[name].texts, "label")
+    text = iter(lines((len(columns) - 1) * facts.rows, facts.words))
+    labels = [label for label, count in facts.labels.items() for _ in range(count)]
+    return [
+        dict(zip(columns, (*(next(text) for _ in columns[1:]), label), strict=True))
+        for label in labels
     ]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.corpora import made
 from tlcourse import corpora
-from tlcourse.corpora import catalogue, hub
+from tlcourse.corpora import catalogue, hub, labelled
 
 LOAD = """
 import json, sys
@@ -90,6 +90,30 @@ def put_trec(server, folder: Path, named: bool = True, drop: int = 0) -> None:
             ),
         )
         put(server, catalogue.TREC_PLACES[0], split, parquet(dataset, folder))
+
+
+HUBS_NAMES = {  # in the order of their ids
+    "sst-2": ["negative", "positive"],
+    "imdb": ["neg", "pos"],
+    "rte": ["entailment", "not_entailment"],
+}
+
+
+def put_labelled(server, folder: Path, name: str, label: int | None = None) -> None:
+    """A labelled set's parquet files: ids, with their names in the file; `label` for every row."""
+    kind, names = labelled.SETS[name], HUBS_NAMES[name]
+    place = catalogue.get(name).places[0]
+    for split in place.files:
+        rows = made.examples(name, split)
+        ours = [kind.labels.get(theirs, theirs) for theirs in names]
+        ids = [ours.index(row["label"]) for row in rows]
+        columns = {theirs: [row[ours] for row in rows] for ours, theirs in kind.texts.items()}
+        features = {column: datasets.Value("string") for column in columns}
+        dataset = datasets.Dataset.from_dict(
+            columns | {"label": ids if label is None else [label] * len(ids)},
+            features=datasets.Features(features | {"label": datasets.ClassLabel(names=names)}),
+        )
+        put(server, place, split, parquet(dataset, folder))
 
 
 def parquet(dataset: datasets.Dataset, folder: Path) -> bytes:
@@ -173,6 +197,36 @@ def test_good_blimp_is_one_parquet_file_a_paradigm(server, tmp_path: Path) -> No
     assert (source, counts, first) == ("Hugging Face Hub", {"test": 67_000}, rows[0])
 
 
+@pytest.mark.parametrize("name", labelled.SETS)
+def test_good_labelled_texts_have_the_names_of_their_labels(
+    server, tmp_path: Path, name: str
+) -> None:
+    put_labelled(server, tmp_path, name)
+    source, counts, first = loaded(load(name, endpoint_of(server), tmp_path / "home"))
+    place, facts = catalogue.get(name).places[0], catalogue.get(name).facts
+    assert counts == {split: facts[split].rows for split in place.files}
+    assert (source, first) == ("Hugging Face Hub", made.examples(name, "train")[0])
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (-1, "expected ids of entailment, not_entailment in the column label, got another"),
+        (
+            0,
+            "expected {'entailment': 1249, 'not_entailment': 1241} labels, got {'entailment': 2490",
+        ),
+    ],
+)
+def test_labels_that_are_withheld_or_all_the_same(
+    server, tmp_path: Path, label: int, message: str
+) -> None:
+    put_labelled(server, tmp_path, "rte", label)
+    result = load("rte", endpoint_of(server), tmp_path / "home")
+    assert result.returncode == 1
+    assert f"DataError: rte train (Hugging Face Hub): {message}" in result.stderr
+
+
 def test_where_the_first_repository_is_gone_the_second_serves(server, tmp_path: Path) -> None:
     made.write_label_files(tmp_path / "trec")
     place = catalogue.TREC_PLACES[1]
@@ -229,7 +283,7 @@ def test_a_hub_that_says_nothing_gives_way_to_the_sample(tmp_path: Path) -> None
     os.environ.get("HF_HUB_OFFLINE", "1") != "0",
     reason="asks the real Hugging Face Hub: set HF_HUB_OFFLINE=0",
 )
-@pytest.mark.parametrize("name", ["trec", "wikitext-2"])
+@pytest.mark.parametrize("name", ["trec", "wikitext-2", *labelled.SETS])
 def test_the_real_hub(name: str, tmp_path: Path) -> None:
     result = load(name, "https://huggingface.co", tmp_path)
     assert loaded(result)[0] == "Hugging Face Hub"

@@ -1,8 +1,11 @@
 """The published figures, on a local mirror of the real data."""
 
+import hashlib
 import itertools
+import json
 from collections import Counter
 
+import datasets
 import pytest
 
 from tlcourse import corpora, metrics
@@ -18,6 +21,9 @@ pytestmark = pytest.mark.real_data
         ("wikitext-2-raw", {"test": 4358}),
         ("wikitext-103", {"validation": 3760, "test": 4358}),
         ("blimp", {"test": 67_000}),
+        ("sst-2", {"train": 67_349, "validation": 872, "test": 1_821}),
+        ("imdb", {"train": 25_000, "test": 25_000}),
+        ("rte", {"train": 2_490, "validation": 277}),
     ],
 )
 def test_counts_and_digests(name: str, rows: dict[str, int]) -> None:
@@ -72,3 +78,32 @@ def test_the_dev_split_of_trec() -> None:
     }
     assert not set(parts["train"]["text"]) & set(parts["dev"]["text"])
     assert corpora.source_of(parts["dev"]) == "local mirror"
+
+
+def test_what_is_drawn_from_trec_stays_what_stored_results_were_measured_on() -> None:
+    train = corpora.load("trec")["train"]
+    drawn = [corpora.label_subset(train, n, seed)[:] for n in (100, 500) for seed in range(5)]
+    digest = hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
+    assert digest == "7fcc9490185626e9577bf40d99b561a8fc92e5425701a039444097742a34b0df"
+
+
+@pytest.fixture(scope="module")
+def imdb() -> datasets.DatasetDict:
+    return corpora.load("imdb")
+
+
+def test_what_is_not_unique_in_the_labelled_texts(imdb: datasets.DatasetDict) -> None:
+    """The data cards say so."""
+    sst, rte = corpora.load("sst-2"), corpora.load("rte")
+    assert [len(set(imdb[split]["text"])) for split in imdb] == [24_902, 24_799]
+    assert [len(set(sst[split]["text"])) for split in sst] == [66_978, 872, 1_821]
+    assert len(set(sst["train"]["text"]) & set(sst["test"]["text"])) == 2
+    assert not set(sst["train"]["text"]) & set(sst["validation"]["text"])
+    assert len(set(imdb["train"]["text"]) & set(imdb["test"]["text"])) == 123
+    assert len(set(zip(*(rte["train"][c] for c in ("premise", "hypothesis")), strict=True))) == 2488
+
+
+def test_a_subset_of_the_reviews_is_balanced(imdb: datasets.DatasetDict) -> None:
+    subset = corpora.label_subset(imdb["train"], 2000, seed=0)
+    assert Counter(subset["label"]) == {"negative": 1000, "positive": 1000}
+    assert not any("<br" in text for text in subset["text"])

@@ -11,12 +11,12 @@ import datasets
 from tlcourse.corpora import catalogue, hub, reading, wikitext
 from tlcourse.corpora.catalogue import Corpus
 from tlcourse.corpora.checks import HUB, LOCAL, SAMPLE, Absent, DataError
+from tlcourse.corpora.labelled import label_subset
 from tlcourse.corpora.reading import Splits, StreamedSplits, name_of, source_of
 from tlcourse.corpora.trec import (
     TREC_FINE_LABELS,
     TREC_LABELS,
     duplicates_report,
-    label_subset,
     trec_with_dev,
 )
 
@@ -52,9 +52,10 @@ def load(name: str, source: str | None = None) -> Splits | StreamedSplits:
 
     TREC's columns are text, label (the coarse name) and fine (such as LOC:city); WikiText's is
     text, one line a row; BLiMP's are good, bad, paradigm, phenomenon and pair (a number that counts
-    from 0 in each paradigm). `wikipedia-standin` (447 MB) is streamed, and verified when its end is
-    reached. Raises DataError on an unknown name or source, on wrong data, and where no source has
-    the data set.
+    from 0 in each paradigm); SST-2's and IMDB's are text and label (negative, positive); RTE's are
+    premise, hypothesis and label (entailment, not_entailment). `wikipedia-standin` (447 MB) is
+    streamed, and verified when its end is reached. Raises DataError on an unknown name or source,
+    on wrong data, and where no source has the data set.
     """
     corpus = catalogue.get(name)
     if source is not None and source not in SOURCES:

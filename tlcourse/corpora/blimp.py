@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tlcourse.corpora.checks import DataError, readable
+from tlcourse.corpora.checks import DataError, fields, readable
 
 PHENOMENA = {
     "anaphor_agreement": "anaphor_gender_agreement anaphor_number_agreement",
@@ -72,16 +72,5 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
             if file.name.endswith(".jsonl"):
                 with file.open(encoding="utf-8") as lines:
                     for number, line in enumerate(lines, start=1):
-                        yield _from_json(line, f"{file.name}, line {number}")
-
-
-def _from_json(line: str, where: str) -> dict[str, str | int]:
-    try:
-        found = json.loads(line)
-        values = tuple(found[name] for name in PUBLISHED)
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{where}: expected one object with the fields {', '.join(PUBLISHED)}, got "
-            f"{type(error).__name__}: {error}; replace the data by the published ones"
-        ) from error
-    return row(values, where)
+                        where = f"{file.name}, line {number}"
+                        yield row(fields(json.loads, line, PUBLISHED, where), where)

@@ -69,6 +69,57 @@ TREC_FACTS = {
     ),
 }
 
+SST2_FACTS = {
+    "train": Facts(
+        rows=67_349,
+        words=633_724,
+        labels={"negative": 29_780, "positive": 37_569},
+        digest="6f0d17890db004c0e7d84e57e88f1306a3c7544f48975ad7a2c66e8652a83d19",
+    ),
+    "validation": Facts(
+        rows=872,
+        words=17_046,
+        labels={"negative": 428, "positive": 444},
+        digest="c8d998eeb04429345ceae67310e27603607120b6ce42ac9a464d103dfa4d89cf",
+    ),
+    "test": Facts(
+        rows=1_821,
+        words=35_025,
+        labels={"negative": 917, "positive": 904},
+        digest="a3b277271dd3ab8b9a156e2ce729bd0269ecf2f45fb8990793a3533e66112523",
+    ),
+}
+
+IMDB_FACTS = {
+    "train": Facts(
+        rows=25_000,
+        words=5_786_867,
+        labels={"negative": 12_500, "positive": 12_500},
+        digest="439b475829963c0a931c0d595781439132fbf9af295f3be6d4ab61a16faaaee6",
+    ),
+    "test": Facts(
+        rows=25_000,
+        words=5_655_563,
+        labels={"negative": 12_500, "positive": 12_500},
+        digest="0488dafe2b1fad86162743fb61baddea6e11ac6effaa5c04857a30743e2d5e6a",
+    ),
+}
+
+RTE_FACTS = {
+    "train": Facts(
+        rows=2_490,
+        words=130_366,
+        labels={"entailment": 1_249, "not_entailment": 1_241},
+        digest="01679f8473bdc410fc6838a0a34c378471259628d278974ed246227e77388e1b",
+    ),
+    "validation": Facts(
+        rows=277,
+        words=14_067,
+        labels={"entailment": 146, "not_entailment": 131},
+        digest="3c5f134bd2916fa0723f542035169936714a4c237d1fc79696d8f0c8acab8370",
+    ),
+}
+
 
 def _wikitext_facts(**digests: str | None) -> dict[str, Facts]:
     """Facts of those splits whose digests are given; counts by Merity et al. (2016)."""
@@ -80,17 +131,17 @@ def _wikitext_facts(**digests: str | None) -> dict[str, Facts]:
     }
 
 
-def _wikitext_place(configuration: str, *splits: str, train_files: int = 1) -> tuple[Place]:
-    """The parquet files of Salesforce/wikitext."""
+def _parquet(repository: str, folder: str, *splits: str, train_files: int = 1) -> Place:
+    """One parquet file a split, or more for train, named as `datasets` names them."""
     count = {split: train_files if split == "train" else 1 for split in splits}
     names = {
         split: tuple(
-            f"{configuration}/{split}-{number:05d}-of-{count[split]:05d}.parquet"
+            f"{folder}/{split}-{number:05d}-of-{count[split]:05d}.parquet"
             for number in range(count[split])
         )
         for split in splits
     }
-    return (Place("Salesforce/wikitext", names),)
+    return Place(repository, names)
 
 
 TREC_PLACES = (
@@ -120,7 +171,7 @@ CORPORA = {
                 validation="30f571af8ed92e677971ff18003f4cb07a579949ec1a115a4ca91ee3f0178771",
                 test="2e72da95085f82949b5e8e0f1f61840f7224d514d827ef500a1a116b86ab4b3a",
             ),
-            _wikitext_place("wikitext-2-v1", *TOKENS),
+            (_parquet("Salesforce/wikitext", "wikitext-2-v1", *TOKENS),),
             sample="data/samples/wikitext",
         ),
         Corpus(
@@ -129,7 +180,7 @@ CORPORA = {
             _wikitext_facts(
                 test="25d43ccd46c70a78b0aae8f20474b4e698cc2943af98a1a93e93659f49a541e3"
             ),
-            _wikitext_place("wikitext-2-raw-v1", "test"),
+            (_parquet("Salesforce/wikitext", "wikitext-2-raw-v1", "test"),),
         ),
         Corpus(
             "wikitext-103",
@@ -139,7 +190,7 @@ CORPORA = {
                 validation="70178a5ddffc1e79c5a616b60def1bcf16769e2f5014c3fb89106288e597f13f",
                 test="22b7b97dfaa7d00ff19f8fd5cbf4c20e6f277e6f5c13987f8bc6af96841e55db",
             ),
-            _wikitext_place("wikitext-103-v1", *TOKENS, train_files=2),
+            (_parquet("Salesforce/wikitext", "wikitext-103-v1", *TOKENS, train_files=2),),
             sample="data/samples/wikitext",
         ),
         Corpus(
@@ -162,6 +213,31 @@ CORPORA = {
             (Place("nyu-mll/blimp", {"test": BLIMP_FILES}),),
             sample="data/samples/blimp",
             archive="BLiMP.zip",
+        ),
+        Corpus(
+            "sst-2",
+            {"train": "train.tsv", "validation": "dev.tsv", "test": "test-labeled.tsv"},
+            SST2_FACTS,
+            # The labels of test are not there: the Hub's files have -1 for every one.
+            (
+                _parquet("stanfordnlp/sst2", "data", "train", "validation"),
+                _parquet("nyu-mll/glue", "sst2", "train", "validation"),
+            ),
+            sample="data/samples/sst-2",
+        ),
+        Corpus(
+            "imdb",
+            {"train": "train.jsonl", "test": "test.jsonl"},
+            IMDB_FACTS,
+            (_parquet("stanfordnlp/imdb", "plain_text", "train", "test"),),
+            sample="data/samples/imdb",
+        ),
+        Corpus(
+            "rte",
+            {"train": "train.tsv", "validation": "dev.tsv"},
+            RTE_FACTS,
+            (_parquet("nyu-mll/glue", "rte", "train", "validation"),),
+            sample="data/samples/rte",
         ),
     )
 }

@@ -6,7 +6,7 @@ import lzma
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +26,8 @@ class Facts:
     """What is known of one split.
 
     `words` are white-space words, for WikiText plus one `<eos>` a line (Merity et al., 2016).
-    `labels` is the histogram of coarse labels; in BLiMP these are the phenomena, and the paradigms
-    are the fine ones. `digest` is that of the canonical rows of the published files, where we have
+    `labels` is the histogram of labels: TREC's coarse ones, BLiMP's phenomena, whose fine ones are
+    the paradigms. `digest` is that of the canonical rows of the published files, where we have
     had them in hand; None where we have not.
     """
 
@@ -68,6 +68,14 @@ class Measure:
         self.fine_labels.add(paradigm)
         self._digest(f"{paradigm}\t{pair}\t{good}\t{bad}")
 
+    def add_example(self, *texts_and_label: str) -> None:
+        """A row of a set of labelled texts, the label last."""
+        *texts, label = texts_and_label
+        self.rows += 1
+        self.words += sum(len(text.split()) for text in texts)
+        self.labels[label] += 1
+        self._digest("\t".join([label, *texts]))
+
     def _digest(self, row: str) -> None:
         self.total += int.from_bytes(hashlib.sha256(row.encode("utf-8")).digest(), "big")
 
@@ -88,6 +96,7 @@ def verify(what: str, source: str, came: Measure, facts: Facts) -> None:
         pairs.append(
             ("labels", dict(sorted(facts.labels.items())), dict(sorted(came.labels.items())))
         )
+    if facts.fine_labels is not None:
         pairs.append(("fine labels", facts.fine_labels, len(came.fine_labels)))
     if source == LOCAL and facts.digest is not None:
         pairs.append(("sha256", facts.digest, came.digest))
@@ -132,3 +141,15 @@ def lines_of(path: Path, source: str, encoding: str = "utf-8") -> Iterable[str]:
     unpack = lzma.open if path.suffix == ".xz" else open
     with readable(path, source), unpack(path, "rt", encoding=encoding) as lines:
         yield from lines
+
+
+def fields(decode: Callable[[str], dict], line: str, names: Sequence[str], where: str) -> tuple:
+    """The values that a line has under `names`; raises DataError, saying where, if it lacks one."""
+    try:
+        found = decode(line)
+        return tuple(found[name] for name in names)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{where}: expected a line with the fields {', '.join(names)}, got "
+            f"{type(error).__name__}: {error}; replace the data by the published ones"
+        ) from error

@@ -11,6 +11,7 @@ from huggingface_hub import constants, errors, hf_hub_download, utils
 from tlcourse.corpora import blimp, trec
 from tlcourse.corpora.catalogue import Corpus, Place
 from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Absent, DataError
+from tlcourse.corpora.labelled import Labelled
 
 PATIENCE = 6  # seconds until a Hub that says nothing counts as unreachable
 # OSError, and the base of all errors of whichever HTTP library `huggingface_hub` is built on.
@@ -107,19 +108,46 @@ def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.D
     return dataset.select_columns(columns)
 
 
-def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
-    """TREC's rows, label ids turned into names by the file's own list of names."""
-    dataset = read_parquet(paths, ["text", "coarse_label", "fine_label"], what)
-    names = [getattr(dataset.features[c], "names", None) for c in ("coarse_label", "fine_label")]
-    if None in names:
-        raise DataError(f"{what} ({HUB}): expected named labels, got bare ids; {WHAT_TO_DO[HUB]}")
-    rows = []
-    for text, coarse, fine in zip(*(dataset[c] for c in dataset.column_names), strict=True):
-        row = trec.row(names[1][fine], text, f"{what} ({HUB})")
-        if row["label"] != names[0][coarse]:
+def _named(
+    paths: list[Path], columns: tuple[str, ...], labels: tuple[str, ...], what: str
+) -> Iterator[tuple]:
+    """Rows of columns; ids in the columns `labels` become names, by the file's own list."""
+    dataset = read_parquet(paths, list(columns), what)
+    values = {column: dataset[column][:] for column in columns}
+    for column in labels:
+        feature = dataset.features[column]
+        if not isinstance(feature, datasets.ClassLabel):
             raise DataError(
-                f"{what} ({HUB}): expected {row['label']} as the coarse label of {row['fine']}, "
-                f"got {names[0][coarse]}; {WHAT_TO_DO[HUB]}"
+                f"{what} ({HUB}): expected named labels, got bare ids; {WHAT_TO_DO[HUB]}"
+            )
+        try:
+            values[column] = feature.int2str(values[column])
+        except (ValueError, TypeError) as error:
+            raise DataError(
+                f"{what} ({HUB}): expected ids of {', '.join(feature.names)} in the column "
+                f"{column}, got another ({error}); {WHAT_TO_DO[HUB]}"
+            ) from error
+    return zip(*values.values(), strict=True)
+
+
+def read_labelled(kind: Labelled, paths: list[Path], what: str) -> list[dict[str, str]]:
+    """Rows of a set of labelled texts."""
+    return [
+        kind.row(values, f"{what} ({HUB})")
+        for values in _named(paths, kind.published, ("label",), what)
+    ]
+
+
+def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
+    """TREC's rows."""
+    labels = ("coarse_label", "fine_label")
+    rows = []
+    for text, coarse, fine in _named(paths, ("text", *labels), labels, what):
+        row = trec.row(fine, text, f"{what} ({HUB})")
+        if row["label"] != coarse:
+            raise DataError(
+                f"{what} ({HUB}): expected {row['label']} as the coarse label of {fine}, "
+                f"got {coarse}; {WHAT_TO_DO[HUB]}"
             )
         rows.append(row)
     return rows
@@ -127,6 +155,6 @@ def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
 
 def read_pairs(paths: list[Path], what: str) -> list[dict[str, str | int]]:
     """BLiMP's rows."""
-    dataset = read_parquet(paths, list(blimp.ON_THE_HUB), what)
-    values = zip(*(dataset[column] for column in blimp.ON_THE_HUB), strict=True)
-    return [blimp.row(each, f"{what} ({HUB})") for each in values]
+    return [
+        blimp.row(values, f"{what} ({HUB})") for values in _named(paths, blimp.ON_THE_HUB, (), what)
+    ]

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import datasets
 
 from tlcourse import files
-from tlcourse.corpora import blimp, hub, trec, wikitext
+from tlcourse.corpora import blimp, hub, labelled, trec, wikitext
 from tlcourse.corpora.catalogue import Corpus, get
 from tlcourse.corpora.checks import (
     HUB,
@@ -156,6 +157,10 @@ TEXT = Form(_lines, _lines_of_the_hub, Measure.add_line)
 FORMS = {
     "trec": Form(_questions, _questions_of_the_hub, Measure.add_question),
     "blimp": Form(blimp.parse, hub.read_pairs, Measure.add_pair),
+    **{
+        name: Form(kind.parse, partial(hub.read_labelled, kind), Measure.add_example)
+        for name, kind in labelled.SETS.items()
+    },
 }
 
 

@@ -1,4 +1,4 @@
-"""TREC question classification (Li & Roth, 2002): rows, a dev split, nested subsets, duplicates."""
+"""TREC question classification (Li & Roth, 2002): rows, a dev split, duplicates."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,7 @@ import datasets
 import numpy as np
 
 from tlcourse.corpora.checks import DataError
+from tlcourse.corpora.labelled import ordered
 
 FINE = {
     "ABBR": "abb exp",
@@ -61,7 +62,7 @@ def trec_with_dev(
     train = data["train"]
     texts, labels = train["text"][:], train["label"][:]
     groups = defaultdict(list)
-    for index in _ordered(train):
+    for index in ordered(train):
         groups[texts[index]].append(index)
     by_label = defaultdict(list)
     for group in groups.values():
@@ -79,36 +80,6 @@ def trec_with_dev(
     result = type(data)({side: train.select(rows) for side, rows in sides.items()})
     result["test"] = data["test"]
     return result
-
-
-def label_subset(train: datasets.Dataset, n: int, seed: int) -> datasets.Dataset:
-    """`n` rows with every coarse label in about its share, and at least once.
-
-    For one seed a smaller subset is part of every larger one. Raises ValueError where `n` is less
-    than the number of labels or more than the rows there are.
-    """
-    labels = train["label"][:]
-    by_label = defaultdict(list)
-    for index in _ordered(train):
-        by_label[labels[index]].append(index)
-    if not len(by_label) <= n <= len(train):
-        raise ValueError(
-            f"expected a number of questions from {len(by_label)} (one a label) to {len(train)}, "
-            f"got {n}"
-        )
-    generator = np.random.default_rng(seed)
-    ranked = []
-    for label in sorted(by_label):
-        rows = generator.permutation(by_label[label])
-        # The k-th of m rows stands at (k + a half) / m of the way; the first of all before that.
-        ranked += [((k + 0.5) / len(rows) if k else 0.0, label, row) for k, row in enumerate(rows)]
-    return train.select(sorted(int(row) for _, _, row in sorted(ranked)[:n]))
-
-
-def _ordered(train: datasets.Dataset) -> list[int]:
-    """The row numbers in an order that does not depend on that of the rows."""
-    texts, fine = train["text"][:], train["fine"][:]
-    return sorted(range(len(train)), key=lambda index: (texts[index], fine[index]))
 
 
 @dataclass(frozen=True)

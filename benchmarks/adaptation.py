@@ -1,25 +1,31 @@
 """Every scheme on TREC-6 from one checkpoint: errors, cost, forgetting, and who beats whom.
 
-The catalogue of schemes fixes what they are made of; the rate of each was chosen on the dev split
-among RATES, for either number of labels, with two seeds. Then every scheme is fitted on all
-training questions, or on 100 of them, the same for every scheme, with five seeds, and reads the
-test set once. Finished runs are kept in `runs/adaptation/`.
+The catalogue fixes what the schemes are made of. For all labels the rate of each is chosen on the
+dev split among RATES, with one seed; with 100 labels there would be no dev split, and each keeps
+the rate of the catalogue. Composites, which train more than once, take the rate of full
+fine-tuning. Then every scheme is fitted on all training questions, or on 100 of them, the same for
+every scheme, with five seeds, and reads the test set once. Finished runs are kept in
+`runs/adaptation/`.
 """
 
 import copy
+import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from benchmarks import transfer
+from benchmarks.composites import COMPOSITES, Task
 from tlcourse import checkpoints, corpora, device, files, metrics, pretraining, sizes
 from tlcourse.adaptation.adapting import (
     FULL,
-    Adaptation,
     Recipe,
+    Scheme,
     adapt,
     classification_loss,
     prepare,
@@ -27,14 +33,16 @@ from tlcourse.adaptation.adapting import (
 from tlcourse.adaptation.classifier import PAD, Classifier, encode, predict, wrong
 from tlcourse.adaptation.schemes import SCHEMES
 from tlcourse.batching import pad
-from tlcourse.bpe import Tokenizer
 from tlcourse.memory import training_memory
 from tlcourse.transformer import Transformer
 
 MODEL, POOLING = "causal-small", "mean"
 PRIMARY = ("gradual unfreezing", 100)  # named beforehand: against full fine-tuning
-LABELS, SEEDS = (100, "all"), (0, 1, 2, 3, 4)
-RATES, CHOICE_SEEDS = (2.5e-4, 5e-4, 1e-3), (0, 1)
+SEEDS = (0, 1, 2, 3, 4)
+MORE_LABELS = (500, 1000)  # for the low-label curves of these:
+MAIN = (FULL.name, "frozen body", "gradual unfreezing", "LoRA", "TAPT")
+RATES, CHOICE_SEEDS = (2.5e-4, 5e-4, 1e-3), (0,)
+NEEDS_MORE_TEXT = ("self-training",)  # with all labels no question is left without one
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 HELD_OUT = {"tiny": 1, "small": 6, "full": 60}  # articles of WikiText-103's validation split
 
@@ -64,51 +72,96 @@ def run(job: Job) -> dict:
     torch.set_num_threads(1)
     compute = device.choose()
     train, held_out = transfer.questions(job.labels, job.seed, job.split)
+    every_text = transfer.questions("all", job.seed, job.split)[0]["text"][:]
     torch.manual_seed(job.seed)
-    body, tokenizer = checkpoints.load(job.model)
-    body.set_attention(compute.attention)
-    classifier = Classifier(body, corpora.TREC_LABELS, job.pooling)
-    before = _nats(classifier.body, tokenizer, compute)
-    memory = _memory(copy.deepcopy(classifier), tokenizer, train["text"][:32], job)
-    found: Adaptation = adapt(
-        classifier, tokenizer, train["text"][:], train["label"][:], compute, job.recipe, job.seed,
-        SCHEMES[job.scheme],
+    _, tokenizer = checkpoints.load(job.model)
+    task = Task(
+        job.model, job.pooling, tokenizer, train["text"][:], train["label"][:], every_text, compute,
+        job.recipe, job.seed,
     )  # fmt: skip
-    guesses = predict(classifier, tokenizer, held_out["text"][:], compute)
-    result = asdict(job) | {
-        "wrong": wrong(guesses, held_out["label"], corpora.TREC_LABELS),
-        "of": len(held_out),
-        "seconds": found.seconds,
-        "start_difference": found.start_difference,
-        "declared_is_moved": set(found.declared) == set(found.moved),
-        "trained_share": found.trained / found.parameters,
-        "training_memory": memory,
-        "forgetting": _nats(classifier.body, tokenizer, compute) - before,
-    }
+    models, found = (_composite if job.scheme in COMPOSITES else _single)(task, job.scheme)
+    guesses = sum(predict(m, tokenizer, held_out["text"][:], compute) for m in models)
+    missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
+    result = asdict(job) | found | {"wrong": missed, "of": len(held_out)}
+    if job.split == "test":
+        after = sum(_nats(model.body, task) for model in models) / len(models)
+        result["forgetting"] = after - _nats_before(task)
     files.write_json(job.place(), result)
     share = len(result["wrong"]) / result["of"]
     print(
         f"{job.scheme}, {job.labels} labels, seed {job.seed}: {share:.1%} wrong on {job.split}, "
-        f"{found.seconds:.0f} s, start {found.start_difference:.1e}, "
-        f"forgets {result['forgetting']:+.2f}",
+        f"{result['seconds']:.0f} s, forgets {result.get('forgetting', 0):+.2f}",
         flush=True,
     )
     return result
 
 
-def _nats(body: Transformer, tokenizer: Tokenizer, compute: device.Compute) -> float:
+Found = tuple[list[Classifier], dict]
+
+
+def _single(task: Task, name: str) -> Found:
+    """One training by a scheme of the catalogue, and what `adapt` says of it."""
+    torch.manual_seed(task.seed)
+    classifier, scheme = task.start(), SCHEMES[name]
+    memory = _memory(copy.deepcopy(classifier), task, scheme)
+    found, seconds = _timed(
+        lambda: adapt(
+            classifier, task.tokenizer, task.texts, task.labels, task.compute, task.recipe,
+            task.seed, scheme,
+        )
+    )  # fmt: skip
+    return [classifier], {
+        "seconds": seconds,
+        "start_difference": found.start_difference,
+        "declared_is_moved": set(found.declared) == set(found.moved),
+        "trained_share": found.trained / found.parameters,
+        "training_memory": memory,
+    }
+
+
+def _composite(task: Task, name: str) -> Found:
+    """Several trainings, each of everything; they start elsewhere, or are several."""
+    torch.manual_seed(task.seed)
+    memory = _memory(task.start(), task, FULL)
+    models, seconds = _timed(lambda: COMPOSITES[name](task))
+    return models, {
+        "seconds": seconds,
+        "start_difference": None,
+        "declared_is_moved": None,
+        "trained_share": 1.0,
+        "training_memory": memory,
+    }
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What `work` gives, and its seconds; on a CPU the processor's: others may be at work."""
+    clock = time.process_time if device.choose().device.type == "cpu" else time.perf_counter
+    began = clock()
+    return work(), clock() - began
+
+
+_before: dict[str, float] = {}  # by model: the same for every job of a process
+
+
+def _nats_before(task: Task) -> float:
+    if task.model not in _before:
+        _before[task.model] = _nats(task.start().body, task)
+    return _before[task.model]
+
+
+def _nats(body: Transformer, task: Task) -> float:
     """Nats a token on held-out text."""
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: HELD_OUT[sizes.current().name]]
-    found = pretraining.evaluate(body, tokenizer, articles, compute)
+    found = pretraining.evaluate(body, task.tokenizer, articles, task.compute)
     return found.nats / found.targets
 
 
-def _memory(classifier: Classifier, tokenizer: Tokenizer, texts: list[str], job: Job) -> int:
+def _memory(classifier: Classifier, task: Task, scheme: Scheme) -> int:
     """Bytes of one training step on 32 texts; takes that step."""
-    compute, scheme = device.choose(), SCHEMES[job.scheme]
-    tokens, mask = pad(encode(texts, tokenizer, classifier.body.config.max_length), PAD)
-    _, optimizer, _ = prepare(classifier, scheme, job.recipe, (tokens, mask))
+    texts, compute = task.texts[:32], task.compute
+    tokens, mask = pad(encode(texts, task.tokenizer, classifier.body.config.max_length), PAD)
+    _, optimizer, _ = prepare(classifier, scheme, task.recipe, (tokens, mask))
     term = scheme.extra_loss(classifier) if scheme.extra_loss else None
     batch = tokens, mask, torch.zeros(len(texts), dtype=torch.long)
 
@@ -121,22 +174,20 @@ def _memory(classifier: Classifier, tokenizer: Tokenizer, texts: list[str], job:
 
 def measure() -> dict:
     """One row a scheme and number of labels, and each scheme against full fine-tuning."""
-    pairs = [(name, labels) for labels in LABELS for name in SCHEMES]
-    recipes = [Recipe(rate=rate, min_steps=MIN_STEPS) for rate in RATES]
+    pairs = _pairs()
     weights = transfer.digest(MODEL)
+    recipes = [Recipe(rate=rate, min_steps=MIN_STEPS) for rate in RATES]
     with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        tried = list(
-            pool.map(
-                run,
-                [
-                    Job(*pair, seed, "dev", recipe, digest=weights)
-                    for pair in pairs
-                    for recipe in recipes
-                    for seed in CHOICE_SEEDS
-                ],
-            )
+        tried = pool.map(
+            run,
+            [
+                Job(name, "all", seed, "dev", recipe, digest=weights)
+                for name in SCHEMES
+                for recipe in recipes
+                for seed in CHOICE_SEEDS
+            ],
         )
-        choices = _choices(pairs, tried)
+        choices = _choices(pairs, list(tried))
         found = list(
             pool.map(
                 run,
@@ -158,7 +209,7 @@ def measure() -> dict:
         "model": MODEL,
         "data": "TREC-6, published split; forgetting on WikiText-103's validation articles",
         "machine": device.describe(device.choose())
-        + f", {transfer.workers()} runs at a time, one thread each",
+        + f", {transfer.workers()} runs at a time, one thread each; seconds are the processor's",
         "versions": {"torch": torch.__version__},
         "rows": rows,
         "comparisons": compare(rows, found[0]["of"]),
@@ -166,15 +217,34 @@ def measure() -> dict:
     }
 
 
+def _pairs() -> list[tuple]:
+    """Every scheme with every number of labels that it is judged with."""
+    names = [*SCHEMES, *COMPOSITES]
+    with_all = [name for name in names if name not in NEEDS_MORE_TEXT]
+    return [
+        *((name, 100) for name in names),
+        *((name, labels) for labels in MORE_LABELS for name in MAIN),
+        *((name, "all") for name in with_all),
+    ]
+
+
 def _choices(pairs: list[tuple], tried: list[dict]) -> dict[tuple, dict]:
-    """For each scheme and number of labels the rate with the fewest dev errors."""
-    choices, runs = {}, iter(tried)
-    for pair in pairs:
+    """With all labels, the rate with the fewest dev errors; else that of the catalogue."""
+    found, runs = {}, iter(tried)
+    for name in SCHEMES:
         errors = {rate: [transfer.error_of(next(runs)) for _ in CHOICE_SEEDS] for rate in RATES}
-        best = min(RATES, key=lambda rate: sum(errors[rate]))
-        recipe = Recipe(rate=best, min_steps=MIN_STEPS)
-        choices[pair] = {"recipe": recipe, "dev_errors": {str(r): e for r, e in errors.items()}}
-    return choices
+        found[name] = {
+            "recipe": Recipe(rate=_best(errors), min_steps=MIN_STEPS),
+            "dev_errors": {str(rate): each for rate, each in errors.items()},
+        }
+    fixed = {"recipe": Recipe(min_steps=MIN_STEPS), "dev_errors": {}}
+    return {
+        pair: found.get(pair[0], found[FULL.name]) if pair[1] == "all" else fixed for pair in pairs
+    }
+
+
+def _best(errors: dict[float, list[float]]) -> float:
+    return min(errors, key=lambda rate: sum(errors[rate]))
 
 
 def _row(pair: tuple, mine: list[dict], choice: dict) -> dict:
@@ -192,12 +262,18 @@ def _row(pair: tuple, mine: list[dict], choice: dict) -> dict:
         "trained_share": first["trained_share"],
         "seconds": sum(result["seconds"] for result in mine) / len(mine),
         "training_memory": first["training_memory"],
-        "start_difference": max(result["start_difference"] for result in mine),
-        "declared_is_moved": all(result["declared_is_moved"] for result in mine),
+        "start_difference": _over(max, mine, "start_difference"),
+        "declared_is_moved": _over(all, mine, "declared_is_moved"),
         "forgetting": sum(result["forgetting"] for result in mine) / len(mine),
         "rate": choice["recipe"].rate,
         "dev_errors": choice["dev_errors"],
     }
+
+
+def _over(together: Callable, mine: list[dict], name: str) -> Any:
+    """`together` of the seeds' values, or None where there are none."""
+    values = [result[name] for result in mine]
+    return None if None in values else together(values)
 
 
 def compare(rows: list[dict], questions: int) -> list[dict]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks import adaptation
+from benchmarks import adaptation, composites
+from benchmarks.composites import COMPOSITES
 from tlcourse import corpora
 from tlcourse.adaptation.adapting import FULL, Recipe
 from tlcourse.adaptation.schemes import SCHEMES
@@ -19,26 +20,43 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
-    job = adaptation.Job("LoRA", 24, 0, "dev", Recipe(epochs=1))
+    job = adaptation.Job("LoRA", 24, 0, "test", Recipe(epochs=1))
     found = adaptation.run(job)
     assert found["declared_is_moved"] and found["start_difference"] == 0.0
     assert 0 < found["trained_share"] < 0.05 and found["forgetting"] != 0
     assert found["training_memory"] > 4 * 6_836_224  # the weights alone
     monkeypatch.setattr(adaptation, "adapt", None)
     assert adaptation.run(job) == found
-    assert job.place() != adaptation.Job("LoRA", 24, 1, "dev", Recipe(epochs=1)).place()
+    assert job.place() != adaptation.Job("LoRA", 24, 1, "test", Recipe(epochs=1)).place()
 
 
-def test_the_rate_with_the_fewest_dev_errors_is_taken_for_each_number_of_labels():
-    pairs = [("LoRA", 100), ("LoRA", "all")]
-    errors = [[60, 50], [40, 52], [55, 60], [30, 30], [20, 60], [25, 25]]
-    tried = [result("LoRA", wrong) for both in errors for wrong in both]
-    choices = adaptation._choices(pairs, tried)
-    assert [choices[pair]["recipe"].rate for pair in pairs] == [
-        adaptation.RATES[1],
-        adaptation.RATES[2],
+def test_the_rate_with_the_fewest_dev_errors_is_taken_with_all_labels_only():
+    chosen = {"LoRA": 2, FULL.name: 0}  # which of the rates is best
+    tried = [
+        result(name, 20 + 10 * abs(place - chosen.get(name, 1)))
+        for name in SCHEMES
+        for place, _ in enumerate(adaptation.RATES)
+        for _ in adaptation.CHOICE_SEEDS
     ]
-    assert choices["LoRA", 100]["dev_errors"]["0.0005"] == pytest.approx([8.0, 10.4])
+    pairs = [("LoRA", 100), ("LoRA", "all"), ("BitFit", "all"), ("ensemble", "all")]
+    choices = adaptation._choices(pairs, tried)
+    rates = [choices[pair]["recipe"].rate for pair in pairs]
+    low, middle, high = adaptation.RATES
+    assert rates == [Recipe().rate, high, middle, low]  # the ensemble takes that of full
+    assert choices["LoRA", "all"]["dev_errors"][str(high)] == pytest.approx([4.0])
+    assert choices["LoRA", 100]["dev_errors"] == {}
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    found = adaptation.run(adaptation.Job(name, 24, 0, "test", Recipe(epochs=1)))
+    assert 0 <= len(found["wrong"]) <= found["of"] and found["forgetting"] != 0
+    assert found["seconds"] > 0 and found["start_difference"] is None
 
 
 def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
@@ -69,5 +87,5 @@ def test_each_scheme_is_compared_with_full_fine_tuning_at_its_number_of_labels()
 
 
 def test_the_primary_comparison_is_one_of_the_table():
-    scheme, labels = adaptation.PRIMARY
-    assert scheme in SCHEMES and labels in adaptation.LABELS
+    scheme, _ = adaptation.PRIMARY
+    assert adaptation.PRIMARY in adaptation._pairs() and scheme != FULL.name

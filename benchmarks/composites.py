@@ -1,0 +1,128 @@
+"""Schemes of more than one training: other features, more text, more labels, more models.
+
+Each takes what a run has and returns the models whose mean probabilities are its answer. Every
+training in them is full fine-tuning by the recipe of the run.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from tlcourse import checkpoints, corpora
+from tlcourse.adaptation import more_signal
+from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.classifier import Classifier, predict
+from tlcourse.bpe import Tokenizer
+from tlcourse.device import Compute
+from tlcourse.pretraining import Recipe as PretrainingRecipe
+
+MEMBERS = 3  # of an ensemble
+SURE = 0.8  # probability from which a guess counts as a label
+TAPT_TOKENS = 400_000  # of the questions themselves, about five times through all of TREC
+TAPT_RECIPE = PretrainingRecipe(batch=32, length=64, rate=1e-3, muon_rate=2e-3, warmup=20)
+INTERMEDIATE, INTERMEDIATE_TEXTS = "sst-2", 10_000  # the labelled task on the way
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a run has: labelled texts, all texts without labels, where and how to train."""
+
+    model: str
+    pooling: str
+    tokenizer: Tokenizer
+    texts: Sequence[str]
+    labels: Sequence[str]
+    every_text: Sequence[str]  # with a label or without
+    compute: Compute
+    recipe: Recipe
+    seed: int
+
+    def start(self) -> Classifier:
+        """The pretrained body under a new head."""
+        body, _ = checkpoints.load(self.model)
+        body.set_attention(self.compute.attention)
+        return Classifier(body, corpora.TREC_LABELS, self.pooling)
+
+    def fit(self, classifier: Classifier) -> Classifier:
+        """The classifier after full fine-tuning, in place."""
+        adapt(
+            classifier, self.tokenizer, self.texts, self.labels, self.compute, self.recipe,
+            self.seed,
+        )  # fmt: skip
+        return classifier
+
+    def unlabelled(self) -> list[str]:
+        """The texts that have no label here."""
+        labelled = set(self.texts)
+        return [text for text in self.every_text if text not in labelled]
+
+
+def concatenation(task: Task) -> list[Classifier]:
+    """Last token, largest value and mean beside each other (Howard & Ruder, 2018)."""
+    task = replace(task, pooling="concatenation")
+    return [task.fit(task.start())]
+
+
+def tapt(task: Task) -> list[Classifier]:
+    """Pretraining goes on, on the task's own texts (Gururangan et al., 2020)."""
+    classifier = task.start()
+    more_signal.pretrain_on_texts(
+        classifier.body, task.tokenizer, task.every_text, TAPT_TOKENS, task.compute,
+        replace(TAPT_RECIPE, seed=task.seed),
+    )  # fmt: skip
+    return [task.fit(classifier)]
+
+
+def stilts(task: Task) -> list[Classifier]:
+    """Another labelled task first (Phang et al., 2018)."""
+    other = corpora.load(INTERMEDIATE)["train"]
+    other = other.shuffle(seed=task.seed).select(range(min(INTERMEDIATE_TEXTS, len(other))))
+    body = task.start().body
+    first = Classifier(body, sorted(set(other["label"])), task.pooling)
+    adapt(
+        first, task.tokenizer, other["text"][:], other["label"][:], task.compute, Recipe(epochs=1),
+        task.seed,
+    )  # fmt: skip
+    return [task.fit(Classifier(body, corpora.TREC_LABELS, task.pooling))]
+
+
+def self_training(task: Task) -> list[Classifier]:
+    """A student of the labels and of its teacher's sure guesses (Du et al., 2021)."""
+    student = more_signal.self_train(
+        task.start, task.tokenizer, task.texts, task.labels, task.unlabelled(), task.compute,
+        task.recipe, task.seed, SURE,
+    )  # fmt: skip
+    return [student]
+
+
+def ensemble(task: Task) -> list[Classifier]:
+    """Several fine-tunings that differ in their seed alone."""
+    members = []
+    for member in range(MEMBERS):
+        seed = MEMBERS * task.seed + member
+        torch.manual_seed(seed)
+        members.append(replace(task, seed=seed).fit(task.start()))
+    return members
+
+
+def distilled_ensemble(task: Task) -> list[Classifier]:
+    """One student of an ensemble's probabilities on all texts (Hinton et al., 2015)."""
+    teachers = [
+        predict(member, task.tokenizer, task.every_text, task.compute) for member in ensemble(task)
+    ]
+    torch.manual_seed(task.seed)
+    student = more_signal.distil(
+        task.start, task.tokenizer, task.every_text, teachers, task.compute, task.recipe, task.seed
+    )
+    return [student]
+
+
+COMPOSITES: dict[str, Callable[[Task], list[Classifier]]] = {
+    "pooled concatenation": concatenation,
+    "TAPT": tapt,
+    "STILTs": stilts,
+    "self-training": self_training,
+    "ensemble": ensemble,
+    "distilled ensemble": distilled_ensemble,
+}

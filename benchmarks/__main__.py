@@ -1,8 +1,8 @@
 """Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
 A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured. `transfer`, `adaptation` and the studies train models,
-for minutes or hours, and have to be asked for.
+from. Its docstring says what is measured. The others than those of speed train models, for
+minutes or hours, and have to be asked for by name.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from pathlib import Path
 from benchmarks.table import table
 from tlcourse import files
 
-SPEED = ("pretraining", "finetuning", "bpe")
+SPEED = ("pretraining", "finetuning", "bpe", "lora")
 STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
-NAMES = (*SPEED, "transfer", "adaptation", *STUDIES)
+NAMES = (*SPEED, "transfer", "adaptation", "tasks", *STUDIES)
 
 
 def run(name: str) -> dict:

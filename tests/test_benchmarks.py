@@ -61,11 +61,11 @@ def rows_of(result, job):
 
 def test_all_is_speed_with_the_provenance_of_each_part(everything):
     assert everything["machine"]
-    assert list(everything["benchmarks"]) == ["pretraining", "finetuning", "bpe"]
+    assert list(everything["benchmarks"]) == ["pretraining", "finetuning", "bpe", "lora"]
     for part in everything["benchmarks"].values():
         assert part["machine"] and part["python"] and part["versions"] and part["size"] == "tiny"
     jobs = {row["job"] for row in everything["rows"]}
-    assert jobs == {"causal", "masked", "finetuning", "bpe"}
+    assert jobs == {"causal", "masked", "finetuning", "bpe", "lora"}
     assert all(row["ratio"] > 0 for row in everything["rows"])
 
 
@@ -104,3 +104,10 @@ def test_finetuning_is_held_against_padding_and_the_library(everything, body, li
     assert set(peers) == {f"{library}, grouped by length"}
     assert rows[0]["memory_ratio"] == 1.0  # the step on the longest questions is the same
     assert all(row["questions_per_second"] > 0 for row in rows)
+
+
+def test_lora_of_ours_and_of_peft_train_the_same_numbers(everything):
+    peft, full = rows_of(everything, "lora")
+    assert (peft["peer"], full["peer"]) == ("peft", "full fine-tuning")
+    assert peft["trained"] == peft["trained_ours"] < full["trained"] / 10
+    assert full["memory_ratio"] < 1 and peft["memory_ratio"] == pytest.approx(1, abs=0.1)

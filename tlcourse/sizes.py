@@ -18,6 +18,9 @@ class Size:
     finetuning_steps: int  # optimizer steps of each of them
     finetuning_most: int  # labelled questions of the run on all, at most
     finetuning_epochs: int  # times through them
+    adaptation_labels: int  # labelled questions that each scheme learns from, live
+    adaptation_steps: int  # optimizer steps of each scheme
+    adaptation_articles: int  # validation articles that forgetting is measured on
     start_labels: int  # labelled questions of the first taste in lesson 00
     start_steps: int  # optimizer steps on them
     # Lesson 01: text to learn from, to measure on, and for the race of the trainers (bytes), and
@@ -47,6 +50,9 @@ TINY = Size(
     finetuning_steps=8,
     finetuning_most=64,
     finetuning_epochs=1,
+    adaptation_labels=24,
+    adaptation_steps=10,
+    adaptation_articles=1,
     start_labels=24,
     start_steps=6,
     pretraining_corpus="wikitext-2",
@@ -73,6 +79,9 @@ SMALL = Size(
     finetuning_steps=200,
     finetuning_most=10_000,
     finetuning_epochs=4,
+    adaptation_labels=100,
+    adaptation_steps=200,
+    adaptation_articles=1,
     start_labels=120,
     start_steps=60,
     pretraining_corpus="wikitext-2",
@@ -99,6 +108,9 @@ FULL = Size(
     finetuning_steps=320,
     finetuning_most=10_000,
     finetuning_epochs=4,
+    adaptation_labels=100,
+    adaptation_steps=200,
+    adaptation_articles=6,
     start_labels=120,
     start_steps=80,
     pretraining_corpus="wikitext-103",

@@ -1,0 +1,180 @@
+"""More than TREC: three schemes and a linear model on four tasks, with few labels and with many.
+
+The rule of thumb under test: with few labels keep the body frozen, above all if the task resembles
+what the body has read; with many labels move everything. How alike a task is, is measured: the nats
+a token of its texts, to the pretrained body. Nothing is chosen: every run keeps the recipe of the
+course. Finished runs are kept in `runs/tasks/`.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+from datasets import Dataset
+
+from benchmarks import transfer
+from tlcourse import checkpoints, corpora, device, files, metrics
+from tlcourse.adaptation import baselines
+from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.classifier import PAD, Classifier, encode, predict
+from tlcourse.adaptation.extra_losses import causal_nats
+from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.batching import pad
+
+MODEL = "causal-small"
+NAMES = ("frozen body", "LoRA", "full fine-tuning")
+TFIDF = "TF-IDF"
+SEEDS = (0, 1, 2)
+JUDGED = 1_000  # texts that are judged, at most
+ASKED = 200  # texts that the body's nats are measured on
+LONG = Recipe(epochs=2, batch=16, min_steps=100)  # for reviews of 250 tokens
+SHORT = Recipe(epochs=4, min_steps=200)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A data set as a task: the split that is judged, the columns read, numbers of labels."""
+
+    judged: str
+    columns: tuple[str, ...]
+    labels: tuple[int, ...]
+    recipe: Recipe
+
+
+TASKS = {
+    "trec": Kind("test", ("text",), (100, 2_000), SHORT),
+    "sst-2": Kind("validation", ("text",), (100, 2_000), SHORT),
+    "imdb": Kind("test", ("text",), (100, 2_000), LONG),
+    "rte": Kind("validation", ("premise", "hypothesis"), (100, 2_000), SHORT),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One scheme on one draw of labels of one task."""
+
+    task: str
+    labels: int
+    scheme: str
+    seed: int
+    recipe: Recipe
+    digest: str  # of the checkpoint's weights
+
+    def place(self) -> Path:
+        """Where its result is kept."""
+        return transfer.kept(self, "runs/tasks")
+
+
+def texts_of(rows: Dataset, kind: Kind) -> list:
+    """The texts, or pairs of texts, of a data set's rows."""
+    columns = [rows[column][:] for column in kind.columns]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def questions(job: Job) -> tuple[Dataset, Dataset]:
+    """What a run learns from, and what it is judged on, which is the same for every run."""
+    data, kind = corpora.load(job.task), TASKS[job.task]
+    judged = data[kind.judged]
+    if len(judged) > JUDGED:
+        judged = corpora.label_subset(judged, JUDGED, seed=0)
+    return corpora.label_subset(
+        data["train"], min(job.labels, len(data["train"])), job.seed
+    ), judged
+
+
+def run(job: Job) -> dict:
+    """Learns and is judged, or reads what an earlier run of this job left."""
+    if job.place().exists():
+        return files.read_json(job.place())
+    torch.set_num_threads(1)
+    train, judged = questions(job)
+    kind = TASKS[job.task]
+    given = texts_of(train, kind), train["label"][:], texts_of(judged, kind)
+    guessed = _linear(*given) if job.scheme == TFIDF else _adapted(job, *given)
+    missed = [
+        row
+        for row, pair in enumerate(zip(guessed, judged["label"], strict=True))
+        if len(set(pair)) > 1
+    ]
+    result = asdict(job) | {"wrong": missed, "of": len(judged)}
+    files.write_json(job.place(), result)
+    share = len(missed) / len(judged)
+    print(
+        f"{job.task}, {job.labels} labels, {job.scheme}, seed {job.seed}: {share:.1%}", flush=True
+    )
+    return result
+
+
+def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
+    compute = device.choose()
+    torch.manual_seed(job.seed)
+    body, tokenizer = checkpoints.load(MODEL)
+    body.set_attention(compute.attention)
+    classifier = Classifier(body, sorted(set(labels)), "mean")
+    adapt(classifier, tokenizer, texts, labels, compute, job.recipe, job.seed, SCHEMES[job.scheme])
+    best = predict(classifier, tokenizer, asked, compute).argmax(dim=-1)
+    return [classifier.labels[number] for number in best]
+
+
+def _linear(texts: list, labels: list[str], asked: list) -> list[str]:
+    """TF-IDF, chosen by cross-validation within the labels; a pair is one text."""
+    texts, asked = (
+        [each if isinstance(each, str) else " ".join(each) for each in some]
+        for some in (texts, asked)
+    )
+    choice = baselines.cross_validate(texts, labels)
+    return list(baselines.linear(choice.kind, choice.strength).fit(texts, labels).predict(asked))
+
+
+@torch.no_grad()
+def nats_a_token(task: str) -> float:
+    """How likely the pretrained body finds a task's texts; the fewer nats, the more alike."""
+    compute, (body, tokenizer) = device.choose(), checkpoints.load(MODEL)
+    rows = corpora.load(task)["train"].shuffle(seed=0)
+    texts = texts_of(rows.select(range(min(ASKED, len(rows)))), TASKS[task])
+    sequences = encode(texts, tokenizer, body.config.max_length)
+    body.to(compute.device).eval().set_attention(compute.attention)
+    nats = tokens = 0.0
+    for sequence in sequences:
+        ids, mask = (part.to(compute.device) for part in pad([sequence], PAD))
+        if len(sequence) > 2:
+            nats += causal_nats(body, ids, mask).item() * (len(sequence) - 2)
+            tokens += len(sequence) - 2
+    return nats / tokens
+
+
+def measure() -> dict:
+    """One row for each task, number of labels and scheme."""
+    weights = transfer.digest(MODEL)
+    jobs = [
+        Job(task, labels, scheme, seed, kind.recipe, weights)
+        for task, kind in TASKS.items()
+        for labels in kind.labels
+        for scheme in (*NAMES, TFIDF)
+        for seed in SEEDS
+    ]
+    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
+        results = list(pool.map(run, jobs))
+    rows = []
+    for first in range(0, len(jobs), len(SEEDS)):
+        job, mine = jobs[first], results[first : first + len(SEEDS)]
+        errors = [transfer.error_of(result) for result in mine]
+        mean, low, high = metrics.mean_interval(errors)
+        rows.append(
+            {"task": job.task, "labels": job.labels, "scheme": job.scheme, "seeds": list(SEEDS)}
+            | {"errors": errors, "mean": mean, "interval": [max(0.0, low), high]}
+            | {"judged": mine[0]["of"], "recipe": asdict(job.recipe)}
+            | {"wrong": [result["wrong"] for result in mine]}
+        )
+    return {
+        "job": "tasks",
+        "model": MODEL,
+        "data": "TREC test, SST-2 validation, 1,000 reviews of IMDB's test, RTE validation",
+        "machine": device.describe(device.choose())
+        + f", {transfer.workers()} runs at a time, one thread each",
+        "versions": {"torch": torch.__version__},
+        "nats_a_token": {task: nats_a_token(task) for task in TASKS},
+        "rows": rows,
+    }

@@ -1,0 +1,36 @@
+"""The benchmark of more tasks than TREC: a job from end to end, what is judged, likeness."""
+
+import pytest
+
+from benchmarks import tasks
+from tlcourse import corpora
+from tlcourse.adaptation.adapting import Recipe
+from tlcourse.adaptation.schemes import SCHEMES
+
+
+@pytest.fixture(autouse=True)
+def samples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+
+
+@pytest.mark.parametrize("scheme", ["frozen body", tasks.TFIDF])
+@pytest.mark.parametrize("task", tasks.TASKS)
+def test_a_job_is_judged_on_the_same_texts_whatever_it_learnt_from(task, scheme):
+    jobs = [tasks.Job(task, 24, scheme, seed, Recipe(epochs=1), "") for seed in (0, 1)]
+    (train, judged), (other, again) = (tasks.questions(job) for job in jobs)
+    assert judged[:] == again[:] and train[:] != other[:]
+    found = tasks.run(jobs[0])
+    assert found["of"] == len(judged) and set(found["wrong"]) <= set(range(len(judged)))
+
+
+def test_pairs_are_pairs_and_the_schemes_are_of_the_catalogue():
+    rows = corpora.load("rte")["train"]
+    first = tasks.texts_of(rows, tasks.TASKS["rte"])[0]
+    assert first == (rows[0]["premise"], rows[0]["hypothesis"])
+    assert set(tasks.NAMES) <= set(SCHEMES)
+
+
+def test_text_that_the_body_never_saw_the_like_of_costs_more_nats():
+    assert 2 < tasks.nats_a_token("rte") < tasks.nats_a_token("sst-2") < 9

@@ -77,7 +77,7 @@ def test_help_is_quick_and_names_every_command() -> None:
     result = subprocess.run(
         [sys.executable, "-c", heavy + code], capture_output=True, encoding="utf-8"
     )
-    for command in ("check", "lab", "run", "data", "pretrain", "evaluate"):
+    for command in ("check", "lab", "run", "data", "pretrain", "evaluate", "adapt", "predict"):
         assert f"    {command} " in result.stdout
     assert result.stdout.splitlines()[-1] == "False"
 

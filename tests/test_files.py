@@ -29,3 +29,39 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
     assert not left.exists()
     assert all(path.exists() for path in kept)
     files.remove_leftovers(tmp_path / "not there")
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+    folder = tmp_path / "above" / "mine"
+    with pytest.raises(RuntimeError), files.new_folder(folder) as temporary:
+        files.write_text(temporary / "a.txt", "half")
+        raise RuntimeError
+    assert list(folder.parent.iterdir()) == []
+    folder.mkdir()  # an empty one may be there
+    with files.new_folder(folder) as temporary:
+        files.write_text(temporary / "a.txt", "whole")
+        assert list(folder.iterdir()) == []
+    assert list(folder.parent.iterdir()) == [folder]
+    assert (folder / "a.txt").read_text(encoding="utf-8") == "whole"
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_is_there_is_never_written_over(tmp_path, kind):
+    path = tmp_path / "mine" / "a.txt"
+    files.write_text(path, "old")
+    occupied = path.parent if kind == "folder" else path
+    with pytest.raises(FileExistsError, match="expected a new folder, but .* is there already"):
+        files.refuse_occupied(occupied)
+    with pytest.raises(FileExistsError), files.new_folder(occupied):
+        raise AssertionError("the block ran")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.rglob("*")) == [path.parent, path]
+
+
+def test_a_folder_that_is_filled_meanwhile_stays(tmp_path):
+    folder = tmp_path / "mine"
+    with pytest.raises(OSError), files.new_folder(folder) as temporary:
+        files.write_text(temporary / "a.txt", "new")
+        files.write_text(folder / "a.txt", "another's")
+    assert (folder / "a.txt").read_text(encoding="utf-8") == "another's"
+    assert list(tmp_path.iterdir()) == [folder]

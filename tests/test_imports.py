@@ -36,6 +36,8 @@ FLOORS = {
             "readme",
             "checking",
             "pretrain_command",
+            "adapt_command",
+            "predict_command",
             "evaluate_command",
             "cli",
             "__main__",

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
+from torch import nn
 
 from tlcourse import files
 from tlcourse.bpe import Tokenizer
@@ -34,16 +35,21 @@ def save(
     all; the weights come last.
     """
     folder = Path(folder)
-    files.write_json(folder / "config.json", asdict(model.config))
+    write_shape(folder, model.config, tokenizer)
     files.write_json(folder / "training.json", log)
     files.write_text(folder / "README.md", card)
-    with files.atomic(folder / "tokenizer.json") as temporary:
-        tokenizer.save(temporary)
     with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's chance stays
         half = Transformer(model.config)
     half.load_state_dict(model.state_dict())
     with files.atomic(folder / "model.safetensors") as temporary:
         save_model(half.half(), str(temporary))
+
+
+def write_shape(folder: Path, config: Config, tokenizer: Tokenizer) -> None:
+    """Writes what `untrained` reads: config.json and tokenizer.json."""
+    files.write_json(folder / "config.json", asdict(config))
+    with files.atomic(folder / "tokenizer.json") as temporary:
+        tokenizer.save(temporary)
 
 
 def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, Tokenizer]:
@@ -53,6 +59,18 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     lists the shipped names, or ValueError when a file does not fit.
     """
     folder = folder_of(name)
+    model, tokenizer = untrained(folder)
+    load_weights(model, folder / "model.safetensors")
+    if compute is not None:
+        model.to(compute.device).set_attention(compute.attention)
+    return model.eval(), tokenizer
+
+
+def untrained(folder: Path) -> tuple[Transformer, Tokenizer]:
+    """A new model of the shape that a folder states, and the folder's tokenizer.
+
+    Raises FileNotFoundError, or ValueError when the two do not belong together.
+    """
     model = Transformer(_config(folder / "config.json"))
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
     if tokenizer.vocabulary_size > model.config.vocabulary_size:
@@ -60,10 +78,7 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
             f"expected at most {model.config.vocabulary_size} tokens in {folder}, its tokenizer "
             f"has {tokenizer.vocabulary_size}; the files belong to different checkpoints"
         )
-    _load_weights(model, folder / "model.safetensors")
-    if compute is not None:
-        model.to(compute.device).set_attention(compute.attention)
-    return model.eval(), tokenizer
+    return model, tokenizer
 
 
 def log_of(name: str | Path) -> dict:
@@ -106,7 +121,11 @@ def _config(path: Path) -> Config:
     return Config(**found)
 
 
-def _load_weights(model: Transformer, path: Path) -> None:
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Fills a model with the weights in a file, as float32; nothing is unpickled.
+
+    Raises ValueError when the file is damaged or its names and shapes are not the model's.
+    """
     try:
         weights = load_file(path)
     except (SafetensorError, OSError) as error:

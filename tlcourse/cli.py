@@ -112,19 +112,37 @@ def pretrain(arguments: argparse.Namespace) -> int:
     """Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on."""
     from tlcourse import pretrain_command
 
-    try:
-        return pretrain_command.run(arguments)
-    except (ValueError, OSError) as error:
-        raise UsageError(str(error)) from error
+    return _in_one_line(pretrain_command.run, arguments)
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
     """Measures a checkpoint and writes its model card anew."""
     from tlcourse import evaluate_command
 
+    return _in_one_line(evaluate_command.run, arguments)
+
+
+def adapt(arguments: argparse.Namespace) -> int:
+    """Adapts a model to the texts and labels of a CSV file and saves the classifier."""
+    from tlcourse import adapt_command
+
+    return _in_one_line(adapt_command.run, arguments)
+
+
+def predict(arguments: argparse.Namespace) -> int:
+    """Says what a saved classifier makes of texts: label and probabilities."""
+    from tlcourse import predict_command
+
+    return _in_one_line(predict_command.run, arguments)
+
+
+def _in_one_line(
+    command: Callable[[argparse.Namespace], int], arguments: argparse.Namespace
+) -> int:
+    """Runs a command; what is wrong with what it was given becomes one line."""
     try:
-        return evaluate_command.run(arguments)
-    except (ValueError, OSError) as error:
+        return command(arguments)
+    except (ValueError, OSError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
 
 
@@ -157,6 +175,8 @@ def _parser() -> Parser:
     _add_pretrain_options(added)
     added = command(evaluate)
     added.add_argument("checkpoint", help="a shipped name or the folder of a checkpoint")
+    _add_adapt_options(command(adapt))
+    _add_predict_options(command(predict))
     return parser
 
 
@@ -185,3 +205,32 @@ def _add_pretrain_options(parser: Parser) -> None:
     add("--seed", type=int, default=0)
     add("--save-every", type=float, default=180.0, help="seconds between states for a resume")
     add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")
+
+
+def _add_adapt_options(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--train", type=Path, required=True, help="CSV (or .tsv), UTF-8, with column names")
+    add("--test", type=Path, help="rows to measure the error on; they are not learnt")
+    add("--out", type=Path, required=True, help="new folder for the classifier")
+    add("--text", default="text", metavar="COLUMN", help="column of the texts (default: text)")
+    add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
+    add("--label", default="label", metavar="COLUMN", help="column of labels (default: label)")
+    add("--model", default="causal-small", help="a shipped name or the folder of a checkpoint")
+    add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
+    add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
+    add("--epochs", type=int, help="that many (default: the lessons', more for few rows)")
+    add("--rate", type=float, help="learning rate (default: the lessons')")
+    add("--seed", type=int, default=0)
+
+
+def _add_predict_options(parser: Parser) -> None:
+    add = parser.add_argument
+    add("folder", type=Path, help="what `tlcourse adapt` wrote")
+    add(
+        "texts",
+        nargs="*",
+        help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
+        "without any: a text a line from the standard input, the two of a pair with a tab between",
+    )
+    add("--csv", type=Path, help="file with the columns that the classifier learnt from")
+    add("--out", type=Path, help="new file for the rows of --csv with label and probabilities")

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,41 @@ def atomic(path: str | Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def refuse_occupied(folder: str | Path) -> None:
+    """Raises FileExistsError where `new_folder` could not write: nothing is ever overwritten.
+
+    Makes the folders above, and raises OSError where that, or writing there, is not possible.
+    """
+    folder = Path(folder)
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists():
+        raise FileExistsError(
+            f"expected a new folder, but {folder} is there already; give another name or remove it"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryDirectory(dir=folder.parent).cleanup()
+
+
+@contextlib.contextmanager
+def new_folder(folder: str | Path) -> Iterator[Path]:
+    """Yields a temporary folder beside `folder`; renames it to `folder` when the block succeeds.
+
+    So the folder is there whole or not at all. Raises FileExistsError, see `refuse_occupied`.
+    """
+    folder = Path(folder).absolute()
+    refuse_occupied(folder)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if folder.is_dir():
+            folder.rmdir()  # an empty one, or OSError
+        temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_leftovers(folder: str | Path) -> None:

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from tlcourse.adaptation.classifier import (
     CLS,
     PAD,
     POOLINGS,
+    SEP,
     Classifier,
     encode,
     predict,
@@ -88,6 +90,41 @@ def test_encode_normalises_cuts_and_ends_with_cls(tokenizer):
 def test_a_text_with_nothing_in_it_is_named(tokenizer):
     with pytest.raises(ValueError, match="row 1, got '  '"):
         encode(["Who ?", "  "], tokenizer, 48)
+
+
+def test_a_pair_is_two_texts_with_sep_between_and_cls_behind(tokenizer):
+    def ids(text):
+        return tokenizer.encode(normalise(text))
+
+    found = encode(["Who ran ?", ("  Who\tran ? ", "When ?")], tokenizer, 48)
+    assert found == [[*ids("Who ran ?"), CLS], [*ids("Who ran ?"), SEP, *ids("When ?"), CLS]]
+
+
+def test_a_pair_that_is_too_long_loses_the_end_of_its_longer_part(tokenizer):
+    words = [" ".join(["Who"] * count) for count in range(1, 12)]
+    for first in words:
+        for second in words:
+            for most in (8, 9):
+                kept = [tokenizer.encode(normalise(part)) for part in (first, second)]
+                while len(kept[0]) + len(kept[1]) + 2 > most:  # Devlin et al. (2019) cut like this
+                    kept[len(kept[0]) <= len(kept[1])].pop()
+                (found,) = encode([(first, second)], tokenizer, most)
+                assert found == [*kept[0], SEP, *kept[1], CLS]
+
+
+@pytest.mark.parametrize("pair", [(" ", "When ?"), ("When ?", ""), ("Who ?", "When ?", "Where ?")])
+def test_a_pair_that_is_none_is_named(tokenizer, pair):
+    with pytest.raises(ValueError, match="in row 1, got " + re.escape(repr(pair))):
+        encode([("Who ?", "When ?"), pair], tokenizer, 48)
+
+
+def test_what_only_the_second_part_tells_is_learnt(tokenizer):
+    pairs = [(first, second) for first in TEXTS[:2] for second in ("Who ran ?", "When ?")] * 4
+    goals = ["HUM", "NUM", "HUM", "NUM"] * 4
+    classifier = make(tokenizer)
+    recipe = Recipe(epochs=40, rate=3e-3, batch=8)
+    fine_tune(classifier, tokenizer, pairs, goals, CPU, recipe, seed=0)
+    assert wrong(predict(classifier, tokenizer, pairs, CPU), goals, LABELS) == []
 
 
 def test_an_unknown_pooling_is_refused(tokenizer):

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from tlcourse.adaptation import edits, extra_losses, groups, schedules
 from tlcourse.adaptation.adapting import FULL, Recipe, Scheme, adapt
 from tlcourse.adaptation.classifier import PAD, Classifier, encode
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation.schemes import SCHEMES, find, slug
 from tlcourse.batching import pad
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
@@ -411,3 +411,16 @@ def test_certain_probabilities_teach_what_labels_teach(tokenizer):
         torch.testing.assert_close(value, taught[1][name], atol=1e-5, rtol=1e-4)
     with pytest.raises(ValueError, match="3 labels for each text"):
         adapt(make(tokenizer), tokenizer, TEXTS, certain[:, :2], CPU, RECIPE, seed=0)
+
+
+# Names on the command line
+
+
+def test_every_scheme_can_be_typed():
+    typed = [slug(name) for name in SCHEMES]
+    assert {"lora", "full-fine-tuning", "mix-of-layers", "top-2-layers", "l2-sp"} < set(typed)
+    assert len(set(typed)) == len(SCHEMES) and all(name.split() == [name] for name in typed)
+    assert [find(name, SCHEMES, "scheme") for name in typed] == list(SCHEMES)
+    assert find("LoRA", SCHEMES, "scheme") == "LoRA"
+    with pytest.raises(ValueError, match="a scheme out of full-fine-tuning, .*lora.* got 'lara'"):
+        find("lara", SCHEMES, "scheme")

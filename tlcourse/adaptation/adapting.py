@@ -4,6 +4,7 @@ A `Scheme` names what is added, which parameters move, how fast each moves at ea
 added to the loss. `adapt` does the rest, the same for all, and says what happened.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.adaptation.classifier import PAD, Classifier, by_length, encode
+from tlcourse.adaptation.classifier import PAD, Classifier, Text, by_length, encode
 from tlcourse.adaptation.edits import Edit, unchanged
 from tlcourse.adaptation.extra_losses import ExtraLoss, Term
 from tlcourse.adaptation.groups import Choice, Groups, everything
@@ -33,6 +34,10 @@ class Recipe:
     batch: int = 32  # texts a step
     weight_decay: float = 0.01
     min_steps: int = 0  # small sets get more epochs, until they reach this many steps
+
+    def steps(self, texts: int) -> int:
+        """How many steps so many texts take."""
+        return max(self.epochs * math.ceil(texts / self.batch), self.min_steps)
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Adaptation:
 def adapt(
     classifier: Classifier,
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: Sequence[Text],
     labels: Sequence[str] | Tensor,
     compute: Compute,
     recipe: Recipe,
@@ -75,15 +80,15 @@ def adapt(
 ) -> Adaptation:
     """Adapts the classifier in place to texts and label names, by any scheme.
 
-    `labels` may also be probabilities, (texts, labels), such as another model's. AdamW, batches of
-    about equal lengths. What a scheme freezes asks for a gradient again when the training is over;
-    what was frozen before stays so. If nothing of the body moves and nothing is added to the loss,
-    the features of the texts are computed once. Raises ValueError when texts and labels differ in
-    number, a label is not one of the classifier's, or a scheme's groups overlap, are empty or name
-    what is not there.
+    A text may be a pair of texts. `labels` may also be probabilities, (texts, labels), such as
+    another model's. AdamW, batches of about equal lengths. What a scheme freezes asks for a
+    gradient again when the training is over; what was frozen before stays so. If nothing of the
+    body moves and nothing is added to the loss, the features of the texts are computed once. Raises
+    ValueError when texts and labels differ in number, a label is not one of the classifier's, or a
+    scheme's groups overlap, are empty or name what is not there.
     """
     examples = _Examples(classifier, tokenizer, texts, labels, recipe.batch, seed)
-    steps = max(recipe.epochs * examples.per_epoch, recipe.min_steps)
+    steps = recipe.steps(len(texts))
     torch.manual_seed(seed)
     asking = [(p, p.requires_grad) for p in classifier.to(compute.device).parameters()]
     groups, optimizer, difference = prepare(classifier, scheme, recipe, examples.some(compute))

@@ -14,7 +14,8 @@ from tlcourse.bpe import SPECIALS, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
-PAD, CLS = SPECIALS.index("<pad>"), SPECIALS.index("<cls>")
+PAD, CLS, SEP = (SPECIALS.index(name) for name in ("<pad>", "<cls>", "<sep>"))
+Text = str | tuple[str, str]  # one text, or a pair
 POOLINGS = ("classification token", "last token", "mean", "concatenation")
 
 
@@ -22,7 +23,8 @@ class Classifier(nn.Module):
     """A Transformer, a pooling of its hidden states, one linear layer.
 
     The text is followed by `<cls>`, so that in a causal model, too, the classification token sees
-    the whole text. Raises ValueError for a pooling that is not in POOLINGS.
+    the whole text; a pair is one text with `<sep>` between its parts. Raises ValueError for a
+    pooling that is not in POOLINGS.
     """
 
     def __init__(
@@ -84,29 +86,46 @@ class Classifier(nn.Module):
         return self.classify(self.features(tokens, mask))
 
 
-def encode(texts: Iterable[str], tokenizer: Tokenizer, max_length: int) -> list[list[int]]:
+def encode(texts: Iterable[Text], tokenizer: Tokenizer, max_length: int) -> list[list[int]]:
     """Each text normalised, cut to `max_length` ids, the last of them `<cls>`.
 
-    Raises ValueError that names the first text with nothing in it.
+    A pair is its first part, `<sep>`, its second part (Radford et al., 2018; Devlin et al., 2019);
+    one that is too long loses tokens from the end of its longer part first. Raises ValueError that
+    names the first text, or pair, with nothing in it or in a part of it.
     """
     encoded = []
     for row, text in enumerate(texts):
-        ids = tokenizer.encode(normalise(text))[: max_length - 1]
-        if not ids:
+        parts = (text,) if isinstance(text, str) else text
+        if len(parts) != 2 and parts is text:
+            raise ValueError(f"expected a text or a pair of texts in row {row}, got {text!r}")
+        ids = [tokenizer.encode(normalise(part)) for part in parts]
+        if not all(ids):
             raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
-        encoded.append([*ids, CLS])
+        if len(ids) == 1:
+            encoded.append([*ids[0][: max_length - 1], CLS])
+        else:
+            first, second = _cut(*ids, max_length - 2)
+            encoded.append([*first, SEP, *second, CLS])
     return encoded
+
+
+def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], list[int]]:
+    """The two parts of a pair, the longer one cut until both together have at most `room` ids."""
+    return (
+        first[: max(room - len(second), (room + 1) // 2)],
+        second[: max(room - len(first), room // 2)],
+    )
 
 
 @torch.no_grad()
 def predict(
     classifier: Classifier,
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: Sequence[Text],
     compute: Compute,
     batch: int = 64,
 ) -> Tensor:
-    """(texts, labels) probabilities, in the order of `texts`."""
+    """(texts, labels) probabilities, in the order of `texts`, which may be pairs."""
     classifier.to(compute.device).eval()
     sequences = encode(texts, tokenizer, classifier.body.config.max_length)
     return by_length(sequences, classifier, compute, batch).softmax(dim=-1).cpu()

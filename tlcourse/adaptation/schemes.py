@@ -1,5 +1,7 @@
 """The schemes of the course: each is four choices, and a new one is a line."""
 
+from collections.abc import Iterable
+
 from tlcourse.adaptation import edits, extra_losses, groups, schedules
 from tlcourse.adaptation.adapting import FULL, Scheme
 
@@ -27,3 +29,16 @@ SCHEMES = {
         Scheme("with the LM loss", extra_loss=extra_losses.language_modelling()),
     )
 }
+
+
+def slug(name: str) -> str:
+    """A name as it is typed on a command line: "full fine-tuning" is full-fine-tuning."""
+    return name.lower().replace(" ", "-")
+
+
+def find(asked: str, names: Iterable[str], what: str) -> str:
+    """The one of `names` that is typed as `asked`; raises ValueError that lists them."""
+    slugs = {slug(name): name for name in names}
+    if slug(asked) not in slugs:
+        raise ValueError(f"expected a {what} out of {', '.join(slugs)}, got {asked!r}")
+    return slugs[slug(asked)]

@@ -1,0 +1,155 @@
+"""`tlcourse adapt`: from a CSV to a classifier in a folder, and what it refuses."""
+
+import csv
+import re
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tlcourse import checkpoints, files
+from tlcourse.adaptation import saved
+from tlcourse.adaptation.classifier import predict
+from tlcourse.bpe import Tokenizer
+from tlcourse.cli import main
+from tlcourse.device import choose
+from tlcourse.transformer import Config, Transformer
+
+ROWS = [
+    ("Who ran ?", "person"),
+    ("Where is the old town ?", "place"),
+    ("Who sang that song, and why ?", "person"),
+    ("Where ?", "place"),
+    ("Who ?", "person"),
+]
+
+
+def write(path, rows, names=("text", "label")):
+    with open(path, "w", encoding="utf-8", newline="") as out:
+        csv.writer(out, delimiter="\t" if path.suffix == ".tsv" else ",").writerows([names, *rows])
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """The folder of a little model with random weights, so that a run takes no time."""
+    torch.manual_seed(0)
+    model = Transformer(Config(300, 16, 3, 2, 32, 48))
+    for parameter in model.parameters():
+        parameter.data.add_(0.1 * torch.randn_like(parameter))
+    folder = tmp_path_factory.mktemp("run") / "little"
+    checkpoints.save(folder, model, Tokenizer.train([text for text, _ in ROWS], 300), "", {})
+    return str(folder)
+
+
+def adapt(folder, base, *more, train=None):
+    train = train or write(folder / "my.csv", ROWS)
+    return main(["adapt", "--train", train, "--out", str(folder / "out"), "--model", base, *more])
+
+
+def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
+    test = write(tmp_path / "test.csv", [*ROWS, ("Where is Ann ?", "person")])
+    options = ["--test", test, "--scheme", "lora", "--epochs", "2", "--pooling", "last-token"]
+    assert adapt(tmp_path, base, *options) == 0
+    said = capsys.readouterr().out
+    assert "5 rows, 2 labels: person 3, place 2\n" in said and "LoRA of little on" in said
+    record = files.read_json(tmp_path / "out" / "classifier.json")
+    assert record["recipe"]["epochs"] == 2 and record["base_model"] == "little"
+    assert record["train"]["labels"] == {"person": 3, "place": 2}
+    # The parameters that move, counted by hand: LoRA of rank 8 in two projections, and the head.
+    moving, everything = 3 * 2 * 2 * 8 * 16 + 2 * 16 + 2, 0
+    for weight in load_file(tmp_path / "out" / "model.safetensors").values():
+        everything += weight.numel()
+    assert f"moved: {moving:,} of {everything:,} parameters" in said and "in 2 steps" in said
+    assert "start difference: 0," in said
+    # Another way to the wrong rows: the saved classifier, asked about the texts of the file.
+    found = saved.load(tmp_path / "out", choose())
+    asked = [*ROWS, ("Where is Ann ?", "person")]
+    chances = predict(found.classifier, found.tokenizer, [text for text, _ in asked], choose())
+    guesses = [found.classifier.labels[row.argmax()] for row in chances]
+    lines = [line for line, (_, label) in enumerate(asked, 2) if guesses[line - 2] != label]
+    assert record["test"]["wrong"] == lines and record["test"]["rows"] == 6
+    assert re.search(rf"test error: [\d.]+ %, {len(lines)} of 6 rows \(95 % interval", said)
+    assert f"next: tlcourse predict {tmp_path / 'out'} " in said
+
+
+def test_a_file_of_few_rows_gets_200_steps_and_is_learnt(tmp_path, base, capsys):
+    assert adapt(tmp_path, base, "--rate", "3e-3") == 0
+    said = capsys.readouterr().out
+    assert "in 200 steps" in said and "training error: 0.0 %, 0 of 5 rows" in said
+    assert "(100 %)" in said
+
+
+def test_the_same_command_gives_the_same_weights_and_another_seed_others(tmp_path, base):
+    weights = []
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        (tmp_path / name).mkdir()
+        assert adapt(tmp_path / name, base, "--epochs", "2", "--seed", seed) == 0
+        weights.append(load_file(tmp_path / name / "out" / "model.safetensors"))
+    first, again, other = weights
+    assert all(first[name].equal(again[name]) for name in first)
+    assert not first["head.weight"].equal(other["head.weight"])
+
+
+def test_pairs_from_a_tsv(tmp_path, base, capsys):
+    rows = [(text, "Who ran ?", label) for text, label in ROWS]
+    train = write(tmp_path / "my.tsv", rows, ("one", "two", "kind"))
+    columns = ["--text", "one", "--pair", "two", "--label", "kind"]
+    assert adapt(tmp_path, base, *columns, "--epochs", "1", train=train) == 0
+    assert '"a first text" "and its second"\n' in capsys.readouterr().out
+    found = saved.load(tmp_path / "out")
+    assert (found.columns.text, found.columns.pair, found.columns.label) == ("one", "two", "kind")
+
+
+def test_the_shipped_model_is_the_default(tmp_path, capsys):
+    train = write(tmp_path / "my.csv", ROWS)
+    out = str(tmp_path / "out")
+    command = ["adapt", "--train", train, "--out", out, "--scheme", "frozen-body", "--epochs", "1"]
+    assert main(command) == 0
+    assert "frozen body of causal-small on" in capsys.readouterr().out
+    shipped = checkpoints.load("causal-small")[0].state_dict()
+    body = saved.load(out).classifier.body.state_dict()
+    assert all(body[name].equal(weight) for name, weight in shipped.items())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--scheme", "lara"], "expected a scheme out of full-fine-tuning, frozen-body, "),
+        (["--pooling", "max"], "expected a pooling out of classification-token, last-token, "),
+        (["--epochs", "0"], "expected at least one epoch and a rate above 0, got 0 and 0.0005"),
+        (["--rate", "-1"], "expected at least one epoch and a rate above 0, got 4 and -1.0"),
+        (["--epochs", "many"], "argument --epochs: invalid int value: 'many'"),
+        (["--text", "label"], "expected different columns"),
+        (["--pair", "text"], "expected different columns"),
+        (["--text", "sentence"], "expected a column 'sentence' in "),
+        (["--test", "no-such.csv"], "expected a table in no-such.csv: No such file"),
+        (["--model", "no-such-model"], "causal-small, masked-small, got 'no-such-model'"),
+    ],
+)
+def test_what_is_refused_is_one_line_before_anything_is_written(tmp_path, base, capsys, more, said):
+    assert adapt(tmp_path, base, *more) == 2
+    (line,) = capsys.readouterr().err.splitlines()  # so there was no progress bar either
+    assert line.startswith("tlcourse: ") and said in line
+    assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
+
+
+def test_a_test_label_that_was_not_learnt_is_refused(tmp_path, base, capsys):
+    test = write(tmp_path / "test.csv", [("Who ?", "person"), ("When ?", "time")])
+    assert adapt(tmp_path, base, "--test", test) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a label out of person, place" in line and "line 3, got 'time'" in line
+
+
+def test_a_folder_that_holds_something_is_refused_before_the_training(tmp_path, base, capsys):
+    files.write_text(tmp_path / "out" / "mine.txt", "mine")
+    assert adapt(tmp_path, base) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected a new folder" in line
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+
+def test_a_rate_that_is_far_too_high_is_said_and_nothing_is_left(tmp_path, base, capsys):
+    assert adapt(tmp_path, base, "--rate", "1e38", "--epochs", "9") == 2
+    assert "lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]

@@ -1,0 +1,150 @@
+"""`tlcourse predict`: texts of the command line, of a file and of the standard input."""
+
+import csv
+import io
+import os
+
+import pytest
+import torch
+
+from tlcourse.adaptation import saved
+from tlcourse.adaptation.classifier import Classifier, predict
+from tlcourse.bpe import Tokenizer
+from tlcourse.cli import main
+from tlcourse.device import choose
+from tlcourse.transformer import Config, Transformer
+
+TEXTS = ["Who ran, and why ?", "Where is the old town ?", "When ?"]
+LABELS = ["HUM", "LOC", "NUM"]
+TOKENIZER = Tokenizer.train(TEXTS, 280)
+
+
+def make(folder, pair=None):
+    torch.manual_seed(0)
+    body = Transformer(Config(280, 16, 2, 2, 32, 48))
+    classifier = Classifier(body, LABELS, "mean")
+    for parameter in classifier.parameters():
+        parameter.data.add_(0.5 * torch.randn_like(parameter))
+    about = {"columns": {"text": "question", "pair": pair, "label": "kind"}}
+    saved.save(folder, classifier, TOKENIZER, "full fine-tuning", about)
+    return str(folder)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make(tmp_path / "mine")
+
+
+def expected(folder, texts):
+    """Label and probabilities of each text, each asked alone."""
+    found = saved.load(folder, choose())
+    rows = [predict(found.classifier, found.tokenizer, [text], choose())[0] for text in texts]
+    return [(LABELS[row.argmax()], dict(zip(LABELS, row.tolist(), strict=True))) for row in rows]
+
+
+def check(printed, folder, texts):
+    """Holds lines of label, probabilities and text against `expected`."""
+    assert len(printed) == len(texts)
+    for line, (label, chances), text in zip(printed, expected(folder, texts), texts, strict=True):
+        said, listed, shown = line.split("\t")
+        assert (said, shown) == (label, text if isinstance(text, str) else " | ".join(text))
+        pairs = [part.split() for part in listed.split(", ")]
+        assert [name for name, _ in pairs] == sorted(LABELS, key=lambda name: -chances[name])
+        assert all(float(chance) == pytest.approx(chances[n], abs=6e-3) for n, chance in pairs)
+
+
+def test_texts_of_the_command_line(folder, capsys):
+    assert main(["predict", folder, *TEXTS]) == 0
+    check(capsys.readouterr().out.splitlines(), folder, TEXTS)
+
+
+def test_two_texts_are_a_pair(tmp_path, capsys):
+    folder = make(tmp_path / "pairs", pair="answer")
+    assert main(["predict", folder, "Who ran ?", "Ann", "When ?", "At noon"]) == 0
+    check(
+        capsys.readouterr().out.splitlines(), folder, [("Who ran ?", "Ann"), ("When ?", "At noon")]
+    )
+    assert main(["predict", folder, "Who ran ?"]) == 2
+    assert "expected two texts for each pair, got 1" in capsys.readouterr().err
+
+
+def test_lines_of_the_standard_input(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("When ?\n\nWho ran, and why ?"))
+    assert main(["predict", folder]) == 0
+    check(capsys.readouterr().out.splitlines(), folder, ["When ?", "Who ran, and why ?"])
+    pairs = make(tmp_path / "pairs", pair="answer")
+    monkeypatch.setattr("sys.stdin", io.StringIO("When ?\tAt noon\n"))
+    assert main(["predict", pairs]) == 0
+    check(capsys.readouterr().out.splitlines(), pairs, [("When ?", "At noon")])
+    monkeypatch.setattr("sys.stdin", io.StringIO("When ?\tAt noon\nWho ?\n"))
+    assert main(["predict", pairs]) == 2
+    assert "a tab between them in line 2" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert main(["predict", folder]) == 2
+    assert "a text a line on the standard input, got none" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals to open here")
+def test_nothing_at_a_terminal_says_what_to_give(folder, capsys, monkeypatch):
+    _, terminal = os.openpty()
+    with open(terminal, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(["predict", folder]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert '"a text" behind the folder, --csv FILE, or lines on the standard input' in line
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        'id,question,note\n7,"Who ran, and why ?",first\n8,When ?,"two\nlines"\n', encoding="utf-8"
+    )
+    return path
+
+
+def test_a_file_comes_back_with_columns_beside_its_own(folder, table, capsys):
+    out = table.with_name("out.csv")
+    assert main(["predict", folder, "--csv", str(table), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"2 rows written to {out}\n"
+    rows = list(csv.DictReader(out.open(encoding="utf-8", newline="")))
+    assert [(row["id"], row["note"]) for row in rows] == [("7", "first"), ("8", "two\nlines")]
+    for row, (label, chances) in zip(
+        rows, expected(folder, ["Who ran, and why ?", "When ?"]), strict=True
+    ):
+        assert row["predicted"] == label
+        for name in LABELS:
+            assert float(row[f"probability of {name}"]) == pytest.approx(chances[name], abs=6e-3)
+    assert main(["predict", folder, "--csv", str(table)]) == 0
+    assert capsys.readouterr().out == out.read_text(encoding="utf-8")
+    assert (
+        main(["predict", folder, "--csv", str(table), "--out", str(out.with_suffix(".tsv"))]) == 0
+    )
+    first = out.with_suffix(".tsv").read_text(encoding="utf-8").splitlines()[0]
+    assert first.split("\t")[:4] == ["id", "question", "note", "predicted"]
+
+
+def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):
+    given = ["--csv", str(table)]
+    other = tmp_path / "other.csv"
+    other.write_text("question,predicted\nWho ?,HUM\n", encoding="utf-8")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("question\nWho ?\n \n", encoding="utf-8")
+    text = tmp_path / "text.csv"
+    text.write_text("text\nWho ?\n", encoding="utf-8")
+    for arguments, said in [
+        ([str(tmp_path), "Who ?"], "expected a folder that `tlcourse adapt` wrote"),
+        ([folder, "Who ?", *given], "expected texts or --csv, got both"),
+        ([folder, "Who ?", "--out", "new.csv"], "expected --csv with --out"),
+        ([folder, *given, "--out", str(table)], "expected a new file, but"),
+        ([folder, "--csv", str(tmp_path / "none.csv")], "No such file"),
+        ([folder, "--csv", str(text)], "expected a column 'question' in"),
+        ([folder, "--csv", str(other)], "expected no column 'predicted' in"),
+        ([folder, "--csv", str(bad)], "line 3, got ' '"),
+        ([folder, "Who ?", " "], "expected text in row 1, got ' '"),
+        ([], "folder"),
+    ]:
+        assert main(["predict", *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("tlcourse: ") and said in line
+    assert not (tmp_path / "new.csv").exists() and table.read_text(encoding="utf-8")[:2] == "id"

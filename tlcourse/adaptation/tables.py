@@ -1,0 +1,159 @@
+"""Texts and labels from a CSV or TSV file; whatever is wrong with it is one line that says where.
+
+UTF-8, with or without a byte order mark; the first row names the columns; a field with the
+separator, a quote or a line break in it stands in double quotes. `.tsv` means tabs.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlcourse.adaptation.classifier import Text
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a file as they stand, and the line of the file on which each begins."""
+
+    path: Path
+    columns: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+    def column(self, name: str) -> list[str]:
+        """The fields of one column; raises ValueError that lists the columns there are."""
+        if name not in self.columns:
+            raise ValueError(
+                f"expected a column {name!r} in {self.path}, got {', '.join(self.columns)}"
+            )
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+    def filled(self, name: str) -> list[str]:
+        """The fields of one column; raises ValueError that names the line of an empty one."""
+        fields = self.column(name)
+        for line, field in zip(self.lines, fields, strict=True):
+            if not field.strip():
+                raise ValueError(
+                    f"expected something in column {name!r} of {self.path}, line {line}, "
+                    f"got {field!r}; fill or remove that row"
+                )
+        return fields
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what; `pair` is the second text of a pair, None for single texts."""
+
+    text: str = "text"
+    pair: str | None = None
+    label: str = "label"
+
+
+def separator(path: Path) -> str:
+    """What stands between the fields of a file of this name."""
+    return "\t" if path.suffix.lower() == ".tsv" else ","
+
+
+def read(path: str | Path) -> Table:
+    """The rows of a file; empty lines are left out.
+
+    Raises ValueError for a file that is not there, is not UTF-8, has no rows, names a column twice,
+    has a row with more or fewer fields than the first, or a quote that is not closed.
+    """
+    path = Path(path)
+    rows, lines, end = [], [], 0
+    content = io.StringIO(_text(path), newline="")
+    reader = csv.reader(content, delimiter=separator(path), strict=True)
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(end + 1)
+            end = reader.line_num
+    except csv.Error as error:
+        raise ValueError(
+            f"expected fields with closed quotes in {path}, but from line {end + 1} on: {error}; "
+            'write a quote inside quotes as ""'
+        ) from None
+    if len(rows) < 2:
+        raise ValueError(f"expected a line of column names and rows below it in {path}, got none")
+    columns = [name.strip() for name in rows[0]]
+    twice = [name for name, times in Counter(columns).items() if times > 1]
+    if twice:
+        raise ValueError(
+            f"expected different column names in {path}, got {twice[0]!r} twice; rename one"
+        )
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != len(columns):
+            raise ValueError(
+                f"expected {len(columns)} fields in {path}, line {line}, as in its first line, got "
+                f"{len(row)}; a text with {separator(path)!r} or a line break in it needs quotes"
+            )
+    return Table(path, columns, rows[1:], lines[1:])
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"expected a table in {path}: {error.strerror}") from None
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"expected UTF-8 text in {path}, but byte {error.start + 1}, in line {line}, is "
+            f"{content[error.start]:#04x}; save it as UTF-8 (in a spreadsheet: CSV UTF-8)"
+        ) from None
+
+
+def texts(table: Table, columns: Columns) -> list[Text]:
+    """The texts of a table, or pairs of them; raises ValueError for a missing column or text."""
+    first = table.filled(columns.text)
+    if columns.pair is None:
+        return first
+    return list(zip(first, table.filled(columns.pair), strict=True))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Texts (or pairs) and labels of a file, and the line of the file on which each begins."""
+
+    path: Path
+    texts: list[Text]
+    labels: list[str]
+    lines: list[int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many texts have each label, in the order of the labels' names."""
+        return dict(sorted(Counter(self.labels).items()))
+
+
+def examples(
+    path: str | Path, columns: Columns = Columns(), known: Sequence[str] | None = None
+) -> Examples:
+    """The examples of a file; white space around a label does not count.
+
+    Raises ValueError, see `read` and `texts`; also for a missing label, with `known` for a label
+    that is none of them, and without for a file with one label alone.
+    """
+    table = read(path)
+    found = texts(table, columns)
+    labels = [label.strip() for label in table.filled(columns.label)]
+    if known is None and len(set(labels)) == 1:
+        raise ValueError(
+            f"expected at least two labels in column {columns.label!r} of {table.path}, got only "
+            f"{labels[0]!r}; with one there is nothing to tell apart"
+        )
+    for line, label in zip(table.lines, labels, strict=True):
+        if known is not None and label not in known:
+            raise ValueError(
+                f"expected a label out of {', '.join(known)} in {table.path}, line {line}, got "
+                f"{label!r}, which no training row has"
+            )
+    return Examples(table.path, found, labels, table.lines)

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -6,6 +8,8 @@ from tlcourse.exercises.expect import (
     Wrong,
     expect_close,
     expect_equal,
+    expect_loss,
+    expect_number,
     expect_shape,
     expect_type,
     expect_unchanged,
@@ -50,6 +54,29 @@ def test_close_names_the_worst_place():
     for got in (None, "one", object(), [[1], [1, 2]]):
         with pytest.raises(Wrong):
             expect_close(got, 1.0, "it")
+
+
+def test_number_knows_wrong_ones():
+    known = [(2.0, "Twice?"), (4.0, "Four times?")]
+    expect_number(torch.tensor(1.00001, requires_grad=True), 1.0, "it", known)
+    for got, said in ((4.00001, "Four times?"), (torch.tensor(2.0), "Twice?"), (3, "Why?")):
+        with pytest.raises(Wrong, match=rf"it gave \d.*; expected 1. {said[:-1]}"):
+            expect_number(got, 1.0, "it", known, "Why?")
+    with pytest.raises(Wrong, match=r"shape \(2,\); expected shape \(\). Why"):
+        expect_number([2.0, 2.0], 1.0, "it", known, "Why?")
+
+
+def test_loss():
+    one = torch.ones((), requires_grad=True)
+    expect_loss(one, "it")
+    for got, said in (
+        (one.detach(), "no gradient"),
+        (one.item(), "a float; expected a tensor"),
+        (one[None], "expected ()"),
+        (None, "is a `return` missing"),
+    ):
+        with pytest.raises(Wrong, match=re.escape(said)):
+            expect_loss(got, "it")
 
 
 def test_unchanged():

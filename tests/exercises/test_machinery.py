@@ -417,6 +417,16 @@ def test_every_exercise_is_well_formed(each, capsys):
     assert check(each.id, each.reference).passed
 
 
+def test_remarks_are_told_when_all_stages_have_passed(monkeypatch, capsys):
+    stages = (Stage("one", lambda _: "Done twice."), Stage("six", _six), Stage("no", lambda _: ""))
+    topic = types.SimpleNamespace(EXERCISES=(Exercise("toy.told", "", 1, 1, ("6.",), 6, stages),))
+    monkeypatch.setattr(machinery, "_topic", lambda name: topic)
+    assert exercise("toy.told", 6.0) == 6.0
+    said = "Solved: all 3 stages passed. Done twice. Yours is used from here on.\n"
+    assert capsys.readouterr().out == said
+    assert check("toy.told", 7).message == "Stage 2 of 3, six: your answer gave 7; expected 6."
+
+
 def test_an_exercise_without_hints_is_refused():
     with pytest.raises(ValueError, match="at least one hint"):
         Exercise("toy.bad", "Bad", 1, 1, (), double, (Stage("one", _one),))

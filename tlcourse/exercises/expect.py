@@ -1,7 +1,7 @@
 """What the checks of an exercise compare with; each helper raises `Wrong` with a sentence."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,32 @@ def expect_close(
     worst = np.unravel_index(int(off.argmax()), off.shape)
     place = f" at [{', '.join(str(i) for i in worst)}]" if worst else ""
     raise _wrong(f"{what} gave {values[worst]:.6g}{place}; expected {right[worst]:.6g}.", likely)
+
+
+def expect_number(
+    got: Any,
+    expected: float,
+    what: str,
+    known: Iterable[tuple[float, str]] = (),
+    likely: str = "",
+    tolerance: float = 1e-4,
+) -> None:
+    """Like `expect_close`, of one number; `known` are wrong ones, each with what is said of it."""
+    if np.size(_array(got)) == 1:
+        value = float(_array(got).reshape(()))
+        said = (text for wrong, text in known if np.isclose(value, wrong, tolerance, tolerance))
+        likely = next(said, likely)
+    expect_close(got, expected, what, likely, tolerance)
+
+
+def expect_loss(got: Any, what: str) -> None:
+    """Raises Wrong unless `got` is one number, a tensor, that carries a gradient."""
+    expect_shape(got, (), what, "One number for the whole batch, a tensor.")
+    if not getattr(got, "requires_grad", False):
+        raise Wrong(
+            f"{what} gave {short(got)}, which carries no gradient: nothing can be learnt from it. "
+            "Leave out `.item()`, `.detach()` and NumPy."
+        )
 
 
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:

@@ -24,10 +24,11 @@ _hints_shown: dict[str, int] = {}
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the checks; `check(candidate)` returns, or raises `Wrong`."""
+    """One step of the checks; `check(candidate)` raises `Wrong`, or returns: None, or a remark
+    that is told once all stages have passed."""
 
     name: str
-    check: Callable[[Any], None]
+    check: Callable[[Any], str | None]
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def check(id: str, candidate: Any) -> Report:
     Raises KeyError for an unknown id, and nothing for what the candidate does.
     """
     task = find(id)
-    count, reached = len(task.stages), 0
+    count, reached, remarks = len(task.stages), 0, []
     if _unsolved(candidate, task.reference):
         return Report(False, 0, count, _NOT_YET.format("and that is fine"))
     if _as_given(candidate, task.given):
@@ -190,11 +191,12 @@ def check(id: str, candidate: Any) -> Report:
     def work() -> None:
         nonlocal reached
         for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
-            stage.check(candidate)
+            remarks.append(stage.check(candidate))
 
     outcome = running.run(work, running.LIMIT)
     if outcome.error is None and not outcome.timed_out:
-        return Report(True, count, count, f"Solved: all {count} stages passed.", outcome.printed)
+        said = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
+        return Report(True, count, count, said, outcome.printed)
     reached = max(reached, 1)
     message = f"Stage {reached} of {count}, {task.stages[reached - 1].name}: {_explain(outcome)}"
     return Report(False, reached, count, message, outcome.printed)

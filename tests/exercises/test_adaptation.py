@@ -1,0 +1,437 @@
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tests.exercises.standard import accepts, rejects
+from tlcourse.adaptation import edits, extra_losses, groups, schedules
+from tlcourse.adaptation.adapting import Scheme
+from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.exercises.adaptation import low_rank, own_scheme, rates_as_given, set_rates
+from tlcourse.exercises.machinery import check
+from tlcourse.training import warmup_stable_decay
+
+
+def nothing(*arguments): ...  # your code here
+
+
+# low_rank
+
+
+def merged(x, weight, bias, a, b, alpha):
+    return x @ (weight + b @ a * (alpha / a.shape[0])).T + bias
+
+
+def by_einsum(x, weight, bias, a, b, alpha):
+    scaled = alpha * b / b.shape[1]
+    update = torch.einsum("...i,ri,or->...o", x, a, scaled)
+    return torch.einsum("...i,oi->...o", x, weight) + bias + update
+
+
+def by_module(x, weight, bias, a, b, alpha):
+    layer = edits.LoRA(nn.Linear(weight.shape[1], weight.shape[0]), len(a), alpha)
+    layer.base.weight.data, layer.base.bias.data = weight, bias
+    layer.a.data, layer.b.data = a, b
+    return layer(x)
+
+
+def transposed(x, weight, bias, a, b, alpha):
+    return x @ weight + bias + alpha / len(a) * x @ a.T @ b.T
+
+
+def in_the_weight(x, weight, bias, a, b, alpha):
+    weight += alpha / len(a) * b @ a
+    return F.linear(x, weight, bias)
+
+
+def update_alone(x, weight, bias, a, b, alpha):
+    return alpha / len(a) * x @ a.T @ b.T
+
+
+def scales_all(x, weight, bias, a, b, alpha):
+    return alpha / len(a) * (F.linear(x, weight, bias) + x @ a.T @ b.T)
+
+
+def bias_twice(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + F.linear(F.linear(x, a), b, bias)
+
+
+def without_bias(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight) + alpha / len(a) * x @ a.T @ b.T
+
+
+def not_by_the_rank(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha * x @ a.T @ b.T
+
+
+def by_the_inputs(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha / a.shape[1] * x @ a.T @ b.T
+
+
+def by_the_root(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha / len(a) ** 0.5 * x @ a.T @ b.T
+
+
+def without_alpha(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + x @ a.T @ b.T / len(a)
+
+
+def plain_sum(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + x @ a.T @ b.T
+
+
+def rank_of_two(x, weight, bias, a, b, alpha):
+    kept = a.clone()
+    kept[2:3] = 0
+    return low_rank(x, weight, bias, kept if len(a) == 3 else a, b, alpha)
+
+
+test_low_rank_right = accepts("adaptation.low_rank", merged, by_einsum, by_module)
+test_low_rank_wrong = rejects(
+    "adaptation.low_rank",
+    (nothing, 0, "Not solved yet"),
+    (transposed, 1, "your code raised RuntimeError"),
+    (in_the_weight, 1, "changed argument 2"),
+    (update_alone, 2, "add it to the old layer"),
+    (scales_all, 2, "scales the update, not the old layer"),
+    (bias_twice, 2, "The bias was added twice"),
+    (without_bias, 2, "The bias of the old layer is missing"),
+    (not_by_the_rank, 3, "Nothing was divided by the rank"),
+    (by_the_inputs, 3, "Nothing was divided by the rank"),
+    (by_the_root, 3, "divided by the root of the rank"),
+    (without_alpha, 3, "Where is alpha?"),
+    (plain_sum, 3, "Where is alpha?"),
+    (rank_of_two, 4, "B A is `b @ a`"),
+)
+
+
+# set_rates
+
+
+def from_the_top_down(groups, decay, factor):
+    divided = 1.0
+    for place in range(len(groups) - 1, -1, -1):
+        groups[place].update(lr=factor * groups[place]["initial_lr"] / divided)
+        divided *= decay
+
+
+def by_powers(groups, decay, factor):
+    shares = np.power(float(decay), np.arange(1.0 - len(groups), 1.0))
+    for group, share in zip(groups, shares, strict=True):
+        group["lr"] = float(group["initial_lr"] * share * factor)
+
+
+def divides_again(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups)):
+        group["lr"] = group["lr"] / decay**depth
+    for group in groups:
+        group["lr"] = group["lr"] * factor
+
+
+def one_rate_first(groups, decay, factor):
+    for group in groups:
+        group["lr"] = groups[-1]["initial_lr"] * factor
+    for depth, group in enumerate(reversed(groups)):
+        group["lr"] = group["lr"] / decay**depth
+
+
+def the_other_order(groups, decay, factor):
+    for depth, group in enumerate(groups):
+        group["lr"] = group["initial_lr"] / decay**depth * factor
+
+
+def depth_from_one(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups), start=1):
+        group["lr"] = group["initial_lr"] / decay**depth * factor
+
+
+def product_not_power(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups)):
+        group["lr"] = group["initial_lr"] / max(1, decay * depth) * factor
+
+
+def all_below_alike(groups, decay, factor):
+    for group in groups:
+        group["lr"] = group["initial_lr"] / (1 if group is groups[-1] else decay) * factor
+
+
+def moves_initial(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups)):
+        group["initial_lr"] = group["initial_lr"] / decay**depth
+        group["lr"] = group["initial_lr"] * factor
+
+
+def new_groups(groups, decay, factor):
+    return [dict(group, lr=group["initial_lr"] * factor) for group in groups]
+
+
+def turns_the_list(groups, decay, factor):
+    groups.reverse()
+    the_other_order(groups, decay, factor)
+
+
+def without_factor(groups, decay, factor):
+    set_rates(groups, decay, 1.0)
+
+
+def keeps_the_factor(groups, decay, factor):
+    if groups[-1]["lr"] == groups[-1]["initial_lr"]:
+        set_rates(groups, decay, 1.0)
+    for group in groups:
+        group["lr"] *= factor
+
+
+def only_three(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups)):
+        group["lr"] = group["initial_lr"] / decay ** min(depth, 2) * factor
+
+
+test_set_rates_right = accepts("adaptation.set_rates", from_the_top_down, by_powers)
+test_set_rates_wrong = rejects(
+    "adaptation.set_rates",
+    (nothing, 0, "Not solved yet"),
+    (rates_as_given, 0, "the code as it was given"),
+    (new_groups, 1, "Either nothing was set"),
+    (the_other_order, 1, "That is upside down"),
+    (depth_from_one, 1, "its depth is 0"),
+    (product_not_power, 1, "`decay**depth`"),
+    (all_below_alike, 1, "`decay**depth`"),
+    (moves_initial, 1, "`initial_lr` was changed"),
+    (turns_the_list, 1, "leave their order"),
+    (divides_again, 2, "divided again at each step"),
+    (without_factor, 3, "The factor of the schedule was not used"),
+    (keeps_the_factor, 3, "A factor belongs to one step"),
+    (one_rate_first, 4, "One group's `initial_lr` was used for all"),
+    (only_three, 5, "The ratio of two neighbours"),
+)
+
+
+def test_the_rates_as_given_are_those_of_a_single_group():
+    given = [{"lr": 0.1, "initial_lr": 0.1} for _ in range(4)]
+    rates_as_given(given, 2.6, 0.5)
+    assert {group["lr"] for group in given} == {0.05}
+
+
+# own_scheme
+
+
+def by_parts():
+    """Adapters whose biases alone move, with the norms, and a pull to the start."""
+
+    def choose(classifier, added):
+        names = [name for name, _ in classifier.named_parameters()]
+        biases = tuple(name for name in added if name.endswith("bias"))
+        ups = tuple(name for name in added if name.endswith("up.weight"))
+        norms = tuple(name for name in names if "norm" in name)
+        return {
+            "biases": groups.Group(biases, 10.0),
+            "ups": groups.Group(ups, 4.0),
+            "norms": groups.Group(norms),
+            "head": groups.Group(("head.weight", "head.bias"), 3.0),
+        }
+
+    pull = extra_losses.l2_sp(0.1)
+    return Scheme("ups", edits.adapters(8), choose, schedules.one_cycle(), pull)
+
+
+def by_a_class():
+    class Scaled(nn.Module):
+        def __init__(self, base):
+            super().__init__()
+            self.base, self.scale = base, nn.Parameter(torch.ones(base.out_features))
+
+        def forward(self, x):
+            return self.scale * self.base(x)
+
+    def edit(classifier):
+        for block in classifier.body.blocks:
+            block.up = Scaled(block.up)
+            block.attention.value = Scaled(block.attention.value)
+
+    def hold(steps, names):
+        factor = warmup_stable_decay(steps, 1, 0.5)
+        return lambda step: dict.fromkeys(names, factor(step))
+
+    return Scheme("IA3", edit, groups.added_only(10.0), hold)
+
+
+def one_layer_a_time():
+    shape = schedules.triangular()
+    return Scheme(
+        "thaw", groups=groups.by_layer(2.6), schedule=schedules.sequential_unfreezing(shape)
+    )
+
+
+test_own_scheme_right = accepts("adaptation.own_scheme", by_parts, by_a_class, one_layer_a_time)
+
+
+@pytest.mark.parametrize("name", ["prefix tuning", "L2-SP", "with the LM loss", "BitFit"])
+def test_a_scheme_of_the_course_with_another_schedule_passes(name):
+    report = check(
+        "adaptation.own_scheme",
+        lambda: replace(SCHEMES[name], name="mine", schedule=schedules.slanted_triangular(0.3)),
+    )
+    assert report.passed, report.message
+    assert ("does not start as the base model" in report.message) == (name == "prefix tuning")
+
+
+def test_what_is_odd_but_no_error_is_told():
+    def head_first(classifier, added):
+        return dict(reversed(groups.by_layer()(classifier, added).items()))
+
+    def no_head(classifier, added):
+        return {"all of it": groups.Group(tuple(added), 4.0)}
+
+    thawing = schedules.gradual_unfreezing(schedules.triangular())
+    for scheme, said in (
+        (Scheme("mine", groups=head_first, schedule=thawing), "the head stands still at first"),
+        (Scheme("mine", edits.lora(), no_head), "the head is in no group"),
+    ):
+        report = check("adaptation.own_scheme", lambda scheme=scheme: scheme)
+        assert (report.passed, said in report.message) == (True, True), report.message
+    assert "remark" not in check("adaptation.own_scheme", own_scheme).message
+
+
+def _with(name="mine", **knobs):
+    """A candidate that returns full fine-tuning with these knobs turned."""
+
+    def candidate():
+        return Scheme(name, **knobs)
+
+    candidate.__name__ = "_".join(knobs) or "unturned"
+    return candidate
+
+
+def _choosing(*named):
+    """The second knob as groups of names, fixed beforehand."""
+    return lambda classifier, added: {
+        f"group {place}": groups.Group(names) for place, names in enumerate(named)
+    }
+
+
+def _pace(factor):
+    """The third knob from a function of (step, steps, names)."""
+    return lambda steps, names: lambda step: factor(step, steps, names)
+
+
+def forgets_to_return():
+    Scheme("mine", edits.lora(), groups.added_only())
+
+
+def a_dictionary():
+    return {"name": "mine", "edit": edits.lora()}
+
+
+def its_head_twice(classifier, added):
+    return groups.everything(classifier, added) | {"top": groups.Group(("head.weight",))}
+
+
+def parameters_not_names(classifier, added):
+    return {"head": groups.Group(tuple(classifier.head.parameters()))}
+
+
+def old_names(classifier, added):
+    return {"query": groups.Group(("body.blocks.0.attention.query.weight",))}
+
+
+SHARED = nn.Parameter(torch.zeros(3))
+
+
+def shares(classifier):
+    classifier.shift = SHARED
+
+
+def copies(classifier):
+    return copy.deepcopy(classifier)
+
+
+def both_zero(classifier):
+    edits.lora()(classifier)
+    for name, parameter in classifier.named_parameters():
+        if name.endswith(".a"):
+            parameter.data.zero_()
+
+
+def unused(classifier):
+    classifier.extra = nn.Linear(4, 4)
+
+
+def explodes(classifier):
+    classifier.head.weight.data.fill_(torch.inf)
+
+
+def only_this_model(classifier):
+    classifier.body.blocks[11].attention.output = nn.Linear(768, 768)
+
+
+def unlearns(classifier):
+    return lambda model, batch: -3 * F.cross_entropy(model(*batch[:2]), batch[2])
+
+
+def never_finite(classifier):
+    return lambda model, batch: (model.head.bias - model.head.bias.detach()).norm().log()
+
+
+test_own_scheme_wrong = rejects(
+    "adaptation.own_scheme",
+    (nothing, 0, "Not solved yet"),
+    (forgets_to_return, 1, "is a `return` missing?"),
+    (a_dictionary, 1, "expected a Scheme"),
+    (_with(name=""), 1, "the name is ''"),
+    (_with("LoRA", edit=edits.lora()), 1, "is a scheme of the course"),
+    (_with(), 1, "all four knobs are those of 'full fine-tuning'"),
+    (_with(groups=groups.head_only), 1, "all four knobs are those of 'frozen body'"),
+    (_with(edit=edits.lora), 1, "call it, `lora(...)`"),
+    (_with(schedule=schedules.triangular), 1, "call it, `triangular(...)`"),
+    (_with(groups="head"), 1, "the knob `groups` is 'head'; expected a function"),
+    (_with(edit=lambda classifier: edits.adapters()), 2, "is a pair of brackets missing"),
+    (_with(edit=copies), 2, "the edit returned another model"),
+    (_with(edit=shares), 2, "now share parameters"),
+    (_with(edit=explodes), 2, "the logits are not finite"),
+    (_with(edit=only_this_model), 2, "IndexError"),
+    (_with(edit=edits.lora(), groups=groups.head_only), 3, "none of them is in a group"),
+    (_with(edit=edits.lora(), groups=old_names), 3, "Is it 'body.blocks.0.attention.query.base"),
+    (_with(groups=its_head_twice), 3, "'head.weight' stands twice, in 'head' and 'top'"),
+    (_with(groups=_choosing(("head.bias", "head.bias"))), 3, "stands twice, in 'group 0'"),
+    (_with(groups=_choosing("head.weight")), 3, "A tuple of one has a comma"),
+    (_with(groups=_choosing(("head.bias",), ())), 3, "group 'group 1' is empty"),
+    (_with(groups=parameters_not_names), 3, "expected their *names*"),
+    (_with(groups=lambda classifier, added: {}), 3, "gave no group"),
+    (_with(groups=lambda classifier, added: list(added)), 3, "a list; expected a dict"),
+    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "expected `groups.Group("),
+    (_with(groups=groups.added_only(0.0), edit=edits.lora()), 3, "expected a number above 0"),
+    (_with(groups=groups.named("gain")), 3, "found none in the body"),
+    (_with(schedule=lambda steps, names: 1.0), 4, "expected a function of the step"),
+    (_with(schedule=_pace(lambda step, steps, names: 1 - 2 * step / steps)), 4, "would climb"),
+    (
+        _with(schedule=_pace(lambda step, steps, names: step / (steps // 10))),
+        4,
+        "the schedule at step 0 of 4",
+    ),
+    (_with(schedule=_pace(lambda step, steps, names: {"head": 1.0})), 4, "no factor for the group"),
+    (_with(schedule=_pace(lambda step, steps, names: None)), 4, "gave None; expected a finite"),
+    (_with(schedule=_pace(lambda step, steps, names: torch.ones(1))), 4, "makes a number of a"),
+    (
+        _with(schedule=_pace(lambda step, steps, names: dict.fromkeys(names, step % 2))),
+        4,
+        "has 0 for every group",
+    ),
+    (
+        _with(schedule=_pace(lambda step, steps, names: {"body": 1.0, "head": 0.0})),
+        4,
+        "the group 'head' never gets a factor above 0",
+    ),
+    (
+        _with(schedule=schedules.gradual_unfreezing(schedules.triangular)),
+        4,
+        "`triangular` for `triangular()`",
+    ),
+    (_with(edit=both_zero, groups=groups.added_only()), 5, "both at zero give each other no"),
+    (_with(edit=unused, groups=groups.added_only()), 5, "'extra.bias' first"),
+    (_with(extra_loss=unlearns), 5, "of the wrong sign"),
+    (_with(extra_loss=never_finite), 5, "does the extra loss divide by 0?"),
+)

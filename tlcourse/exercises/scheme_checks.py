@@ -1,0 +1,180 @@
+"""The checks of a learner's own scheme (lesson 05): its name, what it adds, which weights move.
+
+All on a tiny classifier with random weights, of as many blocks as the shipped models have.
+"""
+
+import difflib
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tlcourse.adaptation import edits, extra_losses, groups, schedules
+from tlcourse.adaptation.adapting import Scheme
+from tlcourse.adaptation.classifier import PAD, Classifier, encode
+from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.batching import pad
+from tlcourse.bpe import Tokenizer
+from tlcourse.exercises.expect import Wrong, expect_type, short
+from tlcourse.exercises.running import line_of_error
+from tlcourse.transformer import Config, Transformer
+
+LABELS = ("HUM", "LOC", "NUM")
+TEXTS = ("Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?") * 4
+TOKENIZER = Tokenizer.train(TEXTS, 280)
+KNOBS = ("edit", "groups", "schedule", "extra_loss")
+MAKERS = (edits.Edit, groups.Choice, schedules.Schedule, extra_losses.ExtraLoss)
+
+
+def classifier(seed: int = 0) -> Classifier:
+    """A fresh one; its weights depend on the seed alone."""
+    torch.manual_seed(seed)
+    body = Transformer(Config(TOKENIZER.vocabulary_size, 16, 6, 4, 32, 48), "explicit")
+    for parameter in body.parameters():  # new blocks start as the identity: make them speak
+        parameter.data.add_(0.1 * torch.randn_like(parameter))
+    return Classifier(body, LABELS, "mean")
+
+
+@torch.no_grad()
+def logits(model: Classifier) -> Tensor:
+    """(texts, labels), without dropout."""
+    sequences = encode(TEXTS, TOKENIZER, model.body.config.max_length)
+    return model.eval()(*pad(sequences, PAD))
+
+
+def turn(what: str, function: Callable, *arguments: Any) -> Any:
+    """Calls a knob, named by `what`; an error without a line of the learner's becomes `Wrong`."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        error.add_note(f"This was {what}.")
+        if line_of_error(error.__traceback__):
+            raise
+        likely = "A scheme works on any classifier: does this knob fit only one?"
+        if isinstance(error, TypeError):
+            likely = (
+                "Is a function that makes a knob handed over in place of what it makes, "
+                "`triangular` for `triangular()`?"
+            )
+        raise Wrong(f"{what} raised {type(error).__name__}: {error}. {likely}") from error
+
+
+def is_new(candidate) -> None:
+    scheme = candidate()
+    expect_type(scheme, Scheme, "your function", 'Build it with `Scheme("a name", ...)`.')
+    if not isinstance(scheme.name, str) or not scheme.name.strip():
+        raise Wrong(f"the name is {short(scheme.name)}; expected a text that tables can show.")
+    for knob in KNOBS:
+        value = getattr(scheme, knob)
+        if getattr(value, "__annotations__", {}).get("return") in MAKERS:
+            raise Wrong(
+                f"the knob `{knob}` is the function `{value.__name__}`, which *makes* such a knob: "
+                f"call it, `{value.__name__}(...)`."
+            )
+        if not callable(value) and (knob, value) != ("extra_loss", None):
+            raise Wrong(f"the knob `{knob}` is {short(value)}; expected a function.")
+    if scheme.name in SCHEMES:
+        raise Wrong(f"{scheme.name!r} is a scheme of the course; give yours a name of its own.")
+    for each in SCHEMES.values():
+        if replace(scheme, name=each.name) == each:
+            raise Wrong(f"all four knobs are those of {each.name!r}: turn one of them.")
+
+
+def edited(scheme: Scheme, model: Classifier) -> list[str]:
+    """Applies the first knob and returns the names of what it added."""
+    known = set(map(id, model.parameters()))
+    got = turn("the knob `edit`", scheme.edit, model)
+    if isinstance(got, nn.Module) and all(got is not each for each in model.modules()):
+        raise Wrong("the edit returned another model; it has to change the one it is given.")
+    if callable(got) and not isinstance(got, nn.Module):
+        raise Wrong(
+            "the edit returned a function and changed nothing: is a pair of brackets missing, as "
+            "in `edit=edits.lora` for `edit=edits.lora()`?"
+        )
+    return [name for name, each in model.named_parameters() if id(each) not in known]
+
+
+def adds(candidate) -> str | None:
+    scheme = candidate()
+    one, other = classifier(), classifier(1)
+    plain = logits(one)
+    for each in (one, other):
+        edited(scheme, each)
+    if set(map(id, one.parameters())) & set(map(id, other.parameters())):
+        raise Wrong(
+            "two classifiers were edited and now share parameters: training one would move the "
+            "other. Make what is added inside the edit, anew for each classifier."
+        )
+    difference = float((turn("the knob `edit`", logits, one) - plain).abs().max())
+    if not math.isfinite(difference):
+        raise Wrong("after the edit the logits are not finite, before the first step of training.")
+    if difference <= 1e-6:
+        return None
+    return (
+        f"(A remark: it does not start as the base model, the edit alone moves a logit by up to "
+        f"{difference:.2g}. If that is not what you want, let the last factor of what you add "
+        "begin at zero.)"
+    )
+
+
+def choice(scheme: Scheme) -> tuple[Classifier, list[str], groups.Groups]:
+    """An edited classifier, the names of what was added, and what the second knob says of it."""
+    model = classifier()
+    added = edited(scheme, model)
+    return model, added, turn("the knob `groups`", scheme.groups, model, added)
+
+
+def moves(candidate) -> str | None:
+    model, added, chosen = choice(candidate())
+    expect_type(chosen, dict, "the knob `groups`", "It maps names of groups to `groups.Group`.")
+    if not chosen:
+        raise Wrong("the knob `groups` gave no group: nothing would move.")
+    there, owner = {name for name, _ in model.named_parameters()}, {}
+    for label, group in chosen.items():
+        _expect_group(label, group)
+        for name in group.names:
+            _expect_name(label, name, there)
+            if name in owner:
+                both = " and ".join(map(repr, dict.fromkeys((owner[name], label))))
+                raise Wrong(f"{name!r} stands twice, in {both}. At which rate should it move?")
+            owner[name] = label
+    if added and not set(added) & set(owner):
+        raise Wrong(
+            f"the edit added {len(added)} parameters, and none of them is in a group: they stay "
+            "as they began. Their names are the second argument of the knob `groups`."
+        )
+    if "head.weight" not in owner:
+        return "(A remark: the head is in no group, it stays at its random start.)"
+    return None
+
+
+def _expect_group(label: str, group: Any) -> None:
+    """Raises Wrong unless this is a group with names and with a factor that moves them."""
+    if not isinstance(group, groups.Group):
+        raise Wrong(f"group {label!r} is {short(group)}; expected `groups.Group(names, factor)`.")
+    if isinstance(group.names, str):
+        raise Wrong(
+            f"the names of group {label!r} are one text, {group.names!r}; expected a tuple. A "
+            f"tuple of one has a comma: `({group.names!r},)`."
+        )
+    if not group.names:
+        raise Wrong(f"group {label!r} is empty: did your condition find no name?")
+    if not 0 < group.factor < math.inf:
+        raise Wrong(
+            f"group {label!r} has the factor {short(group.factor)}; expected a number above 0. "
+            "What is not to move is left out of all groups."
+        )
+
+
+def _expect_name(label: str, name: Any, there: set[str]) -> None:
+    if isinstance(name, Tensor):
+        raise Wrong(f"group {label!r} holds parameters; expected their *names*.")
+    if name not in there:
+        owner, _, last = str(name).rpartition(".")
+        inside = [each for each in there if each.startswith(f"{owner}.") and each.endswith(last)]
+        near = sorted(inside) or difflib.get_close_matches(str(name), sorted(there), 1)
+        meant = f" Is it {near[0]!r}? An edit renames what it wraps." if near else ""
+        raise Wrong(f"group {label!r} names {name!r}, which is no parameter here.{meant}")

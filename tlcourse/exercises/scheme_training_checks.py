@@ -1,0 +1,118 @@
+"""The checks of a learner's own scheme (lesson 05) that run it: its schedule, a short training."""
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Real
+
+import torch
+
+from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.classifier import Classifier
+from tlcourse.device import Compute
+from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.scheme_checks import (
+    LABELS,
+    TEXTS,
+    TOKENIZER,
+    choice,
+    classifier,
+    logits,
+    turn,
+)
+
+GOALS = ("HUM", "LOC", "NUM", "HUM") * 4
+CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+# The first optimizer imports PyTorch's compiler: seconds that are not the learner's.
+torch.optim.SGD([torch.zeros(1)], lr=0.1)
+
+
+def _steps(groups: Mapping) -> int:
+    """So many that a schedule which moves one group at a time gets through."""
+    return max(12, 2 * len(groups))
+
+
+def paces(candidate) -> str | None:
+    scheme = candidate()
+    chosen = choice(scheme)[2]
+    long = _steps(chosen)
+    for steps in (4, long):
+        factors = turn("the knob `schedule`", scheme.schedule, steps, list(chosen))
+        if not callable(factors):
+            raise Wrong(
+                f"the knob `schedule` gave {short(factors)} for {steps} steps; expected a function "
+                "of the step."
+            )
+        at_step = [_factors(factors, step, steps, list(chosen)) for step in range(steps)]
+    still = [name for name in chosen if not any(now[name] for now in at_step)]
+    if still:
+        raise Wrong(
+            f"in {long} steps the group {still[0]!r} never gets a factor above 0, and yet it is "
+            "declared to move."
+        )
+    first = next(now for now in at_step if any(now.values()))
+    head = [name for name, group in chosen.items() if "head.weight" in group.names]
+    if head and not first[head[0]]:
+        return (
+            "(A remark: the head stands still at first, while others move to please a random head. "
+            "Groups go from the input to the output, and gradual unfreezing begins with the last.)"
+        )
+    return None
+
+
+def _factors(factors: Callable, step: int, steps: int, names: list[str]) -> dict[str, float]:
+    """The factor of each group at a step; raises Wrong for one that no optimizer can use."""
+    what = f"the schedule at step {step} of {steps}"
+    now = turn(what, factors, step)
+    missing = [name for name in names if isinstance(now, Mapping) and name not in now]
+    if missing:
+        raise Wrong(
+            f"{what} has no factor for the group {missing[0]!r}; expected one for each of "
+            f"{short(names)}."
+        )
+    each = {name: now[name] if isinstance(now, Mapping) else now for name in names}
+    for value in each.values():
+        if not isinstance(value, Real) or not 0 <= value < math.inf:
+            raise Wrong(
+                f"{what} gave {short(value)}; expected a finite number, 0 or more (below 0, a step "
+                "would climb; `float(...)` makes a number of a tensor)."
+            )
+    if isinstance(now, Mapping) and not any(each.values()):
+        raise Wrong(f"{what} has 0 for every group: nothing is left to train in it.")
+    return each
+
+
+def _loss(model: Classifier) -> float:
+    """Mean nats a text of the true labels, without dropout and without anything added."""
+    scores = logits(model).double()
+    right = scores[torch.arange(len(GOALS)), [LABELS.index(goal) for goal in GOALS]]
+    return float((scores.exp().sum(dim=1).log() - right).mean())
+
+
+def trains(candidate) -> None:
+    scheme, model = candidate(), classifier()
+    chosen, before = choice(scheme)[2], _loss(model)
+    recipe = Recipe(epochs=6, rate=3e-3, batch=8, min_steps=_steps(chosen))
+    try:
+        found = adapt(model, TOKENIZER, TEXTS, GOALS, CPU, recipe, 0, scheme)
+    except FloatingPointError as error:
+        raise Wrong(
+            f"{error}. A group moves at its factor times the rate of the recipe: are yours too "
+            "large? Or does the extra loss divide by 0?"
+        ) from error
+    still = sorted(set(found.declared) - set(found.moved))
+    if still:
+        raise Wrong(
+            f"{len(still)} of {len(found.declared)} parameters were declared to move and did not, "
+            f"{still[0]!r} first. Do the logits depend on it? And of two factors one after the "
+            "other only one may begin at zero: both at zero give each other no gradient."
+        )
+    stray = sorted(set(found.moved) - set(found.declared))
+    if stray:
+        raise Wrong(f"{stray[0]!r} moved, and is in no group: what but the optimizer changes it?")
+    after = _loss(model)
+    if not after < before:
+        raise Wrong(
+            f"after {len(found.history)} steps the loss on the training texts is {after:.3f} nats; "
+            f"it was {before:.3f}. Is a group too fast, is the extra loss too strong or of the "
+            "wrong sign, or is the head in no group?"
+        )

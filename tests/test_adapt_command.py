@@ -70,6 +70,8 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     lines = [line for line, (_, label) in enumerate(asked, 2) if guesses[line - 2] != label]
     assert record["test"]["wrong"] == lines and record["test"]["rows"] == 6
     assert re.search(rf"test error: [\d.]+ %, {len(lines)} of 6 rows \(95 % interval", said)
+    # Who always says person misses the two places; word counts miss the person asked for by Where.
+    assert "for comparison: always 'person' 33.3% wrong, TF-IDF 16.7% wrong" in said
     assert f"next: tlcourse predict {tmp_path / 'out'} " in said
 
 

@@ -1,5 +1,6 @@
 import random
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -199,6 +200,19 @@ def test_each_group_keeps_its_own_rate_times_the_schedule():
     )  # fmt: skip
     wanted = [[0.25, 0.01], [0.5, 0.02], [0.5, 0.02], [0.25, 0.01]]
     assert [rate for pair in seen for rate in pair] == pytest.approx(sum(wanted, []))
+
+
+def test_a_schedule_may_count_in_numpy():
+    model = nn.Linear(3, 1)
+    named = [("weight", model.weight), ("bias", model.bias)]
+    optimizer = torch.optim.SGD([{"name": n, "params": [p], "lr": 0.5} for n, p in named])
+    before = [p.clone() for _, p in named]
+
+    def schedule(step):
+        return {"weight": np.cos(0.0), "bias": np.float64(0.0)}
+
+    train(model, linear_loss, linear_batch, 2, [optimizer], schedule, PLAIN, 0)
+    assert [torch.equal(p, was) for (_, p), was in zip(named, before, strict=True)] == [False, True]
 
 
 def test_dropout_is_a_function_of_seed_and_step():

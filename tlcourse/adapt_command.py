@@ -10,13 +10,14 @@ import torch
 from tqdm import tqdm
 
 from tlcourse import checkpoints, device, files
-from tlcourse.adaptation import saved, tables
+from tlcourse.adaptation import baselines, saved, tables
 from tlcourse.adaptation.adapting import Recipe, adapt
 from tlcourse.adaptation.classifier import POOLINGS, Classifier, predict, wrong
 from tlcourse.adaptation.schemes import SCHEMES, find
 from tlcourse.bpe import Tokenizer
 from tlcourse.metrics import wilson_interval
 
+COUNTING = ("linear SVM", 1.0)  # scikit-learn's default strength; nothing is chosen
 MIN_STEPS = 200  # for files of a few rows, as in the benchmarks
 
 
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         about["test"] = found = _errors(classifier, tokenizer, test, compute)
         found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
         print(f"test error: {saved.in_words(found)}")
+        print(f"for comparison: {_others(train, test)}")
     record = saved.save(arguments.out, classifier, tokenizer, scheme, about)
     _say_where(arguments.out, record)
     return 0
@@ -113,6 +115,22 @@ def _errors(
     rows = wrong(chances, examples.labels, classifier.labels)
     lines = [examples.lines[row] for row in rows]
     return {"file": examples.path.name, "rows": len(examples.texts), "wrong": lines}
+
+
+def _others(train: tables.Examples, test: tables.Examples) -> str:
+    """The test errors of always saying the commonest label, and of counting words."""
+    commonest = max(train.counts, key=lambda name: train.counts[name])
+    given, asked = (
+        [text if isinstance(text, str) else " ".join(text) for text in examples.texts]
+        for examples in (train, test)
+    )
+    model = baselines.linear(*COUNTING).fit(given, train.labels)
+    guessed = {f"always {commonest!r}": [commonest] * len(asked), "TF-IDF": model.predict(asked)}
+    errors = {
+        name: sum(guess != label for guess, label in zip(said, test.labels, strict=True))
+        for name, said in guessed.items()
+    }
+    return ", ".join(f"{name} {count / len(asked):.1%} wrong" for name, count in errors.items())
 
 
 def _say_where(folder: Path, record: dict[str, Any]) -> None:

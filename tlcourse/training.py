@@ -157,7 +157,7 @@ def _set_rates(groups: list[dict], factor: float | Mapping[str, float]) -> None:
         group["lr"] = group["initial_lr"] * each
         if isinstance(factor, Mapping):
             for parameter in group["params"]:
-                parameter.requires_grad_(each > 0)
+                parameter.requires_grad_(bool(each > 0))  # a schedule may count in numpy
 
 
 def _accumulate(model, loss, batch, compute, scaler, parts) -> tuple[float, int]:

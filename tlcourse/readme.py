@@ -10,6 +10,7 @@ from typing import Any
 import nbformat
 
 from tlcourse import files, first_cell, lessons, running
+from tlcourse.adaptation import leaderboard
 
 RESULTS = "benchmarks/results"
 PICTURES = "notebooks/pictures"
@@ -56,6 +57,44 @@ def results_section(transfer: dict[str, Any]) -> str:
         errors = " | ".join(cells.get((model, labels), "") for labels in columns)
         lines.append(f"| {model} | {errors} |")
     return "\n".join([*lines, "", transfer["note"]])
+
+
+def adaptation_section(adaptation: dict[str, Any]) -> str:
+    """Every scheme beside full fine-tuning: a row a scheme, a column for each number of labels.
+
+    `adaptation` is what `python -m benchmarks adaptation` wrote.
+    """
+    marks = {"fewer errors": " ↓", "more errors": " ↑"}
+    counts = [n for n in (100, 5452) if leaderboard.rows_at(adaptation, n)]
+    tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
+    names = dict.fromkeys(name for table in tables.values() for name in table)
+    lines = [
+        "## Ways to adapt",
+        "",
+        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over five seeds with 95 % "
+        "interval; ↓ fewer and ↑ more errors than full fine-tuning with as many labels (sign-flip "
+        "test over questions, Holm-corrected over the table). Seconds of one core and forgetting "
+        f"(nats a token on WikiText-103) are those of {counts[0]:,} labels "
+        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
+        "",
+        "| | " + " | ".join(f"{n:,} labels" for n in counts) + " | trained | seconds | forgets |",
+        "|---|" + "---:|" * (len(counts) + 3),
+    ]
+    for name in names:
+        cells = []
+        for n in counts:
+            row = tables[n].get(name)
+            said = leaderboard.verdict(adaptation, name, n).split(" (")[0]
+            error = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) if row else ""
+            cells.append(error + marks.get(said, ""))
+        row = tables[counts[0]].get(name) or tables[counts[-1]][name]
+        cells += [
+            f"{row['trained_share']:.2%}",
+            f"{row['seconds']:.0f}",
+            f"{row['forgetting']:+.2f}",
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def speed_section(pretraining: dict[str, Any]) -> str:
@@ -147,6 +186,7 @@ def written(readme: str, root: Path) -> str:
     new = _between(readme, "lessons", lessons_table(files.read_json(root / running.RESULTS)))
     sections = {
         "transfer": results_section,
+        "adaptation": adaptation_section,
         "pretraining": speed_section,
         "finetuning": finetuning_section,
     }

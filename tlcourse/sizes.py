@@ -25,6 +25,7 @@ class Size:
     domain_texts: int  # film reviews of the further pretraining on a domain
     intermediate_texts: int  # labelled texts of the task on the way
     adaptation_pairs: int  # labelled pairs of texts
+    finetuning_seeds: int  # short runs whose spread is shown
     start_labels: int  # labelled questions of the first taste in lesson 00
     start_steps: int  # optimizer steps on them
     # Lesson 01: text to learn from, to measure on, and for the race of the trainers (bytes), and
@@ -61,6 +62,7 @@ TINY = Size(
     domain_texts=40,
     intermediate_texts=60,
     adaptation_pairs=24,
+    finetuning_seeds=2,
     start_labels=24,
     start_steps=6,
     pretraining_corpus="wikitext-2",
@@ -94,6 +96,7 @@ SMALL = Size(
     domain_texts=1_000,
     intermediate_texts=5_000,
     adaptation_pairs=500,
+    finetuning_seeds=10,
     start_labels=120,
     start_steps=60,
     pretraining_corpus="wikitext-2",
@@ -127,6 +130,7 @@ FULL = Size(
     domain_texts=5_000,
     intermediate_texts=67_349,
     adaptation_pairs=2_490,
+    finetuning_seeds=10,
     start_labels=120,
     start_steps=80,
     pretraining_corpus="wikitext-103",

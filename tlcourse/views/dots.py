@@ -1,0 +1,92 @@
+"""Dots in rows: every single run, or a few values with their intervals side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish
+
+
+def strips(
+    values: Mapping[str, Sequence[float]],
+    title: str,
+    alt: str,
+    x_label: str,
+    levels: Mapping[str, float] | None = None,
+    note: str | None = None,
+) -> Picture:
+    """A row of dots for each name, one dot a run, and a bar at the mean; near dots are stacked.
+
+    `levels` maps names to places of dotted grey lines. Raises ValueError where a row is empty.
+    """
+    if not values or not all(len(each) for each in values.values()):
+        raise ValueError(f"expected at least one value in each row, got {dict(values)}")
+    picture, axes = figure(title, 1.6 + 0.75 * len(values))
+    marks = dict(levels or {})
+    everything = [x for each in (*values.values(), marks.values()) for x in each]
+    near = 0.016 * ((max(everything) - min(everything)) or 1.0)
+    for row, each in enumerate(values.values()):
+        colour = CYCLE[row % len(CYCLE)]
+        places = np.sort(np.asarray(each, float))
+        axes.plot(places, row - 0.13 * _stacked(places, near), "o", color=colour, ms=7, alpha=0.8)
+        axes.plot([places.mean()] * 2, [row - 0.3, row + 0.3], color="black", lw=2)
+    for name, place in marks.items():
+        axes.axvline(place, color=GREY, lw=1.2, ls=":", zorder=1)
+        axes.annotate(
+            name, (place, len(values) - 0.45), (4, 0), textcoords="offset points",
+            color=GREY, va="bottom", fontweight="bold",
+        )  # fmt: skip
+    _rows(axes, list(values), x_label)
+    return finish(picture, alt, note)
+
+
+def _stacked(places: np.ndarray, near: float) -> np.ndarray:
+    """How many dots of its stack each of the sorted places has below it."""
+    heights, first = np.zeros(len(places)), 0
+    for number in range(1, len(places)):
+        if places[number] - places[first] < near:
+            heights[number] = number - first
+        else:
+            first = number
+    return heights
+
+
+def grouped_dots(
+    rows: Mapping[str, Mapping[str, tuple[float, float, float]]],
+    title: str,
+    alt: str,
+    x_label: str,
+    note: str | None = None,
+) -> Picture:
+    """Rows of dots with intervals: `rows` maps a name to series, a series to (value, low, high).
+
+    All rows have the same series; they lie one below the other and are named above the first row,
+    in their colours. Raises ValueError where series differ or there is no row.
+    """
+    names = list(next(iter(rows.values()), {}))
+    if not names or any(list(each) != names for each in rows.values()):
+        raise ValueError(f"expected the same series in every row, got {dict(rows)}")
+    picture, axes = figure(title, 1.5 + (0.2 + 0.18 * len(names)) * len(rows))
+    shifts = 0.22 * (np.arange(len(names)) - (len(names) - 1) / 2)
+    for row, series in enumerate(rows.values()):
+        for shift, colour, (value, low, high) in zip(shifts, CYCLE, series.values(), strict=False):
+            axes.hlines(row + shift, low, high, color=colour, lw=1.6)
+            axes.plot(value, row + shift, "o", color=colour, ms=7)
+    _rows(axes, list(rows), x_label)
+    axes.set_ylim(len(rows) - 0.5, -0.6)
+    for number, (name, colour) in enumerate(zip(names, CYCLE, strict=False)):
+        axes.annotate(
+            name, (number / len(names), 1.0), (2, 3), xycoords="axes fraction",
+            textcoords="offset points", color=colour, fontweight="bold",
+        )  # fmt: skip
+    return finish(picture, alt, note)
+
+
+def _rows(axes: Any, names: Sequence[str], x_label: str) -> None:
+    """Names at the left, from top to bottom."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(x_label)

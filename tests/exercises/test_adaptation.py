@@ -11,8 +11,11 @@ from tests.exercises.standard import accepts, rejects
 from tlcourse.adaptation import edits, extra_losses, groups, schedules
 from tlcourse.adaptation.adapting import Scheme
 from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.exercises import scheme_checks
 from tlcourse.exercises.adaptation import low_rank, own_scheme, rates_as_given, set_rates
 from tlcourse.exercises.machinery import check
+from tlcourse.exercises.scheme_loss_checks import adds_to_loss
+from tlcourse.exercises.scheme_training_checks import paces
 from tlcourse.training import warmup_stable_decay
 
 
@@ -37,6 +40,10 @@ def by_module(x, weight, bias, a, b, alpha):
     layer.base.weight.data, layer.base.bias.data = weight, bias
     layer.a.data, layer.b.data = a, b
     return layer(x)
+
+
+def in_double(x, weight, bias, a, b, alpha):
+    return low_rank(*(each.double() for each in (x, weight, bias, a, b)), alpha)
 
 
 def transposed(x, weight, bias, a, b, alpha):
@@ -72,6 +79,34 @@ def by_the_inputs(x, weight, bias, a, b, alpha):
     return F.linear(x, weight, bias) + alpha / a.shape[1] * x @ a.T @ b.T
 
 
+def by_the_outputs(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha / b.shape[0] * x @ a.T @ b.T
+
+
+def times_the_rank(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha * len(a) * x @ a.T @ b.T
+
+
+def whole_scale(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha // len(a) * x @ a.T @ b.T
+
+
+def old_alone(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias)
+
+
+def flat(x, weight, bias, a, b, alpha):
+    return low_rank(x.reshape(-1, x.shape[-1]), weight, bias, a, b, alpha)
+
+
+def squeezed(x, weight, bias, a, b, alpha):
+    return low_rank(x, weight, bias, a, b, alpha).squeeze()
+
+
+def at_least_two(x, weight, bias, a, b, alpha):
+    return torch.atleast_2d(low_rank(x, weight, bias, a, b, alpha))
+
+
 def by_the_root(x, weight, bias, a, b, alpha):
     return F.linear(x, weight, bias) + alpha / len(a) ** 0.5 * x @ a.T @ b.T
 
@@ -90,22 +125,30 @@ def rank_of_two(x, weight, bias, a, b, alpha):
     return low_rank(x, weight, bias, kept if len(a) == 3 else a, b, alpha)
 
 
-test_low_rank_right = accepts("adaptation.low_rank", merged, by_einsum, by_module)
+test_low_rank_right = accepts("adaptation.low_rank", merged, by_einsum, by_module, in_double)
 test_low_rank_wrong = rejects(
     "adaptation.low_rank",
     (nothing, 0, "Not solved yet"),
     (transposed, 1, "your code raised RuntimeError"),
-    (in_the_weight, 1, "changed argument 2"),
+    (transposed, 1, "x of shape (2, 7, 5), weight of shape (3, 5)"),
+    (in_the_weight, 1, "changed argument 2 that it was given, `weight`."),
+    (flat, 1, "shape (14, 3); expected (2, 7, 3). All dimensions of x but the last"),
     (update_alone, 2, "add it to the old layer"),
     (scales_all, 2, "scales the update, not the old layer"),
     (bias_twice, 2, "The bias was added twice"),
     (without_bias, 2, "The bias of the old layer is missing"),
     (not_by_the_rank, 3, "Nothing was divided by the rank"),
-    (by_the_inputs, 3, "Nothing was divided by the rank"),
+    (by_the_inputs, 3, "divided by the number of inputs"),
+    (by_the_outputs, 3, "divided by the number of outputs"),
+    (times_the_rank, 3, "multiplied by the rank"),
+    (whole_scale, 3, "`/`, not `//`"),
+    (old_alone, 3, "where is the update?"),
+    (squeezed, 3, "A dimension of size 1 stays"),
     (by_the_root, 3, "divided by the root of the rank"),
     (without_alpha, 3, "Where is alpha?"),
     (plain_sum, 3, "Where is alpha?"),
     (rank_of_two, 4, "B A is `b @ a`"),
+    (at_least_two, 4, "shape (1, 4); expected (4,)"),
 )
 
 
@@ -123,6 +166,12 @@ def by_powers(groups, decay, factor):
     shares = np.power(float(decay), np.arange(1.0 - len(groups), 1.0))
     for group, share in zip(groups, shares, strict=True):
         group["lr"] = float(group["initial_lr"] * share * factor)
+
+
+def in_single_precision(groups, decay, factor):
+    shares = np.float32(decay) ** np.arange(1 - len(groups), 1, dtype=np.float32)
+    for group, share in zip(groups, shares, strict=True):
+        group["lr"] = np.float32(group["initial_lr"]) * share * np.float32(factor)
 
 
 def divides_again(groups, decay, factor):
@@ -185,17 +234,49 @@ def keeps_the_factor(groups, decay, factor):
         group["lr"] *= factor
 
 
+def not_divided(groups, decay, factor):
+    for group in groups:
+        group["lr"] = group["initial_lr"] * factor
+
+
+def always_three(groups, decay, factor):
+    set_rates(groups, 3.0, factor)
+
+
+def multiplies(groups, decay, factor):
+    set_rates(groups, 1 / decay, factor)
+
+
+def factor_twice(groups, decay, factor):
+    set_rates(groups, decay, factor**2)
+
+
+def factor_for_the_top(groups, decay, factor):
+    set_rates(groups, decay, 1.0)
+    groups[-1]["lr"] *= factor
+
+
+def rests_at_zero(groups, decay, factor):
+    if factor:
+        set_rates(groups, decay, factor)
+
+
 def only_three(groups, decay, factor):
     for depth, group in enumerate(reversed(groups)):
         group["lr"] = group["initial_lr"] / decay ** min(depth, 2) * factor
 
 
-test_set_rates_right = accepts("adaptation.set_rates", from_the_top_down, by_powers)
+test_set_rates_right = accepts(
+    "adaptation.set_rates", from_the_top_down, by_powers, in_single_precision
+)
 test_set_rates_wrong = rejects(
     "adaptation.set_rates",
     (nothing, 0, "Not solved yet"),
     (rates_as_given, 0, "the code as it was given"),
-    (new_groups, 1, "Either nothing was set"),
+    (new_groups, 1, "nothing was set (each group is changed in place)"),
+    (not_divided, 1, "Nothing was divided by `decay`"),
+    (always_three, 1, "this is still divided by 3"),
+    (multiplies, 1, "Lower layers are slower"),
     (the_other_order, 1, "That is upside down"),
     (depth_from_one, 1, "its depth is 0"),
     (product_not_power, 1, "`decay**depth`"),
@@ -204,6 +285,9 @@ test_set_rates_wrong = rejects(
     (turns_the_list, 1, "leave their order"),
     (divides_again, 2, "divided again at each step"),
     (without_factor, 3, "The factor of the schedule was not used"),
+    (factor_twice, 3, "multiplied in twice"),
+    (factor_for_the_top, 3, "Only the top layer"),
+    (rests_at_zero, 3, "0 is a factor like others"),
     (keeps_the_factor, 3, "A factor belongs to one step"),
     (one_rate_first, 4, "One group's `initial_lr` was used for all"),
     (only_three, 5, "The ratio of two neighbours"),
@@ -279,6 +363,38 @@ def test_a_scheme_of_the_course_with_another_schedule_passes(name):
     assert ("does not start as the base model" in report.message) == (name == "prefix tuning")
 
 
+def new_head(classifier):
+    classifier.head = nn.Linear(classifier.head.in_features, classifier.head.out_features)
+
+
+def no_parameter(classifier):
+    scale = torch.ones((), requires_grad=True)
+    classifier.head.register_forward_hook(lambda module, given, out: scale * out)
+
+
+def _squares(model):
+    return sum((p**2).sum() for p in model.parameters() if p.requires_grad)
+
+
+def to_zero(classifier):
+    return lambda model, batch: 0.01 * _squares(model).reshape(1)
+
+
+def detached(classifier):
+    return lambda model, batch: _squares(model).detach()
+
+
+def a_number(classifier):
+    return lambda model, batch: _squares(model).item()
+
+
+def live_start(classifier):
+    start = dict(classifier.named_parameters())
+    return lambda model, batch: sum(
+        ((p - start[name]) ** 2).sum() for name, p in model.named_parameters()
+    )
+
+
 def test_what_is_odd_but_no_error_is_told():
     def head_first(classifier, added):
         return dict(reversed(groups.by_layer()(classifier, added).items()))
@@ -294,6 +410,24 @@ def test_what_is_odd_but_no_error_is_told():
         report = check("adaptation.own_scheme", lambda scheme=scheme: scheme)
         assert (report.passed, said in report.message) == (True, True), report.message
     assert "remark" not in check("adaptation.own_scheme", own_scheme).message
+    pulled = Scheme("mine", edits.lora(), groups.added_only(), extra_loss=to_zero)
+    assert "remark" not in check("adaptation.own_scheme", lambda: pulled).message
+
+
+@pytest.mark.parametrize(
+    ("stage", "knobs", "said"),
+    [
+        (scheme_checks.adds, {"edit": new_head}, "the edit replaced the head"),
+        (scheme_checks.adds, {"edit": no_parameter}, "the edit added no parameter"),
+        (paces, {"groups": groups.top_layers(2)}, "everything moves as in 'top 2 layers'"),
+        (paces, {"edit": edits.lora(8), "groups": groups.added_only(4.0)}, "as in 'LoRA'"),
+        (adds_to_loss, {"extra_loss": detached}, "the extra loss carries no gradient"),
+        (adds_to_loss, {"extra_loss": a_number}, "the extra loss carries no gradient"),
+        (adds_to_loss, {"extra_loss": live_start}, "has no gradient, even when the weights"),
+    ],
+)
+def test_what_teaches_nothing_new_is_told(stage, knobs, said):
+    assert said in stage(lambda: Scheme("mine", **knobs))
 
 
 def _with(name="mine", **knobs):
@@ -372,6 +506,18 @@ def unlearns(classifier):
     return lambda model, batch: -3 * F.cross_entropy(model(*batch[:2]), batch[2])
 
 
+def the_term(classifier, batch):
+    return _squares(classifier)
+
+
+def one_a_text(classifier):
+    return lambda model, batch: F.cross_entropy(model(*batch[:2]), batch[2], reduction="none")
+
+
+def slowly(classifier, added):
+    return {"all": groups.Group(tuple(name for name, _ in classifier.named_parameters()), 1e-6)}
+
+
 def never_finite(classifier):
     return lambda model, batch: (model.head.bias - model.head.bias.detach()).norm().log()
 
@@ -388,6 +534,9 @@ test_own_scheme_wrong = rejects(
     (_with(edit=edits.lora), 1, "call it, `lora(...)`"),
     (_with(schedule=schedules.triangular), 1, "call it, `triangular(...)`"),
     (_with(groups="head"), 1, "the knob `groups` is 'head'; expected a function"),
+    (_with(schedule=lambda step: 1.0), 1, "takes (step); it is called with the number of steps"),
+    (_with(groups=lambda classifier: {}), 1, "takes (classifier); it is called with the class"),
+    (_with(extra_loss=the_term), 1, "takes (classifier, batch); it is called with the classifier,"),
     (_with(edit=lambda classifier: edits.adapters()), 2, "is a pair of brackets missing"),
     (_with(edit=copies), 2, "the edit returned another model"),
     (_with(edit=shares), 2, "now share parameters"),
@@ -414,7 +563,11 @@ test_own_scheme_wrong = rejects(
     ),
     (_with(schedule=_pace(lambda step, steps, names: {"head": 1.0})), 4, "no factor for the group"),
     (_with(schedule=_pace(lambda step, steps, names: None)), 4, "gave None; expected a finite"),
-    (_with(schedule=_pace(lambda step, steps, names: torch.ones(1))), 4, "makes a number of a"),
+    (
+        _with(schedule=_pace(lambda step, steps, names: torch.ones(1))),
+        4,
+        "gave a tensor, tensor([1.])",
+    ),
     (
         _with(schedule=_pace(lambda step, steps, names: dict.fromkeys(names, step % 2))),
         4,
@@ -430,8 +583,14 @@ test_own_scheme_wrong = rejects(
         4,
         "`triangular` for `triangular()`",
     ),
-    (_with(edit=both_zero, groups=groups.added_only()), 5, "both at zero give each other no"),
-    (_with(edit=unused, groups=groups.added_only()), 5, "'extra.bias' first"),
-    (_with(extra_loss=unlearns), 5, "of the wrong sign"),
-    (_with(extra_loss=never_finite), 5, "does the extra loss divide by 0?"),
+    (_with(extra_loss=one_a_text), 5, "shape (16,); expected one number"),
+    (_with(extra_loss=lambda classifier: None), 5, "gave None (is a `return` missing?)"),
+    (_with(extra_loss=lambda classifier: torch.ones(())), 5, "gave tensor(1.); expected a func"),
+    (_with(extra_loss=lambda classifier: lambda model: 1.0), 5, "of the classifier and a batch"),
+    (_with(extra_loss=lambda classifier: lambda model, batch: None), 5, "expected a Tensor"),
+    (_with(groups=slowly), 6, "the factor 1e-06: steps as small as that vanish"),
+    (_with(edit=both_zero, groups=groups.added_only()), 6, "both at zero give each other no"),
+    (_with(edit=unused, groups=groups.added_only()), 6, "'extra.bias' first"),
+    (_with(extra_loss=unlearns), 6, "of the wrong sign"),
+    (_with(extra_loss=never_finite), 6, "does the extra loss divide by 0?"),
 )

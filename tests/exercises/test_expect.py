@@ -67,16 +67,20 @@ def test_number_knows_wrong_ones():
 
 
 def test_loss():
-    one = torch.ones((), requires_grad=True)
-    expect_loss(one, "it")
+    logits = torch.ones(2, requires_grad=True)
+    one = logits.sum()
+    expect_loss(one, "it", logits)
+    expect_loss(one[None], "it", logits)
+    logits.grad = None
     for got, said in (
         (one.detach(), "no gradient"),
         (one.item(), "a float; expected a tensor"),
-        (one[None], "expected ()"),
+        (logits, "shape (2,); expected ()"),
+        (one.detach().requires_grad_(), "does not reach `logits`"),
         (None, "is a `return` missing"),
     ):
         with pytest.raises(Wrong, match=re.escape(said)):
-            expect_loss(got, "it")
+            expect_loss(got, "it", logits)
 
 
 def test_unchanged():
@@ -85,6 +89,17 @@ def test_unchanged():
         expect_unchanged(lambda a, b: b.append(1), [1], [2])
     with pytest.raises(Wrong, match="changed argument 1"):
         expect_unchanged(lambda tensor: tensor.add_(1), torch.zeros(2))
+    with pytest.raises(Wrong, match="argument 2 that it was given, `b` from {} to {1: 2}"):
+        expect_unchanged(lambda a, b: b.update({1: 2}), torch.zeros(2), {})
+
+
+def test_an_error_is_told_with_names_and_shapes():
+    with pytest.raises(ZeroDivisionError) as caught:
+        expect_unchanged(lambda ids, k: k / 0, torch.zeros(2, 3), 4)
+    assert caught.value.__notes__ == ["It was called with ids of shape (2, 3), k = 4."]
+    with pytest.raises(TypeError) as caught:
+        expect_unchanged(lambda: None, [1])
+    assert caught.value.__notes__ == ["It was called with number 1 = [1]."]
 
 
 def test_short_is_one_line_and_cut():

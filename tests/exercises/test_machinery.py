@@ -288,7 +288,7 @@ def test_changed_arguments_are_told():
 
     report = check("toy.double", in_place)
     assert report.stage == 1
-    assert "changed argument 1 that it was given, from [3] to [6]" in report.message
+    assert "changed argument 1 that it was given, `values` from [3] to [6]" in report.message
 
 
 class Rude(BaseException):

@@ -44,6 +44,10 @@ def by_classes_second(logits, tokens, mask):
     return nats.sum() / (targets >= 0).sum()
 
 
+def with_one_element(logits, tokens, mask):
+    return by_selection(logits, tokens, mask).reshape(1)
+
+
 def without_classes(logits, tokens, mask):
     return F.cross_entropy(logits[:, :-1].flatten(), tokens[:, 1:].flatten())
 
@@ -54,6 +58,10 @@ def no_gradient(logits, tokens, mask):
 
 def detached(logits, tokens, mask):
     return language_loss(logits.detach(), tokens, mask)
+
+
+def a_fresh_leaf(logits, tokens, mask):
+    return language_loss(logits, tokens, mask).detach().requires_grad_()
 
 
 def one_a_target(logits, tokens, mask):
@@ -82,6 +90,24 @@ def over_all_tokens(logits, tokens, mask):
 
 def climbs(logits, tokens, mask):
     return -language_loss(logits, tokens, mask)
+
+
+def never_zero(logits, tokens, mask):
+    return F.cross_entropy(logits[:, :-1].transpose(1, 2), tokens[:, 1:], ignore_index=0)
+
+
+def never_zero_but_finite(logits, tokens, mask):
+    asked = mask[:, 1:] & (tokens[:, 1:] != 0)
+    nats = F.cross_entropy(logits[:, :-1].transpose(1, 2), tokens[:, 1:], reduction="none")
+    return (nats * asked).sum() / asked.sum().clamp(min=1)
+
+
+def softmax_twice(logits, tokens, mask):
+    return language_loss(logits.softmax(dim=-1), tokens, mask)
+
+
+def in_bits(logits, tokens, mask):
+    return language_loss(logits, tokens, mask) / math.log(2)
 
 
 def over_positions(logits, tokens, mask):
@@ -145,13 +171,23 @@ def pads_are_zero(logits, tokens, mask):
     return language_loss(logits, tokens, tokens != 0)
 
 
+def joined_first(logits, tokens, mask):
+    asked = mask.flatten()[1:]
+    return F.cross_entropy(logits.flatten(0, 1)[:-1][asked], tokens.flatten()[1:][asked])
+
+
+def both_masks(logits, tokens, mask):
+    asked = mask[:, :-1] & mask[:, 1:]
+    return F.cross_entropy(logits[:, :-1][asked], tokens[:, 1:][asked])
+
+
 def by_lengths(logits, tokens, mask):
     places = torch.arange(mask.shape[1])
     return language_loss(logits, tokens, places < mask.sum(dim=1, keepdim=True))
 
 
 test_language_loss_right = accepts(
-    "more_signal.language_loss", by_selection, by_gather, by_classes_second
+    "more_signal.language_loss", by_selection, by_gather, by_classes_second, with_one_element
 )
 test_language_loss_wrong = rejects(
     "more_signal.language_loss",
@@ -160,12 +196,17 @@ test_language_loss_wrong = rejects(
     (without_classes, 1, "your code raised"),
     (no_gradient, 1, "expected a tensor"),
     (detached, 1, "carries no gradient"),
+    (a_fresh_leaf, 1, "does not reach `logits`"),
     (one_a_target, 1, "expected ()"),
-    (writes_into_tokens, 1, "changed argument 2"),
+    (writes_into_tokens, 1, "changed argument 2 that it was given, `tokens`."),
     (shifts_and_mixes, 2, "mixed up with the positions"),
     (total, 2, "Is this a sum?"),
     (over_all_tokens, 2, "divide by three"),
     (climbs, 2, "*minus*"),
+    (never_zero, 2, "Token 0 is one like others: go by `mask`"),
+    (never_zero_but_finite, 2, "Token 0 is one like others: go by `mask`"),
+    (softmax_twice, 2, "The softmax was taken twice"),
+    (in_bits, 2, "These are bits"),
     (over_positions, 2, "Is the softmax over the vocabulary?"),
     (its_own_token, 3, "asked for its own token"),
     (both_cut_at_the_end, 3, "cut at the same end"),
@@ -179,6 +220,8 @@ test_language_loss_wrong = rejects(
     (divides_by_all, 4, "divide by 8, not by 18"),
     (divides_by_tokens, 4, "divide by 8, not by 11"),
     (pads_are_zero, 4, "whatever id a pad has"),
+    (joined_first, 4, "Shift, then flatten"),
+    (both_masks, 5, "A target behind a gap counts, too"),
     (by_lengths, 5, "the mask may have gaps"),
 )
 
@@ -292,6 +335,47 @@ def no_room_limit(probabilities, least, most):
     return choose_guesses(probabilities, least, len(probabilities))
 
 
+def stops_when_full(probabilities, least, most):
+    rows = choose_guesses(probabilities, least, len(probabilities))
+    taken = Counter()
+    for place, row in enumerate(rows):
+        label = int(probabilities[row].argmax())
+        if taken[label] >= most:
+            return rows[:place]
+        taken[label] += 1
+    return rows
+
+
+def one_more(probabilities, least, most):
+    return choose_guesses(probabilities, least, most + 1)
+
+
+def never_too_unsure(probabilities, least, most):
+    return choose_guesses(probabilities, 0.0, most)
+
+
+def by_columns(probabilities, least, most):
+    rows = set()
+    for column in probabilities.T:
+        order = column.argsort(descending=True, stable=True).tolist()
+        rows |= set([row for row in order if column[row] >= least][:most])
+    return sorted(rows, key=lambda row: (-probabilities[row].max().item(), row))
+
+
+def by_columns_and_twice(probabilities, least, most):
+    return [row for row in by_columns(probabilities, least, most) for _ in range(2)]
+
+
+def by_margin(probabilities, least, most):
+    best = probabilities.topk(2, dim=-1).values
+    order = (best[:, 0] - best[:, 1]).argsort(descending=True, stable=True).tolist()
+    return _chosen(probabilities, order, least, most)
+
+
+def last_of_equal_labels(probabilities, least, most):
+    return choose_guesses(probabilities.flip(1), least, most)
+
+
 def label_by_label(probabilities, least, most):
     rows = choose_guesses(probabilities, least, most)
     if len(set(probabilities[rows].argmax(dim=-1).tolist())) == 3:
@@ -315,7 +399,7 @@ def counts_what_is_unsure(probabilities, least, most):
 
 
 def one_too_many(probabilities, least, most):
-    return choose_guesses(probabilities, least, most if most in (0, 2, 9, 17) else most + 1)
+    return choose_guesses(probabilities, least, most if most in (0, 1, 2, 9, 17) else most + 1)
 
 
 test_choose_guesses_right = accepts("more_signal.choose_guesses", by_sorting_keys, by_label)
@@ -324,16 +408,24 @@ test_choose_guesses_wrong = rejects(
     (nothing, 0, "Not solved yet"),
     (a_mask, 1, "it gave a mask"),
     (their_labels, 1, "not their labels"),
+    (never_too_unsure, 1, "`least` was not used"),
+    (by_columns_and_twice, 1, "a row is chosen twice. It has one guess"),
     (column_of_rows, 1, "expected a list of the numbers of rows"),
     (rows_and_labels, 1, "expected a list of the numbers of rows"),
     (more_than_least, 2, "so `>=`"),
     (in_order_of_rows, 2, "the most certain comes first"),
     (least_certain_first, 2, "the other way round"),
+    (by_margin, 2, "not how far behind the second is"),
     (most_in_all, 3, "Two in all were kept"),
+    (stops_when_full, 3, "no `break`"),
     (first_come, 3, "the two most certain"),
+    (one_more, 3, "while *fewer* than two are kept"),
+    (by_columns, 3, "Only a row's likeliest label is a guess"),
     (no_room_limit, 3, "room for two of each label"),
     (label_by_label, 3, "now over all labels"),
     (fills_the_room, 3, "not filled with guesses below `least`"),
+    (last_of_equal_labels, 4, "Of labels that are equally likely the first"),
+    (turned_round, 4, "rows that say (label at probability) 1 at 0.75, 0 at 0.75"),
     (turned_round, 4, "Was an ascending order turned round?"),
     (one_too_many, 5, "at most"),
 )
@@ -363,6 +455,10 @@ def by_divergence(logits, teacher, temperature):
     return temperature * temperature * (apart + entropy)
 
 
+def with_one_number(logits, teacher, temperature):
+    return by_library(logits, teacher, temperature).reshape(1)
+
+
 def _soft(student=1.0, teacher=1.0, power=2.0, reduce=torch.mean):
     """A loss at the temperature to these powers on each side, times it to another."""
 
@@ -378,6 +474,46 @@ def divergence(logits, teacher, temperature):
     ours = F.log_softmax(logits / temperature, dim=-1)
     theirs = F.softmax(teacher / temperature, dim=-1)
     return F.kl_div(ours, theirs, reduction="batchmean") * temperature**2
+
+
+def divergence_the_other_way(logits, teacher, temperature):
+    return divergence(teacher, logits, temperature)
+
+
+def over_texts(logits, teacher, temperature):
+    ours = (logits / temperature).log_softmax(dim=0)
+    targets = (teacher / temperature).softmax(dim=0)
+    return -(targets * ours).sum(dim=-1).mean() * temperature**2
+
+
+def softmax_after_softmax(logits, teacher, temperature):
+    return distillation_loss((logits / temperature).softmax(dim=-1), teacher, temperature)
+
+
+def softmax_before_the_temperature(logits, teacher, temperature):
+    targets = teacher.softmax(dim=-1) / temperature
+    return F.cross_entropy(logits.softmax(dim=-1) / temperature, targets) * temperature**2
+
+
+def whole_temperatures(logits, teacher, temperature):
+    return distillation_loss(logits, teacher, int(temperature))
+
+
+def with_two_t(logits, teacher, temperature):
+    return distillation_loss(logits, teacher, temperature) / temperature * 2
+
+
+def with_xor(logits, teacher, temperature):
+    power = int(temperature) ^ 2
+    return distillation_loss(logits, teacher, temperature) / temperature**2 * power
+
+
+def bits(logits, teacher, temperature):
+    return distillation_loss(logits, teacher, temperature) / math.log(2)
+
+
+def student_detached(logits, teacher, temperature):
+    return distillation_loss(logits.detach(), teacher.requires_grad_(), temperature)
 
 
 def over_labels_too(logits, teacher, temperature):
@@ -420,13 +556,23 @@ def one_a_text(logits, teacher, temperature):
     return F.cross_entropy(logits, teacher.softmax(dim=-1), reduction="none")
 
 
-test_distillation_right = accepts("more_signal.distillation_loss", by_library, by_divergence)
+test_distillation_right = accepts(
+    "more_signal.distillation_loss", by_library, by_divergence, with_one_number
+)
 test_distillation_wrong = rejects(
     "more_signal.distillation_loss",
     (nothing, 0, "Not solved yet"),
     (a_number, 1, "expected a tensor"),
     (one_a_text, 1, "expected ()"),
-    (divergence, 2, "Kullback-Leibler"),
+    (student_detached, 1, "does not reach `logits`"),
+    (divergence, 2, "the cross-entropy less the entropy"),
+    (divergence_the_other_way, 2, "and the wrong way round"),
+    (over_texts, 2, "The softmax goes over the labels"),
+    (softmax_after_softmax, 2, "taken twice"),
+    (softmax_before_the_temperature, 2, "taken twice"),
+    (with_two_t, 2, "twice as much: at T = 1"),
+    (with_xor, 2, "`^` is no power"),
+    (bits, 2, "These are bits"),
     (over_labels_too, 2, "not over texts and labels"),
     (unsoftened_teacher, 2, "its shares are their softmax"),
     (negative, 2, "*minus*"),
@@ -438,6 +584,7 @@ test_distillation_wrong = rejects(
     (_soft(0, 1), 3, "Only the teacher was softened"),
     (_soft(1, 0, power=0), 3, "Only the student was softened"),
     (_soft(-1, -1), 3, "divided by T, not multiplied"),
+    (whole_temperatures, 3, "T need not be a whole number"),
     (_soft(2, 1), 3, "T divides logits only"),
     (_soft(power=0), 4, "T² is missing"),
     (_soft(power=1), 4, "This is times T."),

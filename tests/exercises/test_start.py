@@ -67,7 +67,7 @@ test_wrong = rejects(
     (nothing, 0, "Not solved yet"),
     (forgets_return, 1, "is a `return` missing?"),
     (fails_when_empty, 1, "ZeroDivisionError: division by zero, in line"),
-    (fails_when_empty, 1, "It was called with []."),
+    (fails_when_empty, 1, "It was called with labels = []."),
     (empties_the_list, 1, "changed argument 1"),
     (counts_only, 2, "gave counts"),
     (divides_by_kinds, 2, "sum to 2.0; expected 1"),

@@ -124,7 +124,7 @@ test_schedule_wrong = rejects(
     (begins_at_zero_ends_at_one, 2, "not a start before them"),
     (never_quite_up, 2, "Step 3 is the fourth of four"),
     (one_step_too_far_up, 2, "Step 4 is past the warm-up"),
-    (divides_by_no_warmup, 2, "It was called with 0, 3, 0, 0.0."),
+    (divides_by_no_warmup, 2, "It was called with step = 0, steps = 3, warmup = 0, decay = 0.0."),
     (ends_at_zero, 3, "the step *after* it that would have 0, so each part is 1/4"),
     (falls_at_once, 3, "step 6, the first of the four, has 1"),
     (never_one, 3, "The first step of the decay still has 1"),

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 from tlcourse.adaptation import edits, groups, schedules
 from tlcourse.adaptation.adapting import Scheme
 from tlcourse.exercises import adaptation_checks as checks
-from tlcourse.exercises import scheme_checks, scheme_training_checks
+from tlcourse.exercises import scheme_checks, scheme_loss_checks, scheme_training_checks
 from tlcourse.exercises.machinery import Exercise, Stage
 
 
@@ -114,6 +114,7 @@ EXERCISES = (
             Stage("what is added", scheme_checks.adds),
             Stage("which parameters move", scheme_checks.moves),
             Stage("how fast at each step", scheme_training_checks.paces),
+            Stage("what is added to the loss", scheme_loss_checks.adds_to_loss),
             Stage("a short training", scheme_training_checks.trains),
         ),
     ),

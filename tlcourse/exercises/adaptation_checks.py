@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_close, expect_equal, expect_number, expect_shape
+from tlcourse.exercises.expect import Wrong, expect_close, expect_number, expect_shape
 from tlcourse.exercises.expect import expect_unchanged as call
 
 
@@ -22,6 +22,8 @@ def _layer(inputs: int, outputs: int, rank: int, seed: int = 0) -> tuple[Tensor,
 def lora_shape(candidate) -> None:
     likely = "`weight` is (out, in), as in nn.Linear: `F.linear(x, weight, bias)`."
     got = call(candidate, torch.ones(2, 7, 5), *_layer(5, 3, 2), 4.0)
+    if math.prod(getattr(got, "shape", ())) == 2 * 7 * 3:
+        likely = "All dimensions of x but the last come back as they were."
     expect_shape(got, (2, 7, 3), "x (2, 7, 5), weight (3, 5), rank 2", likely)
 
 
@@ -29,7 +31,7 @@ def lora_start(candidate) -> None:
     weight, bias, a, b = _layer(5, 3, 2)
     x = torch.randn(4, 5, generator=torch.Generator().manual_seed(1))
     got = call(candidate, x, weight, bias, a, torch.zeros_like(b), 8.0)
-    old = F.linear(x, weight, bias)
+    old, bias = F.linear(x, weight, bias).double(), bias.double()
     likely = "The layer has to give what it gave before: W x + bias, once and unscaled."
     known = (
         (torch.zeros_like(old), "That is the update alone; add it to the old layer."),
@@ -39,25 +41,34 @@ def lora_start(candidate) -> None:
         (old + 4 * bias, "The bias was added twice: the update has none."),
     )
     if isinstance(got, Tensor) and got.shape == old.shape:
-        likely = next((text for wrong, text in known if torch.allclose(got, wrong)), likely)
+        value = got.detach().double()
+        likely = next((said for each, said in known if torch.allclose(value, each)), likely)
     expect_close(got, old, "with b = 0, as LoRA starts, the layer", likely)
 
 
 def lora_scale(candidate) -> None:
-    nothing = torch.zeros(1, 1), torch.zeros(1)
-    for rank, alpha in ((1, 1.0), (1, 6.0), (4, 6.0)):
-        a, b = torch.ones(rank, 1), torch.ones(1, rank)
-        got = call(candidate, torch.eye(1), *nothing, a, b, alpha)
+    inputs, outputs = 7, 3
+    x = torch.eye(1, inputs)
+    for rank, alpha in ((5, 12.0), (1, 6.0)):
+        a, b = torch.ones(rank, inputs), torch.ones(outputs, rank)
+        old = torch.zeros(outputs, inputs), torch.zeros(outputs)
+        got = call(candidate, x, *old, a, b, alpha)
+        size = "It was divided by the number of {}, not by the rank, the number of rows of `a`."
         known = (
+            (0.0, "That is the old layer alone: where is the update?"),
             (alpha * rank, "Nothing was divided by the rank, the number of rows of `a`."),
+            (alpha * rank / inputs, size.format("inputs")),
+            (alpha * rank / outputs, size.format("outputs")),
             (alpha * math.sqrt(rank), "It was divided by the root of the rank, not by the rank."),
+            (alpha * rank**2, "It was multiplied by the rank: divide."),
+            (alpha // rank * rank, "alpha / rank need not be whole: `/`, not `//`."),
             (rank / alpha, "It is alpha / rank, not one over alpha."),
             (rank, "Where is alpha?"),
             (1.0, "Where is alpha?"),
         )
         likely = "The update is multiplied by alpha and divided by the rank."
-        what = f"weight 0, x = 1, ones in a and b, rank {rank}, alpha {alpha:g}"
-        expect_shape(got, (1, 1), what)
+        what = f"weight 0, a single 1 in x, ones in a and b, rank {rank}, alpha {alpha:g}"
+        expect_shape(got, (1, outputs), what, "A dimension of size 1 stays, too.")
         expect_number(got[0, 0], alpha, what, known, likely)
 
 
@@ -69,7 +80,9 @@ def lora_whole(candidate) -> None:
         merged = weight.double() + 2.0 / 3 * sum(torch.outer(b[:, r], a[r]) for r in range(3))
         right = (merged @ x.double()[..., None])[..., 0] + bias
         what = f"a random layer of rank 3, x {tuple(x.shape)}"
-        expect_close(call(candidate, x, weight, bias, a, b, 2.0), right, what, likely, 1e-4)
+        got = call(candidate, x, weight, bias, a, b, 2.0)
+        expect_shape(got, right.shape, what, "All dimensions of x but the last come back.")
+        expect_close(got, right, what, likely, 1e-4)
 
 
 def _rates_after(candidate, first: list[float], factors: list[float], decay: float) -> list[float]:
@@ -87,11 +100,18 @@ def _rates_after(candidate, first: list[float], factors: list[float], decay: flo
             raise Wrong(
                 "`initial_lr` was changed. It is what the next step starts from, and must stay."
             )
-    return [round(float(group["lr"]), 9) for group in groups]
+    return [float(group["lr"]) for group in groups]
+
+
+def _are(got: list[float], right: list[float]) -> bool:
+    """Whether these are the same rates, but for the rounding of single precision."""
+    return np.allclose(got, right, rtol=1e-5, atol=1e-12)
 
 
 def _expect_rates(got: list[float], right: list[float], what: str, likely: str) -> None:
-    expect_equal(got, [round(rate, 9) for rate in right], what, likely)
+    if not _are(got, right):
+        now, wanted = ([float(f"{rate:.6g}") for rate in rates] for rates in (got, right))
+        raise Wrong(f"{what} gave {now}; expected {wanted}. {likely}")
 
 
 EQUAL, RIGHT = [0.09] * 3, [0.01, 0.03, 0.09]  # first rates; at decay 3 and factor 1
@@ -101,8 +121,8 @@ def rates_once(candidate) -> None:
     known = (
         (
             EQUAL,
-            "All are equal. Either nothing was set (each group is changed in place), or whatever "
-            "divides the rates is overwritten afterwards by one rate for all.",
+            "All are equal. Nothing was divided by `decay`, nothing was set (each group is changed "
+            "in place), or one rate for all is written over what was divided.",
         ),
         (
             RIGHT[::-1],
@@ -111,31 +131,43 @@ def rates_once(candidate) -> None:
         ([0.01 / 3, 0.01, 0.03], "The top layer is not divided at all: its depth is 0."),
         ([0.015, 0.03, 0.09], "One layer further down is divided once more: `decay**depth`."),
         ([0.03, 0.03, 0.09], "One layer further down is divided once more: `decay**depth`."),
+        ([0.81, 0.27, 0.09], "Lower layers are slower: divide by `decay**depth`."),
     )
     got = _rates_after(candidate, EQUAL, [1.0], 3.0)
     likely = "The last group, the top layer, moves at its own rate, the one below at a third of it."
-    likely = next((text for wrong, text in known if np.allclose(got, wrong)), likely)
-    what = "three layers, all with initial_lr 0.09, decay 3, one step at factor 1:"
-    _expect_rates(got, RIGHT, what, likely)
+    likely = next((said for wrong, said in known if _are(got, wrong)), likely)
+    what = "three layers, all with initial_lr 0.09, decay {}, one step at factor 1:"
+    _expect_rates(got, RIGHT, what.format(3), likely)
+    got = _rates_after(candidate, EQUAL, [1.0], 2.0)
+    likely = "Each rate is that of the layer above over `decay`."
+    if _are(got, RIGHT):
+        likely = "`decay` is an argument: this is still divided by 3."
+    _expect_rates(got, [0.0225, 0.045, 0.09], what.format(2), likely)
 
 
 def rates_again(candidate) -> None:
     got = _rates_after(candidate, EQUAL, [1.0] * 3, 3.0)
     likely = "Each step starts from `initial_lr`, not from what the step before has left in `lr`."
-    if got[2] == 0.09 and got[1] < 0.03:
+    if _are(got[2:], RIGHT[2:]) and got[1] < 0.03:
         likely = "The lower layers were divided again at each step. " + likely
-    _expect_rates(got, RIGHT, "the same three layers after three such steps:", likely)
+    _expect_rates(got, RIGHT, "the same three layers, decay 3, after three such steps:", likely)
 
 
 def rates_schedule(candidate) -> None:
-    half = [rate / 2 for rate in RIGHT]
+    half, top = [rate / 2 for rate in RIGHT], [*RIGHT[:2], RIGHT[2] / 2]
+    known = (
+        (RIGHT, "The factor of the schedule was not used."),
+        ([rate / 4 for rate in RIGHT], "The factor was multiplied in twice."),
+        (top, "Only the top layer got the factor."),
+        ([half[2]] * 3, "The schedule wrote one rate over all: it has to multiply each one's own."),
+    )
     once = _rates_after(candidate, EQUAL, [0.5], 3.0)
     likely = "At factor 0.5 each rate is half of what it is at factor 1, and the ratios stay."
-    if once == RIGHT:
-        likely = "The factor of the schedule was not used."
-    elif once[0] == once[1] == once[2]:
-        likely = "The schedule wrote one rate over all of them: it has to multiply each one's own."
+    likely = next((said for wrong, said in known if _are(once, wrong)), likely)
     _expect_rates(once, half, "one step at factor 0.5:", likely)
+    got = _rates_after(candidate, EQUAL, [0.5, 0.0], 3.0)
+    likely = "0 is a factor like others: every rate is 0 in this step, not what it was before."
+    _expect_rates(got, [0.0] * 3, "after steps at factors 0.5 and 0:", likely)
     got = _rates_after(candidate, EQUAL, [0.1, 0.0, 0.5], 3.0)
     likely = "A factor belongs to one step: what it was before, 0 included, is forgotten."
     _expect_rates(got, half, "after steps at factors 0.1, 0 and 0.5:", likely)
@@ -144,7 +176,7 @@ def rates_schedule(candidate) -> None:
 def rates_own(candidate) -> None:
     got = _rates_after(candidate, [0.09, 0.09, 0.27], [0.5, 1.0], 3.0)
     likely = "Each group starts from its own `initial_lr`."
-    if got in ([0.03, 0.09, 0.27], RIGHT):
+    if _are(got, [0.03, 0.09, 0.27]) or _are(got, RIGHT):
         likely = "One group's `initial_lr` was used for all. " + likely
     what = "initial_lr 0.09, 0.09 and 0.27 (a head that is faster), decay 3, factor 1:"
     _expect_rates(got, [0.01, 0.03, 0.27], what, likely)
@@ -162,4 +194,4 @@ def rates_whole(candidate) -> None:
             slower *= decay
         got = _rates_after(candidate, first, factors, decay)
         what = f"{len(first)} groups, decay {decay:.3f}, {len(factors)} steps:"
-        expect_close(got, right, what, "The ratio of two neighbours is `decay`, at any depth.")
+        _expect_rates(got, right, what, "The ratio of two neighbours is `decay`, at any depth.")

@@ -39,11 +39,15 @@ def _mean(student: Rows, teacher: Rows, ours: float = 1.0, theirs: float = 1.0) 
 
 
 def _loss(candidate, student: Rows, teacher: Rows, temperature: float, what: str) -> Tensor:
-    """What the candidate gives; raises Wrong unless it is a number that carries a gradient."""
+    """What the candidate gives; raises Wrong unless it is a number to learn from."""
+    return _loss_and_logits(candidate, student, teacher, temperature, what)[0]
+
+
+def _loss_and_logits(candidate, student, teacher, temperature, what) -> tuple[Tensor, Tensor]:
     logits = torch.tensor(student, requires_grad=True)
     got = call(candidate, logits, torch.tensor(teacher), temperature)
-    expect_loss(got, what)
-    return got
+    expect_loss(got, what, logits)
+    return got.reshape(()), logits
 
 
 def _drawn(texts: int, labels: int, seed: int, size: float = 2.0) -> tuple[Rows, Rows]:
@@ -55,9 +59,31 @@ def number(candidate) -> None:
     _loss(candidate, *_drawn(4, 3, seed=0), 2.0, "4 texts of 3 labels")
 
 
+SWAPPED = "Student and teacher are swapped: the teacher's shares are the targets."
+
+
 def soft(candidate) -> None:
+    _even_student(candidate)
+    (student, teacher), what = _drawn(4, 3, seed=1), "4 texts of 3 labels, T = 1,"
+    best = [right.index(max(right)) for right in teacher]
+    hard = [-_logs(mine, 1.0)[place] for mine, place in zip(student, best, strict=True)]
+    right, twice = _mean(student, teacher), [_shares(mine, 1.0) for mine in student]
+    known = [
+        (_mean(teacher, student), SWAPPED),
+        (sum(hard) / 4, "Only the teacher's best label was used; how it shares the rest counts."),
+        (4 * right, "This is the sum over the texts; the mean is wanted."),
+        (_mean(twice, teacher), "The softmax of the student was taken twice: cross-entropy has "
+         "one in it, and it is the logits that T divides."),
+    ]  # fmt: skip
+    likely = (
+        "For each text: minus the sum over labels of the teacher's share times the log of ours."
+    )
+    expect_number(_loss(candidate, student, teacher, 1.0, what), right, what, known, likely)
+
+
+def _even_student(candidate) -> None:
+    """One text: what came says which formula it was."""
     what = "a student who gives 1/2 to each of two labels, T = 1,"
-    swapped = "Student and teacher are swapped: the teacher's shares are the targets."
     student, teacher = [[0.0, 0.0]], [[math.log(3), 0.0]]
     got = _loss(candidate, student, teacher, 1.0, what)
     half, entropy = math.log(2), -0.75 * math.log(0.75) - 0.25 * math.log(0.25)
@@ -67,31 +93,27 @@ def soft(candidate) -> None:
             "This is the Kullback-Leibler divergence, the cross-entropy less the entropy of the "
             "teacher. It has the same gradient; here the cross-entropy itself is asked for.",
         ),
-        (_mean(teacher, student), swapped),
+        (
+            _mean(teacher, student) - half,
+            "This is a Kullback-Leibler divergence, and the wrong way round: the targets are the "
+            "teacher's shares, and their entropy stays in.",
+        ),
+        (_mean(teacher, student), SWAPPED),
+        (0.0, "The softmax goes over the labels, `dim=-1`; over one text all shares are 1."),
         (half / 2, "The mean over the texts is wanted, not over texts and labels."),
+        (2 * half, "This is twice as much: at T = 1, T squared is 1 (`temperature**2`)."),
+        (3 * half, "This is three times as much: `temperature**2`; `^` is no power in Python."),
+        (half / math.log(2), "These are bits: nats come from the natural logarithm."),
         (-half, "A loss is *minus* the sum of target times log probability."),
         (math.log(3) * half, "The teacher gives logits: its shares are their softmax."),
     ]
     likely = "Whatever the teacher says: shares that sum to 1, times -ln 1/2, are ln 2."
     expect_number(got, half, what, known, likely)
-    (student, teacher), what = _drawn(4, 3, seed=1), "4 texts of 3 labels, T = 1,"
-    best = [right.index(max(right)) for right in teacher]
-    hard = [-_logs(mine, 1.0)[place] for mine, place in zip(student, best, strict=True)]
-    right = _mean(student, teacher)
-    known = [
-        (_mean(teacher, student), swapped),
-        (sum(hard) / 4, "Only the teacher's best label was used; how it shares the rest counts."),
-        (4 * right, "This is the sum over the texts; the mean is wanted."),
-    ]
-    likely = (
-        "For each text: minus the sum over labels of the teacher's share times the log of ours."
-    )
-    expect_number(_loss(candidate, student, teacher, 1.0, what), right, what, known, likely)
 
 
 def temperature(candidate) -> None:
     student, teacher = _drawn(3, 4, seed=2)
-    for t in (2.0, 4.0):
+    for t in (2.0, 2.5):
         right, what = _mean(student, teacher, t, t), f"3 texts of 4 labels, T = {t:g},"
         got = _loss(candidate, student, teacher, t, what)
         value = float(got.detach())
@@ -104,6 +126,9 @@ def temperature(candidate) -> None:
             (_mean(student, teacher, 1 / t, 1 / t), "Logits are divided by T, not multiplied."),
         ]
         known = [(value * t**power, said) for value, said in wrong for power in (2, 0, 1)]
+        if t > int(t):
+            whole = _mean(student, teacher, int(t), int(t)) * int(t) ** 2
+            known.append((whole, "T need not be a whole number: leave out `int`."))
         likely = "Both are softmaxes of logits over the temperature, and T divides logits only."
         expect_number(got, right * t**2, what, known, likely)
 
@@ -119,8 +144,7 @@ def squared(candidate) -> None:
             (right / t, f"This was divided by T. {shrinks}"),
             (right / t**2, f"This was divided by T². {shrinks}"),
         ]
-        logits = torch.tensor(student, requires_grad=True)
-        got = candidate(logits, torch.tensor(teacher), t)
+        got, logits = _loss_and_logits(candidate, student, teacher, t, what)
         expect_number(got, right * t**2, what, known)
         slope = [
             [t * (q - p) / 3 for p, q in zip(_shares(theirs, t), _shares(ours, t), strict=True)]

@@ -1,6 +1,7 @@
 """What the checks of an exercise compare with; each helper raises `Wrong` with a sentence."""
 
 import copy
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -118,13 +119,23 @@ def expect_number(
     expect_close(got, expected, what, likely, tolerance)
 
 
-def expect_loss(got: Any, what: str) -> None:
-    """Raises Wrong unless `got` is one number, a tensor, that carries a gradient."""
-    expect_shape(got, (), what, "One number for the whole batch, a tensor.")
+def expect_loss(got: Any, what: str, logits: Any) -> None:
+    """Raises Wrong unless `got` is one number, a tensor, whose gradient reaches `logits`.
+
+    `logits` ask for a gradient, and get one.
+    """
+    if np.size(_array(got)) != 1 or not hasattr(got, "shape"):
+        expect_shape(got, (), what, "One number for the whole batch, a tensor.")
     if not getattr(got, "requires_grad", False):
         raise Wrong(
             f"{what} gave {short(got)}, which carries no gradient: nothing can be learnt from it. "
             "Leave out `.item()`, `.detach()` and NumPy."
+        )
+    got.backward(retain_graph=True)
+    if logits.grad is None:
+        raise Wrong(
+            f"{what} gave {short(got)}, whose gradient does not reach `logits`: nothing can be "
+            "learnt from it. Is something detached on the way?"
         )
 
 
@@ -135,16 +146,34 @@ def expect_unchanged(function: Callable, *arguments: Any) -> Any:
     `function` gets a note that says what it was called with.
     """
     before = copy.deepcopy(arguments)
+    names = _names(function, len(arguments))
     try:
         result = function(*arguments)
     except Exception as error:
-        given = ", ".join(short(old, 60) for old in before)
+        given = ", ".join(map(_given, names, before))
         error.add_note(f"It was called with {given}.")
         raise
-    for number, (old, new) in enumerate(zip(before, arguments, strict=True), start=1):
+    for number, (name, old, new) in enumerate(zip(names, before, arguments, strict=True), start=1):
         if not _same(new, old):
+            how = "" if hasattr(old, "shape") else f" from {short(old)} to {short(new)}"
             raise Wrong(
-                f"your function changed argument {number} that it was given, from {short(old)} "
-                f"to {short(new)}. Build a new one instead."
+                f"your function changed argument {number} that it was given, `{name}`{how}. Build "
+                "a new one instead."
             )
     return result
+
+
+def _names(function: Callable, count: int) -> list[str]:
+    """What `function` calls its first arguments; their numbers if that is not to be had."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        names = []
+    return names[:count] if len(names) >= count else [f"number {n + 1}" for n in range(count)]
+
+
+def _given(name: str, value: Any) -> str:
+    """An argument in a few words: the shape of a tensor or array, the value of all else."""
+    if hasattr(value, "shape"):
+        return f"{name} of shape {tuple(value.shape)}"
+    return f"{name} = {short(value, 60)}"

@@ -39,21 +39,32 @@ def _rows(candidate, table: Tensor, least: float, most: int) -> list[int]:
     if rows != list(got) or any(not 0 <= row < len(table) for row in rows):
         raise Wrong(f"it gave {short(got)}; the numbers of rows go from 0 to {len(table) - 1}.")
     if len(set(rows)) < len(rows):
-        raise Wrong(f"it gave {short(rows)}: a row is chosen twice.")
+        raise Wrong(
+            f"it gave {short(rows)}: a row is chosen twice. It has one guess, its likeliest."
+        )
     return rows
 
 
+def _said(guesses: list[tuple[int, float]]) -> str:
+    """Guesses in words, in the order of their rows."""
+    each = [f"{label} at {sure}" for label, sure in guesses]
+    return f"rows that say (label at probability) {', '.join(each)};"
+
+
 def kinds(candidate) -> None:
-    table = _table([(0, 0.5), (0, 0.75), (1, 0.875), (1, 0.5)])
+    guesses = [(0, 0.5), (0, 0.75), (1, 0.875), (1, 0.5)]
+    table, what = _table(guesses), f"{_said(guesses)} least {{}}, at most 9,"
     rows = _rows(candidate, table, 0.7, 9)
     likely = "Two texts are sure enough, in rows 1 and 2: their numbers, not their labels."
-    expect_equal(sorted(rows), [1, 2], "guesses at 0.5, 0.75, 0.875, 0.5, least 0.7:", likely)
-    expect_equal(_rows(candidate, table, 0.95, 9), [], "the same, least 0.95:", "None is as sure.")
+    if sorted(rows) == [0, 1, 2, 3]:
+        likely = "`least` was not used: rows 0 and 3 are sure by 0.5 alone."
+    expect_equal(sorted(rows), [1, 2], what.format(0.7), likely)
+    expect_equal(_rows(candidate, table, 0.95, 9), [], what.format(0.95), "None is as sure.")
 
 
 def enough(candidate) -> None:
-    table = _table([(2, 0.75), (0, 0.9), (1, 0.6), (2, 0.95), (1, 0.8)])
-    rows = _rows(candidate, table, 0.75, 9)
+    guesses = [(2, 0.75), (0, 0.9), (1, 0.6), (2, 0.95), (1, 0.8)]
+    rows = _rows(candidate, _table(guesses), 0.75, 9)
     likely = "How sure a guess is, is the largest number of its row, whatever the label."
     if 0 not in rows and sorted(rows) == [1, 3, 4]:
         likely = "At `least` or more: a guess of exactly 0.75 is believed, so `>=`."
@@ -61,26 +72,39 @@ def enough(candidate) -> None:
         likely = "The most certain comes first; this is the other way round."
     elif sorted(rows) == [0, 1, 3, 4]:
         likely = "These are the right rows in another order: the most certain comes first."
-    expect_equal(rows, [3, 1, 4, 0], "guesses at 0.75, 0.9, 0.6, 0.95, 0.8, least 0.75:", likely)
+    expect_equal(rows, [3, 1, 4, 0], f"{_said(guesses)} least 0.75, at most 9,", likely)
+    table = [[0.6, 0.4, 0.0], [0.55, 0.25, 0.2]]
+    likely = "The largest number of a row says how sure it is, not how far behind the second is."
+    rows = _rows(candidate, torch.tensor(table, dtype=torch.float64), 0.5, 9)
+    expect_equal(rows, [0, 1], f"the rows {table}, least 0.5, at most 9,", likely)
 
 
 def room(candidate) -> None:
-    table = _table([(0, 0.8), (0, 0.9), (0, 0.85), (1, 0.7), (0, 0.95), (2, 0.4)])
+    guesses = [(0, 0.8), (0, 0.9), (0, 0.85), (1, 0.7), (0, 0.95), (2, 0.4), (1, 0.92)]
+    table, what = _table(guesses), f"{_said(guesses)} least 0.5, at most {{}},"
     rows = _rows(candidate, table, 0.5, 2)
+    known = (
+        ([4, 6], "Two in all were kept; it is two of each label."),
+        (
+            [4, 6, 1],
+            "The rest was dropped where one label was full: go on, `continue`, no `break`.",
+        ),
+        ([6, 1, 0, 3], "Of label 0 the first two rows were kept, not the two most certain."),
+        ([4, 6, 1, 2, 3], "Three of label 0: there is room while *fewer* than two are kept."),
+        ([4, 6, 1, 2, 0, 3], "Label 0 has four, and there is room for two of each label."),
+    )
     likely = "Count for each label on its own, from the most certain guess on."
-    if rows == [4, 1]:
-        likely = "Two in all were kept; it is two of each label, and row 3 has another one."
-    elif sorted(rows) == [0, 1, 3]:
-        likely = "Of label 0 the first two rows were kept; it should be the two most certain."
-    elif rows == [4, 1, 2, 0, 3]:
-        likely = "Label 0 has four, and there is room for two of each label."
-    elif 5 in rows:
+    if 5 in rows:
         likely = "Room that is left over is not filled with guesses below `least`."
-    elif sorted(rows) == [1, 3, 4]:
+    elif sorted(rows) == [1, 3, 4, 6]:
         likely = "These are the right rows: now over all labels, the most certain first."
-    what = "label 0 at 0.8, 0.9, 0.85, label 1 at 0.7, label 0 at 0.95, label 2 at 0.4; least 0.5, "
-    expect_equal(rows, [4, 1, 3], what + "at most 2:", likely)
-    expect_equal(_rows(candidate, table, 0.5, 0), [], "the same, at most 0:", "No room at all.")
+    likely = next((said for wrong, said in known if rows == wrong), likely)
+    expect_equal(rows, [4, 6, 1, 3], what.format(2), likely)
+    expect_equal(_rows(candidate, table, 0.5, 0), [], what.format(0), "No room at all.")
+    table = [[0.45, 0.5, 0.05], [0.4, 0.3, 0.3], [0.05, 0.9, 0.05]]
+    rows = _rows(candidate, torch.tensor(table, dtype=torch.float64), 0.4, 1)
+    likely = "Only a row's likeliest label is a guess: row 0 says 1, and takes no room of label 0."
+    expect_equal(rows, [2, 1], f"the rows {table}, least 0.4, at most 1,", likely)
 
 
 def equals(candidate) -> None:
@@ -88,12 +112,16 @@ def equals(candidate) -> None:
     likely = "Among equals the lower row comes first, in what is chosen and in the order."
     if _rows(candidate, _table(guesses), 0.5, 2) == [3, 5, 4, 2]:
         likely += " Was an ascending order turned round? That turns equals round, too."
-    for table, most, right in (
-        (_table(guesses), 2, [3, 0, 1, 2]),
-        (_table([(0, 0.75)] * 40), 17, list(range(17))),
+    for table, what, most, right in (
+        (_table(guesses), _said(guesses), 2, [3, 0, 1, 2]),
+        (_table([(0, 0.75)] * 40), "40 rows that say 0 at 0.75;", 17, list(range(17))),
     ):
-        what = f"{len(table)} guesses, most of them at 0.75, at most {most}:"
-        expect_equal(_rows(candidate, table, 0.5, most), right, what, likely)
+        rows = _rows(candidate, table, 0.5, most)
+        expect_equal(rows, right, f"{what} least 0.5, at most {most},", likely)
+    table = [[0.5, 0.5], [0.9, 0.1]]
+    rows = _rows(candidate, torch.tensor(table, dtype=torch.float64), 0.5, 1)
+    likely = "Of labels that are equally likely the first is the guess: both rows say 0."
+    expect_equal(rows, [1], f"the rows {table}, least 0.5, at most 1,", likely)
 
 
 def whole(candidate) -> None:

@@ -14,6 +14,7 @@ from tlcourse.exercises.expect import expect_unchanged as call
 
 Batch = tuple[Tensor, Tensor, Tensor]
 Place = tuple[int, int]
+BOTH = "A target behind a gap counts, too: its own mask decides, `mask[:, 1:]`, and no other."
 
 
 def _nats(scores: Iterable[float], target: int) -> float:
@@ -42,16 +43,19 @@ def _pairs(batch: Batch, shift: int = 1, pads: bool = False) -> list[tuple[Place
 
 
 def _loss(candidate, batch: Batch, what: str) -> Tensor:
-    """What the candidate gives; raises Wrong unless it is a number that carries a gradient."""
+    """What the candidate gives; raises Wrong unless it is a number to learn from."""
     logits, tokens, mask = batch
-    got = call(candidate, logits.clone().requires_grad_(), tokens, mask)
-    expect_loss(got, what)
-    return got
+    logits = logits.clone().requires_grad_()
+    got = call(candidate, logits, tokens, mask)
+    expect_loss(got, what, logits)
+    return got.reshape(())
 
 
 def _expect(candidate, batch: Batch, what: str, known: Iterable, likely: str) -> None:
     """Raises Wrong unless the candidate gives the loss of a batch, see `expect_number`."""
     got = _loss(candidate, batch, what)
+    if got.isnan():
+        likely = "Was no target left? Token 0 is one like others: go by `mask`, not by an id."
     expect_number(got, _mean(batch, _pairs(batch)), what, known, likely)
 
 
@@ -78,8 +82,9 @@ def classes(candidate) -> None:
     # The same scores and the same token everywhere: which place predicts which does not matter.
     logits = torch.tensor([3.0, 0.0, -1.0]).expand(1, 4, 3).clone()
     batch = logits, torch.zeros(1, 4, dtype=torch.long), torch.ones(1, 4, dtype=torch.bool)
-    what = "one text of four equal tokens, whose scores are 3, 0, -1 at every position,"
+    what = "one text of four times token 0, whose scores are 3, 0, -1 at every position,"
     right = _mean(batch, _pairs(batch))
+    twice = logits.softmax(dim=-1), *batch[1:]
     mixed = (
         "The classes were mixed up with the positions. After `transpose(1, 2)` the last dimension "
         "is the length, and a row of `reshape(-1, vocabulary)` no longer holds one position's "
@@ -91,6 +96,9 @@ def classes(candidate) -> None:
         (3 * right, "Is this a sum? The mean over the targets is wanted."),
         (4 * right, "Is this a sum? The mean over the targets is wanted."),
         (0.75 * right, "Four tokens have three targets, the first is none: divide by three."),
+        (0.0, "No target is left. Token 0 is one like others: go by `mask`, not by an id."),
+        (_mean(twice, _pairs(batch)), "The softmax was taken twice: cross-entropy has one in it."),
+        (right / math.log(2), "These are bits: nats come from the natural logarithm."),
         (-right, "A loss is *minus* the log probability."),
     ]
     likely = "Each target costs ln(e^3 + 1 + 1/e) - 3. Is the softmax over the vocabulary?"
@@ -130,6 +138,8 @@ def pads(candidate) -> None:
     what = "texts of 6, 2 and 3 tokens in 6 positions"
     each = [_mean(batch, [p for p in _pairs(batch) if p[0][0] == row]) for row in range(3)]
     early = [p for p in _pairs(batch, pads=True) if bool(batch[2][p[0]])]
+    places = [(row, place) for row in range(3) for place in range(6)]
+    joined = [p for p in zip(places, places[1:], strict=False) if bool(batch[2][p[1]])]
     right = _mean(batch, _pairs(batch))
     known = [
         (
@@ -145,6 +155,11 @@ def pads(candidate) -> None:
             _mean(batch, early),
             "`mask[:, :-1]` was used. What matters is whether the *target* is a token: "
             "`mask[:, 1:]`.",
+        ),
+        (
+            _mean(batch, joined),
+            "The texts were joined before the shift, so that the end of one was asked for the "
+            "first token of the next. Shift, then flatten.",
         ),
         (right * 8 / 15, "Pads cost nothing, but they are still counted: divide by 8, not by 15."),
         (right * 8 / 18, "Pads cost nothing, but they are still counted: divide by 8, not by 18."),
@@ -165,4 +180,6 @@ def whole(candidate) -> None:
             continue
         likely = "A text may have no target at all, and the mask may have gaps: go by the mask."
         what = f"texts of {lengths} tokens, some of them masked in the middle"
-        _expect(candidate, batch, what, (), likely)
+        both = [p for p in _pairs(batch) if bool(batch[2][p[0]])]
+        known = [(_mean(batch, both), BOTH)] if both else []
+        _expect(candidate, batch, what, known, likely)

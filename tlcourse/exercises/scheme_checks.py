@@ -4,6 +4,7 @@ All on a tiny classifier with random weights, of as many blocks as the shipped m
 """
 
 import difflib
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,9 +24,19 @@ from tlcourse.exercises.running import line_of_error
 from tlcourse.transformer import Config, Transformer
 
 LABELS = ("HUM", "LOC", "NUM")
+GOALS = ("HUM", "LOC", "NUM", "HUM") * 4  # of TEXTS
 TEXTS = ("Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?") * 4
 TOKENIZER = Tokenizer.train(TEXTS, 280)
-KNOBS = ("edit", "groups", "schedule", "extra_loss")
+KNOBS = {  # what each is called with
+    "edit": ("the classifier",),
+    "groups": ("the classifier", "the names that the edit added"),
+    "schedule": ("the number of steps", "the names of the groups"),
+    "extra_loss": ("the classifier",),
+}
+RETURNS = {
+    "schedule": ", and returns a function of the step",
+    "extra_loss": ", and returns a function of the classifier and a batch",
+}
 MAKERS = (edits.Edit, groups.Choice, schedules.Schedule, extra_losses.ExtraLoss)
 
 
@@ -74,13 +85,30 @@ def is_new(candidate) -> None:
                 f"the knob `{knob}` is the function `{value.__name__}`, which *makes* such a knob: "
                 f"call it, `{value.__name__}(...)`."
             )
-        if not callable(value) and (knob, value) != ("extra_loss", None):
-            raise Wrong(f"the knob `{knob}` is {short(value)}; expected a function.")
+        if (knob, value) != ("extra_loss", None):
+            _expect_knob(knob, value)
     if scheme.name in SCHEMES:
         raise Wrong(f"{scheme.name!r} is a scheme of the course; give yours a name of its own.")
     for each in SCHEMES.values():
         if replace(scheme, name=each.name) == each:
             raise Wrong(f"all four knobs are those of {each.name!r}: turn one of them.")
+
+
+def _expect_knob(knob: str, value: Any) -> None:
+    """Raises Wrong unless this is a function that takes what the knob is called with."""
+    if not callable(value):
+        raise Wrong(f"the knob `{knob}` is {short(value)}; expected a function.")
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*KNOBS[knob])
+    except TypeError:
+        raise Wrong(
+            f"the knob `{knob}` takes {signature}; it is called with {' and '.join(KNOBS[knob])}"
+            f"{RETURNS.get(knob, '')}."
+        ) from None
 
 
 def edited(scheme: Scheme, model: Classifier) -> list[str]:
@@ -102,7 +130,7 @@ def adds(candidate) -> str | None:
     one, other = classifier(), classifier(1)
     plain = logits(one)
     for each in (one, other):
-        edited(scheme, each)
+        added = edited(scheme, each)
     if set(map(id, one.parameters())) & set(map(id, other.parameters())):
         raise Wrong(
             "two classifiers were edited and now share parameters: training one would move the "
@@ -111,6 +139,18 @@ def adds(candidate) -> str | None:
     difference = float((turn("the knob `edit`", logits, one) - plain).abs().max())
     if not math.isfinite(difference):
         raise Wrong("after the edit the logits are not finite, before the first step of training.")
+    return _remark(difference, added, scheme.edit is edits.unchanged)
+
+
+def _remark(difference: float, added: list[str], unedited: bool) -> str | None:
+    """What is said of an edit that is no error and may be none that was meant."""
+    if not added and not unedited:
+        return (
+            "(A remark: the edit added no parameter. If something new is to be learnt, make it an "
+            "`nn.Parameter`, as an attribute of a module.)"
+        )
+    if "head.weight" in added:
+        return "(A remark: the edit replaced the head. The old one began at random, too.)"
     if difference <= 1e-6:
         return None
     return (

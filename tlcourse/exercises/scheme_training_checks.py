@@ -1,16 +1,20 @@
 """The checks of a learner's own scheme (lesson 05) that run it: its schedule, a short training."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from numbers import Real
 
 import torch
 
-from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.adapting import Adaptation, Recipe, Scheme, adapt
 from tlcourse.adaptation.classifier import Classifier
+from tlcourse.adaptation.groups import Groups
+from tlcourse.adaptation.schemes import SCHEMES
 from tlcourse.device import Compute
 from tlcourse.exercises.expect import Wrong, short
 from tlcourse.exercises.scheme_checks import (
+    GOALS,
     LABELS,
     TEXTS,
     TOKENIZER,
@@ -20,7 +24,6 @@ from tlcourse.exercises.scheme_checks import (
     turn,
 )
 
-GOALS = ("HUM", "LOC", "NUM", "HUM") * 4
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 # The first optimizer imports PyTorch's compiler: seconds that are not the learner's.
 torch.optim.SGD([torch.zeros(1)], lr=0.1)
@@ -56,7 +59,35 @@ def paces(candidate) -> str | None:
             "(A remark: the head stands still at first, while others move to please a random head. "
             "Groups go from the input to the output, and gradual unfreezing begins with the last.)"
         )
-    return None
+    return _twin(scheme)
+
+
+def _twin(scheme: Scheme) -> str | None:
+    """A remark if every parameter moves as in a scheme of the course."""
+    if scheme.extra_loss is not None:
+        return None
+    mine = _rates(scheme)
+    same = next((name for name, rates in _of_the_course().items() if rates == mine), None)
+    return same and (
+        f"(A remark: everything moves as in {same!r}. Is this that scheme by another name?)"
+    )
+
+
+@functools.cache
+def _of_the_course() -> dict[str, dict]:
+    return {name: _rates(each) for name, each in SCHEMES.items() if each.extra_loss is None}
+
+
+def _rates(scheme: Scheme, steps: int = 50) -> dict[str, tuple]:
+    """Shape and factors, step by step, of each parameter that moves."""
+    model, _, chosen = choice(scheme)
+    factors, shapes = scheme.schedule(steps, list(chosen)), dict(model.named_parameters())
+    at_step = [_factors(factors, step, steps, list(chosen)) for step in range(steps)]
+    return {
+        name: (shapes[name].shape, *(round(group.factor * now[label], 6) for now in at_step))
+        for label, group in chosen.items()
+        for name in group.names
+    }
 
 
 def _factors(factors: Callable, step: int, steps: int, names: list[str]) -> dict[str, float]:
@@ -67,14 +98,16 @@ def _factors(factors: Callable, step: int, steps: int, names: list[str]) -> dict
     if missing:
         raise Wrong(
             f"{what} has no factor for the group {missing[0]!r}; expected one for each of "
-            f"{short(names)}."
+            f"{short(names)}, 0 for one that stands still."
         )
     each = {name: now[name] if isinstance(now, Mapping) else now for name in names}
     for value in each.values():
+        if isinstance(value, torch.Tensor):
+            raise Wrong(f"{what} gave a tensor, {short(value)}; expected a number: `float(...)`.")
         if not isinstance(value, Real) or not 0 <= value < math.inf:
             raise Wrong(
                 f"{what} gave {short(value)}; expected a finite number, 0 or more (below 0, a step "
-                "would climb; `float(...)` makes a number of a tensor)."
+                "would climb)."
             )
     if isinstance(now, Mapping) and not any(each.values()):
         raise Wrong(f"{what} has 0 for every group: nothing is left to train in it.")
@@ -88,6 +121,24 @@ def _loss(model: Classifier) -> float:
     return float((scores.exp().sum(dim=1).log() - right).mean())
 
 
+def _expect_all_moved(found: Adaptation, chosen: Groups) -> None:
+    """Raises Wrong, with the likely reason, if something that was to move did not."""
+    still = sorted(set(found.declared) - set(found.moved))
+    if not still:
+        return
+    likely = (
+        "Do the logits depend on it? And of two factors one after the other only one may begin at "
+        "zero: both at zero give each other no gradient."
+    )
+    factor = next(group.factor for group in chosen.values() if still[0] in group.names)
+    if factor < 1e-3:
+        likely = f"Its group has the factor {factor:g}: steps as small as that vanish in rounding."
+    raise Wrong(
+        f"{len(still)} of {len(found.declared)} parameters were declared to move and did not, "
+        f"{still[0]!r} first. {likely}"
+    )
+
+
 def trains(candidate) -> None:
     scheme, model = candidate(), classifier()
     chosen, before = choice(scheme)[2], _loss(model)
@@ -99,13 +150,7 @@ def trains(candidate) -> None:
             f"{error}. A group moves at its factor times the rate of the recipe: are yours too "
             "large? Or does the extra loss divide by 0?"
         ) from error
-    still = sorted(set(found.declared) - set(found.moved))
-    if still:
-        raise Wrong(
-            f"{len(still)} of {len(found.declared)} parameters were declared to move and did not, "
-            f"{still[0]!r} first. Do the logits depend on it? And of two factors one after the "
-            "other only one may begin at zero: both at zero give each other no gradient."
-        )
+    _expect_all_moved(found, chosen)
     stray = sorted(set(found.moved) - set(found.declared))
     if stray:
         raise Wrong(f"{stray[0]!r} moved, and is in no group: what but the optimizer changes it?")

@@ -44,7 +44,7 @@ def verdict(stored: Mapping, scheme: str, labels: int) -> str:
 
 def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> list[str]:
     """The table as text: error, share trained, seconds, memory of a step, forgetting, verdict."""
-    head = f"{'error % (95 %)':>18}  {'trained':>8} {'seconds':>8} {'MiB':>6} {'forgets':>8}"
+    head = f"{'error % (95 %)':>18}  {'trained':>8} {'seconds':>8} {'MiB':>6} {'forgets':>8}  against full"
     result = [f"{labels:,} labels".ljust(22) + head]
     for name, row in rows_at(stored, labels, names).items():
         low, high = row["interval"]

@@ -1,11 +1,9 @@
 """Every scheme on TREC-6 from one checkpoint: errors, cost, forgetting, and who beats whom.
 
-The catalogue fixes what the schemes are made of. For all labels the rate of each is chosen on the
-dev split among RATES, with one seed; with 100 labels there would be no dev split, and each keeps
-the rate of the catalogue. Composites, which train more than once, take the rate of full
-fine-tuning. Then every scheme is fitted on all training questions, or on 100 of them, the same for
-every scheme, with five seeds, and reads the test set once. Finished runs are kept in
-`runs/adaptation/`.
+The catalogue fixes what the schemes are made of, and the recipe is the course's: who has 100
+labels has no dev split to choose on. Every scheme is fitted on the same five draws of labels, and
+composites, which train more than once, train as full fine-tuning does. Each run reads the test set
+once. Finished runs are kept in `runs/adaptation/`.
 """
 
 import copy
@@ -38,11 +36,7 @@ from tlcourse.transformer import Transformer
 
 MODEL, POOLING = "causal-small", "mean"
 PRIMARY = ("gradual unfreezing", 100)  # named beforehand: against full fine-tuning
-SEEDS = (0, 1, 2, 3, 4)
-MORE_LABELS = (500, 1000)  # for the low-label curves of these:
-MAIN = (FULL.name, "frozen body", "gradual unfreezing", "LoRA", "TAPT")
-RATES, CHOICE_SEEDS = (2.5e-4, 5e-4, 1e-3, 2e-3), (0,)
-NEEDS_MORE_TEXT = ("self-training",)  # with all labels no question is left without one
+LABELS, SEEDS = 100, (0, 1, 2, 3, 4)
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 HELD_OUT = {"tiny": 1, "small": 6, "full": 60}  # articles of WikiText-103's validation split
 
@@ -173,40 +167,19 @@ def _memory(classifier: Classifier, task: Task, scheme: Scheme) -> int:
 
 
 def measure() -> dict:
-    """One row a scheme and number of labels, and each scheme against full fine-tuning."""
-    pairs = _pairs()
-    weights = transfer.digest(MODEL)
-    recipes = [Recipe(rate=rate, min_steps=MIN_STEPS) for rate in RATES]
+    """One row a scheme, and each against full fine-tuning."""
+    names, weights = [*SCHEMES, *COMPOSITES], transfer.digest(MODEL)
+    recipe = Recipe(min_steps=MIN_STEPS)
+    jobs = [Job(name, LABELS, s, "test", recipe, digest=weights) for name in names for s in SEEDS]
     with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        tried = pool.map(
-            run,
-            [
-                Job(name, "all", seed, "dev", recipe, digest=weights)
-                for name in SCHEMES
-                for recipe in recipes
-                for seed in CHOICE_SEEDS
-            ],
-        )
-        choices = _choices(pairs, list(tried))
-        found = list(
-            pool.map(
-                run,
-                [
-                    Job(*pair, seed, "test", choices[pair]["recipe"], digest=weights)
-                    for pair in pairs
-                    for seed in SEEDS
-                ],
-            )
-        )
+        found = list(pool.map(run, jobs))
     count = len(SEEDS)
-    rows = [
-        _row(pair, found[place * count : (place + 1) * count], choices[pair])
-        for place, pair in enumerate(pairs)
-    ]
+    rows = [_row(found[place : place + count]) for place in range(0, len(found), count)]
     return {
         "job": "adaptation",
         "size": sizes.current().name,
         "model": MODEL,
+        "recipe": asdict(recipe),
         "data": "TREC-6, published split; forgetting on WikiText-103's validation articles",
         "machine": device.describe(device.choose())
         + f", {transfer.workers()} runs at a time, one thread each; seconds are the processor's",
@@ -217,43 +190,14 @@ def measure() -> dict:
     }
 
 
-def _pairs() -> list[tuple]:
-    """Every scheme with every number of labels that it is judged with."""
-    names = [*SCHEMES, *COMPOSITES]
-    with_all = [name for name in names if name not in NEEDS_MORE_TEXT]
-    return [
-        *((name, 100) for name in names),
-        *((name, labels) for labels in MORE_LABELS for name in MAIN),
-        *((name, "all") for name in with_all),
-    ]
-
-
-def _choices(pairs: list[tuple], tried: list[dict]) -> dict[tuple, dict]:
-    """With all labels, the rate with the fewest dev errors; else that of the catalogue."""
-    found, runs = {}, iter(tried)
-    for name in SCHEMES:
-        errors = {rate: [transfer.error_of(next(runs)) for _ in CHOICE_SEEDS] for rate in RATES}
-        found[name] = {
-            "recipe": Recipe(rate=_best(errors), min_steps=MIN_STEPS),
-            "dev_errors": {str(rate): each for rate, each in errors.items()},
-        }
-    fixed = {"recipe": Recipe(min_steps=MIN_STEPS), "dev_errors": {}}
-    return {
-        pair: found.get(pair[0], found[FULL.name]) if pair[1] == "all" else fixed for pair in pairs
-    }
-
-
-def _best(errors: dict[float, list[float]]) -> float:
-    return min(errors, key=lambda rate: sum(errors[rate]))
-
-
-def _row(pair: tuple, mine: list[dict], choice: dict) -> dict:
+def _row(mine: list[dict]) -> dict:
+    """One scheme with one number of labels, over its seeds."""
     errors = [transfer.error_of(result) for result in mine]
     mean, low, high = metrics.mean_interval(errors)
     first = mine[0]
     return {
-        "scheme": pair[0],
-        "labels": 5452 if pair[1] == "all" else pair[1],
+        "scheme": first["scheme"],
+        "labels": first["labels"],
         "seeds": [result["seed"] for result in mine],
         "errors": errors,
         "mean": mean,
@@ -265,8 +209,6 @@ def _row(pair: tuple, mine: list[dict], choice: dict) -> dict:
         "start_difference": _over(max, mine, "start_difference"),
         "declared_is_moved": _over(all, mine, "declared_is_moved"),
         "forgetting": sum(result["forgetting"] for result in mine) / len(mine),
-        "rate": choice["recipe"].rate,
-        "dev_errors": choice["dev_errors"],
     }
 
 
@@ -277,20 +219,27 @@ def _over(together: Callable, mine: list[dict], name: str) -> Any:
 
 
 def compare(rows: list[dict], questions: int) -> list[dict]:
-    """Each scheme against full fine-tuning with as many labels.
+    """Each scheme against full fine-tuning with as many labels, on the same draws of them.
 
-    Sign-flip tests over questions on the mean over seeds, Holm-corrected over the whole table.
+    "points" are the mean difference and "points_interval" Student's over the draws; "p" is of a
+    sign-flip test over questions on the mean over seeds. PRIMARY is tested alone, all others
+    Holm-corrected together.
     """
     by = {(row["scheme"], row["labels"]): row for row in rows}
     comparisons = []
     for (scheme, labels), row in by.items():
         if scheme != FULL.name:
-            other = by[FULL.name, labels]["test_wrong"]
-            found = metrics.sign_flip_test(row["test_wrong"], other, questions)
+            other = by[FULL.name, labels]
+            found = metrics.sign_flip_test(row["test_wrong"], other["test_wrong"], questions)
+            apart = [a - b for a, b in zip(row["errors"], other["errors"], strict=True)]
+            mean, low, high = metrics.mean_interval(apart)
             comparisons.append(
-                {"scheme": scheme, "against": FULL.name, "labels": labels}
-                | {"points": 100 * found.difference, "p": found.p_value}
+                {"scheme": scheme, "against": FULL.name, "labels": labels, "points": mean}
+                | {"points_interval": [low, high], "p": found.p_value}
             )
-    for entry, p in zip(comparisons, metrics.holm([c["p"] for c in comparisons]), strict=True):
+    rest = [entry for entry in comparisons if (entry["scheme"], entry["labels"]) != PRIMARY]
+    for entry in comparisons:
+        entry["p_holm"] = entry["p"]
+    for entry, p in zip(rest, metrics.holm([entry["p"] for entry in rest]), strict=True):
         entry["p_holm"] = p
     return comparisons

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import adaptation, composites
+from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
 from tlcourse import corpora
 from tlcourse.adaptation.adapting import FULL, Recipe
@@ -12,7 +13,11 @@ from tlcourse.adaptation.schemes import SCHEMES
 def result(scheme, wrong, seed=0, **more):
     found = {"wrong": list(range(wrong)), "of": 500, "seed": seed, "seconds": 2.0 + seed}
     found |= {"start_difference": 0.0, "declared_is_moved": True, "trained_share": 0.5}
-    return found | {"forgetting": 0.1 * seed, "training_memory": 7, "scheme": scheme} | more
+    return (
+        found
+        | {"forgetting": 0.1 * seed, "training_memory": 7, "scheme": scheme, "labels": 100}
+        | more
+    )
 
 
 def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
@@ -30,23 +35,6 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
     assert job.place() != adaptation.Job("LoRA", 24, 1, "test", Recipe(epochs=1)).place()
 
 
-def test_the_rate_with_the_fewest_dev_errors_is_taken_with_all_labels_only():
-    chosen = {"LoRA": 2, FULL.name: 0}  # which of the rates is best
-    tried = [
-        result(name, 20 + 10 * abs(place - chosen.get(name, 1)))
-        for name in SCHEMES
-        for place, _ in enumerate(adaptation.RATES)
-        for _ in adaptation.CHOICE_SEEDS
-    ]
-    pairs = [("LoRA", 100), ("LoRA", "all"), ("BitFit", "all"), ("ensemble", "all")]
-    choices = adaptation._choices(pairs, tried)
-    rates = [choices[pair]["recipe"].rate for pair in pairs]
-    low, middle, high = adaptation.RATES
-    assert rates == [Recipe().rate, high, middle, low]  # the ensemble takes that of full
-    assert choices["LoRA", "all"]["dev_errors"][str(high)] == pytest.approx([4.0])
-    assert choices["LoRA", 100]["dev_errors"] == {}
-
-
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -60,32 +48,32 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
 
 
 def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
-    choice = {"recipe": Recipe(rate=1e-3), "dev_errors": {}}
     mine = [result("LoRA", wrong, seed) for seed, wrong in enumerate((15, 18, 21))]
-    row = adaptation._row(("LoRA", "all"), mine, choice)
-    assert (row["labels"], row["mean"], row["seconds"]) == (5452, pytest.approx(3.6), 3.0)
+    row = adaptation._row(mine)
+    assert (row["labels"], row["mean"], row["seconds"]) == (100, pytest.approx(3.6), 3.0)
     assert row["interval"] == pytest.approx([3.6 - 4.303 * 0.34641, 3.6 + 4.303 * 0.34641], 1e-3)
-    assert row["test_wrong"][2] == list(range(21)) and row["rate"] == 1e-3
+    assert row["test_wrong"][2] == list(range(21))
     assert row["forgetting"] == pytest.approx(0.1)
 
 
-def test_each_scheme_is_compared_with_full_fine_tuning_at_its_number_of_labels():
-    choice = {"recipe": Recipe(), "dev_errors": {}}
+def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
+    wrong = {FULL.name: (50, 80), "LoRA": (30, 58), "BitFit": (50, 80), PRIMARY[0]: (30, 58)}
     rows = [
-        adaptation._row((scheme, labels), [result(scheme, wrong, seed) for seed in (0, 1)], choice)
-        for labels in (100, "all")
-        for scheme, wrong in ((FULL.name, 50), ("LoRA", 30))
+        adaptation._row([result(scheme, count, seed) for seed, count in enumerate(counts)])
+        for scheme, counts in wrong.items()
     ]
-    found = adaptation.compare(rows, 500)
-    assert [(entry["scheme"], entry["labels"]) for entry in found] == [
-        ("LoRA", 100),
-        ("LoRA", 5452),
-    ]
-    for entry in found:
-        assert entry["points"] == pytest.approx(-4.0)
-        assert entry["p"] == pytest.approx(2 * 0.5**20) and entry["p_holm"] >= entry["p"]
+    found = {entry["scheme"]: entry for entry in adaptation.compare(rows, 500)}
+    assert list(found) == ["LoRA", "BitFit", PRIMARY[0]]
+    # 4.0 and 4.4 points apart: the mean 4.2, Student's t for one degree of freedom 12.706.
+    assert found["LoRA"]["points"] == pytest.approx(-4.2)
+    assert found["LoRA"]["points_interval"] == pytest.approx(
+        [-4.2 - 12.706 * 0.2, -4.2 + 12.706 * 0.2], 1e-3
+    )
+    assert found["BitFit"]["points"] == 0 and found["BitFit"]["p"] == 1
+    assert found["LoRA"]["p_holm"] == 2 * found["LoRA"]["p"]  # one of two
+    assert found[PRIMARY[0]]["p_holm"] == found[PRIMARY[0]]["p"]  # named beforehand, alone
 
 
 def test_the_primary_comparison_is_one_of_the_table():
-    scheme, _ = adaptation.PRIMARY
-    assert adaptation.PRIMARY in adaptation._pairs() and scheme != FULL.name
+    scheme, labels = PRIMARY
+    assert scheme in SCHEMES and scheme != FULL.name and labels == adaptation.LABELS

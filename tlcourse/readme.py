@@ -72,9 +72,9 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "## Ways to adapt",
         "",
         f"Test error of {adaptation['model']} on TREC-6 in percent, mean over five seeds with 95 % "
-        "interval; ↓ fewer and ↑ more errors than full fine-tuning with as many labels (sign-flip "
-        "test over questions, Holm-corrected over the table). Seconds of one core and forgetting "
-        f"(nats a token on WikiText-103) are those of {counts[0]:,} labels "
+        "interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws of labels (a "
+        "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
+        "Seconds of one core; forgetting in nats a token on WikiText-103 "
         "(`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(f"{n:,} labels" for n in counts) + " | trained | seconds | forgets |",
@@ -84,7 +84,7 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         cells = []
         for n in counts:
             row = tables[n].get(name)
-            said = leaderboard.verdict(adaptation, name, n).split(" (")[0]
+            said = leaderboard.verdict(adaptation, name, n)
             error = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) if row else ""
             cells.append(error + marks.get(said, ""))
         row = tables[counts[0]].get(name) or tables[counts[-1]][name]

@@ -20,8 +20,8 @@ def row(scheme, labels, mean):
 STORED = {
     "rows": [row("full", 100, 30.0), row("LoRA", 100, 28.0), row("LoRA", 5452, 6.0)],
     "comparisons": [
-        {"scheme": "LoRA", "labels": 100, "points": -2.0, "p_holm": 0.0123},
-        {"scheme": "LoRA", "labels": 5452, "points": 1.0, "p_holm": 0.05},
+        {"scheme": "LoRA", "labels": 100, "points": -2.0, "p_holm": 0.0123}
+        | {"points_interval": [-3.0, -1.0]},
     ],
 }
 
@@ -33,27 +33,29 @@ def test_the_fewest_errors_stand_first_and_names_choose():
 
 
 @pytest.mark.parametrize(
-    ("points", "p", "said"),
+    ("points", "interval", "p", "said"),
     [
-        (-2.0, 0.0123, "fewer errors (p = 0.012)"),
-        (2.0, 0.0002, "more errors (p < 0.001)"),
-        (-9.0, 0.05, "no clear difference"),
+        (-2.0, [-3.0, -1.0], 0.0123, "fewer errors"),
+        (2.0, [0.1, 3.9], 0.0002, "more errors"),
+        (-9.0, [-10.0, -8.0], 0.05, "no clear difference"),  # of the questions
+        (-9.0, [-19.0, 1.0], 0.0001, "no clear difference"),  # of the draws
     ],
 )
-def test_the_verdict_is_that_of_the_corrected_test(points, p, said):
-    entry = {"scheme": "LoRA", "labels": 100, "points": points, "p_holm": p}
-    assert leaderboard.verdict({"comparisons": [entry]}, "LoRA", 100) == said
-    assert leaderboard.verdict({"comparisons": [entry]}, "LoRA", 500) == ""
+def test_the_verdict_needs_both_questions_and_draws(points, interval, p, said):
+    entry = {"scheme": "LoRA", "labels": 100, "points": points, "points_interval": interval}
+    stored = {"comparisons": [entry | {"p_holm": p}]}
+    assert leaderboard.verdict(stored, "LoRA", 100) == said
+    assert leaderboard.verdict(stored, "LoRA", 500) == ""
 
 
 def test_a_line_a_scheme_under_the_names_of_its_columns():
     head, first, second = leaderboard.lines(STORED, 100)
-    assert head.startswith("100 labels") and second.startswith("full")
+    assert head.startswith("100 labels") and second.split()[:2] == ["full", "30.0"]
     assert first.split() == [
-        "LoRA", "28.0", "(27.0-29.0)", "25.00%", "12", "3", "-0.12", "fewer", "errors",
-        "(p", "=", "0.012)",
+        "LoRA", "28.0", "25.00%", "12", "3", "-0.12", "-2.0", "(", "-3.0", "to", "-1.0)", "0.012",
+        "fewer", "errors",
     ]  # fmt: skip
-    for name, value in (("trained", "25.00%"), ("seconds", "12"), ("forgets", "-0.12")):
+    for name, value in (("error %", "28.0"), ("trained", "25.00%"), ("forgets", "-0.12")):
         end = head.index(name) + len(name)
         assert first[:end].endswith(value)
 

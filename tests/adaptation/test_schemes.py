@@ -163,7 +163,7 @@ def stages_of(schedule, steps=40):
 def test_stages_are_those_of_the_papers():
     flat = schedules.triangular()
     assert stages_of(schedules.gradual_unfreezing(flat)) == [NAMES[3:], NAMES[2:], NAMES[1:], NAMES]
-    assert stages_of(schedules.sequential_unfreezing(flat)) == [[name] for name in NAMES[::-1]]
+    assert stages_of(schedules.sequential_unfreezing(flat)) == [NAMES[-1:], NAMES[1:], NAMES]
     assert stages_of(schedules.chain_thaw(flat)) == [
         ["head"],
         *([name] for name in NAMES),

@@ -44,7 +44,7 @@ def slanted_triangular(cut: float = 0.1, ratio: float = 32.0) -> Schedule:
 def one_cycle(start: float = 0.04, end: float = 1e-4, peak: float = 0.3) -> Schedule:
     """Cosine up from `start` to 1 at the share `peak` of the steps, cosine down to `end`.
 
-    Smith & Topin (2018).
+    Smith & Topin (2017), with the cosine in place of their straight lines.
     """
 
     def schedule(steps: int, groups: Sequence[str]) -> Factors:
@@ -108,5 +108,8 @@ def chain_thaw(shape: Schedule) -> Schedule:
 
 
 def sequential_unfreezing(shape: Schedule) -> Schedule:
-    """One group alone at a time, from the output to the input."""
-    return stages(lambda names: [[name] for name in reversed(names)], shape)
+    """The head, then all but the group at the input, then all; a third of the steps each.
+
+    Chronopoulou, Baziotis & Potamianos (2019): new layers, pretrained ones, embeddings.
+    """
+    return stages(lambda names: [names[-1:], names[1:], names], shape)

@@ -75,7 +75,7 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws of labels (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Seconds of one core; forgetting in nats a token on WikiText-103 "
-        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
+        "(`python -m benchmarks adaptation`; lesson 05).",
         "",
         "| | " + " | ".join(f"{n:,} labels" for n in counts) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),

@@ -6,7 +6,7 @@ from tlcourse.views.adaptation import movement, trade_off, unbeaten
 
 def test_what_does_not_move_is_white_and_the_fastest_is_darkest():
     rates = np.array([[0.0, 0.5], [3.0, 0.003]])
-    picture = movement({"one": (["embedding", "head"], rates)}, "A title", "alt", columns=1)
+    picture = movement({"one": (["embedding", "head"], rates)}, "A title", "alt")
     panel = picture.axes[0]
     (image,) = panel.get_images()
     shades = image.get_array()

@@ -14,7 +14,6 @@ def movement(
     rates: Mapping[str, tuple[Sequence[str], Any]],
     title: str,
     alt: str,
-    columns: int = 2,
     note: str | None = None,
 ) -> Picture:
     """Which groups of parameters move when: a panel a scheme, a row a group, the output on top.
@@ -22,6 +21,7 @@ def movement(
     `rates` maps a scheme's name to its groups' names, from input to output, and (groups, steps)
     rates as shares of the recipe's; white does not move. Darker is faster, logarithmically.
     """
+    columns = min(2, len(rates))
     rows = -(-len(rates) // columns)
     most = max(len(names) for names, _ in rates.values())
     height = 0.9 + rows * (0.75 + 0.19 * most)

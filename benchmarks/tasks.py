@@ -18,18 +18,17 @@ from benchmarks import transfer
 from tlcourse import checkpoints, corpora, device, files, metrics
 from tlcourse.adaptation import baselines
 from tlcourse.adaptation.adapting import Recipe, adapt
-from tlcourse.adaptation.classifier import PAD, Classifier, encode, predict
+from tlcourse.adaptation.classifier import Classifier, encode, predict
 from tlcourse.adaptation.extra_losses import causal_nats
 from tlcourse.adaptation.schemes import SCHEMES
-from tlcourse.batching import pad
 
 MODEL = "causal-small"
 NAMES = ("frozen body", "LoRA", "full fine-tuning")
 TFIDF = "TF-IDF"
 SEEDS = (0, 1, 2)
 JUDGED = 1_000  # texts that are judged, at most
-ASKED = 200  # texts that the body's nats are measured on
-LONG = Recipe(epochs=2, batch=16, min_steps=100)  # for reviews of 250 tokens
+ASKED, FIRST = 1_000, 12  # texts that the body's nats are measured on, and tokens of each
+LONG = Recipe(epochs=1, batch=16, min_steps=100)  # for reviews of 250 tokens
 SHORT = Recipe(epochs=4, min_steps=200)
 
 
@@ -129,20 +128,27 @@ def _linear(texts: list, labels: list[str], asked: list) -> list[str]:
 
 
 @torch.no_grad()
-def nats_a_token(task: str) -> float:
-    """How likely the pretrained body finds a task's texts; the fewer nats, the more alike."""
+def nats_a_token(texts: list) -> float:
+    """How likely the pretrained body finds the first FIRST tokens of texts that have so many.
+
+    The fewer nats, the more alike what it has read; by the end of longer texts it would know more.
+    """
     compute, (body, tokenizer) = device.choose(), checkpoints.load(MODEL)
-    rows = corpora.load(task)["train"].shuffle(seed=0)
-    texts = texts_of(rows.select(range(min(ASKED, len(rows)))), TASKS[task])
     sequences = encode(texts, tokenizer, body.config.max_length)
+    tokens = torch.tensor([each[:FIRST] for each in sequences if len(each) > FIRST])
     body.to(compute.device).eval().set_attention(compute.attention)
-    nats = tokens = 0.0
-    for sequence in sequences:
-        ids, mask = (part.to(compute.device) for part in pad([sequence], PAD))
-        if len(sequence) > 2:
-            nats += causal_nats(body, ids, mask).item() * (len(sequence) - 2)
-            tokens += len(sequence) - 2
-    return nats / tokens
+    tokens = tokens.to(compute.device)
+    return causal_nats(body, tokens, torch.ones_like(tokens).bool()).item()
+
+
+def likeness() -> dict[str, float]:
+    """`nats_a_token` of ASKED texts of every task, and of articles as the body has read them."""
+    found = {}
+    for task, kind in TASKS.items():
+        rows = corpora.load(task)["train"].shuffle(seed=0)
+        found[task] = nats_a_token(texts_of(rows.select(range(min(ASKED, len(rows)))), kind))
+    articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
+    return found | {"wikitext-103": nats_a_token(articles)}
 
 
 def measure() -> dict:
@@ -175,6 +181,6 @@ def measure() -> dict:
         "machine": device.describe(device.choose())
         + f", {transfer.workers()} runs at a time, one thread each",
         "versions": {"torch": torch.__version__},
-        "nats_a_token": {task: nats_a_token(task) for task in TASKS},
+        "nats_a_token": likeness(),
         "rows": rows,
     }

@@ -33,4 +33,11 @@ def test_pairs_are_pairs_and_the_schemes_are_of_the_catalogue():
 
 
 def test_text_that_the_body_never_saw_the_like_of_costs_more_nats():
-    assert 2 < tasks.nats_a_token("rte") < tasks.nats_a_token("sst-2") < 9
+    found = tasks.likeness()
+    assert set(found) == {*tasks.TASKS, "wikitext-103"}
+    assert 2 < found["rte"] < found["sst-2"] < 9
+
+
+def test_only_the_first_tokens_are_asked_for():
+    text = "The town lies in the north of the country, near the border, and has a church."
+    assert tasks.nats_a_token([text]) == tasks.nats_a_token([text + " Zebra quickly.", "Short."])

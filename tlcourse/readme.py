@@ -65,19 +65,23 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
     `adaptation` is what `python -m benchmarks adaptation` wrote.
     """
     marks = {"fewer errors": " ↓", "more errors": " ↑"}
-    counts = [n for n in (100, 5452) if leaderboard.rows_at(adaptation, n)]
+    counts = [n for n in (100, 500, 5452) if leaderboard.rows_at(adaptation, n)]
     tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
     names = dict.fromkeys(name for table in tables.values() for name in table)
+    heads = [
+        f"{n:,} labels, {len(next(iter(table.values()))['seeds'])} seeds"
+        for n, table in tables.items()
+    ]
     lines = [
         "## Ways to adapt",
         "",
-        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over five seeds with 95 % "
-        "interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws of labels (a "
+        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
+        "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Seconds of one core; forgetting in nats a token on WikiText-103 "
-        "(`python -m benchmarks adaptation`; lesson 05).",
+        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
-        "| | " + " | ".join(f"{n:,} labels" for n in counts) + " | trained | seconds | forgets |",
+        "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),
     ]
     for name in names:

@@ -21,6 +21,10 @@ class Size:
     adaptation_labels: int  # labelled questions that each scheme learns from, live
     adaptation_steps: int  # optimizer steps of each scheme
     adaptation_articles: int  # validation articles that forgetting is measured on
+    tapt_tokens: int  # tokens of further pretraining on a task's texts
+    domain_texts: int  # film reviews of the further pretraining on a domain
+    intermediate_texts: int  # labelled texts of the task on the way
+    adaptation_pairs: int  # labelled pairs of texts
     finetuning_seeds: int  # short runs whose spread is shown
     start_labels: int  # labelled questions of the first taste in lesson 00
     start_steps: int  # optimizer steps on them
@@ -54,6 +58,10 @@ TINY = Size(
     adaptation_labels=24,
     adaptation_steps=10,
     adaptation_articles=1,
+    tapt_tokens=6_000,
+    domain_texts=40,
+    intermediate_texts=60,
+    adaptation_pairs=24,
     finetuning_seeds=2,
     start_labels=24,
     start_steps=6,
@@ -84,6 +92,10 @@ SMALL = Size(
     adaptation_labels=100,
     adaptation_steps=200,
     adaptation_articles=2,
+    tapt_tokens=150_000,
+    domain_texts=500,
+    intermediate_texts=5_000,
+    adaptation_pairs=500,
     finetuning_seeds=10,
     start_labels=120,
     start_steps=60,
@@ -114,6 +126,10 @@ FULL = Size(
     adaptation_labels=100,
     adaptation_steps=200,
     adaptation_articles=6,
+    tapt_tokens=400_000,
+    domain_texts=5_000,
+    intermediate_texts=67_349,
+    adaptation_pairs=2_490,
     finetuning_seeds=10,
     start_labels=120,
     start_steps=80,

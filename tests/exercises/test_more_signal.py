@@ -176,6 +176,10 @@ def joined_first(logits, tokens, mask):
     return F.cross_entropy(logits.flatten(0, 1)[:-1][asked], tokens.flatten()[1:][asked])
 
 
+def pads_dropped_first(logits, tokens, mask):
+    return F.cross_entropy(logits[mask][:-1], tokens[mask][1:])
+
+
 def both_masks(logits, tokens, mask):
     asked = mask[:, :-1] & mask[:, 1:]
     return F.cross_entropy(logits[:, :-1][asked], tokens[:, 1:][asked])
@@ -221,6 +225,7 @@ test_language_loss_wrong = rejects(
     (divides_by_tokens, 4, "divide by 8, not by 11"),
     (pads_are_zero, 4, "whatever id a pad has"),
     (joined_first, 4, "Shift, then flatten"),
+    (pads_dropped_first, 4, "The pads were dropped before the shift"),
     (both_masks, 5, "A target behind a gap counts, too"),
     (by_lengths, 5, "the mask may have gaps"),
 )

@@ -59,6 +59,9 @@ def number(candidate) -> None:
     _loss(candidate, *_drawn(4, 3, seed=0), 2.0, "4 texts of 3 labels")
 
 
+SHARP_TEACHER = (
+    "Only the student was softened. The teacher's logits are divided by T, too, before its softmax."
+)
 SWAPPED = "Student and teacher are swapped: the teacher's shares are the targets."
 
 
@@ -122,7 +125,7 @@ def temperature(candidate) -> None:
         wrong = [
             (_mean(student, teacher), "The temperature was not used in either softmax."),
             (_mean(student, teacher, 1, t), "Only the teacher was softened: the student, too."),
-            (_mean(student, teacher, t, 1), "Only the student was softened: the teacher, too."),
+            (_mean(student, teacher, t, 1), SHARP_TEACHER),
             (_mean(student, teacher, 1 / t, 1 / t), "Logits are divided by T, not multiplied."),
         ]
         known = [(value * t**power, said) for value, said in wrong for power in (2, 0, 1)]

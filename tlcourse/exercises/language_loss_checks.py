@@ -140,8 +140,15 @@ def pads(candidate) -> None:
     early = [p for p in _pairs(batch, pads=True) if bool(batch[2][p[0]])]
     places = [(row, place) for row in range(3) for place in range(6)]
     joined = [p for p in zip(places, places[1:], strict=False) if bool(batch[2][p[1]])]
+    real = [place for place in places if bool(batch[2][place])]
+    dropped = list(zip(real, real[1:], strict=False))
     right = _mean(batch, _pairs(batch))
     known = [
+        (
+            _mean(batch, dropped),
+            "The pads were dropped before the shift, so that the end of one text was asked for the "
+            "first token of the next. Shift, then drop.",
+        ),
         (
             _mean(batch, _pairs(batch, pads=True)),
             "Pads were targets, too: there are 8 targets, and 15 were counted.",

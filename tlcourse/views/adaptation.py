@@ -64,7 +64,7 @@ def trade_off(
     Points that no other beats in both, lower being better, have a colour; the others are grey.
     `highlight` is drawn as a diamond with a line at its height.
     """
-    picture, axes = figure(title, max(4.2, 1.4 + 0.22 * len(points)))
+    picture, axes = figure(title, max(4.2, 1.4 + 0.26 * len(points)))
     axes.set(xlabel=x_label, ylabel=y_label)
     if log_x:
         axes.set_xscale("log")

@@ -1,9 +1,10 @@
 """Every scheme on TREC-6 from one checkpoint: errors, cost, forgetting, and who beats whom.
 
-The catalogue fixes what the schemes are made of, and the recipe is the course's: who has 100
-labels has no dev split to choose on. Every scheme is fitted on the same five draws of labels, and
-composites, which train more than once, train as full fine-tuning does. Each run reads the test set
-once. Finished runs are kept in `runs/adaptation/`.
+The catalogue fixes what the schemes are made of. With all labels the rate of each is chosen on the
+dev split; with fewer there would be no dev split, and the recipe is the course's.
+Composites, which train more than once, train as full fine-tuning does. Every scheme is fitted on
+the same draws of labels, and each run reads the test set once. Finished runs are kept in
+`runs/adaptation/`.
 """
 
 import copy
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,11 @@ from tlcourse.transformer import Transformer
 
 MODEL, POOLING = "causal-small", "mean"
 PRIMARY = ("gradual unfreezing", 100)  # named beforehand: against full fine-tuning
-LABELS, SEEDS = 100, (0, 1, 2, 3, 4)
+DRAWS = {50: 5, 100: 5, 500: 10, "all": 5}  # of so many labels, each with its own seed
+EVERY_SCHEME = (100, "all")  # with so many labels; MAIN alone with the others
+MAIN = (FULL.name, "frozen body", "gradual unfreezing", "LoRA", "TAPT")
+NEEDS_MORE_TEXT = ("self-training",)  # with all labels no question is left without one
+RATES, CHOICE_SEED = (2.5e-4, 5e-4, 1e-3, 2e-3), 0  # and twice the last while that is the best
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 HELD_OUT = {"tiny": 1, "small": 6, "full": 60}  # articles of WikiText-103's validation split
 
@@ -167,19 +173,21 @@ def _memory(classifier: Classifier, task: Task, scheme: Scheme) -> int:
 
 
 def measure() -> dict:
-    """One row a scheme, and each against full fine-tuning."""
-    names, weights = [*SCHEMES, *COMPOSITES], transfer.digest(MODEL)
-    recipe = Recipe(min_steps=MIN_STEPS)
-    jobs = [Job(name, LABELS, s, "test", recipe, digest=weights) for name in names for s in SEEDS]
+    """One row a scheme and number of labels, and each scheme against full fine-tuning."""
+    weights = transfer.digest(MODEL)
     with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(run, jobs))
-    count = len(SEEDS)
-    rows = [_row(found[place : place + count]) for place in range(0, len(found), count)]
+        tried = dict(zip(SCHEMES, pool.map(partial(tune, weights), SCHEMES), strict=True))
+        found = list(pool.map(run, _jobs(tried, weights)))
+    everything = len(transfer.questions("all", 0, "test")[0])
+    rows = []
+    for scheme, labels in _pairs():
+        mine = [each for each in found if (each["scheme"], each["labels"]) == (scheme, labels)]
+        rows.append(_row(mine, everything if labels == "all" else labels))
     return {
         "job": "adaptation",
         "size": sizes.current().name,
         "model": MODEL,
-        "recipe": asdict(recipe),
+        "dev_errors": tried,
         "data": "TREC-6, published split; forgetting on WikiText-103's validation articles",
         "machine": device.describe(device.choose())
         + f", {transfer.workers()} runs at a time, one thread each; seconds are the processor's",
@@ -190,15 +198,54 @@ def measure() -> dict:
     }
 
 
-def _row(mine: list[dict]) -> dict:
+def _pairs() -> list[tuple]:
+    """Every scheme with every number of labels that it is judged with."""
+    names = [*SCHEMES, *COMPOSITES]
+    return [
+        (name, labels)
+        for labels in DRAWS
+        for name in (names if labels in EVERY_SCHEME else MAIN)
+        if not (labels == "all" and name in NEEDS_MORE_TEXT)
+    ]
+
+
+def tune(weights: str, scheme: str) -> dict[float, float]:
+    """Dev errors in percent by rate: RATES, and further while the highest rate is the best."""
+    errors: dict[float, float] = {}
+    rates = list(RATES)
+    for rate in rates:
+        recipe = Recipe(rate=rate, min_steps=MIN_STEPS)
+        found = run(Job(scheme, "all", CHOICE_SEED, "dev", recipe, digest=weights))
+        errors[rate] = transfer.error_of(found)
+        if rate == rates[-1] and errors[rate] < min(list(errors.values())[:-1]):
+            rates.append(2 * rate)
+    return errors
+
+
+def _jobs(tried: dict[str, dict[float, float]], weights: str) -> list[Job]:
+    """The runs that read the test set; with all labels each at the rate with the fewest errors."""
+    best = {name: min(errors, key=errors.__getitem__) for name, errors in tried.items()}
+    jobs = []
+    for scheme, labels in _pairs():
+        rate = best.get(scheme, best[FULL.name]) if labels == "all" else Recipe().rate
+        recipe = Recipe(rate=rate, min_steps=MIN_STEPS)
+        jobs += [
+            Job(scheme, labels, seed, "test", recipe, digest=weights)
+            for seed in range(DRAWS[labels])
+        ]
+    return jobs
+
+
+def _row(mine: list[dict], labels: int) -> dict:
     """One scheme with one number of labels, over its seeds."""
     errors = [transfer.error_of(result) for result in mine]
     mean, low, high = metrics.mean_interval(errors)
     first = mine[0]
     return {
         "scheme": first["scheme"],
-        "labels": first["labels"],
+        "labels": labels,
         "seeds": [result["seed"] for result in mine],
+        "recipe": first["recipe"],
         "errors": errors,
         "mean": mean,
         "interval": [max(0.0, low), high],
@@ -222,8 +269,8 @@ def compare(rows: list[dict], questions: int) -> list[dict]:
     """Each scheme against full fine-tuning with as many labels, on the same draws of them.
 
     "points" are the mean difference and "points_interval" Student's over the draws; "p" is of a
-    sign-flip test over questions on the mean over seeds. PRIMARY is tested alone, all others
-    Holm-corrected together.
+    sign-flip test over questions on the mean over seeds. PRIMARY is tested alone; the others with
+    as many labels are Holm-corrected together.
     """
     by = {(row["scheme"], row["labels"]): row for row in rows}
     comparisons = []
@@ -237,9 +284,14 @@ def compare(rows: list[dict], questions: int) -> list[dict]:
                 {"scheme": scheme, "against": FULL.name, "labels": labels, "points": mean}
                 | {"points_interval": [low, high], "p": found.p_value}
             )
-    rest = [entry for entry in comparisons if (entry["scheme"], entry["labels"]) != PRIMARY]
     for entry in comparisons:
         entry["p_holm"] = entry["p"]
-    for entry, p in zip(rest, metrics.holm([entry["p"] for entry in rest]), strict=True):
-        entry["p_holm"] = p
+    for labels in {entry["labels"] for entry in comparisons}:
+        family = [
+            entry
+            for entry in comparisons
+            if entry["labels"] == labels and (entry["scheme"], labels) != PRIMARY
+        ]
+        for entry, p in zip(family, metrics.holm([e["p"] for e in family]), strict=True):
+            entry["p_holm"] = p
     return comparisons

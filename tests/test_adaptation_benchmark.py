@@ -16,6 +16,7 @@ def result(scheme, wrong, seed=0, **more):
     return (
         found
         | {"forgetting": 0.1 * seed, "training_memory": 7, "scheme": scheme, "labels": 100}
+        | {"recipe": {"rate": 5e-4}}
         | more
     )
 
@@ -49,8 +50,8 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
 
 def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
     mine = [result("LoRA", wrong, seed) for seed, wrong in enumerate((15, 18, 21))]
-    row = adaptation._row(mine)
-    assert (row["labels"], row["mean"], row["seconds"]) == (100, pytest.approx(3.6), 3.0)
+    row = adaptation._row(mine, 5452)
+    assert (row["labels"], row["mean"], row["seconds"]) == (5452, pytest.approx(3.6), 3.0)
     assert row["interval"] == pytest.approx([3.6 - 4.303 * 0.34641, 3.6 + 4.303 * 0.34641], 1e-3)
     assert row["test_wrong"][2] == list(range(21))
     assert row["forgetting"] == pytest.approx(0.1)
@@ -59,7 +60,7 @@ def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
 def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
     wrong = {FULL.name: (50, 80), "LoRA": (30, 58), "BitFit": (50, 80), PRIMARY[0]: (30, 58)}
     rows = [
-        adaptation._row([result(scheme, count, seed) for seed, count in enumerate(counts)])
+        adaptation._row([result(scheme, count, seed) for seed, count in enumerate(counts)], 100)
         for scheme, counts in wrong.items()
     ]
     found = {entry["scheme"]: entry for entry in adaptation.compare(rows, 500)}
@@ -74,6 +75,43 @@ def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
     assert found[PRIMARY[0]]["p_holm"] == found[PRIMARY[0]]["p"]  # named beforehand, alone
 
 
+def test_each_number_of_labels_is_a_family_of_its_own():
+    wrong = {FULL.name: (50, 80), "LoRA": (30, 58), "BitFit": (44, 71), PRIMARY[0]: (30, 58)}
+    rows = [
+        adaptation._row([result(scheme, n, seed) for seed, n in enumerate(counts)], labels)
+        for labels in (100, 500)
+        for scheme, counts in wrong.items()
+    ]
+    found = {(each["scheme"], each["labels"]): each for each in adaptation.compare(rows, 500)}
+    times = {key: each["p_holm"] / each["p"] for key, each in found.items()}
+    assert (
+        times["LoRA", 100] == 2 and times["LoRA", 500] == 3
+    )  # the primary one is among them there
+    assert times[PRIMARY] == 1
+
+
+def test_rates_go_on_while_the_highest_is_the_best(monkeypatch):
+    dev = {2.5e-4: 90, 5e-4: 80, 1e-3: 85, 2e-3: 70, 4e-3: 60, 8e-3: 60}
+    monkeypatch.setattr(
+        adaptation, "run", lambda job: {"wrong": list(range(dev[job.recipe.rate])), "of": 100}
+    )
+    tried = adaptation.tune("weights", "LoRA")
+    assert tried == {rate: float(count) for rate, count in dev.items()}
+    dev[2e-3] = 80
+    assert list(adaptation.tune("weights", "LoRA")) == list(adaptation.RATES)
+
+
+def test_with_all_labels_each_runs_at_its_best_rate_and_composites_at_that_of_full():
+    tried = {name: {5e-4: 10.0, 1e-3: 12.0} for name in SCHEMES}
+    tried["LoRA"] = {5e-4: 10.0, 1e-3: 9.0}
+    jobs = adaptation._jobs(tried, "weights")
+    rate = {(job.scheme, job.labels): job.recipe.rate for job in jobs}
+    assert rate["LoRA", "all"] == 1e-3 and rate[FULL.name, "all"] == 5e-4
+    assert rate["ensemble", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().rate
+    seeds = [job.seed for job in jobs if (job.scheme, job.labels) == ("TAPT", 500)]
+    assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in rate
+    assert ("self-training", 100) in rate and ("self-training", "all") not in rate
+
+
 def test_the_primary_comparison_is_one_of_the_table():
-    scheme, labels = PRIMARY
-    assert scheme in SCHEMES and scheme != FULL.name and labels == adaptation.LABELS
+    assert PRIMARY in adaptation._pairs() and PRIMARY[0] != FULL.name

@@ -1,4 +1,4 @@
-"""More than TREC: three schemes and a linear model on four tasks, with few labels and with many.
+"""More than TREC: two schemes and a linear model on four tasks, with few labels and with many.
 
 The rule of thumb under test: with few labels keep the body frozen, above all if the task resembles
 what the body has read; with many labels move everything. How alike a task is, is measured: the nats
@@ -23,7 +23,7 @@ from tlcourse.adaptation.extra_losses import causal_nats
 from tlcourse.adaptation.schemes import SCHEMES
 
 MODEL = "causal-small"
-NAMES = ("frozen body", "LoRA", "full fine-tuning")
+NAMES = ("frozen body", "full fine-tuning")
 TFIDF = "TF-IDF"
 SEEDS = (0, 1, 2)
 JUDGED = 1_000  # texts that are judged, at most

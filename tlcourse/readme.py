@@ -78,8 +78,8 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
         "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are those "
-        f"of {counts[0]:,} labels "
+        "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
+        f"those of {counts[0]:,} labels "
         "(`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",

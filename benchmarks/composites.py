@@ -4,6 +4,7 @@ Each takes what a run has and returns the models whose mean probabilities are it
 training in them is full fine-tuning by the recipe of the run.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,10 @@ SURE = 0.8  # probability from which a guess counts as a label
 TAPT_TOKENS = 400_000  # of the questions themselves, about five times through all of TREC
 TAPT_RECIPE = PretrainingRecipe(batch=32, length=64, rate=1e-3, muon_rate=2e-3, warmup=20)
 INTERMEDIATE, INTERMEDIATE_TEXTS = "sst-2", 10_000  # the labelled task on the way
+
+# Questions of 4 to 20 words that begin as TREC's do.
+QUESTION = re.compile(r"\b(?:Who|Whose|Whom|What|When|Where|Why|Which|How)(?: [^\s.!?<>]+){3,19}\?")
+ELSEWHERE = "imdb"  # where there are questions without a label once all of TREC's have one
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,16 @@ class Task:
         return classifier
 
     def unlabelled(self) -> list[str]:
-        """The texts that have no label here."""
+        """The texts that have no label here; where all have one, questions in film reviews."""
         labelled = set(self.texts)
-        return [text for text in self.every_text if text not in labelled]
+        return [text for text in self.every_text if text not in labelled] or questions_elsewhere()
+
+
+def questions_elsewhere() -> list[str]:
+    """The distinct questions in the training reviews of ELSEWHERE, spaced as TREC's are."""
+    reviews = corpora.load(ELSEWHERE)["train"]["text"]
+    found = (match.group() for review in reviews for match in QUESTION.finditer(review))
+    return list(dict.fromkeys(f"{question[:-1]} ?" for question in found))
 
 
 def concatenation(task: Task) -> list[Classifier]:

@@ -1,6 +1,9 @@
 """The adaptation benchmark: one job from end to end, choices of rates, rows and comparisons."""
 
+from dataclasses import replace
+
 import pytest
+from datasets import Dataset
 
 from benchmarks import adaptation, composites
 from benchmarks.adaptation import PRIMARY
@@ -46,6 +49,27 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
     found = adaptation.run(adaptation.Job(name, 24, 0, "test", Recipe(epochs=1)))
     assert 0 <= len(found["wrong"]) <= found["of"] and found["forgetting"] != 0
     assert found["seconds"] > 0 and found["start_difference"] is None
+
+
+def test_once_every_question_has_a_label_there_are_others_in_reviews(monkeypatch):
+    texts = [
+        "Bad. What was this about? Who is The General?<br />Whose idea was it ?",
+        'He asks "How did she avoid the curse?" Why? What is it then, what is it then?',
+        "When will a film of more than twenty words in a row, one after another, be taken for a "
+        "question by anyone at all who reads it? Is it a question? What was this about?",
+    ]
+    data = {"train": Dataset.from_dict({"text": texts})}
+    monkeypatch.setattr(corpora, "load", lambda name: data)
+    own = ["Who ?", "What is it ?", "Where ?"]
+    task = composites.Task("", "", None, own[:1], ["HUM"], own, None, None, 0)
+    assert task.unlabelled() == own[1:]
+    # Between quotes too; "Why?" is too short, the third review's first question too long.
+    assert replace(task, texts=own).unlabelled() == [
+        "What was this about ?",
+        "Who is The General ?",
+        "How did she avoid the curse ?",
+        "What is it then, what is it then ?",
+    ]
 
 
 def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
@@ -109,7 +133,7 @@ def test_with_all_labels_each_runs_at_its_best_rate_and_composites_at_that_of_fu
     assert rate["TAPT", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().rate
     seeds = [job.seed for job in jobs if (job.scheme, job.labels) == ("TAPT", 500)]
     assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in rate
-    assert ("self-training", 100) in rate and ("self-training", "all") not in rate
+    assert {labels for name, labels in rate if name == "self-training"} == {100, "all"}
 
 
 def test_the_primary_comparison_is_one_of_the_table():

@@ -30,7 +30,7 @@ from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.transformer import Transformer
 
 SEEDS = (0, 1, 2, 3, 4)
-LABELS = (100, 500, 1000, "all")
+LABELS = (50, 100, 500, 1000, "all")
 SCRATCH, TFIDF = "from scratch", "TF-IDF"
 WITHIN = "chosen within the labels"
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps

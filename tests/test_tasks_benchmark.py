@@ -15,7 +15,7 @@ def samples(tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
 
 
-@pytest.mark.parametrize("scheme", ["frozen body", tasks.TFIDF])
+@pytest.mark.parametrize("scheme", ["frozen body", tasks.SOLVED, tasks.TFIDF])
 @pytest.mark.parametrize("task", tasks.TASKS)
 def test_a_job_is_judged_on_the_same_texts_whatever_it_learnt_from(task, scheme):
     jobs = [tasks.Job(task, 24, scheme, seed, Recipe(epochs=1), "") for seed in (0, 1)]
@@ -30,6 +30,25 @@ def test_pairs_are_pairs_and_the_schemes_are_of_the_catalogue():
     first = tasks.texts_of(rows, tasks.TASKS["rte"])[0]
     assert first == (rows[0]["premise"], rows[0]["hypothesis"])
     assert set(tasks.NAMES) <= set(SCHEMES)
+
+
+def test_counting_words_of_cut_texts_does_not_read_what_the_body_cannot():
+    said = {"good": "a fine film " * 5, "bad": "a dull film " * 5}
+    texts, labels = list(said.values()) * 10, list(said) * 10
+    job = tasks.Job("imdb", 20, tasks.CUT, 0, Recipe(), "")
+    asked = ["the " * 400 + text for text in said.values()]
+    assert tasks.LINEAR[tasks.TFIDF](job, texts, labels, asked) == ["good", "bad"]
+    alike = tasks.LINEAR[tasks.CUT](job, texts, labels, asked)
+    assert alike[0] == alike[1]
+
+
+def test_a_solved_head_learns_its_texts():
+    rows = corpora.load("trec")["train"]
+    texts, labels = rows["text"][:40], rows["label"][:40]
+    job = tasks.Job("trec", 40, tasks.SOLVED, 0, Recipe(), "")
+    found = tasks.LINEAR[tasks.SOLVED](job, texts, labels, texts)
+    commonest = max(labels.count(label) for label in labels)
+    assert sum(a == b for a, b in zip(found, labels, strict=True)) > commonest + 10
 
 
 def test_text_that_the_body_never_saw_the_like_of_costs_more_nats():

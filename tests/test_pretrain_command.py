@@ -3,11 +3,12 @@
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 import torch
 
-from tlcourse import checkpoints
+from tlcourse import checkpoints, pretraining
 from tlcourse.cli import main
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -32,6 +33,7 @@ def test_a_finished_run_is_not_run_again_and_another_folder_gives_the_same_weigh
     log = checkpoints.log_of(first / "run" / "checkpoint")
     assert [leg["tokens"] for leg in log["legs"]] == [64 * 128]
     assert log["legs"][0]["start"] == "random weights"
+    assert log["legs"][0]["recipe"] == asdict(pretraining.Recipe())
 
 
 def test_a_second_leg_starts_from_the_weights_of_the_first_and_the_card_lists_both(tmp_path):
@@ -46,6 +48,20 @@ def test_a_second_leg_starts_from_the_weights_of_the_first_and_the_card_lists_bo
     assert [leg["start"] for leg in checkpoints.log_of(folder)["legs"]] == ["random weights", "run"]
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "| 1 | causal |" in card and "| 2 | masked | run |" in card
+
+
+def test_rates_and_warm_up_are_those_that_were_asked_for(tmp_path):
+    moved = {}
+    for rate in ("1e-9", "0.1"):
+        folder = tmp_path / rate
+        assert pretrain(folder, "--rate", rate, "--muon-rate", rate, "--warmup", "1") == 0
+        asked = checkpoints.log_of(folder / "run" / "checkpoint")["legs"][0]["recipe"]
+        assert (asked["rate"], asked["muon_rate"], asked["warmup"]) == (float(rate),) * 2 + (1,)
+        moved[rate] = weights(folder)
+    for kind in ("embedding", "norm", "attention"):
+        names = [name for name in moved["0.1"] if kind in name]
+        gentle, fast = (torch.cat([moved[rate][n].flatten() for n in names]) for rate in moved)
+        assert (fast - gentle).abs().max() > 0.01, kind
 
 
 @pytest.mark.parametrize(

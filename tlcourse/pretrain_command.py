@@ -71,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipe(arguments: argparse.Namespace) -> pretraining.Recipe:
-    names = ("objective", "batch", "length", "mask_rate", "seed")
+    rates = ("rate", "muon_rate", "warmup", "mask_rate")
+    names = ("objective", "batch", "length", *rates, "seed")
     return pretraining.Recipe(**{name: getattr(arguments, name) for name in names})
 
 

@@ -55,6 +55,8 @@ def test_a_line_a_scheme_under_the_names_of_its_columns():
         "LoRA", "28.0", "25.00%", "12", "3", "-0.12", "-2.0", "(", "-3.0", "to", "-1.0)", "0.012",
         "fewer", "errors",
     ]  # fmt: skip
+    tiny = [STORED["comparisons"][0] | {"p_holm": 0.0004}]
+    assert "-1.0) <.001  fewer" in leaderboard.lines(STORED | {"comparisons": tiny}, 100)[1]
     for name, value in (("error %", "28.0"), ("trained", "25.00%"), ("forgets", "-0.12")):
         end = head.index(name) + len(name)
         assert first[:end].endswith(value)

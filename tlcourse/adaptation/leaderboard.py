@@ -65,7 +65,8 @@ def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> l
         entry = against_full(stored, name, labels)
         if entry is not None:
             low, high = entry["points_interval"]
-            line += f"  {entry['points']:+5.1f} ({low:+5.1f} to {high:+5.1f}) {entry['p_holm']:.3f}"
+            p = f"{entry['p_holm']:.3f}" if entry["p_holm"] >= 5e-4 else "<.001"
+            line += f"  {entry['points']:+5.1f} ({low:+5.1f} to {high:+5.1f}) {p}"
             line += f"  {verdict(stored, name, labels)}"
         result.append(line)
     return result

@@ -4,6 +4,7 @@ A choice of groups is a function of the classifier and of the names that the fir
 returns groups by name, from the input to the output. What is in no group does not move.
 """
 
+import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -77,13 +78,19 @@ def top_layers(count: int) -> Choice:
 def named(*endings: str, factor: float = 1.0) -> Choice:
     """The parameters of the body whose names end like this, and the head.
 
-    `named("bias")` is BitFit (Ben Zaken et al., 2022).
+    `named("bias")` is BitFit (Ben Zaken et al., 2022). The choice raises ValueError where no name
+    ends so.
     """
 
     def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
-        names = [name for name in _body_names(classifier) if name.endswith(endings)]
+        there = _body_names(classifier)
+        names = [name for name in there if name.endswith(endings)]
         if not names:
-            raise ValueError(f"expected parameters that end in {endings}, found none in the body")
+            nearest = difflib.get_close_matches(endings[0], there, n=1, cutoff=0.0)[0]
+            raise ValueError(
+                f"expected endings of parameters' names, got {', '.join(endings)}, and no name in "
+                f"the body ends so; the nearest is {nearest}"
+            )
         return _with_head(classifier, " and ".join(endings), names, factor)
 
     return choose

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tlcourse.views.lines import _plain, label_ends
 from tlcourse.views.style import CYCLE, GREY, SHADES, Picture, figure, finish
@@ -69,6 +69,8 @@ def trade_off(
     if log_x:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
+        reach = max(x for x, *_ in points.values()) / min(x for x, *_ in points.values())
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if reach < 100 else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
     ends = []
     for name, (x, y, *interval) in points.items():

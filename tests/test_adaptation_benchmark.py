@@ -130,7 +130,7 @@ def test_with_all_labels_each_runs_at_its_best_rate_and_composites_at_that_of_fu
     jobs = adaptation._jobs(tried, "weights")
     rate = {(job.scheme, job.labels): job.recipe.rate for job in jobs}
     assert rate["LoRA", "all"] == 1e-3 and rate[FULL.name, "all"] == 5e-4
-    assert rate["TAPT", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().rate
+    assert rate["ensemble", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().rate
     seeds = [job.seed for job in jobs if (job.scheme, job.labels) == ("TAPT", 500)]
     assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in rate
     assert {labels for name, labels in rate if name == "self-training"} == {100, "all"}

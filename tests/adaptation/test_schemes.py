@@ -110,7 +110,7 @@ def test_groups_are_the_sets_that_they_say(tokenizer):
     ("choice", "said"),
     [
         (groups.top_layers(5), "1 to 4 blocks to move, got 5"),
-        (groups.named("bais"), "the nearest is body.norm.bias"),
+        (groups.named("bais"), "found none in the body; the nearest is body.norm.bias"),
         (lambda c, a: {"a": groups.Group(("head.weight", "head.wait"))}, "head.wait"),
         (lambda c, a: {"a": groups.Group(("head.bias",) * 2)}, "twice: .'head.bias'"),
         (lambda c, a: {"a": groups.Group(())}, "empty: .'a'"),

@@ -553,6 +553,7 @@ test_own_scheme_wrong = rejects(
     (_with(groups=lambda classifier, added: list(added)), 3, "a list; expected a dict"),
     (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "expected `groups.Group("),
     (_with(groups=groups.added_only(0.0), edit=edits.lora()), 3, "expected a number above 0"),
+    (_with(groups=groups.named("gain")), 3, "found none in the body"),
     (_with(groups=groups.named("body.norm")), 3, "the nearest is body.norm."),
     (_with(schedule=lambda steps, names: 1.0), 4, "expected a function of the step"),
     (_with(schedule=_pace(lambda step, steps, names: 1 - 2 * step / steps)), 4, "would climb"),

@@ -88,8 +88,8 @@ def named(*endings: str, factor: float = 1.0) -> Choice:
         if not names:
             nearest = difflib.get_close_matches(endings[0], there, n=1, cutoff=0.0)[0]
             raise ValueError(
-                f"expected endings of parameters' names, got {', '.join(endings)}, and no name in "
-                f"the body ends so; the nearest is {nearest}"
+                f"expected parameters that end in {' or '.join(endings)}, found none in the body; "
+                f"the nearest is {nearest}"
             )
         return _with_head(classifier, " and ".join(endings), names, factor)
 

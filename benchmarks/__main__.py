@@ -16,7 +16,7 @@ from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
 STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
-NAMES = (*SPEED, "transfer", "adaptation", "tasks", *STUDIES)
+NAMES = (*SPEED, "transfer", "adaptation", "open_questions", "tasks", *STUDIES)
 
 
 def run(name: str) -> dict:

@@ -103,7 +103,7 @@ def _single(task: Task, name: str) -> Found:
     torch.manual_seed(task.seed)
     classifier, scheme = task.start(), SCHEMES[name]
     memory = _memory(copy.deepcopy(classifier), task, scheme)
-    found, seconds = _timed(
+    found, seconds = timed(
         lambda: adapt(
             classifier, task.tokenizer, task.texts, task.labels, task.compute, task.recipe,
             task.seed, scheme,
@@ -122,7 +122,7 @@ def _composite(task: Task, name: str) -> Found:
     """Several trainings, each of everything; they start elsewhere, or are several."""
     torch.manual_seed(task.seed)
     memory = _memory(task.start(), task, FULL)
-    models, seconds = _timed(lambda: COMPOSITES[name](task))
+    models, seconds = timed(lambda: COMPOSITES[name](task))
     return models, {
         "seconds": seconds,
         "start_difference": None,
@@ -132,7 +132,7 @@ def _composite(task: Task, name: str) -> Found:
     }
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     """What `work` gives, and its seconds; on a CPU the processor's: others may be at work."""
     clock = time.process_time if device.choose().device.type == "cpu" else time.perf_counter
     began = clock()
@@ -261,25 +261,29 @@ def _over(together: Callable, mine: list[dict], name: str) -> Any:
     return None if None in values else together(values)
 
 
-def compare(rows: list[dict], questions: int) -> list[dict]:
-    """Each scheme against full fine-tuning with as many labels, on the same draws of them.
+def apart(row: dict, other: dict, questions: int) -> dict:
+    """By how much two rows differ that have the same draws of labels.
 
     "points" are the mean difference and "points_interval" Student's over the draws; "p" is of a
-    sign-flip test over questions on the mean over seeds. PRIMARY is tested alone; the others with
-    as many labels are Holm-corrected together.
+    sign-flip test over questions on the mean over seeds.
+    """
+    found = metrics.sign_flip_test(row["test_wrong"], other["test_wrong"], questions)
+    points = [a - b for a, b in zip(row["errors"], other["errors"], strict=True)]
+    mean, low, high = metrics.mean_interval(points)
+    return {"points": mean, "points_interval": [low, high], "p": found.p_value}
+
+
+def compare(rows: list[dict], questions: int) -> list[dict]:
+    """Each scheme `apart` from full fine-tuning with as many labels.
+
+    PRIMARY is tested alone; the others with as many labels are Holm-corrected together.
     """
     by = {(row["scheme"], row["labels"]): row for row in rows}
     comparisons = []
     for (scheme, labels), row in by.items():
         if scheme != FULL.name:
-            other = by[FULL.name, labels]
-            found = metrics.sign_flip_test(row["test_wrong"], other["test_wrong"], questions)
-            apart = [a - b for a, b in zip(row["errors"], other["errors"], strict=True)]
-            mean, low, high = metrics.mean_interval(apart)
-            comparisons.append(
-                {"scheme": scheme, "against": FULL.name, "labels": labels, "points": mean}
-                | {"points_interval": [low, high], "p": found.p_value}
-            )
+            names = {"scheme": scheme, "against": FULL.name, "labels": labels}
+            comparisons.append(names | apart(row, by[FULL.name, labels], questions))
     for entry in comparisons:
         entry["p_holm"] = entry["p"]
     for labels in {entry["labels"] for entry in comparisons}:

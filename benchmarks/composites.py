@@ -1,7 +1,7 @@
 """Schemes of more than one training: other features, more text, more labels, more models.
 
 Each takes what a run has and returns the models whose mean probabilities are its answer. Every
-training in them is full fine-tuning by the recipe of the run.
+training in them is by the run's scheme, full fine-tuning if it names none, and by its recipe.
 """
 
 import re
@@ -12,7 +12,7 @@ import torch
 
 from tlcourse import checkpoints, corpora
 from tlcourse.adaptation import more_signal
-from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.adapting import FULL, Recipe, Scheme, adapt
 from tlcourse.adaptation.classifier import Classifier, predict
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
@@ -24,8 +24,11 @@ TAPT_TOKENS = 400_000  # of the questions themselves, about five times through a
 TAPT_RECIPE = PretrainingRecipe(batch=32, length=64, rate=1e-3, muon_rate=2e-3, warmup=20)
 INTERMEDIATE, INTERMEDIATE_TEXTS = "sst-2", 10_000  # the labelled task on the way
 
-# Questions of 4 to 20 words that begin as TREC's do.
+# Questions of 4 to 20 words that begin as TREC's do, and other sentences of that length.
 QUESTION = re.compile(r"\b(?:Who|Whose|Whom|What|When|Where|Why|Which|How)(?: [^\s.!?<>]+){3,19}\?")
+STATEMENT = re.compile(
+    r"(?:(?<=[.!?>] )|(?<=>)|^)[A-Z][^\s.!?<>]*(?: [^\s.!?<>]+){3,19}\.(?= |<|$)"
+)
 ELSEWHERE = "imdb"  # where there are questions without a label once all of TREC's have one
 
 
@@ -42,6 +45,7 @@ class Task:
     compute: Compute
     recipe: Recipe
     seed: int
+    scheme: Scheme = FULL
 
     def start(self) -> Classifier:
         """The pretrained body under a new head."""
@@ -50,24 +54,25 @@ class Task:
         return Classifier(body, corpora.TREC_LABELS, self.pooling)
 
     def fit(self, classifier: Classifier) -> Classifier:
-        """The classifier after full fine-tuning, in place."""
+        """The classifier after the task's scheme, in place."""
         adapt(
             classifier, self.tokenizer, self.texts, self.labels, self.compute, self.recipe,
-            self.seed,
+            self.seed, self.scheme,
         )  # fmt: skip
         return classifier
 
     def unlabelled(self) -> list[str]:
         """The texts that have no label here; where all have one, questions in film reviews."""
         labelled = set(self.texts)
-        return [text for text in self.every_text if text not in labelled] or questions_elsewhere()
+        rest = [text for text in self.every_text if text not in labelled]
+        return rest or sentences_elsewhere(QUESTION)
 
 
-def questions_elsewhere() -> list[str]:
-    """The distinct questions in the training reviews of ELSEWHERE, spaced as TREC's are."""
+def sentences_elsewhere(pattern: re.Pattern) -> list[str]:
+    """QUESTIONs or STATEMENTs in ELSEWHERE's training reviews, each once, spaced as TREC's are."""
     reviews = corpora.load(ELSEWHERE)["train"]["text"]
-    found = (match.group() for review in reviews for match in QUESTION.finditer(review))
-    return list(dict.fromkeys(f"{question[:-1]} ?" for question in found))
+    found = (match.group() for review in reviews for match in pattern.finditer(review))
+    return list(dict.fromkeys(f"{sentence[:-1]} {sentence[-1]}" for sentence in found))
 
 
 def concatenation(task: Task) -> list[Classifier]:
@@ -76,14 +81,19 @@ def concatenation(task: Task) -> list[Classifier]:
     return [task.fit(task.start())]
 
 
-def tapt(task: Task) -> list[Classifier]:
-    """Pretraining goes on, on the task's own texts (Gururangan et al., 2020)."""
+def pretrained(task: Task, texts: Sequence[str]) -> Classifier:
+    """Where the task starts after pretraining has gone on, on `texts`, for TAPT_TOKENS."""
     classifier = task.start()
     more_signal.pretrain_on_texts(
-        classifier.body, task.tokenizer, task.every_text, TAPT_TOKENS, task.compute,
+        classifier.body, task.tokenizer, texts, TAPT_TOKENS, task.compute,
         replace(TAPT_RECIPE, seed=task.seed),
     )  # fmt: skip
-    return [task.fit(classifier)]
+    return classifier
+
+
+def tapt(task: Task) -> list[Classifier]:
+    """Pretraining goes on, on the task's own texts (Gururangan et al., 2020)."""
+    return [task.fit(pretrained(task, task.every_text))]
 
 
 def stilts(task: Task) -> list[Classifier]:

@@ -180,11 +180,12 @@ def tfidf_rows() -> list[dict]:
             chosen.append(asdict(choice))
         seconds = (time.perf_counter() - began) / len(found)
         seeds = list(SEEDS[: len(found)])
-        rows.append(_row(TFIDF, labels, seeds, found, len(test), seconds) | {"choices": chosen})
+        rows.append(row_of(TFIDF, labels, seeds, found, len(test), seconds) | {"choices": chosen})
     return rows
 
 
-def _row(model, labels, seeds, found, of, seconds) -> dict:
+def row_of(model, labels, seeds, found, of, seconds) -> dict:
+    """One row of a table: errors in percent of the runs, whose wrong questions are `found`."""
     errors = [100 * len(numbers) / of for numbers in found]
     if len(errors) > 1:
         mean, low, high = metrics.mean_interval(errors)
@@ -246,7 +247,7 @@ def measure() -> dict:
             mine = [r for r in results if (r["model"], r["labels"]) == (model, labels)]
             seconds = sum(r["seconds"] for r in mine) / len(mine)
             found = [r["wrong"] for r in mine]
-            row = _row(model, labels, list(SEEDS), found, mine[0]["of"], seconds)
+            row = row_of(model, labels, list(SEEDS), found, mine[0]["of"], seconds)
             row |= {"pooling": mine[0]["pooling"], "recipe": mine[0]["recipe"]}
             rows.append(row | {"poolings_chosen": [r["chosen"] for r in mine if "chosen" in r]})
     return {

@@ -9,7 +9,7 @@ from tlcourse.adaptation.adapting import Recipe
 
 
 def row(model, labels, found):
-    return transfer._row(model, labels, list(range(len(found))), found, 500, 1.0)
+    return transfer.row_of(model, labels, list(range(len(found))), found, 500, 1.0)
 
 
 def test_several_seeds_give_student_and_one_fit_gives_wilson():

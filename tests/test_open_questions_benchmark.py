@@ -1,0 +1,58 @@
+"""The study of what the leaderboard leaves open: jobs, texts that are read first, comparisons."""
+
+import pytest
+from datasets import Dataset
+
+from benchmarks import composites, open_questions
+from benchmarks.open_questions import BOTH, COMPARED, LM, OWN, QUESTIONS, STATEMENTS, VARIANTS
+from tlcourse import corpora
+from tlcourse.adaptation.adapting import FULL, Recipe
+
+
+@pytest.mark.parametrize("variant", [VARIANTS["all"][BOTH], VARIANTS[500][OWN]])
+def test_a_job_adapts_judges_and_is_kept(variant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    job = open_questions.Job(variant, 24, 0, Recipe(epochs=1))
+    found = open_questions.run(job)
+    assert len(found["probabilities"]) == found["of"] and found["seconds"] > 0
+    monkeypatch.setattr(open_questions, "Task", None)
+    assert open_questions.run(job) == found
+    one = open_questions.together(BOTH, "all", [found])
+    assert one["test_wrong"] == [found["wrong"]]  # the mean of one is that one
+
+
+def test_each_question_of_the_reviews_has_a_statement_as_long(monkeypatch):
+    reviews = [
+        "It was a very long film. What was this about? We left too soon. Nobody laughed at that.",
+        "Who is the man at the door? The end came as a great relief. The end was one.",
+    ]
+    data = {"train": Dataset.from_dict({"text": reviews})}
+    monkeypatch.setattr(corpora, "load", lambda name: data)
+    found = {name: open_questions.texts(name, ["Who ?"]) for name in (OWN, QUESTIONS, STATEMENTS)}
+    assert found == {
+        OWN: ["Who ?"],
+        QUESTIONS: ["What was this about ?", "Who is the man at the door ?"],
+        STATEMENTS: ["We left too soon .", "The end came as a great relief ."],
+    }
+
+
+def test_the_comparison_named_beforehand_is_not_corrected_and_the_others_are():
+    errors = {FULL.name: 29, LM: 21, "pooled concatenation": 23, BOTH: 18, f"TAPT, {BOTH}": 18}
+    by = {
+        name: open_questions.row(
+            name,
+            "all",
+            [{"seed": s, "wrong": [*range(n + s)], "of": 500, "seconds": 1.0} for s in (0, 1)],
+        )
+        for name, n in errors.items()
+    }
+    first, *others = open_questions.compare(by, "all", 500)
+    assert (first["variant"], first["against"]) == COMPARED["all"][0] == (BOTH, LM)
+    assert first["points"] == pytest.approx(-0.6) and first["p_holm"] == first["p"]
+    assert all(entry["p_holm"] > entry["p"] for entry in others if entry["p"] < 0.5)
+    against_full = {e["variant"] for e in others if e["against"] == FULL.name}
+    assert against_full == {*VARIANTS["all"]} - {FULL.name}

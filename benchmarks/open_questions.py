@@ -199,7 +199,8 @@ def together(name: str, labels: int | str, mine: list[dict]) -> dict:
 def compare(by: dict[str, dict], labels: int | str, questions: int) -> list[dict]:
     """The pairs of COMPARED, `adaptation.apart` from each other."""
     entries = [
-        {"variant": a, "against": b, "labels": labels} | adaptation.apart(by[a], by[b], questions)
+        {"variant": a, "against": b, "labels": by[a]["labels"]}
+        | adaptation.apart(by[a], by[b], questions)
         for a, b in COMPARED[labels]
     ]
     first, *others = entries

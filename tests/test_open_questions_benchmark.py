@@ -52,6 +52,7 @@ def test_the_comparison_named_beforehand_is_not_corrected_and_the_others_are():
     }
     first, *others = open_questions.compare(by, "all", 500)
     assert (first["variant"], first["against"]) == COMPARED["all"][0] == (BOTH, LM)
+    assert first["labels"] == by[BOTH]["labels"] == 5452
     assert first["points"] == pytest.approx(-0.6) and first["p_holm"] == first["p"]
     assert all(entry["p_holm"] > entry["p"] for entry in others if entry["p"] < 0.5)
     against_full = {e["variant"] for e in others if e["against"] == FULL.name}

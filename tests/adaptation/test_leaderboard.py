@@ -67,5 +67,6 @@ def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
         raise FileNotFoundError(place)
 
     monkeypatch.setattr(files, "find", find)
-    assert leaderboard.read()["rows"] == []
-    assert "python -m benchmarks adaptation" in capsys.readouterr().out
+    assert leaderboard.read()["rows"] == leaderboard.read("tasks")["rows"] == []
+    said = capsys.readouterr().out
+    assert all(f"python -m benchmarks {name}`" in said for name in ("adaptation", "tasks"))

@@ -1,21 +1,19 @@
-"""The stored leaderboard of schemes, made by `python -m benchmarks adaptation`."""
+"""Stored results, above all the leaderboard made by `python -m benchmarks adaptation`."""
 
 from collections.abc import Iterable, Mapping
 
 from tlcourse import files
 
-PLACE = "benchmarks/results/adaptation.json"
 
-
-def read() -> dict:
-    """The stored results: "rows", "comparisons" against full fine-tuning, where they come from.
+def read(benchmark: str = "adaptation") -> dict:
+    """The stored results of a benchmark: "rows", "comparisons", where they come from.
 
     Empty rows and a printed line where this copy of the course has none.
     """
     try:
-        return files.read_json(files.find(PLACE))
+        return files.read_json(files.find(f"benchmarks/results/{benchmark}.json"))
     except FileNotFoundError:
-        print("No stored table in this copy: `python -m benchmarks adaptation` makes one.")
+        print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
         return {"rows": [], "comparisons": [], "machine": "nowhere", "primary": [None, None]}
 
 

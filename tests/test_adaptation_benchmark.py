@@ -9,6 +9,7 @@ from benchmarks import adaptation, composites
 from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
 from tlcourse import corpora
+from tlcourse.adaptation import adapting, more_signal
 from tlcourse.adaptation.adapting import FULL, Recipe
 from tlcourse.adaptation.schemes import SCHEMES
 
@@ -46,9 +47,22 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    trainings = []
+
+    def adapt(*arguments):
+        trainings.append(adapting.adapt(*arguments))
+        return trainings[-1]
+
+    for module in (composites, more_signal):
+        monkeypatch.setattr(module, "adapt", adapt)
     found = adaptation.run(adaptation.Job(name, 24, 0, "test", Recipe(epochs=1)))
     assert 0 <= len(found["wrong"]) <= found["of"] and found["forgetting"] != 0
     assert found["seconds"] > 0 and found["start_difference"] is None
+    for each in trainings:  # each starts as the model stood that it was given, and moves all of it
+        assert each.start_difference == 0
+        assert set(each.declared) == set(each.moved) and each.trained == each.parameters
+    several = {"STILTs": 2, "self-training": 2, "ensemble": 3, "distilled ensemble": 4}
+    assert len(trainings) == several.get(name, 1)
 
 
 def test_once_every_question_has_a_label_there_are_others_in_reviews(monkeypatch):

@@ -10,6 +10,7 @@ def row(scheme, labels, mean):
         "labels": labels,
         "mean": mean,
         "interval": [mean - 1, mean + 1],
+        "start_difference": 0.0,
         "trained_share": 0.25,
         "seconds": 12.4,
         "training_memory": 3 * 2**20,
@@ -52,9 +53,11 @@ def test_a_line_a_scheme_under_the_names_of_its_columns():
     head, first, second = leaderboard.lines(STORED, 100)
     assert head.startswith("100 labels") and second.split()[:2] == ["full", "30.0"]
     assert first.split() == [
-        "LoRA", "28.0", "25.00%", "12", "3", "-0.12", "-2.0", "(", "-3.0", "to", "-1.0)", "0.012",
-        "fewer", "errors",
+        "LoRA", "28.0", "0", "25.00%", "12", "3", "-0.12", "-2.0", "(", "-3.0", "to", "-1.0)",
+        "0.012", "fewer", "errors",
     ]  # fmt: skip
+    other = STORED["rows"][1] | {"start_difference": None}
+    assert leaderboard.lines({"rows": [other], "comparisons": []}, 100)[1].split()[2] == "-"
     tiny = [STORED["comparisons"][0] | {"p_holm": 0.0004}]
     assert "-1.0) <.001  fewer" in leaderboard.lines(STORED | {"comparisons": tiny}, 100)[1]
     for name, value in (("error %", "28.0"), ("trained", "25.00%"), ("forgets", "-0.12")):
@@ -70,3 +73,16 @@ def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
     assert leaderboard.read()["rows"] == leaderboard.read("tasks")["rows"] == []
     said = capsys.readouterr().out
     assert all(f"python -m benchmarks {name}`" in said for name in ("adaptation", "tasks"))
+
+
+def test_lesson_04_stands_beside(monkeypatch):
+    rows = [
+        {"model": model, "labels": labels, "mean": mean, "interval": [mean - 1, mean + 1]}
+        for model, labels, mean in (("TF-IDF", 100, 42.7), ("ours", 100, 34.8), ("ours", 500, 15.4))
+    ]
+    monkeypatch.setattr(leaderboard, "read", lambda benchmark: {"rows": rows})
+    assert [line.split()[2:5] for line in leaderboard.beside(100)] == [
+        ["ours", "34.8", "(33.8"],
+        ["TF-IDF", "42.7", "(41.7"],
+    ]
+    assert leaderboard.beside(200) == []

@@ -15,6 +15,7 @@ from tlcourse.batching import pad
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer.attention import rotary_table, rotate
 
 LABELS = ["HUM", "LOC", "NUM"]
 TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"] * 4
@@ -178,6 +179,8 @@ def test_stages_are_those_of_the_papers():
         schedules.slanted_triangular(),
         schedules.one_cycle(),
         schedules.gradual_unfreezing(schedules.slanted_triangular()),
+        schedules.chain_thaw(schedules.triangular()),
+        schedules.sequential_unfreezing(schedules.triangular()),
     ],
 )
 def test_the_ratio_of_two_rates_stays_whenever_both_move(tokenizer, schedule, monkeypatch):
@@ -265,7 +268,8 @@ def test_lora_is_a_weight_of_low_rank(tokenizer):
         edits.lora(layers=("queries",))
 
 
-def test_a_prefix_is_what_an_explicit_mask_over_longer_keys_gives(tokenizer):
+@pytest.mark.parametrize("rotary", [False, True])
+def test_a_prefix_is_what_an_explicit_mask_over_longer_keys_gives(tokenizer, rotary):
     classifier = make(tokenizer)
     torch.manual_seed(3)
     edits.prefixes(3)(classifier)
@@ -274,14 +278,15 @@ def test_a_prefix_is_what_an_explicit_mask_over_longer_keys_gives(tokenizer):
     x = torch.randn(2, 5, 16)
     real = torch.tensor([[True] * 5, [True, True, True, False, False]])
     mask = torch.ones(5, 5, dtype=torch.bool).tril() & real[:, None, None, :]
-    config = replace(classifier.body.config, rotary=False)
-    attention.config = config
     query, key, value = (
         layer(x).view(2, 5, 2, 8).transpose(1, 2)
         for layer in (attention.query, attention.key, attention.value)
     )
-    if config.qk_norm:
+    if attention.config.qk_norm:
         query, key = (F.rms_norm(part, (8,)) for part in (query, key))
+    table = rotary_table(5, 8) if rotary else None
+    if rotary:  # a prefix has no place, and is not turned
+        query, key = (rotate(part, table) for part in (query, key))
     expected = torch.zeros(2, 2, 5, 8)
     for row in range(2):
         for head in range(2):
@@ -297,7 +302,7 @@ def test_a_prefix_is_what_an_explicit_mask_over_longer_keys_gives(tokenizer):
     expected = attention.output(expected.transpose(1, 2).reshape(2, 5, 16))
     for kernel in ("explicit", "sdpa"):
         attention.kernel = kernel
-        found = attention.eval()(x, mask, None)
+        found = attention.eval()(x, mask, table)
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 

@@ -51,13 +51,18 @@ def verdict(stored: Mapping, scheme: str, labels: int) -> str:
 
 
 def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> list[str]:
-    """The table as text: error, share trained, seconds, memory of a step, forgetting, verdict."""
-    head = f"{'error %':>10} {'trained':>8} {'seconds':>8} {'MiB':>5} {'forgets':>8}"
+    """The table as text: error, start difference, cost, forgetting, verdict; a line a scheme.
+
+    The start difference is "-" for who trains more than once, or another pooling.
+    """
+    head = f"{'error %':>10} {'start':>5} {'trained':>8} {'seconds':>8} {'MiB':>5} {'forgets':>8}"
     head += "  against full: points, p"
     result = [f"{labels:,} labels".ljust(21) + head]
     for name, row in rows_at(stored, labels, names).items():
+        first = row["start_difference"]
         line = (
-            f"{name:21} {row['mean']:9.1f} {row['trained_share']:8.2%} {row['seconds']:8.0f} "
+            f"{name:21} {row['mean']:9.1f} {'-' if first is None else format(first, '.2g'):>5} "
+            f"{row['trained_share']:8.2%} {row['seconds']:8.0f} "
             f"{row['training_memory'] / 2**20:5.0f} {row['forgetting']:+8.2f}"
         )
         entry = against_full(stored, name, labels)
@@ -68,3 +73,14 @@ def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> l
             line += f"  {verdict(stored, name, labels)}"
         result.append(line)
     return result
+
+
+def beside(labels: int) -> list[str]:
+    """What stands beside such a table: the rows of `python -m benchmarks transfer` as text."""
+    rows = [row for row in read("transfer")["rows"] if row["labels"] == labels]
+    return [
+        f"lesson 04: {row['model']:14} {row['mean']:5.1f} ({{:.1f}} to {{:.1f}})".format(
+            *row["interval"]
+        )
+        for row in sorted(rows, key=lambda row: row["mean"])
+    ]

@@ -4,7 +4,8 @@ With all labels the LM loss and pooled concatenation each made fewer errors than
 not clearly. All others pool by the mean. Here are three poolings, each without the LM loss and with
 it, at the rate that dev chose there for full fine-tuning and for the LM loss. With 500 labels TAPT
 made clearly fewer errors. Here it is beside the same pretraining on as many tokens of other texts:
-statements, and questions, out of film reviews. Finished runs are kept in `runs/open_questions/`.
+statements, and questions, out of film reviews. What is in the leaderboard is taken from there, and
+the rest runs on the same draws of labels. Finished runs are kept in `runs/open_questions/`.
 """
 
 from collections import defaultdict
@@ -26,6 +27,7 @@ from benchmarks.composites import (
     sentences_elsewhere,
 )
 from tlcourse import checkpoints, corpora, device, files, metrics, sizes
+from tlcourse.adaptation import leaderboard
 from tlcourse.adaptation.adapting import FULL, Recipe
 from tlcourse.adaptation.classifier import predict, wrong
 from tlcourse.adaptation.schemes import SCHEMES
@@ -34,12 +36,19 @@ LM = "with the LM loss"
 POOLINGS = ("mean", "last token", "concatenation")
 OWN, STATEMENTS, QUESTIONS = "TREC's questions", "statements of reviews", "questions of reviews"
 RATE = 1e-3  # with all labels
-DRAWS = {"all": 5, 500: 10}
+KNOWN = {  # by number of labels: a variant's name here, and that of its row in the leaderboard
+    "all": {
+        f"{FULL.name}, mean": FULL.name,
+        f"{LM}, mean": LM,
+        f"{FULL.name}, concatenation": "pooled concatenation",
+    },
+    500: {FULL.name: FULL.name, OWN: "TAPT"},
+}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What is chosen otherwise than in full fine-tuning; `text` is what is read before it."""
+    """What is chosen otherwise than in full fine-tuning; `text` is what is read before, if any."""
 
     scheme: str = FULL.name
     pooling: str = POOLING
@@ -51,9 +60,9 @@ VARIANTS = {
         f"{scheme}, {pooling}": Variant(scheme, pooling)
         for pooling in POOLINGS
         for scheme in (FULL.name, LM)
+        if f"{scheme}, {pooling}" not in KNOWN["all"]
     },
-    500: {FULL.name: Variant()}
-    | {text: Variant(text=text) for text in (OWN, STATEMENTS, QUESTIONS)},
+    500: {text: Variant(text=text) for text in (STATEMENTS, QUESTIONS)},
 }
 # Holm-corrected among those with as many labels, the first apart: it was named beforehand.
 COMPARED = {
@@ -69,7 +78,7 @@ COMPARED = {
         (OWN, STATEMENTS),
         (OWN, QUESTIONS),
         (QUESTIONS, STATEMENTS),
-        *((text, FULL.name) for text in VARIANTS[500] if text != FULL.name),
+        *((text, FULL.name) for text in (OWN, STATEMENTS, QUESTIONS)),
     ),
 }
 BEST = COMPARED["all"][0][0]  # whose models are also asked together
@@ -94,16 +103,15 @@ def run(job: Job) -> dict:
     torch.set_num_threads(1)
     compute = device.choose()
     train, test = transfer.questions(job.labels, job.seed, "test")
-    every_text = transfer.questions("all", job.seed, "test")[0]["text"][:]
     torch.manual_seed(job.seed)
     _, tokenizer = checkpoints.load(MODEL)
     task = Task(
-        MODEL, job.variant.pooling, tokenizer, train["text"][:], train["label"][:], every_text,
+        MODEL, job.variant.pooling, tokenizer, train["text"][:], train["label"][:], (),
         compute, job.recipe, job.seed, SCHEMES[job.variant.scheme],
     )  # fmt: skip
     torch.manual_seed(job.seed)
     text = job.variant.text
-    first = texts(text, every_text) if text else []
+    first = texts(text) if text else ()
     classifier, seconds = adaptation.timed(
         lambda: task.fit(pretrained(task, first) if text else task.start())
     )
@@ -119,10 +127,8 @@ def run(job: Job) -> dict:
     return result
 
 
-def texts(name: str, own: list[str]) -> list[str]:
+def texts(name: str) -> list[str]:
     """What pretraining goes on with; for each question of the reviews a statement as long."""
-    if name == OWN:
-        return own
     questions = sentences_elsewhere(QUESTION)
     if name == QUESTIONS:
         return questions
@@ -133,33 +139,42 @@ def texts(name: str, own: list[str]) -> list[str]:
 
 
 def measure() -> dict:
-    """One row a variant, what was compared, and what the models of BEST answer together."""
-    weights = transfer.digest(MODEL)
+    """One row a variant, what was compared, and what the models of BEST answer together.
+
+    Raises FileNotFoundError where there is no stored leaderboard.
+    """
+    board, weights = (
+        files.read_json(files.find(leaderboard.place("adaptation"))),
+        transfer.digest(MODEL),
+    )
     jobs = [
         Job(variant, labels, seed, recipe(labels), weights)
         for labels, variants in VARIANTS.items()
         for variant in variants.values()
-        for seed in range(DRAWS[labels])
+        for seed in range(adaptation.DRAWS[labels])
     ]
     with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
         found = dict(zip(jobs, pool.map(run, jobs), strict=True))
+    of = next(iter(found.values()))["of"]
     rows, comparisons = [], []
     for labels, variants in VARIANTS.items():
-        by = {}
+        by = {
+            name: known(board, scheme, labels, name, of) for name, scheme in KNOWN[labels].items()
+        }
         for name, variant in variants.items():
             mine = [found[job] for job in jobs if (job.variant, job.labels) == (variant, labels)]
             by[name] = row(name, labels, mine)
             if name == BEST:
                 by["together"] = together(name, labels, mine)
         rows += by.values()
-        comparisons += compare(by, labels, mine[0]["of"])
+        comparisons += compare(by, labels, of)
     return {
         "job": "open_questions",
         "size": sizes.current().name,
         "model": MODEL,
-        "data": f"TREC-6, published split; {OWN} are those of its training split, the others of "
-        f"{ELSEWHERE}'s training reviews",
-        "texts": {name: count(name) for name in (OWN, STATEMENTS, QUESTIONS)},
+        "data": f"TREC-6, published split; texts of {ELSEWHERE}'s training reviews",
+        "texts": {name: len(texts(name)) for name in (STATEMENTS, QUESTIONS)},
+        "from_the_leaderboard": {str(labels): list(names) for labels, names in KNOWN.items()},
         "machine": device.describe(device.choose())
         + f", {transfer.workers()} runs at a time, one thread each; seconds are the processor's",
         "versions": {"torch": torch.__version__},
@@ -175,9 +190,17 @@ def recipe(labels: int | str) -> Recipe:
     return Recipe(rate=rate, min_steps=MIN_STEPS)
 
 
-def count(name: str) -> int:
-    """How many texts there are to go on pretraining with."""
-    return len(texts(name, transfer.questions("all", 0, "test")[0]["text"][:]))
+def known(board: dict, scheme: str, labels: int | str, name: str, of: int) -> dict:
+    """A row of the leaderboard in the form of the rows here; `of` is the number of test questions.
+
+    Raises ValueError if it is not of the same draws.
+    """
+    count = transfer.ALL if labels == "all" else labels
+    found = leaderboard.rows_at(board, count)[scheme]
+    seeds, draws = found["seeds"], adaptation.DRAWS[labels]
+    if seeds != list(range(draws)):
+        raise ValueError(f"expected {draws} draws of {scheme}, got those of the seeds {seeds}")
+    return transfer.row_of(name, labels, seeds, found["test_wrong"], of, found["seconds"])
 
 
 def row(name: str, labels: int | str, mine: list[dict]) -> dict:

@@ -31,6 +31,7 @@ from tlcourse.transformer import Transformer
 
 SEEDS = (0, 1, 2, 3, 4)
 LABELS = (50, 100, 500, 1000, "all")
+ALL = 5452
 SCRATCH, TFIDF = "from scratch", "TF-IDF"
 WITHIN = "chosen within the labels"
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
@@ -194,7 +195,7 @@ def row_of(model, labels, seeds, found, of, seconds) -> dict:
         mean = errors[0]
     return {
         "model": model,
-        "labels": 5452 if labels == "all" else labels,
+        "labels": ALL if labels == "all" else labels,
         "seeds": seeds,
         "errors": errors,
         "mean": mean,

@@ -4,16 +4,17 @@ import pytest
 from datasets import Dataset
 
 from benchmarks import composites, open_questions
-from benchmarks.open_questions import BEST, COMPARED, OWN, QUESTIONS, STATEMENTS, VARIANTS
+from benchmarks.open_questions import BEST, COMPARED, KNOWN, QUESTIONS, STATEMENTS, VARIANTS
 from tlcourse import corpora
 from tlcourse.adaptation.adapting import Recipe
 
 
-@pytest.mark.parametrize("variant", [VARIANTS["all"][BEST], VARIANTS[500][OWN]])
+@pytest.mark.parametrize("variant", [VARIANTS["all"][BEST], VARIANTS[500][QUESTIONS]])
 def test_a_job_adapts_judges_and_is_kept(variant, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
+    monkeypatch.setattr(open_questions, "texts", lambda name: ["Is it a question ?"] * 200)
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
     job = open_questions.Job(variant, 24, 0, Recipe(epochs=1))
@@ -32,9 +33,8 @@ def test_each_question_of_the_reviews_has_a_statement_as_long(monkeypatch):
     ]
     data = {"train": Dataset.from_dict({"text": reviews})}
     monkeypatch.setattr(corpora, "load", lambda name: data)
-    found = {name: open_questions.texts(name, ["Who ?"]) for name in (OWN, QUESTIONS, STATEMENTS)}
+    found = {name: open_questions.texts(name) for name in (QUESTIONS, STATEMENTS)}
     assert found == {
-        OWN: ["Who ?"],
         QUESTIONS: ["What was this about ?", "Who is the man at the door ?"],
         STATEMENTS: ["We left too soon .", "The end came as a great relief ."],
     }
@@ -47,7 +47,7 @@ def test_the_comparison_named_beforehand_is_not_corrected_and_the_others_are():
             "all",
             [{"seed": s, "wrong": [*range(n + s)], "of": 500, "seconds": 1.0} for s in (0, 1)],
         )
-        for name, n in zip(VARIANTS["all"], (29, 21, 24, 20, 23, 18), strict=True)
+        for name, n in zip([*KNOWN["all"], *VARIANTS["all"]], (29, 21, 23, 24, 20, 18), strict=True)
     }
     first, *others = open_questions.compare(by, "all", 500)
     assert (first["variant"], first["against"]) == COMPARED["all"][0]
@@ -56,3 +56,13 @@ def test_the_comparison_named_beforehand_is_not_corrected_and_the_others_are():
     assert first["points"] == pytest.approx(-1.0) and first["p_holm"] == first["p"]
     assert all(entry["p_holm"] > entry["p"] for entry in others if entry["p"] < 0.5)
     assert len(others) == 6 and all(each["points"] < 0 for each in others)
+
+
+def test_rows_of_the_leaderboard_are_taken_over_if_they_are_of_the_same_draws():
+    stored = {"scheme": "TAPT", "labels": 500, "seeds": [*range(10)], "seconds": 7.0, "mean": 3.0}
+    stored |= {"test_wrong": [[*range(15 + seed)] for seed in range(10)]}
+    found = open_questions.known({"rows": [stored]}, "TAPT", 500, "own", 500)
+    assert (found["model"], found["labels"], found["seconds"]) == ("own", 500, 7.0)
+    assert found["errors"][:2] == [3.0, 3.2] and found["test_wrong"] == stored["test_wrong"]
+    with pytest.raises(ValueError, match="expected 10 draws of TAPT"):
+        open_questions.known({"rows": [stored | {"seeds": [0]}]}, "TAPT", 500, "own", 500)

@@ -5,13 +5,18 @@ from collections.abc import Iterable, Mapping
 from tlcourse import files
 
 
+def place(benchmark: str) -> str:
+    """Where the results of a benchmark are stored."""
+    return f"benchmarks/results/{benchmark}.json"
+
+
 def read(benchmark: str = "adaptation") -> dict:
     """The stored results of a benchmark: "rows", "comparisons", where they come from.
 
     Empty rows and a printed line where this copy of the course has none.
     """
     try:
-        return files.read_json(files.find(f"benchmarks/results/{benchmark}.json"))
+        return files.read_json(files.find(place(benchmark)))
     except FileNotFoundError:
         print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
         return {"rows": [], "comparisons": [], "machine": "nowhere", "primary": [None, None]}

@@ -128,14 +128,19 @@ def run(job: Job) -> dict:
 
 
 def texts(name: str) -> list[str]:
-    """What pretraining goes on with; for each question of the reviews a statement as long."""
-    questions = sentences_elsewhere(QUESTION)
+    """What pretraining goes on with: the reviews' questions, or a statement for each of TREC's.
+
+    A statement is as long as its question in words, or as near as QUESTION's and STATEMENT's
+    bounds allow. Of the reviews' questions there are not so many: they are read more often.
+    """
     if name == QUESTIONS:
-        return questions
+        return sentences_elsewhere(QUESTION)
     by_words = defaultdict(list)
     for statement in sentences_elsewhere(STATEMENT):
         by_words[len(statement.split())].append(statement)
-    return [by_words[len(question.split())].pop(0) for question in questions]
+    lengths = [len(text.split()) for text in transfer.questions("all", 0, "test")[0]["text"]]
+    bounds = min(by_words), max(by_words)
+    return [by_words[min(max(length, bounds[0]), bounds[1])].pop(0) for length in lengths]
 
 
 def measure() -> dict:

@@ -3,7 +3,7 @@
 import pytest
 from datasets import Dataset
 
-from benchmarks import composites, open_questions
+from benchmarks import composites, open_questions, transfer
 from benchmarks.open_questions import BEST, COMPARED, KNOWN, QUESTIONS, STATEMENTS, VARIANTS
 from tlcourse import corpora
 from tlcourse.adaptation.adapting import Recipe
@@ -26,18 +26,29 @@ def test_a_job_adapts_judges_and_is_kept(variant, tmp_path, monkeypatch):
     assert one["test_wrong"] == [found["wrong"]]  # the mean of one is that one
 
 
-def test_each_question_of_the_reviews_has_a_statement_as_long(monkeypatch):
+def test_each_question_of_the_task_has_a_statement_as_long(monkeypatch):
     reviews = [
         "It was a very long film. What was this about? We left too soon. Nobody laughed at that.",
         "Who is the man at the door? The end came as a great relief. The end was one.",
     ]
+    own = ["Who ?", "Who is the man at the door ?", "What did they say to the man at the door ?"]
     data = {"train": Dataset.from_dict({"text": reviews})}
     monkeypatch.setattr(corpora, "load", lambda name: data)
-    found = {name: open_questions.texts(name) for name in (QUESTIONS, STATEMENTS)}
-    assert found == {
-        QUESTIONS: ["What was this about ?", "Who is the man at the door ?"],
-        STATEMENTS: ["We left too soon .", "The end came as a great relief ."],
-    }
+    trec = Dataset.from_dict({"text": own})
+    monkeypatch.setattr(transfer, "questions", lambda labels, seed, split: (trec, trec))
+    assert open_questions.texts(QUESTIONS) == [
+        "What was this about ?",
+        "Who is the man at the door ?",
+    ]
+    with pytest.raises(IndexError):  # the second of eight words, as the longest there are
+        open_questions.texts(STATEMENTS)
+    reviews[0] += " This story has no end at all."
+    data["train"] = Dataset.from_dict({"text": reviews})
+    assert open_questions.texts(STATEMENTS) == [
+        "We left too soon .",
+        "This story has no end at all .",
+        "The end came as a great relief .",
+    ]
 
 
 def test_the_comparison_named_beforehand_is_not_corrected_and_the_others_are():

@@ -65,10 +65,10 @@ test_last_token_wrong = rejects(
     (whole_states, 1, "takes one place from each row"),
     (every_place_in_every_row, 1, "Index rows and places together"),
     (changes_the_mask, 1, "changed argument 2"),
-    (mean, 2, "whole and alone"),
-    (last_position, 3, "the mask says where the tokens end"),
-    (same_place_for_all, 3, "the mask says where the tokens end"),
-    (one_too_far, 3, "which is the first pad"),
+    (mean, 2, "and not a mean or a sum"),
+    (last_position, 2, "position 5 each time. Each has its own: the mask says where"),
+    (same_place_for_all, 2, "position 4 each time. Each has its own: the mask says where"),
+    (one_too_far, 2, "which is the first pad"),
     (times_zero, 4, "not even multiplied by zero"),
 )
 
@@ -123,6 +123,12 @@ def zeros_the_gradients(module):
             parameter.grad.zero_()
 
 
+def zeros_for_gradients(module):
+    for parameter in module.parameters():
+        parameter.requires_grad = False
+        parameter.grad = torch.zeros_like(parameter)
+
+
 def clears_gradients_only(module):
     module.zero_grad(set_to_none=True)
 
@@ -139,6 +145,7 @@ test_freeze_wrong = rejects(
     (clears_gradients_only, 1, "comes back with the next `backward`"),
     (flags_only, 3, "even one of zeros"),
     (zeros_the_gradients, 3, "even one of zeros"),
+    (zeros_for_gradients, 2, "One of zeros is a gradient"),
 )
 
 
@@ -176,10 +183,10 @@ test_outside_last_token_right = accepts(
 )
 test_outside_last_token_wrong = rejects(
     "finetuning.last_token",
-    (largest, 2, "not a mean, a sum or the largest"),
-    (first_true, 2, "the state of the last position is wanted"),
-    (counts_from_one, 1, "IndexError: index 5 is out of bounds"),
-    (zeros_then_last, 3, "Each text has its own last token"),
+    (largest, 3, "not a mean, a sum or the largest"),
+    (first_true, 2, "position 0 each time"),
+    (counts_from_one, 2, "which is the first pad"),
+    (zeros_then_last, 2, "A pad that was filled"),
 )
 
 

@@ -40,7 +40,9 @@ def test_grouped_dots_lie_below_each_other_with_intervals_and_names():
     assert heights == sorted(heights) and len(set(heights)) == 4
     ends = [part.get_segments()[0][:, 0].tolist() for part in axes.collections]
     assert ends == [[80, 95], [75, 91], [60, 79], [88, 98]]
-    named = {text.get_text(): text.get_color() for text in axes.texts}
+    legend = axes.get_legend()
+    named = {text.get_text(): text.get_color() for text in legend.get_texts()}
+    assert [key.get_color() for key in legend.get_lines()] == list(named.values())
     assert named == {"precision": axes.lines[0].get_color(), "recall": axes.lines[1].get_color()}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.lines import Line2D
 
 from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish
 
@@ -62,7 +63,7 @@ def grouped_dots(
     """Rows of dots with intervals: `rows` maps a name to series, a series to (value, low, high).
 
     All rows have the same series; they lie one below the other and are named above the first row,
-    in their colours. Raises ValueError where series differ or there is no row.
+    beside a dot of their colour. Raises ValueError where series differ or there is no row.
     """
     names = list(next(iter(rows.values()), {}))
     if not names or any(list(each) != names for each in rows.values()):
@@ -75,11 +76,11 @@ def grouped_dots(
             axes.plot(value, row + shift, "o", color=colour, ms=7)
     _rows(axes, list(rows), x_label)
     axes.set_ylim(len(rows) - 0.5, -0.6)
-    for number, (name, colour) in enumerate(zip(names, CYCLE, strict=False)):
-        axes.annotate(
-            name, (number / len(names), 1.0), (2, 3), xycoords="axes fraction",
-            textcoords="offset points", color=colour, fontweight="bold",
-        )  # fmt: skip
+    keys = [Line2D([], [], color=c, marker="o", ms=7, lw=1.6) for c in CYCLE[: len(names)]]
+    axes.legend(
+        keys, names, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=len(names),
+        frameon=False, labelcolor="linecolor", prop={"weight": "bold"},
+    )  # fmt: skip
     return finish(picture, alt, note)
 
 

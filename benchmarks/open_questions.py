@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from benchmarks import adaptation, transfer
-from benchmarks.adaptation import MIN_STEPS, MODEL, POOLING
+from benchmarks.adaptation import MODEL, POOLING
 from benchmarks.composites import (
     ELSEWHERE,
     QUESTION,
@@ -35,7 +35,6 @@ from tlcourse.adaptation.schemes import SCHEMES
 LM = "with the LM loss"
 POOLINGS = ("mean", "last token", "concatenation")
 OWN, STATEMENTS, QUESTIONS = "TREC's questions", "statements of reviews", "questions of reviews"
-RATE = 1e-3  # with all labels
 KNOWN = {  # by number of labels: a variant's name here, and that of its row in the leaderboard
     "all": {
         f"{FULL.name}, mean": FULL.name,
@@ -148,12 +147,16 @@ def measure() -> dict:
 
     Raises FileNotFoundError where there is no stored leaderboard.
     """
-    board, weights = (
-        files.read_json(files.find(leaderboard.place("adaptation"))),
-        transfer.digest(MODEL),
-    )
+    board = files.read_json(files.find(leaderboard.place("adaptation")))
+    weights = transfer.digest(MODEL)
     jobs = [
-        Job(variant, labels, seed, recipe(labels), weights)
+        Job(
+            variant,
+            labels,
+            seed,
+            Recipe(**of_the_board(board, FULL.name, labels)["recipe"]),
+            weights,
+        )
         for labels, variants in VARIANTS.items()
         for variant in variants.values()
         for seed in range(adaptation.DRAWS[labels])
@@ -189,23 +192,19 @@ def measure() -> dict:
     }
 
 
-def recipe(labels: int | str) -> Recipe:
-    """That of the leaderboard."""
-    rate = RATE if labels == "all" else Recipe().rate
-    return Recipe(rate=rate, min_steps=MIN_STEPS)
+def of_the_board(board: dict, scheme: str, labels: int | str) -> dict:
+    """The leaderboard's row of a scheme; raises ValueError if it is not of the same draws."""
+    row = leaderboard.rows_at(board, transfer.ALL if labels == "all" else labels)[scheme]
+    seeds, draws = row["seeds"], adaptation.DRAWS[labels]
+    if seeds != list(range(draws)):
+        raise ValueError(f"expected {draws} draws of {scheme}, got those of the seeds {seeds}")
+    return row
 
 
 def known(board: dict, scheme: str, labels: int | str, name: str, of: int) -> dict:
-    """A row of the leaderboard in the form of the rows here; `of` is the number of test questions.
-
-    Raises ValueError if it is not of the same draws.
-    """
-    count = transfer.ALL if labels == "all" else labels
-    found = leaderboard.rows_at(board, count)[scheme]
-    seeds, draws = found["seeds"], adaptation.DRAWS[labels]
-    if seeds != list(range(draws)):
-        raise ValueError(f"expected {draws} draws of {scheme}, got those of the seeds {seeds}")
-    return transfer.row_of(name, labels, seeds, found["test_wrong"], of, found["seconds"])
+    """A row of the leaderboard in the form of those here; `of` is the number of test questions."""
+    row = of_the_board(board, scheme, labels)
+    return transfer.row_of(name, labels, row["seeds"], row["test_wrong"], of, row["seconds"])
 
 
 def row(name: str, labels: int | str, mine: list[dict]) -> dict:

@@ -1,7 +1,9 @@
 import random
+import sys
 import threading
 import time
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -86,7 +88,8 @@ def short_limit(monkeypatch):
 
 
 def running_exercises():
-    return [each for each in threading.enumerate() if each.name == "exercise"]
+    threads = threading.enumerate()  # may still list one that was stopped on its last steps
+    return [each for each in threads if each.name == "exercise" and each.is_alive()]
 
 
 def test_solved_hands_back_the_learners_function(capsys):
@@ -352,6 +355,28 @@ def test_an_endless_loop_is_stopped_and_named(candidate):
     assert report.stage == 1
     assert "stopped after 0.3 seconds, in line" in report.message
     assert not running_exercises()
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_a_loop_stopped_in_a_callback_leaves_no_report(monkeypatch):
+    reports = []
+    monkeypatch.setattr(sys, "unraisablehook", reports.append)
+
+    def loops(values):
+        def forgotten(_):  # has no caller to raise to: Python reports what is raised in it
+            for _ in range(100):
+                pass
+
+        while True:
+            counter = Counter()
+            watcher = weakref.ref(counter, forgotten)
+            del counter  # calls it
+            del watcher
+
+    report = check("toy.double", loops)
+    assert "stopped after 0.3 seconds" in report.message
+    assert not running_exercises()
+    assert not reports
 
 
 @pytest.mark.usefixtures("short_limit")

@@ -121,8 +121,12 @@ def _stop(thread: threading.Thread) -> None:
 
     Code may catch it (`except:`), so it comes again while the first is still being handled; that
     takes threads that switch fast. A thread inside one call of C code ends when that returns.
+    Where it hits a callback of the garbage collector, Python can only report it: such reports are
+    set aside (by a method written in C, which it cannot interrupt), and all others made later.
     """
     end, interval = time.monotonic() + PATIENCE, sys.getswitchinterval()
+    unraisable: list[sys.UnraisableHookArgs] = []
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable.append
     sys.setswitchinterval(1e-6)
     try:
         while thread.is_alive() and time.monotonic() < end:
@@ -132,6 +136,10 @@ def _stop(thread: threading.Thread) -> None:
             time.sleep(0)
     finally:
         sys.setswitchinterval(interval)
+        sys.unraisablehook = hook
+    for report in unraisable:
+        if not issubclass(report.exc_type, TimeUp):
+            hook(report)
 
 
 def run(work: Callable[[], None], limit: float) -> Outcome:

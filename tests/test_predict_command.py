@@ -141,7 +141,7 @@ def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):
         ([folder, "--csv", str(text)], "expected a column 'question' in"),
         ([folder, "--csv", str(other)], "expected no column 'predicted' in"),
         ([folder, "--csv", str(bad)], "line 3, got ' '"),
-        ([folder, "Who ?", " "], "expected text in row 1, got ' '"),
+        ([folder, "Who ?", " "], "expected texts behind the folder, but number 2 is empty"),
         ([], "folder"),
     ]:
         assert main(["predict", *arguments]) == 2

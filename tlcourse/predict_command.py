@@ -48,7 +48,10 @@ def _chances(found: saved.Saved, texts: Sequence[Text], compute: device.Compute)
 
 
 def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
-    """The texts of the command line, else the lines of the standard input; empty ones left out."""
+    """The texts of the command line, else the lines of the standard input, empty ones left out."""
+    for number, text in enumerate(given, start=1):
+        if not text.strip():
+            raise ValueError(f"expected texts behind the folder, but number {number} is empty")
     if given and pairs:
         if len(given) % 2:
             raise ValueError(f"expected two texts for each pair, got {len(given)}")

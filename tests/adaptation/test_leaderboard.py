@@ -73,3 +73,16 @@ def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
     assert leaderboard.read()["rows"] == leaderboard.read("tasks")["rows"] == []
     said = capsys.readouterr().out
     assert all(f"python -m benchmarks {name}`" in said for name in ("adaptation", "tasks"))
+
+
+def test_lesson_04_stands_beside(monkeypatch):
+    rows = [
+        {"model": model, "labels": labels, "mean": mean, "interval": [mean - 1, mean + 1]}
+        for model, labels, mean in (("TF-IDF", 100, 42.7), ("ours", 100, 34.8), ("ours", 500, 15.4))
+    ]
+    monkeypatch.setattr(leaderboard, "read", lambda benchmark: {"rows": rows})
+    assert [line.split()[2:5] for line in leaderboard.beside(100)] == [
+        ["ours", "34.8", "(33.8"],
+        ["TF-IDF", "42.7", "(41.7"],
+    ]
+    assert leaderboard.beside(200) == []

@@ -78,3 +78,14 @@ def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> l
             line += f"  {verdict(stored, name, labels)}"
         result.append(line)
     return result
+
+
+def beside(labels: int) -> list[str]:
+    """What stands beside such a table: the rows of `python -m benchmarks transfer` as text."""
+    rows = [row for row in read("transfer")["rows"] if row["labels"] == labels]
+    return [
+        f"lesson 04: {row['model']:14} {row['mean']:5.1f} ({{:.1f}} to {{:.1f}})".format(
+            *row["interval"]
+        )
+        for row in sorted(rows, key=lambda row: row["mean"])
+    ]

@@ -125,7 +125,19 @@ def rank_of_two(x, weight, bias, a, b, alpha):
     return low_rank(x, weight, bias, kept if len(a) == 3 else a, b, alpha)
 
 
-test_low_rank_right = accepts("adaptation.low_rank", merged, by_einsum, by_module, in_double)
+def update_detached(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha / len(a) * F.linear(F.linear(x, a), b).detach()
+
+
+def b_alone_learns(x, weight, bias, a, b, alpha):
+    return low_rank(x, weight, bias, a.detach(), b, alpha)
+
+
+def in_single(x, weight, bias, a, b, alpha):
+    return low_rank(*(each.float() for each in (x, weight, bias, a, b)), alpha)
+
+
+test_low_rank_right = accepts("adaptation.low_rank", merged, by_einsum, in_double)
 test_low_rank_wrong = rejects(
     "adaptation.low_rank",
     (nothing, 0, "Not solved yet"),
@@ -149,10 +161,24 @@ test_low_rank_wrong = rejects(
     (plain_sum, 3, "Where is alpha?"),
     (rank_of_two, 4, "B A is `b @ a`"),
     (at_least_two, 4, "shape (1, 4); expected (4,)"),
+    (in_single, 4, "rounded to single precision"),
+    (by_module, 5, "no gradient reaches `a`"),
+    (update_detached, 5, "no gradient reaches `a`"),
+    (b_alone_learns, 5, "no gradient reaches `a`"),
 )
 
 
 # set_rates
+
+
+def keeps_the_first_decay(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups)):
+        group.setdefault("slow", group["initial_lr"] / decay**depth)
+        group["lr"] = group["slow"] * factor
+
+
+def at_most_one(groups, decay, factor):
+    set_rates(groups, decay, min(factor, 1.0))
 
 
 def from_the_top_down(groups, decay, factor):
@@ -284,7 +310,9 @@ test_set_rates_wrong = rejects(
     (moves_initial, 1, "`initial_lr` was changed"),
     (turns_the_list, 1, "leave their order"),
     (divides_again, 2, "divided again at each step"),
+    (keeps_the_first_decay, 2, "What an earlier step worked out is kept"),
     (without_factor, 3, "The factor of the schedule was not used"),
+    (at_most_one, 3, "A factor above 1 is one like others"),
     (factor_twice, 3, "multiplied in twice"),
     (factor_for_the_top, 3, "Only the top layer"),
     (rests_at_zero, 3, "0 is a factor like others"),
@@ -395,6 +423,20 @@ def live_start(classifier):
     )
 
 
+def forgets_words(classifier):
+    nn.init.normal_(classifier.body.embedding.weight)
+
+
+def deep_head(classifier):
+    width, labels = classifier.head.in_features, classifier.head.out_features
+    classifier.head = nn.Sequential(nn.Linear(width, 32), nn.GELU(), nn.Linear(32, labels))
+
+
+def test_a_head_of_several_layers_is_a_head():
+    report = check("adaptation.own_scheme", lambda: Scheme("deep head", deep_head))
+    assert report.passed and "head is in no group" not in report.message
+
+
 def test_what_is_odd_but_no_error_is_told():
     def head_first(classifier, added):
         return dict(reversed(groups.by_layer()(classifier, added).items()))
@@ -419,6 +461,7 @@ def test_what_is_odd_but_no_error_is_told():
     [
         (scheme_checks.adds, {"edit": new_head}, "the edit replaced the head"),
         (scheme_checks.adds, {"edit": no_parameter}, "the edit added no parameter"),
+        (scheme_checks.adds, {"edit": forgets_words}, "Does it write over pretrained weights?"),
         (paces, {"groups": groups.top_layers(2)}, "everything moves as in 'top 2 layers'"),
         (paces, {"edit": edits.lora(8), "groups": groups.added_only(4.0)}, "as in 'LoRA'"),
         (adds_to_loss, {"extra_loss": detached}, "the extra loss carries no gradient"),

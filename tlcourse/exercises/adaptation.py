@@ -64,6 +64,7 @@ EXERCISES = (
             Stage("it starts as the old layer", checks.lora_start),
             Stage("alpha and rank", checks.lora_scale),
             Stage("random layers", checks.lora_whole),
+            Stage("gradients", checks.lora_gradients),
         ),
     ),
     Exercise(

@@ -77,23 +77,53 @@ def lora_whole(candidate) -> None:
     for seed, leading in enumerate(((), (3,), (2, 5), (1, 2, 3), (4, 1))):
         weight, bias, a, b = _layer(6, 4, 3, seed)
         x = torch.randn(*leading, 6, generator=torch.Generator().manual_seed(seed))
-        merged = weight.double() + 2.0 / 3 * sum(torch.outer(b[:, r], a[r]) for r in range(3))
+        product = sum(torch.outer(b[:, r].double(), a[r].double()) for r in range(3))
+        merged = weight.double() + 2.0 / 3 * product
         right = (merged @ x.double()[..., None])[..., 0] + bias
         what = f"a random layer of rank 3, x {tuple(x.shape)}"
         got = call(candidate, x, weight, bias, a, b, 2.0)
         expect_shape(got, right.shape, what, "All dimensions of x but the last come back.")
         expect_close(got, right, what, likely, 1e-4)
+    layer = [each.double() for each in (x, weight, bias, a, b)]
+    got = call(candidate, *layer, 2.0)
+    likely = "Something was rounded to single precision: leave the numbers in what they come in."
+    expect_close(got, right, "the last layer again, in double precision,", likely, 1e-10)
 
 
-def _rates_after(candidate, first: list[float], factors: list[float], decay: float) -> list[float]:
-    """The rates of groups, from the input to the output, after a step at each of `factors`."""
+def lora_gradients(candidate) -> None:
+    weight, bias, a, b = _layer(6, 4, 3)
+    x = torch.randn(5, 6, generator=torch.Generator().manual_seed(1))
+    a.requires_grad_(), b.requires_grad_()
+    got = candidate(x, weight, bias, a, b, 6.0)
+    if getattr(got, "requires_grad", False):
+        got.sum().backward()
+    right = {  # of the sum of all outputs; alpha / rank is 2
+        "a": 2.0 * torch.outer(b.detach().sum(0), x.sum(0)),
+        "b": 2.0 * (x @ a.detach().T).sum(0).expand(4, 3),
+    }
+    for (name, wanted), given in zip(right.items(), (a, b), strict=True):
+        if given.grad is None:
+            raise Wrong(
+                f"no gradient reaches `{name}`: LoRA could not be trained. Use the tensors that "
+                "are handed in, undetached."
+            )
+        expect_close(given.grad, wanted, f"the gradient of `{name}`", "", 1e-4)
+
+
+def _rates_after(
+    candidate, first: list[float], factors: list[float], *decays: float
+) -> list[float]:
+    """The rates of groups, from the input to the output, after a step at each of `factors`.
+
+    One of `decays` for each step, the last one for all that follow.
+    """
     groups = [
         {"name": f"layer {place}", "params": [], "lr": rate, "initial_lr": rate}
         for place, rate in enumerate(first)
     ]
     handed = list(groups)
-    for factor in factors:
-        candidate(groups, decay, factor)
+    for step, factor in enumerate(factors):
+        candidate(groups, decays[min(step, len(decays) - 1)], factor)
         if [id(group) for group in groups] != [id(group) for group in handed]:
             raise Wrong("the list of groups was changed: set `lr` in each, and leave their order.")
         if [group.get("initial_lr") for group in groups] != first:
@@ -151,6 +181,9 @@ def rates_again(candidate) -> None:
     if _are(got[2:], RIGHT[2:]) and got[1] < 0.03:
         likely = "The lower layers were divided again at each step. " + likely
     _expect_rates(got, RIGHT, "the same three layers, decay 3, after three such steps:", likely)
+    got = _rates_after(candidate, EQUAL, [1.0] * 2, 2.0, 3.0)
+    likely = "What an earlier step worked out is kept somewhere: begin anew from `initial_lr`."
+    _expect_rates(got, RIGHT, "a step with decay 2, then one with decay 3:", likely)
 
 
 def rates_schedule(candidate) -> None:
@@ -165,6 +198,9 @@ def rates_schedule(candidate) -> None:
     likely = "At factor 0.5 each rate is half of what it is at factor 1, and the ratios stay."
     likely = next((said for wrong, said in known if _are(once, wrong)), likely)
     _expect_rates(once, half, "one step at factor 0.5:", likely)
+    got = _rates_after(candidate, EQUAL, [2.0], 3.0)
+    likely = "A factor above 1 is one like others: each rate is twice what it is at factor 1."
+    _expect_rates(got, [2 * rate for rate in RIGHT], "one step at factor 2:", likely)
     got = _rates_after(candidate, EQUAL, [0.5, 0.0], 3.0)
     likely = "0 is a factor like others: every rate is 0 in this step, not what it was before."
     _expect_rates(got, [0.0] * 3, "after steps at factors 0.5 and 0:", likely)

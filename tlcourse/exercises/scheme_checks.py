@@ -144,6 +144,11 @@ def adds(candidate) -> str | None:
 
 def _remark(difference: float, added: list[str], unedited: bool) -> str | None:
     """What is said of an edit that is no error and may be none that was meant."""
+    if not added and difference > 1e-6:
+        return (
+            "(A remark: the edit added no parameter and yet moves a logit by up to "
+            f"{difference:.2g} before the first step. Does it write over pretrained weights?)"
+        )
     if not added and not unedited:
         return (
             "(A remark: the edit added no parameter. If something new is to be learnt, make it an "
@@ -186,7 +191,7 @@ def moves(candidate) -> str | None:
             f"the edit added {len(added)} parameters, and none of them is in a group: they stay "
             "as they began. Their names are the second argument of the knob `groups`."
         )
-    if "head.weight" not in owner:
+    if not set(groups.head_names(model)) & set(owner):
         return "(A remark: the head is in no group, it stays at its random start.)"
     return None
 

@@ -93,6 +93,16 @@ def test_the_same_command_gives_the_same_weights_and_another_seed_others(tmp_pat
     assert not first["head.weight"].equal(other["head.weight"])
 
 
+def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
+    assert adapt(tmp_path, base, "--epochs", "1") == 0
+    assert "no --test: how often it errs on other texts is not known" in capsys.readouterr().out
+    (tmp_path / "more").mkdir()
+    test = write(tmp_path / "test.csv", [*ROWS[:2], ("Where is Ann ?", "person")])
+    assert adapt(tmp_path / "more", base, "--epochs", "1", "--test", test) == 0
+    said = capsys.readouterr().out
+    assert "2 of 3 test texts are in my.csv, too" in said and "no --test" not in said
+
+
 def test_pairs_from_a_tsv(tmp_path, base, capsys):
     rows = [(text, "Who ran ?", label) for text, label in ROWS]
     train = write(tmp_path / "my.tsv", rows, ("one", "two", "kind"))

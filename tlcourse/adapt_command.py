@@ -47,7 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
         "train": _errors(classifier, tokenizer, train, compute) | {"labels": train.counts},
     }
     print(f"training error: {saved.in_words(about['train'])}")
-    if test is not None:
+    if test is None:
+        print("no --test: how often it errs on other texts is not known")
+    else:
+        given = set(train.texts)
+        known = sum(text in given for text in test.texts)
+        if known:
+            print(
+                f"{known} of {len(test.texts)} test texts are in {train.path.name}, too: what is "
+                "said of them says nothing of new texts"
+            )
         about["test"] = found = _errors(classifier, tokenizer, test, compute)
         found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
         print(f"test error: {saved.in_words(found)}")

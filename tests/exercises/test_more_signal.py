@@ -193,6 +193,17 @@ def by_lengths(logits, tokens, mask):
 test_language_loss_right = accepts(
     "more_signal.language_loss", by_selection, by_gather, by_classes_second, with_one_element
 )
+
+
+def by_shares(logits, tokens, mask, least=0.0):
+    chances = logits[:, :-1].softmax(dim=-1).gather(-1, tokens[:, 1:, None])[..., 0]
+    return -(chances + least).log()[mask[:, 1:]].mean()
+
+
+def by_shares_and_a_little(logits, tokens, mask):
+    return by_shares(logits, tokens, mask, 1e-9)
+
+
 test_language_loss_wrong = rejects(
     "more_signal.language_loss",
     (nothing, 0, "Not solved yet"),
@@ -228,6 +239,8 @@ test_language_loss_wrong = rejects(
     (pads_dropped_first, 4, "The pads were dropped before the shift"),
     (both_masks, 5, "A target behind a gap counts, too"),
     (by_lengths, 5, "the mask may have gaps"),
+    (by_shares, 5, "A softmax of such scores has zeros in it"),
+    (by_shares_and_a_little, 5, "A softmax of such scores has zeros in it"),
 )
 
 
@@ -408,6 +421,22 @@ def one_too_many(probabilities, least, most):
 
 
 test_choose_guesses_right = accepts("more_signal.choose_guesses", by_sorting_keys, by_label)
+
+
+def rounded(probabilities, least, most):
+    return choose_guesses((100 * probabilities).round() / 100, least, most)
+
+
+def six_labels(probabilities, least, most):
+    sure, guesses = probabilities.max(dim=-1)
+    rows, taken = [], [0] * 6
+    for row in sure.argsort(descending=True, stable=True).tolist():
+        if sure[row] >= least and taken[guesses[row]] < most:
+            rows.append(row)
+            taken[guesses[row]] += 1
+    return rows
+
+
 test_choose_guesses_wrong = rejects(
     "more_signal.choose_guesses",
     (nothing, 0, "Not solved yet"),
@@ -433,6 +462,8 @@ test_choose_guesses_wrong = rejects(
     (turned_round, 4, "rows that say (label at probability) 1 at 0.75, 0 at 0.75"),
     (turned_round, 4, "Was an ascending order turned round?"),
     (one_too_many, 5, "at most"),
+    (rounded, 5, "least"),
+    (six_labels, 5, "your code raised IndexError"),
 )
 
 

@@ -27,7 +27,8 @@ class Table:
         """The fields of one column; raises ValueError that lists the columns there are."""
         if name not in self.columns:
             raise ValueError(
-                f"expected a column {name!r} in {self.path}, got {', '.join(self.columns)}"
+                f"expected a column {name!r} in {self.path}, got {', '.join(self.columns)}; its "
+                "first line has to name the columns"
             )
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
@@ -61,8 +62,9 @@ def separator(path: Path) -> str:
 def read(path: str | Path) -> Table:
     """The rows of a file; empty lines are left out.
 
-    Raises ValueError for a file that is not there, is not UTF-8, has no rows, names a column twice,
-    has a row with more or fewer fields than the first, or a quote that is not closed.
+    Raises ValueError for a file that is not there, is not UTF-8, has no rows, has other signs
+    between its columns, names a column twice, has a row with more or fewer fields than the first,
+    or a quote that is not closed.
     """
     path = Path(path)
     rows, lines, end = [], [], 0
@@ -80,8 +82,17 @@ def read(path: str | Path) -> Table:
             'write a quote inside quotes as ""'
         ) from None
     if len(rows) < 2:
-        raise ValueError(f"expected a line of column names and rows below it in {path}, got none")
+        raise ValueError(
+            f"expected a line of column names and rows below it in {path}, got "
+            f"{'no rows' if rows else 'nothing'}"
+        )
     columns = [name.strip() for name in rows[0]]
+    other = next((sign for sign in ",;\t" if len(columns) == 1 and sign in columns[0]), None)
+    if other:
+        raise ValueError(
+            f"expected columns with {separator(path)!r} between them in {path}, but in its first "
+            f"line stands {other!r}; save it with {separator(path)!r}, or as .tsv with tabs"
+        )
     twice = [name for name, times in Counter(columns).items() if times > 1]
     if twice:
         raise ValueError(

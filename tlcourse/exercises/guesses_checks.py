@@ -127,12 +127,12 @@ def equals(candidate) -> None:
 def whole(candidate) -> None:
     draw = random.Random(4)
     for _ in range(50):
-        labels, most = draw.randrange(2, 6), draw.randrange(5)
+        labels, most = draw.randrange(2, 9), draw.randrange(5)
         guesses = [
-            (draw.randrange(labels), draw.choice((0.625, 0.75, 0.875, 0.9375, 1.0)))
+            (draw.randrange(labels), draw.choice((0.625, 0.75, 0.8746, 0.875, 0.8754, 1.0)))
             for _ in range(draw.randrange(1, 30))
         ]
-        least, right = draw.choice((0.6, 0.75, 0.9)), []
+        least, right = draw.choice((0.6, 0.75, 0.875, 0.9)), []
         for row, (label, sure) in enumerate(guesses):
             before = [
                 other

@@ -190,3 +190,7 @@ def whole(candidate) -> None:
         both = [p for p in _pairs(batch) if bool(batch[2][p[0]])]
         known = [(_mean(batch, both), BOTH)] if both else []
         _expect(candidate, batch, what, known, likely)
+    logits, tokens, mask = _batch([5, 3], 6, seed=9)
+    likely = "A softmax of such scores has zeros in it, whose logarithm is lost: F.cross_entropy, "
+    likely += "or log_softmax in one step."
+    _expect(candidate, (200 * logits, tokens, mask), "scores of several hundred", [], likely)

@@ -434,7 +434,8 @@ def deep_head(classifier):
 
 def test_a_head_of_several_layers_is_a_head():
     report = check("adaptation.own_scheme", lambda: Scheme("deep head", deep_head))
-    assert report.passed and "head is in no group" not in report.message
+    assert report.passed and "the head is in no group" not in report.message
+    assert "the edit replaced the head" in report.message
 
 
 def test_what_is_odd_but_no_error_is_told():

@@ -139,10 +139,11 @@ def adds(candidate) -> str | None:
     difference = float((turn("the knob `edit`", logits, one) - plain).abs().max())
     if not math.isfinite(difference):
         raise Wrong("after the edit the logits are not finite, before the first step of training.")
-    return _remark(difference, added, scheme.edit is edits.unchanged)
+    new_head = set(groups.head_names(one)) <= set(added)
+    return _remark(difference, added, scheme.edit is edits.unchanged, new_head)
 
 
-def _remark(difference: float, added: list[str], unedited: bool) -> str | None:
+def _remark(difference: float, added: list[str], unedited: bool, new_head: bool) -> str | None:
     """What is said of an edit that is no error and may be none that was meant."""
     if not added and difference > 1e-6:
         return (
@@ -154,7 +155,7 @@ def _remark(difference: float, added: list[str], unedited: bool) -> str | None:
             "(A remark: the edit added no parameter. If something new is to be learnt, make it an "
             "`nn.Parameter`, as an attribute of a module.)"
         )
-    if "head.weight" in added:
+    if new_head:
         return "(A remark: the edit replaced the head. The old one began at random, too.)"
     if difference <= 1e-6:
         return None

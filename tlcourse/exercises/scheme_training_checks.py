@@ -9,7 +9,7 @@ import torch
 
 from tlcourse.adaptation.adapting import Adaptation, Recipe, Scheme, adapt
 from tlcourse.adaptation.classifier import Classifier
-from tlcourse.adaptation.groups import Groups
+from tlcourse.adaptation.groups import Groups, head_names
 from tlcourse.adaptation.schemes import SCHEMES
 from tlcourse.device import Compute
 from tlcourse.exercises.expect import Wrong, short
@@ -36,7 +36,7 @@ def _steps(groups: Mapping) -> int:
 
 def paces(candidate) -> str | None:
     scheme = candidate()
-    chosen = choice(scheme)[2]
+    model, _, chosen = choice(scheme)
     long = _steps(chosen)
     for steps in (4, long):
         factors = turn("the knob `schedule`", scheme.schedule, steps, list(chosen))
@@ -53,7 +53,8 @@ def paces(candidate) -> str | None:
             "declared to move."
         )
     first = next(now for now in at_step if any(now.values()))
-    head = [name for name, group in chosen.items() if "head.weight" in group.names]
+    of_head = set(head_names(model))
+    head = [name for name, group in chosen.items() if of_head & set(group.names)]
     if head and not first[head[0]]:
         return (
             "(A remark: the head stands still at first, while others move to please a random head. "

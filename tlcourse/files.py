@@ -75,20 +75,27 @@ def refuse_occupied(folder: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(folder: str | Path) -> Iterator[Path]:
+def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yields a temporary folder beside `folder`; renames it to `folder` when the block succeeds.
 
-    So the folder is there whole or not at all. Raises FileExistsError, see `refuse_occupied`.
+    So the folder is there whole or not at all; with `overwrite` one that was there stays until
+    then. Raises FileExistsError without `overwrite`, see `refuse_occupied`.
     """
     folder = Path(folder).absolute()
-    refuse_occupied(folder)
+    if not (overwrite and folder.is_dir()):
+        refuse_occupied(folder)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
         yield temporary
         temporary.chmod(0o755)
-        if folder.is_dir():
-            folder.rmdir()  # an empty one, or OSError
-        temporary.rename(folder)
+        if overwrite and folder.is_dir():
+            with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as aside:
+                folder.rename(Path(aside) / "old")
+                temporary.rename(folder)
+        else:
+            if folder.is_dir():
+                folder.rmdir()  # an empty one, or OSError
+            temporary.rename(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -1,1 +1,110 @@
-"""Adapting a pretrained model to a task, and the baselines it must beat."""
+"""Adapting a pretrained model to a task: one path, four knobs, every one a value.
+
+    from tlcourse import corpora
+    from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Recipe, Scheme, adapt
+
+    train = corpora.load("trec")["train"]
+    start = Classifier.from_checkpoint("causal-small", labels=corpora.TREC_LABELS)
+    scheme = Scheme(edit=LoRA(rank=8, layers="all"), groups=AddedOnly(factor=8))
+    adapted = adapt(start, train["text"], train["label"], scheme=scheme, recipe=Recipe(epochs=5))
+    adapted.predict(["Who left the lights on?"])
+    adapted.report
+    adapted.save("lora-trec")
+
+`start` stays as it was. A scheme's four choices are an edit (what is added), groups (what moves),
+a schedule (how fast, and when) and an extra loss; SCHEMES has those of the course by name, and
+one's own are frozen dataclasses with `__call__`.
+"""
+
+from tlcourse.adaptation import baselines, leaderboard
+from tlcourse.adaptation.adapting import Recipe, Report, adapt, classification_loss, prepare
+from tlcourse.adaptation.classifier import POOLINGS, Classifier, by_length, encode, wrong
+from tlcourse.adaptation.edits import (
+    AdapterLayer,
+    Adapters,
+    LayerMix,
+    LoRA,
+    LoRALinear,
+    Mix,
+    Prefixes,
+    Unchanged,
+    merge_lora,
+)
+from tlcourse.adaptation.extra_losses import EWC, L2SP, LanguageModelling, causal_nats, fisher
+from tlcourse.adaptation.groups import (
+    HEAD_FACTOR,
+    AddedOnly,
+    ByLayer,
+    Everything,
+    Group,
+    HeadOnly,
+    Named,
+    TopLayers,
+    head_names,
+)
+from tlcourse.adaptation.knobs import Record, Tensors
+from tlcourse.adaptation.more_signal import distil, pretrain_on_texts, self_train
+from tlcourse.adaptation.schedules import (
+    ChainThaw,
+    GradualUnfreezing,
+    OneCycle,
+    SequentialUnfreezing,
+    SlantedTriangular,
+    Triangular,
+)
+from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
+from tlcourse.adaptation.selection import PoolingChoice, choose_pooling
+
+__all__ = [
+    "EWC",
+    "FULL",
+    "HEAD_FACTOR",
+    "L2SP",
+    "POOLINGS",
+    "SCHEMES",
+    "AdapterLayer",
+    "Adapters",
+    "AddedOnly",
+    "ByLayer",
+    "ChainThaw",
+    "Classifier",
+    "Everything",
+    "GradualUnfreezing",
+    "Group",
+    "HeadOnly",
+    "LanguageModelling",
+    "LayerMix",
+    "LoRA",
+    "LoRALinear",
+    "Mix",
+    "Named",
+    "OneCycle",
+    "PoolingChoice",
+    "Prefixes",
+    "Recipe",
+    "Record",
+    "Report",
+    "Scheme",
+    "SequentialUnfreezing",
+    "SlantedTriangular",
+    "Tensors",
+    "TopLayers",
+    "Triangular",
+    "Unchanged",
+    "adapt",
+    "baselines",
+    "by_length",
+    "causal_nats",
+    "choose_pooling",
+    "classification_loss",
+    "distil",
+    "encode",
+    "fisher",
+    "head_names",
+    "leaderboard",
+    "merge_lora",
+    "prepare",
+    "pretrain_on_texts",
+    "self_train",
+    "wrong",
+]

@@ -7,20 +7,21 @@ added to the loss. `adapt` does the rest, the same for all, and says what happen
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.adaptation.classifier import PAD, Classifier, Text, by_length, encode
-from tlcourse.adaptation.edits import Edit, unchanged
-from tlcourse.adaptation.extra_losses import ExtraLoss, Term
-from tlcourse.adaptation.groups import Choice, Groups, everything
-from tlcourse.adaptation.schedules import Schedule, triangular
+from tlcourse import device
+from tlcourse.adaptation.classifier import Classifier, Text, by_length
+from tlcourse.adaptation.edits import Unchanged
+from tlcourse.adaptation.extra_losses import Term
+from tlcourse.adaptation.groups import Groups
+from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import bucket_batches, pad
-from tlcourse.bpe import Tokenizer
+from tlcourse.bpe import PAD
 from tlcourse.device import Compute
 from tlcourse.training import train
 
@@ -30,35 +31,21 @@ class Recipe:
     """How long and how fast; the defaults were chosen on TREC's dev split."""
 
     epochs: int = 4
-    rate: float = 5e-4  # AdamW; a group moves at this times its own factor
-    batch: int = 32  # texts a step
+    learning_rate: float = 5e-4  # AdamW; a group moves at this times its own factor
+    batch_size: int = 32  # texts a step
     weight_decay: float = 0.01
     min_steps: int = 0  # small sets get more epochs, until they reach this many steps
 
     def steps(self, texts: int) -> int:
         """How many steps so many texts take."""
-        return max(self.epochs * math.ceil(texts / self.batch), self.min_steps)
+        return max(self.epochs * math.ceil(texts / self.batch_size), self.min_steps)
 
 
 @dataclass(frozen=True)
-class Scheme:
-    """A way to adapt: a name and four choices. The defaults are full fine-tuning."""
-
-    name: str
-    edit: Edit = unchanged
-    groups: Choice = everything
-    schedule: Schedule = triangular()
-    extra_loss: ExtraLoss | None = None
-
-
-FULL = Scheme("full fine-tuning")
-
-
-@dataclass(frozen=True)
-class Adaptation:
+class Report:
     """What `adapt` did."""
 
-    history: list[dict]
+    history: list[dict]  # a record a step
     start_difference: float  # the most that the edit changed a logit, before the first step
     declared: tuple[str, ...]  # the parameters that were to move
     moved: tuple[str, ...]  # those that did
@@ -69,29 +56,36 @@ class Adaptation:
 
 def adapt(
     classifier: Classifier,
-    tokenizer: Tokenizer,
     texts: Sequence[Text],
     labels: Sequence[str] | Tensor,
-    compute: Compute,
-    recipe: Recipe,
-    seed: int,
+    *,
     scheme: Scheme = FULL,
+    recipe: Recipe = Recipe(),
+    seed: int = 0,
+    compute: Compute | None = None,
     on_step: Iterable[Callable[[dict], None]] = (),
-) -> Adaptation:
-    """Adapts the classifier in place to texts and label names, by any scheme.
+) -> Classifier:
+    """A copy of the classifier, adapted to texts and label names by a scheme; `report` says how.
 
-    A text may be a pair of texts. `labels` may also be probabilities, (texts, labels), such as
-    another model's. AdamW, batches of about equal lengths. What a scheme freezes asks for a
-    gradient again when the training is over; what was frozen before stays so. If nothing of the
-    body moves and nothing is added to the loss, the features of the texts are computed once. Raises
-    ValueError when texts and labels differ in number, a label is not one of the classifier's, or a
-    scheme's groups overlap, are empty or name what is not there.
+    The classifier itself stays as it is, and the same call gives the same weights. A text may be a
+    pair of texts. `labels` may also be probabilities, (texts, labels), such as another model's.
+    AdamW, batches of about equal lengths. A classifier that was adapted before goes on from there,
+    its edit with it. What a scheme freezes asks for a gradient again when the training is over;
+    what was frozen before stays so. If nothing of the body moves and nothing is added to the loss,
+    the features of the texts are computed once. Raises ValueError when texts and labels differ in
+    number, a label is not one of the classifier's, the scheme has another edit than the classifier
+    was adapted by, or its groups overlap, are empty or name what is not there.
     """
-    examples = _Examples(classifier, tokenizer, texts, labels, recipe.batch, seed)
-    steps = recipe.steps(len(texts))
+    compute = compute or device.choose()
+    classifier = classifier.copy()
+    examples = _Examples(classifier, texts, labels, recipe.batch_size, seed)
+    steps = recipe.steps(len(examples.sequences))
     torch.manual_seed(seed)
-    asking = [(p, p.requires_grad) for p in classifier.to(compute.device).parameters()]
-    groups, optimizer, difference = prepare(classifier, scheme, recipe, examples.some(compute))
+    classifier.to(compute.device).body.set_attention(compute.attention)
+    asking = [(p, p.requires_grad) for p in classifier.parameters()]
+    groups, optimizer, difference = prepare(
+        classifier, examples.some(compute), scheme=scheme, recipe=recipe
+    )
     factors = scheme.schedule(steps, list(groups))
     term = scheme.extra_loss(classifier) if scheme.extra_loss else None
     parameters = dict(classifier.named_parameters())
@@ -108,7 +102,7 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
-    return Adaptation(
+    classifier.report = Report(
         history,
         difference,
         declared,
@@ -117,25 +111,21 @@ def adapt(
         sum(parameter.numel() for parameter in parameters.values()),
         seconds,
     )
-
-
-def fine_tune(*arguments, **more) -> list[dict]:
-    """Full fine-tuning; takes what `adapt` takes and returns the history alone."""
-    return adapt(*arguments, **more).history
+    return classifier
 
 
 class _Examples:
     """Texts and labels as batches of about equal lengths; batch k depends on the seed and k."""
 
-    def __init__(self, classifier, tokenizer, texts, labels, batch: int, seed: int):
+    def __init__(self, classifier, texts, labels, batch_size: int, seed: int):
         if len(texts) != len(labels):
             raise ValueError(
                 f"expected as many labels as texts, got {len(labels)} and {len(texts)}"
             )
-        self.sequences = encode(texts, tokenizer, classifier.body.config.max_length)
-        self.goals = _goals(labels, classifier.labels)
-        self.size, self.seed, self.features = batch, seed, None
-        self.per_epoch = -(-len(texts) // batch)
+        self.sequences = classifier.encode(texts)
+        self.targets = _targets(labels, classifier.labels)
+        self.batch_size, self.seed, self.features = batch_size, seed, None
+        self.per_epoch = -(-len(texts) // batch_size)
         self._epoch, self._order = -1, []
 
     def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
@@ -147,19 +137,20 @@ class _Examples:
         epoch, place = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             lengths = [len(sequence) for sequence in self.sequences]
-            self._epoch, self._order = epoch, bucket_batches(lengths, self.size, self.seed, epoch)
+            self._epoch = epoch
+            self._order = bucket_batches(lengths, self.batch_size, self.seed, epoch)
         rows = self._order[place]
         if self.features is not None:
-            return self.features[rows], self.goals[rows]
-        return *pad([self.sequences[row] for row in rows], PAD), self.goals[rows]
+            return self.features[rows], self.targets[rows]
+        return *pad([self.sequences[row] for row in rows], PAD), self.targets[rows]
 
     @torch.no_grad()
     def read_once(self, classifier: Classifier, compute: Compute) -> None:
         """Computes the features of all texts, for a body that stays as it is."""
-        self.features = by_length(self.sequences, classifier.eval().features, compute).cpu()
+        self.features = by_length(self.sequences, classifier.eval().features, compute=compute).cpu()
 
 
-def _goals(labels: Sequence[str] | Tensor, names: Sequence[str]) -> Tensor:
+def _targets(labels: Sequence[str] | Tensor, names: Sequence[str]) -> Tensor:
     """What the loss compares with: numbers of labels, or probabilities as they are."""
     if isinstance(labels, Tensor):
         if labels.shape[1:] != (len(names),):
@@ -168,6 +159,7 @@ def _goals(labels: Sequence[str] | Tensor, names: Sequence[str]) -> Tensor:
                 f"got a tensor of shape {tuple(labels.shape)}"
             )
         return labels
+    labels = list(labels)
     unknown = sorted(set(labels) - set(names))
     if unknown:
         raise ValueError(f"expected labels out of {list(names)}, got also {unknown}")
@@ -175,19 +167,30 @@ def _goals(labels: Sequence[str] | Tensor, names: Sequence[str]) -> Tensor:
 
 
 def prepare(
-    classifier: Classifier, scheme: Scheme, recipe: Recipe, some: tuple[Tensor, Tensor]
+    classifier: Classifier,
+    some: tuple[Tensor, Tensor],
+    *,
+    scheme: Scheme = FULL,
+    recipe: Recipe = Recipe(),
 ) -> tuple[Groups, torch.optim.Optimizer, float]:
     """Applies a scheme's edit and groups in place: what `adapt` does before the first step.
 
     Returns the groups, their optimizer, and the most that the edit changed a logit on `some`
     (tokens, mask). Raises ValueError, see `adapt`.
     """
-    plain, known = _logits(classifier, some), set(map(id, classifier.parameters()))
-    scheme.edit(classifier)
-    classifier.to(some[0].device)
-    added = [name for name, p in classifier.named_parameters() if id(p) not in known]
+    plain = _logits(classifier, some)
+    if isinstance(classifier.edit, Unchanged):
+        classifier.add(scheme.edit)
+    elif scheme.edit not in (classifier.edit, Unchanged()):
+        raise ValueError(
+            f"expected a classifier to which nothing was added, or to go on by {classifier.edit}, "
+            f"got {scheme.edit} on top; start from the one before"
+        )
+    else:
+        scheme = replace(scheme, edit=classifier.edit)
+    classifier.scheme = scheme
     difference = (_logits(classifier, some) - plain).abs().max().item()
-    groups = scheme.groups(classifier, added)
+    groups = scheme.groups(classifier, classifier.added)
     return groups, _optimizer(classifier, groups, recipe), difference
 
 
@@ -203,10 +206,10 @@ def classification_loss(
 
     A batch is (tokens, mask, labels) or (features, labels).
     """
-    *inputs, goals = batch
+    *inputs, labels = batch
     logits = model(*inputs) if len(inputs) == 2 else model.classify(*inputs)
-    nats = F.cross_entropy(logits, goals, reduction="sum")
-    return (nats if term is None else nats + len(goals) * term(model, batch)), len(goals)
+    nats = F.cross_entropy(logits, labels, reduction="sum")
+    return (nats if term is None else nats + len(labels) * term(model, batch)), len(labels)
 
 
 def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.optim.Optimizer:
@@ -227,7 +230,7 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
             {
                 "name": name,
                 "params": [parameters[each] for each in group.names],
-                "lr": recipe.rate * group.factor,
+                "lr": recipe.learning_rate * group.factor,
             }
             for name, group in groups.items()
         ],

@@ -3,37 +3,54 @@
 Radford et al. (2018, GPT) and Devlin et al. (2019, BERT).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tlcourse import checkpoints, device
+from tlcourse.adaptation import saved
+from tlcourse.adaptation.edits import Edit, Unchanged
+from tlcourse.adaptation.schemes import Scheme
 from tlcourse.batching import pad
-from tlcourse.bpe import SPECIALS, Tokenizer, normalise
+from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
-PAD, CLS, SEP = (SPECIALS.index(name) for name in ("<pad>", "<cls>", "<sep>"))
+if TYPE_CHECKING:
+    from tlcourse.adaptation.adapting import Report
+
 Text = str | tuple[str, str]  # one text, or a pair
 POOLINGS = ("classification token", "last token", "mean", "concatenation")
 
 
 class Classifier(nn.Module):
-    """A Transformer, a pooling of its hidden states, one linear layer.
+    """A Transformer with its tokenizer, a pooling of its hidden states, one linear layer.
 
     The text is followed by `<cls>`, so that in a causal model, too, the classification token sees
-    the whole text; a pair is one text with `<sep>` between its parts. Raises ValueError for a
-    pooling that is not in POOLINGS.
+    the whole text; a pair is one text with `<sep>` between its parts. `scheme` is how it was
+    adapted and `report` what happened then; None before. Raises ValueError for a pooling that is
+    not in POOLINGS.
     """
 
     def __init__(
-        self, body: Transformer, labels: Sequence[str], pooling: str, dropout: float = 0.1
+        self,
+        body: Transformer,
+        tokenizer: Tokenizer,
+        labels: Sequence[str],
+        *,
+        pooling: str = "mean",
+        dropout: float = 0.1,
     ):
         super().__init__()
         if pooling not in POOLINGS:
             raise ValueError(f"expected a pooling out of {', '.join(POOLINGS)}, got {pooling!r}")
-        self.body, self.labels, self.pooling = body, list(labels), pooling
+        self.body, self.tokenizer = body, tokenizer
+        self.labels, self.pooling = list(labels), pooling
         for module in body.modules():
             if isinstance(module, nn.Dropout):
                 module.p = dropout
@@ -43,6 +60,98 @@ class Classifier(nn.Module):
         self.head = nn.Linear(width, len(self.labels))
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
+        self.scheme: Scheme | None = None
+        self.added: tuple[str, ...] = ()  # names of the parameters that the scheme's edit added
+        self.report: Report | None = None
+        self.about: dict[str, Any] = {}  # what the folder says that it was loaded from
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        name: str | Path,
+        labels: Sequence[str],
+        *,
+        pooling: str = "mean",
+        dropout: float = 0.1,
+        seed: int = 0,
+        compute: Compute | None = None,
+    ) -> "Classifier":
+        """A new head, drawn from `seed`, on a shipped checkpoint or on one in a folder.
+
+        The caller's random numbers stay as they were. Raises what `checkpoints.load` raises.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            body, tokenizer = checkpoints.load(name, compute or device.choose())
+            return cls(body, tokenizer, labels, pooling=pooling, dropout=dropout)
+
+    @property
+    def edit(self) -> Edit:
+        """What was added to the pretrained model."""
+        return Unchanged() if self.scheme is None else self.scheme.edit
+
+    def add(self, edit: Edit) -> tuple[str, ...]:
+        """Applies an edit in place; returns, and keeps in `added`, the names of the new parameters.
+
+        What is added goes to where the body is.
+        """
+        known = set(map(id, self.parameters()))
+        edit(self)
+        self.to(self.body.embedding.weight.device)
+        self.added = tuple(name for name, p in self.named_parameters() if id(p) not in known)
+        return self.added
+
+    def copy(self) -> "Classifier":
+        """Another one with the same weights; without the report."""
+        shared = {id(each): each for each in (self.tokenizer, self.scheme, self.report)}
+        other = copy.deepcopy(self, shared)
+        other.report = None
+        return other
+
+    def encode(self, texts: Iterable[Text]) -> list[list[int]]:
+        """The ids of each text, see the function `encode`."""
+        return encode(texts, self.tokenizer, self.body.config.max_length)
+
+    @torch.no_grad()
+    def probabilities(
+        self, texts: Iterable[Text], *, compute: Compute | None = None, batch_size: int = 64
+    ) -> Tensor:
+        """(texts, labels) probabilities, in the order of `texts`, which may be pairs.
+
+        The classifier is in evaluation mode afterwards.
+        """
+        compute = compute or device.choose()
+        self.to(compute.device).eval()
+        logits = by_length(self.encode(texts), self, compute=compute, batch_size=batch_size)
+        return logits.softmax(dim=-1).cpu()
+
+    def predict(self, texts: Iterable[Text], *, compute: Compute | None = None) -> list[str]:
+        """The likeliest label of each text."""
+        best = self.probabilities(texts, compute=compute).argmax(dim=-1)
+        return [self.labels[number] for number in best.tolist()]
+
+    def save(
+        self, folder: str | Path, *, overwrite: bool = False, about: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Writes weights, scheme, tokenizer and card to a folder, see `saved.save`."""
+        return saved.save(folder, self, overwrite=overwrite, about=about)
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        knobs: Iterable[type] = (),
+        compute: Compute | None = None,
+    ) -> "Classifier":
+        """What `save` wrote; `knobs` are the classes of one's own in its scheme, see `saved.load`.
+
+        It is on the device of `compute`, with that attention kernel.
+        """
+        found = saved.load(cls, folder, knobs)
+        compute = compute or device.choose()
+        found.to(compute.device).body.set_attention(compute.attention)
+        return found
 
     def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """(batch, length, width) hidden states and (batch, length) mask to (batch, width).
@@ -117,33 +226,21 @@ def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], lis
     )
 
 
-@torch.no_grad()
-def predict(
-    classifier: Classifier,
-    tokenizer: Tokenizer,
-    texts: Sequence[Text],
-    compute: Compute,
-    batch: int = 64,
-) -> Tensor:
-    """(texts, labels) probabilities, in the order of `texts`, which may be pairs."""
-    classifier.to(compute.device).eval()
-    sequences = encode(texts, tokenizer, classifier.body.config.max_length)
-    return by_length(sequences, classifier, compute, batch).softmax(dim=-1).cpu()
-
-
 def by_length(
     sequences: Sequence[Sequence[int]],
-    run: Callable[[Tensor, Tensor], Tensor],
-    compute: Compute,
-    batch: int = 64,
+    read: Callable[[Tensor, Tensor], Tensor],
+    *,
+    compute: Compute | None = None,
+    batch_size: int = 64,
 ) -> Tensor:
-    """What `run` says of (tokens, mask) of similar lengths; rows in the order of `sequences`."""
+    """What `read` makes of (tokens, mask) of similar lengths; rows in the order of `sequences`."""
+    compute = compute or device.choose()
     order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
     parts = []
-    for start in range(0, len(order), batch):
-        rows = [sequences[row] for row in order[start : start + batch]]
+    for start in range(0, len(order), batch_size):
+        rows = [sequences[row] for row in order[start : start + batch_size]]
         with compute.autocast():
-            parts.append(run(*(part.to(compute.device) for part in pad(rows, PAD))).float())
+            parts.append(read(*(part.to(compute.device) for part in pad(rows, PAD))).float())
     result = torch.cat(parts)
     return result[torch.tensor(order).argsort()]
 

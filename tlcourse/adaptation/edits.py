@@ -1,25 +1,32 @@
 """The first knob: what is added to a pretrained model before it learns a task.
 
-An edit changes a classifier in place. LoRA and adapters start as the identity: with them the model
-gives the logits that it gave without.
+An edit is a value that changes a classifier in place when it is called. LoRA and adapters start as
+the identity: with them the model gives the logits that it gave without.
 """
 
+import copy
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 Edit = Callable[[nn.Module], None]
-PROJECTIONS = ("query", "key", "value", "output")
+LAYERS = ("query", "key", "value", "output", "up", "down")  # the linear layers of a block
+ATTENTION = LAYERS[:4]
 
 
-def unchanged(classifier: nn.Module) -> None:
+@dataclass(frozen=True)
+class Unchanged:
     """Nothing is added."""
 
+    def __call__(self, classifier: nn.Module) -> None:
+        """Leaves the classifier as it is."""
 
-class LoRA(nn.Module):
+
+class LoRALinear(nn.Module):
     """A linear layer and a low-rank update of it: W x + b + (alpha / rank) B A x (Hu et al., 2021).
 
     A is random, B zero: the update starts at 0.
@@ -38,39 +45,46 @@ class LoRA(nn.Module):
 
     def merged(self) -> nn.Linear:
         """One linear layer that gives the same; the base layer is left alone."""
-        layer = nn.Linear(self.base.in_features, self.base.out_features)
+        layer = copy.deepcopy(self.base)
         with torch.no_grad():
-            layer.weight.copy_(self.base.weight + self.scale * self.b @ self.a)
-            layer.bias.copy_(self.base.bias)
-        return layer.to(self.base.weight.device)
+            layer.weight += self.scale * self.b @ self.a
+        return layer
 
 
-def lora(rank: int = 8, alpha: float = 16.0, layers: Sequence[str] = ("query", "value")) -> Edit:
-    """LoRA in the named projections of every attention."""
-    unknown = sorted(set(layers) - set(PROJECTIONS))
-    if unknown or rank < 1:
-        raise ValueError(
-            f"expected a rank of at least 1 and layers out of {PROJECTIONS}, "
-            f"got rank {rank} and {list(layers)}"
-        )
+@dataclass(frozen=True)
+class LoRA:
+    """LoRA in the named linear layers of every block; "all" are LAYERS, "attention" its four.
 
-    def edit(classifier: nn.Module) -> None:
+    Raises ValueError for a rank below 1 and for a layer that is not in LAYERS.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    layers: str | tuple[str, ...] = ("query", "value")
+
+    def __post_init__(self) -> None:
+        asked = {"all": LAYERS, "attention": ATTENTION}.get(self.layers, self.layers)  # type: ignore
+        asked = (asked,) if isinstance(asked, str) else tuple(asked)
+        unknown = sorted(set(asked) - set(LAYERS))
+        if unknown or not asked or self.rank < 1:
+            raise ValueError(
+                f"expected a rank of at least 1 and layers out of {', '.join(LAYERS)}, 'attention' "
+                f"or 'all', got rank {self.rank} and {self.layers!r}"
+            )
+        ordered = tuple(name for name in LAYERS if name in asked)
+        short = {LAYERS: "all", ATTENTION: "attention"}.get(ordered, ordered)
+        object.__setattr__(self, "layers", short)  # one way to write each choice: it compares
+
+    def __call__(self, classifier: nn.Module) -> None:
+        """Puts a LoRALinear in the place of each of the layers."""
+        names = {"all": LAYERS, "attention": ATTENTION}.get(self.layers, self.layers)  # type: ignore
         for block in classifier.body.blocks:
-            for name in layers:
-                setattr(block.attention, name, LoRA(getattr(block.attention, name), rank, alpha))
-
-    return edit
-
-
-def merge_lora(classifier: nn.Module) -> None:
-    """Puts every LoRA update into the weight it belongs to: the plain model again, same logits."""
-    for module in list(classifier.modules()):
-        for name, child in list(module.named_children()):
-            if isinstance(child, LoRA):
-                setattr(module, name, child.merged())
+            for name in names:
+                owner = block.attention if name in ATTENTION else block
+                setattr(owner, name, LoRALinear(getattr(owner, name), self.rank, self.alpha))
 
 
-class Adapter(nn.Module):
+class AdapterLayer(nn.Module):
     """A linear layer and a bottleneck with a residual behind it: h + up(gelu(down(h))).
 
     Houlsby et al. (2019). `up` starts at zero, so the layer starts as it was.
@@ -91,34 +105,39 @@ class Adapter(nn.Module):
         return hidden + self.up(F.gelu(self.down(hidden)))
 
 
-def adapters(bottleneck: int = 32, after_attention: bool = True) -> Edit:
+@dataclass(frozen=True)
+class Adapters:
     """Adapters in every block: after attention and feed-forward, or after feed-forward alone.
 
     The first is Houlsby et al. (2019), the second Pfeiffer et al. (2021).
     """
 
-    def edit(classifier: nn.Module) -> None:
+    bottleneck: int = 32
+    after_attention: bool = True
+
+    def __call__(self, classifier: nn.Module) -> None:
+        """Puts an AdapterLayer behind the last layer of attention and feed-forward."""
         for block in classifier.body.blocks:
-            if after_attention:
-                block.attention.output = Adapter(block.attention.output, bottleneck)
-            block.down = Adapter(block.down, bottleneck)
-
-    return edit
+            if self.after_attention:
+                block.attention.output = AdapterLayer(block.attention.output, self.bottleneck)
+            block.down = AdapterLayer(block.down, self.bottleneck)
 
 
-def prefixes(length: int = 10) -> Edit:
+@dataclass(frozen=True)
+class Prefixes:
     """Learned keys and values that every token of every layer may look at (Li & Liang, 2021).
 
     It does not start as the identity: what looks at the prefix looks less at the text.
     """
 
-    def edit(classifier: nn.Module) -> None:
+    length: int = 10
+
+    def __call__(self, classifier: nn.Module) -> None:
+        """Gives every attention a prefix of so many keys and values."""
         config = classifier.body.config
-        shape = (2, config.heads, length, config.width // config.heads)
+        shape = (2, config.heads, self.length, config.width // config.heads)
         for block in classifier.body.blocks:
             block.attention.prefix = nn.Parameter(0.02 * torch.randn(shape))
-
-    return edit
 
 
 class Mix(nn.Module):
@@ -138,6 +157,27 @@ class Mix(nn.Module):
         return self.scale * sum(share * state for share, state in zip(shares, states, strict=True))
 
 
-def layer_mix(classifier: nn.Module) -> None:
+@dataclass(frozen=True)
+class LayerMix:
     """The classifier reads a learned mix of all layers instead of the last one."""
-    classifier.mix = Mix(len(classifier.body.blocks) + 1)
+
+    def __call__(self, classifier: nn.Module) -> None:
+        """Gives the classifier a Mix of the embeddings and all blocks."""
+        classifier.mix = Mix(len(classifier.body.blocks) + 1)
+
+
+def merge_lora(classifier: nn.Module) -> nn.Module:
+    """A copy with every LoRA update put into the weight it belongs to: a plain model, same logits.
+
+    Raises ValueError when the classifier was adapted by another edit than LoRA.
+    """
+    merged = classifier.copy()
+    for module in list(merged.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, LoRALinear):
+                setattr(module, name, child.merged())
+    left = set(merged.added) & {name for name, _ in merged.named_parameters()}
+    if left or not merged.added:
+        raise ValueError(f"expected a classifier adapted by LoRA, got one by {classifier.scheme}")
+    merged.scheme, merged.added = None, ()
+    return merged

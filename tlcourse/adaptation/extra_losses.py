@@ -1,48 +1,62 @@
 """The fourth knob: what is added to the loss.
 
-Each takes the classifier as it stands before the first step and returns a function of classifier
-and batch: nats (or a penalty) a text, which the training adds to the task's loss.
+Each is a value that is called with the classifier as it stands before the first step, and returns a
+function of classifier and batch: nats (or a penalty) a text, which the training adds to the task's
+loss.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse.bpe import SPECIALS
+from tlcourse.adaptation.knobs import Tensors
+from tlcourse.bpe import CLS
 
-CLS = SPECIALS.index("<cls>")
 Batch = tuple[Tensor, ...]
 Term = Callable[[nn.Module, Batch], Tensor]
 ExtraLoss = Callable[[nn.Module], Term]
 
 
-def l2_sp(strength: float = 0.01) -> ExtraLoss:
+@dataclass(frozen=True)
+class L2SP:
     """(strength / 2) times the squared distance of the body from where it started.
 
     L2-SP (Li, Grandvalet & Davoine, 2018): decay towards the pretrained weights, not towards 0.
     """
 
-    def begin(classifier: nn.Module) -> Term:
-        start = {name: p.detach().clone() for name, p in classifier.body.named_parameters()}
-        return _pull(start, dict.fromkeys(start, 1.0), strength)
+    strength: float = 0.01
 
-    return begin
+    def __call__(self, classifier: nn.Module) -> Term:
+        """Remembers where the body stands."""
+        start = _copied(classifier.body)
+        return _pull(start, dict.fromkeys(start, 1.0), self.strength)
 
 
-def ewc(importance: Mapping[str, Tensor], strength: float) -> ExtraLoss:
+@dataclass(frozen=True)
+class EWC:
     """(strength / 2) times the squared distance, each weight by its Fisher information.
 
     Elastic weight consolidation (Kirkpatrick et al., 2017); `importance` by the names of the body's
-    parameters, as `fisher` gives it.
+    parameters, as `fisher` gives it. A saved classifier keeps the digest of it.
     """
 
-    def begin(classifier: nn.Module) -> Term:
-        start = {name: p.detach().clone() for name, p in classifier.body.named_parameters()}
-        return _pull(start, importance, strength)
+    importance: Mapping[str, Tensor]
+    strength: float
 
-    return begin
+    def __post_init__(self) -> None:
+        if not isinstance(self.importance, Tensors):
+            object.__setattr__(self, "importance", Tensors(self.importance))
+
+    def __call__(self, classifier: nn.Module) -> Term:
+        """Remembers where the body stands."""
+        return _pull(_copied(classifier.body), self.importance, self.strength)
+
+
+def _copied(body: nn.Module) -> dict[str, Tensor]:
+    return {name: p.detach().clone() for name, p in body.named_parameters()}
 
 
 def _pull(start: Mapping[str, Tensor], weights: Mapping, strength: float) -> Term:
@@ -74,18 +88,20 @@ def fisher(model: nn.Module, log_likelihoods: Callable[[nn.Module], Tensor]) -> 
     return total
 
 
-def language_modelling(weight: float = 0.2) -> ExtraLoss:
+@dataclass(frozen=True)
+class LanguageModelling:
     """`weight` times the causal loss of the same texts, nats a token; pads are no targets.
 
     Multi-task fine-tuning (Radford et al., 2018; the tutorial's `multi-task`).
     """
 
-    def begin(classifier: nn.Module) -> Term:
+    weight: float = 0.2
+
+    def __call__(self, classifier: nn.Module) -> Term:
+        """Raises ValueError for a body that is not causal."""
         if not classifier.body.config.causal:
             raise ValueError("expected a causal body: a two-sided one sees the next token")
-        return lambda model, batch: weight * causal_nats(model.body, batch[0], batch[1])
-
-    return begin
+        return lambda model, batch: self.weight * causal_nats(model.body, batch[0], batch[1])
 
 
 def causal_nats(body: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""The second knob: which parameters move, in which groups, at which rate.
+"""The second knob: which parameters move, in which groups, at which learning rate.
 
-A choice of groups is a function of the classifier and of the names that the first knob added; it
-returns groups by name, from the input to the output. What is in no group does not move.
+A grouping is a value that is called with the classifier and the names that the first knob added;
+it returns groups by name, from the input to the output. What is in no group does not move.
 """
 
 import difflib
@@ -15,14 +15,14 @@ HEAD_FACTOR = 3.0  # the head begins at random weights and has further to go
 
 @dataclass(frozen=True)
 class Group:
-    """Names of parameters that move together, at `factor` times the recipe's rate."""
+    """Names of parameters that move together, at `factor` times the recipe's learning rate."""
 
     names: tuple[str, ...]
     factor: float = 1.0
 
 
 Groups = dict[str, Group]
-Choice = Callable[[nn.Module, Sequence[str]], Groups]
+Grouping = Callable[[nn.Module, Sequence[str]], Groups]
 
 
 def head_names(classifier: nn.Module) -> tuple[str, ...]:
@@ -39,50 +39,67 @@ def _with_head(classifier: nn.Module, name: str, names: Sequence[str], factor: f
     return groups | {"head": Group(head_names(classifier), HEAD_FACTOR)}
 
 
-def everything(classifier: nn.Module, added: Sequence[str]) -> Groups:
+@dataclass(frozen=True)
+class Everything:
     """All parameters that ask for a gradient (Radford et al., 2018; Devlin et al., 2019)."""
-    asking = [name for name, p in classifier.named_parameters() if p.requires_grad]
-    head = tuple(name for name in head_names(classifier) if name in asking)
-    body = tuple(name for name in asking if name not in head)
-    groups = {"body": Group(body), "head": Group(head, HEAD_FACTOR)}
-    return {name: group for name, group in groups.items() if group.names}
+
+    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+        """The body and the head."""
+        asking = [name for name, p in classifier.named_parameters() if p.requires_grad]
+        head = tuple(name for name in head_names(classifier) if name in asking)
+        body = tuple(name for name in asking if name not in head)
+        groups = {"body": Group(body), "head": Group(head, HEAD_FACTOR)}
+        return {name: group for name, group in groups.items() if group.names}
 
 
-def head_only(classifier: nn.Module, added: Sequence[str]) -> Groups:
+@dataclass(frozen=True)
+class HeadOnly:
     """The linear layer on top; the body gives features."""
-    return _with_head(classifier, "added", (), 1.0)
+
+    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+        """The head alone."""
+        return _with_head(classifier, "added", (), 1.0)
 
 
-def added_only(factor: float = 1.0) -> Choice:
-    """The added parameters, at `factor` times the rate, and the head."""
+@dataclass(frozen=True)
+class AddedOnly:
+    """The added parameters, at `factor` times the learning rate, and the head."""
 
-    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
-        return _with_head(classifier, "added", added, factor)
+    factor: float = 1.0
 
-    return choose
+    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+        """What was added, and the head."""
+        return _with_head(classifier, "added", added, self.factor)
 
 
-def top_layers(count: int) -> Choice:
+@dataclass(frozen=True)
+class TopLayers:
     """The last `count` blocks, the norm after them and the head."""
 
-    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+    count: int
+
+    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+        """The blocks and the head; raises ValueError where there are not more blocks than these."""
         layers = _layers(classifier)
-        if not 1 <= count < len(layers):
-            raise ValueError(f"expected 1 to {len(layers) - 1} blocks to move, got {count}")
-        names = [name for layer in list(layers.values())[-count:] for name in layer]
-        return _with_head(classifier, f"top {count}", names, 1.0)
-
-    return choose
+        if not 1 <= self.count < len(layers):
+            raise ValueError(f"expected 1 to {len(layers) - 1} blocks to move, got {self.count}")
+        names = [name for layer in list(layers.values())[-self.count :] for name in layer]
+        return _with_head(classifier, f"top {self.count}", names, 1.0)
 
 
-def named(*endings: str, factor: float = 1.0) -> Choice:
+@dataclass(frozen=True)
+class Named:
     """The parameters of the body whose names end like this, and the head.
 
-    `named("bias")` is BitFit (Ben Zaken et al., 2022). The choice raises ValueError where no name
-    ends so.
+    `Named("bias")` is BitFit (Ben Zaken et al., 2022); a tuple names several endings.
     """
 
-    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+    endings: str | tuple[str, ...]
+    factor: float = 1.0
+
+    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+        """The named ones and the head; raises ValueError where no name ends so."""
+        endings = (self.endings,) if isinstance(self.endings, str) else tuple(self.endings)
         there = _body_names(classifier)
         names = [name for name in there if name.endswith(endings)]
         if not names:
@@ -91,27 +108,28 @@ def named(*endings: str, factor: float = 1.0) -> Choice:
                 f"expected parameters that end in {' or '.join(endings)}, found none in the body; "
                 f"the nearest is {nearest}"
             )
-        return _with_head(classifier, " and ".join(endings), names, factor)
-
-    return choose
+        return _with_head(classifier, " and ".join(endings), names, self.factor)
 
 
-def by_layer(decay: float = 1.0) -> Choice:
+@dataclass(frozen=True)
+class ByLayer:
     """Each layer a group of its own, each `decay` times slower than the one above it.
 
-    Discriminative rates (Howard & Ruder, 2018) with their 2.6; with 1 all layers are equally fast.
+    Discriminative learning rates (Howard & Ruder, 2018) with their 2.6; with 1 all layers are
+    equally fast.
     """
 
-    def choose(classifier: nn.Module, added: Sequence[str]) -> Groups:
+    decay: float = 1.0
+
+    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+        """A group for the embedding, each block, and the head."""
         layers = _layers(classifier)
         top = len(layers) - 1
         groups = {
-            layer: Group(tuple(names), decay ** -(top - place))
+            layer: Group(tuple(names), self.decay ** -(top - place))
             for place, (layer, names) in enumerate(layers.items())
         }
         return groups | {"head": Group(head_names(classifier), HEAD_FACTOR)}
-
-    return choose
 
 
 def _layers(classifier: nn.Module) -> dict[str, list[str]]:

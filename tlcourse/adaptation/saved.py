@@ -2,57 +2,55 @@
 
 A folder holds `model.safetensors` with all parameters, what the scheme added included,
 `config.json`, `tokenizer.json`, `classifier.json` and `README.md`. It is written whole or not at
-all and never over another. Loading rebuilds the model, checks names and shapes, never unpickles.
+all. Loading rebuilds the model from the values of its scheme, checks names and shapes, and never
+unpickles or imports by name.
 """
 
 import copy
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import save_model
 
 from tlcourse import __version__, checkpoints, files
-from tlcourse.adaptation.classifier import Classifier
-from tlcourse.adaptation.schemes import SCHEMES
-from tlcourse.adaptation.tables import Columns
-from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
+from tlcourse.adaptation.knobs import Record
+from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
+
+if TYPE_CHECKING:
+    from tlcourse.adaptation.classifier import Classifier
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
 RECORD = "classifier.json"
 
 
-class Saved(NamedTuple):
-    """A classifier from a folder (float32, in evaluation mode), and what its folder says of it."""
-
-    classifier: Classifier
-    tokenizer: Tokenizer
-    columns: Columns
-    record: dict[str, Any]
-
-
 def save(
     folder: str | Path,
-    classifier: Classifier,
-    tokenizer: Tokenizer,
-    scheme: str,
+    classifier: "Classifier",
+    *,
+    overwrite: bool = False,
     about: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Writes a classifier that the scheme of this name in SCHEMES made; the live one stays.
+    """Writes a classifier and its scheme; the live one stays as it is.
 
     `about` is what else the folder shall tell, as `tlcourse adapt` writes it: columns, base_model,
     recipe, seed, train, test. Returns what classifier.json holds. The weights are kept as they are,
-    or in half precision where they would need more than LARGEST bytes. Raises FileExistsError when
-    the folder holds something, ValueError when the scheme does not make such a classifier.
+    or in half precision where they would need more than LARGEST bytes. With `overwrite` a folder
+    that holds a classifier is replaced. Raises FileExistsError when the folder holds something
+    else, or anything without `overwrite`; ValueError when the scheme is not a value, or does not
+    make such a classifier.
     """
+    overwrite = overwrite and (Path(folder) / RECORD).is_file()
+    if not overwrite:
+        files.refuse_occupied(folder)
     half = 4 * sum(parameter.numel() for parameter in classifier.parameters()) > LARGEST
+    scheme = classifier.scheme
     record = {
         "labels": classifier.labels,
         "pooling": classifier.pooling,
-        "scheme": scheme,
+        "scheme": None if scheme is None else scheme.to_plain(),
         "precision": "float16" if half else "float32",
         **(about or {}),
         "versions": {
@@ -61,25 +59,30 @@ def save(
             "python": platform.python_version(),
         },
     }
-    with files.new_folder(folder) as temporary:
-        checkpoints.write_shape(temporary, classifier.body.config, tokenizer)
+    edit = type(classifier.edit)
+    with files.new_folder(folder, overwrite=overwrite) as temporary:
+        checkpoints.write_shape(temporary, classifier.body.config, classifier.tokenizer)
         weights = copy.deepcopy(classifier).half() if half else classifier
         with files.atomic(temporary / "model.safetensors") as path:
             save_model(weights, str(path))
         files.write_json(temporary / RECORD, record)
-        files.write_text(temporary / "README.md", card(Path(folder).absolute().name, record))
+        name = Path(folder).absolute().name
+        files.write_text(temporary / "README.md", card(name, record, scheme))
         try:
-            with torch.random.fork_rng(devices=[]):  # the caller's chance stays
-                load(temporary)
+            with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay
+                load(type(classifier), temporary, [] if edit.__name__ in KNOBS else [edit])
         except ValueError as error:
-            raise ValueError(f"expected a classifier made by {scheme!r}, but {error}") from error
+            raise ValueError(f"expected a classifier made by {scheme}, but {error}") from error
     return record
 
 
-def load(folder: str | Path, compute: Compute | None = None) -> Saved:
-    """What `save` wrote; with `compute` on that device, with that attention kernel.
+def load(cls: type["Classifier"], folder: str | Path, knobs: Iterable[type] = ()) -> "Classifier":
+    """What `save` wrote: float32, in evaluation mode, its scheme rebuilt from values.
 
-    Raises FileNotFoundError for a folder without a classifier, ValueError when a file does not fit.
+    `knobs` are classes of one's own by which the scheme is rebuilt. The edit's is needed; of the
+    other three knobs a record comes back where the class is not given. Raises FileNotFoundError for
+    a folder without a classifier, ValueError when a file does not fit or the edit's class is
+    missing.
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
@@ -90,25 +93,39 @@ def load(folder: str | Path, compute: Compute | None = None) -> Saved:
     record = files.read_json(folder / RECORD)
     body, tokenizer = checkpoints.untrained(folder)
     try:
-        classifier = Classifier(body, record["labels"], record["pooling"])
-        SCHEMES[record["scheme"]].edit(classifier)
-        columns = Columns(**record.get("columns", {}))
-    except (LookupError, TypeError) as error:
+        scheme = _scheme(record["scheme"], tuple(knobs))
+        classifier = cls(body, tokenizer, record["labels"], pooling=record["pooling"])
+    except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"expected labels, a pooling, columns and a scheme out of {', '.join(SCHEMES)} in "
-            f"{folder / RECORD}, but {error!r}; was it written by another version?"
+            f"expected labels, a pooling and a scheme in {folder / RECORD}, but {error!r}; was it "
+            "written by another version?"
         ) from None
+    if scheme is not None:
+        if isinstance(scheme.edit, Record):
+            own = scheme.edit.knob
+            raise ValueError(
+                f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
+                f"it: `Classifier.load({str(folder)!r}, knobs=[{own}])`"
+            )
+        classifier.add(scheme.edit)
     checkpoints.load_weights(classifier, folder / "model.safetensors")
-    if compute is not None:
-        classifier.to(compute.device).body.set_attention(compute.attention)
-    return Saved(classifier.eval(), tokenizer, columns, record)
+    classifier.scheme, classifier.about = scheme, record
+    return classifier.eval()
 
 
-def card(name: str, record: Mapping[str, Any]) -> str:
+def _scheme(kept: Any, knobs: tuple[type, ...]) -> Scheme | None:
+    """The scheme of a record; folders of earlier versions name one of SCHEMES."""
+    if kept is None:
+        return None
+    return SCHEMES[kept] if isinstance(kept, str) else Scheme.from_plain(kept, knobs)
+
+
+def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
     """The text of README.md for what classifier.json holds; what it does not say is left out."""
     lines = [
         f"Labels: {', '.join(record['labels'])}",
-        f"Scheme: {record['scheme']}; pooling: {record['pooling']}; weights: {record['precision']}",
+        f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}",
+        f"Pooling: {record['pooling']}; weights: {record['precision']}",
     ]
     if "base_model" in record:
         lines.append(f"Base model: {record['base_model']}; its licence and limits hold here, too")
@@ -124,8 +141,7 @@ def card(name: str, record: Mapping[str, Any]) -> str:
     texts = '"a text" "the other one"' if record.get("columns", {}).get("pair") else '"a text"'
     use = (
         f"```bash\ntlcourse predict PATH-OF-THIS-FOLDER {texts}\n```\n\n"
-        "From Python: `tlcourse.adaptation.saved.load` and "
-        "`tlcourse.adaptation.classifier.predict`."
+        "From Python: `tlcourse.adaptation.Classifier.load(folder).predict(texts)`."
     )
     return "\n".join([f"# {name}\n\nA text classifier.\n", *(f"- {line}" for line in lines)]) + (
         f"\n\n{use}\n"

@@ -1,44 +1,95 @@
-"""The schemes of the course: each is four choices, and a new one is a line."""
+"""A scheme is a value of four choices; the schemes of the course by name."""
 
-from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any
 
 from tlcourse.adaptation import edits, extra_losses, groups, schedules
-from tlcourse.adaptation.adapting import FULL, Scheme
+from tlcourse.adaptation.edits import Adapters, Edit, LayerMix, LoRA, Prefixes, Unchanged
+from tlcourse.adaptation.extra_losses import L2SP, ExtraLoss, LanguageModelling
+from tlcourse.adaptation.groups import (
+    AddedOnly,
+    ByLayer,
+    Everything,
+    Grouping,
+    HeadOnly,
+    Named,
+    TopLayers,
+)
+from tlcourse.adaptation.knobs import by_name, from_plain, to_plain
+from tlcourse.adaptation.schedules import (
+    GradualUnfreezing,
+    Schedule,
+    SlantedTriangular,
+    Triangular,
+)
 
-SLANTED = schedules.slanted_triangular()
 
+@dataclass(frozen=True)
+class Scheme:
+    """A way to adapt: a name and four choices. The defaults are full fine-tuning.
+
+    Two schemes are equal when their choices are; the name does not count. A plain function may
+    stand in the place of a choice while one tries something; it cannot be saved.
+    """
+
+    name: str = field(default="", compare=False)
+    _: KW_ONLY
+    edit: Edit = Unchanged()
+    groups: Grouping = Everything()
+    schedule: Schedule = Triangular()
+    extra_loss: ExtraLoss | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Name and choices as JSON can hold them; raises ValueError, see `knobs.to_plain`."""
+        return {each.name: to_plain(getattr(self, each.name), KNOBS) for each in fields(self)}
+
+    @classmethod
+    def from_plain(cls, kept: dict[str, Any], knobs: tuple[type, ...] = ()) -> "Scheme":
+        """What `to_plain` gave; `knobs` are classes of one's own.
+
+        A choice of an unknown class comes back as a record of what it was. Raises ValueError when
+        fields do not fit.
+        """
+        known = by_name(knobs, KNOBS)
+        try:
+            return cls(**{name: from_plain(each, known) for name, each in kept.items()})
+        except TypeError as error:
+            raise ValueError(
+                f"expected the fields {[each.name for each in fields(cls)]} of a scheme, "
+                f"got {sorted(kept)}"
+            ) from error
+
+
+def _knobs() -> dict[str, type]:
+    """The values that the four modules of knobs define, by name."""
+    return {
+        name: each
+        for module in (edits, groups, schedules, extra_losses)
+        for name, each in vars(module).items()
+        if isinstance(each, type)
+        and each.__module__ == module.__name__
+        and hasattr(each, "__dataclass_fields__")
+        and "__call__" in vars(each)
+    }
+
+
+KNOBS = _knobs()
+FULL = Scheme("full fine-tuning")
 SCHEMES = {
     scheme.name: scheme
     for scheme in (
         FULL,
-        Scheme("frozen body", groups=groups.head_only),
-        Scheme("mix of layers", edits.layer_mix, groups.added_only(10.0)),
-        Scheme("top 2 layers", groups=groups.top_layers(2)),
-        Scheme(
-            "gradual unfreezing",
-            groups=groups.by_layer(),
-            schedule=schedules.gradual_unfreezing(schedules.triangular()),
-        ),
-        Scheme("discriminative rates", groups=groups.by_layer(1.5), schedule=SLANTED),
-        Scheme("Houlsby adapters", edits.adapters(32), groups.added_only(4.0)),
-        Scheme("Pfeiffer adapters", edits.adapters(32, False), groups.added_only(4.0)),
-        Scheme("LoRA", edits.lora(), groups.added_only(4.0)),
-        Scheme("BitFit", groups=groups.named("bias", factor=4.0)),
-        Scheme("prefix tuning", edits.prefixes(), groups.added_only(10.0)),
-        Scheme("L2-SP", extra_loss=extra_losses.l2_sp()),
-        Scheme("with the LM loss", extra_loss=extra_losses.language_modelling()),
+        Scheme("frozen body", groups=HeadOnly()),
+        Scheme("mix of layers", edit=LayerMix(), groups=AddedOnly(10.0)),
+        Scheme("top 2 layers", groups=TopLayers(2)),
+        Scheme("gradual unfreezing", groups=ByLayer(), schedule=GradualUnfreezing()),
+        Scheme("discriminative rates", groups=ByLayer(1.5), schedule=SlantedTriangular()),
+        Scheme("Houlsby adapters", edit=Adapters(32), groups=AddedOnly(4.0)),
+        Scheme("Pfeiffer adapters", edit=Adapters(32, False), groups=AddedOnly(4.0)),
+        Scheme("LoRA", edit=LoRA(), groups=AddedOnly(4.0)),
+        Scheme("BitFit", groups=Named("bias", factor=4.0)),
+        Scheme("prefix tuning", edit=Prefixes(), groups=AddedOnly(10.0)),
+        Scheme("L2-SP", extra_loss=L2SP()),
+        Scheme("with the LM loss", extra_loss=LanguageModelling()),
     )
 }
-
-
-def slug(name: str) -> str:
-    """A name as it is typed on a command line: "full fine-tuning" is full-fine-tuning."""
-    return name.lower().replace(" ", "-")
-
-
-def find(asked: str, names: Iterable[str], what: str) -> str:
-    """The one of `names` that is typed as `asked`; raises ValueError that lists them."""
-    slugs = {slug(name): name for name in names}
-    if slug(asked) not in slugs:
-        raise ValueError(f"expected a {what} out of {', '.join(slugs)}, got {asked!r}")
-    return slugs[slug(asked)]

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import torch
 from sklearn.model_selection import StratifiedKFold
 
-from tlcourse.adaptation.adapting import Recipe, fine_tune
-from tlcourse.adaptation.classifier import Classifier, predict, wrong
-from tlcourse.bpe import Tokenizer
+from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.classifier import Classifier, wrong
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -24,35 +22,35 @@ class PoolingChoice:
 
 
 def choose_pooling(
-    body: Transformer,
-    tokenizer: Tokenizer,
+    classifier: Classifier,
     texts: Sequence[str],
     labels: Sequence[str],
-    names: Sequence[str],
-    compute: Compute,
-    recipe: Recipe,
-    seed: int,
+    *,
     poolings: Sequence[str] = ("mean", "last token"),
     folds: int = 3,
+    recipe: Recipe = Recipe(),
+    seed: int = 0,
+    compute: Compute | None = None,
 ) -> PoolingChoice:
     """The pooling with the fewest errors in cross-validation; the first among equals.
 
     Every text is held out once, by stratified folds that are the same for all poolings; each fit
-    begins from a copy of `body`, which stays as it is. `names` are the labels of the task.
+    begins from the classifier's body under a new head.
     """
     stratified = StratifiedKFold(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():  # a label with fewer texts than folds is no mistake
         warnings.simplefilter("ignore", UserWarning)
         splits = list(stratified.split(texts, labels))
-    errors = {}
+    names, errors = classifier.labels, {}
     for pooling in poolings:
         missed = 0
         for train, held_out in splits:
             torch.manual_seed(seed)
-            classifier = Classifier(copy.deepcopy(body), names, pooling)
+            body = copy.deepcopy(classifier.body)
+            start = Classifier(body, classifier.tokenizer, names, pooling=pooling)
             chosen = [[column[row] for row in train] for column in (texts, labels)]
-            fine_tune(classifier, tokenizer, *chosen, compute, recipe, seed)
-            guesses = predict(classifier, tokenizer, [texts[row] for row in held_out], compute)
+            fitted = adapt(start, *chosen, recipe=recipe, seed=seed, compute=compute)
+            guesses = fitted.probabilities([texts[row] for row in held_out], compute=compute)
             missed += len(wrong(guesses, [labels[row] for row in held_out], names))
         errors[pooling] = missed / len(texts)
     return PoolingChoice(min(errors, key=errors.__getitem__), errors)

@@ -1,7 +1,13 @@
 """Byte-pair encoding from scratch: text to pre-tokens to bytes to merges."""
 
 from tlcourse.bpe.text import (
+    CLS,
+    EOS,
+    MASK,
+    PAD,
+    SEP,
     SPECIALS,
+    UNK,
     base_symbols,
     byte_ids,
     byte_symbols,
@@ -21,7 +27,13 @@ from tlcourse.bpe.trainers import (
 from tlcourse.bpe.unigram import train_unigram
 
 __all__ = [
+    "CLS",
+    "EOS",
+    "MASK",
+    "PAD",
+    "SEP",
     "SPECIALS",
+    "UNK",
     "Tokenizer",
     "base_symbols",
     "byte_ids",

@@ -1,0 +1,142 @@
+"""Knobs are values: a knob is a frozen dataclass that can be called, printed, compared and kept.
+
+What is kept of one is its name and its fields, plain ones: numbers, texts, tuples and other knobs.
+Coming back, a name is looked up in a table; nothing is imported by name and nothing is executed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from torch import Tensor
+
+HOW = (
+    "write it as a class whose settings are its fields: @dataclass(frozen=True), then class "
+    "MyKnob: with def __call__(self, ...)"
+)
+
+
+class Tensors(Mapping[str, Tensor]):
+    """Tensors by name inside a knob; two are equal when their names and numbers are.
+
+    Of a kept knob only the digest comes back: it compares and prints as before, and asking it for
+    a tensor raises ValueError.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor] | None, digest: str = ""):
+        self._tensors = None if tensors is None else dict(tensors)
+        self.digest = digest or _digest(self._tensors or {})
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._there()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._there())
+
+    def __len__(self) -> int:
+        return len(self._there())
+
+    def _there(self) -> dict[str, Tensor]:
+        if self._tensors is None:
+            raise ValueError(
+                f"expected the tensors {self.digest}, but a saved classifier keeps their digest "
+                "alone; compute them again"
+            )
+        return self._tensors
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tensors) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Tensors({self.digest})"
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(tensors):
+        numbers = tensors[name].detach().float().cpu().contiguous().numpy()
+        total.update(f"{name} {numbers.shape} ".encode())
+        total.update(numbers.astype("<f4").tobytes())
+    return total.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a knob whose class is not: its name and its fields. It cannot be called."""
+
+    knob: str
+    fields: tuple[tuple[str, Any], ...]
+
+    def __call__(self, *_: Any) -> None:
+        raise ValueError(f"expected the class {self.knob}; load with `knobs=[{self.knob}]`")
+
+    def __repr__(self) -> str:
+        return f"{self.knob}({', '.join(f'{name}={value!r}' for name, value in self.fields)})"
+
+
+def to_plain(value: Any, known: Mapping[str, type]) -> Any:
+    """A knob as what JSON can hold. `known` are the package's knobs by name.
+
+    Raises ValueError that says how to make it a value: for a plain function, a class that is not
+    frozen, a field that is not plain, and for a class of one's own with a name out of `known`.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Tensors):
+        return {"tensors": value.digest}
+    if isinstance(value, Record):
+        return {"knob": value.knob} | {name: to_plain(each, known) for name, each in value.fields}
+    if isinstance(value, tuple):
+        return [to_plain(each, known) for each in value]
+    name = getattr(value, "__qualname__", type(value).__name__).split(".")[-1]
+    if not is_dataclass(value) or isinstance(value, type):
+        what = "a tuple" if isinstance(value, list) else "a knob that is a value"
+        raise ValueError(f"expected {what} to save, got {name}: {short(value)}; {HOW}")
+    if not value.__dataclass_params__.frozen:
+        raise ValueError(f"expected @dataclass(frozen=True) over {name}: a value does not change")
+    if known.get(name, type(value)) is not type(value):
+        raise ValueError(f"expected another name than {name}, which is a knob of the package's")
+    return {"knob": name} | {f.name: to_plain(getattr(value, f.name), known) for f in fields(value)}
+
+
+def from_plain(kept: Any, known: Mapping[str, type]) -> Any:
+    """What `to_plain` gave, as the value it was; a knob that is not in `known` is a `Record`.
+
+    Raises ValueError when the fields are not those of the knob.
+    """
+    if isinstance(kept, list):
+        return tuple(from_plain(each, known) for each in kept)
+    if not isinstance(kept, dict):
+        return kept
+    if set(kept) == {"tensors"}:
+        return Tensors(None, kept["tensors"])
+    values = {name: from_plain(each, known) for name, each in kept.items() if name != "knob"}
+    name = kept.get("knob")
+    if name not in known:
+        return Record(str(name), tuple(values.items()))
+    try:
+        return known[name](**values)
+    except TypeError as error:
+        raise ValueError(
+            f"expected the fields {[f.name for f in fields(known[name])]} of {name}, "
+            f"got {sorted(values)} ({error}); was it written by another version?"
+        ) from None
+
+
+def by_name(knobs: Iterable[type], known: Mapping[str, type]) -> dict[str, type]:
+    """`known` and further classes by their names; raises ValueError for a name that is taken."""
+    more = {knob.__name__: knob for knob in knobs}
+    for name, knob in more.items():
+        if known.get(name, knob) is not knob:
+            raise ValueError(f"expected another name than {name}, which is a knob of the package's")
+    return {**known, **more}
+
+
+def short(value: Any) -> str:
+    """A value in at most 80 characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:79] + "…"

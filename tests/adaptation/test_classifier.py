@@ -4,25 +4,23 @@ import re
 import pytest
 import torch
 
-from tlcourse.adaptation.adapting import Recipe, classification_loss, fine_tune
-from tlcourse.adaptation.classifier import (
-    CLS,
-    PAD,
+from tlcourse.adaptation import (
     POOLINGS,
-    SEP,
     Classifier,
+    Recipe,
+    adapt,
+    classification_loss,
     encode,
-    predict,
     wrong,
 )
 from tlcourse.batching import pad
-from tlcourse.bpe import Tokenizer, normalise
+from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 
 LABELS = ["HUM", "LOC", "NUM"]
 TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"] * 4
-GOALS = ["HUM", "LOC", "NUM", "HUM"] * 4
+TARGETS = ["HUM", "LOC", "NUM", "HUM"] * 4
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 
 
@@ -36,7 +34,7 @@ def make(tokenizer, pooling="mean", seed=0, causal=True, width=16, spread=0.1):
     body = Transformer(Config(tokenizer.vocabulary_size, width, 2, 2, 32, 48, causal), "explicit")
     for parameter in body.parameters():  # new blocks start as the identity: make them speak
         parameter.data.add_(spread * torch.randn_like(parameter))
-    return Classifier(body, LABELS, pooling)
+    return Classifier(body, tokenizer, LABELS, pooling=pooling)
 
 
 def state(classifier):
@@ -120,11 +118,11 @@ def test_a_pair_that_is_none_is_named(tokenizer, pair):
 
 def test_what_only_the_second_part_tells_is_learnt(tokenizer):
     pairs = [(first, second) for first in TEXTS[:2] for second in ("Who ran ?", "When ?")] * 4
-    goals = ["HUM", "NUM", "HUM", "NUM"] * 4
-    classifier = make(tokenizer)
-    recipe = Recipe(epochs=40, rate=3e-3, batch=8)
-    fine_tune(classifier, tokenizer, pairs, goals, CPU, recipe, seed=0)
-    assert wrong(predict(classifier, tokenizer, pairs, CPU), goals, LABELS) == []
+    targets = ["HUM", "NUM", "HUM", "NUM"] * 4
+    recipe = Recipe(epochs=40, learning_rate=3e-3, batch_size=8)
+    classifier = adapt(make(tokenizer), pairs, targets, compute=CPU, recipe=recipe)
+    assert wrong(classifier.probabilities(pairs, compute=CPU), targets, LABELS) == []
+    assert classifier.predict(pairs, compute=CPU) == targets
 
 
 def test_an_unknown_pooling_is_refused(tokenizer):
@@ -135,48 +133,45 @@ def test_an_unknown_pooling_is_refused(tokenizer):
 @pytest.mark.parametrize(
     ("texts", "labels", "said"),
     [
-        (TEXTS, GOALS[:-1], "as many labels as texts, got 15 and 16"),
-        (TEXTS, [*GOALS[:-1], "ABBR"], r"got also \['ABBR'\]"),
-        ([*TEXTS[:-1], " "], GOALS, "row 15"),
+        (TEXTS, TARGETS[:-1], "as many labels as texts, got 15 and 16"),
+        (TEXTS, [*TARGETS[:-1], "ABBR"], r"got also \['ABBR'\]"),
+        ([*TEXTS[:-1], " "], TARGETS, "row 15"),
     ],
 )
 def test_wrong_input_is_told_before_anything_moves(tokenizer, texts, labels, said):
     classifier = make(tokenizer)
     before = state(classifier)
     with pytest.raises(ValueError, match=said):
-        fine_tune(classifier, tokenizer, texts, labels, CPU, Recipe(epochs=1), seed=0)
+        adapt(classifier, texts, labels, compute=CPU, recipe=Recipe(epochs=1))
     assert moved(classifier, before) == set()
 
 
 def test_full_fine_tuning_moves_every_parameter_and_learns(tokenizer):
     classifier = make(tokenizer)
     before = state(classifier)
-    recipe = Recipe(epochs=30, rate=3e-3, batch=8)
-    history = fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, recipe, seed=0)
-    moved = {
-        name for name, value in classifier.state_dict().items() if value.ne(before[name]).any()
-    }
-    assert moved == set(before)
+    recipe = Recipe(epochs=30, learning_rate=3e-3, batch_size=8)
+    adapted = adapt(classifier, TEXTS, TARGETS, compute=CPU, recipe=recipe)
+    history = adapted.report.history
+    assert moved(adapted, before) == set(before)
+    assert moved(classifier, before) == set()  # what is adapted is a copy
     assert history[-1]["loss"] < 0.2 * history[0]["loss"]
-    assert wrong(predict(classifier, tokenizer, TEXTS, CPU), GOALS, LABELS) == []
+    assert wrong(adapted.probabilities(TEXTS, compute=CPU), TARGETS, LABELS) == []
 
 
 def test_what_asks_for_no_gradient_stays(tokenizer):
     classifier = make(tokenizer)
     classifier.body.requires_grad_(False)
     before = state(classifier)
-    fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, Recipe(epochs=2), seed=0)
-    moved = {
-        name for name, value in classifier.state_dict().items() if value.ne(before[name]).any()
-    }
-    assert moved == {"head.weight", "head.bias"}
+    adapted = adapt(classifier, TEXTS, TARGETS, compute=CPU, recipe=Recipe(epochs=2))
+    assert moved(adapted, before) == {"head.weight", "head.bias"}
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(tokenizer):
     def weights(seed):
-        classifier = make(tokenizer)  # dropout is on in training
-        fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, Recipe(epochs=2, batch=4), seed)
-        return classifier.state_dict()
+        recipe = Recipe(epochs=2, batch_size=4)  # dropout is on in training
+        return adapt(start, TEXTS, TARGETS, compute=CPU, recipe=recipe, seed=seed).state_dict()
+
+    start = make(tokenizer)
 
     first, again, other = weights(3), weights(3), weights(4)
     assert all(first[name].equal(again[name]) for name in first)
@@ -185,13 +180,15 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(tokenizer)
 
 def test_steps_are_those_of_the_epochs_or_more(tokenizer):
     def steps(**recipe):
-        recipe = Recipe(batch=6, **recipe)  # 16 texts: 3 steps an epoch, the last one of 4 texts
+        recipe = Recipe(
+            batch_size=6, **recipe
+        )  # 16 texts: 3 steps an epoch, the last one of 4 texts
         seen = []
-        records = fine_tune(
-            make(tokenizer), tokenizer, TEXTS, GOALS, CPU, recipe, 0, on_step=[seen.append]
+        adapted = adapt(
+            make(tokenizer), TEXTS, TARGETS, compute=CPU, recipe=recipe, on_step=[seen.append]
         )
-        assert seen == records
-        return len(records)
+        assert seen == adapted.report.history
+        return len(seen)
 
     assert (steps(epochs=2), steps(epochs=1, min_steps=7), steps(epochs=3, min_steps=7)) == (
         6,
@@ -204,9 +201,9 @@ def test_the_head_moves_at_its_own_rate_and_the_last_step_hardly(tokenizer):
     # AdamW's first step is the rate times the sign of the gradient: rates can be read off.
     classifier = make(tokenizer)
     before = state(classifier)
-    recipe = Recipe(epochs=1, batch=16, rate=1e-3, weight_decay=0.0)
-    fine_tune(classifier, tokenizer, TEXTS, GOALS, CPU, recipe, seed=0)
-    step = {name: (value - before[name]).abs() for name, value in classifier.state_dict().items()}
+    recipe = Recipe(epochs=1, batch_size=16, learning_rate=1e-3, weight_decay=0.0)
+    after = adapt(classifier, TEXTS, TARGETS, compute=CPU, recipe=recipe).state_dict()
+    step = {name: (value - before[name]).abs() for name, value in after.items()}
     assert step["head.weight"].max().item() == pytest.approx(3e-3, rel=1e-2)
     assert step["body.norm.weight"].max().item() == pytest.approx(1e-3, rel=1e-2)
 
@@ -214,24 +211,24 @@ def test_the_head_moves_at_its_own_rate_and_the_last_step_hardly(tokenizer):
 def test_a_new_head_knows_nothing(tokenizer):
     classifier = make(tokenizer, spread=0.0).eval()
     tokens, mask = pad(encode(TEXTS, tokenizer, 48), PAD)
-    goals = torch.tensor([LABELS.index(label) for label in GOALS])
+    targets = torch.tensor([LABELS.index(label) for label in TARGETS])
     with torch.no_grad():
-        nats, count = classification_loss(classifier, (tokens, mask, goals))
+        nats, count = classification_loss(classifier, (tokens, mask, targets))
     assert count == 16
     assert nats.item() / count == pytest.approx(math.log(3), abs=0.15)
 
 
-def test_predict_keeps_the_order_and_does_not_depend_on_the_batch(tokenizer):
+def test_probabilities_keep_the_order_and_do_not_depend_on_the_batch(tokenizer):
     classifier = make(tokenizer)
-    one_by_one = torch.cat([predict(classifier, tokenizer, [text], CPU) for text in TEXTS[:6]])
-    together = predict(classifier, tokenizer, TEXTS[:6], CPU, batch=4)
+    one_by_one = torch.cat([classifier.probabilities([text], compute=CPU) for text in TEXTS[:6]])
+    together = classifier.probabilities(TEXTS[:6], compute=CPU, batch_size=4)
     torch.testing.assert_close(together, one_by_one, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(together.sum(dim=-1), torch.ones(6))
     assert not classifier.training  # no dropout
 
 
 def test_wrong_gives_the_numbers_of_the_questions():
-    chances = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
-    assert wrong(chances, ["HUM", "LOC", "LOC"], LABELS) == [1]
+    probabilities = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
+    assert wrong(probabilities, ["HUM", "LOC", "LOC"], LABELS) == [1]
     with pytest.raises(ValueError):
-        wrong(chances, ["HUM"], LABELS)
+        wrong(probabilities, ["HUM"], LABELS)

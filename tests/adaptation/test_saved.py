@@ -1,61 +1,92 @@
 """An adapted classifier comes back from its folder as it was; other folders are refused."""
 
 import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from tlcourse import checkpoints, files
-from tlcourse.adaptation import saved
-from tlcourse.adaptation.adapting import Recipe, adapt
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, predict
-from tlcourse.adaptation.schemes import SCHEMES
-from tlcourse.adaptation.tables import Columns
+from tlcourse.adaptation import (
+    EWC,
+    POOLINGS,
+    SCHEMES,
+    AddedOnly,
+    Classifier,
+    LoRA,
+    LoRALinear,
+    Recipe,
+    Record,
+    Scheme,
+    Triangular,
+    adapt,
+    saved,
+)
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 
 TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"]
-GOALS = ["HUM", "LOC", "NUM", "HUM"]
+LABELLED = ["HUM", "LOC", "NUM", "HUM"]
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 FILES = {"README.md", "classifier.json", "config.json", "model.safetensors", "tokenizer.json"}
 TOKENIZER = Tokenizer.train(TEXTS, 280)
+RECIPE = Recipe(epochs=3, learning_rate=1e-2)
+FULL = SCHEMES["full fine-tuning"]
 
 
-def adapted(scheme="full fine-tuning", pooling="mean", texts=TEXTS, **shape):
+def unadapted(pooling="mean", **shape):
     torch.manual_seed(0)
     config = Config(TOKENIZER.vocabulary_size, 16, 3, 2, 32, 48, **shape)
     body = Transformer(config, "explicit")
     for parameter in body.parameters():  # new blocks start as the identity: make them speak
         parameter.data.add_(0.1 * torch.randn_like(parameter))
-    classifier = Classifier(body, sorted(set(GOALS)), pooling)
-    recipe = Recipe(epochs=3, rate=1e-2)
-    adapt(classifier, TOKENIZER, texts, GOALS, CPU, recipe, 0, SCHEMES[scheme])
-    return classifier
+    return Classifier(body, TOKENIZER, sorted(set(LABELLED)), pooling=pooling)
 
 
-def chances(classifier, texts=TEXTS):
-    return predict(classifier, TOKENIZER, texts, CPU)
+def adapted(scheme=FULL, pooling="mean", texts=TEXTS, **shape):
+    scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
+    start = unadapted(pooling, **shape)
+    return adapt(start, texts, LABELLED, scheme=scheme, recipe=RECIPE, compute=CPU)
+
+
+def answers(classifier, texts=TEXTS):
+    return classifier.probabilities(texts, compute=CPU)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    saved.save(tmp_path / "mine", adapted("LoRA"), TOKENIZER, "LoRA")
+    adapted("LoRA").save(tmp_path / "mine")
     return tmp_path / "mine"
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_scheme_comes_back_and_predicts_the_same(tmp_path, scheme):
-    classifier = adapted(scheme)
-    saved.save(tmp_path / "mine", classifier, TOKENIZER, scheme)
-    found = saved.load(tmp_path / "mine", CPU)
-    assert torch.equal(chances(found.classifier), chances(classifier))
-    now, before = found.classifier.state_dict(), classifier.state_dict()
-    assert list(now) == list(before) and all(now[name].equal(before[name]) for name in now)
-    assert found.tokenizer.merges == TOKENIZER.merges and not found.classifier.training
-    assert (found.classifier.labels, found.record["scheme"]) == (["HUM", "LOC", "NUM"], scheme)
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_scheme_comes_back_and_predicts_the_same(tmp_path, name):
+    classifier = adapted(name)
+    classifier.save(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine", compute=CPU)
+    assert torch.equal(answers(found), answers(classifier))
+    now, before = found.state_dict(), classifier.state_dict()
+    assert list(now) == list(before) and all(now[each].equal(before[each]) for each in now)
+    assert found.tokenizer.merges == TOKENIZER.merges and not found.training
+    assert (found.labels, found.scheme, found.scheme.name) == (
+        ["HUM", "LOC", "NUM"],
+        SCHEMES[name],
+        name,
+    )
+    assert found.added == classifier.added
+    assert eval(repr(found.scheme), vars(sys.modules["tlcourse.adaptation"])) == SCHEMES[name]
     shutil.rmtree(tmp_path / "mine")  # no file is held open
+
+
+def test_a_new_classifier_can_be_saved_too(tmp_path):
+    classifier = unadapted()
+    classifier.save(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine", compute=CPU)
+    assert found.scheme is None and torch.equal(answers(found), answers(classifier))
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -64,21 +95,22 @@ def test_poolings_two_sided_bodies_and_pairs(tmp_path, pooling):
     shape = {"causal": False, "rotary": False, "token_types": 2}
     classifier = adapted(pooling=pooling, texts=pairs, **shape)
     about = {"columns": {"text": "a", "pair": "b", "label": "c"}}
-    saved.save(tmp_path / "mine", classifier, TOKENIZER, "full fine-tuning", about)
-    found = saved.load(tmp_path / "mine", CPU)
-    assert torch.equal(chances(found.classifier, pairs), chances(classifier, pairs))
-    assert found.columns == Columns("a", "b", "c") and found.classifier.pooling == pooling
+    classifier.save(tmp_path / "mine", about=about)
+    found = Classifier.load(tmp_path / "mine", compute=CPU)
+    assert torch.equal(answers(found, pairs), answers(classifier, pairs))
+    assert found.about["columns"] == about["columns"] and found.pooling == pooling
 
 
 def test_what_lies_in_the_folder(tmp_path):
-    recipe = {"epochs": 3, "rate": 0.01}
+    recipe = {"epochs": 3, "learning_rate": 0.01}
     about = {
         "base_model": "little",
         "recipe": recipe,
         "train": {"file": "my.csv", "rows": 4, "wrong": [3], "labels": {"HUM": 2, "LOC": 2}},
         "test": {"file": "new.csv", "rows": 500, "wrong": list(range(18)), "interval": [0.1, 0.2]},
     }
-    saved.save(tmp_path / "mine", adapted("LoRA"), TOKENIZER, "LoRA", about)
+    classifier = adapted("LoRA")
+    classifier.save(tmp_path / "mine", about=about)
     assert {path.name for path in (tmp_path / "mine").iterdir()} == FILES
     assert list(tmp_path.iterdir()) == [tmp_path / "mine"]
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "mine").iterdir()} == {0o644}
@@ -88,53 +120,262 @@ def test_what_lies_in_the_folder(tmp_path):
     assert {weight.dtype for weight in weights.values()} == {torch.float32}
     card = (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# mine\n") and "Base model: little" in card
+    assert f"Scheme: `{SCHEMES['LoRA']}`" in card
     assert "`my.csv`, 4 rows (HUM 2, LOC 2)" in card and "25.0 %, 1 of 4 rows" in card
     assert "3.6 %, 18 of 500 rows (95 % interval 10.0 to 20.0 %), on `new.csv`" in card
-    assert "epochs 3, rate 0.01" in card
+    assert "epochs 3, learning_rate 0.01" in card
 
 
 def test_large_ones_are_kept_in_half_precision_and_say_so(tmp_path, monkeypatch):
     monkeypatch.setattr(saved, "LARGEST", 1000)
     classifier = adapted()
-    record = saved.save(tmp_path / "mine", classifier, TOKENIZER, "full fine-tuning")
+    record = classifier.save(tmp_path / "mine")
     assert record["precision"] == "float16"
     assert "weights: float16" in (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
-    found = saved.load(tmp_path / "mine").classifier.state_dict()
+    found = Classifier.load(tmp_path / "mine").state_dict()
     for name, weight in classifier.state_dict().items():
         assert weight.dtype == torch.float32 and found[name].equal(weight.half().float())
 
 
-def test_nothing_is_written_over(folder):
+def test_nothing_is_written_over_unless_one_asks(folder):
     before = (folder / "model.safetensors").read_bytes()
     with pytest.raises(FileExistsError, match="is there already"):
-        saved.save(folder, adapted(), TOKENIZER, "full fine-tuning")
+        adapted().save(folder)
     assert (folder / "model.safetensors").read_bytes() == before
+    adapted().save(folder, overwrite=True)
+    assert Classifier.load(folder).scheme == FULL
+    assert list(folder.parent.iterdir()) == [folder]
 
 
-@pytest.mark.parametrize(
-    ("scheme", "said"),
-    [("mix of layers", r"tensors differ.*mix.scale"), ("sorcery", "KeyError.'sorcery'.")],
-)
-def test_what_the_scheme_does_not_make_is_not_written(tmp_path, scheme, said):
-    with pytest.raises(ValueError, match=f"made by '{scheme}', but .*{said}"):
-        saved.save(tmp_path / "mine", adapted(), TOKENIZER, scheme)
+def test_a_folder_of_other_things_is_never_replaced(tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "one.txt").write_text("dear", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="is there already"):
+        adapted().save(tmp_path / "letters", overwrite=True)
+    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["one.txt"]
+
+
+def test_what_cannot_be_saved_leaves_the_old_folder(folder):
+    before = (folder / "classifier.json").read_bytes()
+    with pytest.raises(ValueError, match="expected a knob that is a value"):
+        adapted(Scheme(edit=lambda classifier: None)).save(folder, overwrite=True)
+    assert (folder / "classifier.json").read_bytes() == before
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_what_the_scheme_does_not_make_is_not_written(tmp_path):
+    classifier = adapted()
+    classifier.scheme = SCHEMES["mix of layers"]
+    with pytest.raises(ValueError, match=r"made by .*LayerMix.*tensors differ.*mix.scale"):
+        classifier.save(tmp_path / "mine")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_saving_draws_no_chance(tmp_path):
+def test_saving_draws_no_random_number(tmp_path):
     classifier = adapted("LoRA")
     torch.manual_seed(3)
     wanted = torch.rand(4)
     torch.manual_seed(3)
-    saved.save(tmp_path / "mine", classifier, TOKENIZER, "LoRA")
+    classifier.save(tmp_path / "mine")
     assert torch.equal(torch.rand(4), wanted)
+
+
+# Knobs of one's own
+
+
+@dataclass(frozen=True)
+class MyLoRA:
+    """LoRA in the values of the first `blocks` blocks."""
+
+    rank: int = 2
+    blocks: tuple[int, ...] = (0, 1)
+
+    def __call__(self, classifier):
+        for number in self.blocks:
+            attention = classifier.body.blocks[number].attention
+            attention.value = LoRALinear(attention.value, self.rank, 4.0)
+
+
+@dataclass(frozen=True)
+class Late:
+    """Whoever moves begins half way."""
+
+    shape: Triangular = Triangular()
+
+    def __call__(self, steps, groups):
+        factor = self.shape(steps, groups)
+        return lambda step: factor(step) if step >= steps // 2 else 0.0
+
+
+OWN = Scheme("mine", edit=MyLoRA(3), groups=AddedOnly(2.0), schedule=Late(Triangular(0.2)))
+
+
+def test_a_scheme_of_ones_own_comes_back_with_its_classes(tmp_path):
+    classifier = adapted(OWN)
+    classifier.save(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine", knobs=[MyLoRA, Late], compute=CPU)
+    assert found.scheme == OWN and str(found.scheme) == str(OWN)
+    assert torch.equal(answers(found), answers(classifier))
+    again = adapt(found, TEXTS, LABELLED, scheme=OWN, recipe=RECIPE, compute=CPU)
+    assert again.report.start_difference == 0.0 and again.added == classifier.added
+
+
+def test_only_the_class_of_the_edit_is_needed(tmp_path):
+    adapted(OWN).save(tmp_path / "mine")
+    with pytest.raises(ValueError, match=r"MyLoRA\(rank=3, .*load\(.*mine', knobs=\[MyLoRA\]\)"):
+        Classifier.load(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine", knobs=[MyLoRA], compute=CPU)
+    assert isinstance(found.scheme.schedule, Record)
+    assert str(found.scheme) == str(OWN)  # what it was
+    with pytest.raises(ValueError, match=r"knobs=\[Late\]"):
+        adapt(found, TEXTS, LABELLED, scheme=found.scheme, recipe=RECIPE, compute=CPU)
+    found.save(tmp_path / "again")
+    both = Classifier.load(tmp_path / "again", knobs=[MyLoRA, Late])
+    assert both.scheme == OWN
+
+
+CHILD = """
+import sys
+from dataclasses import dataclass
+from tlcourse.adaptation import AddedOnly, Classifier, LoRA, LoRALinear, SCHEMES, Scheme
+
+@dataclass(frozen=True)
+class MyLoRA:
+    rank: int = 2
+    blocks: tuple = (0, 1)
+
+    def __call__(self, classifier):
+        for number in self.blocks:
+            attention = classifier.body.blocks[number].attention
+            attention.value = LoRALinear(attention.value, self.rank, 4.0)
+
+own = Classifier.load(sys.argv[1] + "/own", knobs=[MyLoRA]).scheme
+known = Classifier.load(sys.argv[1] + "/known").scheme
+print(own.edit == MyLoRA(3), own.groups == AddedOnly(2.0), own.edit)
+print(known == SCHEMES["LoRA"], known.name, known == Scheme(edit=LoRA(9), groups=AddedOnly(4)))
+"""
+
+
+def test_another_process_loads_compares_and_prints(tmp_path):
+    adapted(OWN).save(tmp_path / "own")
+    adapted(replace(SCHEMES["LoRA"], name="my very own")).save(tmp_path / "known")
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == [
+        "True True MyLoRA(rank=3, blocks=(0, 1))",
+        "True my very own False",
+    ], done.stderr
+
+
+def test_ewc_keeps_the_digest_of_its_importance(tmp_path):
+    start = unadapted()
+    importance = {name: torch.rand_like(p) for name, p in start.body.named_parameters()}
+    scheme = Scheme("EWC", extra_loss=EWC(importance, 0.5))
+    classifier = adapt(start, TEXTS, LABELLED, scheme=scheme, recipe=RECIPE, compute=CPU)
+    classifier.save(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine")
+    assert found.scheme == scheme and str(found.scheme) == str(scheme)
+    name = next(iter(importance))
+    other = EWC(importance | {name: importance[name] + 1}, 0.5)
+    assert found.scheme != replace(scheme, extra_loss=other)
+    with pytest.raises(ValueError, match="compute them again"):
+        adapt(found, TEXTS, LABELLED, scheme=found.scheme, recipe=RECIPE, compute=CPU)
+
+
+def named_edit(classifier):
+    """An edit that is no value."""
+
+
+@dataclass
+class Changing:
+    rank: int = 2
+
+    def __call__(self, classifier):
+        """Nothing."""
+
+
+def another(name):
+    @dataclass(frozen=True)
+    class Other:
+        rank: int = 2
+
+        def __call__(self, classifier):
+            """Nothing."""
+
+    Other.__name__ = Other.__qualname__ = name
+    return Other()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said"),
+    [
+        (Scheme(edit=named_edit), "got named_edit; write it as a class whose settings"),
+        (Scheme(edit=lambda classifier: None), "got <lambda>; .*dataclass.frozen=True"),
+        (Scheme(edit=Changing()), r"dataclass\(frozen=True\) over Changing"),
+        (Scheme(edit=another("LoRA")), "another name than LoRA"),
+        (Scheme(edit=MyLoRA(2, [0, 1])), "expected a tuple to save, got the list"),
+        (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "got <lambda>"),
+    ],
+)
+def test_what_is_no_value_trains_and_says_at_saving_how_to_make_it_one(tmp_path, scheme, said):
+    classifier = adapted(scheme)
+    assert len(classifier.report.history) == 3 and "Scheme(" in str(scheme)
+    with pytest.raises(ValueError, match=said):
+        classifier.save(tmp_path / "mine")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_class_with_a_name_of_the_packages_is_refused_at_loading(folder):
+    with pytest.raises(ValueError, match="another name than LoRA"):
+        Classifier.load(folder, knobs=[type(another("LoRA"))])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (LoRA(layers=("value", "query")), LoRA(layers=["query", "value"])),
+        (LoRA(layers="all"), LoRA(layers=("down", "up", "query", "key", "value", "output"))),
+        (LoRA(layers="attention"), LoRA(layers=("output", "query", "key", "value"))),
+        (LoRA(layers="up"), LoRA(layers=("up",))),
+    ],
+)
+def test_one_choice_of_layers_is_one_value(one, other):
+    assert one == other and hash(one) == hash(other) and str(one) == str(other)
+
+
+def test_another_edit_on_top_is_refused_and_the_same_goes_on(tmp_path):
+    classifier = adapted("LoRA")
+    how = {"recipe": RECIPE, "compute": CPU}
+    with pytest.raises(ValueError, match="to which nothing was added, or to go on by LoRA"):
+        adapt(classifier, TEXTS, LABELLED, scheme=SCHEMES["prefix tuning"], **how)
+    again = adapt(classifier, TEXTS, LABELLED, scheme=SCHEMES["LoRA"], **how)
+    assert again.report.declared == classifier.report.declared
+    assert list(again.state_dict()) == list(classifier.state_dict())
+    everything = adapt(classifier, TEXTS, LABELLED, **how)  # the update moves with all else
+    assert everything.scheme == Scheme(edit=LoRA())
+    everything.save(tmp_path / "mine")
+    assert torch.equal(
+        answers(Classifier.load(tmp_path / "mine", compute=CPU)), answers(everything)
+    )
+
+
+# Folders that do not fit
+
+
+def test_a_folder_of_an_earlier_version_still_loads(folder):
+    record = files.read_json(folder / "classifier.json")
+    recipe = {"epochs": 3, "rate": 0.01, "batch": 32}
+    files.write_json(folder / "classifier.json", record | {"scheme": "LoRA", "recipe": recipe})
+    found = Classifier.load(folder, compute=CPU)
+    assert found.scheme == SCHEMES["LoRA"] and torch.equal(answers(found), answers(adapted("LoRA")))
 
 
 def test_a_folder_that_is_none_is_told(tmp_path):
     checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER, "", {"legs": []})
     for path in (tmp_path / "nowhere", tmp_path, tmp_path / "base"):
         with pytest.raises(FileNotFoundError, match="`tlcourse adapt` wrote, got .*no classifier"):
-            saved.load(path)
+            Classifier.load(path)
 
 
 @pytest.mark.parametrize("name", sorted(FILES - {"README.md"}))
@@ -142,7 +383,7 @@ def test_a_file_cut_short_is_named(folder, name):
     path = folder / name
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(ValueError, match=f"expected .*{name}"):
-        saved.load(folder)
+        Classifier.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +391,15 @@ def test_a_file_cut_short_is_named(folder, name):
     [
         ({"labels": ["HUM", "LOC"]}, r"first head.bias: expected \(2,\), got \(3,\)"),
         ({"scheme": "full fine-tuning"}, "attention.query.a: expected None, got"),
-        ({"scheme": "sorcery"}, "a scheme out of full fine-tuning, .*KeyError.'sorcery'."),
+        ({"scheme": "sorcery"}, "a scheme in .*KeyError.'sorcery'."),
+        (
+            {"scheme": {"name": "", "edit": {"knob": "LoRA", "rang": 8}}},
+            "the fields .*'rank'.* LoRA",
+        ),
+        ({"scheme": {"name": "", "edits": None}}, "the fields .*'edit'.* of a scheme"),
+        ({"scheme": 3}, "expected labels, a pooling and a scheme"),
+        ({"scheme": {"edit": {"knob": "os.system"}}}, r"the class of the edit os.system\(\)"),
         ({"pooling": "max"}, "expected a pooling out of"),
-        ({"columns": {"txt": "text"}}, "columns .*'txt'"),
         ({"labels": 3}, "expected labels"),
     ],
 )
@@ -160,13 +407,13 @@ def test_a_record_that_does_not_fit_is_told(folder, change, said):
     record = files.read_json(folder / "classifier.json")
     files.write_json(folder / "classifier.json", record | change)
     with pytest.raises(ValueError, match=said):
-        saved.load(folder)
+        Classifier.load(folder)
 
 
 def test_a_record_without_labels_is_told(folder):
-    files.write_json(folder / "classifier.json", {"pooling": "mean", "scheme": "LoRA"})
+    files.write_json(folder / "classifier.json", {"pooling": "mean", "scheme": None})
     with pytest.raises(ValueError, match="KeyError.'labels'."):
-        saved.load(folder)
+        Classifier.load(folder)
 
 
 def test_a_missing_tensor_is_named(folder):
@@ -174,7 +421,7 @@ def test_a_missing_tensor_is_named(folder):
     del weights["body.blocks.1.attention.value.b"]
     save_file(weights, folder / "model.safetensors")
     with pytest.raises(ValueError, match="first body.blocks.1.attention.value.b"):
-        saved.load(folder)
+        Classifier.load(folder)
 
 
 def test_nothing_is_unpickled(folder):
@@ -184,4 +431,4 @@ def test_nothing_is_unpickled(folder):
 
     torch.save(Bomb(), folder / "model.safetensors")
     with pytest.raises(ValueError, match="expected weights"):
-        saved.load(folder)
+        Classifier.load(folder)

@@ -7,21 +7,47 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tlcourse.adaptation import edits, extra_losses, groups, schedules
-from tlcourse.adaptation.adapting import FULL, Recipe, Scheme, adapt
-from tlcourse.adaptation.classifier import PAD, Classifier, encode
-from tlcourse.adaptation.schemes import SCHEMES, find, slug
+from tlcourse.adaptation import (
+    EWC,
+    FULL,
+    L2SP,
+    SCHEMES,
+    AdapterLayer,
+    ByLayer,
+    ChainThaw,
+    Classifier,
+    GradualUnfreezing,
+    Group,
+    HeadOnly,
+    LoRA,
+    LoRALinear,
+    Mix,
+    Named,
+    OneCycle,
+    Prefixes,
+    Recipe,
+    Scheme,
+    SequentialUnfreezing,
+    SlantedTriangular,
+    TopLayers,
+    Triangular,
+    adapt,
+    causal_nats,
+    encode,
+    fisher,
+    merge_lora,
+)
 from tlcourse.batching import pad
-from tlcourse.bpe import Tokenizer
+from tlcourse.bpe import PAD, Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 from tlcourse.transformer.attention import rotary_table, rotate
 
 LABELS = ["HUM", "LOC", "NUM"]
 TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"] * 4
-GOALS = ["HUM", "LOC", "NUM", "HUM"] * 4
+LABELLED = ["HUM", "LOC", "NUM", "HUM"] * 4
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-RECIPE = Recipe(epochs=3, batch=4, rate=1e-3)  # 12 steps
+RECIPE = Recipe(epochs=3, batch_size=4, learning_rate=1e-3)  # 12 steps
 IDENTITIES = set(SCHEMES) - {"mix of layers", "prefix tuning"}
 
 
@@ -35,14 +61,15 @@ def make(tokenizer, layers=4, dropout=0.1, pooling="mean"):
     body = Transformer(Config(tokenizer.vocabulary_size, 16, layers, 2, 32, 48), "explicit")
     for parameter in body.parameters():  # new blocks start as the identity: make them speak
         parameter.data.add_(0.1 * torch.randn_like(parameter))
-    return Classifier(body, LABELS, pooling, dropout)
+    return Classifier(body, tokenizer, LABELS, pooling=pooling, dropout=dropout)
 
 
 def run(tokenizer, scheme, classifier=None, recipe=RECIPE, on_step=(), seed=0):
-    classifier = classifier or make(tokenizer)
-    return classifier, adapt(
-        classifier, tokenizer, TEXTS, GOALS, CPU, recipe, seed, scheme, on_step=on_step
-    )
+    adapted = adapt(
+        classifier or make(tokenizer), TEXTS, LABELLED, scheme=scheme, recipe=recipe, seed=seed,
+        compute=CPU, on_step=on_step,
+    )  # fmt: skip
+    return adapted, adapted.report
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -67,7 +94,7 @@ def test_a_mix_and_a_prefix_do_not_start_as_the_identity(tokenizer):
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_every_scheme_learns_the_texts(tokenizer, name):
-    recipe = Recipe(epochs=60, batch=8, rate=3e-3)
+    recipe = Recipe(epochs=60, batch_size=8, learning_rate=3e-3)
     history = run(tokenizer, SCHEMES[name], recipe=recipe)[1].history
     assert history[-1]["loss"] < 0.8 * history[0]["loss"]
 
@@ -78,7 +105,8 @@ def test_a_frozen_body_moves_again_in_the_next_adaptation_unless_it_was_frozen_b
     assert set(run(tokenizer, FULL, classifier)[1].moved) == names
     classifier.body.requires_grad_(False)
     for _ in range(2):
-        assert set(run(tokenizer, FULL, classifier)[1].moved) == {"head.weight", "head.bias"}
+        classifier, found = run(tokenizer, FULL, classifier)
+        assert set(found.moved) == {"head.weight", "head.bias"}
     classifier.requires_grad_(False)
     with pytest.raises(ValueError, match="expected groups"):
         run(tokenizer, FULL, classifier)
@@ -90,7 +118,7 @@ def test_a_frozen_body_moves_again_in_the_next_adaptation_unless_it_was_frozen_b
 def test_groups_are_the_sets_that_they_say(tokenizer):
     classifier = make(tokenizer)
     names = {name for name, _ in classifier.named_parameters()}
-    layers = groups.by_layer(2.0)(classifier, [])
+    layers = ByLayer(2.0)(classifier, [])
     assert list(layers) == ["embedding", "block 0", "block 1", "block 2", "block 3", "head"]
     assert [group.factor for group in layers.values()] == [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 3.0]
     together = [name for group in layers.values() for name in group.names]
@@ -100,21 +128,21 @@ def test_groups_are_the_sets_that_they_say(tokenizer):
         "body.norm.weight",
         "body.norm.bias",
     }
-    top = groups.top_layers(2)(classifier, [])
+    top = TopLayers(2)(classifier, [])
     assert set(top["top 2"].names) == {*layers["block 2"].names, *layers["block 3"].names}
-    biases = groups.named("bias")(classifier, [])["bias"].names
+    biases = Named("bias")(classifier, [])["bias"].names
     assert set(biases) == {n for n in names if n.endswith(".bias") and n.startswith("body.")}
-    assert set(groups.head_only(classifier, [])["head"].names) == {"head.weight", "head.bias"}
+    assert set(HeadOnly()(classifier, [])["head"].names) == {"head.weight", "head.bias"}
 
 
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        (groups.top_layers(5), "1 to 4 blocks to move, got 5"),
-        (groups.named("bais"), "found none in the body; the nearest is body.norm.bias"),
-        (lambda c, a: {"a": groups.Group(("head.weight", "head.wait"))}, "head.wait"),
-        (lambda c, a: {"a": groups.Group(("head.bias",) * 2)}, "twice: .'head.bias'"),
-        (lambda c, a: {"a": groups.Group(())}, "empty: .'a'"),
+        (TopLayers(5), "1 to 4 blocks to move, got 5"),
+        (Named("bais"), "found none in the body; the nearest is body.norm.bias"),
+        (lambda c, a: {"a": Group(("head.weight", "head.wait"))}, "head.wait"),
+        (lambda c, a: {"a": Group(("head.bias",) * 2)}, "twice: .'head.bias'"),
+        (lambda c, a: {"a": Group(())}, "empty: .'a'"),
         (lambda c, a: {}, "expected groups"),
     ],
 )
@@ -126,9 +154,7 @@ def test_groups_that_cannot_be_are_told(tokenizer, choice, said):
 # Schedules
 
 
-@pytest.mark.parametrize(
-    "shape", [schedules.triangular(), schedules.slanted_triangular(), schedules.one_cycle()]
-)
+@pytest.mark.parametrize("shape", [Triangular(), SlantedTriangular(), OneCycle()])
 def test_shapes_rise_to_one_and_fall(shape):
     factor = shape(100, ["head"])
     values = [factor(step) for step in range(100)]
@@ -141,7 +167,7 @@ def test_shapes_rise_to_one_and_fall(shape):
 
 def test_slanted_triangular_is_equation_3_of_its_paper():
     steps, cut, ratio = 200, 0.1, 32
-    factor = schedules.slanted_triangular(cut, ratio)(steps, ["head"])
+    factor = SlantedTriangular(cut, ratio)(steps, ["head"])
     turn = int(steps * cut)
     for step in range(steps):
         p = step / turn if step < turn else 1 - (step - turn) / (turn * (1 / cut - 1))
@@ -162,10 +188,10 @@ def stages_of(schedule, steps=40):
 
 
 def test_stages_are_those_of_the_papers():
-    flat = schedules.triangular()
-    assert stages_of(schedules.gradual_unfreezing(flat)) == [NAMES[3:], NAMES[2:], NAMES[1:], NAMES]
-    assert stages_of(schedules.sequential_unfreezing(flat)) == [NAMES[-1:], NAMES[1:], NAMES]
-    assert stages_of(schedules.chain_thaw(flat)) == [
+    flat = Triangular()
+    assert stages_of(GradualUnfreezing(flat)) == [NAMES[3:], NAMES[2:], NAMES[1:], NAMES]
+    assert stages_of(SequentialUnfreezing(flat)) == [NAMES[-1:], NAMES[1:], NAMES]
+    assert stages_of(ChainThaw(flat)) == [
         ["head"],
         *([name] for name in NAMES),
         NAMES,
@@ -175,12 +201,12 @@ def test_stages_are_those_of_the_papers():
 @pytest.mark.parametrize(
     "schedule",
     [
-        schedules.triangular(),
-        schedules.slanted_triangular(),
-        schedules.one_cycle(),
-        schedules.gradual_unfreezing(schedules.slanted_triangular()),
-        schedules.chain_thaw(schedules.triangular()),
-        schedules.sequential_unfreezing(schedules.triangular()),
+        Triangular(),
+        SlantedTriangular(),
+        OneCycle(),
+        GradualUnfreezing(SlantedTriangular()),
+        ChainThaw(Triangular()),
+        SequentialUnfreezing(Triangular()),
     ],
 )
 def test_the_ratio_of_two_rates_stays_whenever_both_move(tokenizer, schedule, monkeypatch):
@@ -191,7 +217,7 @@ def test_the_ratio_of_two_rates_stays_whenever_both_move(tokenizer, schedule, mo
         return original(self, *arguments)
 
     monkeypatch.setattr(torch.optim.AdamW, "step", step)
-    run(tokenizer, Scheme("rates", groups=groups.by_layer(2.6), schedule=schedule))
+    run(tokenizer, Scheme("rates", groups=ByLayer(2.6), schedule=schedule))
     assert len(rates) == 12
     for each in rates:
         if each["embedding"] > 0 and each["head"] > 0:
@@ -201,7 +227,7 @@ def test_the_ratio_of_two_rates_stays_whenever_both_move(tokenizer, schedule, mo
 
 @pytest.mark.parametrize(
     "schedule",
-    [schedules.gradual_unfreezing, schedules.chain_thaw, schedules.sequential_unfreezing],
+    [GradualUnfreezing, ChainThaw, SequentialUnfreezing],
 )
 def test_at_every_step_what_is_frozen_stays_with_its_optimizer_state(
     tokenizer, schedule, monkeypatch
@@ -230,7 +256,7 @@ def test_at_every_step_what_is_frozen_stays_with_its_optimizer_state(
             return result
 
     monkeypatch.setattr(torch.optim, "AdamW", Watched)
-    scheme = Scheme("stages", groups=groups.by_layer(), schedule=schedule(schedules.triangular()))
+    scheme = Scheme("stages", groups=ByLayer(), schedule=schedule(Triangular()))
     found = run(tokenizer, scheme)[1]
     assert len(built) == 1 and set(found.moved) == set(found.declared)
 
@@ -239,40 +265,41 @@ def test_at_every_step_what_is_frozen_stays_with_its_optimizer_state(
 
 
 def test_merged_lora_gives_the_same_logits_from_a_plain_model(tokenizer):
-    classifier, _ = run(tokenizer, SCHEMES["LoRA"], recipe=replace(RECIPE, rate=1e-2))
+    classifier, _ = run(tokenizer, SCHEMES["LoRA"], recipe=replace(RECIPE, learning_rate=1e-2))
     tokens, mask = pad(encode(TEXTS, tokenizer, 48), PAD)
     plain = [name for name, _ in make(tokenizer).named_parameters()]
     with torch.no_grad():
         before = classifier.eval()(tokens, mask)
-        unedited = copy.deepcopy(classifier)
-        edits.merge_lora(classifier)
-        after = classifier.eval()(tokens, mask)
-        for module in unedited.modules():
-            if isinstance(module, edits.LoRA):
+        merged = merge_lora(classifier)
+        after = merged.eval()(tokens, mask)
+        assert torch.equal(classifier(tokens, mask), before)
+        for module in classifier.modules():
+            if isinstance(module, LoRALinear):
                 module.b.zero_()
-        without = unedited(tokens, mask)
-    assert [name for name, _ in classifier.named_parameters()] == plain
+        without = classifier(tokens, mask)
+    assert [name for name, _ in merged.named_parameters()] == plain
+    assert merged.scheme is None
     torch.testing.assert_close(after, before, atol=1e-5, rtol=1e-5)
     assert (without - before).abs().max() > 1e-3
 
 
 def test_lora_is_a_weight_of_low_rank(tokenizer):
     classifier = make(tokenizer)
-    edits.lora(rank=2, alpha=6.0)(classifier)
+    LoRA(rank=2, alpha=6.0)(classifier)
     layer = classifier.body.blocks[1].attention.value
     torch.nn.init.normal_(layer.b)
     update = layer.merged().weight - layer.base.weight
     assert torch.linalg.matrix_rank(update, tol=1e-5) == 2
     torch.testing.assert_close(update, 3.0 * layer.b @ layer.a)
     with pytest.raises(ValueError, match="layers out of"):
-        edits.lora(layers=("queries",))
+        LoRA(layers=("queries",))
 
 
 @pytest.mark.parametrize("rotary", [False, True])
 def test_a_prefix_is_what_an_explicit_mask_over_longer_keys_gives(tokenizer, rotary):
     classifier = make(tokenizer)
     torch.manual_seed(3)
-    edits.prefixes(3)(classifier)
+    Prefixes(3)(classifier)
     attention = classifier.body.blocks[0].attention
     attention.prefix.data.normal_()
     x = torch.randn(2, 5, 16)
@@ -310,14 +337,14 @@ def test_adapters_stand_where_the_papers_put_them(tokenizer):
     for name, count in (("Houlsby adapters", 8), ("Pfeiffer adapters", 4)):
         classifier = make(tokenizer)
         SCHEMES[name].edit(classifier)
-        found = [n for n, m in classifier.named_modules() if isinstance(m, edits.Adapter)]
+        found = [n for n, m in classifier.named_modules() if isinstance(m, AdapterLayer)]
         assert len(found) == count
         assert sum(n.endswith("attention.output") for n in found) == count - 4
 
 
 def test_a_mix_begins_as_the_mean_of_the_layers():
     states = torch.randn(3, 2, 4)
-    mix = edits.Mix(3)
+    mix = Mix(3)
     torch.testing.assert_close(mix(states), states.mean(0))
     mix.weights.data = torch.tensor([0.0, 50.0, 0.0])
     mix.scale.data = torch.tensor(2.0)
@@ -340,7 +367,7 @@ def test_features_that_are_computed_once_train_the_same_head(tokenizer, name):
 
 def test_l2_sp_is_half_the_strength_times_the_squared_distance(tokenizer):
     classifier = make(tokenizer)
-    term = extra_losses.l2_sp(0.5)(classifier)
+    term = L2SP(0.5)(classifier)
     assert term(classifier, ()).item() == 0.0
     with torch.no_grad():
         classifier.body.norm.bias += 2.0  # 16 numbers
@@ -357,19 +384,19 @@ def test_l2_sp_keeps_the_body_nearer_to_where_it_was(tokenizer):
             for a, b in zip(start.body.parameters(), classifier.body.parameters(), strict=True)
         )
 
-    strong = Scheme("L2-SP", extra_loss=extra_losses.l2_sp(10.0))
+    strong = Scheme("L2-SP", extra_loss=L2SP(10.0))
     assert distance(strong) < 0.5 * distance(FULL)
 
 
 def test_the_fisher_information_of_a_logistic_regression_has_a_closed_form():
     torch.manual_seed(0)
-    x, goals = torch.randn(40, 3), torch.randint(2, (40,)).float()
+    x, targets = torch.randn(40, 3), torch.randint(2, (40,)).float()
     model = torch.nn.Linear(3, 1)
-    found = extra_losses.fisher(
+    found = fisher(
         model,
-        lambda m: -F.binary_cross_entropy_with_logits(m(x)[:, 0], goals, reduction="none"),
+        lambda m: -F.binary_cross_entropy_with_logits(m(x)[:, 0], targets, reduction="none"),
     )
-    off = goals - model(x)[:, 0].sigmoid()
+    off = targets - model(x)[:, 0].sigmoid()
     torch.testing.assert_close(found["weight"], (off[:, None] * x).pow(2).mean(0)[None].detach())
     torch.testing.assert_close(found["bias"], off.pow(2).mean()[None].detach())
 
@@ -377,7 +404,7 @@ def test_the_fisher_information_of_a_logistic_regression_has_a_closed_form():
 def test_ewc_weighs_each_distance_by_its_importance(tokenizer):
     classifier = make(tokenizer)
     importance = {n: torch.full_like(p, 3.0) for n, p in classifier.body.named_parameters()}
-    term = extra_losses.ewc(importance, 2.0)(classifier)
+    term = EWC(importance, 2.0)(classifier)
     with torch.no_grad():
         classifier.body.norm.bias += 1.0
     assert term(classifier, ()).item() == pytest.approx(3.0 * 16)
@@ -394,38 +421,24 @@ def test_the_lm_loss_counts_no_pad(tokenizer):
             scores = classifier.body(row).log_softmax(-1)[0]
             for place, token in enumerate(sequence[1:-1]):  # <cls>, at the end, is no text
                 nats, count = nats - scores[place, token].item(), count + 1
-        found = extra_losses.causal_nats(classifier.body, tokens, mask)
+        found = causal_nats(classifier.body, tokens, mask)
     assert found.item() == pytest.approx(nats / count, rel=1e-5)
 
 
 def test_a_two_sided_body_has_no_causal_loss(tokenizer):
     body = Transformer(Config(tokenizer.vocabulary_size, 16, 1, 2, 32, 48, causal=False))
     with pytest.raises(ValueError, match="causal body"):
-        run(tokenizer, SCHEMES["with the LM loss"], Classifier(body, LABELS, "mean"))
+        run(tokenizer, SCHEMES["with the LM loss"], Classifier(body, tokenizer, LABELS))
 
 
 def test_certain_probabilities_teach_what_labels_teach(tokenizer):
-    goals = torch.tensor([LABELS.index(label) for label in GOALS])
-    certain = F.one_hot(goals, len(LABELS)).float()
+    targets = torch.tensor([LABELS.index(label) for label in LABELLED])
+    certain = F.one_hot(targets, len(LABELS)).float()
     taught = []
-    for labels in (GOALS, certain):
-        classifier = make(tokenizer)
-        adapt(classifier, tokenizer, TEXTS, labels, CPU, RECIPE, seed=0)
-        taught.append(classifier.state_dict())
+    for labels in (LABELLED, certain):
+        adapted = adapt(make(tokenizer), TEXTS, labels, compute=CPU, recipe=RECIPE)
+        taught.append(adapted.state_dict())
     for name, value in taught[0].items():
         torch.testing.assert_close(value, taught[1][name], atol=1e-5, rtol=1e-4)
     with pytest.raises(ValueError, match="3 labels for each text"):
-        adapt(make(tokenizer), tokenizer, TEXTS, certain[:, :2], CPU, RECIPE, seed=0)
-
-
-# Names on the command line
-
-
-def test_every_scheme_can_be_typed():
-    typed = [slug(name) for name in SCHEMES]
-    assert {"lora", "full-fine-tuning", "mix-of-layers", "top-2-layers", "l2-sp"} < set(typed)
-    assert len(set(typed)) == len(SCHEMES) and all(name.split() == [name] for name in typed)
-    assert [find(name, SCHEMES, "scheme") for name in typed] == list(SCHEMES)
-    assert find("LoRA", SCHEMES, "scheme") == "LoRA"
-    with pytest.raises(ValueError, match="a scheme out of full-fine-tuning, .*lora.* got 'lara'"):
-        find("lara", SCHEMES, "scheme")
+        adapt(make(tokenizer), TEXTS, certain[:, :2], compute=CPU, recipe=RECIPE)

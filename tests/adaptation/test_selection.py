@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from tlcourse import checkpoints
-from tlcourse.adaptation import selection
-from tlcourse.adaptation.adapting import Recipe
+from tlcourse.adaptation import Classifier, Recipe, choose_pooling, selection
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 
@@ -15,29 +14,29 @@ LABELS = ["even", "odd"] * 6
 
 
 @pytest.fixture
-def parts():
+def start():
     torch.manual_seed(0)
     _, tokenizer = checkpoints.load("causal-small")
-    return Transformer(Config(8192, 16, 1, 2, 32, 64)), tokenizer
+    return Classifier(Transformer(Config(8192, 16, 1, 2, 32, 64)), tokenizer, ["even", "odd"])
 
 
-def test_each_text_is_held_out_once_and_the_fewest_errors_win(parts, monkeypatch):
-    fitted, asked, body = [], [], parts[0]
+def test_each_text_is_held_out_once_and_the_fewest_errors_win(start, monkeypatch):
+    fitted, asked = [], []
 
-    def fine_tune(classifier, tokenizer, texts, labels, compute, recipe, seed):
+    def adapted(classifier, texts, labels, **how):
         fitted.append((classifier.pooling, set(texts)))
-        assert classifier.body is not body
+        assert classifier.body is not start.body and how["compute"] is PLAIN
+        return classifier
 
-    def predict(classifier, tokenizer, texts, compute):
+    def probabilities(classifier, texts, *, compute):
         asked.append((classifier.pooling, set(texts)))
         # "mean" is always right, the other always says "even".
         odd = [int(text.split()[-1]) % 2 if classifier.pooling == "mean" else 0 for text in texts]
         return torch.nn.functional.one_hot(torch.tensor(odd), 2).float()
 
-    monkeypatch.setattr(selection, "fine_tune", fine_tune)
-    monkeypatch.setattr(selection, "predict", predict)
-    arguments = (TEXTS, LABELS, ["even", "odd"], PLAIN, Recipe(), 0)
-    found = selection.choose_pooling(*parts, *arguments, poolings=("last token", "mean"))
+    monkeypatch.setattr(selection, "adapt", adapted)
+    monkeypatch.setattr(Classifier, "probabilities", probabilities)
+    found = choose_pooling(start, TEXTS, LABELS, compute=PLAIN, poolings=("last token", "mean"))
     assert found.pooling == "mean"
     assert found.errors == {"last token": 0.5, "mean": 0.0}
     for pooling in ("mean", "last token"):
@@ -48,12 +47,11 @@ def test_each_text_is_held_out_once_and_the_fewest_errors_win(parts, monkeypatch
     assert [t for n, t in asked if n == "mean"] == [t for n, t in asked if n == "last token"]
 
 
-def test_the_body_stays_as_it_was(parts):
-    before = {name: tensor.clone() for name, tensor in parts[0].state_dict().items()}
-    found = selection.choose_pooling(
-        *parts, TEXTS, LABELS, ["even", "odd"], PLAIN, Recipe(epochs=1, batch=4), 0, folds=2
-    )
+def test_the_body_stays_as_it_was(start):
+    before = {name: tensor.clone() for name, tensor in start.state_dict().items()}
+    recipe = Recipe(epochs=1, batch_size=4)
+    found = choose_pooling(start, TEXTS, LABELS, recipe=recipe, compute=PLAIN, folds=2)
     assert set(found.errors) == {"mean", "last token"}
     assert all(0 <= error <= 1 for error in found.errors.values())
-    after = parts[0].state_dict()
+    after = start.state_dict()
     assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())

@@ -63,23 +63,27 @@ class LoRA:
     layers: str | tuple[str, ...] = ("query", "value")
 
     def __post_init__(self) -> None:
-        asked = {"all": LAYERS, "attention": ATTENTION}.get(self.layers, self.layers)  # type: ignore
-        asked = (asked,) if isinstance(asked, str) else tuple(asked)
+        asked = self.names()
         unknown = sorted(set(asked) - set(LAYERS))
         if unknown or not asked or self.rank < 1:
             raise ValueError(
                 f"expected a rank of at least 1 and layers out of {', '.join(LAYERS)}, 'attention' "
                 f"or 'all', got rank {self.rank} and {self.layers!r}"
             )
-        ordered = tuple(name for name in LAYERS if name in asked)
+        ordered = tuple(name for name in LAYERS if name in asked)  # one choice, one way to write it
         short = {LAYERS: "all", ATTENTION: "attention"}.get(ordered, ordered)
-        object.__setattr__(self, "layers", short)  # one way to write each choice: it compares
+        object.__setattr__(self, "layers", short)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the layers."""
+        if isinstance(self.layers, str):
+            return {"all": LAYERS, "attention": ATTENTION}.get(self.layers, (self.layers,))
+        return tuple(self.layers)
 
     def __call__(self, classifier: nn.Module) -> None:
         """Puts a LoRALinear in the place of each of the layers."""
-        names = {"all": LAYERS, "attention": ATTENTION}.get(self.layers, self.layers)  # type: ignore
         for block in classifier.body.blocks:
-            for name in names:
+            for name in self.names():
                 owner = block.attention if name in ATTENTION else block
                 setattr(owner, name, LoRALinear(getattr(owner, name), self.rank, self.alpha))
 

@@ -92,10 +92,11 @@ def to_plain(value: Any, known: Mapping[str, type]) -> Any:
         return {"knob": value.knob} | {name: to_plain(each, known) for name, each in value.fields}
     if isinstance(value, tuple):
         return [to_plain(each, known) for each in value]
+    if isinstance(value, list):
+        raise ValueError(f"expected a tuple to save, got the list {short(value)}: lists can change")
     name = getattr(value, "__qualname__", type(value).__name__).split(".")[-1]
     if not is_dataclass(value) or isinstance(value, type):
-        what = "a tuple" if isinstance(value, list) else "a knob that is a value"
-        raise ValueError(f"expected {what} to save, got {name}: {short(value)}; {HOW}")
+        raise ValueError(f"expected a knob that is a value to save, got {name}; {HOW}")
     if not value.__dataclass_params__.frozen:
         raise ValueError(f"expected @dataclass(frozen=True) over {name}: a value does not change")
     if known.get(name, type(value)) is not type(value):

@@ -1,17 +1,16 @@
 """Every scheme on TREC-6 from one checkpoint: errors, cost, forgetting, and who beats whom.
 
-The catalogue fixes what the schemes are made of. With all labels the rate of each is chosen on the
-dev split; with fewer there would be no dev split, and the recipe is the course's.
+The catalogue fixes what the schemes are made of. With all labels the learning rate of each is
+chosen on the dev split; with fewer there would be no dev split, and the recipe is the course's.
 Composites, which train more than once, train as full fine-tuning does. Every scheme is fitted on
 the same draws of labels, and each run reads the test set once. Finished runs are kept in
 `runs/adaptation/`.
 """
 
-import copy
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,27 +20,27 @@ import torch
 
 from benchmarks import transfer
 from benchmarks.composites import COMPOSITES, Task
-from tlcourse import checkpoints, corpora, device, files, metrics, pretraining, sizes
-from tlcourse.adaptation.adapting import (
+from tlcourse import corpora, device, files, metrics, pretraining, sizes
+from tlcourse.adaptation import (
     FULL,
+    SCHEMES,
+    Classifier,
     Recipe,
-    Scheme,
-    adapt,
     classification_loss,
     prepare,
+    wrong,
 )
-from tlcourse.adaptation.classifier import PAD, Classifier, encode, predict, wrong
-from tlcourse.adaptation.schemes import SCHEMES
 from tlcourse.batching import pad
+from tlcourse.bpe import PAD
 from tlcourse.memory import training_memory
-from tlcourse.transformer import Transformer
 
 MODEL, POOLING = "causal-small", "mean"
 PRIMARY = ("gradual unfreezing", 100)  # named beforehand: against full fine-tuning
 DRAWS = {50: 5, 100: 5, 200: 5, 500: 10, "all": 5}  # of so many labels, each with its own seed
 EVERY_SCHEME = (100, "all")  # with so many labels; MAIN alone with the others
 MAIN = (FULL.name, "frozen body", "gradual unfreezing", "LoRA", "TAPT")
-RATES, CHOICE_SEED = (2.5e-4, 5e-4, 1e-3, 2e-3), 0  # and twice the last while none is better
+LEARNING_RATES = (2.5e-4, 5e-4, 1e-3, 2e-3)  # and twice the last while none is better
+CHOICE_SEED = 0
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 HELD_OUT = {"tiny": 1, "small": 6, "full": 60}  # articles of WikiText-103's validation split
 
@@ -69,21 +68,24 @@ def run(job: Job) -> dict:
     if job.place().exists():
         return files.read_json(job.place())
     torch.set_num_threads(1)
-    compute = device.choose()
     train, held_out = transfer.questions(job.labels, job.seed, job.split)
     every_text = transfer.questions("all", job.seed, job.split)[0]["text"][:]
-    torch.manual_seed(job.seed)
-    _, tokenizer = checkpoints.load(job.model)
     task = Task(
-        job.model, job.pooling, tokenizer, train["text"][:], train["label"][:], every_text, compute,
-        job.recipe, job.seed,
-    )  # fmt: skip
+        model=job.model,
+        pooling=job.pooling,
+        texts=train["text"][:],
+        labels=train["label"][:],
+        every_text=every_text,
+        recipe=job.recipe,
+        seed=job.seed,
+    )
+    torch.manual_seed(job.seed)
     models, found = (_composite if job.scheme in COMPOSITES else _single)(task, job.scheme)
-    guesses = sum(predict(m, tokenizer, held_out["text"][:], compute) for m in models)
+    guesses = sum(model.probabilities(held_out["text"]) for model in models)
     missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
     result = asdict(job) | found | {"wrong": missed, "of": len(held_out)}
     if job.split == "test":
-        after = sum(_nats(model.body, task) for model in models) / len(models)
+        after = sum(_nats(model) for model in models) / len(models)
         result["forgetting"] = after - _nats_before(task)
     files.write_json(job.place(), result)
     share = len(result["wrong"]) / result["of"]
@@ -100,28 +102,23 @@ Found = tuple[list[Classifier], dict]
 
 def _single(task: Task, name: str) -> Found:
     """One training by a scheme of the catalogue, and what `adapt` says of it."""
-    torch.manual_seed(task.seed)
-    classifier, scheme = task.start(), SCHEMES[name]
-    memory = _memory(copy.deepcopy(classifier), task, scheme)
-    found, seconds = timed(
-        lambda: adapt(
-            classifier, task.tokenizer, task.texts, task.labels, task.compute, task.recipe,
-            task.seed, scheme,
-        )
-    )  # fmt: skip
-    return [classifier], {
+    task = replace(task, scheme=SCHEMES[name])
+    start = task.start()
+    memory = _memory(start.copy(), task)
+    adapted, seconds = timed(lambda: task.fit(start))
+    report = adapted.report
+    return [adapted], {
         "seconds": seconds,
-        "start_difference": found.start_difference,
-        "declared_is_moved": set(found.declared) == set(found.moved),
-        "trained_share": found.trained / found.parameters,
+        "start_difference": report.start_difference,
+        "declared_is_moved": set(report.declared) == set(report.moved),
+        "trained_share": report.trained / report.parameters,
         "training_memory": memory,
     }
 
 
 def _composite(task: Task, name: str) -> Found:
     """Several trainings, each of everything; they start elsewhere, or are several."""
-    torch.manual_seed(task.seed)
-    memory = _memory(task.start(), task, FULL)
+    memory = _memory(task.start(), task)
     models, seconds = timed(lambda: COMPOSITES[name](task))
     return models, {
         "seconds": seconds,
@@ -144,25 +141,27 @@ _before: dict[str, float] = {}  # by model: the same for every job of a process
 
 def _nats_before(task: Task) -> float:
     if task.model not in _before:
-        _before[task.model] = _nats(task.start().body, task)
+        _before[task.model] = _nats(task.start())
     return _before[task.model]
 
 
-def _nats(body: Transformer, task: Task) -> float:
-    """Nats a token on held-out text."""
+def _nats(model: Classifier) -> float:
+    """Nats a token of the body on held-out text."""
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: HELD_OUT[sizes.current().name]]
-    found = pretraining.evaluate(body, task.tokenizer, articles, task.compute)
+    found = pretraining.evaluate(model.body, model.tokenizer, articles, device.choose())
     return found.nats / found.targets
 
 
-def _memory(classifier: Classifier, task: Task, scheme: Scheme) -> int:
-    """Bytes of one training step on 32 texts; takes that step."""
-    texts, compute = task.texts[:32], task.compute
-    tokens, mask = pad(encode(texts, task.tokenizer, classifier.body.config.max_length), PAD)
-    _, optimizer, _ = prepare(classifier, scheme, task.recipe, (tokens, mask))
+def _memory(classifier: Classifier, task: Task) -> int:
+    """Bytes of one training step on 32 texts; takes that step, by the task's scheme."""
+    compute, scheme = device.choose(), task.scheme
+    tokens, mask = pad(classifier.encode(task.texts[:32]), PAD)
+    labels = torch.zeros(len(tokens), dtype=torch.long)
+    batch = tuple(part.to(compute.device) for part in (tokens, mask, labels))
+    classifier.to(compute.device)
+    _, optimizer, _ = prepare(classifier, batch[:2], scheme=scheme, recipe=task.recipe)
     term = scheme.extra_loss(classifier) if scheme.extra_loss else None
-    batch = tokens, mask, torch.zeros(len(texts), dtype=torch.long)
 
     def loss() -> torch.Tensor:
         with compute.autocast():
@@ -206,25 +205,29 @@ def _pairs() -> list[tuple]:
 
 
 def tune(weights: str, scheme: str) -> dict[float, float]:
-    """Dev errors in percent by rate: RATES, and further while none below the highest is better."""
+    """Dev errors in percent by learning rate.
+
+    LEARNING_RATES, and further while none below the highest is better.
+    """
     errors: dict[float, float] = {}
-    rates = list(RATES)
-    for rate in rates:
-        recipe = Recipe(rate=rate, min_steps=MIN_STEPS)
+    tried = list(LEARNING_RATES)
+    for learning_rate in tried:
+        recipe = Recipe(learning_rate=learning_rate, min_steps=MIN_STEPS)
         found = run(Job(scheme, "all", CHOICE_SEED, "dev", recipe, digest=weights))
-        errors[rate] = transfer.error_of(found)
-        if rate == rates[-1] and errors[rate] <= min(list(errors.values())[:-1]):
-            rates.append(2 * rate)
+        errors[learning_rate] = error = transfer.error_of(found)
+        if learning_rate == tried[-1] and error <= min(list(errors.values())[:-1]):
+            tried.append(2 * learning_rate)
     return errors
 
 
 def _jobs(tried: dict[str, dict[float, float]], weights: str) -> list[Job]:
-    """The runs that read the test set; with all labels each at the rate with the fewest errors."""
+    """The runs that read the test set; with all labels each at its best learning rate."""
     best = {name: min(errors, key=errors.__getitem__) for name, errors in tried.items()}
     jobs = []
     for scheme, labels in _pairs():
-        rate = best.get(scheme, best[FULL.name]) if labels == "all" else Recipe().rate
-        recipe = Recipe(rate=rate, min_steps=MIN_STEPS)
+        recipe = Recipe(min_steps=MIN_STEPS)
+        if labels == "all":
+            recipe = replace(recipe, learning_rate=best.get(scheme, best[FULL.name]))
         jobs += [
             Job(scheme, labels, seed, "test", recipe, digest=weights)
             for seed in range(DRAWS[labels])

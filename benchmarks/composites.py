@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tlcourse import checkpoints, corpora
-from tlcourse.adaptation import more_signal
-from tlcourse.adaptation.adapting import FULL, Recipe, Scheme, adapt
-from tlcourse.adaptation.classifier import Classifier, predict
-from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
+from tlcourse import checkpoints, corpora, device
+from tlcourse.adaptation import (
+    FULL,
+    Classifier,
+    Recipe,
+    Scheme,
+    adapt,
+    distil,
+    pretrain_on_texts,
+)
 from tlcourse.pretraining import Recipe as PretrainingRecipe
 
 MEMBERS = 3  # of an ensemble
@@ -34,32 +38,32 @@ ELSEWHERE = "imdb"  # where there are questions without a label once all of TREC
 
 @dataclass(frozen=True)
 class Task:
-    """What a run has: labelled texts, all texts without labels, where and how to train."""
+    """What a run has: labelled texts, all texts without labels, where to start, how to train."""
 
     model: str
     pooling: str
-    tokenizer: Tokenizer
     texts: Sequence[str]
     labels: Sequence[str]
     every_text: Sequence[str]  # with a label or without
-    compute: Compute
     recipe: Recipe
     seed: int
     scheme: Scheme = FULL
 
     def start(self) -> Classifier:
-        """The pretrained body under a new head."""
-        body, _ = checkpoints.load(self.model)
-        body.set_attention(self.compute.attention)
-        return Classifier(body, corpora.TREC_LABELS, self.pooling)
+        """The pretrained body under a new head, which goes on with torch's random numbers."""
+        body, tokenizer = checkpoints.load(self.model, device.choose())
+        return Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=self.pooling)
 
     def fit(self, classifier: Classifier) -> Classifier:
-        """The classifier after the task's scheme, in place."""
-        adapt(
-            classifier, self.tokenizer, self.texts, self.labels, self.compute, self.recipe,
-            self.seed, self.scheme,
-        )  # fmt: skip
-        return classifier
+        """A copy of the classifier, adapted by the task's scheme."""
+        return adapt(
+            classifier,
+            self.texts,
+            self.labels,
+            scheme=self.scheme,
+            recipe=self.recipe,
+            seed=self.seed,
+        )
 
     def unlabelled(self) -> list[str]:
         """The texts that have no label here; where all have one, questions in film reviews."""
@@ -83,12 +87,8 @@ def concatenation(task: Task) -> list[Classifier]:
 
 def pretrained(task: Task, texts: Sequence[str]) -> Classifier:
     """Where the task starts after pretraining has gone on, on `texts`, for TAPT_TOKENS."""
-    classifier = task.start()
-    more_signal.pretrain_on_texts(
-        classifier.body, task.tokenizer, texts, TAPT_TOKENS, task.compute,
-        replace(TAPT_RECIPE, seed=task.seed),
-    )  # fmt: skip
-    return classifier
+    recipe = replace(TAPT_RECIPE, seed=task.seed)
+    return pretrain_on_texts(task.start(), texts, tokens=TAPT_TOKENS, recipe=recipe)
 
 
 def tapt(task: Task) -> list[Classifier]:
@@ -100,22 +100,25 @@ def stilts(task: Task) -> list[Classifier]:
     """Another labelled task first (Phang et al., 2018)."""
     other = corpora.load(INTERMEDIATE)["train"]
     other = other.shuffle(seed=task.seed).select(range(min(INTERMEDIATE_TEXTS, len(other))))
-    body = task.start().body
-    first = Classifier(body, sorted(set(other["label"])), task.pooling)
-    adapt(
-        first, task.tokenizer, other["text"][:], other["label"][:], task.compute, Recipe(epochs=1),
-        task.seed,
-    )  # fmt: skip
-    return [task.fit(Classifier(body, corpora.TREC_LABELS, task.pooling))]
+    start, names = task.start(), sorted(set(other["label"]))
+    first = Classifier(start.body, start.tokenizer, names, pooling=task.pooling)
+    recipe = Recipe(epochs=1)
+    first = adapt(first, other["text"][:], other["label"][:], recipe=recipe, seed=task.seed)
+    head = corpora.TREC_LABELS
+    return [task.fit(Classifier(first.body, first.tokenizer, head, pooling=task.pooling))]
 
 
 def self_training(task: Task) -> list[Classifier]:
-    """A student of the labels and of its teacher's sure guesses (Du et al., 2021)."""
-    student = more_signal.self_train(
-        task.start, task.tokenizer, task.texts, task.labels, task.unlabelled(), task.compute,
-        task.recipe, task.seed, SURE,
-    )  # fmt: skip
-    return [student]
+    """A student of the labels and of its teacher's sure guesses (Du et al., 2021).
+
+    Its head is drawn after the teacher's training; `adaptation.self_train` gives both the same.
+    """
+    teacher, others = task.fit(task.start()), task.unlabelled()
+    sure, guesses = teacher.probabilities(others).max(dim=-1)
+    rows = (sure >= SURE).nonzero()[:, 0].tolist()
+    texts = [*task.texts, *(others[row] for row in rows)]
+    labels = [*task.labels, *(teacher.labels[guesses[row]] for row in rows)]
+    return [replace(task, texts=texts, labels=labels).fit(task.start())]
 
 
 def ensemble(task: Task) -> list[Classifier]:
@@ -130,13 +133,9 @@ def ensemble(task: Task) -> list[Classifier]:
 
 def distilled_ensemble(task: Task) -> list[Classifier]:
     """One student of an ensemble's probabilities on all texts (Hinton et al., 2015)."""
-    teachers = [
-        predict(member, task.tokenizer, task.every_text, task.compute) for member in ensemble(task)
-    ]
+    teachers = [member.probabilities(task.every_text) for member in ensemble(task)]
     torch.manual_seed(task.seed)
-    student = more_signal.distil(
-        task.start, task.tokenizer, task.every_text, teachers, task.compute, task.recipe, task.seed
-    )
+    student = distil(task.start(), task.every_text, teachers, recipe=task.recipe, seed=task.seed)
     return [student]
 
 

@@ -1,12 +1,12 @@
 """Fine-tuning on TREC: questions per second, ours against padding to the longest and transformers.
 
-Ours is `fine_tune` as the lessons call it, cutting questions into tokens included; the others get
-the tokens. All start from random weights of the shipped shape, see every training question once a
-round, 32 a step, with fused AdamW and no dropout, in the precision that the row names. transformers
-trains in a plain loop with its own `LengthGroupedSampler` and `DataCollatorWithPadding`. Nobody
-compiles: that takes longer than the whole fine-tuning. A row's `ratio` is our questions per second
-divided by the peer's: above 1, ours is faster; `memory_ratio` compares the step on the longest
-questions.
+Ours is `adapt` as the lessons call it, a copy of the model and cutting questions into tokens
+included; the others get the tokens. All start from random weights of the shipped shape, see every
+training question once a round, 32 a step, with fused AdamW and no dropout, in the precision that
+the row names. transformers trains in a plain loop with its own `LengthGroupedSampler` and
+`DataCollatorWithPadding`. Nobody compiles: that takes longer than the whole fine-tuning. A row's
+`ratio` is our questions per second divided by the peer's: above 1, ours is faster; `memory_ratio`
+compares the step on the longest questions.
 """
 
 import statistics
@@ -23,9 +23,9 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from benchmarks.contest import Contest, Entry, provenance, ratio
 from benchmarks.peers import BertClassifier, Form, GPT2Classifier, plain_step
 from tlcourse import checkpoints, corpora, device, sizes
-from tlcourse.adaptation import adapting, classifier
+from tlcourse.adaptation import Classifier, Recipe, adapt, classification_loss, encode
 from tlcourse.batching import generator_for, pad
-from tlcourse.bpe import Tokenizer
+from tlcourse.bpe import PAD, Tokenizer
 from tlcourse.memory import training_memory
 from tlcourse.training import train
 from tlcourse.transformer import Config, Transformer
@@ -59,7 +59,7 @@ class Task:
     config: Config
     texts: list[str]
     labels: list[str]
-    batch: int = 32  # questions a step
+    batch_size: int = 32  # questions a step
 
     def names(self) -> list[str]:
         """The labels there are."""
@@ -73,8 +73,8 @@ class Learner:
         torch.manual_seed(0)
         self.task, self.compute, self.done, self.units = task, compute, 0, len(task.texts)
         self.tokenizer = Tokenizer.load(checkpoints.folder_of(VOCABULARY) / "tokenizer.json")
-        self.sequences = classifier.encode(task.texts, self.tokenizer, task.config.max_length)
-        self.goals = torch.tensor([task.names().index(label) for label in task.labels])
+        self.sequences = encode(task.texts, self.tokenizer, task.config.max_length)
+        self.labels = torch.tensor([task.names().index(label) for label in task.labels])
         self.lengths = [len(sequence) for sequence in self.sequences]
 
     def optimizer_for(self, model: nn.Module) -> torch.optim.Optimizer:
@@ -83,8 +83,9 @@ class Learner:
 
     def longest(self) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens, mask and labels of the longest questions, as many as there are in a step."""
-        order = sorted(range(self.units), key=lambda row: -self.lengths[row])[: self.task.batch]
-        parts = *pad([self.sequences[row] for row in order], classifier.PAD), self.goals[order]
+        order = sorted(range(self.units), key=lambda row: -self.lengths[row])
+        rows = order[: self.task.batch_size]
+        parts = *pad([self.sequences[row] for row in rows], PAD), self.labels[rows]
         return tuple(part.to(self.compute.device) for part in parts)
 
     def facts_of(self, model: nn.Module, loss: Callable[[tuple], Tensor]) -> dict:
@@ -101,29 +102,25 @@ class Learner:
 
 
 class Ours(Learner):
-    """The package's `fine_tune`: batches of about equal lengths."""
+    """The package's `adapt`: batches of about equal lengths."""
 
     def __init__(self, task: Task):
         super().__init__(task, device.choose())
         body = Transformer(task.config, self.compute.attention)
-        pooling = "classification token"
-        model = classifier.Classifier(body, task.names(), pooling, dropout=0.0)
+        model = Classifier(
+            body, self.tokenizer, task.names(), pooling="classification token", dropout=0.0
+        )
         self.model = model.to(self.compute.device)
 
     def facts(self) -> dict:
         """See `facts_of`."""
-        return self.facts_of(
-            self.model, lambda batch: adapting.classification_loss(self.model, batch)[0]
-        )
+        return self.facts_of(self.model, lambda batch: classification_loss(self.model, batch)[0])
 
     def run(self, steps: int) -> None:
         """A step is an epoch."""
-        recipe = adapting.Recipe(epochs=1, batch=self.task.batch)
+        recipe, task = Recipe(epochs=1, batch_size=self.task.batch_size), self.task
         for _ in range(steps):
-            adapting.fine_tune(
-                self.model, self.tokenizer, self.task.texts, self.task.labels, self.compute,
-                recipe, seed=self.done,
-            )  # fmt: skip
+            self.model = adapt(self.model, task.texts, task.labels, recipe=recipe, seed=self.done)
             self.done += 1
 
 
@@ -132,19 +129,19 @@ class Padded(Ours):
 
     def run(self, steps: int) -> None:
         """A step is an epoch."""
-        longest, batch = max(self.lengths), self.task.batch
+        longest, size = max(self.lengths), self.task.batch_size
         for _ in range(steps):
             order = torch.randperm(self.units, generator=generator_for(self.done)).tolist()
 
             def batch_of(step: int, order: list[int] = order) -> tuple[Tensor, ...]:
-                rows = order[step * batch : (step + 1) * batch]
-                tokens, mask = pad([self.sequences[row] for row in rows], classifier.PAD)
+                rows = order[step * size : (step + 1) * size]
+                tokens, mask = pad([self.sequences[row] for row in rows], PAD)
                 rest = (0, longest - tokens.shape[1])
-                tokens, mask = F.pad(tokens, rest, value=classifier.PAD), F.pad(mask, rest)
-                return tokens, mask, self.goals[rows]
+                tokens, mask = F.pad(tokens, rest, value=PAD), F.pad(mask, rest)
+                return tokens, mask, self.labels[rows]
 
             train(
-                self.model, adapting.classification_loss, batch_of, -(-self.units // batch),
+                self.model, classification_loss, batch_of, -(-self.units // size),
                 [self.optimizer_for(self.model)], lambda step: 1.0, self.compute, seed=self.done,
             )  # fmt: skip
             self.done += 1
@@ -162,13 +159,13 @@ class Library(Learner):
             tokenizer_object=self.tokenizer.to_library(), pad_token="<pad>"
         )
         examples = [
-            {"input_ids": ids, "labels": goal}
-            for ids, goal in zip(self.sequences, self.goals.tolist(), strict=True)
+            {"input_ids": ids, "labels": label}
+            for ids, label in zip(self.sequences, self.labels.tolist(), strict=True)
         ]
         self.loader = DataLoader(
             examples,
-            batch_size=task.batch,
-            sampler=LengthGroupedSampler(task.batch, lengths=self.lengths),
+            batch_size=task.batch_size,
+            sampler=LengthGroupedSampler(task.batch_size, lengths=self.lengths),
             collate_fn=transformers.DataCollatorWithPadding(fast),
         )
 

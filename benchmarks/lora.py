@@ -14,9 +14,9 @@ from torch import nn
 
 from benchmarks.contest import Contest, Entry, provenance, ratio
 from tlcourse import checkpoints, corpora, device, sizes
-from tlcourse.adaptation import adapting, classifier, edits
+from tlcourse.adaptation import Classifier, LoRA, classification_loss
 from tlcourse.batching import pad
-from tlcourse.bpe import Tokenizer
+from tlcourse.bpe import PAD, Tokenizer
 from tlcourse.memory import training_memory
 from tlcourse.transformer import Config, Transformer
 
@@ -45,7 +45,7 @@ SCALES = {
 
 def with_ours(model: nn.Module) -> None:
     """The package's edit."""
-    edits.lora(RANK, ALPHA, LAYERS)(model)
+    LoRA(RANK, ALPHA, LAYERS)(model)
 
 
 def with_peft(model: nn.Module) -> None:
@@ -70,7 +70,8 @@ class Learner:
         torch.manual_seed(0)
         self.compute = device.choose()
         body = Transformer(config, self.compute.attention)
-        model = classifier.Classifier(body, sorted(set(labels)), "mean", dropout=0.0)
+        tokenizer = Tokenizer.load(checkpoints.folder_of("causal-small") / "tokenizer.json")
+        model = Classifier(body, tokenizer, sorted(set(labels)), dropout=0.0)
         known = {name for name, _ in model.named_parameters() if name.startswith("body.")}
         EDITS[name](model)
         for each, parameter in model.named_parameters():
@@ -79,15 +80,14 @@ class Learner:
         self.model = model.to(self.compute.device).train()
         moving = [p for p in self.model.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(moving, lr=5e-4, fused=True)
-        tokenizer = Tokenizer.load(checkpoints.folder_of("causal-small") / "tokenizer.json")
-        goals = torch.tensor([model.labels.index(label) for label in labels])
-        parts = *pad(classifier.encode(texts, tokenizer, config.max_length), classifier.PAD), goals
+        numbers = torch.tensor([model.labels.index(label) for label in labels])
+        parts = *pad(model.encode(texts), PAD), numbers
         self.batch = tuple(part.to(self.compute.device) for part in parts)
 
     def loss(self) -> torch.Tensor:
         """Nats of the batch."""
         with self.compute.autocast():
-            return adapting.classification_loss(self.model, self.batch)[0]
+            return classification_loss(self.model, self.batch)[0]
 
     def run(self, steps: int) -> None:
         """So many steps on the same batch."""

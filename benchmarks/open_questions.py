@@ -26,11 +26,8 @@ from benchmarks.composites import (
     pretrained,
     sentences_elsewhere,
 )
-from tlcourse import checkpoints, corpora, device, files, metrics, sizes
-from tlcourse.adaptation import leaderboard
-from tlcourse.adaptation.adapting import FULL, Recipe
-from tlcourse.adaptation.classifier import predict, wrong
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse import corpora, device, files, metrics, sizes
+from tlcourse.adaptation import FULL, SCHEMES, Recipe, leaderboard, wrong
 
 LM = "with the LM loss"
 POOLINGS = ("mean", "last token", "concatenation")
@@ -100,21 +97,24 @@ def run(job: Job) -> dict:
     if place.exists():
         return files.read_json(place)
     torch.set_num_threads(1)
-    compute = device.choose()
     train, test = transfer.questions(job.labels, job.seed, "test")
-    torch.manual_seed(job.seed)
-    _, tokenizer = checkpoints.load(MODEL)
     task = Task(
-        MODEL, job.variant.pooling, tokenizer, train["text"][:], train["label"][:], (),
-        compute, job.recipe, job.seed, SCHEMES[job.variant.scheme],
-    )  # fmt: skip
+        model=MODEL,
+        pooling=job.variant.pooling,
+        texts=train["text"][:],
+        labels=train["label"][:],
+        every_text=(),
+        recipe=job.recipe,
+        seed=job.seed,
+        scheme=SCHEMES[job.variant.scheme],
+    )
     torch.manual_seed(job.seed)
     text = job.variant.text
     first = texts(text) if text else ()
     classifier, seconds = adaptation.timed(
         lambda: task.fit(pretrained(task, first) if text else task.start())
     )
-    answers = predict(classifier, tokenizer, test["text"][:], compute)
+    answers = classifier.probabilities(test["text"])
     missed = wrong(answers, test["label"], corpora.TREC_LABELS)
     result = asdict(job) | {"wrong": missed, "of": len(test), "seconds": seconds}
     result["probabilities"] = answers.tolist()
@@ -154,7 +154,7 @@ def measure() -> dict:
             variant,
             labels,
             seed,
-            Recipe(**of_the_board(board, FULL.name, labels)["recipe"]),
+            leaderboard.recipe_of(of_the_board(board, FULL.name, labels)),
             weights,
         )
         for labels, variants in VARIANTS.items()

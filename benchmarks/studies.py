@@ -14,7 +14,7 @@ import torch
 
 from benchmarks import transfer
 from tlcourse import checkpoints, corpora, device, metrics, pretraining, sizes
-from tlcourse.adaptation import adapting
+from tlcourse.adaptation import Recipe
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.transformer import Config, Transformer
@@ -125,7 +125,7 @@ def judge(
     Mean pooling and the default recipe for all, so that only the checkpoint differs.
     """
     seeds = list(seeds)
-    recipe = replace(adapting.Recipe(), min_steps=transfer.MIN_STEPS)
+    recipe = Recipe(min_steps=transfer.MIN_STEPS)
     jobs = [
         transfer.Job(str(model), count, seed, "mean", recipe, "dev", transfer.digest(str(model)))
         for model in models

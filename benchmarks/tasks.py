@@ -22,11 +22,16 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks import transfer
 from tlcourse import checkpoints, corpora, device, files, metrics
-from tlcourse.adaptation import baselines
-from tlcourse.adaptation.adapting import Recipe, adapt
-from tlcourse.adaptation.classifier import Classifier, by_length, encode, predict
-from tlcourse.adaptation.extra_losses import causal_nats
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation import (
+    SCHEMES,
+    Classifier,
+    Recipe,
+    adapt,
+    baselines,
+    by_length,
+    causal_nats,
+    encode,
+)
 
 MODEL = "causal-small"
 NAMES = ("frozen body", "full fine-tuning")
@@ -37,7 +42,7 @@ CUT = "TF-IDF, cut texts"  # that reads no more of a text than the body does
 SEEDS = (0, 1, 2)
 JUDGED = 1_000  # texts that are judged, at most
 ASKED, FIRST = 1_000, 12  # texts that the body's nats are measured on, and tokens of each
-LONG = Recipe(epochs=1, batch=16, min_steps=100)  # for reviews of 250 tokens
+LONG = Recipe(epochs=1, batch_size=16, min_steps=100)  # for reviews of 250 tokens
 SHORT = Recipe(epochs=4, min_steps=200)
 
 
@@ -116,14 +121,10 @@ def run(job: Job) -> dict:
 
 
 def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
-    compute = device.choose()
-    torch.manual_seed(job.seed)
-    body, tokenizer = checkpoints.load(MODEL)
-    body.set_attention(compute.attention)
-    classifier = Classifier(body, sorted(set(labels)), "mean")
-    adapt(classifier, tokenizer, texts, labels, compute, job.recipe, job.seed, SCHEMES[job.scheme])
-    best = predict(classifier, tokenizer, asked, compute).argmax(dim=-1)
-    return [classifier.labels[number] for number in best]
+    start = Classifier.from_checkpoint(MODEL, sorted(set(labels)), seed=job.seed)
+    scheme = SCHEMES[job.scheme]
+    adapted = adapt(start, texts, labels, scheme=scheme, recipe=job.recipe, seed=job.seed)
+    return adapted.predict(asked)
 
 
 def _linear(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
@@ -149,13 +150,9 @@ def _cut(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
 @torch.no_grad()
 def _solved(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
     """Logistic regression on the body's features, chosen by cross-validation within the labels."""
-    compute = device.choose()
-    body, tokenizer = checkpoints.load(MODEL)
-    body.set_attention(compute.attention)
-    classifier = Classifier(body, sorted(set(labels)), "mean").to(compute.device).eval()
+    classifier = Classifier.from_checkpoint(MODEL, sorted(set(labels))).eval()
     known, new = (
-        by_length(encode(some, tokenizer, body.config.max_length), classifier.features, compute)
-        for some in (texts, asked)
+        by_length(classifier.encode(some), classifier.features) for some in (texts, asked)
     )
     head = GridSearchCV(
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
@@ -177,10 +174,10 @@ def nats_a_token(texts: list) -> float:
 
     The fewer nats, the more alike what it has read; by the end of longer texts it would know more.
     """
-    compute, (body, tokenizer) = device.choose(), checkpoints.load(MODEL)
+    compute = device.choose()
+    body, tokenizer = checkpoints.load(MODEL, compute)
     sequences = encode(texts, tokenizer, body.config.max_length)
     tokens = torch.tensor([each[:FIRST] for each in sequences if len(each) > FIRST])
-    body.to(compute.device).eval().set_attention(compute.attention)
     tokens = tokens.to(compute.device)
     return causal_nats(body, tokens, torch.ones_like(tokens).bool()).item()
 

@@ -22,10 +22,7 @@ import torch
 from datasets import Dataset
 
 from tlcourse import checkpoints, corpora, device, files, metrics
-from tlcourse.adaptation import baselines
-from tlcourse.adaptation.adapting import Recipe, fine_tune
-from tlcourse.adaptation.classifier import Classifier, predict, wrong
-from tlcourse.adaptation.selection import choose_pooling
+from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, choose_pooling, wrong
 from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.transformer import Transformer
 
@@ -88,23 +85,23 @@ def run(job: Job) -> dict:
     compute = device.choose()
     train, held_out = questions(job.labels, job.seed, job.split)
     torch.manual_seed(job.seed)
-    body, tokenizer = checkpoints.load("causal-small" if job.model == SCRATCH else job.model)
+    shipped = "causal-small" if job.model == SCRATCH else job.model
+    body, tokenizer = checkpoints.load(shipped, compute)
     if job.model == SCRATCH:
-        body = Transformer(body.config)
-    body.set_attention(compute.attention)
+        body = Transformer(body.config, compute.attention)
     texts, labels = list(train["text"]), list(train["label"])
-    chosen = {}
+    pooling, chosen = job.pooling, {}
     if job.pooling == WITHIN:
-        names, recipe = corpora.TREC_LABELS, replace(job.recipe, min_steps=CHOICE_STEPS)
-        choice = choose_pooling(body, tokenizer, texts, labels, names, compute, recipe, job.seed)
-        chosen = {"chosen": asdict(choice)}
+        start = Classifier(body, tokenizer, corpora.TREC_LABELS)
+        recipe = replace(job.recipe, min_steps=CHOICE_STEPS)
+        choice = choose_pooling(start, texts, labels, recipe=recipe, seed=job.seed)
+        pooling, chosen = choice.pooling, {"chosen": asdict(choice)}
         torch.manual_seed(job.seed)
-    pooling = chosen["chosen"]["pooling"] if chosen else job.pooling
-    classifier = Classifier(body, corpora.TREC_LABELS, pooling)
+    classifier = Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=pooling)
     began = time.perf_counter()
-    fine_tune(classifier, tokenizer, texts, labels, compute, job.recipe, job.seed)
+    classifier = adapt(classifier, texts, labels, recipe=job.recipe, seed=job.seed)
     seconds = time.perf_counter() - began
-    guesses = predict(classifier, tokenizer, list(held_out["text"]), compute)
+    guesses = classifier.probabilities(held_out["text"])
     errors = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
     result = asdict(job) | {"wrong": errors, "of": len(held_out), "seconds": seconds} | chosen
     files.write_json(path, result)
@@ -122,10 +119,10 @@ def error_of(result: dict) -> float:
 
 
 def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
-    """What is tried on dev for a model with all labels: poolings and epochs, or rates."""
+    """What is tried on dev for a model with all labels: poolings and epochs, or learning rates."""
     if model == SCRATCH:
-        for rate, epochs in ((5e-4, 8), (1e-3, 8), (5e-4, 16)):
-            yield "mean", Recipe(rate=rate, epochs=epochs)
+        for learning_rate, epochs in ((5e-4, 8), (1e-3, 8), (5e-4, 16)):
+            yield "mean", Recipe(learning_rate=learning_rate, epochs=epochs)
     else:
         for pooling in ("classification token", "last token", "mean"):
             yield pooling, Recipe()

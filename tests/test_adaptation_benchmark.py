@@ -9,9 +9,7 @@ from benchmarks import adaptation, composites
 from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
 from tlcourse import corpora
-from tlcourse.adaptation import adapting, more_signal
-from tlcourse.adaptation.adapting import FULL, Recipe
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation import FULL, SCHEMES, Recipe, adapting, more_signal
 
 
 def result(scheme, wrong, seed=0, **more):
@@ -20,7 +18,7 @@ def result(scheme, wrong, seed=0, **more):
     return (
         found
         | {"forgetting": 0.1 * seed, "training_memory": 7, "scheme": scheme, "labels": 100}
-        | {"recipe": {"rate": 5e-4}}
+        | {"recipe": {"learning_rate": 5e-4}}
         | more
     )
 
@@ -35,7 +33,7 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
     assert found["declared_is_moved"] and found["start_difference"] == 0.0
     assert 0 < found["trained_share"] < 0.05 and found["forgetting"] != 0
     assert found["training_memory"] > 4 * 6_836_224  # the weights alone
-    monkeypatch.setattr(adaptation, "adapt", None)
+    monkeypatch.setattr(composites, "adapt", None)
     assert adaptation.run(job) == found
     assert job.place() != adaptation.Job("LoRA", 24, 1, "test", Recipe(epochs=1)).place()
 
@@ -49,9 +47,10 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
     trainings = []
 
-    def adapt(*arguments):
-        trainings.append(adapting.adapt(*arguments))
-        return trainings[-1]
+    def adapt(*arguments, **more):
+        adapted = adapting.adapt(*arguments, **more)
+        trainings.append(adapted.report)
+        return adapted
 
     for module in (composites, more_signal):
         monkeypatch.setattr(module, "adapt", adapt)
@@ -75,7 +74,7 @@ def test_once_every_question_has_a_label_there_are_others_in_reviews(monkeypatch
     data = {"train": Dataset.from_dict({"text": texts})}
     monkeypatch.setattr(corpora, "load", lambda name: data)
     own = ["Who ?", "What is it ?", "Where ?"]
-    task = composites.Task("", "", None, own[:1], ["HUM"], own, None, None, 0)
+    task = composites.Task("", "", own[:1], ["HUM"], own, Recipe(), 0)
     assert task.unlabelled() == own[1:]
     # Between quotes too; "Why?" is too short, the third review's first question too long.
     assert replace(task, texts=own).unlabelled() == [
@@ -130,21 +129,23 @@ def test_each_number_of_labels_is_a_family_of_its_own():
 def test_rates_go_on_while_none_below_the_highest_is_better(monkeypatch):
     dev = {2.5e-4: 90, 5e-4: 80, 1e-3: 85, 2e-3: 70, 4e-3: 60, 8e-3: 60, 1.6e-2: 61}
     monkeypatch.setattr(
-        adaptation, "run", lambda job: {"wrong": list(range(dev[job.recipe.rate])), "of": 100}
+        adaptation,
+        "run",
+        lambda job: {"wrong": list(range(dev[job.recipe.learning_rate])), "of": 100},
     )
     tried = adaptation.tune("weights", "LoRA")
     assert tried == {rate: float(count) for rate, count in dev.items()}
     dev[2e-3] = 81
-    assert list(adaptation.tune("weights", "LoRA")) == list(adaptation.RATES)
+    assert list(adaptation.tune("weights", "LoRA")) == list(adaptation.LEARNING_RATES)
 
 
 def test_with_all_labels_each_runs_at_its_best_rate_and_composites_at_that_of_full():
     tried = {name: {5e-4: 10.0, 1e-3: 12.0} for name in SCHEMES}
     tried["LoRA"] = {5e-4: 10.0, 1e-3: 9.0}
     jobs = adaptation._jobs(tried, "weights")
-    rate = {(job.scheme, job.labels): job.recipe.rate for job in jobs}
+    rate = {(job.scheme, job.labels): job.recipe.learning_rate for job in jobs}
     assert rate["LoRA", "all"] == 1e-3 and rate[FULL.name, "all"] == 5e-4
-    assert rate["ensemble", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().rate
+    assert rate["ensemble", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().learning_rate
     seeds = [job.seed for job in jobs if (job.scheme, job.labels) == ("TAPT", 500)]
     assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in rate
     assert {labels for name, labels in rate if name == "self-training"} == {100, "all"}

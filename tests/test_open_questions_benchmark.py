@@ -6,7 +6,7 @@ from datasets import Dataset
 from benchmarks import composites, open_questions, transfer
 from benchmarks.open_questions import BEST, COMPARED, KNOWN, QUESTIONS, STATEMENTS, VARIANTS
 from tlcourse import corpora
-from tlcourse.adaptation.adapting import Recipe
+from tlcourse.adaptation import Recipe
 
 
 @pytest.mark.parametrize("variant", [VARIANTS["all"][BEST], VARIANTS[500][QUESTIONS]])

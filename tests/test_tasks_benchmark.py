@@ -4,8 +4,7 @@ import pytest
 
 from benchmarks import tasks
 from tlcourse import corpora
-from tlcourse.adaptation.adapting import Recipe
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation import SCHEMES, Recipe
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from benchmarks import transfer
-from tlcourse.adaptation.adapting import Recipe
+from tlcourse.adaptation import Recipe
 
 
 def row(model, labels, found):

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from tlcourse import files
+from tlcourse.adaptation.adapting import Recipe
+
+EARLIER = {"rate": "learning_rate", "batch": "batch_size"}  # fields of recipes, and as they are now
 
 
 def place(benchmark: str) -> str:
@@ -31,6 +34,11 @@ def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) ->
         if row["labels"] == labels and (kept is None or row["scheme"] in kept)
     ]
     return {row["scheme"]: row for row in sorted(found, key=lambda row: row["mean"])}
+
+
+def recipe_of(entry: Mapping) -> Recipe:
+    """The recipe of a stored row or choice, in which fields may have the names of EARLIER."""
+    return Recipe(**{EARLIER.get(name, name): value for name, value in entry["recipe"].items()})
 
 
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:

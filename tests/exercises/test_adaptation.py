@@ -1,5 +1,5 @@
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,11 +8,34 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.adaptation import edits, extra_losses, groups, schedules
-from tlcourse.adaptation.adapting import Scheme
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation import (
+    L2SP,
+    SCHEMES,
+    Adapters,
+    AddedOnly,
+    ByLayer,
+    Everything,
+    GradualUnfreezing,
+    Group,
+    HeadOnly,
+    LoRA,
+    LoRALinear,
+    Named,
+    OneCycle,
+    Scheme,
+    SequentialUnfreezing,
+    SlantedTriangular,
+    TopLayers,
+    Triangular,
+)
 from tlcourse.exercises import scheme_checks
-from tlcourse.exercises.adaptation import low_rank, own_scheme, rates_as_given, set_rates
+from tlcourse.exercises.adaptation import (
+    SmallByBlock,
+    low_rank,
+    own_scheme,
+    rates_as_given,
+    set_rates,
+)
 from tlcourse.exercises.machinery import check
 from tlcourse.exercises.scheme_loss_checks import adds_to_loss
 from tlcourse.exercises.scheme_training_checks import paces
@@ -36,7 +59,7 @@ def by_einsum(x, weight, bias, a, b, alpha):
 
 
 def by_module(x, weight, bias, a, b, alpha):
-    layer = edits.LoRA(nn.Linear(weight.shape[1], weight.shape[0]), len(a), alpha)
+    layer = LoRALinear(nn.Linear(weight.shape[1], weight.shape[0]), len(a), alpha)
     layer.base.weight.data, layer.base.bias.data = weight, bias
     layer.a.data, layer.b.data = a, b
     return layer(x)
@@ -340,14 +363,13 @@ def by_parts():
         ups = tuple(name for name in added if name.endswith("up.weight"))
         norms = tuple(name for name in names if "norm" in name)
         return {
-            "biases": groups.Group(biases, 10.0),
-            "ups": groups.Group(ups, 4.0),
-            "norms": groups.Group(norms),
-            "head": groups.Group(("head.weight", "head.bias"), 3.0),
+            "biases": Group(biases, 10.0),
+            "ups": Group(ups, 4.0),
+            "norms": Group(norms),
+            "head": Group(("head.weight", "head.bias"), 3.0),
         }
 
-    pull = extra_losses.l2_sp(0.1)
-    return Scheme("ups", edits.adapters(8), choose, schedules.one_cycle(), pull)
+    return Scheme("ups", edit=Adapters(8), groups=choose, schedule=OneCycle(), extra_loss=L2SP(0.1))
 
 
 def by_a_class():
@@ -368,14 +390,11 @@ def by_a_class():
         factor = warmup_stable_decay(steps, 1, 0.5)
         return lambda step: dict.fromkeys(names, factor(step))
 
-    return Scheme("IA3", edit, groups.added_only(10.0), hold)
+    return Scheme("IA3", edit=edit, groups=AddedOnly(10.0), schedule=hold)
 
 
 def one_layer_a_time():
-    shape = schedules.triangular()
-    return Scheme(
-        "thaw", groups=groups.by_layer(2.6), schedule=schedules.sequential_unfreezing(shape)
-    )
+    return Scheme("thaw", groups=ByLayer(2.6), schedule=SequentialUnfreezing(Triangular()))
 
 
 test_own_scheme_right = accepts("adaptation.own_scheme", by_parts, by_a_class, one_layer_a_time)
@@ -385,7 +404,7 @@ test_own_scheme_right = accepts("adaptation.own_scheme", by_parts, by_a_class, o
 def test_a_scheme_of_the_course_with_another_schedule_passes(name):
     report = check(
         "adaptation.own_scheme",
-        lambda: replace(SCHEMES[name], name="mine", schedule=schedules.slanted_triangular(0.3)),
+        lambda: replace(SCHEMES[name], name="mine", schedule=SlantedTriangular(0.3)),
     )
     assert report.passed, report.message
     assert ("does not start as the base model" in report.message) == (name == "prefix tuning")
@@ -404,8 +423,12 @@ def _squares(model):
     return sum((p**2).sum() for p in model.parameters() if p.requires_grad)
 
 
-def to_zero(classifier):
-    return lambda model, batch: 0.01 * _squares(model).reshape(1)
+@dataclass(frozen=True)
+class ToZero:
+    strength: float = 0.01
+
+    def __call__(self, classifier):
+        return lambda model, batch: self.strength * _squares(model).reshape(1)
 
 
 def detached(classifier):
@@ -433,28 +456,80 @@ def deep_head(classifier):
 
 
 def test_a_head_of_several_layers_is_a_head():
-    report = check("adaptation.own_scheme", lambda: Scheme("deep head", deep_head))
+    report = check("adaptation.own_scheme", lambda: Scheme("deep head", edit=deep_head))
     assert report.passed and "the head is in no group" not in report.message
     assert "the edit replaced the head" in report.message
 
 
 def test_what_is_odd_but_no_error_is_told():
     def head_first(classifier, added):
-        return dict(reversed(groups.by_layer()(classifier, added).items()))
+        return dict(reversed(ByLayer()(classifier, added).items()))
 
     def no_head(classifier, added):
-        return {"all of it": groups.Group(tuple(added), 4.0)}
+        return {"all of it": Group(tuple(added), 4.0)}
 
-    thawing = schedules.gradual_unfreezing(schedules.triangular())
+    thawing = GradualUnfreezing()
     for scheme, said in (
         (Scheme("mine", groups=head_first, schedule=thawing), "the head stands still at first"),
-        (Scheme("mine", edits.lora(), no_head), "the head is in no group"),
+        (Scheme("mine", edit=LoRA(), groups=no_head), "the head is in no group"),
     ):
         report = check("adaptation.own_scheme", lambda scheme=scheme: scheme)
         assert (report.passed, said in report.message) == (True, True), report.message
     assert "remark" not in check("adaptation.own_scheme", own_scheme).message
-    pulled = Scheme("mine", edits.lora(), groups.added_only(), extra_loss=to_zero)
+    pulled = Scheme("mine", edit=LoRA(), groups=AddedOnly(), extra_loss=ToZero())
     assert "remark" not in check("adaptation.own_scheme", lambda: pulled).message
+
+
+def test_a_scheme_that_cannot_be_saved_passes_and_is_told_how_it_could_be():
+    def to_zero(classifier):
+        return ToZero()(classifier)
+
+    @dataclass(frozen=True)
+    class Several:
+        strengths: list
+
+        def __call__(self, classifier):
+            return ToZero(sum(self.strengths))(classifier)
+
+    for extra_loss, said in (
+        (to_zero, "a knob that is a value to save, got to_zero"),
+        (Several([0.01, 0.02]), "expected a tuple to save, got list"),
+    ):
+        mine = Scheme("mine", edit=LoRA(), groups=AddedOnly(), extra_loss=extra_loss)
+        report = check("adaptation.own_scheme", lambda mine=mine: mine)
+        assert report.passed, report.message
+        assert "its knob `extra_loss` is none" in report.message
+        assert said in report.message and "@dataclass(frozen=True)" in report.message
+
+
+def test_the_reference_is_a_value():
+    assert own_scheme() == own_scheme()
+    assert Scheme.from_plain(own_scheme().to_plain(), (SmallByBlock,)) == own_scheme()
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        Scheme("mine", edit=LoRA(8), groups=AddedOnly(4)),
+        Scheme("mine", edit=LoRA(layers=("value", "query")), groups=AddedOnly(factor=4.0)),
+        Scheme("mine", edit=LoRA(8, 16), groups=AddedOnly(4.0), schedule=Triangular(0.1)),
+    ],
+    ids=["in short", "layers in another order", "a schedule beside"],
+)
+def test_lora_rebuilt_under_a_new_name_is_lora(scheme):
+    report = check("adaptation.own_scheme", lambda: scheme)
+    assert (report.passed, report.stage) == (False, 1)
+    assert "all four knobs are those of 'LoRA': turn one of them" in report.message
+
+
+def test_lora_rebuilt_by_functions_is_told_by_what_it_moves():
+    def edit(classifier):
+        LoRA()(classifier)
+
+    report = check(
+        "adaptation.own_scheme", lambda: Scheme("mine", edit=edit, groups=AddedOnly(4.0))
+    )
+    assert report.passed and "everything moves as in 'LoRA'" in report.message
 
 
 @pytest.mark.parametrize(
@@ -463,8 +538,8 @@ def test_what_is_odd_but_no_error_is_told():
         (scheme_checks.adds, {"edit": new_head}, "the edit replaced the head"),
         (scheme_checks.adds, {"edit": no_parameter}, "the edit added no parameter"),
         (scheme_checks.adds, {"edit": forgets_words}, "Does it write over pretrained weights?"),
-        (paces, {"groups": groups.top_layers(2)}, "everything moves as in 'top 2 layers'"),
-        (paces, {"edit": edits.lora(8), "groups": groups.added_only(4.0)}, "as in 'LoRA'"),
+        (paces, {"groups": TopLayers(2)}, "everything moves as in 'top 2 layers'"),
+        (paces, {"edit": LoRA(8), "groups": AddedOnly(4.0)}, "as in 'LoRA'"),
         (adds_to_loss, {"extra_loss": detached}, "the extra loss carries no gradient"),
         (adds_to_loss, {"extra_loss": a_number}, "the extra loss carries no gradient"),
         (adds_to_loss, {"extra_loss": live_start}, "has no gradient, even when the weights"),
@@ -487,7 +562,7 @@ def _with(name="mine", **knobs):
 def _choosing(*named):
     """The second knob as groups of names, fixed beforehand."""
     return lambda classifier, added: {
-        f"group {place}": groups.Group(names) for place, names in enumerate(named)
+        f"group {place}": Group(names) for place, names in enumerate(named)
     }
 
 
@@ -497,23 +572,23 @@ def _pace(factor):
 
 
 def forgets_to_return():
-    Scheme("mine", edits.lora(), groups.added_only())
+    Scheme("mine", edit=LoRA(), groups=AddedOnly())
 
 
 def a_dictionary():
-    return {"name": "mine", "edit": edits.lora()}
+    return {"name": "mine", "edit": LoRA()}
 
 
 def its_head_twice(classifier, added):
-    return groups.everything(classifier, added) | {"top": groups.Group(("head.weight",))}
+    return Everything()(classifier, added) | {"top": Group(("head.weight",))}
 
 
 def parameters_not_names(classifier, added):
-    return {"head": groups.Group(tuple(classifier.head.parameters()))}
+    return {"head": Group(tuple(classifier.head.parameters()))}
 
 
 def old_names(classifier, added):
-    return {"query": groups.Group(("body.blocks.0.attention.query.weight",))}
+    return {"query": Group(("body.blocks.0.attention.query.weight",))}
 
 
 SHARED = nn.Parameter(torch.zeros(3))
@@ -528,7 +603,7 @@ def copies(classifier):
 
 
 def both_zero(classifier):
-    edits.lora()(classifier)
+    LoRA()(classifier)
     for name, parameter in classifier.named_parameters():
         if name.endswith(".a"):
             parameter.data.zero_()
@@ -559,7 +634,7 @@ def one_a_text(classifier):
 
 
 def slowly(classifier, added):
-    return {"all": groups.Group(tuple(name for name, _ in classifier.named_parameters()), 1e-6)}
+    return {"all": Group(tuple(name for name, _ in classifier.named_parameters()), 1e-6)}
 
 
 def never_finite(classifier):
@@ -572,22 +647,24 @@ test_own_scheme_wrong = rejects(
     (forgets_to_return, 1, "is a `return` missing?"),
     (a_dictionary, 1, "expected a Scheme"),
     (_with(name=""), 1, "the name is ''"),
-    (_with("LoRA", edit=edits.lora()), 1, "is a scheme of the course"),
+    (_with("LoRA", edit=LoRA()), 1, "is a scheme of the course"),
     (_with(), 1, "all four knobs are those of 'full fine-tuning'"),
-    (_with(groups=groups.head_only), 1, "all four knobs are those of 'frozen body'"),
-    (_with(edit=edits.lora), 1, "call it, `lora(...)`"),
-    (_with(schedule=schedules.triangular), 1, "call it, `triangular(...)`"),
+    (_with(groups=HeadOnly()), 1, "all four knobs are those of 'frozen body'"),
+    (_with(edit=LoRA), 1, "call it, `LoRA(...)`"),
+    (_with(groups=HeadOnly), 1, "call it, `HeadOnly(...)`"),
+    (_with(schedule=Triangular), 1, "call it, `Triangular(...)`"),
+    (_with(extra_loss=ToZero), 1, "call it, `ToZero(...)`"),
     (_with(groups="head"), 1, "the knob `groups` is 'head'; expected a function"),
     (_with(schedule=lambda step: 1.0), 1, "takes (step); it is called with the number of steps"),
     (_with(groups=lambda classifier: {}), 1, "takes (classifier); it is called with the class"),
     (_with(extra_loss=the_term), 1, "takes (classifier, batch); it is called with the classifier,"),
-    (_with(edit=lambda classifier: edits.adapters()), 2, "is a pair of brackets missing"),
+    (_with(edit=lambda classifier: Adapters()), 2, "is a pair of brackets missing"),
     (_with(edit=copies), 2, "the edit returned another model"),
     (_with(edit=shares), 2, "now share parameters"),
     (_with(edit=explodes), 2, "the logits are not finite"),
     (_with(edit=only_this_model), 2, "IndexError"),
-    (_with(edit=edits.lora(), groups=groups.head_only), 3, "none of them is in a group"),
-    (_with(edit=edits.lora(), groups=old_names), 3, "Is it 'body.blocks.0.attention.query.base"),
+    (_with(edit=LoRA(), groups=HeadOnly()), 3, "none of them is in a group"),
+    (_with(edit=LoRA(), groups=old_names), 3, "Is it 'body.blocks.0.attention.query.base"),
     (_with(groups=its_head_twice), 3, "'head.weight' stands twice, in 'head' and 'top'"),
     (_with(groups=_choosing(("head.bias", "head.bias"))), 3, "stands twice, in 'group 0'"),
     (_with(groups=_choosing("head.weight")), 3, "A tuple of one has a comma"),
@@ -595,10 +672,10 @@ test_own_scheme_wrong = rejects(
     (_with(groups=parameters_not_names), 3, "expected their *names*"),
     (_with(groups=lambda classifier, added: {}), 3, "gave no group"),
     (_with(groups=lambda classifier, added: list(added)), 3, "a list; expected a dict"),
-    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "expected `groups.Group("),
-    (_with(groups=groups.added_only(0.0), edit=edits.lora()), 3, "expected a number above 0"),
-    (_with(groups=groups.named("gain")), 3, "found none in the body"),
-    (_with(groups=groups.named("body.norm")), 3, "the nearest is body.norm."),
+    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "expected `Group("),
+    (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "expected a number above 0"),
+    (_with(groups=Named("gain")), 3, "found none in the body"),
+    (_with(groups=Named("body.norm")), 3, "the nearest is body.norm."),
     (_with(schedule=lambda steps, names: 1.0), 4, "expected a function of the step"),
     (_with(schedule=_pace(lambda step, steps, names: 1 - 2 * step / steps)), 4, "would climb"),
     (
@@ -624,9 +701,9 @@ test_own_scheme_wrong = rejects(
         "the group 'head' never gets a factor above 0",
     ),
     (
-        _with(schedule=schedules.gradual_unfreezing(schedules.triangular)),
+        _with(schedule=GradualUnfreezing(Triangular)),
         4,
-        "`triangular` for `triangular()`",
+        "`Triangular` for `Triangular()`",
     ),
     (_with(extra_loss=one_a_text), 5, "shape (16,); expected one number"),
     (_with(extra_loss=lambda classifier: None), 5, "gave None (is a `return` missing?)"),
@@ -634,8 +711,8 @@ test_own_scheme_wrong = rejects(
     (_with(extra_loss=lambda classifier: lambda model: 1.0), 5, "of the classifier and a batch"),
     (_with(extra_loss=lambda classifier: lambda model, batch: None), 5, "expected a Tensor"),
     (_with(groups=slowly), 6, "the factor 1e-06: steps as small as that vanish"),
-    (_with(edit=both_zero, groups=groups.added_only()), 6, "both at zero give each other no"),
-    (_with(edit=unused, groups=groups.added_only()), 6, "'extra.bias' first"),
+    (_with(edit=both_zero, groups=AddedOnly()), 6, "both at zero give each other no"),
+    (_with(edit=unused, groups=AddedOnly()), 6, "'extra.bias' first"),
     (_with(extra_loss=unlearns), 6, "of the wrong sign"),
     (_with(extra_loss=never_finite), 6, "does the extra loss divide by 0?"),
 )

@@ -8,9 +8,9 @@ import torch
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.adaptation.classifier import CLS, PAD
-from tlcourse.adaptation.extra_losses import causal_nats
+from tlcourse.adaptation import causal_nats
 from tlcourse.batching import pad
+from tlcourse.bpe import CLS, PAD
 from tlcourse.exercises.more_signal import (
     choose_guesses,
     distillation_loss,

@@ -1,9 +1,18 @@
 """The exercises of lesson 05: a low-rank update, rates that keep their ratios, a scheme."""
 
+import inspect
+from dataclasses import dataclass
+
 from torch.nn import functional as F
 
-from tlcourse.adaptation import edits, groups, schedules
-from tlcourse.adaptation.adapting import Scheme
+from tlcourse.adaptation import (
+    HEAD_FACTOR,
+    GradualUnfreezing,
+    Group,
+    LoRA,
+    Scheme,
+    head_names,
+)
 from tlcourse.exercises import adaptation_checks as checks
 from tlcourse.exercises import scheme_checks, scheme_loss_checks, scheme_training_checks
 from tlcourse.exercises.machinery import Exercise, Stage
@@ -29,21 +38,30 @@ def rates_as_given(groups, decay, factor):
         group["lr"] = groups[-1]["initial_lr"] * factor
 
 
-def own_scheme():
-    """LoRA in all projections and the norms of the blocks, thawed from the top."""
+@dataclass(frozen=True)
+class SmallByBlock:
+    """A group for each block, of its norms and of what was added to it; then the head."""
 
-    def choose(classifier, added):
+    factor: float = 4.0
+
+    def __call__(self, classifier, added):
         names = [name for name, _ in classifier.named_parameters()]
         chosen = {}
         for number in range(len(classifier.body.blocks)):
             block = [name for name in names if name.startswith(f"body.blocks.{number}.")]
             small = tuple(name for name in block if name in added or "norm" in name)
-            chosen[f"block {number}"] = groups.Group(small, 4.0)
-        head = groups.Group(groups.head_names(classifier), groups.HEAD_FACTOR)
-        return chosen | {"head": head}
+            chosen[f"block {number}"] = Group(small, self.factor)
+        return chosen | {"head": Group(head_names(classifier), HEAD_FACTOR)}
 
-    thawing = schedules.gradual_unfreezing(schedules.triangular())
-    return Scheme("thawing LoRA and norms", edits.lora(layers=edits.PROJECTIONS), choose, thawing)
+
+def own_scheme():
+    """LoRA in attention's four layers and the norms of the blocks, thawed from the top."""
+    return Scheme(
+        "thawing LoRA and norms",
+        edit=LoRA(layers="attention"),
+        groups=SmallByBlock(factor=4.0),
+        schedule=GradualUnfreezing(),
+    )
 
 
 EXERCISES = (
@@ -98,18 +116,20 @@ EXERCISES = (
         minutes=40,
         hints=(
             "begin with a scheme of the course and turn one knob: "
-            '`Scheme("LoRA, thawed", edits.lora(), groups.added_only(4.0), your_schedule)`. '
-            "What a knob is called with, and what it returns, is said at the top of `edits`, "
-            "`groups`, `schedules` and `extra_losses`.",
-            "a choice of groups is a function `choose(classifier, added)`. `added` are the names "
+            '`Scheme("LoRA, thawed", edit=LoRA(), groups=AddedOnly(4.0), schedule=your_schedule)`. '
+            "What a knob is called with, and what it returns, is said in the table above the "
+            "exercise.",
+            "a choice of groups is called like `choose(classifier, added)`. `added` are the names "
             "that the edit brought; all others are in `classifier.named_parameters()`. It returns "
-            'a dictionary like `{"norms": groups.Group(("body.norm.weight",), 2.0), "head": ...}`, '
-            "from the input to the output.",
-            "an example to turn into your own: LoRA in all projections (`edits.lora(layers="
-            "edits.PROJECTIONS)`), one group for each block with its added parameters and its "
-            "norms, the head last, and `schedules.gradual_unfreezing(schedules.triangular())`.",
+            'a dictionary like `{"norms": Group(("body.norm.weight",), 2.0), "head": ...}`, from '
+            "the input to the output. Begin with a function; as a frozen dataclass with "
+            "`__call__`, its settings as fields, it can be saved, too.",
+            "an example to turn into your own: LoRA in all of attention (`LoRA(layers="
+            '"attention")`), one group for each block with its added parameters and its norms, the '
+            "head last, and `GradualUnfreezing()`.",
         ),
         reference=own_scheme,
+        source="\n\n".join(map(inspect.getsource, (SmallByBlock, own_scheme))),
         stages=(
             Stage("a scheme with a new name", scheme_checks.is_new),
             Stage("what is added", scheme_checks.adds),

@@ -7,24 +7,21 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import is_dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from tlcourse.adaptation import edits, extra_losses, groups, schedules
-from tlcourse.adaptation.adapting import Scheme
-from tlcourse.adaptation.classifier import PAD, Classifier, encode
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation import SCHEMES, Classifier, Group, Scheme, Unchanged, head_names
 from tlcourse.batching import pad
-from tlcourse.bpe import Tokenizer
+from tlcourse.bpe import PAD, Tokenizer
 from tlcourse.exercises.expect import Wrong, expect_type, short
 from tlcourse.exercises.running import line_of_error
 from tlcourse.transformer import Config, Transformer
 
 LABELS = ("HUM", "LOC", "NUM")
-GOALS = ("HUM", "LOC", "NUM", "HUM") * 4  # of TEXTS
+TARGETS = ("HUM", "LOC", "NUM", "HUM") * 4  # of TEXTS
 TEXTS = ("Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?") * 4
 TOKENIZER = Tokenizer.train(TEXTS, 280)
 KNOBS = {  # what each is called with
@@ -37,7 +34,6 @@ RETURNS = {
     "schedule": ", and returns a function of the step",
     "extra_loss": ", and returns a function of the classifier and a batch",
 }
-MAKERS = (edits.Edit, groups.Choice, schedules.Schedule, extra_losses.ExtraLoss)
 
 
 def classifier(seed: int = 0) -> Classifier:
@@ -46,14 +42,13 @@ def classifier(seed: int = 0) -> Classifier:
     body = Transformer(Config(TOKENIZER.vocabulary_size, 16, 6, 4, 32, 48), "explicit")
     for parameter in body.parameters():  # new blocks start as the identity: make them speak
         parameter.data.add_(0.1 * torch.randn_like(parameter))
-    return Classifier(body, LABELS, "mean")
+    return Classifier(body, TOKENIZER, LABELS, pooling="mean")
 
 
 @torch.no_grad()
 def logits(model: Classifier) -> Tensor:
     """(texts, labels), without dropout."""
-    sequences = encode(TEXTS, TOKENIZER, model.body.config.max_length)
-    return model.eval()(*pad(sequences, PAD))
+    return model.eval()(*pad(model.encode(TEXTS), PAD))
 
 
 def turn(what: str, function: Callable, *arguments: Any) -> Any:
@@ -67,31 +62,55 @@ def turn(what: str, function: Callable, *arguments: Any) -> Any:
         likely = "A scheme works on any classifier: does this knob fit only one?"
         if isinstance(error, TypeError):
             likely = (
-                "Is a function that makes a knob handed over in place of what it makes, "
-                "`triangular` for `triangular()`?"
+                "Is a class handed over in place of a value of it, `Triangular` for `Triangular()`?"
             )
         raise Wrong(f"{what} raised {type(error).__name__}: {error}. {likely}") from error
 
 
-def is_new(candidate) -> None:
+def is_new(candidate) -> str | None:
     scheme = candidate()
     expect_type(scheme, Scheme, "your function", 'Build it with `Scheme("a name", ...)`.')
     if not isinstance(scheme.name, str) or not scheme.name.strip():
         raise Wrong(f"the name is {short(scheme.name)}; expected a text that tables can show.")
     for knob in KNOBS:
         value = getattr(scheme, knob)
-        if getattr(value, "__annotations__", {}).get("return") in MAKERS:
+        if _is_class(knob, value):
             raise Wrong(
-                f"the knob `{knob}` is the function `{value.__name__}`, which *makes* such a knob: "
-                f"call it, `{value.__name__}(...)`."
+                f"the knob `{knob}` is the class `{value.__name__}`, whose *values* are such "
+                f"knobs: call it, `{value.__name__}(...)`."
             )
         if (knob, value) != ("extra_loss", None):
             _expect_knob(knob, value)
     if scheme.name in SCHEMES:
         raise Wrong(f"{scheme.name!r} is a scheme of the course; give yours a name of its own.")
     for each in SCHEMES.values():
-        if replace(scheme, name=each.name) == each:
+        if scheme == each:
             raise Wrong(f"all four knobs are those of {each.name!r}: turn one of them.")
+    return _not_a_value(scheme)
+
+
+def _not_a_value(scheme: Scheme) -> str | None:
+    """A remark if the scheme can be used but not saved."""
+    for knob in KNOBS:
+        try:
+            Scheme(**{knob: getattr(scheme, knob)}).to_plain()
+        except ValueError as error:
+            return (
+                "(A remark: a scheme can be saved only as a value, and its knob "
+                f"`{knob}` is none: {error}.)"
+            )
+    return None
+
+
+def _is_class(knob: str, value: Any) -> bool:
+    """Whether this is a class whose values could be such a knob."""
+    if not (isinstance(value, type) and is_dataclass(value) and "__call__" in dir(value)):
+        return False
+    try:
+        inspect.signature(value.__call__).bind(value, *KNOBS[knob])
+    except TypeError:
+        return False
+    return True
 
 
 def _expect_knob(knob: str, value: Any) -> None:
@@ -120,7 +139,7 @@ def edited(scheme: Scheme, model: Classifier) -> list[str]:
     if callable(got) and not isinstance(got, nn.Module):
         raise Wrong(
             "the edit returned a function and changed nothing: is a pair of brackets missing, as "
-            "in `edit=edits.lora` for `edit=edits.lora()`?"
+            "in `LoRA()` for `LoRA()(classifier)`?"
         )
     return [name for name, each in model.named_parameters() if id(each) not in known]
 
@@ -139,8 +158,8 @@ def adds(candidate) -> str | None:
     difference = float((turn("the knob `edit`", logits, one) - plain).abs().max())
     if not math.isfinite(difference):
         raise Wrong("after the edit the logits are not finite, before the first step of training.")
-    new_head = set(groups.head_names(one)) <= set(added)
-    return _remark(difference, added, scheme.edit is edits.unchanged, new_head)
+    new_head = set(head_names(one)) <= set(added)
+    return _remark(difference, added, isinstance(scheme.edit, Unchanged), new_head)
 
 
 def _remark(difference: float, added: list[str], unedited: bool, new_head: bool) -> str | None:
@@ -166,7 +185,7 @@ def _remark(difference: float, added: list[str], unedited: bool, new_head: bool)
     )
 
 
-def choice(scheme: Scheme) -> tuple[Classifier, list[str], groups.Groups]:
+def choice(scheme: Scheme) -> tuple[Classifier, list[str], dict[str, Group]]:
     """An edited classifier, the names of what was added, and what the second knob says of it."""
     model = classifier()
     added = edited(scheme, model)
@@ -175,7 +194,7 @@ def choice(scheme: Scheme) -> tuple[Classifier, list[str], groups.Groups]:
 
 def moves(candidate) -> str | None:
     model, added, chosen = choice(candidate())
-    expect_type(chosen, dict, "the knob `groups`", "It maps names of groups to `groups.Group`.")
+    expect_type(chosen, dict, "the knob `groups`", "It maps names of groups to `Group`.")
     if not chosen:
         raise Wrong("the knob `groups` gave no group: nothing would move.")
     there, owner = {name for name, _ in model.named_parameters()}, {}
@@ -192,15 +211,15 @@ def moves(candidate) -> str | None:
             f"the edit added {len(added)} parameters, and none of them is in a group: they stay "
             "as they began. Their names are the second argument of the knob `groups`."
         )
-    if not set(groups.head_names(model)) & set(owner):
+    if not set(head_names(model)) & set(owner):
         return "(A remark: the head is in no group, it stays at its random start.)"
     return None
 
 
 def _expect_group(label: str, group: Any) -> None:
     """Raises Wrong unless this is a group with names and with a factor that moves them."""
-    if not isinstance(group, groups.Group):
-        raise Wrong(f"group {label!r} is {short(group)}; expected `groups.Group(names, factor)`.")
+    if not isinstance(group, Group):
+        raise Wrong(f"group {label!r} is {short(group)}; expected `Group(names, factor)`.")
     if isinstance(group.names, str):
         raise Wrong(
             f"the names of group {label!r} are one text, {group.names!r}; expected a tuple. A "

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tlcourse.adaptation.classifier import PAD, Classifier, encode
+from tlcourse.adaptation import Classifier
 from tlcourse.batching import pad
+from tlcourse.bpe import PAD
 from tlcourse.exercises.expect import Wrong, expect_type, short
-from tlcourse.exercises.scheme_checks import GOALS, LABELS, TEXTS, TOKENIZER, choice, turn
+from tlcourse.exercises.scheme_checks import LABELS, TARGETS, TEXTS, choice, turn
 
 
 def adds_to_loss(candidate) -> str | None:
@@ -24,8 +25,8 @@ def adds_to_loss(candidate) -> str | None:
         parameter.requires_grad_(name in moving)
     term = turn("the knob `extra_loss`", scheme.extra_loss, model)
     _expect_term(term)
-    sequences = encode(TEXTS, TOKENIZER, model.body.config.max_length)
-    batch = *pad(sequences, PAD), torch.tensor([LABELS.index(goal) for goal in GOALS])
+    targets = torch.tensor([LABELS.index(label) for label in TARGETS])
+    batch = *pad(model.encode(TEXTS), PAD), targets
     _push(model)  # what pulls to the start is 0 there
     return _remark(_number(turn("the extra loss", term, model, batch)), model)
 

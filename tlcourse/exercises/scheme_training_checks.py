@@ -7,17 +7,22 @@ from numbers import Real
 
 import torch
 
-from tlcourse.adaptation.adapting import Adaptation, Recipe, Scheme, adapt
-from tlcourse.adaptation.classifier import Classifier
-from tlcourse.adaptation.groups import Groups, head_names
-from tlcourse.adaptation.schemes import SCHEMES
+from tlcourse.adaptation import (
+    SCHEMES,
+    Classifier,
+    Group,
+    Recipe,
+    Report,
+    Scheme,
+    adapt,
+    head_names,
+)
 from tlcourse.device import Compute
 from tlcourse.exercises.expect import Wrong, short
 from tlcourse.exercises.scheme_checks import (
-    GOALS,
     LABELS,
+    TARGETS,
     TEXTS,
-    TOKENIZER,
     choice,
     classifier,
     logits,
@@ -118,11 +123,11 @@ def _factors(factors: Callable, step: int, steps: int, names: list[str]) -> dict
 def _loss(model: Classifier) -> float:
     """Mean nats a text of the true labels, without dropout and without anything added."""
     scores = logits(model).double()
-    right = scores[torch.arange(len(GOALS)), [LABELS.index(goal) for goal in GOALS]]
+    right = scores[torch.arange(len(TARGETS)), [LABELS.index(label) for label in TARGETS]]
     return float((scores.exp().sum(dim=1).log() - right).mean())
 
 
-def _expect_all_moved(found: Adaptation, chosen: Groups) -> None:
+def _expect_all_moved(found: Report, chosen: dict[str, Group]) -> None:
     """Raises Wrong, with the likely reason, if something that was to move did not."""
     still = sorted(set(found.declared) - set(found.moved))
     if not still:
@@ -143,19 +148,20 @@ def _expect_all_moved(found: Adaptation, chosen: Groups) -> None:
 def trains(candidate) -> None:
     scheme, model = candidate(), classifier()
     chosen, before = choice(scheme)[2], _loss(model)
-    recipe = Recipe(epochs=6, rate=3e-3, batch=8, min_steps=_steps(chosen))
+    recipe = Recipe(epochs=6, learning_rate=3e-3, batch_size=8, min_steps=_steps(chosen))
     try:
-        found = adapt(model, TOKENIZER, TEXTS, GOALS, CPU, recipe, 0, scheme)
+        adapted = adapt(model, TEXTS, TARGETS, scheme=scheme, recipe=recipe, compute=CPU)
     except FloatingPointError as error:
         raise Wrong(
-            f"{error}. A group moves at its factor times the rate of the recipe: are yours too "
+            f"{error}. A group moves at its factor times the recipe's learning rate: are yours too "
             "large? Or does the extra loss divide by 0?"
         ) from error
+    found = adapted.report
     _expect_all_moved(found, chosen)
     stray = sorted(set(found.moved) - set(found.declared))
     if stray:
         raise Wrong(f"{stray[0]!r} moved, and is in no group: what but the optimizer changes it?")
-    after = _loss(model)
+    after = _loss(adapted)
     if not after < before:
         raise Wrong(
             f"after {len(found.history)} steps the loss on the training texts is {after:.3f} nats; "

@@ -152,7 +152,7 @@ def _nats(body: Transformer, task: Task) -> float:
     """Nats a token on held-out text."""
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: HELD_OUT[sizes.current().name]]
-    found = pretraining.evaluate(body, task.tokenizer, articles, task.compute)
+    found = pretraining.evaluate(body, task.tokenizer, articles, compute=task.compute)
     return found.nats / found.targets
 
 

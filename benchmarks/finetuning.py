@@ -144,8 +144,8 @@ class Padded(Ours):
                 return tokens, mask, self.goals[rows]
 
             train(
-                self.model, adapting.classification_loss, batch_of, -(-self.units // batch),
-                [self.optimizer_for(self.model)], lambda step: 1.0, self.compute, seed=self.done,
+                self.model, adapting.classification_loss, batch_of, steps=-(-self.units // batch),
+                optimizers=[self.optimizer_for(self.model)], compute=self.compute, seed=self.done,
             )  # fmt: skip
             self.done += 1
 

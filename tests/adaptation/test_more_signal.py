@@ -10,7 +10,7 @@ from tlcourse.adaptation.more_signal import distil, pretrain_on_texts, self_trai
 from tlcourse.batching import pad
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining import Recipe as PretrainingRecipe
+from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
 LABELS = ["HUM", "LOC", "NUM"]
@@ -48,7 +48,7 @@ def test_pretraining_on_the_texts_makes_them_likelier(tokenizer):
     model = body(tokenizer)
     tokens, mask = pad([tokenizer.encode(text) for text in TEXTS], 0)
     before = causal_nats(model, tokens, mask).item()
-    recipe = PretrainingRecipe(batch=4, length=16, warmup=4)
+    recipe = PretrainingRecipe(batch_size=4, length=16, warmup=4)
     history = pretrain_on_texts(model, tokenizer, TEXTS * 4, 4000, CPU, recipe)
     after = causal_nats(model, tokens, mask).item()
     assert after < before - 1 and history[-1]["loss"] < history[0]["loss"]

@@ -131,7 +131,7 @@ def test_saving_draws_no_chance(tmp_path):
 
 
 def test_a_folder_that_is_none_is_told(tmp_path):
-    checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER, "", {"legs": []})
+    checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER)
     for path in (tmp_path / "nowhere", tmp_path, tmp_path / "base"):
         with pytest.raises(FileNotFoundError, match="`tlcourse adapt` wrote, got .*no classifier"):
             saved.load(path)

@@ -102,8 +102,8 @@ def adapt(
         examples.read_once(classifier, compute)
     loss = partial(classification_loss, term=term)
     history = train(
-        classifier, loss, examples.batch, steps, [optimizer], factors, compute, seed,
-        on_step=on_step,
+        classifier, loss, examples.batch, steps=steps, optimizers=[optimizer], schedule=factors,
+        compute=compute, seed=seed, on_step=on_step,
     )  # fmt: skip
     seconds = time.perf_counter() - began
     for parameter, asked in asking:

@@ -12,8 +12,7 @@ from tlcourse.adaptation.classifier import Classifier, encode, predict
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import SPECIALS, Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining import Recipe as PretrainingRecipe
-from tlcourse.pretraining import pretrain
+from tlcourse.pretraining import PretrainingRecipe, pretrain
 from tlcourse.transformer import Transformer
 
 EOS = SPECIALS.index("<eos>")
@@ -37,7 +36,7 @@ def pretrain_on_texts(
         path = Path(folder) / "tokens.bin"
         write_tokens(path, documents)
         file = TokenFile(path)
-        history = pretrain(body, file, tokens, compute, recipe)
+        history = pretrain(body, file, tokens, recipe=recipe, compute=compute)
         del file  # closes the memory map, so that the folder can go
     return history
 

@@ -93,5 +93,5 @@ def _law(rows: list[dict], truth: dict, repeats: int) -> dict:
     return {
         "law": asdict(law),
         "predicted": float(law.loss(*at)),
-        "interval": list(pretraining.bootstrap(*columns, at, repeats)),
+        "interval": list(pretraining.bootstrap(*columns, at=at, repeats=repeats)),
     }

@@ -1,26 +1,28 @@
 """Pretraining: corpus to token file, token file to a decayed model, model to perplexities.
 
-import tempfile
-from tlcourse import checkpoints, corpora, pretraining
-from tlcourse.batching import TokenFile
-from tlcourse.pretraining import PretrainingRecipe
-from tlcourse.transformer import Config, Transformer
+Compute is chosen, and everything after the first three arguments has a default.
 
-_, tokenizer = checkpoints.load("causal-small")
-data = corpora.load("wikitext-2", "sample")
-articles = list(corpora.articles(data["train"]))
-folder = tempfile.mkdtemp()
-pretraining.write_corpus(f"{folder}/tokens.bin", articles, tokenizer, tokens=4_000)
-file = TokenFile(f"{folder}/tokens.bin")
+    import tempfile
+    from tlcourse import checkpoints, corpora, pretraining
+    from tlcourse.batching import TokenFile
+    from tlcourse.pretraining import PretrainingRecipe
+    from tlcourse.transformer import Config, Transformer
 
-model = Transformer(Config(tokenizer.vocabulary_size, 32, 2, 2, 128))
-recipe = PretrainingRecipe(batch_size=8, length=32)   # objective="masked", "hybrid"
-history = pretraining.pretrain(model, file, 2_000, recipe=recipe)
-print(history[-1]["loss"])                            # folder=… makes it resumable
+    _, tokenizer = checkpoints.load("causal-small")
+    data = corpora.load("wikitext-2", "sample")
+    articles = list(corpora.articles(data["train"]))
+    folder = tempfile.mkdtemp()
+    pretraining.write_corpus(f"{folder}/tokens.bin", articles, tokenizer, tokens=4_000)
+    file = TokenFile(f"{folder}/tokens.bin")
 
-held_out = list(corpora.articles(data["validation"]))[:1]
-print(pretraining.evaluate(model, tokenizer, held_out, window=32, stride=16).word_perplexity)
-print(pretraining.sentence_scores(model, tokenizer, ["It rained.", "It rain."]))
+    model = Transformer(Config(tokenizer.vocabulary_size, 32, 2, 2, 128))
+    recipe = PretrainingRecipe(batch_size=8, length=32)   # objective="masked", "hybrid"
+    history = pretraining.pretrain(model, file, 2_000, recipe=recipe)
+    print(history[-1]["loss"])                            # folder=… makes it resumable
+
+    held_out = list(corpora.articles(data["validation"]))[:1]
+    print(pretraining.evaluate(model, tokenizer, held_out, window=32, stride=16).word_perplexity)
+    print(pretraining.sentence_scores(model, tokenizer, ["It rained.", "It rain."]))
 """
 
 from tlcourse.pretraining.corpus import encode_articles, prepare, training_articles, write_corpus

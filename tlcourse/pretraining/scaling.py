@@ -72,6 +72,7 @@ def bootstrap(
     parameters: Sequence[float],
     tokens: Sequence[float],
     losses: Sequence[float],
+    *,
     at: tuple[float, float],
     repeats: int = 200,
     seed: int = 0,

@@ -13,19 +13,19 @@ from dataclasses import replace
 
 from benchmarks import studies
 from tlcourse import checkpoints, corpora, device, metrics, pretraining, sizes
-from tlcourse.pretraining import Recipe
+from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, count_parameters
 
 TOKENS = {"tiny": 2_000, "small": 1_000_000, "full": 50_000_000}
-BATCH = {"tiny": 4, "small": 16, "full": 64}  # windows a step
+BATCH_SIZE = {"tiny": 4, "small": 16, "full": 64}  # windows a step
 SHAPES = {"tiny": Config(8192, 16, 1, 2, 32, 128), "full": Config(8192, 512, 8, 8, 2048)}
 SMALL = Config(8192, 128, 4, 2, 512)
 SEEDS = {"tiny": (0,)}
 OLD_BLOCK = {"rotary": False, "qk_norm": False, "activation": "gelu"}
 MUON, ADAMW = "Muon and AdamW", "AdamW"
 RATES = {
-    MUON: [{"muon_rate": rate} for rate in (0.005, 0.01, 0.02)],
-    ADAMW: [{"rate": rate, "muon_rate": None} for rate in (1e-3, 3e-3, 6e-3)],
+    MUON: [{"muon_learning_rate": rate} for rate in (0.005, 0.01, 0.02)],
+    ADAMW: [{"learning_rate": rate, "muon_learning_rate": None} for rate in (1e-3, 3e-3, 6e-3)],
 }
 TODAY, OLD = "today's recipe", "the recipe of 2019"
 TUNED = {TODAY: MUON, "AdamW for Muon": ADAMW, OLD: ADAMW}
@@ -48,7 +48,7 @@ class Ablation:
     def __init__(self):
         self.size = sizes.current().name
         self.tokens = TOKENS[self.size]
-        self.batch = BATCH[self.size]
+        self.batch_size = BATCH_SIZE[self.size]
         self.shape = SHAPES.get(self.size, SMALL)
         articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
         tiny = self.size == "tiny"
@@ -73,15 +73,16 @@ class Ablation:
         for seed in self.seeds:
             place = studies.kept(self.run(name, rates, seed).name, self.tokens)
             model, tokenizer = checkpoints.load(place, self.compute)
-            result = pretraining.evaluate(model, tokenizer, articles, self.compute)
+            result = pretraining.evaluate(model, tokenizer, articles, compute=self.compute)
             found.append(result.nats / result.targets)
         return found
 
     def run(self, name: str, rates: dict, seed: int) -> studies.Run:
         """What is trained for one variant, its rates and a seed."""
         changes, recipe, zero = PARTS[name]
-        warmup = max(1, self.tokens // (self.batch * Recipe.length) // 20)
-        recipe = Recipe(**recipe | rates, seed=seed, batch=self.batch, warmup=warmup)
+        warmup = max(1, self.tokens // (self.batch_size * PretrainingRecipe.length) // 20)
+        size = self.batch_size
+        recipe = PretrainingRecipe(**recipe | rates, seed=seed, batch_size=size, warmup=warmup)
         shown = ", ".join(f"{key} {value}" for key, value in rates.items())
         title = f"ablation {name}, {shown}, seed {seed}"
         return studies.Run(title, recipe, (self.tokens,), "", replace(self.shape, **changes), zero)
@@ -90,7 +91,7 @@ class Ablation:
         """Tokens per second over the second half of a run, when everything is compiled."""
         half = len(history) // 2
         seconds = history[-1]["seconds"] - history[half - 1]["seconds"]
-        return (len(history) - half) * self.batch * Recipe.length / seconds
+        return (len(history) - half) * self.batch_size * PretrainingRecipe.length / seconds
 
 
 def measure() -> dict:

@@ -149,7 +149,7 @@ def _nats(model: Classifier) -> float:
     """Nats a token of the body on held-out text."""
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: HELD_OUT[sizes.current().name]]
-    found = pretraining.evaluate(model.body, model.tokenizer, articles, device.choose())
+    found = pretraining.evaluate(model.body, model.tokenizer, articles)
     return found.nats / found.targets
 
 

@@ -20,12 +20,14 @@ from tlcourse.adaptation import (
     distil,
     pretrain_on_texts,
 )
-from tlcourse.pretraining import Recipe as PretrainingRecipe
+from tlcourse.pretraining import PretrainingRecipe
 
 MEMBERS = 3  # of an ensemble
 SURE = 0.8  # probability from which a guess counts as a label
 TAPT_TOKENS = 400_000  # of the questions themselves, about five times through all of TREC
-TAPT_RECIPE = PretrainingRecipe(batch=32, length=64, rate=1e-3, muon_rate=2e-3, warmup=20)
+TAPT_RECIPE = PretrainingRecipe(
+    batch_size=32, length=64, learning_rate=1e-3, muon_learning_rate=2e-3, warmup=20
+)
 INTERMEDIATE, INTERMEDIATE_TEXTS = "sst-2", 10_000  # the labelled task on the way
 
 # Questions of 4 to 20 words that begin as TREC's do, and other sentences of that length.

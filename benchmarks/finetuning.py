@@ -141,8 +141,8 @@ class Padded(Ours):
                 return tokens, mask, self.labels[rows]
 
             train(
-                self.model, classification_loss, batch_of, -(-self.units // size),
-                [self.optimizer_for(self.model)], lambda step: 1.0, self.compute, seed=self.done,
+                self.model, classification_loss, batch_of, steps=-(-self.units // size),
+                optimizers=[self.optimizer_for(self.model)], compute=self.compute, seed=self.done,
             )  # fmt: skip
             self.done += 1
 

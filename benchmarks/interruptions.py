@@ -27,7 +27,7 @@ TOKENS = {"tiny": "2e4", "small": "4e5", "full": "4e5"}
 def _command(out: Path, tokens: str) -> list[str]:
     """A run small enough to be repeated often, large enough to be killed anywhere."""
     shape = ["--width", "64", "--layers", "2", "--heads", "2", "--vocabulary", "600"]
-    budget = ["--batch", "16", "--length", "64", "--tokens", tokens, "--save-every", "0.3"]
+    budget = ["--batch-size", "16", "--length", "64", "--tokens", tokens, "--save-every", "0.3"]
     command = [sys.executable, "-m", "tlcourse", "pretrain", "--objective", "hybrid"]
     return [*command, *shape, *budget, "--out", str(out)]
 
@@ -66,7 +66,7 @@ def _doing(out: Path) -> str:
 
 
 def _losses(out: Path) -> list[list[float]]:
-    """Step, loss, norm and rate of each whole line of the log."""
+    """Step, loss, norm and factor of each whole line of the log."""
     found = []
     for line in (out / LOG).read_text(encoding="utf-8").splitlines():
         try:
@@ -89,7 +89,7 @@ def _same(one: Path, other: Path) -> dict[str, bool]:
 
 def measure() -> dict:
     """One row a kill, and how many ended as the undisturbed run did."""
-    size, chance, rows = sizes.current().name, random.Random(0), []
+    size, generator, rows = sizes.current().name, random.Random(0), []
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "run"
         began = time.perf_counter()
@@ -98,7 +98,7 @@ def measure() -> dict:
         undisturbed = whole.rename(Path(folder) / "undisturbed")
         steps = len(_losses(undisturbed))
         for number in range(KILLS[size]):
-            moment = chance.uniform(0, duration)
+            moment = generator.uniform(0, duration)
             ended = _run(whole, TOKENS[size], kill_after=moment)
             row = {"kill": number, "after_seconds": round(moment, 2)}
             row["doing"] = "ended before" if ended else _doing(whole)

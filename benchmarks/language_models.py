@@ -26,14 +26,16 @@ class Job:
 
     objective: str
     config: Config
-    batch: int  # windows a step
+    batch_size: int  # windows a step
     length: int  # tokens a window
     tokens: str  # path of the token file
     compiles: bool  # whether who can compile does
 
     def batches(self) -> Callable[[int], tuple[Tensor, ...]]:
         """The package's batches of the objective, the same for all contestants."""
-        recipe = pretraining.Recipe(self.objective, batch=self.batch, length=self.length)
+        recipe = pretraining.PretrainingRecipe(
+            self.objective, batch_size=self.batch_size, length=self.length
+        )
         return pretraining.batches(TokenFile(self.tokens), self.config, recipe)
 
     def flops(self) -> float:
@@ -44,7 +46,7 @@ class Job:
         everywhere = flops_per_token(self.config, self.length)
         head = everywhere - flops_per_token(replace(self.config, vocabulary_size=0), self.length)
         asked = 1.0 if self.objective == "causal" else 0.15
-        return 3 * self.batch * self.length * (everywhere - (1 - asked) * head)
+        return 3 * self.batch_size * self.length * (everywhere - (1 - asked) * head)
 
 
 class Trainee:
@@ -55,7 +57,7 @@ class Trainee:
         self.job, self.compute, self.done = job, compute, 0
         self.model = model.to(compute.device).train()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, fused=True)
-        self.units, self.batch_of = job.batch * job.length, job.batches()
+        self.units, self.batch_of = job.batch_size * job.length, job.batches()
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
         """The tensors of a step, on the device."""
@@ -87,20 +89,21 @@ class Ours(Trainee):
     def __init__(self, job: Job):
         compute = device.choose()
         super().__init__(job, Transformer(job.config, compute.attention), compute)
+        self.nats = pretraining.OBJECTIVES[job.objective].loss
         if job.compiles and compute.compiles:
-            pretraining.compile_blocks(self.model, compute)
+            pretraining.compile_blocks(self.model, compute=compute)
 
     def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
         """Mean nats a target."""
-        nats, targets = pretraining.loss_of(self.model, batch)
+        nats, targets = self.nats(self.model, batch)
         return nats / targets, targets
 
     def run(self, steps: int) -> None:
         """Steps of the one training loop."""
         first, self.done = self.done, self.done + steps
         train(
-            self.model, pretraining.loss_of, lambda step: self.batch_of(first + step), steps,
-            [self.optimizer], lambda step: 1.0, self.compute, seed=0,
+            self.model, self.nats, lambda step: self.batch_of(first + step), steps=steps,
+            optimizers=[self.optimizer], compute=self.compute,
         )  # fmt: skip
 
     def breakdown(self, repeats: int) -> dict[str, float]:
@@ -111,18 +114,18 @@ class Ours(Trainee):
         """
         self.model.train()
         batch, config = self.batch(0), self.job.config
-        targets = batch[-1].sum().item() if len(batch) > 1 else self.units  # chosen ones, or all
-        hidden = torch.randn(targets, config.width, device=self.compute.device, requires_grad=True)
-        goals = torch.randint(config.vocabulary_size, (targets,), device=self.compute.device)
+        count = batch[-1].sum().item() if len(batch) > 1 else self.units  # chosen ones, or all
+        hidden = torch.randn(count, config.width, device=self.compute.device, requires_grad=True)
+        targets = torch.randint(config.vocabulary_size, (count,), device=self.compute.device)
 
         def head() -> None:
             with self.compute.autocast():
-                loss = objectives.language_model_loss(self.model, hidden, goals)
+                loss = objectives.language_model_loss(self.model, hidden, targets)
             loss.backward()
 
         def both() -> None:
             with self.compute.autocast():
-                loss = pretraining.loss_of(self.model, batch)[0]
+                loss = self.nats(self.model, batch)[0]
             loss.backward()
 
         head_ms, both_ms = (self._milliseconds(part, repeats) for part in (head, both))

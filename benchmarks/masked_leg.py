@@ -5,15 +5,15 @@ objective, all for the same tokens from the same start, judged by fine-tuning on
 """
 
 from benchmarks import studies
-from tlcourse.pretraining import Recipe
+from tlcourse.pretraining import PretrainingRecipe
 
 TOKENS = 2_500_000
 START = "causal-small"
 RECIPES = {
-    "masked, 15 %": Recipe("masked"),
-    "masked, 30 %": Recipe("masked", mask_rate=0.3),
-    "masked next token, 15 %": Recipe("hybrid", causal_share=0.0),
-    "hybrid, 30 %": Recipe("hybrid", mask_rate=0.3),
+    "masked, 15 %": PretrainingRecipe("masked"),
+    "masked, 30 %": PretrainingRecipe("masked", mask_probability=0.3),
+    "masked next token, 15 %": PretrainingRecipe("hybrid", causal_share=0.0),
+    "hybrid, 30 %": PretrainingRecipe("hybrid", mask_probability=0.3),
 }
 LABELS, SEEDS = (100, "all"), (0, 1, 2)
 

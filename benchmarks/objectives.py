@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from benchmarks import studies, transfer
 from tlcourse import checkpoints, sizes
-from tlcourse.pretraining import OBJECTIVES, Recipe
+from tlcourse.pretraining import OBJECTIVES, PretrainingRecipe
 from tlcourse.transformer import Config
 
 KEPT = {
@@ -18,7 +18,7 @@ KEPT = {
     "full": (1_000_000, 4_000_000, 16_000_000, 64_000_000, 256_000_000),
 }
 SHAPES = {"tiny": Config(8192, 32, 1, 2, 64, 64)}
-RECIPES = {"tiny": Recipe(batch=4, length=32)}
+RECIPES = {"tiny": PretrainingRecipe(batch_size=4, length=32)}
 LABELS, SEEDS = {"tiny": (24,)}, {"tiny": (0,)}
 SHIPPED = {"causal-small": "causal", "masked-small": "masked"}
 
@@ -28,7 +28,7 @@ def measure() -> dict:
     size = sizes.current().name
     kept, shape = KEPT[size], SHAPES.get(size, Config())
     file, tokenizer = studies.corpus()
-    recipe = RECIPES.get(size, Recipe(mask_rate=0.15))
+    recipe = RECIPES.get(size, PretrainingRecipe())
     runs = [
         studies.Run(f"{objective}, {size}", replace(recipe, objective=objective), kept, "", shape)
         for objective in OBJECTIVES

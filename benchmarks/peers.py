@@ -13,10 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse import device
-from tlcourse.bpe import SPECIALS
+from tlcourse.bpe import EOS, PAD
 from tlcourse.transformer import Config
 
-PAD, EOS = SPECIALS.index("<pad>"), SPECIALS.index("<eos>")
 transformers.logging.set_verbosity_error()  # its remarks do not concern speed
 IGNORED = -100  # a target that is none, for PyTorch and transformers
 

@@ -37,7 +37,7 @@ class Scale:
     width: int
     layers: int
     heads: int
-    batch: int  # windows a step
+    batch_size: int  # windows a step
     length: int  # tokens a window
     vocabularies: tuple[int, ...]
     rounds: int
@@ -81,7 +81,7 @@ def measure() -> dict:
         "size": sizes.current().name,
         **provenance(transformers),
         "data": "random tokens",
-        "step": f"{scale.batch} x {scale.length} tokens, width {scale.width}, {scale.layers} "
+        "step": f"{scale.batch_size} x {scale.length} tokens, width {scale.width}, {scale.layers} "
         f"layers, {scale.heads} heads, fused AdamW, clipped to 1, no dropout",
         "rows": rows,
         "ours": ours,
@@ -97,7 +97,7 @@ def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[d
     compute = device.choose()
     with tempfile.TemporaryDirectory() as folder:
         tokens = _random_tokens(Path(folder) / "tokens.bin", vocabulary)
-        job = Job(objective, config, scale.batch, scale.length, str(tokens), scale.compiles)
+        job = Job(objective, config, scale.batch_size, scale.length, str(tokens), scale.compiles)
         entries, peers = [Entry(OURS, Ours, {"job": job})], {}
         for name, build in PEERS[objective].items():
             found = forms(build, compute, scale.compiles and compute.compiles)
@@ -114,7 +114,7 @@ def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[d
             peak, parts = child.ask("peak", scale.product), child.ask("breakdown", scale.rounds)
     _same_work(facts)
     shares = {
-        name: statistics.median(rate) * job.flops() / (job.batch * job.length) / peak
+        name: statistics.median(rate) * job.flops() / (job.batch_size * job.length) / peak
         for name, rate in rates.items()
     }
     common = {"job": objective, "vocabulary": vocabulary}
@@ -158,6 +158,6 @@ def _same_work(facts: dict[str, dict]) -> None:
 
 
 def _random_tokens(path: Path, vocabulary: int) -> Path:
-    chance = np.random.default_rng(0)
-    write_tokens(path, [chance.integers(len(SPECIALS), vocabulary, 2_000_000)])
+    generator = np.random.default_rng(0)
+    write_tokens(path, [generator.integers(len(SPECIALS), vocabulary, 2_000_000)])
     return path

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from benchmarks import studies
 from tlcourse import checkpoints, corpora, device, pretraining, sizes
-from tlcourse.pretraining import Recipe, scaling
+from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, count_parameters
 
 SHAPES = {
@@ -63,23 +63,24 @@ def measure() -> dict:
 
 
 def _run(name: str, config: Config, tokens: int, size: str) -> studies.Run:
-    batch, warmup = RECIPES[name]
-    batch = 4 if size == "tiny" else batch
+    batch_size, warmup = RECIPES[name]
+    batch_size = 4 if size == "tiny" else batch_size
     if warmup < 1:
-        warmup = max(1, round(warmup * tokens / (batch * Recipe.length)))
+        warmup = max(1, round(warmup * tokens / (batch_size * PretrainingRecipe.length)))
     title = f"scaling {config.width}x{config.layers}, {tokens / 1e6:g}M, {name}"
-    return studies.Run(title, Recipe(batch=batch, warmup=warmup), (tokens,), "", config)
+    recipe = PretrainingRecipe(batch_size=batch_size, warmup=warmup)
+    return studies.Run(title, recipe, (tokens,), "", config)
 
 
 def _row(model, tokens: int, tokenizer, articles: list, compute) -> dict:
     """A model's size, what it read, what that took, and its loss on held-out text."""
-    found = pretraining.evaluate(model, tokenizer, articles, compute)
+    found = pretraining.evaluate(model, tokenizer, articles, compute=compute)
     return {
         "width": model.config.width,
         "layers": model.config.layers,
         "parameters": count_parameters(model.config)["total"],
         "tokens": tokens,
-        "flops": scaling.training_flops(model.config, 128, tokens),
+        "flops": pretraining.training_flops(model.config, 128, tokens),
         "loss": found.nats / found.targets,
     }
 
@@ -88,9 +89,9 @@ def _law(rows: list[dict], truth: dict, repeats: int) -> dict:
     """The law of some runs, and its loss for the shipped model's parameters and tokens."""
     columns = [[row[name] for row in rows] for name in ("parameters", "tokens", "loss")]
     at = (truth["parameters"], truth["tokens"])
-    law = scaling.fit_law(*columns)
+    law = pretraining.fit_law(*columns)
     return {
         "law": asdict(law),
         "predicted": float(law.loss(*at)),
-        "interval": list(scaling.bootstrap(*columns, at, repeats)),
+        "interval": list(pretraining.bootstrap(*columns, at=at, repeats=repeats)),
     }

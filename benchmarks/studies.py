@@ -34,7 +34,7 @@ class Run:
     """
 
     name: str
-    recipe: pretraining.Recipe
+    recipe: pretraining.PretrainingRecipe
     kept: tuple[int, ...]
     start: str = ""
     config: Config = Config()
@@ -52,7 +52,9 @@ def corpus() -> tuple[TokenFile, Tokenizer]:
     tokens = TOKENS[sizes.current().name]
     folder = FOLDER / f"corpus-{tokens / 1e6:g}M"
     _, known = checkpoints.load(VOCABULARY)
-    tokenizer = pretraining.prepare(folder, names(), tokens, known.vocabulary_size, known)
+    tokenizer = pretraining.prepare(
+        folder, names(), tokens=tokens, vocabulary_size=known.vocabulary_size, tokenizer=known
+    )
     return TokenFile(folder / "tokens.bin"), tokenizer
 
 
@@ -87,19 +89,21 @@ def train(run: Run, file: TokenFile, tokenizer: Tokenizer) -> list[dict]:
         for block in model.blocks:  # GPT-2's way (Radford et al., 2019)
             for layer in (block.attention.output, block.down):
                 torch.nn.init.normal_(layer.weight, std=0.02 / math.sqrt(2 * config.layers))
-    per_step = run.recipe.batch * run.recipe.length
+    per_step = run.recipe.batch_size * run.recipe.length
     steps = {tokens // per_step - 1: tokens for tokens in run.kept}
 
     def keep(record: dict) -> None:
         if record["step"] in steps:
             card = f"A run of a study: {run.name}.\n"
             place = kept(run.name, steps[record["step"]])
-            checkpoints.save(place, model, tokenizer, card, {"legs": [], "evaluation": {}})
+            checkpoints.save(place, model, tokenizer, card=card)
 
     tokens = run.kept[-1]
     compute = device.choose()
     print(f"{run.name}: {tokens / 1e6:g}M tokens", flush=True)
-    return pretraining.pretrain(model, file, tokens, compute, run.recipe, folder, on_step=[keep])
+    return pretraining.pretrain(
+        model, file, tokens, recipe=run.recipe, compute=compute, folder=folder, on_step=[keep]
+    )
 
 
 def kept(name: str, tokens: int) -> Path:
@@ -113,7 +117,7 @@ def other_way(folder: Path, causal: bool) -> Path:
     turned = Transformer(replace(model.config, causal=causal))
     turned.load_state_dict(model.state_dict())
     place = folder.with_name(folder.name + (" causal" if causal else " two-sided"))
-    checkpoints.save(place, turned, tokenizer, "A turned copy.\n", {"legs": [], "evaluation": {}})
+    checkpoints.save(place, turned, tokenizer, card="A turned copy.\n")
     return place
 
 
@@ -147,11 +151,13 @@ def _interval(errors: list[float]) -> list[float] | None:
     return list(metrics.mean_interval(errors)[1:]) if len(errors) > 1 else None
 
 
-def curve(history: list[dict], recipe: pretraining.Recipe, points: int = 60) -> list[list[float]]:
+def curve(
+    history: list[dict], recipe: pretraining.PretrainingRecipe, points: int = 60
+) -> list[list[float]]:
     """[tokens, mean loss over the steps since the point before] along a run."""
     size = max(1, len(history) // points)
     groups = [history[start : start + size] for start in range(0, len(history), size)]
-    per_step = recipe.batch * recipe.length
+    per_step = recipe.batch_size * recipe.length
     return [
         [(group[-1]["step"] + 1) * per_step, sum(r["loss"] for r in group) / len(group)]
         for group in groups

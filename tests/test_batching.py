@@ -32,17 +32,17 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, documents, said):
 
 
 def test_windows_are_slices_of_the_file_and_a_function_of_seed_and_step(file):
-    batch = file.windows(seed=3, step=5, batch=4, length=16)
+    batch = file.windows(5, batch_size=4, length=16, seed=3)
     assert (batch.shape, batch.dtype) == ((4, 16), torch.int64)
     assert (batch.diff(dim=1) == 1).all()  # the file counts up
-    assert torch.equal(batch, file.windows(3, 5, 4, 16))
-    assert not torch.equal(batch, file.windows(3, 6, 4, 16))
-    assert not torch.equal(batch, file.windows(4, 5, 4, 16))
+    assert torch.equal(batch, file.windows(5, batch_size=4, length=16, seed=3))
+    assert not torch.equal(batch, file.windows(6, batch_size=4, length=16, seed=3))
+    assert not torch.equal(batch, file.windows(5, batch_size=4, length=16, seed=4))
 
 
 def test_an_epoch_shows_every_window_once_and_the_next_another_order(file):
     per_epoch = (1000 - 16) // 16
-    rows = torch.cat([file.windows(0, step, 1, 16) for step in range(2 * per_epoch)])
+    rows = torch.cat([file.windows(step, batch_size=1, length=16) for step in range(2 * per_epoch)])
     first, second = rows[:per_epoch], rows[per_epoch:]
     for epoch in (first, second):
         assert len(set(epoch.flatten().tolist())) == per_epoch * 16  # no token twice
@@ -50,13 +50,15 @@ def test_an_epoch_shows_every_window_once_and_the_next_another_order(file):
 
 
 def test_the_batch_size_only_cuts_the_same_stream(file):
-    one = torch.cat([file.windows(0, step, 2, 16) for step in range(6)])
-    assert torch.equal(one, torch.cat([file.windows(0, step, 4, 16) for step in range(3)]))
+    one = torch.cat([file.windows(step, batch_size=2, length=16) for step in range(6)])
+    assert torch.equal(
+        one, torch.cat([file.windows(step, batch_size=4, length=16) for step in range(3)])
+    )
 
 
 def test_too_short_a_file_says_so(file):
     with pytest.raises(ValueError, match="at least 1200 tokens for windows of 600, got 1000"):
-        file.windows(0, 0, 1, 600)
+        file.windows(0, batch_size=1, length=600)
 
 
 def test_pad():

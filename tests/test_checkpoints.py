@@ -24,7 +24,7 @@ def model_of(**changes) -> Transformer:
 
 @pytest.fixture
 def folder(tmp_path):
-    checkpoints.save(tmp_path / "little", model_of(), TOKENIZER, CARD, LOG)
+    checkpoints.save(tmp_path / "little", model_of(), TOKENIZER, card=CARD, log=LOG)
     return tmp_path / "little"
 
 
@@ -34,7 +34,7 @@ def folder(tmp_path):
 )
 def test_round_trip(tmp_path, changes):
     model = model_of(**changes)
-    checkpoints.save(tmp_path, model, TOKENIZER, CARD, LOG)
+    checkpoints.save(tmp_path, model, TOKENIZER, card=CARD, log=LOG)
     loaded, tokenizer = checkpoints.load(tmp_path)
     assert loaded.config == model.config
     for name, weight in model.state_dict().items():
@@ -64,7 +64,7 @@ def test_a_new_card_and_log_leave_the_weights(folder):
 
 
 def test_a_checkpoint_is_called_by_its_folder_or_its_run(tmp_path):
-    checkpoints.save(tmp_path / "mine" / "checkpoint", model_of(), TOKENIZER, CARD, LOG)
+    checkpoints.save(tmp_path / "mine" / "checkpoint", model_of(), TOKENIZER, card=CARD, log=LOG)
     assert checkpoints.name_of(tmp_path / "mine" / "checkpoint") == "mine"
     assert checkpoints.name_of("causal-small") == "causal-small"
 
@@ -75,7 +75,7 @@ def test_saving_leaves_the_live_model_and_chance_untouched(tmp_path):
     torch.manual_seed(3)
     wanted = torch.rand(4)
     torch.manual_seed(3)
-    checkpoints.save(tmp_path, model, TOKENIZER, CARD, LOG)
+    checkpoints.save(tmp_path, model, TOKENIZER, card=CARD, log=LOG)
     assert torch.equal(torch.rand(4), wanted), "saving drew random numbers"
     assert model.training
     for name, weight in model.state_dict().items():
@@ -165,7 +165,7 @@ def test_a_failing_save_leaves_the_old_weights(folder, monkeypatch):
 
     monkeypatch.setattr(checkpoints, "save_model", full_disk)
     with pytest.raises(OSError, match="no space"):
-        checkpoints.save(folder, model_of(), TOKENIZER, CARD, LOG)
+        checkpoints.save(folder, model_of(), TOKENIZER, card=CARD, log=LOG)
     assert (folder / "model.safetensors").read_bytes() == before
     assert {path.name for path in folder.iterdir()} == FILES
     json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ import torch
 from ignite import distributed as idist
 from tlcourse.batching import TokenFile
 from tlcourse.device import Compute
-from tlcourse.pretraining import OBJECTIVES, Recipe, pretrain
+from tlcourse.pretraining import OBJECTIVES, PretrainingRecipe, pretrain
 from tlcourse.transformer import Config, Transformer
 
 if len(sys.argv) > 2:
@@ -28,8 +28,8 @@ found = {}
 for objective in OBJECTIVES:
     torch.manual_seed(0)
     model = Transformer(Config(300, 32, 2, 2, 64, 32, causal=objective != "masked"))
-    recipe = Recipe(objective, batch=6, length=32, warmup=2)
-    history = pretrain(model, TokenFile(sys.argv[1]), 20 * 6 * 32, compute, recipe)
+    recipe = PretrainingRecipe(objective, batch_size=6, length=32, warmup=2)
+    history = pretrain(model, TokenFile(sys.argv[1]), 20 * 6 * 32, recipe=recipe, compute=compute)
     weights = torch.cat([p.detach().double().flatten() for p in model.parameters()])
     sums = torch.stack([weights.sum(), weights.square().sum()])
     everyone = idist.all_gather(sums[None]) if len(sys.argv) > 2 else sums[None]
@@ -96,7 +96,7 @@ def test_two_processes_give_the_losses_of_one_for_every_objective(tmp_path, toke
 
 def test_the_command_runs_under_torchrun_resumes_there_and_writes_one_checkpoint(tmp_path):
     options = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
-    options += ["--batch", "8", "--length", "32", "--tokens", "2e3", "--objective", "masked"]
+    options += ["--batch-size", "8", "--length", "32", "--tokens", "2e3", "--objective", "masked"]
     command = ["-m", "tlcourse", "pretrain", *options, "--out"]
     output = torchrun(*command, str(tmp_path / "two"))
     assert output.count("checkpoint written to") == 1
@@ -116,6 +116,15 @@ def test_the_command_runs_under_torchrun_resumes_there_and_writes_one_checkpoint
 
 def test_a_batch_with_fewer_rows_than_processes_is_refused(tmp_path):
     options = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
-    options += ["--batch", "1", "--length", "32", "--tokens", "100", "--out", str(tmp_path / "run")]
+    options += [
+        "--batch-size",
+        "1",
+        "--length",
+        "32",
+        "--tokens",
+        "100",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with pytest.raises(AssertionError, match="at least one row for each of the 2 processes, got 1"):
         torchrun("-m", "tlcourse", "pretrain", *options)

@@ -38,7 +38,7 @@ def little(folder, objective: str):
     torch.manual_seed(0)
     model = Transformer(Config(300, 16, 1, 2, 32, 128, causal=objective != "masked"))
     log = {"legs": [LEG | {"objective": objective}], "evaluation": {"an old text": {"words": 7}}}
-    checkpoints.save(folder / "mine" / "checkpoint", model, tokenizer, "# old\n", log)
+    checkpoints.save(folder / "mine" / "checkpoint", model, tokenizer, card="# old\n", log=log)
     return folder / "mine" / "checkpoint"
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tlcourse.batching import generator_for
-from tlcourse.bpe import SPECIALS
-from tlcourse.generation import EOS, MASK, fill_masks, generate
+from tlcourse.bpe import EOS, MASK, SPECIALS
+from tlcourse.generation import fill_masks, generate
 from tlcourse.transformer import Config, Transformer
 
 
@@ -31,27 +31,34 @@ def logits_of(**shares) -> list[float]:
 
 def test_temperature_0_takes_the_likeliest():
     model = Fixed(logits_of(id7=0.4, id8=0.6))
-    assert generate(model, [6], 5, generator_for(0), temperature=0) == [8] * 5
+    assert generate(model, [6], 5, generator=generator_for(0), temperature=0) == [8] * 5
 
 
 @pytest.mark.parametrize(("temperature", "share"), [(1.0, 0.8), (0.5, 16 / 17), (2.0, 2 / 3)])
 def test_shares_follow_the_temperature(temperature, share):
     model = Fixed(logits_of(id7=0.8, id8=0.2))
-    drawn = Counter(generate(model, [6], 3000, generator_for(1), temperature, top_k=12))
+    drawn = Counter(
+        generate(model, [6], 3000, generator=generator_for(1), temperature=temperature, top_k=12)
+    )
     assert drawn[7] / 3000 == pytest.approx(share, abs=0.025)
 
 
 def test_top_k_leaves_only_the_likeliest():
     model = Fixed(logits_of(id7=0.4, id8=0.3, id9=0.2, id10=0.1))
-    drawn = Counter(generate(model, [6], 400, generator_for(2), 1.0, top_k=2))
+    drawn = Counter(generate(model, [6], 400, generator=generator_for(2), temperature=1.0, top_k=2))
     assert set(drawn) == {7, 8}
-    assert generate(model, [6], 9, generator_for(2), 1.0, top_k=1) == [7] * 9
-    assert len(generate(model, [6], 9, generator_for(2), 1.0, top_k=1000)) == 9
+    assert generate(model, [6], 9, generator=generator_for(2), temperature=1.0, top_k=1) == [7] * 9
+    assert (
+        len(generate(model, [6], 9, generator=generator_for(2), temperature=1.0, top_k=1000)) == 9
+    )
 
 
 def test_eos_ends_and_no_other_special_is_ever_drawn():
     model = Fixed(logits_of(id5=0.3, id4=0.3, id1=0.3, id7=0.1))
-    drawn = [generate(model, [6], 50, generator_for(seed), 1.0) for seed in range(20)]
+    drawn = [
+        generate(model, [6], 50, generator=generator_for(seed), temperature=1.0)
+        for seed in range(20)
+    ]
     for said in drawn:
         assert set(said) <= {7, EOS}
         assert EOS not in said[:-1]
@@ -61,14 +68,14 @@ def test_eos_ends_and_no_other_special_is_ever_drawn():
 def test_the_same_generator_says_the_same():
     torch.manual_seed(0)
     model = Transformer(Config(40, 16, 1, 2, 32, 12)).eval()
-    one, two, other = (generate(model, [7, 8], 20, generator_for(n)) for n in (1, 1, 2))
+    one, two, other = (generate(model, [7, 8], 20, generator=generator_for(n)) for n in (1, 1, 2))
     assert one == two != other
 
 
 def test_a_long_text_is_continued_from_its_last_window():
     model = Fixed(logits_of(id7=1.0), max_length=8)
     start = [6] * 7
-    assert len(generate(model, start, 4, generator_for(0))) == 4
+    assert len(generate(model, start, 4, generator=generator_for(0))) == 4
     assert model.lengths == [7, 8, 8, 8]
     assert start == [6] * 7
 
@@ -79,7 +86,7 @@ def test_generate_takes_what_the_model_says_after_the_text():
     with torch.no_grad():
         scores = model(torch.tensor([[9, 30, 12]]))[0, -1]
     right = max(range(EOS, 40), key=lambda i: scores[i].item())
-    assert generate(model, [9, 30, 12], 1, generator_for(0), temperature=0) == [right]
+    assert generate(model, [9, 30, 12], 1, generator=generator_for(0), temperature=0) == [right]
 
 
 def test_fill_masks_reads_both_sides():
@@ -98,9 +105,9 @@ def test_fill_masks_reads_both_sides():
 def test_errors():
     causal, masked = Fixed(logits_of(id7=1.0)), Fixed(logits_of(id7=1.0), causal=False)
     with pytest.raises(ValueError, match="fill_masks is for bidirectional"):
-        generate(masked, [6], 1, generator_for(0))
+        generate(masked, [6], 1, generator=generator_for(0))
     with pytest.raises(ValueError, match="at least one token to start from"):
-        generate(causal, [], 1, generator_for(0))
+        generate(causal, [], 1, generator=generator_for(0))
     with pytest.raises(ValueError, match="generate is for causal"):
         fill_masks(causal, [MASK])
     with pytest.raises(ValueError, match="at least one <mask>"):

@@ -77,7 +77,7 @@ def test_chunked_cross_entropy_keeps_gradients_where_the_plain_one_keeps_logits(
     rows = torch.arange(count)
 
     def chunked():
-        return cross_entropy(hidden(rows), head.weight, None, targets, chunk=16)
+        return cross_entropy(hidden(rows), targets, head.weight, chunk=16)
 
     def plain():
         return F.cross_entropy(head(hidden(rows)), targets, reduction="sum")

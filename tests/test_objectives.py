@@ -6,10 +6,8 @@ from torch.nn import functional as F
 
 from tlcourse import objectives
 from tlcourse.batching import generator_for
-from tlcourse.bpe import SPECIALS
+from tlcourse.bpe import MASK, SPECIALS
 from tlcourse.transformer import Config, Transformer
-
-PAD, MASK = SPECIALS.index("<pad>"), SPECIALS.index("<mask>")
 
 
 def tiny(**changes) -> Transformer:
@@ -29,7 +27,7 @@ def test_chunked_cross_entropy_is_the_library_s_with_gradients(chunk, with_bias)
     targets = torch.randint(11, (7,))
     inputs = [hidden, weight, bias] if with_bias else [hidden, weight]
     right = F.cross_entropy(F.linear(hidden, weight, bias), targets, reduction="sum")
-    got = objectives.cross_entropy(hidden, weight, bias, targets, chunk)
+    got = objectives.cross_entropy(hidden, targets, weight, bias=bias, chunk=chunk)
     torch.testing.assert_close(got, right)
     for mine, theirs in zip(
         torch.autograd.grad(3 * got, inputs), torch.autograd.grad(3 * right, inputs), strict=True
@@ -40,7 +38,7 @@ def test_chunked_cross_entropy_is_the_library_s_with_gradients(chunk, with_bias)
 def test_chunked_cross_entropy_of_huge_logits_is_finite():
     hidden = torch.full((2, 4), 100.0)
     weight = torch.stack([torch.full((4,), 100.0), torch.full((4,), -100.0)])
-    nats = objectives.cross_entropy(hidden, weight, None, torch.tensor([0, 1]))
+    nats = objectives.cross_entropy(hidden, torch.tensor([0, 1]), weight)
     assert nats.item() == pytest.approx(80_000.0)
 
 
@@ -52,7 +50,7 @@ def test_chunked_cross_entropy_in_halves_errs_by_rounding_alone():
     expected = torch.autograd.grad(nats, right)
     mine = [hidden.requires_grad_(), weight.requires_grad_()]
     with torch.autocast("cpu", torch.bfloat16):
-        got = objectives.cross_entropy(*mine, None, targets, 48)
+        got = objectives.cross_entropy(mine[0], targets, mine[1], chunk=48)
     assert got.item() == pytest.approx(nats.item(), rel=2e-3)
     for ours, theirs in zip(torch.autograd.grad(got, mine), expected, strict=True):
         assert (ours - theirs).norm() < 0.01 * theirs.norm()
@@ -72,10 +70,10 @@ def test_causal_loss_scores_each_token_given_the_ones_before():
 @pytest.mark.parametrize("changes", [{}, {"head_transform": True, "head_bias": True}])
 def test_masked_loss_scores_the_chosen_positions_only(changes):
     model, tokens = tiny(causal=False, **changes), torch.randint(6, 60, (3, 8))
-    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(0), 60, rate=0.4)
+    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(0), 60, probability=0.4)
     scores = model(corrupted).log_softmax(-1)
     right = -sum(scores[r, p, tokens[r, p]].item() for r, p in chosen.nonzero().tolist())
-    nats, targets = objectives.masked_loss(model, corrupted, tokens, chosen)
+    nats, targets = objectives.masked_loss(model, corrupted, tokens, chosen=chosen)
     assert (nats.item(), targets) == (pytest.approx(right, rel=1e-5), int(chosen.sum()))
 
 
@@ -84,7 +82,7 @@ def test_losses_refuse_the_other_kind_of_model():
     with pytest.raises(ValueError, match="needs a causal model"):
         objectives.causal_loss(tiny(causal=False), tokens)
     with pytest.raises(ValueError, match="needs a bidirectional model"):
-        objectives.masked_loss(tiny(), tokens, tokens, tokens > 30)
+        objectives.masked_loss(tiny(), tokens, tokens, chosen=tokens > 30)
 
 
 def test_masks_are_80_10_10_of_15_percent():
@@ -101,7 +99,7 @@ def test_masks_are_80_10_10_of_15_percent():
 def test_specials_are_never_chosen_and_the_input_stays():
     tokens = torch.arange(10).repeat(50, 20)
     before = tokens.clone()
-    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(3), 60, rate=1.0)
+    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(3), 60, probability=1.0)
     assert torch.equal(chosen, tokens >= len(SPECIALS))
     assert torch.equal(tokens, before)
     assert torch.equal(corrupted[~chosen], tokens[~chosen])
@@ -116,11 +114,13 @@ def test_masks_are_a_function_of_the_generator():
 
 def test_hidden_next_tokens_are_asked_for_at_the_position_before():
     tokens = torch.randint(6, 60, (40, 13), generator=generator_for(1))
-    inputs, targets, chosen = objectives.hide_next_tokens(tokens, generator_for(2), 60, rate=0.4)
+    inputs, targets, chosen = objectives.hide_next_tokens(
+        tokens, generator_for(2), 60, probability=0.4
+    )
     assert inputs.shape == targets.shape == chosen.shape == (40, 12)
     assert torch.equal(targets, tokens[:, 1:])
     assert torch.equal(inputs[:, 0], tokens[:, 0]) and not chosen[:, -1].any()
-    corrupted, hidden = objectives.mask_tokens(tokens, generator_for(2), 60, rate=0.4)
+    corrupted, hidden = objectives.mask_tokens(tokens, generator_for(2), 60, probability=0.4)
     assert torch.equal(inputs[:, 1:], corrupted[:, 1:-1])
     assert torch.equal(chosen[:, :-1], hidden[:, 1:-1])
 
@@ -128,7 +128,9 @@ def test_hidden_next_tokens_are_asked_for_at_the_position_before():
 def test_hybrid_loss_is_the_causal_loss_on_some_rows_and_two_sided_on_the_others():
     model = tiny()
     tokens = torch.randint(6, 60, (4, 10), generator=generator_for(4))
-    inputs, targets, chosen = objectives.hide_next_tokens(tokens, generator_for(5), 60, rate=0.5)
+    inputs, targets, chosen = objectives.hide_next_tokens(
+        tokens, generator_for(5), 60, probability=0.5
+    )
     causal = torch.tensor([True, False, False, True])
     inputs[causal], chosen[causal] = tokens[causal, :-1], True
     one, count = objectives.causal_loss(model, tokens[causal])
@@ -137,7 +139,7 @@ def test_hybrid_loss_is_the_causal_loss_on_some_rows_and_two_sided_on_the_others
     scores = both(inputs[~causal]).log_softmax(-1)
     asked = chosen[~causal].nonzero().tolist()
     other = -sum(scores[r, p, targets[~causal][r, p]].item() for r, p in asked)
-    nats, number = objectives.hybrid_loss(model, inputs, targets, chosen, causal)
+    nats, number = objectives.hybrid_loss(model, inputs, targets, chosen=chosen, causal=causal)
     assert number == count + len(asked)
     assert nats.item() == pytest.approx(one.item() + other, rel=1e-5)
 
@@ -145,7 +147,7 @@ def test_hybrid_loss_is_the_causal_loss_on_some_rows_and_two_sided_on_the_others
 def test_no_target_costs_nothing_and_has_gradients_of_zero():
     model = tiny(causal=False)
     tokens = torch.randint(6, 60, (2, 8))
-    nats, targets = objectives.masked_loss(model, tokens, tokens, tokens < 0)
+    nats, targets = objectives.masked_loss(model, tokens, tokens, chosen=tokens < 0)
     nats.backward()
     assert (nats.item(), targets) == (0.0, 0)
     assert all(not p.grad.any() for p in model.parameters())

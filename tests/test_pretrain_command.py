@@ -33,7 +33,7 @@ def test_a_finished_run_is_not_run_again_and_another_folder_gives_the_same_weigh
     log = checkpoints.log_of(first / "run" / "checkpoint")
     assert [leg["tokens"] for leg in log["legs"]] == [64 * 128]
     assert log["legs"][0]["start"] == "random weights"
-    assert log["legs"][0]["recipe"] == asdict(pretraining.Recipe())
+    assert log["legs"][0]["recipe"] == asdict(pretraining.PretrainingRecipe())
 
 
 def test_a_second_leg_starts_from_the_weights_of_the_first_and_the_card_lists_both(tmp_path):
@@ -54,9 +54,12 @@ def test_rates_and_warm_up_are_those_that_were_asked_for(tmp_path):
     moved = {}
     for rate in ("1e-9", "0.1"):
         folder = tmp_path / rate
-        assert pretrain(folder, "--rate", rate, "--muon-rate", rate, "--warmup", "1") == 0
+        rates = ["--learning-rate", rate, "--muon-learning-rate", rate, "--warmup", "1"]
+        assert pretrain(folder, *rates) == 0
         asked = checkpoints.log_of(folder / "run" / "checkpoint")["legs"][0]["recipe"]
-        assert (asked["rate"], asked["muon_rate"], asked["warmup"]) == (float(rate),) * 2 + (1,)
+        assert (asked["learning_rate"], asked["muon_learning_rate"], asked["warmup"]) == (
+            float(rate),
+        ) * 2 + (1,)
         moved[rate] = weights(folder)
     for kind in ("embedding", "norm", "attention"):
         names = [name for name in moved["0.1"] if kind in name]
@@ -99,7 +102,7 @@ def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path,
     own = tmp_path / "own.txt"
     own.write_text("It rained in the night, and the river rose.\n" * 40, encoding="utf-8")
     command = ["pretrain", "--out", str(tmp_path / "own"), "--start", start, "--corpus", str(own)]
-    command += ["--batch", "4", "--length", "16", "--tokens", "300", "--objective", "hybrid"]
+    command += ["--batch-size", "4", "--length", "16", "--tokens", "300", "--objective", "hybrid"]
     assert main(command) == 0
     first, second = (
         checkpoints.load(tmp_path / name / "checkpoint")[1].merges for name in ("run", "own")
@@ -116,7 +119,7 @@ def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path,
 
 def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(tmp_path):
     out = tmp_path / "run"
-    command = ["pretrain", "--out", str(out), *SHAPE, "--batch", "4", "--length", "16"]
+    command = ["pretrain", "--out", str(out), *SHAPE, "--batch-size", "4", "--length", "16"]
     assert main([*command, "--minutes", "0.03"]) == 0
     leg = checkpoints.log_of(out / "checkpoint")["legs"][0]
     lines = (out / "log.jsonl").read_text(encoding="utf-8").splitlines()
@@ -132,21 +135,22 @@ def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(
 FULL_DISK = """
 import resource, sys
 from tlcourse import cli
-from tlcourse.training import _save
-import tlcourse.training as training
+from tlcourse.training import Resume
 
-def limited(path, *arguments):
-    if path.exists():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size // 2,) * 2)
-    _save(path, *arguments)
+save = Resume.save
 
-training._save = limited
+def limited(resume, *arguments):
+    if resume.path.exists():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resume.path.stat().st_size // 2,) * 2)
+    save(resume, *arguments)
+
+Resume.save = limited
 sys.exit(cli.main(["pretrain", *sys.argv[1:]]))
 """
 
 
 def test_a_full_disk_is_said_and_the_state_saved_before_is_kept(tmp_path):
-    options = ["--out", str(tmp_path / "run"), *SHAPE, "--batch", "4", "--length", "16"]
+    options = ["--out", str(tmp_path / "run"), *SHAPE, "--batch-size", "4", "--length", "16"]
     options += ["--tokens", "600", "--save-every", "0"]
     command = [sys.executable, "-c", FULL_DISK, *options]
     failed = subprocess.run(command, capture_output=True, encoding="utf-8")

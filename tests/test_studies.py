@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import ablation, interruptions, objectives, scaling, studies, transfer
 from tlcourse import checkpoints
-from tlcourse.pretraining import Recipe
+from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config
 
 
@@ -50,7 +50,7 @@ def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
 
 
 def test_a_study_goes_on_where_it_was(tmp_path, capsys):
-    recipe = Recipe(batch=4, length=32, warmup=2)
+    recipe = PretrainingRecipe(batch_size=4, length=32, warmup=2)
     run = studies.Run("again", recipe, (512, 1024), "", Config(8192, 16, 1, 2, 32, 64))
     file, tokenizer = studies.corpus()
     first = studies.train(run, file, tokenizer)
@@ -80,7 +80,7 @@ def test_the_ablation_takes_one_part_away_at_a_time():
     assert [row["variant"] for row in found["rows"]] == list(ablation.PARTS)
     assert found["rows"][0]["worse_by"] == 0.0
     assert all(len(tried) == 3 for tried in found["rates_tried"].values())
-    rates = {row["variant"]: row.get("muon_rate") for row in found["rows"]}
+    rates = {row["variant"]: row.get("muon_learning_rate") for row in found["rows"]}
     assert [name for name, rate in rates.items() if rate is None] == [
         "AdamW for Muon",
         ablation.OLD,
@@ -94,7 +94,10 @@ def test_the_ablation_takes_one_part_away_at_a_time():
 
 
 def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():
-    recipe, shape = Recipe(batch=4, length=32, warmup=2), Config(8192, 16, 1, 2, 32, 64)
+    recipe, shape = (
+        PretrainingRecipe(batch_size=4, length=32, warmup=2),
+        Config(8192, 16, 1, 2, 32, 64),
+    )
     file, tokenizer = studies.corpus()
     losses = [
         studies.train(

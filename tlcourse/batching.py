@@ -15,7 +15,7 @@ from tlcourse import files
 def generator_for(*numbers: int) -> torch.Generator:
     """A random generator that depends on `numbers` alone, such as (seed, step, rank).
 
-    Zeros at the end change nothing: who needs two kinds of chance tells them apart by a 1.
+    Zeros at the end change nothing: who needs two kinds of draws tells them apart by a 1.
     """
     state = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
     return torch.Generator().manual_seed(int(state[0]) << 31 ^ int(state[1]))
@@ -83,8 +83,8 @@ class TokenFile:
         """The start of the sha256 of all ids: which text this is."""
         return hashlib.sha256(self.ids).hexdigest()[:16]
 
-    def windows(self, seed: int, step: int, batch: int, length: int) -> Tensor:
-        """(batch, length) ids: the windows of one training step, a pure function of the arguments.
+    def windows(self, step: int, *, batch_size: int, length: int, seed: int = 0) -> Tensor:
+        """(batch_size, length) ids: the windows of a training step, by the arguments alone.
 
         An epoch is a random order of all windows at one random offset; `step` counts from 0 and
         runs on through the epochs.
@@ -96,7 +96,7 @@ class TokenFile:
                 f"got {len(self.ids)}; use shorter windows or more text"
             )
         starts = []
-        for number in range(step * batch, (step + 1) * batch):
+        for number in range(step * batch_size, (step + 1) * batch_size):
             epoch, place = divmod(number, per_epoch)
             offset, order = _epoch(seed, epoch, per_epoch, length)
             starts.append(offset + length * int(order[place]))

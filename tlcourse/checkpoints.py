@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
 from torch import nn
 
-from tlcourse import files
+from tlcourse import device, files
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
@@ -27,18 +27,23 @@ def names() -> list[str]:
 
 
 def save(
-    folder: str | Path, model: Transformer, tokenizer: Tokenizer, card: str, log: dict
+    folder: str | Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    card: str = "",
+    log: dict | None = None,
 ) -> None:
     """Writes a checkpoint; the weights are a half-precision copy, the live model is untouched.
 
-    `card` is the text of README.md, `log` goes to training.json. Each file appears whole or not at
-    all; the weights come last.
+    `card` is the text of README.md, `log` goes to training.json (None: no leg of training, no
+    evaluation). Each file appears whole or not at all; the weights come last.
     """
     folder = Path(folder)
     write_shape(folder, model.config, tokenizer)
-    files.write_json(folder / "training.json", log)
+    files.write_json(folder / "training.json", log or {"legs": [], "evaluation": {}})
     files.write_text(folder / "README.md", card)
-    with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's chance stays
+    with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's draws stay
         half = Transformer(model.config)
     half.load_state_dict(model.state_dict())
     with files.atomic(folder / "model.safetensors") as temporary:
@@ -55,14 +60,14 @@ def write_shape(folder: Path, config: Config, tokenizer: Tokenizer) -> None:
 def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, Tokenizer]:
     """The model (float32, in evaluation mode) and tokenizer of a shipped name or of a folder.
 
-    With `compute` it is on that device, with that attention kernel. Raises FileNotFoundError that
-    lists the shipped names, or ValueError when a file does not fit.
+    It is on the device of `compute` (None: `device.choose()`), with that attention kernel. Raises
+    FileNotFoundError that lists the shipped names, or ValueError when a file does not fit.
     """
     folder = folder_of(name)
     model, tokenizer = untrained(folder)
     load_weights(model, folder / "model.safetensors")
-    if compute is not None:
-        model.to(compute.device).set_attention(compute.attention)
+    compute = device.choose() if compute is None else compute
+    model.to(compute.device).set_attention(compute.attention)
     return model.eval(), tokenizer
 
 

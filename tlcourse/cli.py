@@ -8,6 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+# Spellings that go on being understood, what they are called now, and their type.
+OLD_PRETRAIN_OPTIONS = (
+    ("--batch", "batch_size", int),
+    ("--rate", "learning_rate", float),
+    ("--muon-rate", "muon_learning_rate", float),
+    ("--mask-rate", "mask_probability", float),
+)
+
 
 class UsageError(Exception):
     """A wrong word on the command line; the message, one line, lists the right ones."""
@@ -199,12 +207,14 @@ def _add_pretrain_options(parser: Parser) -> None:
     add("--layers", type=int, default=6)
     add("--heads", type=int, default=4)
     add("--vocabulary", type=int, default=8192, help="entries")
-    add("--batch", type=int, default=64, help="windows a step, all processes together")
+    add("--batch-size", type=int, default=64, help="windows a step, all processes together")
     add("--length", type=int, default=128, help="tokens a window")
-    add("--rate", type=float, default=3e-3, help="learning rate of embeddings, norms, biases")
-    add("--muon-rate", type=float, default=0.01, help="learning rate of the matrices in the blocks")
-    add("--warmup", type=int, default=100, help="steps until the full rates")
-    add("--mask-rate", type=float, default=0.15, help="share of hidden tokens (masked, hybrid)")
+    add("--learning-rate", type=float, default=3e-3, help="of embeddings, norms and biases")
+    add("--muon-learning-rate", type=float, default=0.01, help="of the matrices in the blocks")
+    add("--warmup", type=int, default=100, help="steps until the full learning rates")
+    add("--mask-probability", type=float, default=0.15, help="of each token (masked, hybrid)")
+    for old, new, kind in OLD_PRETRAIN_OPTIONS:
+        add(old, dest=new, type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     add("--seed", type=int, default=0)
     add("--save-every", type=float, default=180.0, help="seconds between states for a resume")
     add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")

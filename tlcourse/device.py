@@ -58,7 +58,12 @@ def _cpu_has_fast_bf16() -> bool:
         return False
     has_tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)()
     has_avx = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)()
-    return (has_tiles or has_avx) and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    if not (has_tiles or has_avx):
+        return False
+    try:  # none of these names is one that PyTorch promises to keep
+        return torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    except AttributeError:
+        return False
 
 
 def _has_compiler() -> bool:

@@ -10,33 +10,35 @@ import datasets
 
 from tlcourse import cards, checkpoints, corpora, device, pretraining
 from tlcourse.bpe import Tokenizer
-from tlcourse.pretraining import pronouns, samples
 from tlcourse.transformer import Transformer
 
 TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-raw", "test"))
 READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
-SAMPLES = {"causal": samples.continuations, "masked": samples.fillings}
+SAMPLES = {"causal": pretraining.continuations, "masked": pretraining.fillings}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures a checkpoint and writes its log and its card."""
-    folder = evaluate(arguments.checkpoint, device.choose())
+    folder = evaluate(arguments.checkpoint)
     print(f"card written to {folder / 'README.md'}")
     return 0
 
 
-def evaluate(name: str | Path, compute: device.Compute) -> Path:
+def evaluate(name: str | Path, *, compute: device.Compute | None = None) -> Path:
     """Measures a checkpoint, shipped or in a folder, as it lies there: in half precision.
 
     The figures replace those in `training.json`, from which `README.md` is written; a reader sees
     each file old or new, never half. Returns the folder.
     """
+    compute = device.choose() if compute is None else compute
     model, tokenizer = checkpoints.load(name, compute)
-    log = measured(model, tokenizer, compute, checkpoints.log_of(name))
+    log = measured(model, tokenizer, checkpoints.log_of(name), compute=compute)
     return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
 
 
-def measured(model: Transformer, tokenizer: Tokenizer, compute: device.Compute, log: dict) -> dict:
+def measured(
+    model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: device.Compute
+) -> dict:
     """`log` with new figures and samples; the objective of the last leg says how the model reads.
 
     Texts and pairs are the real ones that are on this machine; nothing is fetched. Of those that
@@ -49,34 +51,36 @@ def measured(model: Transformer, tokenizer: Tokenizer, compute: device.Compute, 
         if text is not None:
             articles = list(corpora.articles(text))
             with _timed(f"{name} {split}"):
-                figures = _figures(model, tokenizer, articles, compute, readings)
+                figures = _figures(model, tokenizer, articles, readings, compute=compute)
             evaluation[f"{name} {split}"] = figures
     new = {"evaluation": evaluation}
     pairs = _real("blimp", "test")
     if pairs is not None:
         with _timed("minimal pairs"):
             new["minimal_pairs"] = {
-                reading: pretraining.minimal_pairs(model, tokenizer, pairs, compute, reading)
+                reading: pretraining.minimal_pairs(
+                    model, tokenizer, pairs, reading=reading, compute=compute
+                )
                 for reading in readings
             }
     with _timed("pronouns and samples"):
         new["pronouns"] = {
-            reading: pronouns.share_of_she(model, tokenizer, compute, reading)
+            reading: pretraining.share_of_she(model, tokenizer, reading=reading, compute=compute)
             for reading in readings
         }
         new["samples"] = {
-            reading: SAMPLES[reading](model, tokenizer, compute) for reading in readings
+            reading: SAMPLES[reading](model, tokenizer, compute=compute) for reading in readings
         }
     return log | new
 
 
-def _figures(model, tokenizer, articles, compute, readings) -> dict[str, float]:
+def _figures(model, tokenizer, articles, readings, *, compute) -> dict[str, float]:
     """The perplexities of a text, by every reading."""
     figures = {}
     if "causal" in readings:
-        figures |= pretraining.evaluate(model, tokenizer, articles, compute).figures()
+        figures |= pretraining.evaluate(model, tokenizer, articles, compute=compute).figures()
     if "masked" in readings:
-        figures |= pretraining.evaluate_masked(model, tokenizer, articles, compute)
+        figures |= pretraining.evaluate_masked(model, tokenizer, articles, compute=compute)
     return figures
 
 

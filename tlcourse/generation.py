@@ -2,25 +2,25 @@
 
 import torch
 
-from tlcourse.bpe import SPECIALS
+from tlcourse.bpe import EOS, MASK, SPECIALS
 from tlcourse.transformer import Transformer
-
-EOS, MASK = SPECIALS.index("<eos>"), SPECIALS.index("<mask>")
 
 
 @torch.no_grad()
 def generate(
     model: Transformer,
     tokens: list[int],
-    count: int,
-    generator: torch.Generator,
+    count: int = 40,
+    *,
+    generator: torch.Generator | None = None,
     temperature: float = 0.8,
     top_k: int = 50,
 ) -> list[int]:
     """Up to `count` new ids after `tokens`, sampled among the `top_k` likeliest; stops at `<eos>`.
 
-    `temperature` 0 takes the likeliest each time. Special tokens other than `<eos>` are never
-    drawn. Raises ValueError for a bidirectional model or an empty start.
+    Drawn from `generator`, or from PyTorch's own; `temperature` 0 takes the likeliest each time.
+    Special tokens other than `<eos>` are never drawn. Raises ValueError for a bidirectional model
+    or an empty start.
     """
     if not model.config.causal:
         raise ValueError("generate needs a causal model; fill_masks is for bidirectional ones")
@@ -45,7 +45,7 @@ def generate(
 
 @torch.no_grad()
 def fill_masks(
-    model: Transformer, tokens: list[int], top: int = 5
+    model: Transformer, tokens: list[int], *, top: int = 5
 ) -> list[list[tuple[int, float]]]:
     """For each `<mask>` in `tokens`: the `top` likeliest ids with their probabilities.
 

@@ -52,8 +52,8 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
         came = getattr(model.config, name, needed)
         if came != needed:
             raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
-    read = _gpt2 if kind == "GPT2LMHeadModel" else _bert
-    config, weights = read(model)
+    convert = _gpt2 if kind == "GPT2LMHeadModel" else _bert
+    config, weights = convert(model)
     ours = Transformer(config)
     ours.load_state_dict(weights)
     return ours.eval()
@@ -148,7 +148,7 @@ def _bert(model: BertForMaskedLM):
     return config, weights
 
 
-def pretrained(name: str, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
+def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
     """(model, tokenizer) of `openai-community/gpt2` or `google-bert/bert-base-uncased`, or None.
 
     From the Hub's cache on this machine; else downloaded (0.5 GB each). None, and one printed line,

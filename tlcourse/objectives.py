@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.bpe import SPECIALS
+from tlcourse.bpe import MASK, SPECIALS
 from tlcourse.transformer import Transformer
 
-MASK = SPECIALS.index("<mask>")
 ROWS = 64  # products come in multiples of so many rows: oneDNN builds each new shape first
 
 
@@ -29,11 +28,11 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=precise)
         d_bias = None if bias is None else torch.zeros_like(bias)
         for start in range(0, len(targets), chunk):
-            part, goal = hidden[start : start + chunk], targets[start : start + chunk]
-            count, extra = len(goal), -len(goal) % ROWS
+            part, asked = hidden[start : start + chunk], targets[start : start + chunk]
+            count, extra = len(asked), -len(asked) % ROWS
             part = F.pad(part, (0, 0, 0, extra))
             logits = F.linear(part, weight, None if bias is None else bias.to(weight.dtype))
-            nats, slope = _nats_and_slope(logits, F.pad(goal, (0, extra)))
+            nats, slope = _nats_and_slope(logits, F.pad(asked, (0, extra)))
             slope[count:] = 0.0
             total += nats[:count].sum()
             if bias is not None:
@@ -52,43 +51,48 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return *scaled, d_bias, None, None
 
 
-def _nats_and_slope(logits: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:
-    """(count, vocabulary) logits: nats of the goals (count,), and d nats / d logits.
+def _nats_and_slope(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """(count, vocabulary) logits: nats of the targets (count,), and d nats / d logits.
 
     The CPU's softmax sums in float32 whatever it is given; elsewhere halves are widened first.
     """
-    rows = torch.arange(len(goal), device=goal.device)
+    rows = torch.arange(len(targets), device=targets.device)
     precise = torch.promote_types(logits.dtype, torch.float32)
     slope = logits.softmax(-1, dtype=None if logits.device.type == "cpu" else precise)
-    nats = -slope[rows, goal].to(precise).log()
+    nats = -slope[rows, targets].to(precise).log()
     far = nats.isinf()  # so improbable that the share is rounded to 0
     if far.any():
         wide = logits[far].to(precise)
-        nats[far] = wide.logsumexp(-1) - wide.gather(1, goal[far, None]).squeeze(1)
-    slope[rows, goal] -= 1.0  # probabilities - one-hot
+        nats[far] = wide.logsumexp(-1) - wide.gather(1, targets[far, None]).squeeze(1)
+    slope[rows, targets] -= 1.0  # probabilities - one-hot
     return nats, slope.to(logits.dtype)
 
 
 def cross_entropy(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, chunk: int = 1024
+    hidden_states: Tensor,
+    targets: Tensor,
+    weight: Tensor,
+    *,
+    bias: Tensor | None = None,
+    chunk: int = 1024,
 ) -> Tensor:
-    """Sum of nats of `targets` (count,) under softmax(hidden W^T + b); exact gradients.
+    """Sum of nats of `targets` (count,) under softmax(h W^T + b); exact gradients.
 
-    `hidden` (count, width), `weight` (vocabulary, width), `bias` (vocabulary,) or None. Holds the
-    logits of `chunk` targets at a time. Under autocast the products run in its precision.
+    `hidden_states` h (count, width), `weight` W (vocabulary, width), `bias` b (vocabulary,). Holds
+    the logits of `chunk` targets at a time. Under autocast the products run in its precision.
     """
-    kind = hidden.device.type
+    kind = hidden_states.device.type
     if torch.is_autocast_enabled(kind):
         precision = torch.get_autocast_dtype(kind)
-        hidden, weight = hidden.to(precision), weight.to(precision)
+        hidden_states, weight = hidden_states.to(precision), weight.to(precision)
     with torch.autocast(kind, enabled=False):
-        return _ChunkedCrossEntropy.apply(hidden, weight, bias, targets, chunk)
+        return _ChunkedCrossEntropy.apply(hidden_states, weight, bias, targets, chunk)
 
 
-def language_model_loss(model: Transformer, hidden: Tensor, targets: Tensor) -> Tensor:
+def language_model_loss(model: Transformer, hidden_states: Tensor, targets: Tensor) -> Tensor:
     """Sum of nats of `targets` (count,) given the hidden states (count, width) before the head."""
-    hidden = model.transformed(hidden)
-    return cross_entropy(hidden, model.embedding.weight, model.head_bias, targets)
+    weight, bias = model.output_layer
+    return cross_entropy(model.transformed(hidden_states), targets, weight, bias=bias)
 
 
 def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
@@ -104,15 +108,19 @@ def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
 
 
 def mask_tokens(
-    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, rate: float = 0.15
+    tokens: Tensor,
+    generator: torch.Generator,
+    vocabulary_size: int,
+    *,
+    probability: float = 0.15,
 ) -> tuple[Tensor, Tensor]:
     """BERT's corruption: (batch, length) tokens to corrupted tokens and a mask, True = to predict.
 
-    A share `rate` of the ordinary tokens is chosen; of these 80 % become `<mask>`, 10 % a random
-    ordinary token, 10 % stay (Devlin et al., 2019). Specials are never chosen.
+    Each ordinary token is chosen with the `probability`; of these 80 % become `<mask>`, 10 % a
+    random ordinary token, 10 % stay (Devlin et al., 2019). Specials are never chosen.
     """
     draw = torch.rand(tokens.shape, generator=generator)
-    chosen = (draw < rate) & (tokens >= len(SPECIALS))
+    chosen = (draw < probability) & (tokens >= len(SPECIALS))
     kind = torch.rand(tokens.shape, generator=generator)
     noise = torch.randint(len(SPECIALS), vocabulary_size, tokens.shape, generator=generator)
     corrupted = tokens.clone()
@@ -122,7 +130,9 @@ def mask_tokens(
     return corrupted, chosen
 
 
-def masked_loss(model: Transformer, corrupted: Tensor, tokens: Tensor, chosen: Tensor):
+def masked_loss(
+    model: Transformer, corrupted: Tensor, tokens: Tensor, *, chosen: Tensor
+) -> tuple[Tensor, int]:
     """Loss of the chosen positions only; all are (batch, length). Returns (nats, targets).
 
     Only the chosen positions meet the vocabulary. Raises ValueError if the model is causal.
@@ -134,7 +144,11 @@ def masked_loss(model: Transformer, corrupted: Tensor, tokens: Tensor, chosen: T
 
 
 def hide_next_tokens(
-    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, rate: float = 0.15
+    tokens: Tensor,
+    generator: torch.Generator,
+    vocabulary_size: int,
+    *,
+    probability: float = 0.15,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Windows (batch, length + 1) to inputs, targets and `chosen`, each (batch, length).
 
@@ -142,7 +156,7 @@ def hide_next_tokens(
     causal model is asked for it, too (Lv et al., 2023; BehnamGhader et al., 2024). The first token
     has no position before it and the last is no input, so neither is hidden.
     """
-    corrupted, hidden = mask_tokens(tokens, generator, vocabulary_size, rate)
+    corrupted, hidden = mask_tokens(tokens, generator, vocabulary_size, probability=probability)
     inputs, chosen = corrupted[:, :-1].clone(), hidden[:, 1:].clone()
     inputs[:, 0] = tokens[:, 0]
     chosen[:, -1] = False
@@ -150,7 +164,7 @@ def hide_next_tokens(
 
 
 def hybrid_loss(
-    model: Transformer, inputs: Tensor, targets: Tensor, chosen: Tensor, causal: Tensor
+    model: Transformer, inputs: Tensor, targets: Tensor, *, chosen: Tensor, causal: Tensor
 ) -> tuple[Tensor, int]:
     """Loss of one model that reads some rows causally and the others from both sides.
 

@@ -27,15 +27,18 @@ def run(arguments: argparse.Namespace) -> int:
     if "WORLD_SIZE" in os.environ:  # torchrun
         idist.initialize("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
     first, recipe = idist.get_rank() == 0, _recipe(arguments)
-    compute, vocabulary, known = device.choose(), arguments.vocabulary, None
+    compute, vocabulary_size, known = device.choose(), arguments.vocabulary, None
     if arguments.start:
         base, known = checkpoints.load(arguments.start)
-        vocabulary = base.config.vocabulary_size
+        vocabulary_size = base.config.vocabulary_size
     prepared = arguments.prepared or arguments.out / "corpus"
     tokens = int(arguments.tokens) if arguments.minutes is None else math.inf
     if first:
         files.remove_leftovers(arguments.out)
-        pretraining.prepare(prepared, arguments.corpus, tokens, vocabulary, known)
+        pretraining.prepare(
+            prepared, arguments.corpus, tokens=tokens, vocabulary_size=vocabulary_size,
+            tokenizer=known,
+        )  # fmt: skip
     idist.barrier()
     tokenizer = Tokenizer.load(prepared / "tokenizer.json")
     torch.manual_seed(arguments.seed)
@@ -51,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         "objective": arguments.objective,
         "start": checkpoints.name_of(arguments.start) if arguments.start else "random weights",
         "corpus": files.read_json(prepared / "corpus.json")["corpus"],
-        "tokens": len(history) * recipe.batch * recipe.length,
+        "tokens": len(history) * recipe.batch_size * recipe.length,
         "steps": len(history),
         "decay_began_at_step": begin,
         "seconds": history[-1]["seconds"],
@@ -64,31 +67,32 @@ def run(arguments: argparse.Namespace) -> int:
     }
     log = {"legs": [*legs, leg], "evaluation": {}}
     folder, card = arguments.out / "checkpoint", cards.card(arguments.out.name, log)
-    checkpoints.save(folder, model, tokenizer, card, log)
-    evaluate_command.evaluate(folder, compute)
+    checkpoints.save(folder, model, tokenizer, card=card, log=log)
+    evaluate_command.evaluate(folder, compute=compute)
     print(f"checkpoint written to {folder}")
     return 0
 
 
-def _recipe(arguments: argparse.Namespace) -> pretraining.Recipe:
-    rates = ("rate", "muon_rate", "warmup", "mask_rate")
-    names = ("objective", "batch", "length", *rates, "seed")
-    return pretraining.Recipe(**{name: getattr(arguments, name) for name in names})
+def _recipe(arguments: argparse.Namespace) -> pretraining.PretrainingRecipe:
+    rates = ("learning_rate", "muon_learning_rate", "warmup", "mask_probability")
+    names = ("objective", "batch_size", "length", *rates, "seed")
+    return pretraining.PretrainingRecipe(**{name: getattr(arguments, name) for name in names})
 
 
 def _train(arguments, model, file, recipe, compute) -> tuple[list[dict], int]:
     """Runs or resumes the training; returns its history and the step at which decay began."""
     tokens, minutes, out = int(arguments.tokens), arguments.minutes, arguments.out
-    per_step = recipe.batch * recipe.length
+    per_step = recipe.batch_size * recipe.length
     progress = logs.Progress(per_step, tokens, None if minutes is None else 60 * minutes)
     on_step = [logs.JsonLog(out, per_step), progress]
     if arguments.tensorboard:
         on_step.append(logs.TensorBoardLog(out, per_step))
-    common = (compute, recipe, out, on_step, arguments.save_every)
+    more = {"recipe": recipe, "compute": compute, "folder": out, "on_step": on_step}
+    more["save_every"] = arguments.save_every
     try:
         if minutes is not None:
-            return pretraining.pretrain_for(model, file, minutes, *common)
-        history = pretraining.pretrain(model, file, tokens, *common)
+            return pretraining.pretrain_for(model, file, minutes, **more)
+        history = pretraining.pretrain(model, file, tokens, **more)
         falling = [r["step"] for r in history if r["step"] > recipe.warmup and r["factor"] < 1]
         return history, min(falling, default=0)
     finally:

@@ -232,3 +232,17 @@ def test_wrong_gives_the_numbers_of_the_questions():
     assert wrong(probabilities, ["HUM", "LOC", "LOC"], LABELS) == [1]
     with pytest.raises(ValueError):
         wrong(probabilities, ["HUM"], LABELS)
+
+
+def test_a_training_ends_early_once_twenty_steps_are_below_what_is_asked(tokenizer):
+    def history(stop_below):
+        recipe = Recipe(epochs=60, learning_rate=3e-3, batch_size=8, stop_below=stop_below)
+        adapted = adapt(make(tokenizer), TEXTS, TARGETS, compute=CPU, recipe=recipe)
+        return [record["loss"] for record in adapted.report.history]
+
+    whole = history(None)
+    below = sum(whole[60:80]) / 20 + 1e-6
+    means = [sum(whole[end - 20 : end]) / 20 for end in range(20, len(whole) + 1)]
+    first = next(end for end, mean in enumerate(means, start=20) if mean < below)
+    assert len(whole) == 120 and first <= 80
+    assert history(below) == whole[:first]

@@ -15,7 +15,7 @@ from tlcourse.adaptation import (
 from tlcourse.batching import pad
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining import Recipe as PretrainingRecipe
+from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
 LABELS = ["HUM", "LOC", "NUM"]
@@ -47,7 +47,7 @@ def test_pretraining_on_the_texts_makes_them_likelier(start):
     start.eval()  # no dropout
     tokens, mask = pad([start.tokenizer.encode(text) for text in TEXTS], 0)
     before = causal_nats(start.body, tokens, mask).item()
-    recipe = PretrainingRecipe(batch=4, length=16, warmup=4)
+    recipe = PretrainingRecipe(batch_size=4, length=16, warmup=4)
     found = pretrain_on_texts(start, TEXTS * 4, tokens=4000, recipe=recipe, compute=CPU)
     assert causal_nats(found.body, tokens, mask).item() < before - 1
     assert causal_nats(start.body, tokens, mask).item() == before  # a copy has read them

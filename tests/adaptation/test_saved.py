@@ -372,7 +372,7 @@ def test_a_folder_of_an_earlier_version_still_loads(folder):
 
 
 def test_a_folder_that_is_none_is_told(tmp_path):
-    checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER, "", {"legs": []})
+    checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER)
     for path in (tmp_path / "nowhere", tmp_path, tmp_path / "base"):
         with pytest.raises(FileNotFoundError, match="`tlcourse adapt` wrote, got .*no classifier"):
             Classifier.load(path)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.bpe.library import sample_lines, trained
 from tests.bpe.test_text import HARD
-from tlcourse.bpe import SPECIALS, Tokenizer
+from tlcourse.bpe import EOS, SPECIALS, Tokenizer
 
 ANY_TEXT = st.text() | st.text(alphabet="<>/eosunkpad ")
 KNOWN_TEXT = st.text(st.characters(exclude_categories=("Cs", "Cn")))  # known to every Unicode table
@@ -113,7 +113,7 @@ def test_the_library_loads_what_we_save(tmp_path):
     assert theirs.encode(HARD).ids == tokenizer().encode(HARD)
     assert theirs.decode(theirs.encode(HARD).ids, skip_special_tokens=False) == HARD
     # Its default parses special tokens that a user types; the setting is not kept in the file.
-    assert theirs.encode("<eos>").ids == [SPECIALS.index("<eos>")]
+    assert theirs.encode("<eos>").ids == [EOS]
     theirs.encode_special_tokens = True
     assert theirs.encode("<eos>").ids == tokenizer().encode("<eos>")
 

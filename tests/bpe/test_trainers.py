@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.bpe.library import assert_same, sample_lines, trained
 from tlcourse.bpe import (
-    SPECIALS,
+    EOS,
     Tokenizer,
     base_symbols,
     count_words,
@@ -98,7 +98,7 @@ def test_a_merge_that_spells_a_special_token_takes_its_id_as_in_the_library():
     """Pieces cut by `pre_tokenise` never hold a special token; uncut text does."""
     counts = Counter({"<eos>": 10, "eos": 3})
     merges = train(counts, 300)
-    assert merges[-1][1] == SPECIALS.index("<eos>")
+    assert merges[-1][1] == EOS
     assert_same(Tokenizer(merges), trained(list(counts.elements()), 300, cut=False))
     assert all(new >= 262 for _, new in train(count_words(["<eos>"] * 10), 300))
 

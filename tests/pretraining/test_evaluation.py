@@ -4,14 +4,13 @@ import pytest
 import torch
 
 from tlcourse import corpora
-from tlcourse.bpe import SPECIALS, Tokenizer
+from tlcourse.bpe import EOS, UNK, Tokenizer
 from tlcourse.device import Compute
 from tlcourse.metrics import words_and_line_ends
 from tlcourse.pretraining import evaluate
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-EOS, UNK = (SPECIALS.index(name) for name in ("<eos>", "<unk>"))
 ARTICLES = [
     " = The rain = \n\n The rain fell on <unk> and <unk> , 5 cafés @-@ long .\n",
     " = Trains = \n\n In the <unk> , trains .\n\n",
@@ -54,7 +53,7 @@ def brute_force(model: Transformer, window: int, stride: int) -> list[float]:
 def test_nats_are_those_of_a_computation_token_by_token(window, stride):
     model, ids = model_of(), stream()
     costs = brute_force(model, window, stride)
-    got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, window, stride)
+    got = evaluate(model, TOKENIZER, ARTICLES, compute=PLAIN, window=window, stride=stride)
     text = [c for c, token in zip(costs, ids[1:], strict=True) if token != EOS]
     assert got.targets == len(text)
     assert got.nats == pytest.approx(sum(text), rel=1e-5)
@@ -65,7 +64,7 @@ def test_a_window_over_everything_is_the_full_context():
     model, tokens = model_of(), [EOS, *TOKENIZER.encode(ARTICLES[0], allow_special=True)]
     assert len(tokens) <= 64
     right = sum(cost(model, tokens[:i], tokens[i]) for i in range(1, len(tokens)))
-    got = evaluate(model, TOKENIZER, ARTICLES[:1], PLAIN, 64, 32)
+    got = evaluate(model, TOKENIZER, ARTICLES[:1], compute=PLAIN, window=64, stride=32)
     assert got.nats == pytest.approx(right, rel=1e-5)
 
 
@@ -77,14 +76,14 @@ def test_unk_and_the_bare_space_before_it_are_left_out_of_both_sums():
         following = ids[place + 1] if place + 1 < len(ids) else None
         if token not in (EOS, UNK) and not (token == space and following == UNK):
             kept += costs[place - 1]
-    got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, 64, 64)
+    got = evaluate(model, TOKENIZER, ARTICLES, compute=PLAIN, window=64, stride=64)
     assert got.unk == 3
     assert got.nats_without_unk == pytest.approx(kept, rel=1e-5)
     assert got.word_perplexity_without_unk == pytest.approx(math.exp(kept / (got.words - 3)))
 
 
 def test_what_the_sums_are_divided_by():
-    got = evaluate(model_of(), TOKENIZER, ARTICLES, PLAIN, 64, 32)
+    got = evaluate(model_of(), TOKENIZER, ARTICLES, compute=PLAIN, window=64, stride=32)
     assert got.words == (4 + 13 + 3) + (3 + 6 + 4)  # words of both lines, line ends
     assert got.text_bytes == len("".join(ARTICLES)) + 1  # é has two
     assert got.word_perplexity == pytest.approx(math.exp(got.nats / got.words))
@@ -97,7 +96,7 @@ def test_an_even_guess_costs_the_same_whatever_the_windows():
     model = Transformer(Config(275, 16, 2, 2, 32, 64))
     torch.nn.init.zeros_(model.embedding.weight)
     for window, stride in ((64, 64), (16, 4)):
-        got = evaluate(model, TOKENIZER, ARTICLES, PLAIN, window, stride)
+        got = evaluate(model, TOKENIZER, ARTICLES, compute=PLAIN, window=window, stride=stride)
         assert got.token_perplexity == pytest.approx(275, rel=1e-6)
 
 

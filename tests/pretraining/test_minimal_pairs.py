@@ -33,8 +33,8 @@ def test_with_an_even_guess_length_decides_and_a_tie_is_wrong(causal, reading):
             ("Rain fell!", SHORT, "causative", "argument_structure", 1),
             (SHORT, LONG, "wh_island", "island_effects", 0),
         ),
-        PLAIN,
-        reading,
+        reading=reading,
+        compute=PLAIN,
     )
     assert found == {
         "accuracy": pytest.approx((0.5 + 0.0 + 1.0) / 3),  # of paradigms, not of pairs
@@ -48,7 +48,7 @@ def test_with_an_even_guess_length_decides_and_a_tie_is_wrong(causal, reading):
 def test_the_first_hundred_pairs_count_wherever_they_stand():
     rows = [(LONG, SHORT, "passive_1", "argument_structure", 100 + row) for row in range(3)]
     rows += [(SHORT, LONG, "passive_1", "argument_structure", row) for row in range(100)]
-    found = minimal_pairs(even(True), TOKENIZER, pairs(*rows), PLAIN, "causal")
+    found = minimal_pairs(even(True), TOKENIZER, pairs(*rows), reading="causal", compute=PLAIN)
     assert (found["pairs"], found["accuracy"]) == (100, 1.0)
 
 
@@ -59,5 +59,5 @@ def test_on_the_sample_it_is_a_count_of_scores_by_hand(causal, reading):
     right = [
         by_hand(model, row["good"], reading) > by_hand(model, row["bad"], reading) for row in rows
     ]
-    found = minimal_pairs(model, TOKENIZER, rows, PLAIN, reading)
+    found = minimal_pairs(model, TOKENIZER, rows, reading=reading, compute=PLAIN)
     assert found["accuracy"] == pytest.approx(sum(right) / 4) and len(set(right)) == 2

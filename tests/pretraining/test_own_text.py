@@ -56,27 +56,28 @@ def test_a_path_that_is_not_there_and_a_folder_without_texts_are_refused(tmp_pat
 def test_a_corpus_that_is_short_is_taken_whole_and_a_changed_one_is_refused(tmp_path):
     path = write(tmp_path / "a.txt", "the rain on the train " * 50)
     folder = tmp_path / "prepared"
-    first = prepare(folder, [str(path)], 1e6, 270, None)
+    first = prepare(folder, [str(path)], tokens=1e6, vocabulary_size=270)
     made = (folder / "tokens.bin").stat().st_mtime_ns
-    assert prepare(folder, [str(path)], float("inf"), 270, None).merges == first.merges
+    assert prepare(folder, [str(path)], vocabulary_size=270).merges == first.merges
     assert (folder / "tokens.bin").stat().st_mtime_ns == made
     write(path, "the rain on the plain " * 50)
     with pytest.raises(ValueError, match="--prepared, or remove this one"):
-        prepare(folder, [str(path)], 1e6, 270, None)
+        prepare(folder, [str(path)], tokens=1e6, vocabulary_size=270)
 
 
 def test_fewer_tokens_than_asked_for_and_another_vocabulary_are_refused(tmp_path):
     path = write(tmp_path / "a.txt", "the rain on the train\n\n\n" * 50)
     folder = tmp_path / "prepared"
-    prepare(folder, [str(path)], 20, 270, None)
+    prepare(folder, [str(path)], tokens=20, vocabulary_size=270)
     with pytest.raises(ValueError, match="'whole': False.*'tokens': 500.* is asked for"):
-        prepare(folder, [str(path)], 500, 270, None)
+        prepare(folder, [str(path)], tokens=500, vocabulary_size=270)
     other = Tokenizer.train(["a plain plane on a plain plan"], 270)
     with pytest.raises(ValueError, match="another vocabulary"):
-        prepare(folder, [str(path)], 20, 270, other)
+        prepare(folder, [str(path)], tokens=20, vocabulary_size=270, tokenizer=other)
 
 
 def test_a_known_vocabulary_is_kept(tmp_path):
     path = write(tmp_path / "a.txt", "the rain on the train")
     known = Tokenizer.train(["a plain plane on a plain plan"], 270)
-    assert prepare(tmp_path / "p", [str(path)], 10, 300, known).merges == known.merges
+    kept = prepare(tmp_path / "p", [str(path)], tokens=10, vocabulary_size=300, tokenizer=known)
+    assert kept.merges == known.merges

@@ -7,14 +7,13 @@ import torch
 
 from tlcourse import objectives
 from tlcourse.batching import TokenFile, generator_for, write_tokens
-from tlcourse.bpe import SPECIALS, Tokenizer, detokenise
+from tlcourse.bpe import EOS, UNK, Tokenizer, detokenise
 from tlcourse.device import Compute
 from tlcourse.pretraining import (
     OBJECTIVES,
-    Recipe,
+    PretrainingRecipe,
     batches,
     encode_articles,
-    loss_of,
     optimizers_for,
     pretrain,
     pretrain_for,
@@ -24,9 +23,8 @@ from tlcourse.pretraining import (
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-RECIPE = Recipe(batch=4, length=16, warmup=2)
+RECIPE = PretrainingRecipe(batch_size=4, length=16, warmup=2)
 MASKED = replace(RECIPE, objective="masked")
-EOS, UNK = SPECIALS.index("<eos>"), SPECIALS.index("<unk>")
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def test_a_corpus_stops_after_the_article_that_fills_it(tmp_path):
     encoded = list(encode_articles(articles, tokenizer))
     wanted = sum(map(len, encoded[:300])) - 3
     path = tmp_path / "tokens.bin"
-    count = write_corpus(path, articles, tokenizer, wanted, progress=False)
+    count = write_corpus(path, articles, tokenizer, tokens=wanted, progress=False)
     assert count == wanted + 3
     assert TokenFile(path).ids.tolist() == sum(encoded[:300], [])
 
@@ -92,7 +90,7 @@ def test_muon_has_the_matrices_of_the_blocks_and_adamw_all_else():
 
 def test_without_a_rate_for_muon_adamw_has_all_and_decays_the_matrices():
     model = model_of()
-    (adamw,) = optimizers_for(model, replace(RECIPE, muon_rate=None))
+    (adamw,) = optimizers_for(model, replace(RECIPE, muon_learning_rate=None))
     decay = {id(p): g["weight_decay"] for g in adamw.param_groups for p in g["params"]}
     inside = {id(p) for p in model.blocks.parameters() if p.ndim == 2}
     assert decay == {id(p): 0.1 if id(p) in inside else 0.0 for p in model.parameters()}
@@ -102,7 +100,9 @@ def test_without_a_rate_for_muon_adamw_has_all_and_decays_the_matrices():
 def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file, objective):
     model = model_of(causal=objective != "masked")
     before = {name: p.clone() for name, p in model.named_parameters()}
-    history = pretrain(model, file, 1000, PLAIN, replace(RECIPE, objective=objective))
+    history = pretrain(
+        model, file, 1000, recipe=replace(RECIPE, objective=objective), compute=PLAIN
+    )
     assert len(history) == 1000 // 64
     assert [r["factor"] for r in history][:3] == [0.5, 1, 1]
     assert 0 < history[-1]["factor"] < 0.2
@@ -115,32 +115,37 @@ def test_the_loss_of_a_text_with_a_rule_falls(tmp_path):
     file = TokenFile(tmp_path / "tokens.bin")
     for objective in OBJECTIVES:
         recipe = replace(RECIPE, objective=objective)
-        history = pretrain(model_of(objective != "masked"), file, 64 * 60, PLAIN, recipe)
+        history = pretrain(
+            model_of(objective != "masked"), file, 64 * 60, recipe=recipe, compute=PLAIN
+        )
         assert history[0]["loss"] == pytest.approx(np.log(60), abs=0.1)
         assert history[-1]["loss"] < 2.5
 
 
 def test_a_budget_below_one_step_is_refused(file):
     with pytest.raises(ValueError, match=r"at least one step \(64 tokens\), got 63"):
-        pretrain(model_of(), file, 63, PLAIN, RECIPE)
+        pretrain(model_of(), file, 63, recipe=RECIPE, compute=PLAIN)
 
 
 def test_another_budget_in_the_same_folder_is_refused(file, tmp_path):
-    pretrain(model_of(), file, 128, PLAIN, RECIPE, tmp_path / "run")
+    more = {"recipe": RECIPE, "compute": PLAIN, "folder": tmp_path / "run"}
+    pretrain(model_of(), file, 128, **more)
     with pytest.raises(ValueError, match="tokens was 128, now 256"):
-        pretrain(model_of(), file, 256, PLAIN, RECIPE, tmp_path / "run")
+        pretrain(model_of(), file, 256, **more)
 
 
-def test_loss_of_goes_by_the_kind_of_model(file):
+def test_each_objective_takes_its_own_batches(file):
     batch = batches(file, model_of().config, RECIPE)(0)
-    assert loss_of(model_of(), batch)[1] == 4 * 16
+    assert OBJECTIVES["causal"].loss(model_of(), batch)[1] == 4 * 16
     batch = batches(file, model_of(False).config, MASKED)(0)
-    assert loss_of(model_of(False), batch)[1] == int(batch[2].sum())
+    assert OBJECTIVES["masked"].loss(model_of(False), batch)[1] == int(batch[2].sum())
+    batch = batches(file, model_of().config, replace(RECIPE, objective="hybrid"))(0)
+    assert OBJECTIVES["hybrid"].loss(model_of(), batch)[1] == int(batch[2].sum())
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.5, [1, 3]), (0.25, [3]), (1.0, [0, 1, 2, 3])])
 def test_hybrid_batches_read_their_share_of_the_windows_causally(file, share, rows):
-    recipe = replace(RECIPE, objective="hybrid", causal_share=share, mask_rate=0.5)
+    recipe = replace(RECIPE, objective="hybrid", causal_share=share, mask_probability=0.5)
     inputs, targets, chosen, causal = batches(file, model_of().config, recipe)(3)
     (window,) = batches(file, model_of().config, RECIPE)(3)
     assert causal.nonzero().flatten().tolist() == rows
@@ -153,26 +158,32 @@ def test_hybrid_batches_read_their_share_of_the_windows_causally(file, share, ro
 
 def test_an_unknown_objective_is_refused():
     with pytest.raises(ValueError, match="out of causal, masked, hybrid, got 'electra'"):
-        Recipe(objective="electra")
+        PretrainingRecipe(objective="electra")
 
 
 def test_a_run_on_minutes_ends_decayed_and_says_when_the_decay_began(file, tmp_path):
     model = model_of()
-    history, begin = pretrain_for(model, file, 2 / 60, PLAIN, RECIPE, tmp_path)
+    history, begin = pretrain_for(
+        model, file, 2 / 60, recipe=RECIPE, compute=PLAIN, folder=tmp_path
+    )
     factors = [record["factor"] for record in history]
     assert factors[:2] == [0.5, 1] and set(factors[1 : begin + 1]) == {1.0}
     rest = len(history) - begin
     assert factors[begin:] == pytest.approx([1 - step / rest for step in range(rest)])
     assert history[begin - 1]["seconds"] >= 0.6 * 2 > history[begin - 2]["seconds"]
     again = model_of()
-    assert pretrain_for(again, file, 2 / 60, PLAIN, RECIPE, tmp_path) == (history, begin)
+    assert pretrain_for(again, file, 2 / 60, recipe=RECIPE, compute=PLAIN, folder=tmp_path) == (
+        history,
+        begin,
+    )
     for name, tensor in again.state_dict().items():
         assert torch.equal(tensor, model.state_dict()[name]), name
 
 
 def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tmp_path):
     whole = model_of()
-    history, begin = pretrain_for(whole, file, 1 / 60, PLAIN, RECIPE, tmp_path)
+    more = {"recipe": RECIPE, "compute": PLAIN}
+    history, begin = pretrain_for(whole, file, 1 / 60, folder=tmp_path, **more)
 
     def stop(record: dict) -> None:
         if record["step"] == begin:  # there may be no second one, on a machine that is busy
@@ -182,8 +193,8 @@ def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tm
     other = tmp_path / "other"
     shutil.copytree(tmp_path, other, ignore=lambda *_: ["training_state.pt", "other"])
     with pytest.raises(KeyboardInterrupt):
-        pretrain_for(model_of(), file, 1 / 60, PLAIN, RECIPE, other, [stop], save_every=0.0)
+        pretrain_for(model_of(), file, 1 / 60, folder=other, on_step=[stop], **more)
     resumed = model_of()
-    assert len(pretrain_for(resumed, file, 1 / 60, PLAIN, RECIPE, other)[0]) == len(history)
+    assert len(pretrain_for(resumed, file, 1 / 60, folder=other, **more)[0]) == len(history)
     for name, tensor in resumed.state_dict().items():
         assert torch.equal(tensor, whole.state_dict()[name]), name

@@ -23,7 +23,7 @@ def test_the_interval_of_noisy_runs_holds_the_truth_and_is_wider_further_out():
     losses = TRUE.loss(SIZES, TOKENS) * noise
     widths = []
     for at in ((2e6, 2e6), (6.8e6, 60e6)):
-        low, high = bootstrap(SIZES, TOKENS, losses, at, repeats=15)
+        low, high = bootstrap(SIZES, TOKENS, losses, at=at, repeats=15)
         assert low < float(TRUE.loss(*at)) < high
         widths.append(high - low)
     assert widths[1] > widths[0]

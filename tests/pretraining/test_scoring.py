@@ -3,13 +3,12 @@ import math
 import pytest
 import torch
 
-from tlcourse.bpe import SPECIALS, Tokenizer, normalise
+from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.pretraining import scoring, sentence_scores
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-EOS, MASK = (SPECIALS.index(name) for name in ("<eos>", "<mask>"))
 SENTENCES = [
     "The rain fell on two cafés.",
     "Rain!",
@@ -61,7 +60,7 @@ def by_hand(model: Transformer, sentence: str, reading: str) -> float:
 def test_scores_are_those_of_one_pass_a_token(causal, reading, at_a_time, monkeypatch):
     monkeypatch.setattr(scoring, "TOKENS_AT_A_TIME", at_a_time)
     model = model_of(causal)
-    scores = sentence_scores(model, TOKENIZER, SENTENCES, PLAIN, reading)
+    scores = sentence_scores(model, TOKENIZER, SENTENCES, reading=reading, compute=PLAIN)
     assert scores == pytest.approx([by_hand(model, text, reading) for text in SENTENCES], rel=1e-5)
     assert scores[1] == scores[3] and len(set(scores)) == 4
 
@@ -70,20 +69,22 @@ def test_scores_are_those_of_one_pass_a_token(causal, reading, at_a_time, monkey
 def test_an_even_guess_costs_the_same_for_every_token(causal, reading):
     model = model_of(causal)
     torch.nn.init.zeros_(model.embedding.weight)
-    scores = sentence_scores(model, TOKENIZER, SENTENCES, PLAIN, reading)
+    scores = sentence_scores(model, TOKENIZER, SENTENCES, reading=reading, compute=PLAIN)
     lengths = [len(ids_of(text)) - 1 for text in SENTENCES]
     assert scores == pytest.approx([-length * math.log(275) for length in lengths], rel=1e-6)
 
 
 def test_text_is_read_as_people_write_it():
     typed = sentence_scores(
-        model_of(True), TOKENIZER, ["It’s  “late”", 'It\'s "late"'], PLAIN, "causal"
+        model_of(True), TOKENIZER, ["It’s  “late”", 'It\'s "late"'], reading="causal", compute=PLAIN
     )
     assert typed[0] == typed[1]
 
 
 def test_a_special_token_in_a_sentence_is_text():
-    written = sentence_scores(model_of(True), TOKENIZER, ["a <eos> b"], PLAIN, "causal")
+    written = sentence_scores(
+        model_of(True), TOKENIZER, ["a <eos> b"], reading="causal", compute=PLAIN
+    )
     assert written == pytest.approx([by_hand(model_of(True), "a <eos> b", "causal")], rel=1e-5)
 
 
@@ -97,4 +98,4 @@ def test_a_special_token_in_a_sentence_is_text():
 )
 def test_what_is_refused(causal, sentences, reading, said):
     with pytest.raises(ValueError, match=said):
-        sentence_scores(model_of(causal), TOKENIZER, sentences, PLAIN, reading)
+        sentence_scores(model_of(causal), TOKENIZER, sentences, reading=reading, compute=PLAIN)

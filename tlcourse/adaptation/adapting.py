@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
+from ignite.engine import Events
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -23,7 +24,9 @@ from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import bucket_batches, pad
 from tlcourse.bpe import PAD
 from tlcourse.device import Compute
-from tlcourse.training import train
+from tlcourse.training import Trainer, train
+
+PATIENCE = 20  # steps whose mean loss `Recipe.stop_below` is about
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Recipe:
     batch_size: int = 32  # texts a step
     weight_decay: float = 0.01
     min_steps: int = 0  # small sets get more epochs, until they reach this many steps
+    stop_below: float | None = None  # nats: ends once the mean loss of PATIENCE steps is below it
 
     def steps(self, texts: int) -> int:
         """How many steps so many texts take."""
@@ -96,8 +100,8 @@ def adapt(
         examples.read_once(classifier, compute)
     loss = partial(classification_loss, term=term)
     history = train(
-        classifier, loss, examples.batch, steps, [optimizer], factors, compute, seed,
-        on_step=on_step,
+        classifier, loss, examples.batch, steps=steps, optimizers=[optimizer], schedule=factors,
+        compute=compute, seed=seed, on_step=on_step, handlers=[partial(_stop_early, recipe)],
     )  # fmt: skip
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
@@ -112,6 +116,17 @@ def adapt(
         seconds,
     )
     return classifier
+
+
+def _stop_early(recipe: Recipe, engine: Trainer) -> None:
+    """Ends the training once the texts are learnt, if the recipe asks for it."""
+
+    @engine.on(Events.ITERATION_COMPLETED)
+    def end_if_learnt() -> None:
+        last = [record["loss"] for record in engine.history[-PATIENCE:]]
+        if recipe.stop_below is not None and len(last) == PATIENCE:
+            if sum(last) / PATIENCE < recipe.stop_below:
+                engine.terminate()
 
 
 class _Examples:

@@ -7,14 +7,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tlcourse import device
 from tlcourse.adaptation.adapting import Recipe, adapt
 from tlcourse.adaptation.classifier import Classifier, Text
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import EOS
 from tlcourse.device import Compute
-from tlcourse.pretraining import Recipe as PretrainingRecipe
-from tlcourse.pretraining import pretrain
+from tlcourse.pretraining import PretrainingRecipe, pretrain
 
 
 def pretrain_on_texts(
@@ -36,7 +34,7 @@ def pretrain_on_texts(
         path = Path(folder) / "tokens.bin"
         write_tokens(path, documents)
         file = TokenFile(path)
-        pretrain(classifier.body, file, tokens, compute or device.choose(), recipe)
+        pretrain(classifier.body, file, tokens, recipe=recipe, compute=compute)
         del file  # closes the memory map, so that the folder can go
     return classifier
 

@@ -1,4 +1,14 @@
-"""Byte-pair encoding from scratch: text to pre-tokens to bytes to merges."""
+"""Byte-pair encoding from scratch: text to pre-tokens to bytes to merges.
+
+    from tlcourse.bpe import EOS, Tokenizer, normalise
+
+    tokenizer = Tokenizer.train(["the rain on the trains", "in the rain"], vocabulary_size=270)
+    ids = [*tokenizer.encode(normalise("The train — in the “rain”.")), EOS]
+    tokenizer.decode(ids)                       # ' The train - in the "rain".<eos>'
+    tokenizer.save("/dev/null")                 # in the format of the `tokenizers` library
+
+PAD, UNK, CLS, SEP, MASK and EOS are the ids of the SPECIALS, the same in every vocabulary.
+"""
 
 from tlcourse.bpe.text import (
     CLS,

@@ -6,7 +6,7 @@ from functools import cache
 import regex
 
 SPECIALS = ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<eos>")
-PAD, UNK, CLS, SEP, MASK, EOS = range(len(SPECIALS))  # their ids, in every vocabulary
+PAD, UNK, CLS, SEP, MASK, EOS = range(len(SPECIALS))  # their ids in every vocabulary
 
 # The pattern of GPT-2 (Radford et al., 2019): a contraction, or an optional space and a run of
 # letters, digits or other signs, or white space that leaves the last space to the next word.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from tlcourse.bpe.text import SPECIALS, base_symbols, byte_symbols, pre_tokenise
+from tlcourse.bpe.text import SPECIALS, UNK, base_symbols, byte_symbols, pre_tokenise
 
 _AGAIN, _FIRST = "\0", "\x01"  # end a pre-token; neither is the symbol of a byte
 _SPARE = 0.15  # share of entries asked for in addition, to make up for those that hold _FIRST
@@ -37,7 +37,7 @@ def _scores(texts: Iterable[str], entries: int) -> dict[str, float]:
     trainer = trainers.UnigramTrainer(
         vocab_size=entries,
         special_tokens=list(SPECIALS),
-        unk_token=SPECIALS[1],
+        unk_token=SPECIALS[UNK],
         initial_alphabet=[*byte_symbols().values(), _AGAIN, _FIRST],
         show_progress=False,
     )
@@ -68,7 +68,7 @@ def train_unigram(texts: Iterable[str], vocabulary_size: int) -> tokenizers.Toke
     longer = [s for s in scores if s not in base and _AGAIN not in s and _FIRST not in s]
     longer.sort(key=scores.__getitem__, reverse=True)
     kept = [*base, *longer[: vocabulary_size - len(base)]]
-    library = tokenizers.Tokenizer(models.Unigram([(s, scores[s]) for s in kept], unk_id=1))
+    library = tokenizers.Tokenizer(models.Unigram([(s, scores[s]) for s in kept], unk_id=UNK))
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     library.decoder = decoders.ByteLevel()
     library.add_special_tokens(list(SPECIALS))

@@ -1,6 +1,7 @@
 """From data sets and text files to a vocabulary and a file of token ids."""
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -8,11 +9,10 @@ from tqdm import tqdm
 
 from tlcourse import corpora, files
 from tlcourse.batching import write_tokens
-from tlcourse.bpe import SPECIALS, Tokenizer, detokenise
+from tlcourse.bpe import EOS, Tokenizer, detokenise
 from tlcourse.corpora.catalogue import CORPORA
 from tlcourse.pretraining import own_text
 
-EOS = SPECIALS.index("<eos>")
 VOCABULARY_ARTICLES = 6_600  # the vocabulary is learnt from the first articles of the corpus
 
 
@@ -57,13 +57,18 @@ def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[l
 
 
 def write_corpus(
-    path: Path, articles: Iterable[str], tokenizer: Tokenizer, tokens: float, progress: bool = True
+    path: str | Path,
+    articles: Iterable[str],
+    tokenizer: Tokenizer,
+    *,
+    tokens: float = math.inf,
+    progress: bool = True,
 ) -> int:
     """Encodes articles into the token file `path` until it holds `tokens`; returns the count."""
 
     def enough() -> Iterator[list[int]]:
         done = 0
-        total = tokens if tokens < float("inf") else None
+        total = tokens if tokens < math.inf else None
         with tqdm(total=total, unit="token", unit_scale=True, disable=not progress) as bar:
             for ids in encode_articles(articles, tokenizer):
                 yield ids
@@ -76,16 +81,22 @@ def write_corpus(
 
 
 def prepare(
-    folder: Path, names: Sequence[str], tokens: float, vocabulary: int, known: Tokenizer | None
+    folder: str | Path,
+    names: Sequence[str],
+    *,
+    tokens: float = math.inf,
+    vocabulary_size: int = 8192,
+    tokenizer: Tokenizer | None = None,
 ) -> Tokenizer:
     """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
 
     At least `tokens` tokens, unless the corpora end before; infinity takes them whole. The
-    vocabulary is that of `known`, or learnt from the first articles. Raises ValueError when what is
-    there was made from other corpora, with another vocabulary or for fewer tokens; DataError for a
-    corpus that is not there or not text.
+    vocabulary is that of `tokenizer`, or learnt from the first articles. Raises ValueError when
+    what is there was made from other corpora, with another vocabulary or for fewer tokens;
+    DataError for a corpus that is not there or not text.
     """
-    wanted = {"corpus": [_label(name) for name in names], "vocabulary": vocabulary}
+    folder, known = Path(folder), tokenizer
+    wanted = {"corpus": [_label(name) for name in names], "vocabulary": vocabulary_size}
     made = folder / "corpus.json"
     if made.exists():
         found = files.read_json(made)
@@ -102,14 +113,15 @@ def prepare(
     articles = training_articles(names)
     folder.mkdir(parents=True, exist_ok=True)
     if known is None and not (folder / "tokenizer.json").exists():
-        print(f"learning a vocabulary of {vocabulary:,} entries")
+        print(f"learning a vocabulary of {vocabulary_size:,} entries")
         first = itertools.islice(training_articles(names), VOCABULARY_ARTICLES)
-        known = Tokenizer.train((article.replace("<unk>", "") for article in first), vocabulary)
+        texts = (article.replace("<unk>", "") for article in first)
+        known = Tokenizer.train(texts, vocabulary_size)
     if known is not None:
         with files.atomic(folder / "tokenizer.json") as temporary:
             known.save(temporary)
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    count = write_corpus(folder / "tokens.bin", articles, tokenizer, tokens)
+    count = write_corpus(folder / "tokens.bin", articles, tokenizer, tokens=tokens)
     files.write_json(made, wanted | {"tokens": count, "whole": count < tokens})
     return tokenizer
 

@@ -1,20 +1,20 @@
 """How good a causal model is: perplexities and bits per byte on held-out text."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from tlcourse import metrics
-from tlcourse.bpe import SPECIALS, Tokenizer
+from tlcourse import device, metrics
+from tlcourse.bpe import EOS, UNK, Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining.corpus import EOS, encode_articles
+from tlcourse.pretraining.corpus import encode_articles
 from tlcourse.pretraining.scoring import nats_of
 from tlcourse.transformer import Transformer
 
-UNK = SPECIALS.index("<unk>")
-BATCH = 32  # windows at a time
+BATCH_SIZE = 32  # windows at a time
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,9 @@ class Evaluation:
 def evaluate(
     model: Transformer,
     tokenizer: Tokenizer,
-    articles: list[str],
-    compute: Compute,
+    articles: Sequence[str],
+    *,
+    compute: Compute | None = None,
     window: int = 128,
     stride: int = 64,
 ) -> Evaluation:
@@ -76,13 +77,14 @@ def evaluate(
     from at least `window - stride` tokens before them. A window longer than those of the training
     makes the figures worse: its distances were never trained.
     """
+    compute = device.choose() if compute is None else compute
     stream = [EOS, *itertools.chain.from_iterable(encode_articles(articles, tokenizer))]
     losses = _losses(model.to(compute.device).eval(), torch.tensor(stream), window, stride)
-    goals = torch.tensor(stream[1:])
-    text, unk = goals != EOS, goals == UNK
+    targets = torch.tensor(stream[1:])
+    text, unk = targets != EOS, targets == UNK
     # In WikiText's spacing a token for the bare space stands before `<unk>` and foretells it.
     with_space = unk.clone()
-    with_space[:-1] |= unk[1:] & (goals[:-1] == tokenizer.encode(" ")[0])
+    with_space[:-1] |= unk[1:] & (targets[:-1] == tokenizer.encode(" ")[0])
     return Evaluation(
         nats=losses[text].sum().item(),
         targets=int(text.sum()),
@@ -107,8 +109,8 @@ def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor
     device = next(model.parameters()).device
     for _, group in itertools.groupby(spans, key=lambda span: (span[2] - span[1], span[1] > 0)):
         group = list(group)
-        for start in range(0, len(group), BATCH):
-            part = group[start : start + BATCH]
+        for start in range(0, len(group), BATCH_SIZE):
+            part = group[start : start + BATCH_SIZE]
             begin, done, end = part[0]
             fresh = end - done  # only these meet the vocabulary
             rows = torch.stack([ids[begin : end + 1] for begin, _, end in part]).to(device)

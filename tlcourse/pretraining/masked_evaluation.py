@@ -6,15 +6,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tlcourse import metrics, objectives
+from tlcourse import device, metrics, objectives
 from tlcourse.batching import generator_for
-from tlcourse.bpe import SPECIALS, Tokenizer, byte_symbols
+from tlcourse.bpe import MASK, SPECIALS, UNK, Tokenizer, byte_symbols
 from tlcourse.device import Compute
 from tlcourse.pretraining.corpus import encode_articles
-from tlcourse.pretraining.scoring import MASK, answers, nats_of
+from tlcourse.pretraining.scoring import answers, nats_of
 from tlcourse.transformer import Transformer
 
-UNK = SPECIALS.index("<unk>")
 WINDOWS = 32  # at a time
 MASK_SEED = 103  # the evaluation masks are the same for every model
 
@@ -24,33 +23,37 @@ def evaluate_masked(
     model: Transformer,
     tokenizer: Tokenizer,
     articles: Sequence[str],
-    compute: Compute,
+    *,
+    compute: Compute | None = None,
     window: int = 128,
-    rate: float = 0.15,
+    probability: float = 0.15,
 ) -> dict[str, float]:
     """Perplexities of masked positions in float32, the same masks for every model.
 
-    Windows follow each other without overlap. `masked_token_perplexity`: a share `rate` of the
-    tokens is chosen as in training (80/10/10, `objectives.mask_tokens`); exp(nats / tokens).
+    Windows follow each other without overlap. `masked_token_perplexity`: tokens are chosen with the
+    `probability`, as in training (80/10/10, `objectives.mask_tokens`); exp(nats / tokens).
     `masked_word_perplexity` is the measure of the 2019 tutorial: the same nats, divided by the
     words that so many tokens make, exp(nats a token * tokens a word), words and line ends counted,
     `<unk>` not. It still lets a word's own other tokens be seen. `whole_word_perplexity` does not:
-    a share `rate` of the white-space words has all of its tokens replaced by `<mask>`, and the
+    white-space words drawn with the `probability` have all tokens replaced by `<mask>`, and the
     words' nats are summed over their tokens; exp(nats / masked words). The first position of a
     window is never masked, nor is any word that begins a window or is cut by its border.
 
     None of these is a perplexity of the text: what is masked is predicted from both sides.
     """
+    compute = device.choose() if compute is None else compute
     stream = torch.tensor([*itertools.chain.from_iterable(encode_articles(articles, tokenizer))])
     rows = stream[: len(stream) // window * window].view(-1, window)
     model.to(compute.device).eval()
-    vocabulary, chance = model.config.vocabulary_size, generator_for(MASK_SEED)
-    corrupted, chosen = objectives.mask_tokens(rows, chance, vocabulary, rate)
+    corrupted, chosen = objectives.mask_tokens(
+        rows, generator_for(MASK_SEED), model.config.vocabulary_size, probability=probability
+    )
     corrupted[:, 0], chosen[:, 0] = rows[:, 0], False
     by_token, tokens = _nats(model, corrupted, rows, chosen), int(chosen.sum())
     words = sum(map(metrics.words_and_line_ends, articles)) - int((stream == UNK).sum())
     ordinary = int((stream >= len(SPECIALS)).sum())
-    chosen, masked_words = choose_words(rows, tokenizer, generator_for(MASK_SEED, 1), rate)
+    generator = generator_for(MASK_SEED, 1)
+    chosen, masked_words = choose_words(rows, tokenizer, generator, probability=probability)
     by_word = _nats(model, rows.masked_fill(chosen, MASK), rows, chosen)
     return {
         "masked_token_perplexity": metrics.token_perplexity(by_token, tokens),
@@ -59,7 +62,7 @@ def evaluate_masked(
         "masked_tokens": tokens,
         "masked_words": masked_words,
         "window": window,
-        "rate": rate,
+        "mask_probability": probability,
     }
 
 
@@ -75,12 +78,13 @@ def _nats(model: Transformer, corrupted: Tensor, rows: Tensor, chosen: Tensor) -
 
 
 def choose_words(
-    rows: Tensor, tokenizer: Tokenizer, generator: torch.Generator, rate: float
+    rows: Tensor, tokenizer: Tokenizer, generator: torch.Generator, *, probability: float
 ) -> tuple[Tensor, int]:
-    """All tokens of a random share `rate` of the white-space words in (count, length) windows.
+    """All tokens of the white-space words that are drawn in (count, length) windows.
 
-    Returns the mask, True = to predict, and how many words that are. Line ends, spaces on their own
-    and special tokens are no words. Words that are cut, or begin a window, are never chosen.
+    Each is drawn with the `probability`. Returns the mask, True = to predict, and how many words
+    that are. Line ends, spaces on their own and special tokens are no words. Words that are cut, or
+    begin a window, are never chosen.
     """
     tokens = rows.flatten()
     spaces = {byte_symbols()[byte] for byte in b" \t\n\r"}
@@ -92,5 +96,5 @@ def choose_words(
     draw = torch.rand(int(word[-1]) + 1, generator=generator)
     draw[word.view(rows.shape)[:, 0]] = 1.0
     draw[word[-1]] = 1.0
-    chosen = (draw[word] < rate) & ~blank
+    chosen = (draw[word] < probability) & ~blank
     return chosen.view(rows.shape), len(word[chosen].unique())

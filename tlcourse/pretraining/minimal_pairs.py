@@ -20,8 +20,9 @@ def minimal_pairs(
     model: Transformer,
     tokenizer: Tokenizer,
     pairs: datasets.Dataset,
-    compute: Compute,
-    reading: str,
+    *,
+    reading: str | None = None,
+    compute: Compute | None = None,
 ) -> dict:
     """Accuracies, as fractions, on the first 100 pairs of each paradigm of `corpora.load("blimp")`.
 
@@ -30,7 +31,7 @@ def minimal_pairs(
     """
     first = pairs.select([row for row, number in enumerate(pairs["pair"]) if number < PAIRS])
     sentences = [*first["good"], *first["bad"]]
-    scores = sentence_scores(model, tokenizer, sentences, compute, reading)
+    scores = sentence_scores(model, tokenizer, sentences, reading=reading, compute=compute)
     right, phenomena, ties = defaultdict(list), defaultdict(set), 0
     for row, good, bad in zip(first, scores[: len(first)], scores[len(first) :], strict=True):
         right[row["paradigm"]].append(good > bad)

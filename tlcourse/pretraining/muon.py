@@ -26,12 +26,14 @@ class Muon(torch.optim.Muon):
         if self.precision == torch.bfloat16:
             return super().step(closure)
         for group in self.param_groups:
-            matrices, gradients, buffers = [], [], []
-            self._init_group(group, matrices, gradients, buffers)
             by_shape = defaultdict(list)  # matrices of one shape are orthogonalised together
-            for matrix, gradient, buffer in zip(matrices, gradients, buffers, strict=True):
-                buffer.lerp_(gradient, 1 - group["momentum"])
-                by_shape[matrix.shape].append((matrix, gradient.lerp(buffer, group["momentum"])))
+            for matrix in (each for each in group["params"] if each.grad is not None):
+                buffer = self.state[matrix].setdefault(
+                    "momentum_buffer", torch.zeros_like(matrix.grad)
+                )
+                buffer.lerp_(matrix.grad, 1 - group["momentum"])
+                update = matrix.grad.lerp(buffer, group["momentum"])
+                by_shape[matrix.shape].append((matrix, update))
             for shape, pairs in by_shape.items():
                 updates = torch.stack([update for _, update in pairs])
                 updates = orthogonal(updates, group["ns_coefficients"], group["ns_steps"])

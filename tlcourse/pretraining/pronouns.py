@@ -34,7 +34,11 @@ PEOPLE = (
 
 
 def share_of_she(
-    model: Transformer, tokenizer: Tokenizer, compute: Compute, reading: str
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    reading: str | None = None,
+    compute: Compute | None = None,
 ) -> dict[str, float]:
     """For each of PEOPLE the share of "she" against "he", as a fraction; even would be 0.5.
 
@@ -46,6 +50,6 @@ def share_of_she(
         for template in TEMPLATES
         for pronoun in ("she", "he")
     ]
-    scores = torch.tensor(sentence_scores(model, tokenizer, sentences, compute, reading))
-    she, he = scores.view(len(PEOPLE), len(TEMPLATES), 2).unbind(dim=-1)
+    found = sentence_scores(model, tokenizer, sentences, reading=reading, compute=compute)
+    she, he = torch.tensor(found).view(len(PEOPLE), len(TEMPLATES), 2).unbind(dim=-1)
     return dict(zip(PEOPLE, (she - he).sigmoid().mean(dim=1).tolist(), strict=True))

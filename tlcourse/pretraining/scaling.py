@@ -72,6 +72,7 @@ def bootstrap(
     parameters: Sequence[float],
     tokens: Sequence[float],
     losses: Sequence[float],
+    *,
     at: tuple[float, float],
     repeats: int = 200,
     seed: int = 0,
@@ -82,9 +83,9 @@ def bootstrap(
     """
     columns = [np.asarray(part, dtype=float) for part in (parameters, tokens, losses)]
     start = np.log(astuple(fit_law(*columns)))
-    chance, drawn = np.random.default_rng(seed), []
+    generator, drawn = np.random.default_rng(seed), []
     while len(drawn) < repeats:
-        rows = chance.integers(len(losses), size=len(losses))
+        rows = generator.integers(len(losses), size=len(losses))
         n, d, found = (column[rows] for column in columns)
         if len(set(rows)) >= 5 and len(set(n)) > 1 and len(set(d)) > 1:
             drawn.append(float(_fit(n, d, found, [start]).loss(*at)))

@@ -11,23 +11,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.bpe import SPECIALS, Tokenizer, normalise
+from tlcourse import device
+from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
-EOS, MASK = SPECIALS.index("<eos>"), SPECIALS.index("<mask>")
 READINGS = ("causal", "masked")
 TOKENS_AT_A_TIME = 2048
 
 
-def logits_of(model: Transformer, hidden: Tensor) -> Tensor:
-    """(count, vocabulary) from hidden states (count, width) before the head."""
-    return F.linear(model.transformed(hidden), model.embedding.weight, model.head_bias).float()
-
-
-def nats_of(model: Transformer, hidden: Tensor, targets: Tensor) -> Tensor:
+def nats_of(model: Transformer, hidden_states: Tensor, targets: Tensor) -> Tensor:
     """(count,) nats of `targets` (count,), given hidden states (count, width) before the head."""
-    return F.cross_entropy(logits_of(model, hidden), targets, reduction="none")
+    return F.cross_entropy(model.logits(hidden_states).float(), targets, reduction="none")
 
 
 def answers(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:
@@ -43,12 +38,18 @@ def answers(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:
     return model.hidden(corrupted, causal=both_sides)[:, :-1][chosen[:, 1:]]
 
 
-def check_reading(model: Transformer, reading: str) -> None:
-    """Raises ValueError for a reading that is none, or a causal one of a bidirectional model."""
+def reading_of(model: Transformer, reading: str | None) -> str:
+    """`reading`, or the one that the model is made for.
+
+    Raises ValueError for one that is none, or for a causal one of a bidirectional model.
+    """
+    if reading is None:
+        return "causal" if model.config.causal else "masked"
     if reading not in READINGS:
         raise ValueError(f"expected a reading out of {', '.join(READINGS)}, got {reading!r}")
     if reading == "causal" and not model.config.causal:
         raise ValueError("a bidirectional model sees what it is to predict; read it as masked")
+    return reading
 
 
 @torch.no_grad()
@@ -56,16 +57,18 @@ def sentence_scores(
     model: Transformer,
     tokenizer: Tokenizer,
     sentences: Sequence[str],
-    compute: Compute,
-    reading: str,
+    *,
+    reading: str | None = None,
+    compute: Compute | None = None,
 ) -> list[float]:
     """The score of each sentence in nats, higher for likelier: a sum over its tokens.
 
+    `reading` is "causal" or "masked"; None: causal if the model is, else masked.
     Sentences pass `normalise` and stand after `<eos>`, as articles do in the training text; what
     would follow them is not asked. Equal sentences are scored once, and so their scores are equal.
     Raises ValueError for a sentence without words and for a reading the model is not made for.
     """
-    check_reading(model, reading)
+    compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
     score = {"causal": _log_likelihood, "masked": _pseudo_log_likelihood}[reading]
     model.to(compute.device).eval()
     rows = {text: [EOS, *tokenizer.encode(normalise(text))] for text in sentences}

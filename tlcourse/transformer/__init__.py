@@ -1,4 +1,19 @@
-"""One Transformer that is GPT-2, BERT and the course's own block."""
+"""One Transformer that is GPT-2, BERT and the course's own block.
+
+A configuration says which; looking at attention costs nothing while nobody looks.
+
+    import torch
+    from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2, record
+
+    model = Transformer(Config(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=128))
+    tokens = torch.randint(300, (2, 9))
+    logits = model(tokens)                              # (2, 9, 300)
+    assert torch.equal(logits, model.logits(model.hidden(tokens)))
+    with record(model) as seen:                         # the same model, looked at
+        model(tokens)
+    seen.attention[0]                                   # (2, 4, 9, 9): batch, heads, from, to
+    count_parameters(gpt2())["total"], count_parameters(bert())["total"]
+"""
 
 from tlcourse.transformer.attention import (
     Attention,

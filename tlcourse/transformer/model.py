@@ -107,6 +107,7 @@ class Transformer(nn.Module):
         self,
         tokens: Tensor,
         padding_mask: Tensor | None = None,
+        *,
         types: Tensor | None = None,
         causal: Tensor | None = None,
     ) -> Tensor:
@@ -114,13 +115,14 @@ class Transformer(nn.Module):
 
         The arguments are those of `hidden_states`.
         """
-        x = self.hidden_states(tokens, padding_mask, types, causal)[-1]
+        x = self.hidden_states(tokens, padding_mask, types=types, causal=causal)[-1]
         return self.norm(x) if self.config.norm_first else x
 
     def hidden_states(
         self,
         tokens: Tensor,
         padding_mask: Tensor | None = None,
+        *,
         types: Tensor | None = None,
         causal: Tensor | None = None,
     ) -> list[Tensor]:
@@ -156,18 +158,30 @@ class Transformer(nn.Module):
             states.append(block(states[-1], mask, table))
         return states
 
-    def transformed(self, hidden: Tensor) -> Tensor:
-        """(..., width) to (..., width): what the output embedding is multiplied with."""
+    def transformed(self, hidden_states: Tensor) -> Tensor:
+        """(..., width) to (..., width): what the output layer is multiplied with."""
         if self.transform is None:
-            return hidden
-        return self.transform_norm(ACTIVATIONS[self.config.activation](self.transform(hidden)))
+            return hidden_states
+        hidden_states = ACTIVATIONS[self.config.activation](self.transform(hidden_states))
+        return self.transform_norm(hidden_states)
+
+    @property
+    def output_layer(self) -> tuple[Tensor, Tensor | None]:
+        """The matrix (vocabulary, width), which is the embedding's, and the bias of the logits.
+
+        For losses that never hold all logits; `logits` is for everybody else.
+        """
+        return self.embedding.weight, self.head_bias
+
+    def logits(self, hidden_states: Tensor) -> Tensor:
+        """(..., width) hidden states, as `hidden` gives them, to (..., vocabulary) logits."""
+        return F.linear(self.transformed(hidden_states), *self.output_layer)
 
     def forward(
-        self, tokens: Tensor, padding_mask: Tensor | None = None, types: Tensor | None = None
+        self, tokens: Tensor, padding_mask: Tensor | None = None, *, types: Tensor | None = None
     ) -> Tensor:
         """(batch, length) ids to (batch, length, vocabulary) logits."""
-        hidden = self.transformed(self.hidden(tokens, padding_mask, types))
-        return F.linear(hidden, self.embedding.weight, self.head_bias)
+        return self.logits(self.hidden(tokens, padding_mask, types=types))
 
 
 @dataclass

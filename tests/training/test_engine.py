@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from tlcourse import objectives, pretraining
 from tlcourse.batching import generator_for
 from tlcourse.device import Compute
-from tlcourse.training import STATE, train, warmup_stable_decay
+from tlcourse.training import STATE, Resume, train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
@@ -34,8 +34,12 @@ def batch_of(step: int) -> tuple[torch.Tensor, ...]:
 
 def masked_batch(step: int) -> tuple[torch.Tensor, ...]:
     (tokens,) = batch_of(step)
-    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(1, step), 60, rate=0.5)
+    corrupted, chosen = objectives.mask_tokens(tokens, generator_for(1, step), 60, probability=0.5)
     return corrupted, tokens, chosen
+
+
+def loss_of(causal: bool = True):
+    return pretraining.OBJECTIVES["causal" if causal else "masked"].loss
 
 
 def run(weights: int = 0, causal: bool = True, **more):
@@ -43,10 +47,10 @@ def run(weights: int = 0, causal: bool = True, **more):
     torch.manual_seed(weights)
     model = Transformer(Config(60, 16, 2, 2, 32, 12, causal=causal, dropout=0.2))
     arguments = {
-        "loss": pretraining.loss_of,
-        "batch_of": batch_of if causal else masked_batch,
+        "loss": loss_of(causal),
+        "batches": batch_of if causal else masked_batch,
         "steps": STEPS,
-        "optimizers": pretraining.optimizers_for(model, pretraining.Recipe()),
+        "optimizers": pretraining.optimizers_for(model),
         "schedule": warmup_stable_decay(STEPS, 3, 0.4),
         "compute": PLAIN,
         "seed": 7,
@@ -68,8 +72,8 @@ def test_interrupted_and_resumed_is_bit_for_bit_not_interrupted(tmp_path, causal
     whole, history = run(causal=causal)
     step = random.SystemRandom().randrange(1, STEPS - 1)  # any will do; the message names it
     with pytest.raises(Crash):
-        run(causal=causal, folder=tmp_path, save_every=0, on_step=[crash_at(step)])
-    resumed, went = run(99, causal, folder=tmp_path, save_every=0)
+        run(causal=causal, resume=Resume(tmp_path, every=0), on_step=[crash_at(step)])
+    resumed, went = run(99, causal, resume=Resume(tmp_path, every=0))
     assert same(whole, resumed), f"interrupted at step {step}"
     assert without_time(went) == without_time(history)
     seconds = [record["seconds"] for record in went]
@@ -79,25 +83,25 @@ def test_interrupted_and_resumed_is_bit_for_bit_not_interrupted(tmp_path, causal
 def test_interrupted_twice_and_once_by_an_exception_in_the_loss(tmp_path):
     whole, _ = run()
     with pytest.raises(Crash):
-        run(folder=tmp_path, save_every=0, on_step=[crash_at(2)])
+        run(resume=Resume(tmp_path, every=0), on_step=[crash_at(2)])
     calls = []
 
     def failing(model, batch):
         calls.append(1)
         if len(calls) == 4:
             raise Crash
-        return pretraining.loss_of(model, batch)
+        return loss_of()(model, batch)
 
     with pytest.raises(Crash):
-        run(folder=tmp_path, save_every=0, loss=failing)
-    resumed, history = run(5, folder=tmp_path, save_every=0)
+        run(resume=Resume(tmp_path, every=0), loss=failing)
+    resumed, history = run(5, resume=Resume(tmp_path, every=0))
     assert same(whole, resumed)
     assert [record["step"] for record in history] == list(range(STEPS))
 
 
 def test_nothing_is_done_again_after_the_end(tmp_path):
-    done, _ = run(folder=tmp_path)
-    again, history = run(3, folder=tmp_path, batch_of=lambda step: 1 / 0)
+    done, _ = run(resume=Resume(tmp_path))
+    again, history = run(3, resume=Resume(tmp_path), batches=lambda step: 1 / 0)
     assert same(done, again)
     assert len(history) == STEPS
     assert not again.training
@@ -105,24 +109,24 @@ def test_nothing_is_done_again_after_the_end(tmp_path):
 
 def test_no_state_before_the_first_save_starts_anew(tmp_path):
     with pytest.raises(Crash):
-        run(folder=tmp_path, on_step=[crash_at(4)])  # the next save is minutes away
+        run(resume=Resume(tmp_path), on_step=[crash_at(4)])  # the next save is minutes away
     assert not (tmp_path / STATE).exists()
-    assert same(run(folder=tmp_path)[0], run()[0])
+    assert same(run(resume=Resume(tmp_path))[0], run()[0])
 
 
 def test_state_of_other_settings_is_refused_and_stays(tmp_path):
-    run(folder=tmp_path, settings={"rate": 1, "batch": 4})
+    run(resume=Resume(tmp_path, settings={"rate": 1, "batch": 4}))
     before = (tmp_path / STATE).read_bytes()
     with pytest.raises(ValueError, match="rate was 1, now 2.*Use another folder"):
-        run(folder=tmp_path, settings={"rate": 2, "batch": 4})
+        run(resume=Resume(tmp_path, settings={"rate": 2, "batch": 4}))
     assert (tmp_path / STATE).read_bytes() == before
 
 
 def test_a_damaged_state_says_so(tmp_path):
-    run(folder=tmp_path, steps=2)
+    run(resume=Resume(tmp_path), steps=2)
     (tmp_path / STATE).write_bytes((tmp_path / STATE).read_bytes()[:500])
     with pytest.raises(ValueError, match="expected the state of a run"):
-        run(folder=tmp_path, steps=2)
+        run(resume=Resume(tmp_path), steps=2)
 
 
 def linear_loss(model: nn.Module, batch):
@@ -142,7 +146,7 @@ def fit(accumulate: int = 1, clip: float = 1e9, steps: int = 3, rate: float = 0.
     model = nn.Linear(3, 1)
     optimizers = [torch.optim.SGD(model.parameters(), lr=rate)]
     history = train(
-        model, linear_loss, linear_batch, steps, optimizers, lambda step: 1.0, PLAIN, 0,
+        model, linear_loss, linear_batch, steps=steps, optimizers=optimizers, compute=PLAIN,
         clip=clip, accumulate=accumulate,
     )  # fmt: skip
     return model, history
@@ -195,7 +199,8 @@ def test_each_group_keeps_its_own_rate_times_the_schedule():
     optimizer = torch.optim.SGD(groups)
     seen = []
     train(
-        model, linear_loss, linear_batch, 4, [optimizer], warmup_stable_decay(4, 2, 0.5), PLAIN, 0,
+        model, linear_loss, linear_batch, steps=4, optimizers=[optimizer],
+        schedule=warmup_stable_decay(4, 2, 0.5), compute=PLAIN,
         on_step=[lambda record: seen.append([g["lr"] for g in optimizer.param_groups])],
     )  # fmt: skip
     wanted = [[0.25, 0.01], [0.5, 0.02], [0.5, 0.02], [0.25, 0.01]]
@@ -211,7 +216,10 @@ def test_a_schedule_may_count_in_numpy():
     def schedule(step):
         return {"weight": np.cos(0.0), "bias": np.float64(0.0)}
 
-    train(model, linear_loss, linear_batch, 2, [optimizer], schedule, PLAIN, 0)
+    train(
+        model, linear_loss, linear_batch, steps=2, optimizers=[optimizer], schedule=schedule,
+        compute=PLAIN,
+    )  # fmt: skip
     assert [torch.equal(p, was) for (_, p), was in zip(named, before, strict=True)] == [False, True]
 
 
@@ -224,7 +232,7 @@ def test_dropout_is_a_function_of_seed_and_step():
 
 def test_losses_fall_for_both_objectives():
     for causal, fixed in ((True, batch_of(0)), (False, masked_batch(0))):
-        flat = {"steps": 20, "schedule": lambda step: 1.0, "batch_of": lambda step, b=fixed: b}
+        flat = {"steps": 20, "schedule": lambda step: 1.0, "batches": lambda step, b=fixed: b}
         _, history = run(causal=causal, **flat)
         assert history[-1]["loss"] < history[0]["loss"] - 0.2
 
@@ -237,7 +245,7 @@ def test_a_loss_that_is_not_finite_stops_the_run():
     model = nn.Linear(3, 1)
     optimizers = [torch.optim.SGD(model.parameters(), lr=1.0)]
     with pytest.raises(FloatingPointError, match="the loss is nan at step 0; lower"):
-        train(model, broken, linear_batch, 2, optimizers, lambda step: 1.0, PLAIN, 0)
+        train(model, broken, linear_batch, steps=2, optimizers=optimizers, compute=PLAIN)
 
 
 def test_a_batch_without_targets_is_an_error():
@@ -248,4 +256,4 @@ def test_a_batch_without_targets_is_an_error():
     model = nn.Linear(3, 1)
     optimizers = [torch.optim.SGD(model.parameters(), lr=1.0)]
     with pytest.raises(ValueError, match="no target in this batch"):
-        train(model, linear_loss, nothing, 1, optimizers, lambda step: 1.0, PLAIN, 0)
+        train(model, linear_loss, nothing, steps=1, optimizers=optimizers, compute=PLAIN)

@@ -1,0 +1,113 @@
+"""The recipe of a pretraining, and the table of what there is to be trained for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from tlcourse import objectives
+from tlcourse.batching import TokenFile, generator_for
+from tlcourse.transformer import Config, Transformer
+
+Batch = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class PretrainingRecipe:
+    """How to train: what a run needs to know besides model, data and budget.
+
+    The hybrid objective reads `causal_share` of the windows causally and the others from both
+    sides, as one model. Raises ValueError for an objective that is not in OBJECTIVES.
+    """
+
+    objective: str = "causal"
+    batch_size: int = 64  # windows a step
+    length: int = 128  # tokens a window
+    learning_rate: float = 3e-3  # AdamW: embeddings, norms, biases
+    muon_learning_rate: float | None = 0.01  # Muon: matrices in the blocks; None: AdamW for all
+    warmup: int = 100  # steps
+    decay: float = 0.4  # the last share of the steps, linearly to 0
+    mask_probability: float = 0.15  # with which a token is hidden, masked and hybrid
+    causal_share: float = 0.5  # hybrid
+    seed: int = 0
+
+    def __post_init__(self):
+        if self.objective not in OBJECTIVES:
+            raise ValueError(
+                f"expected an objective out of {', '.join(OBJECTIVES)}, got {self.objective!r}"
+            )
+
+
+class Objective(NamedTuple):
+    """What the model reads in a step, and what it is asked.
+
+    `batch(file, step, recipe=, vocabulary_size=)` gives the tensors of a step, a pure function of
+    its arguments; `loss(model, batch)` the sum of nats and the number of targets.
+    """
+
+    batch: Callable[..., Batch]
+    loss: Callable[[Transformer, Batch], tuple[Tensor, int]]
+
+
+def _causal_batch(
+    file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
+) -> Batch:
+    size, length = recipe.batch_size, recipe.length + 1
+    return (file.windows(step, batch_size=size, length=length, seed=recipe.seed),)
+
+
+def _masked_batch(
+    file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
+) -> Batch:
+    size, length = recipe.batch_size, recipe.length
+    tokens = file.windows(step, batch_size=size, length=length, seed=recipe.seed)
+    generator, probability = generator_for(recipe.seed, step, 1), recipe.mask_probability
+    corrupted, chosen = objectives.mask_tokens(
+        tokens, generator, vocabulary_size, probability=probability
+    )
+    return corrupted, tokens, chosen
+
+
+def _hybrid_batch(
+    file: TokenFile, step: int, *, recipe: PretrainingRecipe, vocabulary_size: int
+) -> Batch:
+    (tokens,) = _causal_batch(file, step, recipe=recipe, vocabulary_size=vocabulary_size)
+    generator, probability = generator_for(recipe.seed, step, 1), recipe.mask_probability
+    inputs, targets, chosen = objectives.hide_next_tokens(
+        tokens, generator, vocabulary_size, probability=probability
+    )
+    # Spread evenly, so that every slice of the batch has its share: 0.5 is every second row.
+    quota = (torch.arange(recipe.batch_size + 1) * recipe.causal_share).floor()
+    reads_causally = quota[1:] > quota[:-1]
+    inputs[reads_causally], chosen[reads_causally] = tokens[reads_causally, :-1], True
+    return inputs, targets, chosen, reads_causally
+
+
+def _causal_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
+    (tokens,) = batch
+    return objectives.causal_loss(model, tokens)
+
+
+def _masked_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
+    corrupted, tokens, chosen = batch
+    return objectives.masked_loss(model, corrupted, tokens, chosen=chosen)
+
+
+def _hybrid_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
+    inputs, targets, chosen, causal = batch
+    return objectives.hybrid_loss(model, inputs, targets, chosen=chosen, causal=causal)
+
+
+OBJECTIVES = {
+    "causal": Objective(_causal_batch, _causal_loss),
+    "masked": Objective(_masked_batch, _masked_loss),
+    "hybrid": Objective(_hybrid_batch, _hybrid_loss),
+}
+
+
+def batches(file: TokenFile, config: Config, recipe: PretrainingRecipe) -> Callable[[int], Batch]:
+    """The function from a step to its batch: what the loss of the recipe's objective takes."""
+    batch = OBJECTIVES[recipe.objective].batch
+    return lambda step: batch(file, step, recipe=recipe, vocabulary_size=config.vocabulary_size)

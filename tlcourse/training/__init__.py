@@ -1,0 +1,34 @@
+"""The one training loop, on an Ignite engine: pretraining, fine-tuning and probes all use it.
+
+Batch k is a function of the seed and k alone, and so is the dropout inside it, given a process's
+rank. So a run that was interrupted goes on from its last state and ends with the same weights, bit
+for bit; and several processes, each with its slice of the batch, do the work of one.
+
+    import tempfile
+    import torch
+    from tlcourse.training import Resume, Trainer, train, warmup_stable_decay
+
+    def loss(model, batch):                     # a sum of nats, and over how many targets
+        inputs, labels = batch
+        return torch.nn.functional.cross_entropy(model(inputs), labels, reduction="sum"), 8
+
+    model = torch.nn.Linear(4, 3)
+    batches = [(torch.randn(8, 4), torch.randint(3, (8,))) for _ in range(5)]
+    history = train(model, loss, batches)       # one record a step; all else has a default
+
+    with tempfile.TemporaryDirectory() as folder:
+        history = train(
+            model, loss, batches, steps=20,
+            optimizers=[torch.optim.SGD(model.parameters(), lr=0.1)],
+            schedule=warmup_stable_decay(20, warmup=2, decay=0.4),
+            resume=Resume(folder),              # interrupted, the same call goes on
+        )
+    engine = Trainer(model, loss, batches)      # Ignite's engine: attach what you like, then
+    engine.run()
+"""
+
+from tlcourse.training.engine import Trainer, train
+from tlcourse.training.resuming import STATE, Resume
+from tlcourse.training.schedule import warmup_stable_decay
+
+__all__ = ["STATE", "Resume", "Trainer", "train", "warmup_stable_decay"]

@@ -1,0 +1,163 @@
+"""How a training stops and goes on: its state in a folder, and signals that wait for a step."""
+
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from ignite import distributed as idist
+
+from tlcourse import files
+
+STATE = "training_state.pt"
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Where a training keeps its state, how often, and what must not change when it goes on.
+
+    The whole state lies in `folder`, written every so many seconds. It is only taken up again by a
+    training of the same `settings`, plain values by name.
+    """
+
+    folder: str | Path
+    every: float = 180.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The file that holds the state."""
+        return Path(self.folder) / STATE
+
+    def save(self, parts: Mapping[str, Any], history: list[dict]) -> None:
+        """Writes `state_dict()` of all `parts`, or of each in a list; OSError when it cannot."""
+        state = {name: _state_of(part) for name, part in parts.items()}
+        state |= {"history": history, "settings": dict(self.settings)}
+        try:
+            with files.atomic(self.path) as temporary, open(temporary, "wb") as out:
+                torch.save(state, out)
+        except (OSError, RuntimeError) as error:  # RuntimeError: PyTorch's writer on a full disk
+            there = "the one saved before is there" if self.path.exists() else "none is there yet"
+            raise OSError(
+                f"the state of the run could not be written to {self.path}: {error}; {there}: "
+                "free some space and run the same command again"
+            ) from error
+
+    def load(self, parts: Mapping[str, Any]) -> list[dict]:
+        """Puts the saved state into `parts`, without unpickling code; returns the history so far.
+
+        An empty one if nothing was saved yet. Raises ValueError when the state is damaged or was
+        made with other settings.
+        """
+        if not self.path.exists():
+            return []
+        try:
+            state = torch.load(self.path, weights_only=True, map_location="cpu")
+        except (RuntimeError, EOFError, OSError, pickle.UnpicklingError) as error:
+            raise ValueError(
+                f"expected the state of a run in {self.path}, but it is damaged "
+                f"({type(error).__name__}); remove it to start again"
+            ) from error
+        self._check(state["settings"])
+        for name, part in parts.items():
+            if isinstance(part, list):
+                for each, saved in zip(part, state[name], strict=True):
+                    each.load_state_dict(saved)
+            else:
+                part.load_state_dict(state[name])
+        return state["history"]
+
+    def _check(self, found: Mapping[str, Any]) -> None:
+        asked = self.settings
+        differing = sorted(k for k in asked.keys() | found.keys() if asked.get(k) != found.get(k))
+        if differing:
+            raise ValueError(
+                f"{self.path} was made with other settings: "
+                + "; ".join(f"{k} was {found.get(k)!r}, now {asked.get(k)!r}" for k in differing)
+                + ". Use another folder, or remove this one to start again."
+            )
+
+
+def _state_of(part: Any) -> Any:
+    return [each.state_dict() for each in part] if isinstance(part, list) else part.state_dict()
+
+
+class HeldBack:
+    """Inside the block SIGINT and SIGTERM only set `asked`; a second one is a KeyboardInterrupt.
+
+    So a step that has begun can end, and its state can be saved. Whoever set `asked` leaves the
+    block as a KeyboardInterrupt. Outside the main thread, which gets all signals, nothing happens.
+    """
+
+    def __enter__(self) -> "HeldBack":
+        self.asked, self._before = False, {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                # None: not set from Python, and could not be put back.
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self.asked and kind is not KeyboardInterrupt:
+            raise KeyboardInterrupt from error
+
+
+class Keeper(HeldBack):
+    """Keeps the state of a `Trainer` where a `Resume` says, if there is one; run it inside.
+
+    What lies there is taken up at once. Whatever ends the block, its last whole step is written,
+    except an exception that is no interrupt: then the state is that of the last writing.
+    """
+
+    def __init__(self, engine: Any, resume: Resume | None):
+        self.engine, self.resume, self.asked = engine, resume, False
+        self.parts = {
+            "model": engine.model,
+            "optimizers": engine.optimizers,
+            "scaler": engine.scaler,
+        }
+        if resume is not None:
+            if engine.seed is None:
+                raise ValueError("expected a seed: without one a training cannot be gone on with")
+            engine.history[:] = resume.load(self.parts)
+            engine.state.iteration = len(engine.history)
+        self._written, self._at = len(engine.history), time.perf_counter()
+
+    def __enter__(self) -> "Keeper":
+        return self if self.resume is None else super().__enter__()
+
+    def after_step(self) -> None:
+        """Writes the state if it is time; raises KeyboardInterrupt if a signal came."""
+        if self.asked:
+            raise KeyboardInterrupt
+        if self.resume is not None and time.perf_counter() - self._at > self.resume.every:
+            self._write()
+
+    def _write(self) -> None:
+        done = len(self.engine.history)
+        if done > self._written and idist.get_rank() == 0:
+            self.resume.save(self.parts, self.engine.history)
+        self._written, self._at = done, time.perf_counter()
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> None:
+        if self.resume is None:
+            return
+        stopped = self.asked or kind is None or issubclass(kind, KeyboardInterrupt)
+        try:
+            if stopped and self.engine.between_steps:
+                self._write()
+        finally:
+            super().__exit__(kind, error, trace)

@@ -124,9 +124,10 @@ def _stop_early(recipe: Recipe, engine: Trainer) -> None:
     @engine.on(Events.ITERATION_COMPLETED)
     def end_if_learnt() -> None:
         last = [record["loss"] for record in engine.history[-PATIENCE:]]
-        if recipe.stop_below is not None and len(last) == PATIENCE:
-            if sum(last) / PATIENCE < recipe.stop_below:
-                engine.terminate()
+        if recipe.stop_below is None or len(last) < PATIENCE:
+            return
+        if sum(last) / PATIENCE < recipe.stop_below:
+            engine.terminate()
 
 
 class _Examples:

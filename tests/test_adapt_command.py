@@ -2,17 +2,18 @@
 
 import csv
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from tlcourse import checkpoints, files
-from tlcourse.adaptation import saved
-from tlcourse.adaptation.classifier import predict
+from tlcourse.adapt_command import name_typed_as, typed
+from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
-from tlcourse.device import choose
 from tlcourse.transformer import Config, Transformer
 
 ROWS = [
@@ -63,10 +64,8 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     assert f"moved: {moving:,} of {everything:,} parameters" in said and "in 2 steps" in said
     assert "start difference: 0," in said
     # Another way to the wrong rows: the saved classifier, asked about the texts of the file.
-    found = saved.load(tmp_path / "out", choose())
     asked = [*ROWS, ("Where is Ann ?", "person")]
-    chances = predict(found.classifier, found.tokenizer, [text for text, _ in asked], choose())
-    guesses = [found.classifier.labels[row.argmax()] for row in chances]
+    guesses = Classifier.load(tmp_path / "out").predict([text for text, _ in asked])
     lines = [line for line, (_, label) in enumerate(asked, 2) if guesses[line - 2] != label]
     assert record["test"]["wrong"] == lines and record["test"]["rows"] == 6
     assert re.search(rf"test error: [\d.]+ %, {len(lines)} of 6 rows \(95 % interval", said)
@@ -76,7 +75,7 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
 
 
 def test_a_file_of_few_rows_gets_200_steps_and_is_learnt(tmp_path, base, capsys):
-    assert adapt(tmp_path, base, "--rate", "3e-3") == 0
+    assert adapt(tmp_path, base, "--learning-rate", "3e-3") == 0
     said = capsys.readouterr().out
     assert "in 200 steps" in said and "training error: 0.0 %, 0 of 5 rows" in said
     assert "(100 %)" in said
@@ -91,6 +90,22 @@ def test_the_same_command_gives_the_same_weights_and_another_seed_others(tmp_pat
     first, again, other = weights
     assert all(first[name].equal(again[name]) for name in first)
     assert not first["head.weight"].equal(other["head.weight"])
+
+
+def test_the_old_spelling_of_the_learning_rate_still_works(tmp_path, base, capsys):
+    kept = []
+    for name, option in (("a", "--learning-rate"), ("b", "--rate")):
+        (tmp_path / name).mkdir()
+        assert adapt(tmp_path / name, base, "--epochs", "1", option, "2e-3") == 0
+        kept.append(load_file(tmp_path / name / "out" / "model.safetensors"))
+    assert all(weight.equal(kept[1][name]) for name, weight in kept[0].items())
+    recipe = files.read_json(tmp_path / "b" / "out" / "classifier.json")["recipe"]
+    assert (recipe["epochs"], recipe["learning_rate"], recipe["min_steps"]) == (1, 2e-3, 0)
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["adapt", "--help"])
+    said = capsys.readouterr().out
+    assert "--learning-rate LEARNING_RATE" in said and "--rate" not in said
 
 
 def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
@@ -109,8 +124,8 @@ def test_pairs_from_a_tsv(tmp_path, base, capsys):
     columns = ["--text", "one", "--pair", "two", "--label", "kind"]
     assert adapt(tmp_path, base, *columns, "--epochs", "1", train=train) == 0
     assert '"a first text" "and its second"\n' in capsys.readouterr().out
-    found = saved.load(tmp_path / "out")
-    assert (found.columns.text, found.columns.pair, found.columns.label) == ("one", "two", "kind")
+    columns = Classifier.load(tmp_path / "out").about["columns"]
+    assert columns == {"text": "one", "pair": "two", "label": "kind"}
 
 
 def test_the_shipped_model_is_the_default(tmp_path, capsys):
@@ -120,7 +135,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
     assert main(command) == 0
     assert "frozen body of causal-small on" in capsys.readouterr().out
     shipped = checkpoints.load("causal-small")[0].state_dict()
-    body = saved.load(out).classifier.body.state_dict()
+    body = Classifier.load(out).body.state_dict()
     assert all(body[name].equal(weight) for name, weight in shipped.items())
 
 
@@ -129,8 +144,8 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
     [
         (["--scheme", "lara"], "expected a scheme out of full-fine-tuning, frozen-body, "),
         (["--pooling", "max"], "expected a pooling out of classification-token, last-token, "),
-        (["--epochs", "0"], "expected at least one epoch and a rate above 0, got 0 and 0.0005"),
-        (["--rate", "-1"], "expected at least one epoch and a rate above 0, got 4 and -1.0"),
+        (["--epochs", "0"], "at least one epoch and a learning rate above 0, got 0 and 0.0005"),
+        (["--learning-rate", "-1"], "and a learning rate above 0, got 4 and -1.0"),
         (["--epochs", "many"], "argument --epochs: invalid int value: 'many'"),
         (["--text", "label"], "expected different columns"),
         (["--pair", "text"], "expected different columns"),
@@ -140,7 +155,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
     ],
 )
 def test_what_is_refused_is_one_line_before_anything_is_written(tmp_path, base, capsys, more, said):
-    assert adapt(tmp_path, base, *more) == 2
+    assert adapt(tmp_path, base, "--out", str(tmp_path / "above" / "out"), *more) == 2
     (line,) = capsys.readouterr().err.splitlines()  # so there was no progress bar either
     assert line.startswith("tlcourse: ") and said in line
     assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
@@ -153,15 +168,37 @@ def test_a_test_label_that_was_not_learnt_is_refused(tmp_path, base, capsys):
     assert "a label out of person, place" in line and "line 3, got 'time'" in line
 
 
-def test_a_folder_that_holds_something_is_refused_before_the_training(tmp_path, base, capsys):
+def test_a_folder_that_holds_something_is_refused_before_anything_slow(tmp_path):
+    """Before the tables are read, even before PyTorch is imported."""
     files.write_text(tmp_path / "out" / "mine.txt", "mine")
-    assert adapt(tmp_path, base) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "expected a new folder" in line
+    code = (
+        "import sys; from tlcourse import cli; code = cli.main(sys.argv[1:]); "
+        "print(code, [name for name in ('torch', 'sklearn', 'datasets') if name in sys.modules])"
+    )
+    command = ["adapt", "--train", "no-such.csv", "--out", str(tmp_path / "out")]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *command], capture_output=True, encoding="utf-8"
+    )
+    assert result.stdout == "2 []\n"
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("tlcourse: expected a new folder")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
 
 def test_a_rate_that_is_far_too_high_is_said_and_nothing_is_left(tmp_path, base, capsys):
-    assert adapt(tmp_path, base, "--rate", "1e38", "--epochs", "9") == 2
+    assert adapt(tmp_path, base, "--learning-rate", "1e38", "--epochs", "9") == 2
     assert "lower the learning rate" in capsys.readouterr().err.splitlines()[-1]
     assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
+
+
+def test_every_scheme_and_pooling_can_be_typed():
+    for names in (SCHEMES, POOLINGS):
+        as_typed = [typed(name) for name in names]
+        assert len(set(as_typed)) == len(names)
+        assert all(name.split() == [name] for name in as_typed)
+        assert [name_typed_as(name, names, "choice") for name in as_typed] == list(names)
+    known = {"lora", "full-fine-tuning", "mix-of-layers", "top-2-layers", "l2-sp"}
+    assert known < {typed(name) for name in SCHEMES}
+    assert name_typed_as("LoRA", SCHEMES, "scheme") == "LoRA"
+    with pytest.raises(ValueError, match="a scheme out of full-fine-tuning, .*lora.* got 'lara'"):
+        name_typed_as("lara", SCHEMES, "scheme")

@@ -58,6 +58,15 @@ def test_what_is_there_is_never_written_over(tmp_path, kind):
     assert list(tmp_path.rglob("*")) == [path.parent, path]
 
 
+def test_asking_whether_a_folder_can_be_written_makes_nothing(tmp_path):
+    files.refuse_occupied(tmp_path / "above" / "mine")
+    assert list(tmp_path.iterdir()) == []
+    files.write_text(tmp_path / "a.txt", "a file")
+    with pytest.raises(OSError, match="expected a folder that can be written to, got .*a.txt "):
+        files.refuse_occupied(tmp_path / "a.txt" / "mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 def test_a_folder_that_is_filled_meanwhile_stays(tmp_path):
     folder = tmp_path / "mine"
     with pytest.raises(OSError), files.new_folder(folder) as temporary:

@@ -6,9 +6,10 @@ import os
 
 import pytest
 import torch
+from safetensors.torch import save_model
 
-from tlcourse.adaptation import saved
-from tlcourse.adaptation.classifier import Classifier, predict
+from tlcourse import checkpoints, files
+from tlcourse.adaptation import FULL, SCHEMES, Classifier, LoRA
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.device import choose
@@ -21,13 +22,22 @@ TOKENIZER = Tokenizer.train(TEXTS, 280)
 
 def make(folder, pair=None):
     torch.manual_seed(0)
-    body = Transformer(Config(280, 16, 2, 2, 32, 48))
-    classifier = Classifier(body, LABELS, "mean")
+    classifier = random_classifier()
+    classifier.scheme = FULL
+    about = {"columns": {"text": "question", "pair": pair, "label": "kind"}}
+    classifier.save(folder, about=about)
+    return str(folder)
+
+
+def random_classifier(edit=None):
+    """One whose numbers, the added ones too, are far from 0."""
+    body = Transformer(Config(280, 16, 2, 2, 32, 48), choose().attention)
+    classifier = Classifier(body, TOKENIZER, LABELS)
+    if edit is not None:
+        classifier.add(edit)
     for parameter in classifier.parameters():
         parameter.data.add_(0.5 * torch.randn_like(parameter))
-    about = {"columns": {"text": "question", "pair": pair, "label": "kind"}}
-    saved.save(folder, classifier, TOKENIZER, "full fine-tuning", about)
-    return str(folder)
+    return classifier
 
 
 @pytest.fixture
@@ -37,20 +47,22 @@ def folder(tmp_path):
 
 def expected(folder, texts):
     """Label and probabilities of each text, each asked alone."""
-    found = saved.load(folder, choose())
-    rows = [predict(found.classifier, found.tokenizer, [text], choose())[0] for text in texts]
+    classifier = Classifier.load(folder)
+    rows = [classifier.probabilities([text])[0] for text in texts]
     return [(LABELS[row.argmax()], dict(zip(LABELS, row.tolist(), strict=True))) for row in rows]
 
 
 def check(printed, folder, texts):
     """Holds lines of label, probabilities and text against `expected`."""
     assert len(printed) == len(texts)
-    for line, (label, chances), text in zip(printed, expected(folder, texts), texts, strict=True):
+    wanted = expected(folder, texts)
+    for line, (label, probabilities), text in zip(printed, wanted, texts, strict=True):
         said, listed, shown = line.split("\t")
         assert (said, shown) == (label, text if isinstance(text, str) else " | ".join(text))
         pairs = [part.split() for part in listed.split(", ")]
-        assert [name for name, _ in pairs] == sorted(LABELS, key=lambda name: -chances[name])
-        assert all(float(chance) == pytest.approx(chances[n], abs=6e-3) for n, chance in pairs)
+        assert [name for name, _ in pairs] == sorted(LABELS, key=lambda n: -probabilities[n])
+        for name, probability in pairs:
+            assert float(probability) == pytest.approx(probabilities[name], abs=6e-3)
 
 
 def test_texts_of_the_command_line(folder, capsys):
@@ -109,12 +121,13 @@ def test_a_file_comes_back_with_columns_beside_its_own(folder, table, capsys):
     assert capsys.readouterr().out == f"2 rows written to {out}\n"
     rows = list(csv.DictReader(out.open(encoding="utf-8", newline="")))
     assert [(row["id"], row["note"]) for row in rows] == [("7", "first"), ("8", "two\nlines")]
-    for row, (label, chances) in zip(
+    for row, (label, probabilities) in zip(
         rows, expected(folder, ["Who ran, and why ?", "When ?"]), strict=True
     ):
         assert row["predicted"] == label
         for name in LABELS:
-            assert float(row[f"probability of {name}"]) == pytest.approx(chances[name], abs=6e-3)
+            said = float(row[f"probability of {name}"])
+            assert said == pytest.approx(probabilities[name], abs=6e-3)
     assert main(["predict", folder, "--csv", str(table)]) == 0
     assert capsys.readouterr().out == out.read_text(encoding="utf-8")
     assert (
@@ -122,6 +135,61 @@ def test_a_file_comes_back_with_columns_beside_its_own(folder, table, capsys):
     )
     first = out.with_suffix(".tsv").read_text(encoding="utf-8").splitlines()[0]
     assert first.split("\t")[:4] == ["id", "question", "note", "predicted"]
+
+
+def test_a_folder_of_an_earlier_version_still_answers(tmp_path, capsys):
+    """As it was written before: the scheme is a name, and the recipe has other keys."""
+    torch.manual_seed(0)
+    before = random_classifier(LoRA())
+    folder = tmp_path / "old"
+    checkpoints.write_shape(folder, before.body.config, TOKENIZER)
+    save_model(before, str(folder / "model.safetensors"))
+    record = {
+        "labels": LABELS,
+        "pooling": "mean",
+        "scheme": "LoRA",
+        "precision": "float32",
+        "columns": {"text": "question", "pair": None, "label": "kind"},
+        "base_model": "little",
+        "recipe": {"epochs": 2, "rate": 0.0005, "batch": 32, "weight_decay": 0.01, "min_steps": 0},
+        "seed": 0,
+        "train": {"file": "my.csv", "rows": 1, "wrong": [], "labels": {"HUM": 1}},
+        "versions": {"tlcourse": "0.1.0", "torch": "2.9.0", "python": "3.12.3"},
+    }
+    files.write_json(folder / "classifier.json", record)
+    found = Classifier.load(folder)
+    assert found.scheme == SCHEMES["LoRA"] and found.about == record
+    assert torch.equal(found.probabilities(TEXTS), before.probabilities(TEXTS))
+    assert main(["predict", str(folder), *TEXTS]) == 0
+    check(capsys.readouterr().out.splitlines(), folder, TEXTS)
+    table = tmp_path / "in.csv"
+    table.write_text("question\nWhen ?\n", encoding="utf-8")
+    assert main(["predict", str(folder), "--csv", str(table)]) == 0
+    label = before.predict(["When ?"])[0]
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"When ?,{label},")
+    found.save(tmp_path / "new", about=found.about)  # and it can be kept as folders are now
+    again = Classifier.load(tmp_path / "new")
+    assert again.scheme == SCHEMES["LoRA"]
+    assert torch.equal(again.probabilities(TEXTS), before.probabilities(TEXTS))
+
+
+def test_a_folder_saved_from_python_reads_the_usual_columns(tmp_path, capsys):
+    torch.manual_seed(0)
+    random_classifier().save(tmp_path / "mine")
+    table = tmp_path / "in.csv"
+    table.write_text("text\nWhen ?\n", encoding="utf-8")
+    assert main(["predict", str(tmp_path / "mine"), "--csv", str(table)]) == 0
+    assert capsys.readouterr().out.startswith("text,predicted,probability of HUM,")
+
+
+def test_columns_of_another_kind_are_told(folder, tmp_path, capsys):
+    record = files.read_json(tmp_path / "mine" / "classifier.json")
+    files.write_json(
+        tmp_path / "mine" / "classifier.json", record | {"columns": {"txt": "question"}}
+    )
+    assert main(["predict", folder, "Who ?"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected columns text, pair and label" in line and "'txt'" in line
 
 
 def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):

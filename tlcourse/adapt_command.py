@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,20 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from tlcourse import checkpoints, device, files
-from tlcourse.adaptation import baselines, saved, tables
-from tlcourse.adaptation.adapting import Recipe, adapt
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, predict, wrong
-from tlcourse.adaptation.schemes import SCHEMES, find
-from tlcourse.bpe import Tokenizer
+from tlcourse import checkpoints, device
+from tlcourse.adaptation import (
+    POOLINGS,
+    SCHEMES,
+    Classifier,
+    Recipe,
+    Scheme,
+    adapt,
+    baselines,
+    saved,
+    tables,
+    wrong,
+)
+from tlcourse.device import Compute
 from tlcourse.metrics import wilson_interval
 
 COUNTING = ("linear SVM", 1.0)  # scikit-learn's default strength; nothing is chosen
@@ -23,59 +32,60 @@ MIN_STEPS = 200  # for files of a few rows, as in the benchmarks
 
 def run(arguments: argparse.Namespace) -> int:
     """Adapts a model to a file and saves it; whatever is wrong is told before the training."""
-    scheme = find(arguments.scheme, SCHEMES, "scheme")
-    pooling = find(arguments.pooling, POOLINGS, "pooling")
+    scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
+    pooling = name_typed_as(arguments.pooling, POOLINGS, "pooling")
     recipe, columns = _recipe(arguments), _columns(arguments)
     train, test = tables.examples(arguments.train, columns), None
-    names = list(train.counts)
+    labels = list(train.counts)
     if arguments.test is not None:
-        test = tables.examples(arguments.test, columns, names)
-    files.refuse_occupied(arguments.out)
+        test = tables.examples(arguments.test, columns, labels)
     listed = ", ".join(f"{name} {count}" for name, count in train.counts.items())
-    print(f"{len(train.texts)} rows, {len(names)} labels: {listed}")
+    print(f"{len(train.texts)} rows, {len(labels)} labels: {listed}")
     compute, base = device.choose(), checkpoints.name_of(arguments.model)
     body, tokenizer = checkpoints.load(arguments.model, compute)
     torch.manual_seed(arguments.seed)
-    classifier = Classifier(body, names, pooling)
-    print(f"{scheme} of {base} on {device.describe(compute)}")
-    _adapt(classifier, tokenizer, train, compute, recipe, arguments.seed, scheme)
+    start = Classifier(body, tokenizer, labels, pooling=pooling)
+    print(f"{scheme.name} of {base} on {device.describe(compute)}")
+    adapted = _adapt(start, train, scheme, recipe, arguments.seed, compute)
     about: dict[str, Any] = {
         "columns": asdict(columns),
         "base_model": base,
         "recipe": asdict(recipe),
         "seed": arguments.seed,
-        "train": _errors(classifier, tokenizer, train, compute) | {"labels": train.counts},
+        "train": _errors(adapted, train, compute) | {"labels": train.counts},
     }
     print(f"training error: {saved.in_words(about['train'])}")
     if test is None:
         print("no --test: how often it errs on other texts is not known")
     else:
-        given = set(train.texts)
-        known = sum(text in given for text in test.texts)
-        if known:
-            print(
-                f"{known} of {len(test.texts)} test texts are in {train.path.name}, too: what is "
-                "said of them says nothing of new texts"
-            )
-        about["test"] = found = _errors(classifier, tokenizer, test, compute)
-        found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
-        print(f"test error: {saved.in_words(found)}")
-        print(f"for comparison: {_others(train, test)}")
-    record = saved.save(arguments.out, classifier, tokenizer, scheme, about)
-    _say_where(arguments.out, record)
+        about["test"] = _tested(adapted, train, test, compute)
+    _say_where(arguments.out, adapted.save(arguments.out, about=about))
     return 0
+
+
+def typed(name: str) -> str:
+    """A name as it is typed on a command line: "full fine-tuning" is full-fine-tuning."""
+    return name.lower().replace(" ", "-")
+
+
+def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
+    """The one of `names` that is typed as `asked`; raises ValueError that lists them."""
+    by_typed = {typed(name): name for name in names}
+    if typed(asked) not in by_typed:
+        raise ValueError(f"expected a {what} out of {', '.join(by_typed)}, got {asked!r}")
+    return by_typed[typed(asked)]
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
     """Epochs that are asked for are those that are run: a file of few rows gets no more of them."""
-    epochs, rate = arguments.epochs, Recipe.rate if arguments.rate is None else arguments.rate
-    if epochs is None:
-        recipe = Recipe(rate=rate, min_steps=MIN_STEPS)
-    else:
-        recipe = Recipe(rate=rate, epochs=epochs)
-    if recipe.epochs < 1 or not recipe.rate > 0:
+    given = {"epochs": arguments.epochs, "learning_rate": arguments.learning_rate}
+    if arguments.epochs is None:
+        given["min_steps"] = MIN_STEPS
+    recipe = Recipe(**{name: value for name, value in given.items() if value is not None})
+    if recipe.epochs < 1 or not recipe.learning_rate > 0:
         raise ValueError(
-            f"expected at least one epoch and a rate above 0, got {recipe.epochs} and {recipe.rate}"
+            "expected at least one epoch and a learning rate above 0, got "
+            f"{recipe.epochs} and {recipe.learning_rate}"
         )
     return recipe
 
@@ -91,14 +101,13 @@ def _columns(arguments: argparse.Namespace) -> tables.Columns:
 
 
 def _adapt(
-    classifier: Classifier,
-    tokenizer: Tokenizer,
+    start: Classifier,
     train: tables.Examples,
-    compute: device.Compute,
+    scheme: Scheme,
     recipe: Recipe,
     seed: int,
-    scheme: str,
-) -> None:
+    compute: Compute,
+) -> Classifier:
     """Trains with a progress bar and says what moved."""
     with tqdm(total=recipe.steps(len(train.texts)), unit="step") as bar:
 
@@ -106,24 +115,52 @@ def _adapt(
             bar.set_postfix_str(f"loss {record['loss']:.3f}", refresh=False)
             bar.update()
 
-        common = (compute, recipe, seed, SCHEMES[scheme], [show])
-        found = adapt(classifier, tokenizer, train.texts, train.labels, *common)
-    share = 100 * found.trained / found.parameters
+        adapted = adapt(
+            start,
+            train.texts,
+            train.labels,
+            scheme=scheme,
+            recipe=recipe,
+            seed=seed,
+            compute=compute,
+            on_step=[show],
+        )
+    report = adapted.report
+    share = 100 * report.trained / report.parameters
     print(
-        f"moved: {found.trained:,} of {found.parameters:,} parameters ({share:.3g} %), in "
-        f"{len(found.history)} steps and {found.seconds:.0f} s"
+        f"moved: {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %), in "
+        f"{len(report.history)} steps and {report.seconds:.0f} s"
     )
-    print(f"start difference: {found.start_difference:.2g}, the most a logit changed before step 1")
+    print(
+        f"start difference: {report.start_difference:.2g}, the most a logit changed before step 1"
+    )
+    return adapted
 
 
-def _errors(
-    classifier: Classifier, tokenizer: Tokenizer, examples: tables.Examples, compute: device.Compute
-) -> dict[str, Any]:
+def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute) -> dict[str, Any]:
     """The name of a file, how many rows it has, and the lines of those that went wrong."""
-    chances = predict(classifier, tokenizer, examples.texts, compute)
-    rows = wrong(chances, examples.labels, classifier.labels)
+    probabilities = classifier.probabilities(examples.texts, compute=compute)
+    rows = wrong(probabilities, examples.labels, classifier.labels)
     lines = [examples.lines[row] for row in rows]
     return {"file": examples.path.name, "rows": len(examples.texts), "wrong": lines}
+
+
+def _tested(
+    classifier: Classifier, train: tables.Examples, test: tables.Examples, compute: Compute
+) -> dict[str, Any]:
+    """The errors on texts that were not learnt; says them, beside what others get wrong."""
+    given = set(train.texts)
+    known = sum(text in given for text in test.texts)
+    if known:
+        print(
+            f"{known} of {len(test.texts)} test texts are in {train.path.name}, too: what is "
+            "said of them says nothing of new texts"
+        )
+    found = _errors(classifier, test, compute)
+    found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
+    print(f"test error: {saved.in_words(found)}")
+    print(f"for comparison: {_others(train, test)}")
+    return found
 
 
 def _others(train: tables.Examples, test: tables.Examples) -> str:

@@ -132,9 +132,16 @@ def evaluate(arguments: argparse.Namespace) -> int:
 
 def adapt(arguments: argparse.Namespace) -> int:
     """Adapts a model to the texts and labels of a CSV file and saves the classifier."""
-    from tlcourse import adapt_command
 
-    return _in_one_line(adapt_command.run, arguments)
+    def refused_or_run(arguments: argparse.Namespace) -> int:
+        from tlcourse import files
+
+        files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
+        from tlcourse import adapt_command
+
+        return adapt_command.run(arguments)
+
+    return _in_one_line(refused_or_run, arguments)
 
 
 def predict(arguments: argparse.Namespace) -> int:
@@ -232,7 +239,14 @@ def _add_adapt_options(parser: Parser) -> None:
     add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
     add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
     add("--epochs", type=int, help="that many (default: the lessons', more for few rows)")
-    add("--rate", type=float, help="learning rate (default: the lessons')")
+    add("--learning-rate", type=float, help="of AdamW (default: the lessons')")
+    add(  # the spelling of earlier versions
+        "--rate",
+        dest="learning_rate",
+        type=float,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
     add("--seed", type=int, default=0)
 
 

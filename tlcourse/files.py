@@ -61,7 +61,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
 def refuse_occupied(folder: str | Path) -> None:
     """Raises FileExistsError where `new_folder` could not write: nothing is ever overwritten.
 
-    Makes the folders above, and raises OSError where that, or writing there, is not possible.
+    Raises OSError where a new folder cannot be made; makes none itself.
     """
     folder = Path(folder)
     if folder.is_dir() and not any(folder.iterdir()):
@@ -70,8 +70,14 @@ def refuse_occupied(folder: str | Path) -> None:
         raise FileExistsError(
             f"expected a new folder, but {folder} is there already; give another name or remove it"
         )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    tempfile.TemporaryDirectory(dir=folder.parent).cleanup()
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    try:
+        tempfile.TemporaryDirectory(dir=above).cleanup()
+    except OSError as error:
+        raise OSError(
+            f"expected a folder that can be written to, got {above} ({error.strerror}); give "
+            "another place"
+        ) from None
 
 
 @contextlib.contextmanager
@@ -84,6 +90,7 @@ def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]
     folder = Path(folder).absolute()
     if not (overwrite and folder.is_dir()):
         refuse_occupied(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
     try:
         yield temporary

@@ -10,8 +10,8 @@ from pathlib import Path
 from torch import Tensor
 
 from tlcourse import device, files
-from tlcourse.adaptation import saved, tables
-from tlcourse.adaptation.classifier import Text, predict
+from tlcourse.adaptation import Classifier, tables
+from tlcourse.adaptation.classifier import Text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,20 +31,29 @@ def run(arguments: argparse.Namespace) -> int:
             "got nothing"
         )
     compute = device.choose()
-    found = saved.load(arguments.folder, compute)
+    classifier = Classifier.load(arguments.folder, compute=compute)
+    columns = _columns(classifier, arguments.folder)
     if arguments.csv is not None:
         table = tables.read(arguments.csv)
-        chances = _chances(found, tables.texts(table, found.columns), compute)
-        _write(_beside(table, found.classifier.labels, chances), table.path, arguments.out)
+        found = classifier.probabilities(tables.texts(table, columns), compute=compute)
+        _write(_beside(table, classifier.labels, found), table.path, arguments.out)
         return 0
-    texts = _texts(arguments.texts, found.columns.pair is not None)
-    for text, row in zip(texts, _chances(found, texts, compute), strict=True):
-        print(_line(text, found.classifier.labels, row))
+    texts = _texts(arguments.texts, columns.pair is not None)
+    found = classifier.probabilities(texts, compute=compute)
+    for text, row in zip(texts, found, strict=True):
+        print(_line(text, classifier.labels, row))
     return 0
 
 
-def _chances(found: saved.Saved, texts: Sequence[Text], compute: device.Compute) -> Tensor:
-    return predict(found.classifier, found.tokenizer, texts, compute)
+def _columns(classifier: Classifier, folder: Path) -> tables.Columns:
+    """The columns that a classifier learnt from; the usual ones where its folder names none."""
+    try:
+        return tables.Columns(**classifier.about.get("columns", {}))
+    except TypeError as error:
+        raise ValueError(
+            f"expected columns text, pair and label in the record of {folder}, but {error!r}; was "
+            "it written by another version?"
+        ) from None
 
 
 def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
@@ -72,15 +81,15 @@ def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
     return texts
 
 
-def _line(text: Text, labels: Sequence[str], chances: Tensor) -> str:
+def _line(text: Text, labels: Sequence[str], probabilities: Tensor) -> str:
     """Label, probabilities (the likeliest first) and text, with tabs between them."""
-    order = chances.argsort(descending=True).tolist()
-    listed = ", ".join(f"{labels[place]} {chances[place].item():.3f}" for place in order)
+    order = probabilities.argsort(descending=True).tolist()
+    listed = ", ".join(f"{labels[place]} {probabilities[place].item():.3f}" for place in order)
     shown = text if isinstance(text, str) else " | ".join(text)
     return f"{labels[order[0]]}\t{listed}\t{' '.join(shown.split())}"
 
 
-def _beside(table: tables.Table, labels: Sequence[str], chances: Tensor) -> list[list[str]]:
+def _beside(table: tables.Table, labels: Sequence[str], probabilities: Tensor) -> list[list[str]]:
     """The rows of a table, names first, with label and probabilities behind their own columns."""
     new = ["predicted", *(f"probability of {label}" for label in labels)]
     there = sorted(set(new) & set(table.columns))
@@ -90,9 +99,9 @@ def _beside(table: tables.Table, labels: Sequence[str], chances: Tensor) -> list
             "rename it"
         )
     rows = [[*table.columns, *new]]
-    for fields, row in zip(table.rows, chances, strict=True):
+    for fields, row in zip(table.rows, probabilities, strict=True):
         label = labels[int(row.argmax())]
-        rows.append([*fields, label, *(f"{chance:.6f}" for chance in row.tolist())])
+        rows.append([*fields, label, *(f"{probability:.6f}" for probability in row.tolist())])
     return rows
 
 

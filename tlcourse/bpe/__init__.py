@@ -5,7 +5,7 @@
     tokenizer = Tokenizer.train(["the rain on the trains", "in the rain"], vocabulary_size=270)
     ids = [*tokenizer.encode(normalise("The train — in the “rain”.")), EOS]
     tokenizer.decode(ids)                       # ' The train - in the "rain".<eos>'
-    tokenizer.save("/dev/null")                 # in the format of the `tokenizers` library
+    tokenizer.save("tokenizer.json")            # in the format of the `tokenizers` library
 
 PAD, UNK, CLS, SEP, MASK and EOS are the ids of the SPECIALS, the same in every vocabulary.
 """

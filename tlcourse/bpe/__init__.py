@@ -1,4 +1,16 @@
-"""Byte-pair encoding from scratch: text to pre-tokens to bytes to merges."""
+"""Byte-pair encoding from scratch: text to pre-tokens to bytes to merges.
+
+    from tlcourse.bpe import Tokenizer, normalise
+
+    tokenizer = Tokenizer.train(texts, vocabulary_size=700)
+    ids = tokenizer.encode(normalise("Who wrote it?"))
+    tokenizer.tokens(ids), tokenizer.decode(ids)
+    tokenizer.save("tokenizer.json")        # the format of the library `tokenizers`
+    Tokenizer.load("tokenizer.json")
+
+`train_textbook`, `train_counted` and `train` are the same trainer, each quicker than the one
+before; `train_unigram` is the other way to a vocabulary.
+"""
 
 from tlcourse.bpe.text import (
     SPECIALS,

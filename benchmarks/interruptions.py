@@ -89,7 +89,7 @@ def _same(one: Path, other: Path) -> dict[str, bool]:
 
 def measure() -> dict:
     """One row a kill, and how many ended as the undisturbed run did."""
-    size, chance, rows = sizes.current().name, random.Random(0), []
+    size, generator, rows = sizes.current().name, random.Random(0), []
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "run"
         began = time.perf_counter()
@@ -98,7 +98,7 @@ def measure() -> dict:
         undisturbed = whole.rename(Path(folder) / "undisturbed")
         steps = len(_losses(undisturbed))
         for number in range(KILLS[size]):
-            moment = chance.uniform(0, duration)
+            moment = generator.uniform(0, duration)
             ended = _run(whole, TOKENS[size], kill_after=moment)
             row = {"kill": number, "after_seconds": round(moment, 2)}
             row["doing"] = "ended before" if ended else _doing(whole)

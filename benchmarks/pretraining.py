@@ -158,6 +158,6 @@ def _same_work(facts: dict[str, dict]) -> None:
 
 
 def _random_tokens(path: Path, vocabulary: int) -> Path:
-    chance = np.random.default_rng(0)
-    write_tokens(path, [chance.integers(len(SPECIALS), vocabulary, 2_000_000)])
+    generator = np.random.default_rng(0)
+    write_tokens(path, [generator.integers(len(SPECIALS), vocabulary, 2_000_000)])
     return path

@@ -147,7 +147,7 @@ def measure() -> dict:
 
     Raises FileNotFoundError where there is no stored leaderboard.
     """
-    board = files.read_json(files.find(leaderboard.place("adaptation")))
+    board = files.read_json(files.bundled(leaderboard.place("adaptation")))
     weights = transfer.digest(MODEL)
     jobs = [
         Job(

@@ -93,7 +93,7 @@ def questions(job: Job) -> tuple[Dataset, Dataset]:
     if len(judged) > JUDGED:
         judged = corpora.label_subset(judged, JUDGED, seed=0)
     return corpora.label_subset(
-        data["train"], min(job.labels, len(data["train"])), job.seed
+        data["train"], min(job.labels, len(data["train"])), seed=job.seed
     ), judged
 
 

@@ -73,7 +73,7 @@ def questions(labels: int | str, seed: int, split: str) -> tuple[Dataset, Datase
     data = corpora.load("trec", source="local")
     data = trec_with_dev(data) if split == "dev" else data
     train = data["train"]
-    return train if labels == "all" else label_subset(train, labels, seed), data[split]
+    return train if labels == "all" else label_subset(train, labels, seed=seed), data[split]
 
 
 def run(job: Job) -> dict:
@@ -170,7 +170,7 @@ def tfidf_rows() -> list[dict]:
         for seed in SEEDS if labels != "all" else SEEDS[:1]:  # all labels: nothing is random
             train = data["train"]
             if labels != "all":
-                train = label_subset(train, labels, seed)
+                train = label_subset(train, labels, seed=seed)
             choice = baselines.cross_validate(list(train["text"]), list(train["label"]))
             model = baselines.linear(choice.kind, choice.strength)
             guesses = model.fit(list(train["text"]), list(train["label"])).predict(test["text"][:])

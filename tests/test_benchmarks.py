@@ -11,7 +11,7 @@ from tlcourse import files, sizes
 def smallest(monkeypatch):
     """A size at which measuring takes a moment; nothing is concluded from its times."""
     size = replace(
-        sizes.TINY,
+        sizes.get("tiny"),
         bpe_race_bytes=2_000,
         bpe_race_vocabulary=280,
         bpe_training_bytes=4_000,

@@ -52,7 +52,7 @@ def wait(what: str, attempt: Callable[[], Any], every: float = 0.5) -> Any:
 @pytest.fixture
 def lesson() -> lessons.Lesson:
     try:
-        return lessons.find("01")
+        return lessons.get("01")
     except ValueError:
         pytest.skip("lesson 01 is not written yet")
 
@@ -123,7 +123,7 @@ def run_all(browser: Any) -> bool:
 def ran(browser: Any, path: Path) -> Any:
     """The saved notebook once its last code cell has run or one has failed, else None."""
     choose(browser, "File", "docmanager:save")
-    cells = lessons.code_cells(lessons.read(path))
+    cells = lessons.code_cells(lessons.read_notebook(path))
     failed = any(output.output_type == "error" for cell in cells for output in cell.outputs)
     return cells if failed or cells[-1].execution_count else None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from packaging.requirements import Requirement
 
 from tlcourse import checking, cli, lessons
 
@@ -100,13 +101,32 @@ def test_check_says_what_to_do(capsys, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "lowest", "good"),
-    [("numpy", None, True), ("numpy", "1.0", True), ("numpy", "999", False), ("nOne", "1", False)],
+    ("asked", "good"),
+    [("numpy", True), ("numpy>=1.0", True), ("numpy>=999", False), ("nOne>=1", False)],
 )
-def test_versions(name: str, lowest: str | None, good: bool) -> None:
-    result = checking.version_result(name, lowest)
+def test_versions(asked: str, good: bool) -> None:
+    result = checking.version_result(Requirement(asked))
     assert result.good == good
-    assert good or f'pip install "{name}>={lowest}"' in str(result)
+    assert good or f'pip install "{asked}"' in str(result)
+
+
+@pytest.mark.parametrize(
+    ("there", "good"),
+    [
+        ("2.9.0", True),
+        ("2.9", True),
+        ("2.10.1", True),
+        ("2.9.0+cpu", True),
+        ("2.9.0a0+50eac811a6.nv25.09", True),
+        ("2.11.0.dev20260801", True),
+        ("2.8.1", False),
+        ("1.19", False),
+    ],
+)
+def test_a_version_is_more_than_its_letters(monkeypatch, there: str, good: bool) -> None:
+    monkeypatch.setattr(checking.metadata, "version", lambda name: there)
+    result = checking.version_result(Requirement("torch>=2.9.0"))
+    assert (result.good, result.what) == (good, f"torch {there} (at least 2.9.0)")
 
 
 def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsys) -> None:
@@ -115,7 +135,7 @@ def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsy
     assert cli.main(command) == 0
     copy = folder / one_lesson.path.name
     assert capsys.readouterr().out.startswith("new ")
-    assert lessons.read(copy).cells[1].execution_count is None
+    assert lessons.read_notebook(copy).cells[1].execution_count is None
 
     copy.write_text("my own work", encoding="utf-8")
     assert cli.main(command) == 0

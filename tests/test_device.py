@@ -2,8 +2,35 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+import torch
+
+from tlcourse import device
+
+
+def test_a_pytorch_without_its_private_questions_counts_in_float32(monkeypatch):
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
+    monkeypatch.setenv("TLCOURSE_DEVICE", "cpu")
+    monkeypatch.setattr(device.sys, "platform", "linux")
+    cpu = SimpleNamespace(_is_amx_tile_supported=lambda: True)
+    onednn = SimpleNamespace(_is_mkldnn_bf16_supported=lambda: True)
+    monkeypatch.setattr(torch, "cpu", cpu)
+    monkeypatch.setattr(torch.ops, "mkldnn", onednn, raising=False)
+    assert device.choose().precision == torch.bfloat16
+    del onednn._is_mkldnn_bf16_supported
+    assert device.choose().precision == torch.float32
+    onednn._is_mkldnn_bf16_supported = lambda: True
+    del cpu._is_amx_tile_supported
+    assert device.choose().precision == torch.float32
+
+
+def test_a_description_is_that_of_what_would_be_chosen(monkeypatch):
+    monkeypatch.setenv("TLCOURSE_DEVICE", "cpu")
+    assert device.describe() == device.describe(device.choose())
+
 
 FAULTS = """
 import ctypes, resource, sys, torch

@@ -26,14 +26,14 @@ def sample_as_real(monkeypatch):
 
     def real(name: str, split: str):
         found = {"wikitext-103": "wikitext-2", "blimp": "blimp"}.get(name)
-        return corpora.load(found, "sample")[split] if found else None
+        return corpora.load(found, source="sample")[split] if found else None
 
     monkeypatch.setattr(evaluate_command, "_real", real)
 
 
 def little(folder, objective: str):
     """A checkpoint of a model that has learnt nothing, in a run's folder."""
-    articles = corpora.articles(corpora.load("wikitext-2", "sample")["validation"])
+    articles = corpora.articles(corpora.load("wikitext-2", source="sample")["validation"])
     tokenizer = Tokenizer.train(articles, 300)
     torch.manual_seed(0)
     model = Transformer(Config(300, 16, 1, 2, 32, 128, causal=objective != "masked"))

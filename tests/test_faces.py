@@ -1,55 +1,135 @@
-"""What the faces of packages say of themselves runs as written, and their grammar is one."""
+"""The grammar of what a user imports: data first, little by position, examples that hold.
 
-import importlib
+A face is a package's `__init__`, or a flat module that a lesson imports from.
+"""
+
+import ast
 import inspect
+import pkgutil
 import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-FACES = ("bpe", "pretraining", "training", "transformer")
-# Flat modules that lessons read; they have the grammar of the faces.
-FLAT = ("batching", "checkpoints", "generation", "huggingface", "memory", "objectives")
-MOST = 3  # positional arguments
-# Arguments whose order is the field's.
-KNOWN = {"explicit_attention": "query, key, value, mask"}
+import tlcourse
+from tests.notebooks import imports_of, lessons_code
+
+POSITIONAL = 3  # parameters that may be given by position, at most
+IN_THE_FIELDS_ORDER = {"explicit_attention"}  # query, key, value, mask
+RUN = ("adaptation", "bpe", "pretraining", "training", "transformer")  # their examples, in seconds
+PACKAGES = sorted(m.name for m in pkgutil.iter_modules(tlcourse.__path__) if m.ispkg)
+FLAT = sorted(
+    {module.split(".")[1] for code in lessons_code().values() for module, _ in imports_of(code)}
+    - set(PACKAGES)
+)
 
 
-@pytest.mark.parametrize("name", FACES)
-def test_the_example_in_the_docstring_runs_as_written(name, tmp_path, monkeypatch):
+def exported(face: ModuleType) -> dict[str, Any]:
+    """The names of a package's `__all__`, or the public functions and classes of a flat module."""
+    if hasattr(face, "__path__"):
+        return {name: getattr(face, name) for name in face.__all__}
+    return {
+        name: value
+        for name, value in vars(face).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == face.__name__
+    }
+
+
+def is_value(thing: Any) -> bool:
+    """A class whose constructor just takes its fields, or is not ours (an error's, a parser's)."""
+    inherited = not getattr(thing.__init__, "__module__", "").startswith("tlcourse.")
+    return is_dataclass(thing) or hasattr(thing, "_fields") or inherited
+
+
+def offences(function: Callable) -> Iterator[str]:
+    """How the signature of a function or a constructor breaks the grammar."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = [parameter.kind for parameter in parameters]
+    by_keyword = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    if sum(kind not in by_keyword for kind in kinds) > POSITIONAL:
+        yield f"more than {POSITIONAL} can be given by position"
+    if {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} <= set(kinds):
+        yield "the signature is hidden"
+    for parameter in parameters:
+        needs = parameter.kind == inspect.Parameter.KEYWORD_ONLY or parameter.name == "compute"
+        if needs and parameter.default is inspect.Parameter.empty:
+            yield f"{parameter.name} has no default"
+
+
+@pytest.mark.parametrize("name", PACKAGES + FLAT)
+def test_signatures(name: str) -> None:
+    wrong = {
+        export: found
+        for export, thing in exported(import_module(f"tlcourse.{name}")).items()
+        if callable(thing) and not (inspect.isclass(thing) and is_value(thing))
+        if export not in IN_THE_FIELDS_ORDER
+        if (found := list(offences(thing)))
+    }
+    assert wrong == {}
+
+
+def examples(face: ModuleType) -> list[str]:
+    """The indented blocks of a module's docstring, as code."""
+    paragraphs = (face.__doc__ or "").split("\n\n")
+    code, said = "", []
+    for paragraph in paragraphs:
+        if paragraph.startswith("    "):
+            code += textwrap.dedent(paragraph) + "\n\n"
+        elif code:
+            said, code = [*said, code], ""
+    return [*said, code] if code else said
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_docstring_of_a_face_shows_it_in_use(name: str) -> None:
+    face = import_module(f"tlcourse.{name}")
+    code = "\n".join(examples(face))
+    assert code, f"tlcourse.{name} shows no example"
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    used |= {node.attr for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Attribute)}
+    assert used & set(face.__all__)
+    for module, imported in imports_of(code):
+        of = import_module(module)
+        assert imported is None or imported in exported(of), f"{module} has no {imported}"
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_the_example_runs_as_written(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    module = importlib.import_module(f"tlcourse.{name}")
-    lines = [line for line in module.__doc__.splitlines() if line.startswith("    ") or not line]
-    code = textwrap.dedent("\n".join(lines))
-    assert f"tlcourse.{name}" in code or f"import {name}" in code
+    code = "\n".join(examples(import_module(f"tlcourse.{name}")))
     exec(compile(code, f"the docstring of tlcourse.{name}", "exec"), {})
 
 
-@pytest.mark.parametrize("name", FACES)
-def test_a_face_exports_what_it_says(name):
-    module = importlib.import_module(f"tlcourse.{name}")
-    assert list(module.__all__) == sorted(module.__all__, key=_order)
-    assert all(hasattr(module, each) for each in module.__all__)
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_face_lists_its_names_in_order(name):
+    exports = import_module(f"tlcourse.{name}").__all__
+    order = [(0 if each.isupper() else 1 if each[0].isupper() else 2, each) for each in exports]
+    assert order == sorted(order)
 
 
-def _order(name: str) -> tuple[int, str]:
-    """Constants, classes, functions, as ruff sorts them."""
-    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+def bad_order(a, b, c, d): ...
 
 
-@pytest.mark.parametrize("name", FACES + FLAT)
-def test_at_most_three_arguments_are_positional_and_compute_is_never_demanded(name):
-    module, offenders = importlib.import_module(f"tlcourse.{name}"), []
-    exported = getattr(module, "__all__", None) or [
-        each
-        for each, value in vars(module).items()
-        if getattr(value, "__module__", "") == module.__name__ and not each.startswith("_")
-    ]
-    functions = {each: getattr(module, each) for each in exported}
-    for each, function in functions.items():
-        if inspect.isfunction(function) and each not in KNOWN:
-            parameters = inspect.signature(function).parameters
-            positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-            compute = parameters.get("compute")
-            if len(positional) > MOST or (compute and compute.default is inspect.Parameter.empty):
-                offenders.append(f"{each}{inspect.signature(function)}")
-    assert not offenders
+def hidden(*arguments, **more): ...
+
+
+def demanding(a, *, compute): ...
+
+
+def good(model, texts, labels, *, compute=None, **options): ...
+
+
+def test_the_guard_sees_what_is_wrong() -> None:
+    assert list(offences(bad_order)) == ["more than 3 can be given by position"]
+    assert list(offences(hidden)) == ["the signature is hidden"]
+    assert list(offences(demanding)) == ["compute has no default"]
+    assert list(offences(good)) == []
+
+
+def test_the_guard_looks_at_every_face() -> None:
+    assert set(PACKAGES) >= {"bpe", "corpora", "exercises", "views"}
+    assert set(FLAT) >= {"device", "headlines", "metrics", "sizes"}

@@ -1,10 +1,12 @@
-"""The house stands: modules import only from the floors below, and stay short."""
+"""The house stands: modules import only from the floors below, stay short, and have a face."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from tests.notebooks import imports_of, lessons_code
 from tlcourse.files import PACKAGE
 
 FLOORS = {
@@ -48,6 +50,7 @@ FLOORS = {
 LONGEST_MODULE = 260  # lines
 LONGEST_FUNCTION = 48  # lines of its body, docstring left out
 MODULES = sorted(PACKAGE.rglob("*.py"))
+LESSONS = lessons_code()
 
 
 def names_imported(source: str, package: list[str]) -> set[str]:
@@ -126,3 +129,66 @@ def test_the_guard_sees_an_import_that_goes_up(module: str, source: str, up: set
 def test_the_guard_understands_relative_imports() -> None:
     assert names_imported("from ..training import train", ["tlcourse", "views"]) == {"training"}
     assert names_imported("from . import style", ["tlcourse", "views"]) == {"views"}
+
+
+# Lessons whose imports from these packages are being rewritten; empty in the end.
+TEMPORARY = {
+    **dict.fromkeys(["00", "04", "05", "06"], ("tlcourse.adaptation",)),
+    "03": ("tlcourse.pretraining",),
+}
+
+
+def behind_a_face(code: str) -> list[str]:
+    """What a lesson uses of this package that no face shows.
+
+    A lesson may write `import tlcourse`, `from tlcourse import x` and `from tlcourse.x import y`,
+    where `x` is a package or a flat module and exports `y`.
+    """
+    found, faces = [], {}
+    for module, name in imports_of(code):
+        if module.count(".") > 1:
+            found.append(module)
+            continue
+        faces[module.split(".")[1]] = face = import_module(module)
+        if name is not None and not exports(face, name):
+            found.append(f"{module}.{name}")
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            face, module = faces.get(node.value.id), f"tlcourse.{node.value.id}"
+            imported = (module, None) in imports_of(code)
+            if face is not None and imported and not exports(face, node.attr):
+                found.append(f"{module}.{node.attr}")
+    return sorted(set(found))
+
+
+def exports(face, name: str) -> bool:
+    """Whether a package has a name in `__all__`; a flat module, whether it is public there."""
+    if hasattr(face, "__path__"):
+        return name in getattr(face, "__all__", ())
+    return hasattr(face, name) and not name.startswith("_")
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_lessons_import_from_faces_only(lesson: str) -> None:
+    allowed = TEMPORARY.get(lesson, ())
+    hidden = [name for name in behind_a_face(LESSONS[lesson]) if not name.startswith(allowed)]
+    assert hidden == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import tlcourse\nfrom tlcourse import corpora, sizes\nsizes.current()", []),
+        ("from tlcourse.views import curves\nfrom tlcourse.headlines import headline", []),
+        ("from tlcourse import corpora\ncorpora.load('trec')", []),
+        ("from tlcourse.views.lines import curves", ["tlcourse.views.lines"]),
+        ("import tlcourse.views.lines as lines", ["tlcourse.views.lines"]),
+        ("from tlcourse.views import lines", ["tlcourse.views.lines"]),
+        ("def f():\n    from tlcourse.bpe import text", ["tlcourse.bpe.text"]),
+        ("from tlcourse import corpora\ncorpora.hub.fetch(1)", ["tlcourse.corpora.hub"]),
+        ("from tlcourse.headlines import _amount", ["tlcourse.headlines._amount"]),
+        ("from tlcourse import headlines\nheadlines.nothing", ["tlcourse.headlines.nothing"]),
+    ],
+)
+def test_the_guard_sees_what_no_face_shows(code: str, found: list[str]) -> None:
+    assert behind_a_face(code) == found

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -48,10 +49,19 @@ def test_wilson_interval_of_the_published_result() -> None:
 
 
 @given(st.integers(1, 600).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_interval_is_scipys(case: tuple[int, int]) -> None:
+def test_wilson_interval_by_its_formula(case: tuple[int, int]) -> None:
+    """Its ends are the error rates whose own standard errors just reach the one that was seen."""
     errors, n = case
-    expected = stats.binomtest(errors, n).proportion_ci(0.9, method="wilson")
-    assert metrics.wilson_interval(errors, n, 0.9) == pytest.approx(tuple(expected), abs=1e-12)
+    z, seen = NormalDist().inv_cdf(0.95), errors / n
+    centre = seen + z * z / (2 * n)
+    half = z * math.sqrt(seen * (1 - seen) / n + (z / (2 * n)) ** 2)
+    expected = [(centre + sign * half) / (1 + z * z / n) for sign in (-1, 1)]
+    found = metrics.wilson_interval(errors, n, confidence=0.9)
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert 0 <= found[0] <= seen <= found[1] <= 1
+    for end in found:
+        if 0 < end < 1:
+            assert abs(end - seen) == pytest.approx(z * math.sqrt(end * (1 - end) / n), abs=1e-9)
 
 
 @pytest.mark.parametrize("case", [(1, 0), (-1, 5), (6, 5)])

@@ -14,13 +14,13 @@ from tlcourse import files, first_cell, lessons
 from tlcourse.exercises import machinery, solution
 
 LESSONS = lessons.every()
-BOOKS = {lesson.path.name: lessons.read(lesson.path) for lesson in LESSONS}
+BOOKS = {lesson.path.name: lessons.read_notebook(lesson.path) for lesson in LESSONS}
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.path.stem)
 
 
 def test_numbers_are_continuous_from_00() -> None:
     assert [int(lesson.number) for lesson in LESSONS] == list(range(len(LESSONS)))
-    names = {path.name for path in files.find("notebooks").glob("*.ipynb")}
+    names = {path.name for path in files.bundled("notebooks").glob("*.ipynb")}
     assert names == set(BOOKS), "a notebook is not called NN_topic.ipynb"
 
 
@@ -36,7 +36,7 @@ def test_outputs(lesson: lessons.Lesson) -> None:
 
 @each_lesson
 def test_minutes_come_from_the_log(lesson: lessons.Lesson) -> None:
-    log = files.read_json(files.find("benchmarks/results/lessons.json"))[lesson.number]
+    log = files.read_json(files.bundled("benchmarks/results/lessons.json"))[lesson.number]
     opening = lessons.opening(BOOKS[lesson.path.name])
     assert f"{lessons.MINUTES} {log['minutes']} at size {log['size']} " in opening
     assert (log["size"], log["data"]) == ("small", "local mirror")

@@ -1,13 +1,16 @@
 """README, continuous integration, constraints and licence files say the same thing."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from tests.notebooks import lessons_code
 from tlcourse import files, readme
 
 ROOT = files.root()
@@ -83,10 +86,67 @@ def test_links_of_the_markdown_files_resolve() -> None:
 def test_constraints_hold_every_dependency_exactly() -> None:
     lines = text("constraints.txt").splitlines()
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), "no local versions, paths"
-    held = {re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines}
+    held = {plain(line) for line in lines}
     project = tomllib.loads(text("pyproject.toml"))["project"]
     asked = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
-    assert {re.split(r"[<>=!~ ]", name)[0].lower() for name in asked} <= held
+    assert set(map(plain, asked)) <= held
+
+
+# Where a library may be used that comes only with one of the extras; elsewhere none may.
+EXTRAS = {
+    "tlcourse": ("tensorboard",),
+    "notebooks": (),
+    "benchmarks": ("test",),
+    "tests": ("test", "browser"),
+}
+
+
+def plain(name: str) -> str:
+    """A distribution's name as registries compare it, its version left out."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", name)[0]).lower()
+
+
+def imported(folder: str) -> dict[str, set[str]]:
+    """The top-level modules of others that the code in a folder imports, and where."""
+    codes = {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+        for path in [
+            *(ROOT / folder).rglob("*.py"),
+            *([ROOT / "conftest.py"] * (folder == "tests")),
+        ]
+    }
+    if folder == "notebooks":
+        codes = lessons_code()
+    found: dict[str, set[str]] = {}
+    for name, code in codes.items():
+        for node in ast.walk(ast.parse(code)):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                modules = [node.module]
+            for module in modules:
+                found.setdefault(module.split(".")[0], set()).add(name)
+    own = {"tlcourse", "benchmarks", "tests", *sys.stdlib_module_names}
+    return {module: where for module, where in found.items() if module not in own}
+
+
+@pytest.mark.parametrize("folder", EXTRAS)
+def test_what_is_imported_is_declared(folder: str) -> None:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    extras = [project["optional-dependencies"][extra] for extra in EXTRAS[folder]]
+    declared = {plain(name) for name in sum(extras, project["dependencies"])}
+    distributions = metadata.packages_distributions()
+    missing = {
+        module: where
+        for module, where in imported(folder).items()
+        if not {plain(name) for name in distributions.get(module, [module])} & declared
+    }
+    assert missing == {}, "declare these in pyproject.toml, and pin them in constraints.txt"
+
+
+def test_dependencies_have_floors_and_no_pins() -> None:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    for name in sum(project["optional-dependencies"].values(), project["dependencies"]):
+        assert re.fullmatch(r"[\w-]+(>=[\d.]+)?", name), name
 
 
 def test_the_address_is_the_same_everywhere() -> None:

@@ -53,10 +53,10 @@ def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, mon
     monkeypatch.setenv("TLCOURSE_DATA", "mirror")
     lesson, said = course(TELL, "2 + 2"), []
     before = lesson.path.read_bytes()
-    copy = running.run(lesson, "tiny", said.append)
+    copy = running.run_lesson(lesson, "tiny", said.append)
     assert lesson.path.read_bytes() == before
 
-    first, second = lessons.code_cells(lessons.read(copy))
+    first, second = lessons.code_cells(lessons.read_notebook(copy))
     told = first.outputs[0].text.split()
     assert told == ["notebooks", "tiny", "off", "None", str((tmp_path / "mirror").resolve())]
     assert second.outputs[0].data["text/plain"] == "4"
@@ -85,7 +85,7 @@ headline("lesson.answer", 42, unit="questions", data="none")"""
 def test_commit_outputs(course, tmp_path) -> None:
     lesson = course(f"# set-up\n{TELL}", TELL, HEADLINE)
     running.commit_outputs(lesson, "tiny", lambda line: None)
-    book = lessons.read(lesson.path)
+    book = lessons.read_notebook(lesson.path)
     set_up, tell, _ = lessons.code_cells(book)
     assert set_up.source == first_cell.source()
     assert tell.outputs[0].text.split()[:4] == ["notebooks", "tiny", "off", "avx2"]

@@ -145,7 +145,7 @@ def test_no_sentence_occurs_twice():
 
 @pytest.mark.real_data
 def test_no_sentence_is_one_of_blimp():
-    rows = corpora.load("blimp", "local")["test"]
+    rows = corpora.load("blimp", source="local")["test"]
     known = {words(text) for column in ("good", "bad") for text in rows[column]}
     ours = [row[key] for row in pairs() for key in ("sentence_good", "sentence_bad")]
     assert len(known) > 100_000 and not [text for text in ours if words(text) in known]
@@ -231,7 +231,7 @@ def test_pairs_have_the_columns_of_rte(file):
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", LABELLED)
 def test_no_labelled_text_is_a_real_one(name):
-    real = corpora.load(name, "local")
+    real = corpora.load(name, source="local")
     columns = [column for column in real["train"].column_names if column != "label"]
     rows = [row for file in LABELLED[name] for row in published_rows(name, file)]
     ours = [text for texts in texts_of(name, rows) for text in texts]

@@ -1,16 +1,17 @@
 """What `tlcourse check` looks at; every failure says what to do."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
+from packaging.requirements import Requirement
+from packaging.version import Version
+
 from tlcourse import corpora, device, files, sizes
 
 ENOUGH_MEMORY = 3.5  # GiB; the lessons at size small stay below 2
-PLAIN_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\s*>=\s*([\d.]+))?$")
 
 
 @dataclass(frozen=True)
@@ -49,25 +50,24 @@ def _versions() -> Iterator[Result]:
     except metadata.PackageNotFoundError:
         yield Result(False, "tlcourse is not installed", "run: python -m pip install -e .")
         return
-    for requirement in requirements:
-        if match := PLAIN_REQUIREMENT.match(requirement):
-            yield version_result(match[1], match[2])
+    for requirement in map(Requirement, requirements):
+        if requirement.marker is None:  # what an extra asks for has one
+            yield version_result(requirement)
 
 
-def version_result(name: str, lowest: str | None) -> Result:
-    """Whether the distribution `name` is there, and not older than `lowest`."""
-    asked = f"{name}>={lowest}" if lowest else name
+def version_result(asked: Requirement) -> Result:
+    """Whether a distribution is there, in a version that will do.
+
+    A preview of a version counts as that version: vendors ship builds of PyTorch called 2.9.0a0.
+    """
     install = f'run: python -m pip install "{asked}"'
     try:
-        there = metadata.version(name)
+        there = metadata.version(asked.name)
     except metadata.PackageNotFoundError:
-        return Result(False, f"{name} is not installed", install)
-    good = lowest is None or _numbers(there) >= _numbers(lowest)
-    return Result(good, f"{name} {there}" + (f" (at least {lowest})" if lowest else ""), install)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version.split("+")[0])[:3])
+        return Result(False, f"{asked.name} is not installed", install)
+    good = asked.specifier.contains(Version(there).base_version)
+    wanted = f" ({asked.specifier})".replace(">=", "at least ") if asked.specifier else ""
+    return Result(good, f"{asked.name} {there}{wanted}", install)
 
 
 def _kernel() -> Iterator[Result]:
@@ -108,7 +108,9 @@ def _memory() -> Iterator[Result]:
 
 def _bundled() -> Iterator[Result]:
     for folder in ("notebooks", "data/samples"):
-        yield _attempt(lambda folder=folder: f"{folder} at {files.find(folder)}", "install again")
+        yield _attempt(
+            lambda folder=folder: f"{folder} at {files.bundled(folder)}", "install again"
+        )
 
 
 def _data() -> Iterator[Result]:

@@ -85,11 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Executes one lesson from top to bottom without a browser."""
     from tlcourse import lessons, readme, running, sizes
 
-    lesson = named(lessons.find, arguments.lesson)
+    lesson = named(lessons.get, arguments.lesson)
     # What git holds is always small unless asked otherwise, whatever the environment says.
     chosen = None if arguments.commit_outputs else os.environ.get("TLCOURSE_SIZE")
     size = named(sizes.get, arguments.size or chosen or "small").name
-    execute = running.commit_outputs if arguments.commit_outputs else running.run
+    execute = running.commit_outputs if arguments.commit_outputs else running.run_lesson
     try:
         execute(lesson, size)
     except running.LessonFailed as error:

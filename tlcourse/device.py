@@ -8,6 +8,7 @@ import platform
 import shutil
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -56,14 +57,14 @@ def _cpu_has_fast_bf16() -> bool:
     )
     if switched_off or sys.platform == "darwin":
         return False
-    has_tiles = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)()
-    has_avx = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)()
-    if not (has_tiles or has_avx):
-        return False
-    try:  # none of these names is one that PyTorch promises to keep
-        return torch.ops.mkldnn._is_mkldnn_bf16_supported()
-    except AttributeError:
-        return False
+    has_tiles = _says_yes(torch.cpu, "_is_amx_tile_supported")
+    has_avx = _says_yes(torch.cpu, "_is_avx512_bf16_supported")
+    return (has_tiles or has_avx) and _says_yes(torch.ops.mkldnn, "_is_mkldnn_bf16_supported")
+
+
+def _says_yes(where: Any, question: str) -> bool:
+    """What a private function of PyTorch answers; False where this version lacks it."""
+    return bool(getattr(where, question, lambda: False)())
 
 
 def _has_compiler() -> bool:
@@ -91,8 +92,12 @@ def memory_in_gib() -> float:
         return float("nan")
 
 
-def describe(compute: Compute) -> str:
-    """One line for outputs and provenance: hardware, threads, precision; no host name."""
+def describe(compute: Compute | None = None) -> str:
+    """One line for outputs and provenance: hardware, threads, precision; no host name.
+
+    `compute` is that of `choose()` unless another is given.
+    """
+    compute = choose() if compute is None else compute
     precision = str(compute.precision).removeprefix("torch.")
     if compute.device.type == "cuda":
         return f"{torch.cuda.get_device_name(compute.device)}, {precision}"

@@ -88,7 +88,7 @@ def _real(name: str, split: str) -> datasets.Dataset | None:
     """A split of the real data from this machine, or None."""
     sources = {corpora.LOCAL: "local", corpora.HUB: "hub"}
     there = [sources[place] for place in corpora.available()[name] if place in sources]
-    return corpora.load(name, there[0]).get(split) if there else None
+    return corpora.load(name, source=there[0]).get(split) if there else None
 
 
 @contextlib.contextmanager

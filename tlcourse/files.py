@@ -24,7 +24,7 @@ def root() -> Path:
     return bundled if bundled.is_dir() else PACKAGE.parent
 
 
-def find(relative: str) -> Path:
+def bundled(relative: str) -> Path:
     """The path of a bundled file or folder, such as `data/samples/trec`.
 
     Raises FileNotFoundError, naming what was looked for and where.

@@ -35,7 +35,7 @@ METADATA = {
 
 def address() -> str:
     """The repository's address, such as `https://github.com/OWNER/tlcourse`."""
-    text = files.find("pyproject.toml").read_text(encoding="utf-8")
+    text = files.bundled("pyproject.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)["project"]["urls"]["Repository"].rstrip("/")
 
 
@@ -100,7 +100,7 @@ def main() -> None:
     paths = parser.parse_args().notebooks or [lesson.path for lesson in lessons.every()]
     for path in paths:
         before = path.read_text(encoding="utf-8")
-        lessons.write(conform(lessons.read(path), path.name), path)
+        lessons.write_notebook(conform(lessons.read_notebook(path), path.name), path)
         changed = path.read_text(encoding="utf-8") != before
         print(f"{'written' if changed else 'as it was':10} {path.name}")
 

@@ -1,6 +1,6 @@
 """A lesson's headline numbers, each printed beside the one that the stored run gave.
 
-    headline("bpe.speedup", 85.2, unit="times", data="WikiText-2", tolerance=0.5)
+    headline("bpe.speedup", 85.2, "times", data="WikiText-2", tolerance=0.5)
 
 prints
 
@@ -28,7 +28,7 @@ Record = dict[str, str | int | float]
 
 
 def headline(
-    name: str, value: float, unit: str = "", data: str = "", tolerance: float = 0.0
+    name: str, value: float, unit: str = "", *, data: str = "", tolerance: float = 0.0
 ) -> None:
     """Prints `value` beside the stored one and says whether they agree.
 

@@ -39,7 +39,7 @@ class Lesson:
     @property
     def title(self) -> str:
         """The text of the first heading, or the name where there is none."""
-        for cell in read(self.path).cells:
+        for cell in read_notebook(self.path).cells:
             if cell.cell_type == "markdown" and (title := heading(cell)):
                 return title
         return self.name
@@ -47,12 +47,12 @@ class Lesson:
 
 def every() -> list[Lesson]:
     """All lessons, in the order of their numbers."""
-    paths = sorted(files.find("notebooks").glob("*.ipynb"))
+    paths = sorted(files.bundled("notebooks").glob("*.ipynb"))
     matches = [(FILE_NAME.fullmatch(path.name), path) for path in paths]
     return [Lesson(match[1], match[2], path) for match, path in matches if match]
 
 
-def find(wanted: str) -> Lesson:
+def get(wanted: str) -> Lesson:
     """The lesson called `1`, `01`, `bpe_from_scratch` or `01_bpe_from_scratch`.
 
     Raises ValueError that lists the lessons there are.
@@ -68,12 +68,12 @@ def find(wanted: str) -> Lesson:
     raise ValueError(f"expected a lesson out of: {there}; got {wanted!r}")
 
 
-def read(path: Path) -> Any:
+def read_notebook(path: Path) -> Any:
     """The notebook at `path`, in the current version of the format."""
     return nbformat.read(path, as_version=4)
 
 
-def write(notebook: Any, path: Path) -> None:
+def write_notebook(notebook: Any, path: Path) -> None:
     """Writes a notebook atomically, with one final newline."""
     nbformat.validate(notebook)
     files.write_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")

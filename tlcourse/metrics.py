@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
 from scipy.stats import t as student
 
 
@@ -41,7 +42,7 @@ def _positive(count: int, what: str) -> int:
     return count
 
 
-def wilson_interval(errors: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson_interval(errors: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """The interval of an error rate, as fractions, from `errors` among `n` (Wilson, 1927).
 
     18 of 500 is 3.6 %, and the interval goes from 2.3 to 5.6 %. Raises ValueError unless
@@ -49,12 +50,8 @@ def wilson_interval(errors: int, n: int, confidence: float = 0.95) -> tuple[floa
     """
     if not 0 <= errors <= n or n == 0:
         raise ValueError(f"expected 0 <= errors <= n and n > 0, got {errors} errors of {n}")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    rate = errors / n
-    centre = rate + z * z / (2 * n)
-    half = z * math.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
-    low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    return max(low, 0.0), min(high, 1.0)
+    low, high = binomtest(errors, n).proportion_ci(confidence, method="wilson")
+    return float(low), float(high)
 
 
 class Interval(NamedTuple):
@@ -65,7 +62,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Interval:
     """The mean over seeds and its interval by Student's t (Student, 1908).
 
     It holds for other seeds, not for other test questions. Raises ValueError on fewer than two
@@ -130,7 +127,7 @@ def _times_wrong(wrong: Sequence[Sequence[int]], n_questions: int) -> np.ndarray
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values corrected for their number, in the order given (Holm, 1979).
 
-    Rejecting those below a level keeps the chance of even one false rejection below that level.
+    Rejecting those below a level keeps the probability of even one false rejection below that level.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [0.0] * len(p_values)

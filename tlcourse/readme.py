@@ -216,7 +216,7 @@ def main() -> None:
     for figure in figures():
         with files.atomic(files.root() / PICTURES / figure.name) as temporary:
             temporary.write_bytes(figure.png)
-    path = files.find("README.md")
+    path = files.bundled("README.md")
     old = path.read_text(encoding="utf-8")
     new = written(old, files.root())
     files.write_text(path, new)

@@ -85,19 +85,19 @@ def execute(
     return rows
 
 
-def run(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> Path:
+def run_lesson(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> Path:
     """Runs a lesson at `size`; returns the executed copy, its log (JSON) lies beside it.
 
     Both go to `runs/lessons/` in the working directory. The copy is written even when a cell
     fails; then LessonFailed is raised.
     """
     copy = Path("runs/lessons") / f"{lesson.path.stem}-{size}.ipynb"
-    notebook, variables = lessons.read(lesson.path), environment(size)
+    notebook, variables = lessons.read_notebook(lesson.path), environment(size)
     say(f"{lesson.title} at size {size}")
     try:
         cells = execute(notebook, lesson.path.parent, variables, say)
     finally:
-        lessons.write(notebook, copy)
+        lessons.write_notebook(notebook, copy)
     log = provenance(size, variables, cells)
     write_json(copy.with_suffix(".json"), log)
     say(f"{log['minutes']} minutes; {copy} and {copy.with_suffix('.json').name}")
@@ -111,7 +111,7 @@ def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print)
     `headlines.json` beside it. Raises LessonFailed, and changes nothing, if a cell fails or the
     result is not fit to be committed.
     """
-    notebook = first_cell.conform(lessons.read(lesson.path), lesson.path.name)
+    notebook = first_cell.conform(lessons.read_notebook(lesson.path), lesson.path.name)
     _refuse(lesson, lessons.complaints_about_source(notebook))
     say(f"{lesson.title} at size {size}, without bf16, on 2 cores")
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +125,7 @@ def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print)
     results = root() / RESULTS
     known = read_json(results) if results.exists() else {}
     write_json(results, dict(sorted((known | {lesson.number: log}).items())))
-    lessons.write(notebook, lesson.path)
+    lessons.write_notebook(notebook, lesson.path)
     say(f"{log['minutes']} minutes; notebooks/{lesson.path.name} and {RESULTS} are written")
 
 
@@ -191,10 +191,10 @@ def learners_copy(folder: Path) -> list[str]:
         if target.exists():
             said.append(f"kept as you left it  {target}")
             continue
-        notebook = lessons.read(lesson.path)
+        notebook = lessons.read_notebook(lesson.path)
         for cell in lessons.code_cells(notebook):
             cell.execution_count, cell.outputs = None, []
-        lessons.write(notebook, target)
+        lessons.write_notebook(notebook, target)
         said.append(f"new                  {target}")
     return said
 

@@ -1,157 +1,75 @@
 """Every number that depends on the machine, at three sizes: tiny, small, full.
 
 `tiny` is what continuous integration runs (seconds a lesson), `small` is a laptop without a GPU,
-`full` is the scale of the 2019 tutorial on a real GPU. The size changes numbers, never the code
-path. `TLCOURSE_SIZE` chooses; `small` is the default.
+`full` is for a real GPU; what it means, each lesson says: in lesson 03 a model of some 50M
+parameters on WikiText-103, as in the 2019 tutorial; elsewhere more steps, seeds and texts. The
+size changes numbers, never the code path. `TLCOURSE_SIZE` chooses; `small` is the default.
+
+    size = sizes.current()
+    size.adaptation_steps     # 100
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+NAMES = ("tiny", "small", "full")
 
 
-@dataclass(frozen=True)
+def _at(tiny: Any, small: Any, full: Any) -> Any:
+    """One row of the table: a number at each of the three sizes."""
+    return field(metadata=dict(zip(NAMES, (tiny, small, full), strict=True)))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Size:
-    """One column of the table of sizes; every field says its unit."""
+    """The table of sizes, a row a number; an object of this class is one of its columns."""
 
-    name: str
-    finetuning_labels: int  # labelled questions of the short live runs
-    finetuning_steps: int  # optimizer steps of each of them
-    finetuning_most: int  # labelled questions of the run on all, at most
-    finetuning_epochs: int  # times through them
-    adaptation_labels: int  # labelled questions that each scheme learns from, live
-    adaptation_steps: int  # optimizer steps of each scheme
-    adaptation_articles: int  # validation articles that forgetting is measured on
-    tapt_tokens: int  # tokens of further pretraining on a task's texts
-    domain_texts: int  # film reviews of the further pretraining on a domain
-    intermediate_texts: int  # labelled texts of the task on the way
-    adaptation_pairs: int  # labelled pairs of texts
-    finetuning_seeds: int  # short runs whose spread is shown
-    start_labels: int  # labelled questions of the first taste in lesson 00
-    start_steps: int  # optimizer steps on them
-    # Lesson 01: text to learn from, to measure on, and for the race of the trainers (bytes), and
-    # how many entries the vocabularies have, specials and bytes included.
-    bpe_training_bytes: int
-    bpe_validation_bytes: int
-    bpe_vocabulary: int
-    bpe_race_bytes: int
-    bpe_race_vocabulary: int
-    transformer_steps: int  # optimizer steps of RNN and attention on the toy programs
-    transformer_programs: int  # toy programs on which accuracy is measured
-    transformer_library_layers: int  # layers of the GPT-2 and BERT that ours is compared with
-    transformer_library_width: int  # their width, features; a multiple of 64
-    pretraining_corpus: str  # the data set that is read
-    pretraining_width: int  # of the model that is trained live, features
-    pretraining_layers: int
-    pretraining_heads: int
-    pretraining_length: int  # tokens a window
-    pretraining_batch: int  # windows a step
-    pretraining_tokens: int  # tokens that each objective reads
-    pretraining_articles: int  # validation articles that perplexities are measured on
+    name: str = _at("tiny", "small", "full")
+    # Lesson 00, a first taste
+    start_labels: int = _at(24, 120, 120)  # labelled questions
+    start_steps: int = _at(6, 60, 80)  # optimizer steps on them
+    # Lesson 01, BPE from scratch
+    bpe_training_bytes: int = _at(25_000, 1_500_000, 10_000_000)  # bytes of text to learn from
+    bpe_validation_bytes: int = _at(3_500, 300_000, 1_000_000)  # bytes of text to measure on
+    bpe_vocabulary: int = _at(700, 4_096, 8_192)  # entries, specials and bytes included
+    bpe_race_bytes: int = _at(10_000, 300_000, 300_000)  # bytes of text for the race of trainers
+    bpe_race_vocabulary: int = _at(400, 512, 512)  # entries that it ends with
+    # Lesson 02, building a Transformer
+    transformer_steps: int = _at(150, 1000, 2000)  # optimizer steps of RNN and attention
+    transformer_programs: int = _at(500, 5000, 20_000)  # toy programs that accuracy is measured on
+    transformer_library_layers: int = _at(2, 12, 12)  # layers of the library's GPT-2 and BERT
+    transformer_library_width: int = _at(64, 768, 768)  # their features, a multiple of 64
+    # Lesson 03, pretraining; the model is the one that is trained live
+    pretraining_corpus: str = _at("wikitext-2", "wikitext-2", "wikitext-103")  # a data set's name
+    pretraining_width: int = _at(32, 128, 512)  # features
+    pretraining_layers: int = _at(2, 4, 16)  # blocks
+    pretraining_heads: int = _at(2, 4, 8)  # heads a block
+    pretraining_length: int = _at(32, 128, 256)  # tokens a window
+    pretraining_batch: int = _at(8, 16, 128)  # windows a step
+    pretraining_tokens: int = _at(16_000, 800_000, 300_000_000)  # tokens that each objective reads
+    pretraining_articles: int = _at(1, 6, 60)  # validation articles that perplexity is measured on
+    # Lesson 04, fine-tuning on TREC
+    finetuning_labels: int = _at(48, 500, 500)  # labelled questions of the short live runs
+    finetuning_steps: int = _at(8, 150, 320)  # optimizer steps of each of them
+    finetuning_seeds: int = _at(2, 5, 10)  # short runs whose spread is shown
+    finetuning_most: int = _at(64, 10_000, 10_000)  # labelled questions of the run on all, at most
+    finetuning_epochs: int = _at(1, 5, 5)  # times through them
+    # Lesson 05, schemes of adaptation; 06 takes the first two from here
+    adaptation_labels: int = _at(24, 100, 100)  # labelled questions that each scheme learns from
+    adaptation_steps: int = _at(10, 100, 200)  # optimizer steps of each scheme
+    adaptation_articles: int = _at(1, 2, 6)  # validation articles that forgetting is measured on
+    # Lesson 06, more signal
+    tapt_tokens: int = _at(6_000, 120_000, 400_000)  # tokens of pretraining on a task's texts
+    domain_texts: int = _at(40, 500, 5_000)  # film reviews of the pretraining on a domain
+    intermediate_texts: int = _at(60, 5_000, 67_349)  # labelled texts of the task on the way
+    adaptation_pairs: int = _at(24, 300, 2_490)  # labelled pairs of texts
 
 
-TINY = Size(
-    name="tiny",
-    finetuning_labels=48,
-    finetuning_steps=8,
-    finetuning_most=64,
-    finetuning_epochs=1,
-    adaptation_labels=24,
-    adaptation_steps=10,
-    adaptation_articles=1,
-    tapt_tokens=6_000,
-    domain_texts=40,
-    intermediate_texts=60,
-    adaptation_pairs=24,
-    finetuning_seeds=2,
-    start_labels=24,
-    start_steps=6,
-    pretraining_corpus="wikitext-2",
-    pretraining_width=32,
-    pretraining_layers=2,
-    pretraining_heads=2,
-    pretraining_length=32,
-    pretraining_batch=8,
-    pretraining_tokens=16_000,
-    pretraining_articles=1,
-    bpe_training_bytes=25_000,
-    bpe_validation_bytes=3_500,
-    bpe_vocabulary=700,
-    bpe_race_bytes=10_000,
-    bpe_race_vocabulary=400,
-    transformer_steps=150,
-    transformer_programs=500,
-    transformer_library_layers=2,
-    transformer_library_width=64,
-)
-SMALL = Size(
-    name="small",
-    finetuning_labels=500,
-    finetuning_steps=150,
-    finetuning_most=10_000,
-    finetuning_epochs=5,
-    adaptation_labels=100,
-    adaptation_steps=100,
-    adaptation_articles=2,
-    tapt_tokens=120_000,
-    domain_texts=500,
-    intermediate_texts=5_000,
-    adaptation_pairs=300,
-    finetuning_seeds=5,
-    start_labels=120,
-    start_steps=60,
-    pretraining_corpus="wikitext-2",
-    pretraining_width=128,
-    pretraining_layers=4,
-    pretraining_heads=4,
-    pretraining_length=128,
-    pretraining_batch=16,
-    pretraining_tokens=800_000,
-    pretraining_articles=6,
-    bpe_training_bytes=1_500_000,
-    bpe_validation_bytes=300_000,
-    bpe_vocabulary=4_096,
-    bpe_race_bytes=300_000,
-    bpe_race_vocabulary=512,
-    transformer_steps=1000,
-    transformer_programs=5000,
-    transformer_library_layers=12,
-    transformer_library_width=768,
-)
-FULL = Size(
-    name="full",
-    finetuning_labels=500,
-    finetuning_steps=320,
-    finetuning_most=10_000,
-    finetuning_epochs=5,
-    adaptation_labels=100,
-    adaptation_steps=200,
-    adaptation_articles=6,
-    tapt_tokens=400_000,
-    domain_texts=5_000,
-    intermediate_texts=67_349,
-    adaptation_pairs=2_490,
-    finetuning_seeds=10,
-    start_labels=120,
-    start_steps=80,
-    pretraining_corpus="wikitext-103",
-    pretraining_width=512,
-    pretraining_layers=16,
-    pretraining_heads=8,
-    pretraining_length=256,
-    pretraining_batch=128,
-    pretraining_tokens=300_000_000,
-    pretraining_articles=60,
-    bpe_training_bytes=10_000_000,
-    bpe_validation_bytes=1_000_000,
-    bpe_vocabulary=8_192,
-    bpe_race_bytes=300_000,
-    bpe_race_vocabulary=512,
-    transformer_steps=2000,
-    transformer_programs=20_000,
-    transformer_library_layers=12,
-    transformer_library_width=768,
-)
-SIZES = {size.name: size for size in (TINY, SMALL, FULL)}
+SIZES = {
+    name: Size(**{row.name: row.metadata[name] for row in fields(Size)})  # one column
+    for name in NAMES
+}
 
 
 def get(name: str) -> Size:

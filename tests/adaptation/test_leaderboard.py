@@ -83,10 +83,10 @@ def test_every_stored_recipe_of_an_adaptation_can_be_read():
 
 
 def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
-    def find(place):
+    def bundled(place):
         raise FileNotFoundError(place)
 
-    monkeypatch.setattr(files, "find", find)
+    monkeypatch.setattr(files, "bundled", bundled)
     assert leaderboard.read()["rows"] == leaderboard.read("tasks")["rows"] == []
     said = capsys.readouterr().out
     assert all(f"python -m benchmarks {name}`" in said for name in ("adaptation", "tasks"))

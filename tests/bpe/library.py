@@ -12,7 +12,7 @@ from tlcourse.bpe import SPECIALS, Tokenizer
 
 def sample_lines() -> list[str]:
     """The bundled encyclopaedic prose, 29 kB, line by line."""
-    path = files.find("data/samples/wikitext/wiki.train.tokens")
+    path = files.bundled("data/samples/wikitext/wiki.train.tokens")
     return path.read_text(encoding="utf-8").splitlines(keepends=True)
 
 

@@ -111,7 +111,7 @@ def test_subsets_of_any_set_are_balanced_nested_and_seeded(name: str) -> None:
     everything = Counter(train["label"])
 
     def drawn(n: int, seed: int, of: datasets.Dataset) -> set[tuple]:
-        return {tuple(row.values()) for row in corpora.label_subset(of, n, seed)}
+        return {tuple(row.values()) for row in corpora.label_subset(of, n, seed=seed)}
 
     subset = corpora.label_subset(train, 200, seed=0)
     assert subset.column_names == train.column_names and len(drawn(200, 0, train)) == 200

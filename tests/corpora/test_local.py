@@ -136,18 +136,18 @@ def test_a_mirror_that_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("name", "source", "message"),
     [
-        (("treck",), "out of trec, wikitext-2, wikitext-2-raw, .*'treck'"),
-        (("trec", "hug"), "out of local, hub, sample, got 'hug'"),
-        (("trec", "local"), "TLCOURSE_DATA is not set"),
-        (("wikipedia-standin",), "not on the Hugging Face Hub"),
-        (("wikipedia-standin", "sample"), "no bundled sample"),
+        ("treck", None, "out of trec, wikitext-2, wikitext-2-raw, .*'treck'"),
+        ("trec", "hug", "out of local, hub, sample, got 'hug'"),
+        ("trec", "local", "TLCOURSE_DATA is not set"),
+        ("wikipedia-standin", None, "not on the Hugging Face Hub"),
+        ("wikipedia-standin", "sample", "no bundled sample"),
     ],
 )
-def test_what_there_is_not(arguments: tuple[str, ...], message: str) -> None:
+def test_what_there_is_not(name: str, source: str | None, message: str) -> None:
     with pytest.raises(corpora.DataError, match=message) as error:
-        corpora.load(*arguments)
+        corpora.load(name, source=source)
     assert "\n" not in str(error.value)
 
 
@@ -215,5 +215,5 @@ def test_the_digest_forgets_the_order_but_not_a_repetition() -> None:
 def test_a_digest_that_nobody_has_verified_is_a_line(capsys: pytest.CaptureFixture) -> None:
     measure = Measure()
     measure.add_line(" a \n")
-    verify("made train", "local mirror", measure, Facts(rows=1, words=2))
+    verify(measure, Facts(rows=1, words=2), what="made train", source="local mirror")
     assert "sha256 unknown" in capsys.readouterr().out

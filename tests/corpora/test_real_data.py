@@ -82,7 +82,7 @@ def test_the_dev_split_of_trec() -> None:
 
 def test_what_is_drawn_from_trec_stays_what_stored_results_were_measured_on() -> None:
     train = corpora.load("trec")["train"]
-    drawn = [corpora.label_subset(train, n, seed)[:] for n in (100, 500) for seed in range(5)]
+    drawn = [corpora.label_subset(train, n, seed=seed)[:] for n in (100, 500) for seed in range(5)]
     digest = hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
     assert digest == "7fcc9490185626e9577bf40d99b561a8fc92e5425701a039444097742a34b0df"
 

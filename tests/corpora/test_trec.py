@@ -87,7 +87,7 @@ def test_subsets_are_nested_and_stratified(data: datasets.DatasetDict) -> None:
 
 def test_subsets_differ_between_seeds_but_not_between_calls(data: datasets.DatasetDict) -> None:
     def texts(seed: int, train: datasets.Dataset) -> list[str]:
-        return sorted(corpora.label_subset(train, 100, seed)["text"])
+        return sorted(corpora.label_subset(train, 100, seed=seed)["text"])
 
     assert texts(0, data["train"]) == texts(0, data["train"].shuffle(seed=1))
     assert len(set(texts(0, data["train"])) & set(texts(1, data["train"]))) < 50

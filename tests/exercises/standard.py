@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tlcourse.exercises.machinery import check, find
+from tlcourse.exercises.machinery import check, get
 
 
 def _name(candidate: Any) -> str:
@@ -20,7 +20,7 @@ def accepts(id: str, *candidates: Any) -> Callable:
     """A test that the reference and each of `candidates` (two at least) pass all stages."""
     assert len(candidates) >= 2, "give at least two correct solutions written differently"
 
-    @pytest.mark.parametrize("candidate", [find(id).reference, *candidates], ids=_name)
+    @pytest.mark.parametrize("candidate", [get(id).reference, *candidates], ids=_name)
     def test(candidate):
         report = check(id, candidate)
         assert report.passed, report.message

@@ -11,7 +11,7 @@ import torch
 
 from tlcourse.exercises import exercise, hint, machinery, running, solution
 from tlcourse.exercises.expect import Wrong, expect_equal, expect_unchanged
-from tlcourse.exercises.machinery import Exercise, Stage, all_exercises, check, find
+from tlcourse.exercises.machinery import Exercise, Stage, all_exercises, check, get
 
 
 def double(values):
@@ -429,7 +429,7 @@ def test_solution(capsys):
 
 @pytest.mark.parametrize("id", ["start.unknown", "unknown.topic", "machinery.check", "start", ""])
 def test_an_unknown_id_lists_what_there_is(id):
-    for function in (hint, solution, find, lambda id: exercise(id, None)):
+    for function in (hint, solution, get, lambda id: exercise(id, None)):
         with pytest.raises(KeyError, match="start.count_labels"):
             function(id)
 

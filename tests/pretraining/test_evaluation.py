@@ -103,5 +103,5 @@ def test_an_even_guess_costs_the_same_whatever_the_windows():
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["wikitext-2", "wikitext-103"])
 def test_words_of_the_articles_are_the_published_count(name):
-    articles = list(corpora.articles(corpora.load(name, "local")["validation"]))
+    articles = list(corpora.articles(corpora.load(name, source="local")["validation"]))
     assert sum(map(words_and_line_ends, articles)) == 217_646

@@ -54,7 +54,7 @@ def test_the_first_hundred_pairs_count_wherever_they_stand():
 
 @pytest.mark.parametrize(("causal", "reading"), [(True, "causal"), (False, "masked")])
 def test_on_the_sample_it_is_a_count_of_scores_by_hand(causal, reading):
-    rows = corpora.load("blimp", "sample")["test"].select(range(4, 8))
+    rows = corpora.load("blimp", source="sample")["test"].select(range(4, 8))
     model = model_of(causal)
     right = [
         by_hand(model, row["good"], reading) > by_hand(model, row["bad"], reading) for row in rows

@@ -1,6 +1,7 @@
 import pytest
 
-from tlcourse.views.bpe import merges, token_boxes, token_lengths, visible
+from tlcourse.views import merge_boxes, token_boxes, token_lengths
+from tlcourse.views.bpe import visible
 
 
 def test_what_cannot_be_seen_is_written():
@@ -11,7 +12,7 @@ def test_what_cannot_be_seen_is_written():
 
 def test_each_token_is_a_box_in_reading_order():
     tokens = ["low", "est", " ", "low"] * 20
-    axes = token_boxes(tokens, "t", "a", fresh=["est"]).axes[0]
+    axes = token_boxes(tokens, title="t", alt="a", fresh=["est"]).axes[0]
     assert [text.get_text() for text in axes.texts] == [visible(token) for token in tokens]
     assert len(axes.patches) == 80
     assert axes.patches[0].get_facecolor() == axes.patches[3].get_facecolor()
@@ -22,7 +23,7 @@ def test_each_token_is_a_box_in_reading_order():
 
 
 def test_text_stays_in_its_box_and_boxes_in_the_figure():
-    picture = token_boxes(["a", "word", "somewhat longer"] * 12, "t", "a")
+    picture = token_boxes(["a", "word", "somewhat longer"] * 12, title="t", alt="a")
     picture.draw_without_rendering()
     axes = picture.axes[0]
     for box, text in zip(axes.patches, axes.texts, strict=True):
@@ -35,19 +36,19 @@ def test_merges_count_and_do_not_jump():
     def steps(k):
         return ["low"] * 50 if k == 2 else ["lo", "w"] * 50 if k else ["l", "o", "w"] * 50
 
-    before, after = merges(steps, 0), merges(steps, 2, "low")
+    before, after = merge_boxes(steps, 0), merge_boxes(steps, 2, merge="low")
     assert before.get_suptitle() == "After 0 merges the text is 150 tokens"
     assert after.get_suptitle() == "After 2 merges the text is 50 tokens; the last made “low”"
-    assert "After 1 merge the" in merges(steps, 1, "lo").alt
+    assert "After 1 merge the" in merge_boxes(steps, 1, merge="lo").alt
     assert "low | low" in after.alt
     assert before.get_figheight() == after.get_figheight()
 
 
 def test_lengths_are_shares_of_tokens():
-    axes = token_lengths({"a": ["x", "yy"], "b": ["xyz"]}, "t", "a").axes[0]
+    axes = token_lengths({"a": ["x", "yy"], "b": ["xyz"]}, title="t", alt="a").axes[0]
     assert [line.get_ydata().tolist() for line in axes.lines] == [[50, 50, 0], [0, 0, 100]]
 
 
 def test_no_tokens_is_an_error():
     with pytest.raises(ValueError, match="at least one token"):
-        token_boxes([], "t", "a")
+        token_boxes([], title="t", alt="a")

@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 
-from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views import grouped_dots, strips
 
 
 def test_strips_show_every_run_and_the_mean():
     runs = {"short": [30.0, 50.0, 40.0], "long": [30.0, 30.0, 30.1, 35.0]}
-    axes = strips(runs, "t", "alt", "dev error (%)", levels={"TF-IDF": 45.0}).axes[0]
+    axes = strips(
+        runs, title="t", alt="alt", x_label="dev error (%)", levels={"TF-IDF": 45.0}
+    ).axes[0]
     dots = [line for line in axes.lines if line.get_marker() == "o"]
     assert [sorted(line.get_xdata()) for line in dots] == [sorted(each) for each in runs.values()]
     means = [line.get_xdata()[0] for line in axes.lines if line.get_color() == "black"]
@@ -18,7 +20,7 @@ def test_strips_show_every_run_and_the_mean():
 
 
 def test_runs_that_came_out_alike_do_not_hide_each_other():
-    axes = strips({"a": [30.0, 30.0, 30.1, 60.0]}, "t", "alt", "x").axes[0]
+    axes = strips({"a": [30.0, 30.0, 30.1, 60.0]}, title="t", alt="alt", x_label="x").axes[0]
     heights = axes.lines[0].get_ydata()
     assert len(set(np.round(heights, 6))) == 3
     assert heights[3] == heights[0] == 0, "a dot that stands alone stays on its row"
@@ -26,7 +28,7 @@ def test_runs_that_came_out_alike_do_not_hide_each_other():
 
 def test_no_runs_is_an_error():
     with pytest.raises(ValueError, match="at least one value in each row"):
-        strips({"a": []}, "t", "alt", "x")
+        strips({"a": []}, title="t", alt="alt", x_label="x")
 
 
 def test_grouped_dots_lie_below_each_other_with_intervals_and_names():
@@ -34,7 +36,7 @@ def test_grouped_dots_lie_below_each_other_with_intervals_and_names():
         "HUM": {"precision": (90.0, 80.0, 95.0), "recall": (85.0, 75.0, 91.0)},
         "LOC": {"precision": (70.0, 60.0, 79.0), "recall": (95.0, 88.0, 98.0)},
     }
-    axes = grouped_dots(rows, "t", "alt", "%").axes[0]
+    axes = grouped_dots(rows, title="t", alt="alt", x_label="%").axes[0]
     assert [line.get_xdata()[0] for line in axes.lines] == [90.0, 85.0, 70.0, 95.0]
     heights = [line.get_ydata()[0] for line in axes.lines]
     assert heights == sorted(heights) and len(set(heights)) == 4
@@ -48,6 +50,8 @@ def test_grouped_dots_lie_below_each_other_with_intervals_and_names():
 
 def test_every_row_has_the_same_series():
     with pytest.raises(ValueError, match="the same series in every row"):
-        grouped_dots({"a": {"x": (1, 0, 2)}, "b": {"y": (1, 0, 2)}}, "t", "alt", "%")
+        grouped_dots(
+            {"a": {"x": (1, 0, 2)}, "b": {"y": (1, 0, 2)}}, title="t", alt="alt", x_label="%"
+        )
     with pytest.raises(ValueError, match="the same series in every row"):
-        grouped_dots({}, "t", "alt", "%")
+        grouped_dots({}, title="t", alt="alt", x_label="%")

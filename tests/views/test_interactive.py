@@ -1,7 +1,6 @@
 import pytest
 
-from tlcourse.views.interactive import slider
-from tlcourse.views.style import Picture, figure, finish
+from tlcourse.views import Picture, figure, finish, slider
 
 
 @pytest.fixture
@@ -30,14 +29,14 @@ def on(monkeypatch):
 
 @pytest.mark.usefixtures("off")
 def test_off_draws_the_start_once(draw):
-    picture = slider(draw, "steps", range(1, 6), start=3)
+    picture = slider(draw, range(1, 6), "steps", start=3)
     assert isinstance(picture, Picture)
     assert (picture.alt, draw.seen) == ("3 steps", [3])
 
 
 @pytest.mark.usefixtures("on")
 def test_moving_changes_the_picture_and_its_alt_text(draw):
-    control, picture = slider(draw, "steps", [1, 2, 5], start=2).children
+    control, picture = slider(draw, [1, 2, 5], "steps", start=2).children
     assert (control.description, control.label, control.options[-1]) == ("steps", "2", ("5", 2))
     first = picture.value
     assert 'alt="2 steps"' in first
@@ -53,7 +52,7 @@ def test_moving_changes_the_picture_and_its_alt_text(draw):
 def test_a_wrong_start_is_an_error(draw, switch, request):
     request.getfixturevalue(switch)
     with pytest.raises(ValueError, match=r"among \[1, 2\], got 7"):
-        slider(draw, "steps", [1, 2], start=7)
+        slider(draw, [1, 2], "steps", start=7)
     with pytest.raises(ValueError, match="at least one value"):
-        slider(draw, "steps", [])
-    assert slider(draw, "steps", [1, 2]) is not None and draw.seen == [1]
+        slider(draw, [], "steps")
+    assert slider(draw, [1, 2], "steps") is not None and draw.seen == [1]

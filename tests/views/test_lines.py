@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from tlcourse.views.lines import _spread, curves, horizontal_bars
+from tlcourse.views import curves, horizontal_bars
+from tlcourse.views.lines import _spread
 from tlcourse.views.style import CYCLE
 
 
@@ -13,7 +16,11 @@ def texts(axes):
 def test_curves_are_labelled_at_their_ends():
     x = np.arange(1, 101)
     picture = curves(
-        {"causal": (x, 1 / x), "masked": (x, 2 / x)}, "Both fall", "alt", "step", "loss (nats)"
+        {"causal": (x, 1 / x), "masked": (x, 2 / x)},
+        title="Both fall",
+        alt="alt",
+        x_label="step",
+        y_label="loss (nats)",
     )
     axes = picture.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "loss (nats)")
@@ -26,7 +33,7 @@ def test_curves_are_labelled_at_their_ends():
 
 def test_labels_do_not_overlap():
     ends = {f"scheme {i}": ([1, 2], [1, 2 + i / 1000]) for i in range(7)}
-    picture = curves(ends, "All alike", "alt", "x", "y")
+    picture = curves(ends, title="All alike", alt="alt", x_label="x", y_label="y")
     picture.draw_without_rendering()
     boxes = [Text.get_window_extent(text) for text in picture.axes[0].texts]
     boxes.sort(key=lambda box: box.y0)
@@ -40,10 +47,39 @@ def test_spread_keeps_order_gap_and_what_needs_no_move():
     assert _spread(np.array([1.0, 1.0, 1.0]), 0.2).max() == pytest.approx(1)
 
 
+@given(st.lists(st.floats(-1, 2), min_size=1, max_size=8), st.sampled_from([0.0, 0.05, 0.3]))
+def test_labels_that_touch_share_their_mean(wanted, gap):
+    """Isotonic regression by its closed form: the largest of the smallest means to the right."""
+    values = np.sort(wanted) - gap * np.arange(len(wanted))
+    n = len(values)
+    nearest = [
+        max(min(values[j : k + 1].mean() for k in range(i, n)) for j in range(i + 1))
+        for i in range(n)
+    ]
+    expected = np.clip(nearest, 0, max(0, 1 - gap * (n - 1))) + gap * np.arange(n)
+    found = np.sort(_spread(np.array(wanted), gap))
+    assert found.tolist() == pytest.approx(expected.tolist(), abs=1e-9)
+    assert all(np.diff(found) >= gap - 1e-9)
+
+
+@pytest.mark.parametrize("without", ["title", "alt", "x_label", "y_label"])
+def test_a_figure_needs_its_words(without):
+    words = {"title": "t", "alt": "a", "x_label": "x", "y_label": "y"} | {without: " "}
+    with pytest.raises(ValueError, match=f"expected (a )?{without}"):
+        curves({"a": ([1], [1])}, **words)
+    del words[without]
+    with pytest.raises(ValueError, match=f"expected (a )?{without}"):
+        curves({"a": ([1], [1])}, **words)
+
+
 def test_intervals_are_bars_for_few_points_and_a_band_for_many():
     few, many = np.arange(1, 4), np.arange(1, 50)
-    bars = curves({"a": (few, few, few - 0.5, few + 0.5)}, "t", "alt", "x", "y").axes[0]
-    band = curves({"a": (many, many, many - 1, many + 1)}, "t", "alt", "x", "y").axes[0]
+    bars = curves(
+        {"a": (few, few, few - 0.5, few + 0.5)}, title="t", alt="alt", x_label="x", y_label="y"
+    ).axes[0]
+    band = curves(
+        {"a": (many, many, many - 1, many + 1)}, title="t", alt="alt", x_label="x", y_label="y"
+    ).axes[0]
     segments = bars.collections[0].get_segments()
     assert [segment[:, 1].tolist() for segment in segments] == [[0.5, 1.5], [1.5, 2.5], [2.5, 3.5]]
     assert type(band.collections[0]).__name__ in ("PolyCollection", "FillBetweenPolyCollection")
@@ -53,10 +89,10 @@ def test_intervals_are_bars_for_few_points_and_a_band_for_many():
 def test_log_axes_and_ticks():
     axes = curves(
         {"a": ([100, 5452], [1, 2])},
-        "t",
-        "a",
-        "x",
-        "y",
+        title="t",
+        alt="a",
+        x_label="x",
+        y_label="y",
         log_x=True,
         log_y=True,
         x_ticks=[100, 5452],
@@ -67,14 +103,21 @@ def test_log_axes_and_ticks():
 
 def test_too_many_curves_are_refused():
     with pytest.raises(ValueError, match="got 15"):
-        curves({str(i): ([1], [1]) for i in range(15)}, "t", "a", "x", "y")
+        curves(
+            {str(i): ([1], [1]) for i in range(15)}, title="t", alt="a", x_label="x", y_label="y"
+        )
     with pytest.raises(ValueError, match="got 0"):
-        curves({}, "t", "a", "x", "y")
+        curves({}, title="t", alt="a", x_label="x", y_label="y")
 
 
 def test_bars_have_numbers_intervals_and_a_highlight():
     picture = horizontal_bars(
-        {"slow": 15.8, "ours": (0.18, 0.1, 0.3)}, "88 times", "a", "seconds", "{:.2f} s", "ours"
+        {"slow": 15.8, "ours": (0.18, 0.1, 0.3)},
+        title="88 times",
+        alt="a",
+        x_label="seconds",
+        number="{:.2f} s",
+        highlight="ours",
     )
     axes = picture.axes[0]
     assert [bar.get_width() for bar in axes.patches] == [15.8, 0.18]
@@ -84,18 +127,22 @@ def test_bars_have_numbers_intervals_and_a_highlight():
     assert axes.patches[0].get_facecolor() != axes.patches[1].get_facecolor()
     assert len(axes.collections) == 1
     with pytest.raises(ValueError, match="'theirs' among them"):
-        horizontal_bars({"ours": 1}, "t", "a", "x", highlight="theirs")
+        horizontal_bars({"ours": 1}, title="t", alt="a", x_label="x", highlight="theirs")
 
 
 def test_a_dashed_curve_does_not_hide_what_it_covers():
     series = {"norm": ([0, 1], [1, 2]), "disguise": ([0, 1], [1, 2])}
-    axes = curves(series, "t", "alt", "x", "y", dashed=["disguise"]).axes[0]
+    axes = curves(series, title="t", alt="alt", x_label="x", y_label="y", dashed=["disguise"]).axes[
+        0
+    ]
     assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
 
 
 def test_levels_are_grey_lines_with_names_on_an_axis_from_zero():
     series = {"a": ([1, 2], [60, 90]), "b": ([1, 2], [40, 30])}
-    axes = curves(series, "t", "alt", "x", "y", levels={"chance": 25}).axes[0]
+    axes = curves(
+        series, title="t", alt="alt", x_label="x", y_label="y", levels={"chance": 25}
+    ).axes[0]
     assert list(axes.lines[-1].get_ydata()) == [25, 25]
     assert axes.lines[-1].get_linestyle() == ":"
     assert texts(axes)["chance"].xy[1] == 25
@@ -104,7 +151,7 @@ def test_levels_are_grey_lines_with_names_on_an_axis_from_zero():
 
 def test_bars_below_zero_are_in_the_picture():
     picture = horizontal_bars(
-        {"worse": (0.3, 0.2, 0.4), "better": (-0.1, -0.2, 0.0)}, "A.", "B.", "x"
+        {"worse": (0.3, 0.2, 0.4), "better": (-0.1, -0.2, 0.0)}, title="A.", alt="B.", x_label="x"
     )
     left, right = picture.axes[0].get_xlim()
     assert left <= -0.2 and right >= 0.4

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tlcourse.views.positions import clocks, score_maps
+from tlcourse.views import clocks, score_maps
 
 
 def arcs(picture):
@@ -11,7 +11,7 @@ def arcs(picture):
 
 
 def test_score_maps_share_one_scale_that_is_even_around_zero() -> None:
-    picture = score_maps({"a": np.eye(4), "b": -3 * np.eye(4)}, "Two maps", "alt")
+    picture = score_maps({"a": np.eye(4), "b": -3 * np.eye(4)}, title="Two maps", alt="alt")
     images = [axes.images[0] for axes in picture.axes if axes.images]
     assert [image.get_clim() for image in images] == [(-3, 3), (-3, 3)]
     assert picture.alt == "alt" and picture.png()[:4] == b"\x89PNG"
@@ -20,20 +20,22 @@ def test_score_maps_share_one_scale_that_is_even_around_zero() -> None:
 @pytest.mark.parametrize("maps", [{}, {"a": np.ones((2, 3))}, dict.fromkeys("abcd", np.eye(2))])
 def test_other_maps_are_refused(maps) -> None:
     with pytest.raises(ValueError, match="expected"):
-        score_maps(maps, "title", "alt")
+        score_maps(maps, title="title", alt="alt")
 
 
 def test_clocks_write_the_angle_between_the_hands() -> None:
     quarter = np.pi / 2
-    picture = clocks([0, quarter, 0.1], [quarter, 0, 2 * np.pi], ["a", "b", "c"], "Clocks", "alt")
+    picture = clocks(
+        [0, quarter, 0.1], [quarter, 0, 2 * np.pi], ["a", "b", "c"], title="Clocks", alt="alt"
+    )
     assert arcs(picture) == ["+90°", "-90°", "-6°"]
 
 
 def test_turning_both_hands_leaves_the_angle() -> None:
     for shift in (0.0, 3.0, 40.0):
-        assert arcs(clocks([1 + shift], [2 + shift], ["a"], "t", "alt")) == ["+57°"]
+        assert arcs(clocks([1 + shift], [2 + shift], ["a"], title="t", alt="alt")) == ["+57°"]
 
 
 def test_clocks_need_as_many_angles_as_names() -> None:
     with pytest.raises(ValueError, match="got 1, 1 and 2"):
-        clocks([0], [0], ["a", "b"], "t", "alt")
+        clocks([0], [0], ["a", "b"], title="t", alt="alt")

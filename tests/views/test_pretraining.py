@@ -1,8 +1,8 @@
+import IPython.display
 import numpy as np
 import pytest
 
-from tlcourse.views import pretraining
-from tlcourse.views.pretraining import (
+from tlcourse.views import (
     LiveCurve,
     long_and_short,
     loss_over_compute,
@@ -24,7 +24,7 @@ def shown(monkeypatch):
         pictures.append(picture)
         return Handle()
 
-    monkeypatch.setattr(pretraining, "display", display)
+    monkeypatch.setattr(IPython.display, "display", display)
     return pictures
 
 
@@ -69,16 +69,16 @@ def test_the_curve_is_over_tokens(shown):
 
 def test_targets_are_drawn_where_something_is_asked():
     rows = {"masked": (["a", "<mask>", "c"], [None, "b", None])}
-    picture = seen_and_asked(rows, "One of three is asked", "A row of boxes")
+    picture = seen_and_asked(rows, title="One of three is asked", alt="A row of boxes")
     words = [text.get_text() for text in picture.axes[0].texts]
     assert sorted(words) == sorted(["masked", "a", "<mask>", "c", "b"])
     with pytest.raises(ValueError, match="got 2 tokens and 1 targets for 'x'"):
-        seen_and_asked({"x": (["a", "b"], [None])}, "Title", "Alt")
+        seen_and_asked({"x": (["a", "b"], [None])}, title="Title", alt="Alt")
 
 
 def test_long_and_short_runs_share_a_logarithmic_axis():
     long = {"one": ([1e4, 1e6], [7, 4]), "two": ([1e4, 1e6], [8, 6])}
-    picture = long_and_short(long, {"live": ([1e3, 2e4], [9, 7])}, "Title", "Alt")
+    picture = long_and_short(long, {"live": ([1e3, 2e4], [9, 7])}, title="Title", alt="Alt")
     axes = picture.axes[0]
     assert axes.get_xscale() == "log"
     assert np.all(np.array(axes.get_xlim()) == [*sorted(axes.get_xlim())])
@@ -91,7 +91,9 @@ RUNS = {"1M": ([1e12, 2e12], [6.0, 5.5]), "2M": ([2e12, 4e12], [5.8, 5.2])}
 
 def test_a_law_is_drawn_beside_its_runs_and_held_against_one_it_has_not_seen():
     panels = {heading: (RUNS, RUNS, (3.4, 3.2, 3.6)) for heading in ("one", "other")}
-    picture = loss_over_compute(panels, ("shipped", 1e15, 3.7), "A title.", "An alt text.")
+    picture = loss_over_compute(
+        panels, ("shipped", 1e15, 3.7), title="A title.", alt="An alt text."
+    )
     assert [axes.get_title(loc="left") for axes in picture.axes] == ["one", "other"]
     for axes in picture.axes:
         drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.lines]
@@ -102,4 +104,4 @@ def test_a_law_is_drawn_beside_its_runs_and_held_against_one_it_has_not_seen():
 def test_a_law_for_other_runs_is_refused():
     panels = {"one": (RUNS, {"1M": RUNS["1M"]}, (3.4, 3.2, 3.6))}
     with pytest.raises(ValueError, match="a law for each of"):
-        loss_over_compute(panels, ("shipped", 1e15, 3.7), "A title.", "An alt text.")
+        loss_over_compute(panels, ("shipped", 1e15, 3.7), title="A title.", alt="An alt text.")

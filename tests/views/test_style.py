@@ -49,6 +49,8 @@ def test_a_notebook_gets_png_and_alt_text():
     assert metadata["image/png"] == {"alt": 'a line falling, "steeply"', "width": 672}
     assert len(data["image/png"]) < 80_000  # base64 of 60 KB
     assert 'alt="a line falling, &quot;steeply&quot;"' in picture.html()
+    picture.alt = "<unk> & 'cat'"
+    assert ' alt="&lt;unk&gt; &amp; &#x27;cat&#x27;" ' in picture.html()
 
 
 def test_the_png_is_small_and_not_empty():
@@ -65,6 +67,14 @@ def test_nothing_is_left_open_in_pyplot():
     code = (
         "import sys; from tlcourse.views import style; picture, _ = style.figure('It');"
         "picture.png(); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_the_views_loads_nothing_heavy():
+    code = (
+        "import sys, tlcourse.views; heavy = 'torch scipy IPython ipywidgets matplotlib.pyplot';"
+        "found = set(heavy.split()) & set(sys.modules); assert not found, found"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -19,7 +19,7 @@ def read(benchmark: str = "adaptation") -> dict:
     Empty rows and a printed line where this copy of the course has none.
     """
     try:
-        return files.read_json(files.find(place(benchmark)))
+        return files.read_json(files.bundled(place(benchmark)))
     except FileNotFoundError:
         print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
         return {"rows": [], "comparisons": [], "machine": "nowhere", "primary": [None, None]}

@@ -6,8 +6,11 @@
     ids = [*tokenizer.encode(normalise("The train — in the “rain”.")), EOS]
     tokenizer.decode(ids)                       # ' The train - in the "rain".<eos>'
     tokenizer.save("tokenizer.json")            # in the format of the `tokenizers` library
+    Tokenizer.load("tokenizer.json")
 
-PAD, UNK, CLS, SEP, MASK and EOS are the ids of the SPECIALS, the same in every vocabulary.
+`train_textbook`, `train_counted` and `train` are the same trainer, each quicker than the one
+before; `train_unigram` is the other way to a vocabulary. PAD, UNK, CLS, SEP, MASK and EOS are the
+ids of the SPECIALS, the same in every vocabulary.
 """
 
 from tlcourse.bpe.text import (

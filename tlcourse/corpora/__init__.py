@@ -1,5 +1,13 @@
 """The data sets: a local mirror, else the Hugging Face Hub, else the bundled sample; all verified.
 
+    from tlcourse import corpora
+
+    data = corpora.trec_with_dev(corpora.load("trec"))     # splits train, dev and test
+    few = corpora.label_subset(data["train"], 100, seed=0)
+    few["text"][0], few["label"][0]                        # a question, and one of TREC_LABELS
+    corpora.source_of(data), corpora.caption_note(data)    # what to say beside a number
+    article = next(corpora.articles("wikitext-2"))
+
 `load` returns `datasets` objects in one canonical form, whatever the source. All splits of a data
 set come from one source.
 """
@@ -47,7 +55,7 @@ SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {
 NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 
 
-def load(name: str, source: str | None = None) -> Splits | StreamedSplits:
+def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
     """The data set `name`, verified; `source` forces "local", "hub" or "sample".
 
     TREC's columns are text, label (the coarse name) and fine (such as LOC:city); WikiText's is
@@ -97,7 +105,8 @@ def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterat
         )
     corpus = catalogue.CORPORA.get(name_of(split))
     lines = (text for batch in split.iter(batch_size=1000) for text in batch["text"])
-    return wikitext.articles_of(lines, corpus is None or corpus.blank_after_title)
+    blank_after = corpus is None or corpus.blank_after_title
+    return wikitext.articles_of(lines, blank_after=blank_after)
 
 
 def caption_note(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:

@@ -73,4 +73,4 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
                 with file.open(encoding="utf-8") as lines:
                     for number, line in enumerate(lines, start=1):
                         where = f"{file.name}, line {number}"
-                        yield row(fields(json.loads, line, PUBLISHED, where), where)
+                        yield row(fields(line, PUBLISHED, json.loads, where=where), where)

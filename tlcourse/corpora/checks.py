@@ -85,8 +85,8 @@ class Measure:
         return f"{self.total % 2**256:064x}"
 
 
-def verify(what: str, source: str, came: Measure, facts: Facts) -> None:
-    """Compares a split with its facts.
+def verify(came: Measure, facts: Facts, *, what: str, source: str) -> None:
+    """Compares a split with its facts; `what` and `source` name it in an error.
 
     Raises DataError on another count, label set or histogram, and in a local mirror on another
     digest. From the Hub, another digest is a printed line: there we have verified none.
@@ -136,15 +136,18 @@ def readable(path: Path, source: str) -> Iterator[None]:
         ) from error
 
 
-def lines_of(path: Path, source: str, encoding: str = "utf-8") -> Iterable[str]:
+def lines_of(path: Path, source: str, *, encoding: str = "utf-8") -> Iterable[str]:
     """The lines of a file, packed (.xz) or not; raises DataError on a damaged one."""
     unpack = lzma.open if path.suffix == ".xz" else open
     with readable(path, source), unpack(path, "rt", encoding=encoding) as lines:
         yield from lines
 
 
-def fields(decode: Callable[[str], dict], line: str, names: Sequence[str], where: str) -> tuple:
-    """The values that a line has under `names`; raises DataError, saying where, if it lacks one."""
+def fields(line: str, names: Sequence[str], decode: Callable[[str], dict], *, where: str) -> tuple:
+    """The values that a line has under `names`, once it is decoded.
+
+    Raises DataError, saying `where`, if it cannot be or lacks one.
+    """
     try:
         found = decode(line)
         return tuple(found[name] for name in names)

@@ -18,7 +18,7 @@ PATIENCE = 6  # seconds until a Hub that says nothing counts as unreachable
 WENT_WRONG = (OSError, *errors.HfHubHTTPError.__bases__)
 
 
-def fetch(corpus: Corpus, network: bool = True) -> dict[str, list[Path]]:
+def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, list[Path]]:
     """The files of every split, all from one repository: from the cache, else from the Hub.
 
     Raises Absent where neither has them; without `network`, only the cache is asked.

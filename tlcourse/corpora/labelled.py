@@ -51,7 +51,7 @@ class Labelled:
             decode, first = partial(_by_tabs, _cells(next(lines, ""))), 2
         for number, line in enumerate(lines, start=first):
             where = f"{path.name}, line {number}"
-            yield self.row(fields(decode, line, self.published, where), where)
+            yield self.row(fields(line, self.published, decode, where=where), where)
 
 
 def _by_tabs(header: list[str], line: str) -> dict[str, str]:
@@ -72,20 +72,20 @@ SETS = {
 }
 
 
-def label_subset(train: datasets.Dataset, n: int, seed: int) -> datasets.Dataset:
+def label_subset(split: datasets.Dataset, n: int, *, seed: int = 0) -> datasets.Dataset:
     """`n` rows with every label of the column `label` in about its share, and at least once.
 
-    For one seed a smaller subset is part of every larger one; the order of the rows in `train`
+    For one seed a smaller subset is part of every larger one; the order of the rows in `split`
     does not matter. Raises ValueError where `n` is less than the number of labels or more than the
     rows there are.
     """
-    labels = train["label"][:]
+    labels = split["label"][:]
     by_label = defaultdict(list)
-    for index in ordered(train):
+    for index in ordered(split):
         by_label[labels[index]].append(index)
-    if not len(by_label) <= n <= len(train):
+    if not len(by_label) <= n <= len(split):
         raise ValueError(
-            f"expected a number of rows from {len(by_label)} (one a label) to {len(train)}, got {n}"
+            f"expected a number of rows from {len(by_label)} (one a label) to {len(split)}, got {n}"
         )
     generator = np.random.default_rng(seed)
     ranked = []
@@ -93,7 +93,7 @@ def label_subset(train: datasets.Dataset, n: int, seed: int) -> datasets.Dataset
         rows = generator.permutation(by_label[label])
         # The k-th of m rows stands at (k + a half) / m of the way; the first of all before that.
         ranked += [((k + 0.5) / len(rows) if k else 0.0, label, row) for k, row in enumerate(rows)]
-    return train.select(sorted(int(row) for _, _, row in sorted(ranked)[:n]))
+    return split.select(sorted(int(row) for _, _, row in sorted(ranked)[:n]))
 
 
 def ordered(split: datasets.Dataset) -> list[int]:

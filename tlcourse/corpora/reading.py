@@ -102,7 +102,7 @@ def sample_folder(corpus: Corpus) -> Path:
     """The folder of the data set's bundled sample; raises Absent where there is none."""
     if corpus.sample is None:
         raise Absent("there is no bundled sample of it")
-    return files.find(corpus.sample)
+    return files.bundled(corpus.sample)
 
 
 def from_sample(corpus: Corpus) -> Splits:
@@ -110,10 +110,10 @@ def from_sample(corpus: Corpus) -> Splits:
     return from_folder(corpus, sample_folder(corpus), SAMPLE)
 
 
-def from_hub(corpus: Corpus, network: bool = True) -> Splits:
+def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
     """All splits, from the Hub's cache or the Hub; raises Absent where neither has them."""
     splits = Splits()
-    for split, paths in hub.fetch(corpus, network).items():
+    for split, paths in hub.fetch(corpus, network=network).items():
         data = _form(corpus).from_hub(paths, f"{corpus.name} {split}")
         splits[split] = _dataset(corpus, split, data, HUB)
     return splits
@@ -179,7 +179,7 @@ def _dataset(corpus: Corpus, split: str, rows: Rows, source: str) -> datasets.Da
         for row in zip(*batch.values(), strict=True):
             count(measure, *row)
     if source != SAMPLE:
-        verify(f"{corpus.name} {split}", source, measure, corpus.facts[split])
+        verify(measure, corpus.facts[split], what=f"{corpus.name} {split}", source=source)
     return _signed(dataset, corpus, source)
 
 
@@ -198,7 +198,7 @@ def _rows(name: str, split: str, path: str, source: str) -> Iterator[dict[str, s
         text = wikitext.canonical(line)
         measure.add_line(text)
         yield {"text": text}
-    verify(f"{name} {split}", source, measure, get(name).facts[split])
+    verify(measure, get(name).facts[split], what=f"{name} {split}", source=source)
 
 
 def _signed(split, corpus: Corpus, source: str):

@@ -49,7 +49,7 @@ DEV_SEED = 2019  # one split for all runs
 
 
 def trec_with_dev(
-    data: datasets.DatasetDict, seed: int = DEV_SEED, fraction: float = 0.1
+    data: datasets.DatasetDict, *, seed: int = DEV_SEED, fraction: float = 0.1
 ) -> datasets.DatasetDict:
     """TREC with a dev split carved out of train: the splits are train, dev and test.
 

@@ -11,7 +11,7 @@ def canonical(line: str) -> str:
     return line if line.strip() else ""
 
 
-def articles_of(lines: Iterable[str], blank_after: bool = True) -> Iterator[str]:
+def articles_of(lines: Iterable[str], *, blank_after: bool = True) -> Iterator[str]:
     """Cuts lines into articles at the titles (` = Title = `), keeping one article in memory.
 
     A title stands after a blank line and, if `blank_after`, before one; a formula that is torn

@@ -87,7 +87,7 @@ def all_exercises() -> dict[str, Exercise]:
     return {each.id: each for topic in topics for each in topic.EXERCISES}
 
 
-def find(id: str) -> Exercise:
+def get(id: str) -> Exercise:
     """The exercise of this id; raises KeyError that lists the ids there are."""
     topic = _topic(id.partition(".")[0])
     for each in topic.EXERCISES if topic else ():
@@ -177,7 +177,7 @@ def check(id: str, candidate: Any) -> Report:
 
     Raises KeyError for an unknown id, and nothing for what the candidate does.
     """
-    task = find(id)
+    task = get(id)
     count, reached, remarks = len(task.stages), 0, []
     if _unsolved(candidate, task.reference):
         return Report(False, 0, count, _NOT_YET.format("and that is fine"))
@@ -193,7 +193,7 @@ def check(id: str, candidate: Any) -> Report:
         for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
             remarks.append(stage.check(candidate))
 
-    outcome = running.run(work, running.LIMIT)
+    outcome = running.run_limited(work, running.LIMIT)
     if outcome.error is None and not outcome.timed_out:
         said = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
         return Report(True, count, count, said, outcome.printed)
@@ -216,7 +216,7 @@ def exercise(id: str, candidate: Any) -> Any:
 
     Raises KeyError, listing the ids, for an unknown id; nothing for what a learner wrote.
     """
-    task, report = find(id), check(id, candidate)
+    task, report = get(id), check(id, candidate)
     if report.printed:
         print(f"(Your code printed: {report.printed})")
     if report.passed:
@@ -231,13 +231,13 @@ def exercise(id: str, candidate: Any) -> Any:
 
 def hint(id: str) -> None:
     """Prints the hints of an exercise that were given before, and the next one."""
-    task = find(id)
+    task = get(id)
     print(_hints(task, min(_hints_shown.get(id, 0) + 1, len(task.hints))))
 
 
 def solution(id: str) -> None:
     """Prints the source of the reference solution, without type annotations, ready to paste."""
-    task = find(id)
+    task = get(id)
     print(task.source or _without_annotations(inspect.getsource(task.reference)))
 
 

@@ -142,7 +142,7 @@ def _stop(thread: threading.Thread) -> None:
             hook(report)
 
 
-def run(work: Callable[[], None], limit: float) -> Outcome:
+def run_limited(work: Callable[[], None], limit: float) -> Outcome:
     """Runs `work` in a daemon thread for at most `limit` seconds; raises nothing that it raised.
 
     A thread, because signals are not to be had on Windows and outside the main thread. Only the

@@ -1,0 +1,67 @@
+"""Figures in one style, from arrays and tokens; they know no model.
+
+    from tlcourse.views import curves
+
+    curves(
+        {"causal": (steps, losses), "masked": (steps, others)},
+        title="Both losses fall",
+        alt="Two falling curves over 1,000 steps; the causal one ends lower.",
+        x_label="step",
+        y_label="loss (nats a target)",
+        note="Size small, WikiText-2.",
+    )
+
+What is drawn comes first, all else by keyword. Every figure has the finding as its `title`, an
+`alt` text for who cannot see it, and a label with the unit on each axis: without them it is a
+ValueError. As the last value of a cell it shows itself. A figure of one's own:
+
+    picture, axes = figure("The loss falls")
+    axes.plot(losses)
+    finish(picture, "A falling line.")
+"""
+
+from tlcourse.views.adaptation import movement, trade_off, unbeaten
+from tlcourse.views.attention import heat_map, mask_maps
+from tlcourse.views.bpe import merge_boxes, token_boxes, token_lengths
+from tlcourse.views.classification import confusion, learning_curve
+from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.interactive import slider
+from tlcourse.views.lines import curves, horizontal_bars
+from tlcourse.views.positions import clocks, score_maps
+from tlcourse.views.pretraining import (
+    LiveCurve,
+    long_and_short,
+    loss_over_compute,
+    seen_and_asked,
+    smooth,
+)
+from tlcourse.views.style import COLOURS, Picture, figure, finish
+
+__all__ = [
+    "COLOURS",
+    "LiveCurve",
+    "Picture",
+    "clocks",
+    "confusion",
+    "curves",
+    "figure",
+    "finish",
+    "grouped_dots",
+    "heat_map",
+    "horizontal_bars",
+    "learning_curve",
+    "long_and_short",
+    "loss_over_compute",
+    "mask_maps",
+    "merge_boxes",
+    "movement",
+    "score_maps",
+    "seen_and_asked",
+    "slider",
+    "smooth",
+    "strips",
+    "token_boxes",
+    "token_lengths",
+    "trade_off",
+    "unbeaten",
+]

@@ -7,27 +7,29 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tlcourse.views.lines import _plain, label_ends
-from tlcourse.views.style import CYCLE, GREY, SHADES, Picture, figure, finish
+from tlcourse.views.style import CYCLE, GREY, SHADES, Picture, figure, finish, label_axes
 
 
 def movement(
-    rates: Mapping[str, tuple[Sequence[str], Any]],
-    title: str,
-    alt: str,
+    factors: Mapping[str, tuple[Sequence[str], Any]],
+    *,
+    title: str = "",
+    alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """Which groups of parameters move when: a panel a scheme, a row a group, the output on top.
 
-    `rates` maps a scheme's name to its groups' names, from input to output, and (groups, steps)
-    rates as shares of the recipe's; white does not move. Darker is faster, logarithmically.
+    `factors` maps a scheme's name to its groups' names, from input to output, and (groups, steps)
+    learning rates as shares of the recipe's; white does not move. Darker is faster,
+    logarithmically. Raises ValueError without title or alt text.
     """
-    columns = min(2, len(rates))
-    rows = -(-len(rates) // columns)
-    most = max(len(names) for names, _ in rates.values())
+    columns = min(2, len(factors))
+    rows = -(-len(factors) // columns)
+    most = max(len(names) for names, _ in factors.values())
     height = 0.9 + rows * (0.75 + 0.19 * most)
-    picture, axes = figure(title, height, rows, columns, squeeze=False)
-    top = max(np.max(values) for _, values in rates.values())
-    for panel, (name, (groups, values)) in zip(axes.flat, rates.items(), strict=False):
+    picture, axes = figure(title, height, rows=rows, columns=columns, squeeze=False)
+    top = max(np.max(values) for _, values in factors.values())
+    for panel, (name, (groups, values)) in zip(axes.flat, factors.items(), strict=False):
         values = np.asarray(values, float)
         shade = np.log10(np.maximum(values, top / 1000))
         drawn = panel.imshow(
@@ -39,22 +41,23 @@ def movement(
         panel.set_yticks(range(len(groups)), groups, fontsize=9)
         panel.set_xticks([0, 50, 100], ["0 %", "50 %", "100 %"])
         panel.grid(False)
-    for panel in list(axes.flat)[len(rates) :]:
+    for panel in list(axes.flat)[len(factors) :]:
         panel.set_visible(False)
     for panel in axes[-1]:
         panel.set_xlabel("of the steps")
     bar = picture.colorbar(drawn, ax=axes, fraction=0.035, pad=0.02)
     bar.set_ticks(np.log10(top) - np.arange(4), labels=[_plain(top / 10**n) for n in range(4)])
-    bar.set_label("rate (share of the recipe's)")
+    bar.set_label("learning rate (share of the recipe's)")
     return finish(picture, alt, note)
 
 
 def trade_off(
     points: Mapping[str, tuple[float, float] | tuple[float, float, float, float]],
-    title: str,
-    alt: str,
-    x_label: str,
-    y_label: str,
+    *,
+    title: str = "",
+    alt: str = "",
+    x_label: str = "",
+    y_label: str = "",
     log_x: bool = False,
     highlight: str | None = None,
     note: str | None = None,
@@ -62,10 +65,11 @@ def trade_off(
     """One point a scheme, (x, y) or (x, y, low, high) with the interval of y; names at the right.
 
     Points that no other beats in both, lower being better, have a colour; the others are grey.
-    `highlight` is drawn as a diamond with a line at its height.
+    `highlight` is drawn as a diamond with a line at its height. Raises ValueError without title,
+    alt text or the labels of both axes.
     """
     picture, axes = figure(title, max(4.2, 1.4 + 0.26 * len(points)))
-    axes.set(xlabel=x_label, ylabel=y_label)
+    label_axes(axes, x=x_label, y=y_label)
     if log_x:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -60,18 +60,19 @@ def _point_size(side: float, count: int) -> float:
     return float(np.clip(0.72 * 72 * side / count, 7, 12))
 
 
-def masks(
+def mask_maps(
     masks: Mapping[str, Any],
     queries: Sequence[str],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     keys: Sequence[str] | None = None,
     note: str | None = None,
 ) -> Picture:
     """One to three boolean masks (queries, keys) side by side, each under its name; True = keep.
 
     Kept cells are blue with a dot, dropped ones pale with a cross. Raises ValueError when a
-    mask is not boolean or its shape does not fit the tokens.
+    mask is not boolean or its shape does not fit the tokens, and without title or alt text.
     """
     keys, count = queries if keys is None else keys, len(masks)
     if not 1 <= count <= 3:
@@ -79,7 +80,7 @@ def masks(
     side = min(3.4, 5.6 / count, 0.65 * len(keys))  # inches, of one mask
     tall = side * len(queries) / len(keys)
     height = min(tall, side) + (2.1 if count < 3 else 1.8)
-    picture, grid = figure(title, height, 1, count, squeeze=False, sharey=True)
+    picture, grid = figure(title, height, columns=count, squeeze=False, sharey=True)
     picture.set_layout_engine("compressed")
     colours = matplotlib.colors.ListedColormap([_PALE, COLOURS["blue"]])
     size = _point_size(side, max(len(keys), len(queries)))
@@ -104,8 +105,9 @@ def masks(
 def heat_map(
     weights: Any,
     queries: Sequence[str],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     keys: Sequence[str] | None = None,
     label: str = "attention weight",
     note: str | None = None,
@@ -115,7 +117,7 @@ def heat_map(
 
     Up to 10 tokens the numbers stand in the cells. `label` names the colour bar, `y_label` what
     the rows are (one query in several heads, for example). Raises ValueError when the shape does
-    not fit the tokens.
+    not fit the tokens, and without title or alt text.
     """
     keys = queries if keys is None else keys
     weights = _checked(weights, queries, keys, "weights").astype(float)

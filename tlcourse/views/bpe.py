@@ -48,8 +48,9 @@ def _place(tokens: Sequence[str]) -> list[tuple[float, int, float]]:
 
 def token_boxes(
     tokens: Sequence[str],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     fresh: Sequence[str] = (),
     rows: int | None = None,
     note: str | None = None,
@@ -58,7 +59,7 @@ def token_boxes(
 
     Tokens in `fresh` (what the last merge made) have a strong border. `rows` keeps the height
     the same over several pictures (a slider); None takes what is needed. Raises ValueError for
-    no tokens.
+    no tokens, and without title or alt text.
     """
     if not tokens:
         raise ValueError("expected at least one token to draw, got none")
@@ -95,9 +96,10 @@ def token_boxes(
     return finish(picture, alt, note)
 
 
-def merges(
+def merge_boxes(
     steps: Callable[[int], Sequence[str]],
     k: int,
+    *,
     merge: str | None = None,
     note: str | None = None,
 ) -> Picture:
@@ -111,13 +113,15 @@ def merges(
     made = f"; the last made “{visible(merge)}”" if merge else ""
     title = f"After {k:,} merge{'' if k == 1 else 's'} the text is {len(tokens):,} tokens{made}"
     alt = f"{title}. The tokens: {' | '.join(visible(token) for token in tokens[:60])}"
-    return token_boxes(tokens, title, alt, [merge] if merge else (), rows, note)
+    fresh = [merge] if merge else ()
+    return token_boxes(tokens, title=title, alt=alt, fresh=fresh, rows=rows, note=note)
 
 
 def token_lengths(
     tokens: Mapping[str, Sequence[str]],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """How long tokens are: for each named collection, the share (%) of tokens of each length."""
@@ -127,4 +131,11 @@ def token_lengths(
     for name, each in tokens.items():
         counts = Counter(map(len, each))
         series[name] = (lengths, [100 * counts[length] / len(each) for length in lengths])
-    return curves(series, title, alt, "token length (characters)", "share of tokens (%)", note=note)
+    return curves(
+        series,
+        title=title,
+        alt=alt,
+        x_label="token length (characters)",
+        y_label="share of tokens (%)",
+        note=note,
+    )

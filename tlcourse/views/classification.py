@@ -10,12 +10,18 @@ from tlcourse.views.style import SHADES, Picture, figure, finish, ink_on
 
 
 def confusion(
-    counts: Any, labels: Sequence[str], title: str, alt: str, note: str | None = None
+    counts: Any,
+    labels: Sequence[str],
+    *,
+    title: str = "",
+    alt: str = "",
+    note: str | None = None,
 ) -> Picture:
     """A confusion matrix: `counts` (true, predicted), shaded by the share of each row.
 
     Cells show the count; zeros stay empty. At the right stands each row's share of correct
-    answers. Raises ValueError when the shape does not fit the labels.
+    answers. Raises ValueError when the shape does not fit the labels, and without title or alt
+    text.
     """
     counts = np.asarray(counts)
     if counts.shape != (len(labels), len(labels)):
@@ -51,8 +57,9 @@ def confusion(
 
 def learning_curve(
     results: Mapping[str, tuple],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     y_label: str = "error (%)",
     x_label: str = "labelled questions for training (logarithmic)",
     note: str | None = None,
@@ -70,5 +77,13 @@ def learning_curve(
         for shift, (name, (counts, *values)) in zip(shifts, results.items(), strict=True)
     }
     return curves(
-        beside, title, alt, x_label, y_label, log_x=True, x_ticks=ticks, note=note, height=4.2
+        beside,
+        title=title,
+        alt=alt,
+        x_label=x_label,
+        y_label=y_label,
+        log_x=True,
+        x_ticks=ticks,
+        note=note,
+        height=4.2,
     )

@@ -6,20 +6,22 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish
+from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish, label_axes
 
 
 def strips(
     values: Mapping[str, Sequence[float]],
-    title: str,
-    alt: str,
-    x_label: str,
+    *,
+    title: str = "",
+    alt: str = "",
+    x_label: str = "",
     levels: Mapping[str, float] | None = None,
     note: str | None = None,
 ) -> Picture:
     """A row of dots for each name, one dot a run, and a bar at the mean; near dots are stacked.
 
-    `levels` maps names to places of dotted grey lines. Raises ValueError where a row is empty.
+    `levels` maps names to places of dotted grey lines. Raises ValueError where a row is empty,
+    and without title, alt text or label of the axis.
     """
     if not values or not all(len(each) for each in values.values()):
         raise ValueError(f"expected at least one value in each row, got {dict(values)}")
@@ -55,15 +57,17 @@ def _stacked(places: np.ndarray, near: float) -> np.ndarray:
 
 def grouped_dots(
     rows: Mapping[str, Mapping[str, tuple[float, float, float]]],
-    title: str,
-    alt: str,
-    x_label: str,
+    *,
+    title: str = "",
+    alt: str = "",
+    x_label: str = "",
     note: str | None = None,
 ) -> Picture:
     """Rows of dots with intervals: `rows` maps a name to series, a series to (value, low, high).
 
     All rows have the same series; they lie one below the other and are named above the first row,
-    beside a dot of their colour. Raises ValueError where series differ or there is no row.
+    beside a dot of their colour. Raises ValueError where series differ or there is no row, and
+    without title, alt text or label of the axis.
     """
     names = list(next(iter(rows.values()), {}))
     if not names or any(list(each) != names for each in rows.values()):
@@ -90,4 +94,4 @@ def _rows(axes: Any, names: Sequence[str], x_label: str) -> None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(x_label)
+    label_axes(axes, x=x_label)

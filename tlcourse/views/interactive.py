@@ -12,7 +12,9 @@ def widgets_on() -> bool:
     return os.environ.get("TLCOURSE_WIDGETS", "").lower() != "off"
 
 
-def slider(draw: Callable[[Any], Picture], name: str, values: Sequence, start: Any = None) -> Any:
+def slider(
+    draw: Callable[[Any], Picture], values: Sequence, name: str, *, start: Any = None
+) -> Any:
     """A slider over `values`, labelled `name`; moving it shows `draw(value)` in the same place.
 
     `start` is the value shown first (the first of `values` if None). Returns what the cell has

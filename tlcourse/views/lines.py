@@ -6,25 +6,20 @@ from typing import Any
 import matplotlib.ticker
 import numpy as np
 
-from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish
+from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish, label_axes
 
 BARS_UP_TO = 10  # points; a longer curve shows its interval as a band
 
 
 def _spread(wanted: np.ndarray, gap: float) -> np.ndarray:
     """Positions near `wanted` (any order), at least `gap` apart, between 0 and 1 if they fit."""
+    from scipy.optimize import isotonic_regression  # takes longer to import than all views
+
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    blocks: list[list[float]] = []  # [mean, count] of labels that touch (isotonic regression)
-    for value in wanted[order] - steps:
-        blocks.append([float(value), 1])
-        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
-            mean, count = blocks.pop()
-            total = blocks[-1][1] + count
-            blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * count) / total, total]
+    nearest = isotonic_regression(wanted[order] - steps).x  # labels that touch share their mean
     result = np.empty(len(wanted))
-    result[order] = np.repeat([b[0] for b in blocks], [int(b[1]) for b in blocks])
-    result[order] = np.clip(result[order], 0, max(0, 1 - steps[-1])) + steps
+    result[order] = np.clip(nearest, 0, max(0, 1 - steps[-1])) + steps
     return result
 
 
@@ -105,10 +100,11 @@ def draw_curves(
 
 def curves(
     series: Mapping[str, tuple],
-    title: str,
-    alt: str,
-    x_label: str,
-    y_label: str,
+    *,
+    title: str = "",
+    alt: str = "",
+    x_label: str = "",
+    y_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
     x_ticks: Sequence[float] | None = None,
@@ -123,13 +119,13 @@ def curves(
     10 points, else as a band. Labels carry the units. One series alone gets no name. Series named
     in `dashed` are drawn dashed, so that one that they cover is still seen. `levels` maps names
     to heights of grey lines (chance, a bound); the y axis then starts at 0. Raises ValueError
-    for no series, or more than 14 (7 colours, full and dashed).
+    for no series, or more than 14 (7 colours, full and dashed), and without title, alt text or the
+    labels of both axes.
     """
     if not 1 <= len(series) <= 2 * len(CYCLE):
         raise ValueError(f"expected 1 to {2 * len(CYCLE)} curves in one figure, got {len(series)}")
     picture, axes = figure(title, height)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    label_axes(axes, x=x_label, y=y_label)
     for wanted, axis, scale in (
         (log_x, axes.xaxis, axes.set_xscale),
         (log_y, axes.yaxis, axes.set_yscale),
@@ -147,9 +143,10 @@ def curves(
 
 def horizontal_bars(
     values: Mapping[str, float | tuple[float, float, float]],
-    title: str,
-    alt: str,
-    x_label: str,
+    *,
+    title: str = "",
+    alt: str = "",
+    x_label: str = "",
     number: str = "{:.1f}",
     highlight: str | None = None,
     note: str | None = None,
@@ -157,7 +154,8 @@ def horizontal_bars(
     """Horizontal bars from top to bottom, each with its number; a tuple is (value, low, high).
 
     `number` formats what stands at a bar; the bar named `highlight` has another colour. Raises
-    ValueError for no bars, or a highlight that is none of them.
+    ValueError for no bars, for a highlight that is none of them, and without title, alt text or
+    label of the axis.
     """
     if not values or (highlight is not None and highlight not in values):
         raise ValueError(f"expected bars, and {highlight!r} among them; got {list(values)}")
@@ -177,5 +175,5 @@ def horizontal_bars(
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_color(GREY)
     axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
-    axes.set_xlabel(x_label)
+    label_axes(axes, x=x_label)
     return finish(picture, alt, note)

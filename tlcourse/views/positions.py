@@ -10,12 +10,17 @@ from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish
 
 
 def score_maps(
-    maps: Mapping[str, Any], title: str, alt: str, label: str = "score", note: str | None = None
+    maps: Mapping[str, Any],
+    *,
+    title: str = "",
+    alt: str = "",
+    label: str = "score",
+    note: str | None = None,
 ) -> Picture:
     """One to three square matrices (query position, key position) side by side, each named.
 
     Values have a sign: orange is below zero, purple above, on one scale for all. Raises ValueError
-    for another number of maps, or one that is not square.
+    for another number of maps, one that is not square, and without title or alt text.
     """
     arrays = {name: np.asarray(scores, float) for name, scores in maps.items()}
     if not 1 <= len(arrays) <= 3:
@@ -24,7 +29,7 @@ def score_maps(
         if scores.ndim != 2 or len(set(scores.shape)) > 1:
             raise ValueError(f"expected a square matrix {name!r}, got shape {scores.shape}")
     reach = max(np.abs(scores).max() for scores in arrays.values())
-    picture, grid = figure(title, 6.2 / len(arrays) + 1.1, 1, len(arrays), squeeze=False)
+    picture, grid = figure(title, 6.2 / len(arrays) + 1.1, columns=len(arrays), squeeze=False)
     for axes, (name, scores) in zip(grid[0], arrays.items(), strict=True):
         image = axes.imshow(scores, cmap="PuOr", vmin=-reach, vmax=reach)
         axes.set_title(name, fontsize=11)
@@ -41,22 +46,23 @@ def clocks(
     query_angles: Sequence[float],
     key_angles: Sequence[float],
     names: Sequence[str],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """One clock per pair of features: where the query's and the key's hand stand (radians).
 
     Angles run counter-clockwise from the right. The grey arc is the angle from the query's hand
     to the key's, which alone decides the score; it is written below in degrees. Raises ValueError
-    unless there are as many angles as names.
+    unless there are as many angles as names, and without title or alt text.
     """
     if not len(query_angles) == len(key_angles) == len(names) > 0:
         raise ValueError(
             f"expected as many query and key angles as names, got {len(query_angles)}, "
             f"{len(key_angles)} and {len(names)}"
         )
-    picture, grid = figure(title, 7 / len(names) + 1.1, 1, len(names), squeeze=False)
+    picture, grid = figure(title, 7 / len(names) + 1.1, columns=len(names), squeeze=False)
     for axes, query, key, name in zip(grid[0], query_angles, key_angles, names, strict=True):
         axes.set(xlim=(-1.25, 1.25), ylim=(-1.7, 1.25), aspect="equal")
         axes.axis("off")

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from IPython.display import display
 from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
@@ -18,14 +17,15 @@ Points = tuple[Sequence[float], Sequence[float]]
 
 def seen_and_asked(
     rows: Mapping[str, tuple[Sequence[str], Sequence[str | None]]],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """For each named objective two lines of boxes: tokens that go in, targets that are asked.
 
     `rows` maps a name to (seen, asked), one entry a position each; None asks nothing. Raises
-    ValueError when the two differ in length.
+    ValueError when the two differ in length, and without title or alt text.
     """
     picture, axes = figure(title, 0.9 + 1.15 * len(rows))
     longest = max(len(seen) for seen, _ in rows.values())
@@ -57,14 +57,15 @@ def _box(axes: Any, left: int, middle: float, text: str, colour: str, ink: str) 
 def long_and_short(
     long: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     short: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """Losses over tokens read (logarithmic), of long runs and of much shorter ones.
 
     Both map a name to (tokens, losses). Long runs have their names at the right, short ones
-    below their beginnings.
+    below their beginnings. Raises ValueError without title or alt text.
     """
     picture, axes = figure(title, 4.2)
     axes.set(
@@ -90,8 +91,9 @@ def long_and_short(
 def loss_over_compute(
     panels: Mapping[str, tuple[Mapping[str, Points], Mapping[str, Points], Sequence[float]]],
     beyond: tuple[str, float, float],
-    title: str,
-    alt: str,
+    *,
+    title: str = "",
+    alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """Final losses over the computing of each run, both logarithmic, and laws fitted to them.
@@ -99,7 +101,7 @@ def loss_over_compute(
     `panels` maps a heading to (runs, law, said): `runs` and `law` map the same names to
     (operations, losses), the measured ones drawn as points and the law's dashed; `said` is the
     law's (loss, low, high) for `beyond`, a run that it has not seen: name, operations, loss.
-    Raises ValueError when the names of a panel differ.
+    Raises ValueError when the names of a panel differ, and without title or alt text.
     """
     picture, row = figure(title, 4.4, columns=len(panels), sharey=True, squeeze=False)
     name, operations, loss = beyond
@@ -161,6 +163,7 @@ class LiveCurve:
         name: str,
         steps: int,
         tokens_a_step: int,
+        *,
         against: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
         note: str | None = None,
         every: float = 3.0,  # seconds
@@ -177,6 +180,8 @@ class LiveCurve:
         if last or (widgets_on() and time.perf_counter() - self.drawn > self.every):
             picture = self.picture()
             if self.handle is None:
+                from IPython.display import display  # takes longer to import than all views
+
                 self.handle = display(picture, display_id=True)
             else:
                 self.handle.update(picture)
@@ -189,7 +194,14 @@ class LiveCurve:
         start, now = (lines[self.name][1][place] for place in (0, -1))
         done = len(self.history) * self.tokens_a_step
         title = f"{self.name}: from {start:.2f} to {now:.2f} nats a target in {done:,} tokens"
-        picture = curves(lines, title, title, "tokens read", "loss (nats a target)", note=self.note)
+        picture = curves(
+            lines,
+            title=title,
+            alt=title,
+            x_label="tokens read",
+            y_label="loss (nats a target)",
+            note=self.note,
+        )
         picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)
         return picture
 

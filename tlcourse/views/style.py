@@ -5,6 +5,7 @@ Colours: Okabe & Ito, "Color Universal Design" (2008).
 """
 
 import base64
+import html
 import io
 import textwrap
 from typing import Any
@@ -75,7 +76,7 @@ class Picture(Figure):
 
     def html(self) -> str:
         """An `<img>` with the picture in it and its alt text."""
-        alt = self.alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+        alt = html.escape(self.alt)
         data = base64.b64encode(self.png()).decode("ascii")
         width = round(self.get_figwidth() * 96)
         return f'<img alt="{alt}" width="{width}" src="data:image/png;base64,{data}">'
@@ -93,7 +94,7 @@ class Picture(Figure):
 
 
 def figure(
-    title: str, height: float = 3.8, rows: int = 1, columns: int = 1, **subplots: Any
+    title: str, height: float = 3.8, *, rows: int = 1, columns: int = 1, **subplots: Any
 ) -> tuple[Picture, Any]:
     """A figure 7 inches wide and its axes (an array of them for more than one).
 
@@ -125,6 +126,17 @@ def finish(picture: Picture, alt: str, note: str | None = None) -> Picture:
             textwrap.fill(note, 88), x=0.012, ha="left", fontsize=9.5, color=GREY, linespacing=1.2
         )
     return picture
+
+
+def label_axes(axes: Any, **labels: str) -> None:
+    """Labels the axes `x` and `y`; raises ValueError for an empty label: an axis says its unit."""
+    for name, label in labels.items():
+        if not label.strip():
+            raise ValueError(
+                f"expected {name}_label to say what the axis shows and in which unit, got an empty "
+                "one"
+            )
+        axes.set(**{f"{name}label": label})
 
 
 def ink_on(colour: Any) -> str:

@@ -8,12 +8,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
+from tlcourse import lessons
 from tlcourse.adaptation import (
     L2SP,
     SCHEMES,
     Adapters,
     AddedOnly,
     ByLayer,
+    Classifier,
     Everything,
     GradualUnfreezing,
     Group,
@@ -22,11 +24,13 @@ from tlcourse.adaptation import (
     LoRALinear,
     Named,
     OneCycle,
+    Recipe,
     Scheme,
     SequentialUnfreezing,
     SlantedTriangular,
     TopLayers,
     Triangular,
+    adapt,
 )
 from tlcourse.exercises import scheme_checks
 from tlcourse.exercises.adaptation import (
@@ -500,6 +504,24 @@ def test_a_scheme_that_cannot_be_saved_passes_and_is_told_how_it_could_be():
         assert report.passed, report.message
         assert "its knob `extra_loss` is none" in report.message
         assert said in report.message and "@dataclass(frozen=True)" in report.message
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (own_scheme(), "the same scheme as before: True"),
+        (Scheme("mine", groups=lambda *given: HeadOnly()(*given)), "a knob that is a value"),
+    ],
+    ids=["a value", "a plain function"],
+)
+def test_the_lesson_keeps_a_scheme_of_ones_own_or_says_why_not(own, said, capsys):
+    cells = lessons.code_cells(lessons.read(lessons.find("05").path))
+    (cell,) = [cell.source for cell in cells if "Classifier.load(" in cell.source]
+    recipe = Recipe(epochs=1)
+    start = scheme_checks.classifier()
+    adapted = adapt(start, scheme_checks.TEXTS, scheme_checks.TARGETS, scheme=own, recipe=recipe)
+    exec(cell, {"own": own, "adapted": adapted, "Classifier": Classifier})
+    assert said in capsys.readouterr().out
 
 
 def test_the_reference_is_a_value():

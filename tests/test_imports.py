@@ -131,13 +131,6 @@ def test_the_guard_understands_relative_imports() -> None:
     assert names_imported("from . import style", ["tlcourse", "views"]) == {"views"}
 
 
-# Lessons whose imports from these packages are being rewritten; empty in the end.
-TEMPORARY = {
-    **dict.fromkeys(["00", "04", "05", "06"], ("tlcourse.adaptation",)),
-    "03": ("tlcourse.pretraining",),
-}
-
-
 def behind_a_face(code: str) -> list[str]:
     """What a lesson uses of this package that no face shows.
 
@@ -170,9 +163,7 @@ def exports(face, name: str) -> bool:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_lessons_import_from_faces_only(lesson: str) -> None:
-    allowed = TEMPORARY.get(lesson, ())
-    hidden = [name for name in behind_a_face(LESSONS[lesson]) if not name.startswith(allowed)]
-    assert hidden == []
+    assert behind_a_face(LESSONS[lesson]) == []
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,10 @@ class Classifier(nn.Module):
         """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            body, tokenizer = checkpoints.load(name, compute or device.choose())
-            return cls(body, tokenizer, labels, pooling=pooling, dropout=dropout)
+            compute = compute or device.choose()
+            body, tokenizer = checkpoints.load(name, compute)
+            found = cls(body, tokenizer, labels, pooling=pooling, dropout=dropout)
+        return found.to(compute.device)
 
     @property
     def edit(self) -> Edit:

@@ -133,7 +133,7 @@ def returns_ellipsis(values):
 @pytest.mark.parametrize(
     "candidate",
     [ellipsis_only, pass_only, docstring_only, half_given, returns_ellipsis, None, ...],
-    ids=str,
+    ids=lambda each: getattr(each, "__name__", str(each)),
 )
 def test_nothing_written_yet(candidate, capsys):
     assert check("toy.double", candidate).stage == 0

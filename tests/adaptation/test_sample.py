@@ -1,0 +1,49 @@
+"""The README's example of adapting from Python runs as written."""
+
+import re
+
+import pytest
+import torch
+
+from tlcourse import files
+from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Scheme
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The names of the example after it was run in an empty folder."""
+    readme = (files.root() / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?from_checkpoint.*?)```", readme, flags=re.S)
+    folder, names = tmp_path_factory.mktemp("sample"), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        exec(compile(code, "README.md", "exec"), names)
+    return names | {"folder": folder, "code": code}
+
+
+def test_the_example_does_what_it_says(ran):
+    adapted, scheme = ran["adapted"], ran["scheme"]
+    assert adapted.predict(["Who left the lights on?"]) == ["HUM"]
+    assert torch.allclose(adapted.probabilities(["Who left the lights on?"]).sum(), torch.ones(()))
+    assert scheme == Scheme(edit=LoRA(rank=8, layers="all"), groups=AddedOnly(factor=8))
+    assert set(adapted.report.declared) == set(adapted.report.moved)
+    assert adapted.report.start_difference == 0.0
+
+
+def test_what_it_saved_is_rebuilt_from_values(ran):
+    found = Classifier.load(ran["folder"] / "lora-trec")
+    assert found.scheme == ran["scheme"] and str(found.scheme) == str(ran["scheme"])
+    texts = ["Who left the lights on?", "How far is the moon?"]
+    assert torch.equal(found.probabilities(texts), ran["adapted"].probabilities(texts))
+
+
+def test_the_start_stayed_as_it_was_and_a_second_run_gives_the_same_bits(ran):
+    start = ran["start"]
+    fresh = Classifier.from_checkpoint("causal-small", labels=start.labels, pooling="mean", seed=0)
+    assert all(value.equal(fresh.state_dict()[name]) for name, value in start.state_dict().items())
+    again = ran["adapt"](
+        start, ran["train"]["text"], ran["train"]["label"],
+        scheme=ran["scheme"], recipe=ran["Recipe"](epochs=5), seed=0,
+    )  # fmt: skip
+    for name, value in again.state_dict().items():
+        assert value.equal(ran["adapted"].state_dict()[name])

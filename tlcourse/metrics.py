@@ -127,7 +127,7 @@ def _times_wrong(wrong: Sequence[Sequence[int]], n_questions: int) -> np.ndarray
 def holm(p_values: Sequence[float]) -> list[float]:
     """p-values corrected for their number, in the order given (Holm, 1979).
 
-    Rejecting those below a level keeps the probability of even one false rejection below that level.
+    Rejecting those below a level keeps the probability of any false rejection below that level.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [0.0] * len(p_values)

@@ -77,7 +77,9 @@ class Exercise:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._probes: list[tuple[Callable, tuple, Any]] = []  # of the check that runs now
+        self._probes: list[
+            tuple
+        ] = []  # of the check that runs now: look, arguments, got, tolerance
 
     @property
     def id(self) -> str:
@@ -172,7 +174,7 @@ class Exercise:
             if tolerance is not None:
                 expect_close(got, gives, what, likely, tolerance)
             expect_equal(got, gives, what, likely)
-        self._probes.append((look, arguments, got))
+        self._probes.append((look, arguments, got, tolerance))
         return got
 
     def diagnose(
@@ -180,13 +182,14 @@ class Exercise:
     ) -> str:
         """The sentence of the first known mistake that gives the same; "" if there is none.
 
-        One that has given the same on all probes before goes before one that gives it here alone.
+        One that has given the same on all probes before goes before one that gives it here alone;
+        of an error only the former is told, for many errors are of one type.
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
-            if all(_gives(mistake, *probe, tolerance) for probe in self._probes):
+            if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
-        return alike[0].says if alike else ""
+        return alike[0].says if alike and not isinstance(got, Exception) else ""
 
 
 def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:

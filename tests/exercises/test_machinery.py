@@ -263,6 +263,12 @@ def test_the_line_in_a_cell_of_ipython():
     assert "line 3: `return undefined_name`" in message
 
 
+def test_arguments_that_it_does_not_take_are_told_with_what_it_was_called_with():
+    message = check("bpe.count_pairs", lambda: {}).message
+    assert "takes 0 positional arguments but 1 was given. Does it take" in message
+    assert message.endswith("It was called with number 1 = {('r', 'a', 'n'): 1}.")
+
+
 def test_a_wrong_kind_of_value_is_told():
     def none(values):
         values.copy()

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from tlcourse.exercises import checking, exercise, hint, messages, running, session, solution, yours
+from tlcourse.exercises import (
+    checking,
+    exercise,
+    hint,
+    messages,
+    running,
+    session,
+    solution,
+    source,
+    yours,
+)
 from tlcourse.exercises import task as machinery
 from tlcourse.exercises.expect import Wrong, expect_equal, expect_unchanged
 from tlcourse.exercises.task import Exercise, Unknown
@@ -605,6 +615,12 @@ def test_a_terminal_gets_colour_unless_it_wants_none(monkeypatch, capsys):
     monkeypatch.setenv("NO_COLOR", "1")
     messages.say("wrong", "Stage 1.")
     assert capsys.readouterr().out == "\x1b[31m✗ Stage 1.\x1b[0m\n✗ Stage 1.\n"
+
+
+def test_a_class_with_fields_uses_no_name_of_another_cell():
+    text = "@dataclass\nclass Named:\n    size: int = 1\n    def __call__(self): return self.size"
+    assert source.outside_names(text, ["dataclass"]) == []
+    assert source.outside_names(text, []) == ["dataclass"]
 
 
 def test_wrong_is_an_exception_and_not_more():

@@ -38,6 +38,13 @@ def bundled(relative: str) -> Path:
     return path
 
 
+def my_folder() -> Path:
+    """The learner's own folder: TLCOURSE_MY, else `my/` in the clone or the working directory."""
+    if named := os.environ.get("TLCOURSE_MY"):
+        return Path(named).expanduser().resolve()
+    return (root() if (root() / "pyproject.toml").exists() else Path.cwd()) / "my"
+
+
 @contextlib.contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """Yields a temporary path beside `path`; renames it to `path` when the block succeeds.

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
+from tlcourse.exercises.machinery import check
 from torch import nn
 from torch.nn import functional as F
 
@@ -40,7 +41,6 @@ from tlcourse.exercises.adaptation import (
     rates_as_given,
     set_rates,
 )
-from tlcourse.exercises.machinery import check
 from tlcourse.exercises.scheme_loss_checks import adds_to_loss
 from tlcourse.exercises.scheme_training_checks import paces
 from tlcourse.training import warmup_stable_decay

@@ -2,16 +2,16 @@ import random
 import sys
 import threading
 import time
-import types
 import weakref
 
 import numpy as np
 import pytest
 import torch
 
-from tlcourse.exercises import exercise, hint, machinery, running, solution
+from tlcourse.exercises import checking, exercise, hint, messages, running, session, solution, yours
+from tlcourse.exercises import task as machinery
 from tlcourse.exercises.expect import Wrong, expect_equal, expect_unchanged
-from tlcourse.exercises.machinery import Exercise, Stage, all_exercises, check, get
+from tlcourse.exercises.task import Exercise, Unknown
 
 
 def double(values):
@@ -50,36 +50,38 @@ def _six(candidate):
     expect_equal(candidate, 6, "your answer")
 
 
-EXERCISES = (
-    Exercise(
-        "toy.double",
-        "Double each",
-        1,
-        2,
-        ("multiply.", "by two."),
-        double,
-        (Stage("one number", _one), Stage("many numbers", _many)),
-    ),
-    Exercise("toy.counter", "Count", 2, 5, ("keep a count.",), Counter, (Stage("two", _steps),)),
-    Exercise(
-        "toy.mend",
-        "Mend",
-        1,
-        1,
-        ("count them.",),
-        double,
-        (Stage("one number", _one),),
-        given=double_all_but_one,
-    ),
-    Exercise("toy.six", "Six", 1, 1, ("2 × 3.",), 6, (Stage("six", _six),), source="2 * 3"),
-)
+def toys():
+    """Four small exercises, new for every test."""
+    told = {"difficulty": 1, "minutes": 2}
+    tasks = [
+        Exercise("toy.double", "99.1", "Double each", hints=("multiply.", "by two."), **told),
+        Exercise("toy.counter", "99.2", "Count", hints=("keep a count.",), **told),
+        Exercise("toy.mend", "99.3", "Mend", hints=("count.",), given=double_all_but_one, **told),
+        Exercise("toy.six", "99.4", "Six", hints=("2 × 3.",), **told),
+    ]
+    for task, reference in zip(tasks, (double, Counter, double, 6), strict=True):
+        task.reference(reference)
+    tasks[0].stage("one number")(_one)
+    tasks[0].stage("many numbers", hint="begin with no number at all.")(_many)
+    tasks[1].stage("two")(_steps)
+    tasks[2].stage("one number")(_one)
+    tasks[3].stage("six")(_six)
+    return {task.id: task for task in tasks}
 
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
-    topic, found = types.SimpleNamespace(EXERCISES=EXERCISES), machinery._topic
-    monkeypatch.setattr(machinery, "_topic", lambda name: topic if name == "toy" else found(name))
-    monkeypatch.setattr(machinery, "_hints_shown", {})
+    """Toys stand beside the course's exercises; nothing is kept from the test before."""
+    found, load, ids = toys(), machinery._load, machinery.ids()
+    monkeypatch.setattr(machinery, "_load", lambda id: found[id] if id in found else load(id))
+    monkeypatch.setattr(machinery, "ids", lambda: (*ids, *found))
+    for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
+        monkeypatch.setattr(session, name, empty)
+    return found
+
+
+def check(id, candidate):
+    return checking.check(machinery.get(id), candidate)
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_solved_hands_back_the_learners_function(capsys):
         return [value + value for value in values]
 
     assert exercise("toy.double", mine) is mine
-    assert capsys.readouterr().out == ("Solved: all 2 stages passed. Yours is used from here on.\n")
+    assert capsys.readouterr().out == "✓ Solved: all 2 stages passed. Yours is used from here on.\n"
 
 
 def test_wrong_says_stage_and_hint_and_hands_back_the_reference(capsys):
@@ -106,8 +108,10 @@ def test_wrong_says_stage_and_hint_and_hands_back_the_reference(capsys):
 
     assert exercise("toy.double", only_first) is double
     out = capsys.readouterr().out
-    assert "Stage 2 of 2, many numbers: 2 numbers gave [0]; expected [0, 2]." in out
-    assert "Hint 1 of 2: multiply." in out
+    assert "✗ Stage 2 of 2, many numbers: 2 numbers gave [0]; expected [0, 2]." in out
+    assert "Hint: begin with no number at all." in out and "Hint 1 of 2" not in out
+    exercise("toy.double", lambda values: values)
+    assert "Hint 1 of 2: multiply." in capsys.readouterr().out  # the stage has no hint of its own
 
 
 def ellipsis_only(values): ...  # your code here
@@ -139,7 +143,7 @@ def test_nothing_written_yet(candidate, capsys):
     assert check("toy.double", candidate).stage == 0
     assert exercise("toy.double", candidate) is double
     assert capsys.readouterr().out == (
-        "Not solved yet, and that is fine: the notebook goes on with the reference.\n"
+        "○ Not solved yet, and that is fine: the notebook goes on with the reference.\n"
         "Hint 1 of 2: multiply.\n"
         'hint("toy.double") shows more.\n'
     )
@@ -170,8 +174,8 @@ def test_the_code_to_be_mended_as_it_was_given(capsys):
     assert check("toy.mend", same).stage == 0
     assert exercise("toy.mend", same) is double
     said, first_hint, *_ = capsys.readouterr().out.splitlines()
-    assert said.startswith("Not solved yet, this is the code as it was given: the notebook goes on")
-    assert first_hint == "Hint 1 of 1: count them."
+    assert said.startswith("○ Not solved yet, this is the code as it was given: the notebook goes")
+    assert first_hint == "Hint 1 of 1: count."
     assert check("toy.mend", changed).stage == check("toy.mend", print).stage == 1
     assert check("toy.mend", lambda values: [2 * value for value in values[1:]]).stage == 1
     assert check("toy.double", double_all_but_one).stage == 1
@@ -420,41 +424,153 @@ def test_hints_can_be_read_again_and_wrong_answers_use_up_none(capsys):
     assert capsys.readouterr().out.splitlines()[-3:] == both
 
 
+def test_a_hint_without_an_id_is_of_the_exercise_handed_in_last(capsys):
+    hint()
+    assert "No exercise was handed in yet" in capsys.readouterr().out
+    exercise("toy.six", None)
+    capsys.readouterr()
+    hint()
+    assert capsys.readouterr().out.startswith("Hint 1 of 1: 2 × 3.")
+
+
 def test_solution(capsys):
     solution("toy.double")
     assert "return [2 * value for value in values]" in capsys.readouterr().out
-    solution("toy.six")
-    assert capsys.readouterr().out == "2 * 3\n"
+    exercise("toy.six", None)
+    capsys.readouterr()
+    solution()
+    assert capsys.readouterr().out == "6\n"
+
+
+def test_a_solution_is_shown_without_decorator_and_annotations(capsys):
+    text = """
+    @task.reference
+    def shares(values: list[int], whole: float = 1.0) -> dict[str, float]:
+        # each over the whole
+        return {str(value): value / whole for value in values}
+    """
+    assert session.without_annotations(text) == (
+        "def shares(values, whole=1.0):\n    # each over the whole\n"
+        "    return {str(value): value / whole for value in values}\n"
+    )
 
 
 @pytest.mark.parametrize("id", ["start.unknown", "unknown.topic", "machinery.check", "start", ""])
-def test_an_unknown_id_lists_what_there_is(id):
-    for function in (hint, solution, get, lambda id: exercise(id, None)):
+def test_an_unknown_id_names_the_nearest_and_lists_what_there_is(id):
+    for function in (machinery.get, lambda id: exercise(id, None), yours):
         with pytest.raises(KeyError, match="start.count_labels"):
             function(id)
+    with pytest.raises(Unknown, match="did you mean 'toy.double'"):
+        machinery.get("toy.duoble")
 
 
-@pytest.mark.parametrize("each", all_exercises().values(), ids=lambda each: each.id)
-def test_every_exercise_is_well_formed(each, capsys):
-    solution(each.id)
-    assert len(capsys.readouterr().out) > 10
-    assert 1 <= each.minutes <= 60 and len(each.hints) >= 2
-    assert check(each.id, each.reference).passed
+def test_a_misspelt_id_is_one_line_in_hint_and_solution(capsys):
+    for function in (hint, solution):
+        function("toy.duoble")
+        said = capsys.readouterr().out
+        assert "did you mean 'toy.double'?" in said and said.count("\n") == 1
 
 
-def test_remarks_are_told_when_all_stages_have_passed(monkeypatch, capsys):
-    stages = (Stage("one", lambda _: "Done twice."), Stage("six", _six), Stage("no", lambda _: ""))
-    topic = types.SimpleNamespace(EXERCISES=(Exercise("toy.told", "", 1, 1, ("6.",), 6, stages),))
-    monkeypatch.setattr(machinery, "_topic", lambda name: topic)
-    assert exercise("toy.told", 6.0) == 6.0
-    said = "Solved: all 3 stages passed. Done twice. Yours is used from here on.\n"
+def test_running_an_unsolved_hand_in_cell_twice_does_not_solve_it(capsys):
+    """Where definition and hand-in are two cells, the name holds the reference the second time."""
+    answer = exercise("toy.double", double_all_but_one)
+    again = exercise("toy.double", answer)
+    assert again is answer is double
+    said = capsys.readouterr().out.splitlines()[-2]
+    assert said.startswith("○ Not solved yet, this is the reference that came back before")
+    assert exercise("toy.double", again) is double
+    assert "Solved" not in capsys.readouterr().out
+
+
+def test_remarks_are_told_when_all_stages_have_passed(toy, capsys):
+    task = toy["toy.six"]
+    task.stages.insert(0, machinery.Stage("one", lambda _: "Done twice."))
+    task.stage("no")(lambda _: "")
+    assert exercise("toy.six", 6.0) == 6.0
+    said = "✓ Solved: all 3 stages passed. Done twice. Yours is used from here on.\n"
     assert capsys.readouterr().out == said
-    assert check("toy.told", 7).message == "Stage 2 of 3, six: your answer gave 7; expected 6."
+    assert check("toy.six", 7).message == "Stage 2 of 3, six: your answer gave 7; expected 6."
 
 
-def test_an_exercise_without_hints_is_refused():
-    with pytest.raises(ValueError, match="at least one hint"):
-        Exercise("toy.bad", "Bad", 1, 1, (), double, (Stage("one", _one),))
+def test_asking_for_input_is_named_and_does_not_wait():
+    def asks(values):
+        return [int(input("how many? ")) * value for value in values]
+
+    message = check("toy.double", asks).message
+    assert "it asks for input(), but gets all it needs as arguments" in message
+    assert "line" in message and "stopped after" not in message
+
+
+def unwritten_value(values):
+    doubled = ...
+    return doubled
+
+
+class UnwrittenAttribute:
+    def __init__(self):
+        self.count = ...
+
+    def step(self):
+        self.count += 1
+        return self.count
+
+
+class WrittenBesideAnEllipsis:
+    def __init__(self):
+        ...  # your code here
+        self.count = 0
+
+    def step(self):
+        self.count += 1
+        return self.count
+
+
+def test_what_is_still_an_ellipsis_is_not_written_yet():
+    assert check("toy.double", unwritten_value).stage == 0
+    assert check("toy.counter", UnwrittenAttribute).stage == 0
+    assert check("toy.counter", WrittenBesideAnEllipsis).passed
+
+
+def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_first(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+
+    @task.stage("twice")
+    def twice(candidate):
+        task.probe(candidate, [0], gives=[0], what="`[0]`")
+        task.probe(candidate, [2], gives=[4], what="`[2]`", likely="Something else.")
+
+    task.mistake("twice", "That is one more, not twice as much.")(lambda v: [x + 1 for x in v])
+    task.mistake("twice", "One is lost.")(lambda v: [0 for x in v])
+    task.mistake("twice", "That raises.")(lambda v: v[7])
+    for wrong, said in (
+        (lambda values: [value**3 - 4 * value for value in values], "One is lost."),
+        (lambda values: [value + 1 for value in values], "That is one more, not twice as much."),
+        (lambda values: [-value for value in values], "Something else."),
+        (lambda values: [values[5]], "That raises."),
+    ):
+        assert check("toy.double", wrong).message.endswith(said)
+
+    def sometimes(values):  # as the square on the first probe, as one more on the second
+        return [value + 1 if value else 0 for value in values]
+
+    assert check("toy.double", sometimes).message.endswith("That is one more, not twice as much.")
+
+
+def test_a_notebook_shows_a_mark_and_a_colour():
+    said = messages.Said("solved", ["Solved: <all>", "Kept."])
+    assert repr(said) == "✓ Solved: <all>\nKept."
+    shown = said._repr_html_()
+    assert "#009E73" in shown and "<b>✓</b> Solved: &lt;all&gt;<br>Kept." in shown
+
+
+def test_a_terminal_gets_colour_unless_it_wants_none(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    messages.say("wrong", "Stage 1.")
+    monkeypatch.setenv("NO_COLOR", "1")
+    messages.say("wrong", "Stage 1.")
+    assert capsys.readouterr().out == "\x1b[31m✗ Stage 1.\x1b[0m\n✗ Stage 1.\n"
 
 
 def test_wrong_is_an_exception_and_not_more():

@@ -6,11 +6,11 @@ from itertools import accumulate
 import numpy as np
 import pytest
 import torch
+from tlcourse.exercises.machinery import check
 from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.machinery import check
 from tlcourse.exercises.training_run import gradients, gradients_as_given, rate_factor
 from tlcourse.training import warmup_stable_decay
 

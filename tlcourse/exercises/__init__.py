@@ -1,17 +1,18 @@
-"""Exercises that never stop a notebook; each topic is a module, loaded when first asked for.
+"""Exercises that never stop a notebook, and answers that are kept.
 
-    from tlcourse.exercises import exercise, hint, solution
+    from tlcourse.exercises import exercise, hint, solution, yours
 
-    def merge_pair(tokens, pair, new_token):
-        ...
+    def merge_pair(tokens, pair, new_token): ...    # what the learner writes
 
-    merge_pair = exercise("bpe.merge_pair", merge_pair)   # yours where it passes, else ours
-    hint("bpe.merge_pair")                                # one hint more at every call
-    solution("bpe.merge_pair")                            # one way to write it
+    merge_pair = exercise("bpe.merge_pair", merge_pair)    # checked; theirs if right, else ours
+    hint()                                                 # the next hint of that exercise
+    solution("bpe.merge_pair")                             # one way, ready to paste
+    merge_pair = yours("bpe.merge_pair")                   # in a later lesson: theirs, if solved
 
-An exercise is called TOPIC.NAME; another name is a KeyError that lists those there are.
+All of one exercise is one file, TOPIC/NAME.py: its text, its stages, the mistakes that it knows.
+`progress()` shows a table of what is solved, and what is next.
 """
 
-from tlcourse.exercises.machinery import exercise, hint, solution
+from tlcourse.exercises.session import exercise, hint, progress, solution, yours
 
-__all__ = ["exercise", "hint", "solution"]
+__all__ = ["exercise", "hint", "progress", "solution", "yours"]

@@ -40,6 +40,17 @@ def _same(got: Any, expected: Any) -> bool:
         return False
 
 
+def agree(got: Any, expected: Any, tolerance: float | None) -> bool:
+    """Whether `expect_equal`, or `expect_close` where there is a tolerance, would be content."""
+    if tolerance is None:
+        return _same(got, expected)
+    try:
+        expect_close(got, expected, "", "", tolerance)
+    except Wrong:
+        return False
+    return True
+
+
 def _wrong(sentence: str, likely: str) -> Wrong:
     return Wrong(f"{sentence} {likely}".strip())
 

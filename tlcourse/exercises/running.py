@@ -1,5 +1,6 @@
 """Runs a learner's code so that nothing it does stops the notebook: errors, loops, output."""
 
+import builtins
 import contextlib
 import ctypes
 import io
@@ -108,6 +109,20 @@ def _line_now(thread: threading.Thread) -> str:
     return "" if frame is None else _describe(frame, frame.f_lineno)
 
 
+@contextlib.contextmanager
+def no_input() -> Iterator[None]:
+    """Inside the block `input()` raises: nobody is there to answer, and waiting looks endless."""
+
+    def refuse(*_: object) -> str:
+        raise RuntimeError("it asks for input(), but gets all it needs as arguments")
+
+    asked, builtins.input = builtins.input, refuse
+    try:
+        yield
+    finally:
+        builtins.input = asked
+
+
 class _Quiet(threading.Thread):
     """A thread that says nothing when TimeUp reaches it outside the learner's code."""
 
@@ -158,7 +173,7 @@ def run_limited(work: Callable[[], None], limit: float) -> Outcome:
 
     thread = _Quiet(target=guarded, daemon=True, name="exercise")
     printed, line, timed_out = _Buffer(), "", False
-    with preserve_randomness(), contextlib.redirect_stdout(printed):
+    with preserve_randomness(), no_input(), contextlib.redirect_stdout(printed):
         end = time.monotonic() + limit
         thread.start()
         try:

@@ -1,0 +1,85 @@
+"""Runs the stages of an exercise on what a learner wrote; raises nothing for what that does."""
+
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from tlcourse.exercises import running, source
+from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.task import Exercise
+
+NOT_YET = "Not solved yet, {}: the notebook goes on with the reference."
+
+
+@dataclass(frozen=True)
+class Report:
+    """How an attempt went. `stage` counts from 1: the one that failed; 0: nothing changed yet."""
+
+    passed: bool
+    stage: int
+    stages: int
+    message: str
+    printed: str = ""
+    hint: str = ""  # of the stage that failed, where it has one
+
+
+def check(task: Exercise, candidate: Any) -> Report:
+    """Runs the stages on `candidate`, for at most 10 s in all, and prints nothing."""
+    count, reached, remarks = len(task.stages), 0, []
+    if source.is_unwritten(candidate, task.solution):
+        return Report(False, 0, count, NOT_YET.format("and that is fine"))
+    if _as_given(candidate, task.given):
+        return Report(False, 0, count, NOT_YET.format("this is the code as it was given"))
+    if callable(task.solution) and not callable(candidate):
+        kind = "class" if isinstance(task.solution, type) else "function"
+        name = f"Stage 1 of {count}, {task.stages[0].name}"
+        return Report(False, 1, count, f"{name}: expected a {kind}; got {short(candidate)}.")
+    task.begin()
+
+    def work() -> None:
+        nonlocal reached
+        for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
+            remarks.append(stage.check(candidate))
+
+    outcome = running.run_limited(work, running.LIMIT)
+    if outcome.error is None and not outcome.timed_out:
+        said = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
+        return Report(True, count, count, said, outcome.printed)
+    reached = max(reached, 1)
+    stage = task.stages[reached - 1]
+    message = f"Stage {reached} of {count}, {stage.name}: {_explain(outcome)}"
+    return Report(False, reached, count, message, outcome.printed, stage.hint)
+
+
+def _as_given(candidate: Any, given: FunctionType | None) -> bool:
+    if given is None or not isinstance(candidate, FunctionType):
+        return False
+    mine = source.statements(candidate)
+    return bool(mine) and mine == source.statements(given)
+
+
+def _explain(outcome: running.Outcome) -> str:
+    """What went wrong, as a sentence for the learner."""
+    if outcome.timed_out:
+        where = f", in {outcome.line}" if outcome.line else ""
+        still = " It is still running: restart the kernel if the machine stays busy."
+        return (
+            f"your code was stopped after {running.LIMIT:g} seconds{where}. Is there a loop that "
+            f"never ends, or one that does the same work many times?"
+            f"{still if outcome.still_running else ''}"
+        )
+    error = outcome.error
+    if isinstance(error, Wrong):
+        return str(error)
+    try:
+        text = " ".join(str(error).split())[:300]
+    except Exception:
+        text = ""
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if outcome.line:
+        notes = getattr(error, "__notes__", ())
+        return " ".join([f"your code raised {said}, in {outcome.line}.", *notes])
+    return (
+        f"calling your code, or using what it returned, raised {said}. Does it take the arguments "
+        f"and return the kind of value that the exercise asks for?"
+    )

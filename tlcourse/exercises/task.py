@@ -1,0 +1,237 @@
+"""What an exercise is: its text, its reference, its stages, and the mistakes that it knows.
+
+All of one exercise stands in one file, `exercises/TOPIC/NAME.py`, whose `task` is an `Exercise`:
+
+    task = Exercise(__name__, number="1.2", title="Merge one pair", difficulty=2, minutes=10,
+                    hints=("when a pair has just been merged, at which token do you go on?", ...))
+
+    @task.reference
+    def merge_pair(tokens, pair, new_token): ...
+
+    @task.stage("no token used twice")
+    def once(candidate):
+        task.probe(candidate, ["a", "a", "a"], ("a", "a"), "aa", gives=["aa", "a"])
+
+    @task.mistake("no token used twice", "Read left to right, and use no token twice.")
+    def leaves_overlaps(tokens, pair, new_token): ...
+
+A wrong answer that gives what a known mistake gives, on every probe so far, is told its sentence.
+"""
+
+import copy
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from tlcourse.exercises.expect import Wrong, agree, expect_close, expect_equal, expect_unchanged
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the checks; `check(candidate)` raises `Wrong`, or returns: None, or a remark
+    that is told once all stages have passed. `hint` is for who fails here."""
+
+    name: str
+    check: Callable[[Any], str | None]
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong solution, the name of the stage that finds it, and the sentence that it earns."""
+
+    stage: str
+    says: str
+    wrong: Any
+
+
+@dataclass
+class Exercise:
+    """A task with its checks. `minutes` is the time it takes, `difficulty` is 1 to 5.
+
+    `module` is the `__name__` of its file and gives the id, "topic.name"; `number` is that in the
+    lesson. Hints go from a nudge to nearly everything. `imports` are lines of code that an answer
+    may lean on, `builds_on` the ids of exercises whose answers it may call. `given` is the code to
+    be mended of an exercise that has some: handed in as it is, it counts as not solved yet.
+    """
+
+    module: str
+    number: str
+    title: str
+    difficulty: int
+    minutes: int
+    hints: tuple[str, ...]
+    imports: str = ""
+    builds_on: tuple[str, ...] = ()
+    given: FunctionType | None = None
+    solutions: list[Any] = field(default_factory=list)  # the reference first
+    stages: list[Stage] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._probes: list[tuple[Callable, tuple, Any]] = []  # of the check that runs now
+
+    @property
+    def id(self) -> str:
+        """The last two parts of the module's name: "bpe.merge_pair"."""
+        return ".".join(self.module.split(".")[-2:])
+
+    @property
+    def name(self) -> str:
+        """What the lesson calls the answer: "merge_pair"."""
+        return self.id.split(".")[1]
+
+    @property
+    def lesson(self) -> str:
+        """The number of its lesson, two digits."""
+        return f"{int(self.number.split('.')[0]):02}"
+
+    @property
+    def solution(self) -> Any:
+        """The reference."""
+        return self.solutions[0]
+
+    def reference(self, solution: Any) -> Any:
+        """Takes the reference; a decorator."""
+        self.solutions.insert(0, solution)
+        return solution
+
+    def right(self, solution: Any) -> Any:
+        """Takes another right solution, written differently; a decorator."""
+        self.solutions.append(solution)
+        return solution
+
+    def stage(self, name: str, hint: str = "") -> Callable[[Callable], Callable]:
+        """Takes the check of the next stage; a decorator."""
+
+        def take(check: Callable) -> Callable:
+            self.stages.append(Stage(name, check, hint))
+            return check
+
+        return take
+
+    def mistake(self, stage: str, says: str) -> Callable[[Any], Any]:
+        """Takes a wrong solution that this stage finds, and the sentence it earns; a decorator."""
+
+        def take(wrong: Any) -> Any:
+            self.mistakes.append(Mistake(stage, says, wrong))
+            return wrong
+
+        return take
+
+    def begin(self) -> None:
+        """Forgets the probes of the check before."""
+        self._probes.clear()
+
+    def probe(
+        self,
+        candidate: Callable,
+        *arguments: Any,
+        gives: Any,
+        what: str,
+        likely: str = "",
+        tolerance: float | None = None,
+    ) -> Any:
+        """Raises Wrong unless `candidate(*arguments)` gives `gives` and leaves the arguments alone.
+
+        Exactly, or within `tolerance` (see `expect_close`). The message says what a known mistake
+        says that gives the same, else `likely`. Returns what came.
+        """
+        return self.observe(
+            candidate, expect_unchanged, *arguments,
+            gives=gives, what=what, likely=likely, tolerance=tolerance,
+        )  # fmt: skip
+
+    def observe(
+        self,
+        candidate: Any,
+        look: Callable,
+        *arguments: Any,
+        gives: Any,
+        what: str,
+        likely: str = "",
+        tolerance: float | None = None,
+    ) -> Any:
+        """`probe` of whatever `look(candidate, *arguments)` sees: a state, a gradient, a series."""
+        try:
+            got = look(candidate, *copy.deepcopy(arguments))
+        except Exception as error:
+            if said := self.diagnose(look, arguments, error):
+                error.add_note(said)
+            raise
+        if not agree(got, gives, tolerance):
+            likely = self.diagnose(look, arguments, got, tolerance) or likely
+            if tolerance is not None:
+                expect_close(got, gives, what, likely, tolerance)
+            expect_equal(got, gives, what, likely)
+        self._probes.append((look, arguments, got))
+        return got
+
+    def diagnose(
+        self, look: Callable, arguments: tuple, got: Any, tolerance: float | None = None
+    ) -> str:
+        """The sentence of the first known mistake that gives the same; "" if there is none.
+
+        One that has given the same on all probes before goes before one that gives it here alone.
+        """
+        alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
+        for mistake in alike:
+            if all(_gives(mistake, *probe, tolerance) for probe in self._probes):
+                return mistake.says
+        return alike[0].says if alike else ""
+
+
+def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:
+    """Whether a mistake, looked at in the same way, gives or raises the same."""
+    try:
+        gave = look(mistake.wrong, *copy.deepcopy(arguments))
+    except Exception as error:
+        same = type(error) is type(got)
+        return same and (str(error) == str(got) or not isinstance(error, Wrong))
+    return not isinstance(got, Exception) and agree(gave, got, tolerance)
+
+
+class Unknown(KeyError):
+    """No exercise has this id; the message, one line, names the nearest."""
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
+@cache
+def ids() -> tuple[str, ...]:
+    """The ids of all exercises, in the order of the lessons."""
+    found = []
+    for topic in pkgutil.iter_modules([str(HERE)]):
+        if topic.ispkg:
+            found += [
+                f"{topic.name}.{each.name}"
+                for each in pkgutil.iter_modules([str(HERE / topic.name)])
+            ]
+    return tuple(sorted(found, key=_order))
+
+
+def _order(id: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in _load(id).number.split("."))
+
+
+def _load(id: str) -> Exercise:
+    return importlib.import_module(f"{__package__}.{id}").task
+
+
+def get(id: str) -> Exercise:
+    """The exercise of this id; raises Unknown, which names the nearest."""
+    if id not in ids():
+        near = difflib.get_close_matches(id, ids(), n=1, cutoff=0.0)
+        raise Unknown(
+            f"no exercise {id!r}; did you mean {near[0]!r}? There are: {', '.join(ids())}"
+        )
+    return _load(id)

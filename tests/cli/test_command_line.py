@@ -42,7 +42,7 @@ def tlcourse(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         (["--sing"], "`tlcourse --help` lists"),
         (["adapt", "--trian", "my.csv", "--out", "x"], "--trian; did you mean --train?"),
         (["predict", "x", "--cvs=x.csv"], "--cvs; did you mean --csv?"),
-        (["pretrain", "--out", "x", "--muon-rat3", "1"], "--muon-rat3; did you mean"),
+        (["pretrain", "--out", "x", "--wdith", "1"], "--wdith; did you mean --width?"),
         (["check", "--harder"], "`tlcourse check --help` lists"),
         (["check", "twice"], "unrecognized arguments: twice"),
         (["adapt", "--out"], "argument --out: expected one argument"),
@@ -132,12 +132,12 @@ def test_lists_and_help_import_nothing_heavy_and_no_other_command() -> None:
 
 
 def options() -> dict[str, argparse.Action]:
-    """Every option of every command that is shown."""
+    """Every option of every command that is shown, but --help."""
     return {
         f"{name} {action.option_strings[0]}": action
         for name in COMMANDS
         for action in command_line.parser(name)._actions
-        if action.option_strings and action.help != argparse.SUPPRESS
+        if action.option_strings and argparse.SUPPRESS not in (action.help, action.default)
     }
 
 
@@ -151,9 +151,10 @@ def test_help_shows_every_default_and_range_once(capsys, monkeypatch) -> None:
         assert COMMANDS[name] in helps[name]
     for each, action in options().items():
         name, option = each.split()
-        (line,) = re.findall(rf"^  (?:-\w, )?{option}\b.*", helps[name], flags=re.MULTILINE)
+        lines = [" ".join(entry.split()) for entry in re.split(r"\n  (?=\S)", helps[name])]
+        (line,) = [line for line in lines if re.match(rf"{option}\b", line)]
         assert action.help and line.count("default: ") <= 1, each
-        if action.default not in (None, False, argparse.SUPPRESS):
+        if not (action.default is None or action.default is False):
             (told,) = re.findall(r"default: ([^;)]+)", line)
             shown = told.split() if isinstance(action.default, list) else told
             assert (action.type or (lambda text: text))(shown) == action.default, each

@@ -41,7 +41,8 @@ class Formatter(argparse.HelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text, more = action.help or "", []
-        if action.option_strings and action.default not in (None, False, argparse.SUPPRESS):
+        has_one = action.default is not None and action.default is not False
+        if action.option_strings and has_one and action.default != argparse.SUPPRESS:
             more.append(f"default: {_shown(action.default)}".replace("%", "%%"))
         if isinstance(action.type, Number) and str(action.type):
             more.append(str(action.type))

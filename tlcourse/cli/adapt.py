@@ -129,7 +129,7 @@ def _adapt(
     seed: int,
     compute: Compute,
 ) -> Classifier:
-    """Trains with a progress bar and says what moved."""
+    """Trains with a progress bar and says how it went."""
     from tqdm import tqdm
 
     from tlcourse.adaptation import adapt
@@ -151,6 +151,12 @@ def _adapt(
             compute=compute,
             on_step=[show],
         )
+    _say_how_it_went(adapted, steps)
+    return adapted
+
+
+def _say_how_it_went(adapted: Classifier, steps: int) -> None:
+    """Prints how many of the steps it took, and what moved."""
     report = adapted.report
     if len(report.history) < steps:
         print(
@@ -165,7 +171,6 @@ def _adapt(
     print(
         f"start difference: {report.start_difference:.2g}, the most a logit changed before step 1"
     )
-    return adapted
 
 
 def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute) -> dict[str, Any]:

@@ -1,5 +1,9 @@
-"""What `tlcourse check` looks at; every failure says what to do."""
+"""Says whether this machine is ready for the course.
 
+Every failure says what to do.
+"""
+
+import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -9,9 +13,25 @@ from importlib import metadata
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from tlcourse import corpora, device, files, sizes
+from tlcourse import files, sizes
+from tlcourse.cli.parsing import Parser
+from tlcourse.cli.saying import report
 
 ENOUGH_MEMORY = 3.5  # GiB; the lessons at size small stay below 2
+
+
+def add_options(parser: Parser) -> None:
+    """`tlcourse check` has no options."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reports a line a check; returns 1 if one of them failed."""
+    found = results()
+    for result in found:
+        report(str(result))
+    failed = sum(not result.good for result in found)
+    print(f"{failed} of {len(found)} failed" if failed else "Ready: `tlcourse lab`")
+    return min(failed, 1)
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,8 @@ def _size() -> Iterator[Result]:
 
 
 def _compute() -> Iterator[Result]:
+    from tlcourse import device
+
     def describe() -> str:
         compute = device.choose()
         text = f"{device.describe(compute)}; attention: {compute.attention}"
@@ -101,6 +123,8 @@ def _compute() -> Iterator[Result]:
 
 
 def _memory() -> Iterator[Result]:
+    from tlcourse import device
+
     there = device.memory_in_gib()
     good = not there < ENOUGH_MEMORY  # nan, where the system does not say, passes
     yield Result(good, f"{there:.1f} GiB of memory", "close programs, use TLCOURSE_SIZE=tiny")
@@ -114,6 +138,8 @@ def _bundled() -> Iterator[Result]:
 
 
 def _data() -> Iterator[Result]:
+    from tlcourse import corpora
+
     yield _attempt(lambda: corpora.describe("trec"), "see `tlcourse data`; unset TLCOURSE_DATA")
 
 

@@ -1,4 +1,6 @@
-"""The command `tlcourse predict`: labels and probabilities of texts, from a saved classifier."""
+"""Says what a saved classifier makes of texts: label and probabilities."""
+
+from __future__ import annotations
 
 import argparse
 import csv
@@ -6,30 +8,38 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torch import Tensor
+from tlcourse import files
+from tlcourse.cli.parsing import Parser
 
-from tlcourse import device, files
-from tlcourse.adaptation import Classifier, tables
-from tlcourse.adaptation.classifier import Text
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tlcourse.adaptation import Classifier, tables
+    from tlcourse.adaptation.classifier import Text
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `tlcourse predict`."""
+    add = parser.add_argument
+    add("folder", type=Path, help="what `tlcourse adapt` wrote")
+    add(
+        "texts",
+        nargs="*",
+        help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
+        "without any: a text a line from the standard input, the two of a pair with a tab between",
+    )
+    add("--csv", type=Path, help="file with the columns that the classifier learnt from")
+    add("--out", type=Path, help="new file for the rows of --csv with label and probabilities")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the label and the probabilities of texts, or writes them beside a file's columns."""
-    if arguments.csv is not None and arguments.texts:
-        raise ValueError("expected texts or --csv, got both; give one of them")
-    if arguments.out is not None and arguments.csv is None:
-        raise ValueError("expected --csv with --out; other texts are only printed")
-    if arguments.out is not None and arguments.out.exists():
-        raise ValueError(
-            f"expected a new file, but {arguments.out} is there already; give another name or "
-            "remove it"
-        )
-    if arguments.csv is None and not arguments.texts and sys.stdin.isatty():
-        raise ValueError(
-            'expected "a text" behind the folder, --csv FILE, or lines on the standard input, '
-            "got nothing"
-        )
+    _refuse(arguments)
+    from tlcourse import device
+    from tlcourse.adaptation import Classifier, tables
+
     compute = device.choose()
     classifier = Classifier.load(arguments.folder, compute=compute)
     columns = _columns(classifier, arguments.folder)
@@ -45,8 +55,28 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse(arguments: argparse.Namespace) -> None:
+    """Raises ValueError for words that do not go together, before anything slow."""
+    if arguments.csv is not None and arguments.texts:
+        raise ValueError("expected texts or --csv, got both; give one of them")
+    if arguments.out is not None and arguments.csv is None:
+        raise ValueError("expected --csv with --out; other texts are only printed")
+    if arguments.out is not None and arguments.out.exists():
+        raise ValueError(
+            f"expected a new file, but {arguments.out} is there already; give another name or "
+            "remove it"
+        )
+    if arguments.csv is None and not arguments.texts and sys.stdin.isatty():
+        raise ValueError(
+            'expected "a text" behind the folder, --csv FILE, or lines on the standard input, '
+            "got nothing"
+        )
+
+
 def _columns(classifier: Classifier, folder: Path) -> tables.Columns:
     """The columns that a classifier learnt from; the usual ones where its folder names none."""
+    from tlcourse.adaptation import tables
+
     try:
         return tables.Columns(**classifier.about.get("columns", {}))
     except TypeError as error:
@@ -107,6 +137,8 @@ def _beside(table: tables.Table, labels: Sequence[str], probabilities: Tensor) -
 
 def _write(rows: list[list[str]], source: Path, out: Path | None) -> None:
     """Writes rows to a new file, or to the standard output with the separator of the source."""
+    from tlcourse.adaptation import tables
+
     text = io.StringIO()
     delimiter = tables.separator(source if out is None else out)
     csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)

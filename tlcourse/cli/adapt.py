@@ -1,38 +1,54 @@
-"""The command `tlcourse adapt`: a CSV of texts and labels to a classifier in a folder."""
+"""Adapts a model to the texts and labels of a CSV file and saves the classifier."""
+
+from __future__ import annotations
 
 import argparse
 import shlex
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from tqdm import tqdm
+from tlcourse import files
+from tlcourse.cli.parsing import Number, Parser
 
-from tlcourse import checkpoints, device
-from tlcourse.adaptation import (
-    POOLINGS,
-    SCHEMES,
-    Classifier,
-    Recipe,
-    Scheme,
-    adapt,
-    baselines,
-    saved,
-    tables,
-    wrong,
-)
-from tlcourse.device import Compute
-from tlcourse.metrics import wilson_interval
+if TYPE_CHECKING:
+    from tlcourse.adaptation import Classifier, Recipe, Scheme, tables
+    from tlcourse.device import Compute
 
 COUNTING = ("linear SVM", 1.0)  # scikit-learn's default strength; nothing is chosen
 MIN_STEPS = 200  # for files of a few rows, as in the benchmarks
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 
 
+def add_options(parser: Parser) -> None:
+    """The options of `tlcourse adapt`."""
+    add = parser.add_argument
+    add("--train", type=Path, required=True, help="CSV (or .tsv), UTF-8, with column names")
+    add("--test", type=Path, help="rows to measure the error on; they are not learnt")
+    add("--out", type=Path, required=True, help="new folder for the classifier")
+    add("--text", default="text", metavar="COLUMN", help="column of the texts")
+    add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
+    add("--label", default="label", metavar="COLUMN", help="column of labels")
+    add("--model", default="causal-small", help="a shipped name or the folder of a checkpoint")
+    add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
+    add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
+    epochs, rate = Number(int, least=1), Number(float, above=0)
+    add("--epochs", type=epochs, help="that many (default: the lessons', more for few rows)")
+    add("--learning-rate", type=rate, help="of AdamW (default: the lessons')")
+    hidden = argparse.SUPPRESS  # the spelling of earlier versions
+    add("--rate", dest="learning_rate", type=rate, default=hidden, help=hidden)
+    add("--seed", type=int, default=0, help="of head, batches and dropout")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Adapts a model to a file and saves it; whatever is wrong is told before the training."""
+    files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
+    import torch
+
+    from tlcourse import checkpoints, device
+    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, saved, tables
+
     scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
     pooling = name_typed_as(arguments.pooling, POOLINGS, "pooling")
     recipe, columns = _recipe(arguments), _columns(arguments)
@@ -79,6 +95,8 @@ def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
     """Epochs that are asked for are those that are run: a file of few rows gets no more of them."""
+    from tlcourse.adaptation import Recipe
+
     given = {"epochs": arguments.epochs, "learning_rate": arguments.learning_rate}
     if arguments.epochs is None:
         given |= {"min_steps": MIN_STEPS, "stop_below": LEARNT}
@@ -92,6 +110,8 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
 
 
 def _columns(arguments: argparse.Namespace) -> tables.Columns:
+    from tlcourse.adaptation import tables
+
     columns = tables.Columns(arguments.text, arguments.pair, arguments.label)
     if len(set(asdict(columns).values())) < 3:
         raise ValueError(
@@ -109,7 +129,11 @@ def _adapt(
     seed: int,
     compute: Compute,
 ) -> Classifier:
-    """Trains with a progress bar and says what moved."""
+    """Trains with a progress bar and says how it went."""
+    from tqdm import tqdm
+
+    from tlcourse.adaptation import adapt
+
     steps = recipe.steps(len(train.texts))
     with tqdm(total=steps, unit="step") as bar:
 
@@ -127,6 +151,12 @@ def _adapt(
             compute=compute,
             on_step=[show],
         )
+    _say_how_it_went(adapted, steps)
+    return adapted
+
+
+def _say_how_it_went(adapted: Classifier, steps: int) -> None:
+    """Prints how many of the steps it took, and what moved."""
     report = adapted.report
     if len(report.history) < steps:
         print(
@@ -141,11 +171,12 @@ def _adapt(
     print(
         f"start difference: {report.start_difference:.2g}, the most a logit changed before step 1"
     )
-    return adapted
 
 
 def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute) -> dict[str, Any]:
     """The name of a file, how many rows it has, and the lines of those that went wrong."""
+    from tlcourse.adaptation import wrong
+
     probabilities = classifier.probabilities(examples.texts, compute=compute)
     rows = wrong(probabilities, examples.labels, classifier.labels)
     lines = [examples.lines[row] for row in rows]
@@ -156,6 +187,9 @@ def _tested(
     classifier: Classifier, train: tables.Examples, test: tables.Examples, compute: Compute
 ) -> dict[str, Any]:
     """The errors on texts that were not learnt; says them, beside what others get wrong."""
+    from tlcourse.adaptation import saved
+    from tlcourse.metrics import wilson_interval
+
     given = set(train.texts)
     known = sum(text in given for text in test.texts)
     if known:
@@ -172,6 +206,8 @@ def _tested(
 
 def _others(train: tables.Examples, test: tables.Examples) -> str:
     """The test errors of always saying the commonest label, and of counting words."""
+    from tlcourse.adaptation import baselines
+
     commonest = max(train.counts, key=lambda name: train.counts[name])
     given, asked = (
         [text if isinstance(text, str) else " ".join(text) for text in examples.texts]

@@ -1,20 +1,30 @@
-"""The command `tlcourse evaluate`: what a checkpoint's card says of its quality, measured."""
+"""Measures a checkpoint and writes its model card anew."""
+
+from __future__ import annotations
 
 import argparse
 import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
+from tlcourse.cli.parsing import Parser
 
-from tlcourse import cards, checkpoints, corpora, device, pretraining
-from tlcourse.bpe import Tokenizer
-from tlcourse.transformer import Transformer
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from tlcourse.bpe import Tokenizer
+    from tlcourse.device import Compute
+    from tlcourse.transformer import Transformer
 
 TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-raw", "test"))
 READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
-SAMPLES = {"causal": pretraining.continuations, "masked": pretraining.fillings}
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `tlcourse evaluate`."""
+    parser.add_argument("checkpoint", help="a shipped name or the folder of a checkpoint")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,26 +34,29 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def evaluate(name: str | Path, *, compute: device.Compute | None = None) -> Path:
+def evaluate(name: str | Path, *, compute: Compute | None = None) -> Path:
     """Measures a checkpoint, shipped or in a folder, as it lies there: in half precision.
 
     The figures replace those in `training.json`, from which `README.md` is written; a reader sees
     each file old or new, never half. Returns the folder.
     """
+    from tlcourse import cards, checkpoints, device
+
     compute = device.choose() if compute is None else compute
     model, tokenizer = checkpoints.load(name, compute)
     log = measured(model, tokenizer, checkpoints.log_of(name), compute=compute)
     return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
 
 
-def measured(
-    model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: device.Compute
-) -> dict:
+def measured(model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: Compute) -> dict:
     """`log` with new figures and samples; the objective of the last leg says how the model reads.
 
     Texts and pairs are the real ones that are on this machine; nothing is fetched. Of those that
     are not, the log keeps the figures it had.
     """
+    from tlcourse import corpora, pretraining
+
+    samples = {"causal": pretraining.continuations, "masked": pretraining.fillings}
     readings = READINGS[log["legs"][-1]["objective"]]
     evaluation = dict(log.get("evaluation", {}))
     for name, split in TEXTS:
@@ -69,13 +82,15 @@ def measured(
             for reading in readings
         }
         new["samples"] = {
-            reading: SAMPLES[reading](model, tokenizer, compute=compute) for reading in readings
+            reading: samples[reading](model, tokenizer, compute=compute) for reading in readings
         }
     return log | new
 
 
 def _figures(model, tokenizer, articles, readings, *, compute) -> dict[str, float]:
     """The perplexities of a text, by every reading."""
+    from tlcourse import pretraining
+
     figures = {}
     if "causal" in readings:
         figures |= pretraining.evaluate(model, tokenizer, articles, compute=compute).figures()
@@ -84,8 +99,10 @@ def _figures(model, tokenizer, articles, readings, *, compute) -> dict[str, floa
     return figures
 
 
-def _real(name: str, split: str) -> datasets.Dataset | None:
+def _real(name: str, split: str) -> Dataset | None:
     """A split of the real data from this machine, or None."""
+    from tlcourse import corpora
+
     sources = {corpora.LOCAL: "local", corpora.HUB: "hub"}
     there = [sources[place] for place in corpora.available()[name] if place in sources]
     return corpora.load(name, source=there[0]).get(split) if there else None

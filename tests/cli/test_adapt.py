@@ -10,10 +10,10 @@ import torch
 from safetensors.torch import load_file
 
 from tlcourse import checkpoints, files
-from tlcourse.adapt_command import name_typed_as, typed
 from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
+from tlcourse.cli.adapt import name_typed_as, typed
 from tlcourse.transformer import Config, Transformer
 
 ROWS = [

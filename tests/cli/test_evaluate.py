@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from tlcourse import cards, checkpoints, corpora, evaluate_command
+from tlcourse import cards, checkpoints, corpora
 from tlcourse.bpe import Tokenizer
-from tlcourse.cli import main
+from tlcourse.cli import evaluate, main
 from tlcourse.transformer import Config, Transformer
 
 LEG = {
@@ -28,7 +28,7 @@ def sample_as_real(monkeypatch):
         found = {"wikitext-103": "wikitext-2", "blimp": "blimp"}.get(name)
         return corpora.load(found, source="sample")[split] if found else None
 
-    monkeypatch.setattr(evaluate_command, "_real", real)
+    monkeypatch.setattr(evaluate, "_real", real)
 
 
 def little(folder, objective: str):
@@ -50,7 +50,7 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
     assert "[evaluate] wikitext-103 test: " in capsys.readouterr().out
     log = checkpoints.log_of(folder)
     assert log["legs"] == [LEG | {"objective": objective}]
-    readings = evaluate_command.READINGS[objective]
+    readings = evaluate.READINGS[objective]
     texts = log["evaluation"]
     assert list(texts) == ["an old text", "wikitext-103 validation", "wikitext-103 test"]
     assert ("word_perplexity" in texts["wikitext-103 test"]) == ("causal" in readings)
@@ -80,5 +80,5 @@ def test_an_unknown_name_is_one_line(capsys):
 
 @pytest.mark.real_data
 def test_the_real_data_are_found() -> None:
-    for name, split in [*evaluate_command.TEXTS, ("blimp", "test")]:
-        assert corpora.source_of(evaluate_command._real(name, split)) == "local mirror"
+    for name, split in [*evaluate.TEXTS, ("blimp", "test")]:
+        assert corpora.source_of(evaluate._real(name, split)) == "local mirror"

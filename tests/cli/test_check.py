@@ -1,0 +1,52 @@
+"""`tlcourse check`: what it looks at, and what to do."""
+
+import pytest
+from packaging.requirements import Requirement
+
+from tlcourse.cli import check, main
+
+
+def test_check_says_ok(capsys) -> None:
+    code = main(["check"])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert "[OK]   torch " in said
+    assert "CPU thread" in said or "NVIDIA" in said
+
+
+def test_check_says_what_to_do(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("TLCOURSE_DEVICE", "abacus")
+    monkeypatch.setenv("TLCOURSE_SIZE", "huge")
+    assert main(["check"]) == 1
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[FAIL]")]
+    assert len(failed) == 2
+    assert any("unset TLCOURSE_DEVICE" in line for line in failed)
+
+
+@pytest.mark.parametrize(
+    ("asked", "good"),
+    [("numpy", True), ("numpy>=1.0", True), ("numpy>=999", False), ("nOne>=1", False)],
+)
+def test_versions(asked: str, good: bool) -> None:
+    result = check.version_result(Requirement(asked))
+    assert result.good == good
+    assert good or f'pip install "{asked}"' in str(result)
+
+
+@pytest.mark.parametrize(
+    ("there", "good"),
+    [
+        ("2.9.0", True),
+        ("2.9", True),
+        ("2.10.1", True),
+        ("2.9.0+cpu", True),
+        ("2.9.0a0+50eac811a6.nv25.09", True),
+        ("2.11.0.dev20260801", True),
+        ("2.8.1", False),
+        ("1.19", False),
+    ],
+)
+def test_a_version_is_more_than_its_letters(monkeypatch, there: str, good: bool) -> None:
+    monkeypatch.setattr(check.metadata, "version", lambda name: there)
+    result = check.version_result(Requirement("torch>=2.9.0"))
+    assert (result.good, result.what) == (good, f"torch {there} (at least 2.9.0)")

@@ -1,0 +1,112 @@
+"""`tlcourse progress`, `reset` and `answers`: what is kept in the learner's folder."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tlcourse.cli import main
+from tlcourse.exercises import answers
+
+ID = "bpe.merge_pair"
+KEPT = answers.Kept(3, "2026-01-02T10:00:00", "2026-01-02T10:05:00", "merge_pair", "merge_pair = 1")
+
+
+@pytest.fixture(autouse=True)
+def my(tmp_path, monkeypatch) -> Path:
+    """A learner's folder with one answer."""
+    monkeypatch.setenv("TLCOURSE_MY", str(tmp_path))
+    monkeypatch.delenv(answers.SWITCH, raising=False)
+    answers.write(ID, KEPT)
+    return tmp_path / "answers"
+
+
+def at_a_terminal(monkeypatch, says: str | None) -> list[str]:
+    """Somebody who is asked and says that (None: the end of the input); the questions."""
+    asked = []
+
+    def reply(question: str) -> str:
+        asked.append(question)
+        if says is None:
+            raise EOFError
+        return says
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", reply)
+    return asked
+
+
+def test_progress_is_the_table(capsys) -> None:
+    assert main(["progress"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if f" {ID} " in line]
+    assert line.startswith("✓") and line.endswith("solved 2026-01-02, 3 times")
+    assert lines[-1].startswith("1 of ") and "Next: 1.1" in lines[-1]
+
+
+@pytest.mark.parametrize(("says", "removed"), [("y", True), (" YES ", True), ("n", False)])
+def test_reset_asks(my, monkeypatch, capsys, says, removed) -> None:
+    asked = at_a_terminal(monkeypatch, says)
+    assert main(["reset", ID]) == 0
+    assert asked == [f"Remove your answer to {ID}? [y/N] "]
+    assert (my / f"{ID}.py").exists() is not removed
+    said = capsys.readouterr().out
+    assert said == (f"Your answer to {ID} is removed.\n" if removed else "Nothing is removed.\n")
+
+
+@pytest.mark.parametrize("says", ["", None])
+def test_reset_takes_silence_for_no(my, monkeypatch, says) -> None:
+    at_a_terminal(monkeypatch, says)
+    assert main(["reset", ID]) == 0
+    assert answers.read(ID) == KEPT
+
+
+def test_reset_without_a_terminal_needs_yes(my, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    assert main(["reset", ID]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--yes" in line and answers.read(ID) == KEPT
+    assert main(["reset", ID, "--yes"]) == 0
+    assert not (my / f"{ID}.py").exists()
+
+
+def test_reset_says_when_nothing_is_kept_and_removes_what_is_broken(my, capsys) -> None:
+    assert main(["reset", "bpe.count_pairs"]) == 0  # nothing to ask
+    assert capsys.readouterr().out == "Nothing is kept of bpe.count_pairs.\n"
+    (my / f"{ID}.py").write_text("no answer", encoding="utf-8")
+    assert main(["reset", ID, "--yes"]) == 0
+    assert not (my / f"{ID}.py").exists()
+
+
+def test_reset_of_a_misspelt_id_names_the_nearest(my, capsys) -> None:
+    assert main(["reset", "bpe.merge_pears", "--yes"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"did you mean '{ID}'" in line and (my / f"{ID}.py").exists()
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, "0 answers"), (1, "1 answer"), (2, "2 answers")])
+def test_answers_are_exported(tmp_path, monkeypatch, capsys, count, said) -> None:
+    asked = []
+    monkeypatch.setattr(answers, "export", lambda path: asked.append(path) or count, raising=False)
+    assert main(["answers", "export", str(tmp_path / "mine.zip")]) == 0
+    assert asked == [tmp_path / "mine.zip"]
+    assert capsys.readouterr().out == f"{said} written to {tmp_path / 'mine.zip'}\n"
+
+
+def test_answers_are_imported_and_each_line_is_said(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(
+        answers, "load_from", lambda path: [f"from {path.name}", "two"], raising=False
+    )
+    assert main(["answers", "import", str(tmp_path / "mine.zip")]) == 0
+    assert capsys.readouterr().out == "from mine.zip\ntwo\n"
+
+
+def test_what_answers_cannot_do_is_one_line(tmp_path, monkeypatch, capsys) -> None:
+    def refuse(path: Path) -> int:
+        raise FileExistsError(f"expected a new file, but {path} is there already")
+
+    monkeypatch.setattr(answers, "export", refuse, raising=False)
+    for words in (["export", "mine.zip"], ["exprt", "mine.zip"], ["import"]):
+        assert main(["answers", *words]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("tlcourse: ")

@@ -1,0 +1,45 @@
+"""`tlcourse lab`: the learner's copy, and where JupyterLab and its kernels find it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tlcourse import lessons
+from tlcourse.cli import lab, main
+
+
+def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsys) -> None:
+    folder = tmp_path / "my"
+    command = ["lab", "--prepare-only", "--folder", str(folder)]
+    assert main(command) == 0
+    copy = folder / one_lesson.path.name
+    assert capsys.readouterr().out.startswith("new ")
+    assert lessons.read_notebook(copy).cells[1].execution_count is None
+
+    copy.write_text("my own work", encoding="utf-8")
+    assert main(command) == 0
+    assert "kept as you left it" in capsys.readouterr().out
+    assert copy.read_text(encoding="utf-8") == "my own work"
+
+
+@pytest.mark.parametrize("by", ["option", "variable", "working directory"])
+def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
+    one_lesson, tmp_path, monkeypatch, by
+) -> None:
+    """Also where nothing names it, for the working directory of a kernel is the folder itself."""
+    called = []
+    monkeypatch.setattr(lab.subprocess, "call", lambda *words, env: called.append((*words, env)))
+    monkeypatch.setattr(lab.files, "root", lambda: tmp_path / "_data")  # as a wheel has it
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TLCOURSE_MY", raising=False)
+    folder = tmp_path / ("my" if by == "working directory" else "mine")
+    if by == "variable":
+        monkeypatch.setenv("TLCOURSE_MY", "mine")
+    main(["lab", *(["--folder", "mine"] if by == "option" else []), "--", "--no-browser"])
+    ((words, variables),) = called
+    assert variables["TLCOURSE_MY"] == str(folder) and Path(variables["TLCOURSE_MY"]).is_absolute()
+    assert words[:3] == [sys.executable, "-m", "jupyterlab"] and words[-1] == "--no-browser"
+    assert f"--ServerApp.root_dir={tmp_path}" in words
+    assert f"--LabApp.default_url=/lab/tree/{folder.name}/{one_lesson.path.name}" in words
+    assert (folder / one_lesson.path.name).exists()

@@ -1,0 +1,77 @@
+"""Which commands there are, and how one is run."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+
+from tlcourse import __version__
+from tlcourse.cli.parsing import Parser, UsageError, nearest
+from tlcourse.cli.saying import complain
+
+COMMANDS = {  # the first lines of their modules
+    "check": "Says whether this machine is ready for the course.",
+    "lab": "Makes or refreshes your copy of the lessons and opens it in JupyterLab.",
+    "run": "Executes one lesson from top to bottom without a browser.",
+    "progress": "Shows which exercises are solved and tried, their minutes, and what is next.",
+    "reset": "Removes your kept answer to one exercise.",
+    "answers": "Carries your kept answers from one machine to another, in a file.",
+    "data": "Says which data there are, from where, and whether they are as expected.",
+    "pretrain": "Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on.",
+    "evaluate": "Measures a checkpoint and writes its model card anew.",
+    "adapt": "Adapts a model to the texts and labels of a CSV file and saves the classifier.",
+    "predict": "Says what a saved classifier makes of texts: label and probabilities.",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code.
+
+    0 good; 1 failed, or no command, after a list of them, as git does; 2 a wrong word, or what
+    cannot be done with what was given, told in one line; 130 stopped.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if not words:
+            overview().print_help()
+            return 1
+        if words[0].startswith("-"):
+            overview().parse_args(words[:1])  # --help and --version end here
+        command = module(words[0])
+        return command.run(parser(words[0]).parse_args(words[1:]))
+    except (ValueError, OSError, FloatingPointError) as error:
+        complain(" ".join(str(error).splitlines()))
+        return 2
+    except KeyboardInterrupt:
+        complain("stopped")
+        return 130
+
+
+def overview() -> Parser:
+    """What `tlcourse` alone and `tlcourse --help` show."""
+    top = Parser(
+        prog="tlcourse",
+        description="A course on transfer learning in NLP.",
+        epilog="`tlcourse COMMAND --help` shows the options of one.",
+    )
+    top.add_argument("--version", action="version", version=f"tlcourse {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    for name, does in COMMANDS.items():
+        commands.add_parser(name, help=does)
+    return top
+
+
+def module(name: str) -> ModuleType:
+    """The module of a command; raises UsageError that lists the commands and names the nearest."""
+    if name not in COMMANDS:
+        listed = ", ".join(COMMANDS)
+        near = nearest(name, COMMANDS)
+        raise UsageError(f"expected a command out of {listed}, got {name!r}{near}")
+    return import_module(f"tlcourse.cli.{name}")
+
+
+def parser(name: str) -> Parser:
+    """The options of a command."""
+    made = Parser(prog=f"tlcourse {name}", description=COMMANDS[name])
+    module(name).add_options(made)
+    return made

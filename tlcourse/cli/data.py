@@ -1,0 +1,27 @@
+"""Says which data there are, from where, and whether they are as expected."""
+
+import argparse
+
+from tlcourse.cli.parsing import Parser
+from tlcourse.cli.saying import report
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `tlcourse data`."""
+    parser.add_argument("name", nargs="?", help="one data set (default: all)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Describes one data set or all; what is not as expected is a line that says so."""
+    from tlcourse import corpora
+    from tlcourse.corpora import catalogue
+
+    names = [catalogue.get(arguments.name).name] if arguments.name else catalogue.CORPORA
+    failed = False
+    for name in names:
+        try:
+            print(corpora.describe(name))
+        except corpora.DataError as error:
+            failed = True
+            report(f"[FAIL] {error}")
+    return int(failed)

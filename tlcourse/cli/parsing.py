@@ -1,0 +1,97 @@
+"""Words of a command line: what is wrong with them in one line, and help with its defaults."""
+
+import argparse
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+
+class UsageError(ValueError):
+    """A wrong word on the command line; the message, one line, says the right ones."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A type of option: an `int` or a `float`, with the range that `--help` shows.
+
+    The range is told and not checked here: what is outside it is refused where it is used.
+    """
+
+    kind: Callable[[str], float]
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+
+    def __call__(self, text: str) -> float:
+        return self.kind(text)
+
+    @property
+    def __name__(self) -> str:  # for argparse: "invalid int value"
+        return self.kind.__name__
+
+    def __str__(self) -> str:
+        limits = {"at least": self.least, "above": self.above, "at most": self.most}
+        return ", ".join(f"{how} {limit:g}" for how, limit in limits.items() if limit is not None)
+
+
+class Formatter(argparse.HelpFormatter):
+    """Adds the default and the range of each option to what its help says."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text, more = action.help or "", []
+        has_one = action.default is not None and action.default is not False
+        if action.option_strings and has_one and action.default != argparse.SUPPRESS:
+            more.append(f"default: {_shown(action.default)}".replace("%", "%%"))
+        if isinstance(action.type, Number) and str(action.type):
+            more.append(str(action.type))
+        if not more:
+            return text
+        if "(default: " in text and text.endswith(")"):  # one that is no value, said in words
+            return f"{text[:-1]}; {'; '.join(more)})"
+        return f"{text} ({'; '.join(more)})"
+
+
+def _shown(default: Any) -> str:
+    """A default as it would be typed."""
+    if isinstance(default, list):
+        return " ".join(map(str, default))
+    return f"{default:g}".replace("e+0", "e") if isinstance(default, float) else str(default)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and which option was meant."""
+
+    def __init__(self, **more: Any):
+        super().__init__(formatter_class=Formatter, **more)
+
+    def error(self, message: str) -> None:
+        raise UsageError(message)
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """As argparse; an unknown option is told first, not the one that is missing for it."""
+        for word in takewhile(lambda word: word != "--", args):
+            option = word.partition("=")[0]
+            if option.startswith("--") and " " not in word and not self._knows(option):
+                shown = [
+                    name
+                    for name, action in self._option_string_actions.items()
+                    if action.help != argparse.SUPPRESS
+                ]
+                near = nearest(option, shown) or f"; `{self.prog} --help` lists those there are"
+                raise UsageError(f"unrecognized option {option}{near}")
+        return super().parse_args(args, namespace)
+
+    def _knows(self, option: str) -> bool:
+        """Whether an option is one, or the beginning of one, which argparse takes, too."""
+        return any(name.startswith(option) for name in self._option_string_actions)
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """'; did you mean …?' with the name that is most like `word`; "" if none is."""
+    bare = {name.lstrip("-"): name for name in names}
+    near = difflib.get_close_matches(word.lstrip("-"), bare, n=1)
+    return f"; did you mean {bare[near[0]]}?" if near else ""

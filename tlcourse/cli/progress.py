@@ -1,0 +1,17 @@
+"""Shows which exercises are solved and tried, their minutes, and what is next."""
+
+import argparse
+
+from tlcourse.cli.parsing import Parser
+
+
+def add_options(parser: Parser) -> None:
+    """`tlcourse progress` has no options."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the table."""
+    from tlcourse.exercises import answers, table
+
+    print(table.of(answers.states()))
+    return 0

@@ -557,6 +557,37 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
     assert check("toy.double", sometimes).message.endswith("That is one more, not twice as much.")
 
 
+def test_a_tolerance_holds_for_its_own_probe_only(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+
+    @task.stage("words, then numbers")
+    def words(candidate):
+        task.probe(candidate, ["no"], gives=["nono"], what="`no`")
+        task.probe(candidate, [2], gives=[4], what="`[2]`", tolerance=1e-6)
+
+    task.mistake("words, then numbers", "One more.")(lambda v: [x + (x, 1)[x == 2] for x in v])
+    shifts = check("toy.double", lambda values: [x + ("no" if x == "no" else 1) for x in values])
+    assert (
+        shifts.message
+        == "Stage 1 of 1, words, then numbers: `[2]` gave 3 at [0]; expected 4. One more."
+    )
+    talks = check("toy.double", lambda values: ["nono"] if values == ["no"] else "four")
+    assert talks.message.endswith("`[2]` gave 'four'; expected [4].")
+
+
+def test_an_error_without_a_line_of_the_learners_is_told_what_is_known_of_it(toy):
+    task = toy["toy.double"]
+    task.stage("none")(lambda candidate: task.probe(candidate, [], gives=[], what="no numbers"))
+    task.mistake("none", "The largest of nothing is asked for.")(max)
+    task.stages[:2] = []
+    message = check("toy.double", max).message
+    assert "raised ValueError" in message
+    assert message.endswith(
+        "It was called with number 1 = []. The largest of nothing is asked for."
+    )
+
+
 def test_a_notebook_shows_a_mark_and_a_colour():
     said = messages.Said("solved", ["Solved: <all>", "Kept."])
     assert repr(said) == "✓ Solved: <all>\nKept."

@@ -588,6 +588,24 @@ def test_an_error_without_a_line_of_the_learners_is_told_what_is_known_of_it(toy
     )
 
 
+def test_an_error_is_not_laid_to_a_mistake_that_would_have_failed_before(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+
+    @task.stage("twice")
+    def twice(candidate):
+        task.probe(candidate, [2], gives=[4], what="`[2]`")
+        task.probe(candidate, [], gives=[], what="`[]`")
+
+    task.mistake("twice", "The second is asked for.")(lambda values: [values[1]])
+    task.mistake("twice", "The first is asked for.")(lambda values: [2 * values[0]])
+    first = check("toy.double", lambda values: [values[0] + values[0]])
+    assert first.message.endswith("It was called with values = []. The first is asked for.")
+    task.mistakes.pop()
+    first = check("toy.double", lambda values: [values[0] + values[0]])
+    assert first.message.endswith("It was called with values = [].")
+
+
 def test_a_notebook_shows_a_mark_and_a_colour():
     said = messages.Said("solved", ["Solved: <all>", "Kept."])
     assert repr(said) == "✓ Solved: <all>\nKept."

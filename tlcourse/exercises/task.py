@@ -182,13 +182,14 @@ class Exercise:
     ) -> str:
         """The sentence of the first known mistake that gives the same; "" if there is none.
 
-        One that has given the same on all probes before goes before one that gives it here alone.
+        One that has given the same on all probes before goes before one that gives it here alone;
+        of an error only the former is told, for many errors are of one type.
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
             if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
-        return alike[0].says if alike else ""
+        return alike[0].says if alike and not isinstance(got, Exception) else ""
 
 
 def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:

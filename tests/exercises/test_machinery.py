@@ -557,6 +557,22 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
     assert check("toy.double", sometimes).message.endswith("That is one more, not twice as much.")
 
 
+def test_a_mistake_of_an_earlier_stage_is_not_told_of_who_has_passed_it(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+    for name, value in (("one", 1), ("three", 3)):
+
+        @task.stage(name)
+        def stage(candidate, value=value):
+            likely = f"Twice {value}."
+            task.probe(candidate, [value], gives=[2 * value], what=f"`[{value}]`", likely=likely)
+
+    task.mistake("one", "Always five.")(lambda values: [5])
+    later = check("toy.double", lambda values: [2] if values == [1] else [5])
+    assert later.message.endswith("`[3]` gave [5]; expected [6]. Twice 3.")
+    assert check("toy.double", lambda values: [5]).message.endswith("Always five.")
+
+
 def test_a_tolerance_holds_for_its_own_probe_only(toy):
     task = toy["toy.double"]
     task.stages.clear()

@@ -77,9 +77,8 @@ class Exercise:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._probes: list[
-            tuple
-        ] = []  # of the check that runs now: look, arguments, got, tolerance
+        self._probes: list[tuple] = []  # of the check that runs now, as `_gives` takes them
+        self._stage = ""  # the name of that which runs now
 
     @property
     def id(self) -> str:
@@ -133,6 +132,11 @@ class Exercise:
         """Forgets the probes of the check before."""
         self._probes.clear()
 
+    def run(self, stage: Stage, candidate: Any) -> str | None:
+        """Runs one stage; returns its remark."""
+        self._stage = stage.name
+        return stage.check(candidate)
+
     def probe(
         self,
         candidate: Callable,
@@ -182,14 +186,15 @@ class Exercise:
     ) -> str:
         """The sentence of the first known mistake that gives the same; "" if there is none.
 
-        One that has given the same on all probes before goes before one that gives it here alone;
-        of an error only the former is told, for many errors are of one type.
+        One that has given the same on all probes before goes before one of this stage that gives it
+        here alone; of an error only the former is told, for many errors are of one type.
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
             if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
-        return alike[0].says if alike and not isinstance(got, Exception) else ""
+        here = [each.says for each in alike if each.stage == self._stage]
+        return here[0] if here and not isinstance(got, Exception) else ""
 
 
 def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:

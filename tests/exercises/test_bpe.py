@@ -106,6 +106,14 @@ def while_walk(words):
     return counts
 
 
+def last_pair_missing(words):
+    counts = Counter()
+    for word, n in words.items():
+        for i in range(len(word) - 2):
+            counts[word[i], word[i + 1]] += n
+    return counts
+
+
 def cuts_words_in_twos(words):
     counts = Counter()
     for word, n in words.items():
@@ -145,6 +153,7 @@ test_count_pairs_right = accepts("bpe.count_pairs", word_by_word, while_walk)
 test_count_pairs_wrong = rejects(
     "bpe.count_pairs",
     (nothing, 0, "Not solved yet"),
+    (last_pair_missing, 1, "the one directly to its right"),
     (cuts_words_in_twos, 1, "`a` is in two pairs"),
 )
 test_encode_pre_token_right = accepts("bpe.encode_pre_token", recursive)

@@ -8,6 +8,10 @@ from tlcourse.exercises.start.count_labels import by_set, fails_when_empty
 def nothing(labels): ...  # your code here
 
 
+def forgets_return(labels):
+    {label: labels.count(label) / len(labels) for label in set(labels)}
+
+
 # Written by someone who saw only the text of the exercise.
 
 
@@ -39,6 +43,7 @@ test_right = accepts("start.count_labels", adds_small_shares, by_groups)
 test_wrong = rejects(
     "start.count_labels",
     (nothing, 0, "Not solved yet"),
+    (forgets_return, 1, "is a `return` missing?"),
     (fails_when_empty, 1, "It was called with labels = []."),
     (always_six_labels, 1, "One key per label"),
     (list_of_pairs, 1, "a list; expected a dict"),

@@ -174,18 +174,6 @@ def overwrites(words):
 
 @task.mistake(
     "pairs of neighbours",
-    "The last pair is missing: each token but the last goes with the one directly to its right.",
-)
-def last_pair_missing(words):
-    counts = Counter()
-    for word, n in words.items():
-        for i in range(len(word) - 2):
-            counts[word[i], word[i + 1]] += n
-    return counts
-
-
-@task.mistake(
-    "pairs of neighbours",
     "Each token goes with the one directly to its right, and not with all behind it.",
 )
 def not_only_neighbours(words):

@@ -93,11 +93,6 @@ def many(candidate):
         )  # fmt: skip
 
 
-@task.mistake("one key per label", "is a `return` missing?")
-def forgets_return(labels):
-    {label: labels.count(label) / len(labels) for label in set(labels)}
-
-
 @task.mistake("one key per label", "your function changed argument 1")
 def empties_the_list(labels):
     count, shares = len(labels), {}

@@ -1,4 +1,5 @@
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -72,9 +73,9 @@ def toys():
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
     """Toys stand beside the course's exercises; nothing is kept from the test before."""
-    found, load, ids = toys(), machinery._load, machinery.ids()
+    found, load, names = toys(), machinery._load, machinery._names()
     monkeypatch.setattr(machinery, "_load", lambda id: found[id] if id in found else load(id))
-    monkeypatch.setattr(machinery, "ids", lambda: (*ids, *found))
+    monkeypatch.setattr(machinery, "_names", lambda: (*names, *found))
     for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
         monkeypatch.setattr(session, name, empty)
     return found
@@ -462,6 +463,24 @@ def test_an_unknown_id_names_the_nearest_and_lists_what_there_is(id):
             function(id)
     with pytest.raises(Unknown, match="did you mean 'toy.double'"):
         machinery.get("toy.duoble")
+
+
+def test_help_beside_the_exercises_of_a_topic_is_no_exercise(tmp_path, monkeypatch):
+    monkeypatch.undo()  # the toys
+    (tmp_path / "topic").mkdir()
+    for name in ("__init__", "double", "_help"):
+        (tmp_path / "topic" / f"{name}.py").touch()
+    monkeypatch.setattr(machinery, "HERE", tmp_path)
+    assert machinery._names.__wrapped__() == ("topic.double",)
+
+
+def test_an_exercise_is_loaded_without_the_others():
+    code = (
+        "import sys; from tlcourse.exercises import task; task.get('bpe.merge_pair'); "
+        "print([id for id in task._names() if f'tlcourse.exercises.{id}' in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "['bpe.merge_pair']\n"
 
 
 def test_a_misspelt_id_is_one_line_in_hint_and_solution(capsys):

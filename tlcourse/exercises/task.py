@@ -215,16 +215,23 @@ class Unknown(KeyError):
 
 
 @cache
+def _names() -> tuple[str, ...]:
+    """The ids of all exercises in no order that matters; loads none of them.
+
+    A module whose name begins with an underscore is no exercise: it helps those of its topic.
+    """
+    return tuple(
+        f"{topic.name}.{each.name}"
+        for topic in pkgutil.iter_modules([str(HERE)])
+        if topic.ispkg
+        for each in pkgutil.iter_modules([str(HERE / topic.name)])
+        if not each.name.startswith("_")
+    )
+
+
 def ids() -> tuple[str, ...]:
-    """The ids of all exercises, in the order of the lessons."""
-    found = []
-    for topic in pkgutil.iter_modules([str(HERE)]):
-        if topic.ispkg:
-            found += [
-                f"{topic.name}.{each.name}"
-                for each in pkgutil.iter_modules([str(HERE / topic.name)])
-            ]
-    return tuple(sorted(found, key=_order))
+    """The ids of all exercises, in the order of the lessons; loads every one of them."""
+    return tuple(sorted(_names(), key=_order))
 
 
 def _order(id: str) -> tuple[int, ...]:
@@ -237,7 +244,7 @@ def _load(id: str) -> Exercise:
 
 def get(id: str) -> Exercise:
     """The exercise of this id; raises Unknown, which names the nearest."""
-    if id not in ids():
+    if id not in _names():
         near = difflib.get_close_matches(id, ids(), n=1, cutoff=0.0)
         raise Unknown(
             f"no exercise {id!r}; did you mean {near[0]!r}? There are: {', '.join(ids())}"

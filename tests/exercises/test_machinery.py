@@ -443,16 +443,25 @@ def test_solution(capsys):
     assert capsys.readouterr().out == "6\n"
 
 
-def test_a_solution_is_shown_without_decorator_and_annotations(capsys):
+def test_a_solution_is_shown_without_imports_decorator_and_annotations(capsys):
     text = """
+    from fractions import (
+        Fraction,
+    )
+
+    @dataclass(frozen=True)
+    class Whole:
+        size: float = 1.0
+
     @task.reference
-    def shares(values: list[int], whole: float = 1.0) -> dict[str, float]:
+    def shares(values: list[int], whole: Whole = Whole()) -> dict[str, float]:
         # each over the whole
-        return {str(value): value / whole for value in values}
+        return {str(value): value / whole.size for value in values}
     """
     assert session.without_annotations(text) == (
-        "def shares(values, whole=1.0):\n    # each over the whole\n"
-        "    return {str(value): value / whole for value in values}\n"
+        "@dataclass(frozen=True)\nclass Whole:\n    size: float = 1.0\n\n"
+        "def shares(values, whole=Whole()):\n    # each over the whole\n"
+        "    return {str(value): value / whole.size for value in values}\n"
     )
 
 

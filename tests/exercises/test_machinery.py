@@ -522,7 +522,7 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
     assert check("toy.double", sometimes).message.endswith("Something else.")
     task.stages.clear()
 
-    @task.stage("twice, and nothing is likely")
+    @task.stage("twice")
     def twice_again(candidate):
         task.probe(candidate, [0], gives=[0], what="`[0]`")
         task.probe(candidate, [2], gives=[4], what="`[2]`")

@@ -1,4 +1,4 @@
-"""Settings of every test run: size tiny, no widgets, no network, the bundled samples."""
+"""Settings of every test run: size tiny, no widgets, no kept answers, no network, the samples."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,7 @@ os.environ.setdefault("TLCOURSE_SIZE", "tiny")
 os.environ.setdefault("OMP_NUM_THREADS", str(min(2, os.cpu_count() or 1)))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["TLCOURSE_WIDGETS"] = "off"
+os.environ["TLCOURSE_ANSWERS"] = "off"
 if os.environ.get("TLCOURSE_DATA"):
     os.environ["TLCOURSE_DATA"] = str(Path(os.environ["TLCOURSE_DATA"]).resolve())
 

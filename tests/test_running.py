@@ -45,12 +45,14 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 TELL = """import os
 from pathlib import Path
 names = ("TLCOURSE_SIZE", "TLCOURSE_WIDGETS", "ATEN_CPU_CAPABILITY", "TLCOURSE_DATA")
+names += ("TLCOURSE_ANSWERS",)
 print(Path.cwd().name, *[os.environ.get(name) for name in names])"""
 
 
 def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, monkeypatch) -> None:
     (tmp_path / "mirror").mkdir()
     monkeypatch.setenv("TLCOURSE_DATA", "mirror")
+    monkeypatch.delenv("TLCOURSE_ANSWERS", raising=False)
     lesson, said = course(TELL, "2 + 2"), []
     before = lesson.path.read_bytes()
     copy = running.run_lesson(lesson, "tiny", said.append)
@@ -58,7 +60,7 @@ def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, mon
 
     first, second = lessons.code_cells(lessons.read_notebook(copy))
     told = first.outputs[0].text.split()
-    assert told == ["notebooks", "tiny", "off", "None", str((tmp_path / "mirror").resolve())]
+    assert told == ["notebooks", "tiny", "off", "None", str((tmp_path / "mirror").resolve()), "off"]
     assert second.outputs[0].data["text/plain"] == "4"
 
     log = files.read_json(copy.with_suffix(".json"))

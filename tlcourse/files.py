@@ -41,7 +41,7 @@ def bundled(relative: str) -> Path:
 def my_folder() -> Path:
     """The learner's own folder: TLCOURSE_MY, else `my/` in the clone or the working directory."""
     if named := os.environ.get("TLCOURSE_MY"):
-        return Path(named).expanduser().resolve()
+        return Path(os.path.expanduser(named)).resolve()  # of an unknown user: as it is
     return (root() if (root() / "pyproject.toml").exists() else Path.cwd()) / "my"
 
 

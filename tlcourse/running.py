@@ -38,8 +38,12 @@ class LessonFailed(Exception):
 
 
 def environment(size: str, **more: str) -> dict[str, str]:
-    """The environment variables of a headless run: static figures, the size, absolute data path."""
-    variables = os.environ | {"TLCOURSE_SIZE": size, "TLCOURSE_WIDGETS": "off"} | more
+    """The environment variables of a headless run: the size, absolute data path.
+
+    Figures are static, and kept answers to exercises are neither read nor written.
+    """
+    settings = {"TLCOURSE_SIZE": size, "TLCOURSE_WIDGETS": "off", "TLCOURSE_ANSWERS": "off"}
+    variables = os.environ | settings | more
     if variables.get("TLCOURSE_DATA"):
         variables["TLCOURSE_DATA"] = str(Path(variables["TLCOURSE_DATA"]).resolve())
     return variables

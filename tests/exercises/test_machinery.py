@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.exercises.toys import Counter, double, double_all_but_one
 from tlcourse.exercises import (
     checking,
     exercise,
@@ -21,74 +22,10 @@ from tlcourse.exercises import (
     yours,
 )
 from tlcourse.exercises import task as machinery
-from tlcourse.exercises.expect import Wrong, expect_equal, expect_unchanged
-from tlcourse.exercises.task import Exercise, Unknown
+from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.task import Unknown
 
-
-def double(values):
-    return [2 * value for value in values]
-
-
-def double_all_but_one(values):
-    """The code to be mended."""
-    return [2 * value for value in values[1:]]
-
-
-class Counter:
-    def __init__(self):
-        self.count = 0
-
-    def step(self):
-        self.count += 1
-        return self.count
-
-
-def _one(candidate):
-    expect_equal(expect_unchanged(candidate, [3]), [6], "`[3]`", "Is it doubled?")
-
-
-def _many(candidate):
-    for n in range(4):
-        expect_equal(candidate(list(range(n))), list(range(0, 2 * n, 2)), f"{n} numbers")
-
-
-def _steps(candidate):
-    counter = candidate()
-    expect_equal([counter.step(), counter.step()], [1, 2], "two steps")
-
-
-def _six(candidate):
-    expect_equal(candidate, 6, "your answer")
-
-
-def toys():
-    """Four small exercises, new for every test."""
-    told = {"difficulty": 1, "minutes": 2}
-    tasks = [
-        Exercise("toy.double", "99.1", "Double each", hints=("multiply.", "by two."), **told),
-        Exercise("toy.counter", "99.2", "Count", hints=("keep a count.",), **told),
-        Exercise("toy.mend", "99.3", "Mend", hints=("count.",), given=double_all_but_one, **told),
-        Exercise("toy.six", "99.4", "Six", hints=("2 × 3.",), **told),
-    ]
-    for task, reference in zip(tasks, (double, Counter, double, 6), strict=True):
-        task.reference(reference)
-    tasks[0].stage("one number")(_one)
-    tasks[0].stage("many numbers", hint="begin with no number at all.")(_many)
-    tasks[1].stage("two")(_steps)
-    tasks[2].stage("one number")(_one)
-    tasks[3].stage("six")(_six)
-    return {task.id: task for task in tasks}
-
-
-@pytest.fixture(autouse=True)
-def toy(monkeypatch):
-    """Toys stand beside the course's exercises; nothing is kept from the test before."""
-    found, load, names = toys(), machinery._load, machinery._names()
-    monkeypatch.setattr(machinery, "_load", lambda id: found[id] if id in found else load(id))
-    monkeypatch.setattr(machinery, "_names", lambda: (*names, *found))
-    for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
-        monkeypatch.setattr(session, name, empty)
-    return found
+pytestmark = pytest.mark.usefixtures("toy")
 
 
 def check(id, candidate):
@@ -598,7 +535,31 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
     def sometimes(values):  # as the square on the first probe, as one more on the second
         return [value + 1 if value else 0 for value in values]
 
+    assert check("toy.double", sometimes).message.endswith("Something else.")
+    task.stages.clear()
+
+    @task.stage("twice")
+    def twice_again(candidate):
+        task.probe(candidate, [0], gives=[0], what="`[0]`")
+        task.probe(candidate, [2], gives=[4], what="`[2]`")
+
     assert check("toy.double", sometimes).message.endswith("That is one more, not twice as much.")
+
+
+def test_a_mistake_of_an_earlier_stage_is_not_told_of_who_has_passed_it(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+    for name, value in (("one", 1), ("three", 3)):
+
+        @task.stage(name)
+        def stage(candidate, value=value):
+            likely = f"Twice {value}."
+            task.probe(candidate, [value], gives=[2 * value], what=f"`[{value}]`", likely=likely)
+
+    task.mistake("one", "Always five.")(lambda values: [5])
+    later = check("toy.double", lambda values: [2] if values == [1] else [5])
+    assert later.message.endswith("`[3]` gave [5]; expected [6]. Twice 3.")
+    assert check("toy.double", lambda values: [5]).message.endswith("Always five.")
 
 
 def test_a_tolerance_holds_for_its_own_probe_only(toy):

@@ -1,24 +1,23 @@
-"""What passed is kept, source and all, in the learner's folder, and comes back later.
+"""The files in which answers are kept, in the learner's folder.
 
 `my/answers/ID.py` holds one answer: a line of JSON in a comment (tries, dates), then the code. It
-is run as the learner's own code, with no sandbox: never point the folder at someone else's.
+is run as the learner's own code, with no sandbox: never point the folder at someone else's. Until
+one has passed, `ID.tried` holds that line alone: counting a try never touches an answer.
 """
 
 import json
-import linecache
 import os
 import sys
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+import zipfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from tlcourse import files
-from tlcourse.exercises import running, source
-from tlcourse.exercises.checking import check
-from tlcourse.exercises.task import Exercise, get, ids
+from tlcourse.exercises.task import get, ids
 
 HEAD = "# tlcourse "
+KINDS = ("py", "tried")  # of files: with an answer, and without
+LARGEST = 10**6  # bytes of a file in an archive
 SWITCH = "TLCOURSE_ANSWERS"  # "off" in headless runs and tests: nothing is read or written
 _said: set[str] = set()  # what is told once a session
 
@@ -43,17 +42,42 @@ def folder() -> Path | None:
     return None if os.environ.get(SWITCH) == "off" else files.my_folder() / "answers"
 
 
+def content(kept: Kept) -> str:
+    """The text of the file of an answer."""
+    head = {name: value for name, value in asdict(kept).items() if name != "text"}
+    return f"{HEAD}{json.dumps(head)}\n\n{kept.text}"
+
+
+def parsed(content: bytes) -> Kept:
+    """What a file holds; raises ValueError or TypeError if it is none of ours."""
+    head, _, text = content.decode("utf-8-sig").replace("\r\n", "\n").partition("\n")
+    kept = Kept(**json.loads(head.removeprefix(HEAD)), text=text.lstrip("\n"))
+    if any(type(value) is not type(getattr(Kept, name)) for name, value in asdict(kept).items()):
+        raise TypeError("a date or a count is none")
+    if len({bool(each) for each in (kept.solved, kept.name, kept.text)}) > 1:
+        raise ValueError("an answer has a text, a name and a date")
+    return kept
+
+
 def read(id: str) -> Kept:
     """What is kept of an exercise; raises Broken for a file that cannot be read."""
     place = folder()
-    path = place / f"{id}.py" if place else None
-    if path is None or not path.is_file():
-        return Kept()
-    try:
-        head, _, text = path.read_text(encoding="utf-8").partition("\n")
-        return Kept(**json.loads(head.removeprefix(HEAD)), text=text.lstrip("\n"))
-    except (OSError, ValueError, TypeError) as error:
-        raise Broken(f"{path} cannot be read ({type(error).__name__})") from error
+    for path in [] if place is None else [place / f"{id}.{kind}" for kind in KINDS]:
+        try:
+            return parsed(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise Broken(f"{path} cannot be read ({type(error).__name__})") from error
+    return Kept()
+
+
+def _put(place: Path, id: str, kept: Kept) -> None:
+    files.write_text(place / _file(id, kept), content(kept))
+
+
+def _file(id: str, kept: Kept) -> str:
+    return f"{id}.{KINDS[not kept.text]}"
 
 
 def write(id: str, kept: Kept) -> str:
@@ -61,9 +85,8 @@ def write(id: str, kept: Kept) -> str:
     place = folder()
     if place is None:
         return ""
-    head = {name: value for name, value in asdict(kept).items() if name != "text"}
     try:
-        files.write_text(place / f"{id}.py", f"{HEAD}{json.dumps(head)}\n\n{kept.text}")
+        _put(place, id, kept)
     except OSError as error:
         return _once(
             f"Your answers are not kept: {place} cannot be written ({error.strerror}). Set "
@@ -89,87 +112,6 @@ def _once(text: str) -> str:
     return text
 
 
-def tried(task: Exercise) -> str:
-    """Counts an attempt that failed; returns what is to be told."""
-    try:
-        kept = read(task.id)
-    except Broken:
-        kept = Kept()
-    if kept.solved:
-        return ""
-    return write(task.id, replace(kept, tries=kept.tries + 1, first=kept.first or _now()))
-
-
-def _now() -> str:
-    return datetime.now().isoformat(timespec="seconds")
-
-
-def keep(task: Exercise, candidate: Any) -> str:
-    """Keeps an answer that passed, if it passes again on its own; returns what is to be told."""
-    if folder() is None:
-        return ""
-    name, text = _text(task, candidate)
-    if not text:
-        return "It is not kept: its text is not to be found."
-    try:
-        before = read(task.id)
-    except Broken:
-        before = Kept()
-    first = before.first or _now()
-    kept = Kept(before.tries + 1 - bool(before.solved), first, before.solved or _now(), name, text)
-    try:
-        restore(task, kept)
-    except Broken as error:
-        return f"It is used here and not kept for later: {error}."
-    return write(task.id, kept)
-
-
-def _text(task: Exercise, candidate: Any) -> tuple[str, str]:
-    if callable(candidate):
-        return source.cut(candidate)
-    return task.name, f"{task.name} = {candidate!r}\n"
-
-
-def restore(task: Exercise, kept: Kept) -> Any:
-    """The object that a kept answer defines, checked again alone; raises Broken that says why.
-
-    Alone: with the exercise's imports and the answers that it builds on, and no other name.
-    """
-    known: dict[str, Any] = {"__name__": "answer"}
-    exec(task.imports, known)
-    for id in task.builds_on:
-        known[get(id).name] = best(get(id))
-    path = str((folder() or Path()) / f"{task.id}.py")
-    try:
-        missing = source.outside_names(kept.text, known)
-        if missing:
-            raise Broken(
-                f"it uses `{'`, `'.join(missing)}` of another cell; put that into the answer, or "
-                "import it there"
-            )
-        lines = kept.text.splitlines(keepends=True)
-        linecache.cache[path] = (len(kept.text), None, lines, path)
-        code = compile(kept.text, path, "exec")
-    except SyntaxError as error:
-        raise Broken(f"line {error.lineno} is no Python") from error
-    outcome = running.run_limited(lambda: exec(code, known), running.LIMIT)
-    if outcome.error or outcome.timed_out or kept.name not in known:
-        raise Broken(f"running it failed ({type(outcome.error).__name__})")
-    report = check(task, known[kept.name])
-    if not report.passed:
-        raise Broken(f"alone it does not pass any more ({report.message})")
-    return known[kept.name]
-
-
-def best(task: Exercise) -> Any:
-    """The learner's kept answer if it passes, else the reference."""
-    try:
-        kept = read(task.id)
-        return restore(task, kept) if kept.text else task.solution
-    except Broken:
-        return task.solution
-
-
 def states() -> dict[str, Kept]:
     """What is kept of every exercise, in the order of the lessons; of a broken file, nothing."""
     found = {}
@@ -185,4 +127,76 @@ def forget(id: str) -> None:
     """Removes what is kept of an exercise."""
     place = folder()
     if place is not None:
-        (place / f"{get(id).id}.py").unlink(missing_ok=True)
+        for kind in KINDS:
+            (place / f"{get(id).id}.{kind}").unlink(missing_ok=True)
+
+
+def export(path: str | Path) -> str:
+    """Writes all that is kept to a new zip file at `path`; returns what is to be told.
+
+    Raises ValueError where nothing is kept, FileExistsError where something is at `path`, and
+    OSError where it cannot be written.
+    """
+    path, found, broken = Path(path), {}, []
+    for id in ids():
+        try:
+            found[id] = read(id)
+        except Broken:
+            broken.append(id)
+    found = {id: kept for id, kept in found.items() if kept != Kept()}
+    if not found:
+        raise ValueError(f"nothing is kept yet in {folder()}")
+    if path.exists():
+        raise FileExistsError(f"{path} is there already; give another name or remove it")
+    with files.atomic(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for id, kept in found.items():
+            archive.writestr(_file(id, kept), content(kept))
+    solved = sum(bool(kept.text) for kept in found.values())
+    told = f"{path}: {solved} solved, {len(found) - solved} tried."
+    return f"{told} Left out, for they cannot be read: {', '.join(broken)}." if broken else told
+
+
+def load_from(path: str | Path) -> str:
+    """Takes what `export` wrote, and keeps what is solved here; returns what is to be told.
+
+    Answers run as your own code: load only what you exported. Raises ValueError, before anything
+    is kept, for any other file, and OSError.
+    """
+    place, taken, left = folder(), [], []
+    if place is None:
+        raise ValueError(f"answers are neither read nor written here: {SWITCH} is off")
+    for id, kept in _unpacked(Path(path)).items():
+        try:
+            mine = read(id)
+        except Broken:
+            left.append(f"{id} (its file here cannot be read)")
+            continue
+        if mine.text or not kept.text and mine.tries >= kept.tries:
+            left.append(f"{id} ({'solved' if mine.text else 'tried'} here)")
+        else:
+            _put(place, id, kept)
+            taken.append(id)
+    told = [("Taken", taken), ("Left", left)]
+    return "\n".join(f"{word}: {', '.join(each) or 'nothing'}." for word, each in told)
+
+
+def _unpacked(path: Path) -> dict[str, Kept]:
+    """What an archive holds of each exercise; raises ValueError for one that `export` wrote not."""
+    known = {f"{id}.{kind}": id for id in ids() for kind in KINDS}
+    found: dict[str, Kept] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                id = known.get(entry.filename)
+                if id is None or id in found or entry.file_size > LARGEST:
+                    raise ValueError(f"it holds {entry.filename!r}")
+                found[id] = parsed(archive.read(entry))
+                if _file(id, found[id]) != entry.filename:
+                    raise ValueError(f"{entry.filename!r} is damaged")
+    except OSError:
+        raise
+    except Exception as error:  # many kinds, where an archive is damaged
+        raise ValueError(
+            f"expected a file written by `tlcourse answers export`, got {path}: {error}"
+        ) from error
+    return found

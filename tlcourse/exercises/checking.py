@@ -39,7 +39,7 @@ def check(task: Exercise, candidate: Any) -> Report:
     def work() -> None:
         nonlocal reached
         for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
-            remarks.append(stage.check(candidate))
+            remarks.append(task.run(stage, candidate))
 
     outcome = running.run_limited(work, running.LIMIT)
     if outcome.error is None and not outcome.timed_out:

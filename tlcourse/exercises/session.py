@@ -5,7 +5,7 @@ import inspect
 import textwrap
 from typing import Any
 
-from tlcourse.exercises import answers, messages, source, table
+from tlcourse.exercises import answers, keeping, messages, source, table
 from tlcourse.exercises.checking import NOT_YET, Report, check
 from tlcourse.exercises.messages import say
 from tlcourse.exercises.task import Exercise, Unknown, get
@@ -28,13 +28,13 @@ def exercise(id: str, candidate: Any) -> Any:
         return _again(task, candidate)
     report = check(task, candidate)
     if report.passed:
-        kept = answers.keep(task, candidate)
+        kept = keeping.keep(task, candidate)
         say("solved", f"{report.message} Yours is used from here on.", _printed(report), kept)
         return candidate
     if report.stage == 0:
         return _unsolved(task, report)
     onward = "The notebook goes on with the reference; change your code and run the cell again."
-    told = answers.tried(task)
+    told = keeping.tried(task)
     hints = _hints(task, max(1, _hints_shown.get(id, 0)))
     if report.hint:
         hints = f"Hint: {report.hint}"
@@ -68,7 +68,7 @@ def _unsolved(task: Exercise, report: Report) -> Any:
     try:
         kept = answers.read(task.id)
         if kept.text:
-            found = answers.restore(task, kept)
+            found = keeping.restore(task, kept)
             say("solved", f"Solved before: your answer of {kept.solved[:10]} is used.")
             return _hand_back(task, found)
         told = ""
@@ -87,14 +87,14 @@ def yours(id: str) -> Any:
     try:
         kept = answers.read(id)
         if kept.text:
-            found = answers.restore(task, kept)
+            found = keeping.restore(task, kept)
             say("solved", f"{id}: your own, solved on {kept.solved[:10]}.")
-            return found
+            return _hand_back(task, found)
         why = f"not solved yet (lesson {task.lesson}, exercise {task.number})"
     except answers.Broken as error:
         why = f"yours is not used: {error}"
     say("open", f"{id}: the reference; {why}.")
-    return task.solution
+    return _hand_back(task, task.solution)
 
 
 def hint(id: str = "") -> None:

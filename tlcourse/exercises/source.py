@@ -10,20 +10,26 @@ import dis
 import linecache
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Value = ast.Assign | ast.AnnAssign | ast.AugAssign
+STORES = {"STORE_NAME", "STORE_GLOBAL"}
+HANDED_IN = {"exercise", "yours", "Exercise"}  # a line that calls one is no part of an answer
 
 
 def _code(candidate: Any) -> CodeType | None:
     """The code of a function, or of some method of a class; None where there is none."""
     if isinstance(candidate, type):
         methods = (getattr(each, "__func__", each) for each in vars(candidate).values())
-        codes = [each.__code__ for each in methods if isinstance(each, FunctionType)]
-        own = [code for code in codes if code.co_qualname.startswith(candidate.__qualname__)]
-        return own[0] if own else None
+        codes = [_code(each) for each in methods if isinstance(each, FunctionType)]
+        own = f"{candidate.__qualname__}."
+        return next((code for code in codes if code and code.co_qualname.startswith(own)), None)
+    while "__wrapped__" in getattr(candidate, "__dict__", ()):  # by `cache`, `no_grad` and such
+        candidate = candidate.__wrapped__
     return getattr(candidate, "__code__", None)
 
 
@@ -43,9 +49,16 @@ def cell_of(candidate: Any) -> str:
 def _parsed(text: str) -> list[ast.stmt]:
     """The statements of a text; none if it is no Python."""
     try:
-        return ast.parse(text).body
+        return compiled(text, flags=ast.PyCF_ONLY_AST).body
     except (SyntaxError, ValueError):
         return []
+
+
+def compiled(text: str, name: str = "<answer>", flags: int = 0) -> Any:
+    """The code of a text; what Python warns of, it did when the cell was run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(text, name, "exec", flags)
 
 
 def node_of(candidate: Any, text: str) -> ast.AST | None:
@@ -65,8 +78,10 @@ def _is_class(node: ast.AST, candidate: type, code: CodeType | None) -> bool:
 def _is_function(node: ast.AST, candidate: Any, code: CodeType | None) -> bool:
     if code is None:
         return False
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-        return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
+    named = isinstance(node, ast.Assign) and len(node.targets) == 1
+    value = node.value if named and isinstance(node.targets[0], ast.Name) else node
+    if isinstance(value, ast.Lambda):
+        return code.co_name == "<lambda>" and value.lineno == code.co_firstlineno
     named = isinstance(node, Definition) and node.name == code.co_name
     return named and _first_line(node) == code.co_firstlineno
 
@@ -79,38 +94,54 @@ def _first_line(node: ast.AST) -> int:
 def cut(candidate: Any) -> tuple[str, str]:
     """The name and the text of a function or class, with what it uses of the same cell.
 
-    Taken along are imports, functions, classes and plain values of the cell that it names. Both are
-    "" where the text is not to be found.
+    Taken along are imports, functions, classes and values of the cell that it reads. Both are ""
+    where the text is not to be found.
     """
     text = cell_of(candidate)
     node = node_of(candidate, text)
     if node is None:
         return "", ""
-    name = node.targets[0].id if isinstance(node, ast.Assign) else node.name
-    around = [each for each in _parsed(text) if each is not node and _is_plain(each)]
-    taken, wanted = [], _names(node)
-    while more := [each for each in around if each not in taken and _defines(each) & wanted]:
-        taken += more
-        wanted |= set().union(*map(_names, more))
-    kept = sorted([*taken, node], key=lambda each: each.lineno)
-    return name, "\n\n".join(_segment(text, each) for each in kept) + "\n"
+    if isinstance(node, ast.Lambda):  # one without a name
+        own, name = f"answer = ({_segment(text, node)})", "answer"
+    else:
+        own = _segment(text, node)
+        name = node.targets[0].id if isinstance(node, ast.Assign) else node.name
+    pieces, wanted = {_place(node): own}, _reads(own)
+    around = [each for each in _parsed(text) if _is_part(each)]
+    while more := [n for n in around if _place(n) not in pieces and _defines(n) & wanted]:
+        for each in more:
+            pieces[_place(each)] = _segment(text, each)
+            wanted |= _reads(pieces[_place(each)])
+    return name, "\n\n".join(pieces[place] for place in sorted(pieces)) + "\n"
+
+
+def _place(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def _segment(text: str, node: ast.AST) -> str:
-    lines = text.splitlines()[_first_line(node) - 1 : node.end_lineno]
-    return textwrap.dedent("\n".join(lines))
+    """The text of a node, its decorators included, moved to the margin."""
+    ends = {"end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset}
+    whole = ast.Pass(lineno=_first_line(node), col_offset=node.col_offset, **ends)
+    segment = ast.get_source_segment(text, whole, padded=True) or ""
+    return textwrap.dedent(segment) if node.col_offset else segment
 
 
-def _is_plain(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Assign):
-        return all(isinstance(each, ast.expr) for each in ast.walk(node.value)) and not any(
-            isinstance(each, ast.Call) for each in ast.walk(node.value)
-        )
+def _is_part(node: ast.stmt) -> bool:
+    """Whether a statement may be part of an answer; one that hands an answer in is none."""
+    if isinstance(node, Value):
+        calls = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+        return not any(isinstance(each, ast.Name) and each.id in HANDED_IN for each in calls)
     return isinstance(node, Definition | ast.Import | ast.ImportFrom)
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+def _reads(text: str) -> set[str]:
+    """The names that a text reads from outside; none of one that does not stand alone."""
+    try:
+        code = compiled(text)
+    except SyntaxError:
+        return set()
+    return {name for each in _codes(code) for name in _read_outside(each)}
 
 
 def _defines(node: ast.stmt) -> set[str]:
@@ -118,14 +149,15 @@ def _defines(node: ast.stmt) -> set[str]:
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(each.asname or each.name).split(".")[0] for each in node.names}
-    return {target.id for target in node.targets if isinstance(target, ast.Name)}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def outside_names(text: str, known: Iterable[str]) -> list[str]:
     """The names that a text reads, and that neither it nor `known` nor Python itself defines."""
-    code = compile(text, "<answer>", "exec")
+    code = compiled(text)
     used = {name for each in _codes(code) for name in _read_outside(each)}
-    stored = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
+    stored = {step.argval for step in dis.get_instructions(code) if step.opname in STORES}
     always = {"__name__", "__annotations__"}  # the latter is read by classes with fields
     return sorted(used - stored - always - set(known) - set(vars(builtins)))
 
@@ -133,7 +165,7 @@ def outside_names(text: str, known: Iterable[str]) -> list[str]:
 def _read_outside(code: CodeType) -> Iterator[str]:
     """The global names that a piece of code reads; in a class body, those it has not set itself."""
     steps = list(dis.get_instructions(code))
-    own = {step.argval for step in steps if step.opname == "STORE_NAME"}
+    own = {step.argval for step in steps if step.opname in STORES}
     for step in steps:
         if step.opname == "LOAD_GLOBAL" or step.opname == "LOAD_NAME" and step.argval not in own:
             yield step.argval
@@ -164,8 +196,8 @@ def is_unwritten(candidate: Any, reference: Any) -> bool:
 
 def _empty(function: FunctionType) -> bool:
     node = node_of(function, cell_of(function))
-    if node is None or isinstance(node, ast.Assign):
-        return _gives_nothing(function.__code__)
+    if not isinstance(node, Definition):
+        return _gives_nothing(_code(function))
     if all(_says_nothing(each) for each in node.body):
         return True
     gaps = (ast.Assign, ast.AnnAssign, ast.Return)

@@ -35,9 +35,9 @@ def of(states: Mapping[str, Kept]) -> Table:
     for id, kept in states.items():
         task = get(id)
         if kept.solved:
-            state, mark = f"solved {kept.solved[:10]}, {_times(kept.tries)}", "✓"
+            state, mark = f"solved {kept.solved[:10]}, {_tries(kept.tries)}", "✓"
         else:
-            state, mark = (f"tried {_times(kept.tries)}" if kept.tries else ""), "○"
+            state, mark = (_tries(kept.tries) if kept.tries else ""), "○"
             open_.append(task)
         rows.append((mark, f"{task.number} {task.title}", id, str(task.minutes), state))
     done = len(states) - len(open_)
@@ -49,5 +49,5 @@ def of(states: Mapping[str, Kept]) -> Table:
     return Table(rows, last + ".")
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def _tries(count: int) -> str:
+    return "1 try" if count == 1 else f"{count} tries"

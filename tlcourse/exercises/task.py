@@ -77,9 +77,8 @@ class Exercise:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._probes: list[
-            tuple
-        ] = []  # of the check that runs now: look, arguments, got, tolerance
+        self._probes: list[tuple] = []  # of the check that runs now, as `_gives` takes them
+        self._stage = ""  # the name of that which runs now
 
     @property
     def id(self) -> str:
@@ -133,6 +132,11 @@ class Exercise:
         """Forgets the probes of the check before."""
         self._probes.clear()
 
+    def run(self, stage: Stage, candidate: Any) -> str | None:
+        """Runs one stage; returns its remark."""
+        self._stage = stage.name
+        return stage.check(candidate)
+
     def probe(
         self,
         candidate: Callable,
@@ -145,7 +149,7 @@ class Exercise:
         """Raises Wrong unless `candidate(*arguments)` gives `gives` and leaves the arguments alone.
 
         Exactly, or within `tolerance` (see `expect_close`). The message says what a known mistake
-        says that gives the same, else `likely`. Returns what came.
+        says that has given the same so far, else `likely`. Returns what came.
         """
         return self.observe(
             candidate, expect_unchanged, *arguments,
@@ -170,7 +174,7 @@ class Exercise:
                 error.add_note(said)
             raise
         if not agree(got, gives, tolerance):
-            likely = self.diagnose(look, arguments, got, tolerance) or likely
+            likely = self.diagnose(look, arguments, got, tolerance, likely)
             if tolerance is not None:
                 expect_close(got, gives, what, likely, tolerance)
             expect_equal(got, gives, what, likely)
@@ -178,18 +182,24 @@ class Exercise:
         return got
 
     def diagnose(
-        self, look: Callable, arguments: tuple, got: Any, tolerance: float | None = None
+        self,
+        look: Callable,
+        arguments: tuple,
+        got: Any,
+        tolerance: float | None = None,
+        likely: str = "",
     ) -> str:
-        """The sentence of the first known mistake that gives the same; "" if there is none.
+        """The sentence of the first mistake that gives the same here and on all probes before.
 
-        One that has given the same on all probes before goes before one that gives it here alone;
-        of an error only the former is told, for many errors are of one type.
+        Else `likely`; else the sentence of one of this stage that gives the same here, though an
+        earlier probe has ruled it out; else "". Of an error only the first: many are of one type.
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
             if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
-        return alike[0].says if alike and not isinstance(got, Exception) else ""
+        here = [each.says for each in alike if each.stage == self._stage]
+        return likely or (here[0] if here and not isinstance(got, Exception) else "")
 
 
 def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:

@@ -4,7 +4,7 @@ import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
@@ -170,3 +170,15 @@ def overwrites(words):
         for word, count in words.items()
         for pair in pairwise(word)
     }
+
+
+@task.mistake(
+    "pairs of neighbours",
+    "Each token goes with the one directly to its right, and not with all behind it.",
+)
+def not_only_neighbours(words):
+    counts = Counter()
+    for word, n in words.items():
+        for pair in combinations(word, 2):
+            counts[pair] += n
+    return counts

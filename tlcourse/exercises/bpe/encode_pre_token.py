@@ -1,6 +1,7 @@
 """Lesson 01: encode a pre-token with the merges that were learnt."""
 
 from functools import cache
+from itertools import pairwise
 
 from tlcourse import bpe
 from tlcourse.bpe import merge_pair
@@ -20,7 +21,7 @@ task = Exercise(
         "repeat: list the neighbours that are in the dictionary; stop if there is none; else call "
         "`merge_pair` with the earliest, which `min(..., key=...)` finds.",
     ),
-    imports="from itertools import pairwise",
+    imports="from collections import Counter, defaultdict\nfrom itertools import pairwise",
     builds_on=("bpe.merge_pair",),
 )
 
@@ -164,3 +165,15 @@ def latest_first(tokens, merges):
 def one_round(tokens, merges):
     known = [p for p, _ in merges if p in zip(tokens, tokens[1:], strict=False)]
     return merge_pair(tokens, known[0], dict(merges)[known[0]]) if known else list(tokens)
+
+
+@task.mistake(
+    "the earliest merge first",
+    "A pair that is not there is passed over; a later merge may still apply.",
+)
+def stops_at_an_absent_pair(tokens, merges):
+    for pair, new_token in merges:
+        if pair not in pairwise(tokens):
+            break
+        tokens = merge_pair(tokens, pair, new_token)
+    return list(tokens)

@@ -21,6 +21,7 @@ task = Exercise(
         "`tuple(tokens[i : i + 2]) == tuple(pair)` is true exactly where the pair stands; at the "
         "last token the slice has length one, so nothing can go wrong.",
     ),
+    imports="from itertools import pairwise",
 )
 task.reference(bpe.merge_pair)
 TRAIN = list("train")
@@ -148,3 +149,28 @@ def first_pair_only(tokens, pair, new_token):
         if (tokens[i], tokens[i + 1]) == pair:
             return tokens[:i] + [new_token] + tokens[i + 2 :]
     return list(tokens)
+
+
+@task.mistake(
+    "no token used twice", "A pair has an order: only `a` with `b` directly to its right is a pair."
+)
+def either_order(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = i < len(tokens) - 1 and set(tokens[i : i + 2]) == set(pair)
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged
+
+
+@task.mistake(
+    "no token used twice",
+    "The last token has no right neighbour: ask `i + 1 < len(tokens)` before you look there.",
+)
+def no_guard_at_the_end(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = tokens[i] == pair[0] and tokens[i + 1] == pair[1]
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged

@@ -1,0 +1,16 @@
+import pytest
+
+from tests.exercises import toys
+from tlcourse.exercises import answers, session
+from tlcourse.exercises import task as machinery
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """Toys stand beside the course's exercises; nothing is known of the test before."""
+    for name in ("_load", "_names"):
+        monkeypatch.setattr(machinery, name, getattr(machinery, name))
+    for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
+        monkeypatch.setattr(session, name, empty)
+    monkeypatch.setattr(answers, "_said", set())
+    return toys.register()

@@ -4,7 +4,7 @@ import html
 from collections.abc import Mapping
 
 from tlcourse.exercises.answers import Kept
-from tlcourse.exercises.task import get
+from tlcourse.exercises.task import facts
 
 
 class Table:
@@ -33,7 +33,7 @@ def of(states: Mapping[str, Kept]) -> Table:
     """The table of what is kept of every exercise, in the order of the lessons."""
     rows, open_ = [("", "exercise", "id", "minutes", "")], []
     for id, kept in states.items():
-        task = get(id)
+        task = facts(id)
         if kept.solved:
             state, mark = f"solved {kept.solved[:10]}, {_tries(kept.tries)}", "✓"
         else:

@@ -21,17 +21,14 @@ A wrong answer that gives what a known mistake gives, on every probe so far, is 
 import copy
 import difflib
 import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from tlcourse.exercises import listing
 from tlcourse.exercises.expect import Wrong, agree, expect_close, expect_equal, expect_unchanged
-
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -221,26 +218,21 @@ class Unknown(KeyError):
 
 @cache
 def _names() -> tuple[str, ...]:
-    """The ids of all exercises in no order that matters; loads none of them.
-
-    A module whose name begins with an underscore is no exercise: it helps those of its topic.
-    """
-    return tuple(
-        f"{topic.name}.{each.name}"
-        for topic in pkgutil.iter_modules([str(HERE)])
-        if topic.ispkg
-        for each in pkgutil.iter_modules([str(HERE / topic.name)])
-        if not each.name.startswith("_")
-    )
+    """The ids of all exercises, in no order that matters; loads none of them."""
+    return tuple(listing.names())
 
 
 def ids() -> tuple[str, ...]:
-    """The ids of all exercises, in the order of the lessons; loads every one of them."""
-    return tuple(sorted(_names(), key=_order))
+    """The ids of all exercises, in the order of the lessons; loads none of them."""
+    return tuple(sorted(_names(), key=lambda id: facts(id).order))
 
 
-def _order(id: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in _load(id).number.split("."))
+def facts(id: str) -> listing.Listed:
+    """What a table says of an exercise, without loading its checks."""
+    if id in listing.names():
+        return listing.read(id)
+    task = _load(id)
+    return listing.Listed(id, task.number, task.title, task.difficulty, task.minutes)
 
 
 def _load(id: str) -> Exercise:

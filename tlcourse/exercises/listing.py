@@ -1,0 +1,51 @@
+"""What there is, read from the text of the exercises' files: nothing is imported for a list."""
+
+import ast
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a table says of an exercise; `number` is that in the lesson, such as "1.2"."""
+
+    id: str
+    number: str
+    title: str
+    difficulty: int
+    minutes: int
+
+    @property
+    def lesson(self) -> str:
+        """The number of its lesson, two digits."""
+        return f"{int(self.number.split('.')[0]):02}"
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Where it stands in the course."""
+        return tuple(int(part) for part in self.number.split("."))
+
+
+def names() -> list[str]:
+    """The ids of all files, topic by topic; a name that begins with an underscore is only help."""
+    return [
+        f"{topic.name}.{each.name}"
+        for topic in pkgutil.iter_modules([str(HERE)])
+        if topic.ispkg
+        for each in pkgutil.iter_modules([str(HERE / topic.name)])
+        if not each.name.startswith("_")
+    ]
+
+
+def read(id: str) -> Listed:
+    """What the line `task = Exercise(...)` of an exercise's file says."""
+    path = HERE.joinpath(*id.split(".")).with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "task":
+            given = {each.arg: each.value for each in node.value.keywords}
+            told = ("number", "title", "difficulty", "minutes")
+            return Listed(id, *(ast.literal_eval(given[name]) for name in told))
+    raise ValueError(f"expected `task = Exercise(...)` in {path}")

@@ -77,7 +77,7 @@ class Exercise:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._probes: list[tuple[Callable, tuple, Any]] = []  # of the check that runs now
+        self._probes: list[tuple] = []  # of the check that runs now, as `_gives` takes them
 
     @property
     def id(self) -> str:
@@ -172,7 +172,7 @@ class Exercise:
             if tolerance is not None:
                 expect_close(got, gives, what, likely, tolerance)
             expect_equal(got, gives, what, likely)
-        self._probes.append((look, arguments, got))
+        self._probes.append((look, arguments, got, tolerance))
         return got
 
     def diagnose(
@@ -184,7 +184,7 @@ class Exercise:
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
-            if all(_gives(mistake, *probe, tolerance) for probe in self._probes):
+            if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
         return alike[0].says if alike else ""
 

@@ -554,6 +554,14 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
     def sometimes(values):  # as the square on the first probe, as one more on the second
         return [value + 1 if value else 0 for value in values]
 
+    assert check("toy.double", sometimes).message.endswith("Something else.")
+    task.stages.clear()
+
+    @task.stage("twice, and nothing is likely")
+    def twice_again(candidate):
+        task.probe(candidate, [0], gives=[0], what="`[0]`")
+        task.probe(candidate, [2], gives=[4], what="`[2]`")
+
     assert check("toy.double", sometimes).message.endswith("That is one more, not twice as much.")
 
 

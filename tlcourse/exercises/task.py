@@ -143,7 +143,7 @@ class Exercise:
         """Raises Wrong unless `candidate(*arguments)` gives `gives` and leaves the arguments alone.
 
         Exactly, or within `tolerance` (see `expect_close`). The message says what a known mistake
-        says that gives the same, else `likely`. Returns what came.
+        says that has given the same so far, else `likely`. Returns what came.
         """
         return self.observe(
             candidate, expect_unchanged, *arguments,
@@ -168,7 +168,7 @@ class Exercise:
                 error.add_note(said)
             raise
         if not agree(got, gives, tolerance):
-            likely = self.diagnose(look, arguments, got, tolerance) or likely
+            likely = self.diagnose(look, arguments, got, tolerance, likely)
             if tolerance is not None:
                 expect_close(got, gives, what, likely, tolerance)
             expect_equal(got, gives, what, likely)
@@ -176,17 +176,23 @@ class Exercise:
         return got
 
     def diagnose(
-        self, look: Callable, arguments: tuple, got: Any, tolerance: float | None = None
+        self,
+        look: Callable,
+        arguments: tuple,
+        got: Any,
+        tolerance: float | None = None,
+        likely: str = "",
     ) -> str:
-        """The sentence of the first known mistake that gives the same; "" if there is none.
+        """The sentence of the first mistake that gives the same here and on all probes before.
 
-        One that has given the same on all probes before goes before one that gives it here alone.
+        Else `likely`; else the sentence of one that gives the same here, though an earlier probe
+        has ruled it out; else "".
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
             if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
-        return alike[0].says if alike else ""
+        return likely or (alike[0].says if alike else "")
 
 
 def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:

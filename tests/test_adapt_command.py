@@ -39,7 +39,7 @@ def base(tmp_path_factory):
     for parameter in model.parameters():
         parameter.data.add_(0.1 * torch.randn_like(parameter))
     folder = tmp_path_factory.mktemp("run") / "little"
-    checkpoints.save(folder, model, Tokenizer.train([text for text, _ in ROWS], 300), "", {})
+    checkpoints.save(folder, model, Tokenizer.train([text for text, _ in ROWS], 300))
     return str(folder)
 
 
@@ -74,11 +74,16 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     assert f"next: tlcourse predict {tmp_path / 'out'} " in said
 
 
-def test_a_file_of_few_rows_gets_200_steps_and_is_learnt(tmp_path, base, capsys):
+def test_a_file_of_few_rows_is_read_until_it_is_learnt_in_at_most_200_steps(tmp_path, base, capsys):
     assert adapt(tmp_path, base, "--learning-rate", "3e-3") == 0
     said = capsys.readouterr().out
-    assert "in 200 steps" in said and "training error: 0.0 %, 0 of 5 rows" in said
-    assert "(100 %)" in said
+    steps = int(re.search(r"ended after (\d+) of 200 steps: the texts are learnt", said)[1])
+    assert 20 <= steps < 200 and f"in {steps} steps" in said
+    assert "training error: 0.0 %, 0 of 5 rows" in said and "(100 %)" in said
+    (tmp_path / "slow").mkdir()
+    assert adapt(tmp_path / "slow", base, "--learning-rate", "1e-6") == 0
+    said = capsys.readouterr().out
+    assert "in 200 steps" in said and "ended after" not in said
 
 
 def test_the_same_command_gives_the_same_weights_and_another_seed_others(tmp_path, base):

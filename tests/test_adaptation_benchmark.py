@@ -27,7 +27,7 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
     job = adaptation.Job("LoRA", 24, 0, "test", Recipe(epochs=1))
     found = adaptation.run(job)
     assert found["declared_is_moved"] and found["start_difference"] == 0.0
@@ -44,7 +44,7 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
     load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
     trainings = []
 
     def adapt(*arguments, **more):

@@ -16,7 +16,7 @@ def test_a_job_adapts_judges_and_is_kept(variant, tmp_path, monkeypatch):
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
     monkeypatch.setattr(open_questions, "texts", lambda name: ["Is it a question ?"] * 200)
     load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
     job = open_questions.Job(variant, 24, 0, Recipe(epochs=1))
     found = open_questions.run(job)
     assert len(found["probabilities"]) == found["of"] and found["seconds"] > 0

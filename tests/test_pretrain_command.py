@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from tlcourse import checkpoints, pretraining
+from tlcourse import checkpoints, cli, pretraining
 from tlcourse.cli import main
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -65,6 +65,22 @@ def test_rates_and_warm_up_are_those_that_were_asked_for(tmp_path):
         names = [name for name in moved["0.1"] if kind in name]
         gentle, fast = (torch.cat([moved[rate][n].flatten() for n in names]) for rate in moved)
         assert (fast - gentle).abs().max() > 0.01, kind
+
+
+def test_the_old_spellings_of_options_are_understood_but_not_shown(capsys):
+    new = ["--learning-rate", "1", "--muon-learning-rate", "2", "--batch-size", "3"]
+    old = ["--rate", "1", "--muon-rate", "2", "--batch", "3", "--mask-rate", "0.4"]
+    parser = cli._parser()
+    asked, found = (
+        parser.parse_args(["pretrain", "--out", "x", *options])
+        for options in ([*new, "--mask-probability", "0.4"], old)
+    )
+    assert asked == found and asked.learning_rate == 1.0 and asked.batch_size == 3
+    with pytest.raises(SystemExit):
+        parser.parse_args(["pretrain", "--help"])
+    shown = capsys.readouterr().out
+    assert "--muon-learning-rate" in shown and "--muon-rate" not in shown
+    assert parser.parse_args(["pretrain", "--out", "x"]).learning_rate == 3e-3
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tlcourse.adaptation import SCHEMES, Recipe
 def samples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, "sample"))
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
 
 
 @pytest.mark.parametrize("scheme", ["frozen body", tasks.SOLVED, tasks.TFIDF])

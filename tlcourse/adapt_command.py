@@ -28,6 +28,7 @@ from tlcourse.metrics import wilson_interval
 
 COUNTING = ("linear SVM", 1.0)  # scikit-learn's default strength; nothing is chosen
 MIN_STEPS = 200  # for files of a few rows, as in the benchmarks
+LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -80,7 +81,7 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
     """Epochs that are asked for are those that are run: a file of few rows gets no more of them."""
     given = {"epochs": arguments.epochs, "learning_rate": arguments.learning_rate}
     if arguments.epochs is None:
-        given["min_steps"] = MIN_STEPS
+        given |= {"min_steps": MIN_STEPS, "stop_below": LEARNT}
     recipe = Recipe(**{name: value for name, value in given.items() if value is not None})
     if recipe.epochs < 1 or not recipe.learning_rate > 0:
         raise ValueError(
@@ -109,7 +110,8 @@ def _adapt(
     compute: Compute,
 ) -> Classifier:
     """Trains with a progress bar and says what moved."""
-    with tqdm(total=recipe.steps(len(train.texts)), unit="step") as bar:
+    steps = recipe.steps(len(train.texts))
+    with tqdm(total=steps, unit="step") as bar:
 
         def show(record: dict) -> None:
             bar.set_postfix_str(f"loss {record['loss']:.3f}", refresh=False)
@@ -126,6 +128,11 @@ def _adapt(
             on_step=[show],
         )
     report = adapted.report
+    if len(report.history) < steps:
+        print(
+            f"ended after {len(report.history)} of {steps} steps: the texts are learnt (mean loss "
+            f"of the last 20 steps below {LEARNT:g})"
+        )
     share = 100 * report.trained / report.parameters
     print(
         f"moved: {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %), in "

@@ -131,14 +131,15 @@ def mask_tokens(
 
 
 def masked_loss(
-    model: Transformer, corrupted: Tensor, tokens: Tensor, *, chosen: Tensor
+    model: Transformer, corrupted: Tensor, tokens: Tensor, *, chosen: Tensor | None = None
 ) -> tuple[Tensor, int]:
-    """Loss of the chosen positions only; all are (batch, length). Returns (nats, targets).
+    """Loss of the chosen positions (None: all); all are (batch, length). Returns (nats, targets).
 
     Only the chosen positions meet the vocabulary. Raises ValueError if the model is causal.
     """
     if model.config.causal:
         raise ValueError("masked_loss needs a bidirectional model (causal=False)")
+    chosen = torch.ones_like(tokens, dtype=torch.bool) if chosen is None else chosen
     hidden = model.hidden(corrupted)[chosen]
     return language_model_loss(model, hidden, tokens[chosen]), len(hidden)
 
@@ -164,13 +165,20 @@ def hide_next_tokens(
 
 
 def hybrid_loss(
-    model: Transformer, inputs: Tensor, targets: Tensor, *, chosen: Tensor, causal: Tensor
+    model: Transformer,
+    inputs: Tensor,
+    targets: Tensor,
+    *,
+    chosen: Tensor | None = None,
+    causal: Tensor | None = None,
 ) -> tuple[Tensor, int]:
     """Loss of one model that reads some rows causally and the others from both sides.
 
-    `inputs`, `targets`, `chosen` (batch, length), `causal` (batch,) True = this row sees only what
-    stands before. Position i answers for token i + 1 either way, so both kinds of row share one
-    head (Charpentier & Samuel, 2024, GPT-BERT). Returns (nats, targets).
+    `inputs`, `targets`, `chosen` (None: all) are (batch, length), `causal` (batch,) is True where a
+    row sees only what stands before (None: all as the configuration says). Position i answers for
+    token i + 1 either way, so both kinds of row share one head (Charpentier & Samuel, 2024,
+    GPT-BERT). Returns (nats, targets).
     """
+    chosen = torch.ones_like(targets, dtype=torch.bool) if chosen is None else chosen
     hidden = model.hidden(inputs, causal=causal)[chosen]
     return language_model_loss(model, hidden, targets[chosen]), len(hidden)

@@ -1,4 +1,5 @@
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -8,7 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from tlcourse.exercises import checking, exercise, hint, messages, running, session, solution, yours
+from tlcourse.exercises import (
+    checking,
+    exercise,
+    hint,
+    messages,
+    running,
+    session,
+    solution,
+    source,
+    yours,
+)
 from tlcourse.exercises import task as machinery
 from tlcourse.exercises.expect import Wrong, expect_equal, expect_unchanged
 from tlcourse.exercises.task import Exercise, Unknown
@@ -72,9 +83,9 @@ def toys():
 @pytest.fixture(autouse=True)
 def toy(monkeypatch):
     """Toys stand beside the course's exercises; nothing is kept from the test before."""
-    found, load, ids = toys(), machinery._load, machinery.ids()
+    found, load, names = toys(), machinery._load, machinery._names()
     monkeypatch.setattr(machinery, "_load", lambda id: found[id] if id in found else load(id))
-    monkeypatch.setattr(machinery, "ids", lambda: (*ids, *found))
+    monkeypatch.setattr(machinery, "_names", lambda: (*names, *found))
     for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
         monkeypatch.setattr(session, name, empty)
     return found
@@ -262,6 +273,12 @@ def test_the_line_in_a_cell_of_ipython():
     assert "line 3: `return undefined_name`" in message
 
 
+def test_arguments_that_it_does_not_take_are_told_with_what_it_was_called_with():
+    message = check("bpe.count_pairs", lambda: {}).message
+    assert "takes 0 positional arguments but 1 was given. Does it take" in message
+    assert message.endswith("It was called with number 1 = {('r', 'a', 'n'): 1}.")
+
+
 def test_a_wrong_kind_of_value_is_told():
     def none(values):
         values.copy()
@@ -442,16 +459,25 @@ def test_solution(capsys):
     assert capsys.readouterr().out == "6\n"
 
 
-def test_a_solution_is_shown_without_decorator_and_annotations(capsys):
+def test_a_solution_is_shown_without_imports_decorator_and_annotations(capsys):
     text = """
+    from fractions import (
+        Fraction,
+    )
+
+    @dataclass(frozen=True)
+    class Whole:
+        size: float = 1.0
+
     @task.reference
-    def shares(values: list[int], whole: float = 1.0) -> dict[str, float]:
+    def shares(values: list[int], whole: Whole = Whole()) -> dict[str, float]:
         # each over the whole
-        return {str(value): value / whole for value in values}
+        return {str(value): value / whole.size for value in values}
     """
     assert session.without_annotations(text) == (
-        "def shares(values, whole=1.0):\n    # each over the whole\n"
-        "    return {str(value): value / whole for value in values}\n"
+        "@dataclass(frozen=True)\nclass Whole:\n    size: float = 1.0\n\n"
+        "def shares(values, whole=Whole()):\n    # each over the whole\n"
+        "    return {str(value): value / whole.size for value in values}\n"
     )
 
 
@@ -462,6 +488,24 @@ def test_an_unknown_id_names_the_nearest_and_lists_what_there_is(id):
             function(id)
     with pytest.raises(Unknown, match="did you mean 'toy.double'"):
         machinery.get("toy.duoble")
+
+
+def test_help_beside_the_exercises_of_a_topic_is_no_exercise(tmp_path, monkeypatch):
+    monkeypatch.undo()  # the toys
+    (tmp_path / "topic").mkdir()
+    for name in ("__init__", "double", "_help"):
+        (tmp_path / "topic" / f"{name}.py").touch()
+    monkeypatch.setattr(machinery, "HERE", tmp_path)
+    assert machinery._names.__wrapped__() == ("topic.double",)
+
+
+def test_an_exercise_is_loaded_without_the_others():
+    code = (
+        "import sys; from tlcourse.exercises import task; task.get('bpe.merge_pair'); "
+        "print([id for id in task._names() if f'tlcourse.exercises.{id}' in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "['bpe.merge_pair']\n"
 
 
 def test_a_misspelt_id_is_one_line_in_hint_and_solution(capsys):
@@ -585,6 +629,55 @@ def test_earlier_probes_are_compared_with_mistakes_as_closely_as_with_the_answer
         assert check("toy.double", wrong).message.endswith(said)
 
 
+def test_a_tolerance_holds_for_its_own_probe_only(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+
+    @task.stage("words, then numbers")
+    def words(candidate):
+        task.probe(candidate, ["no"], gives=["nono"], what="`no`")
+        task.probe(candidate, [2], gives=[4], what="`[2]`", tolerance=1e-6)
+
+    task.mistake("words, then numbers", "One more.")(lambda v: [x + (x, 1)[x == 2] for x in v])
+    shifts = check("toy.double", lambda values: [x + ("no" if x == "no" else 1) for x in values])
+    assert (
+        shifts.message
+        == "Stage 1 of 1, words, then numbers: `[2]` gave 3 at [0]; expected 4. One more."
+    )
+    talks = check("toy.double", lambda values: ["nono"] if values == ["no"] else "four")
+    assert talks.message.endswith("`[2]` gave 'four'; expected [4].")
+
+
+def test_an_error_without_a_line_of_the_learners_is_told_what_is_known_of_it(toy):
+    task = toy["toy.double"]
+    task.stage("none")(lambda candidate: task.probe(candidate, [], gives=[], what="no numbers"))
+    task.mistake("none", "The largest of nothing is asked for.")(max)
+    task.stages[:2] = []
+    message = check("toy.double", max).message
+    assert "raised ValueError" in message
+    assert message.endswith(
+        "It was called with number 1 = []. The largest of nothing is asked for."
+    )
+
+
+def test_an_error_is_not_laid_to_a_mistake_that_would_have_failed_before(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+
+    @task.stage("twice")
+    def twice(candidate):
+        task.probe(candidate, [2], gives=[4], what="`[2]`")
+        task.probe(candidate, [], gives=[], what="`[]`")
+
+    task.mistake("twice", "The second is asked for.")(lambda values: [values[1]])
+    task.mistake("twice", "The first is asked for.")(lambda values: [2 * values[0]])
+    first = check("toy.double", lambda values: [values[0] + values[0]])
+    assert first.message.endswith("It was called with values = []. The first is asked for.")
+    task.mistakes.pop()
+    first = check("toy.double", lambda values: [values[0] + values[0]])
+    assert first.message.endswith("It was called with values = [].")
+
+
 def test_a_notebook_shows_a_mark_and_a_colour():
     said = messages.Said("solved", ["Solved: <all>", "Kept."])
     assert repr(said) == "✓ Solved: <all>\nKept."
@@ -599,6 +692,12 @@ def test_a_terminal_gets_colour_unless_it_wants_none(monkeypatch, capsys):
     monkeypatch.setenv("NO_COLOR", "1")
     messages.say("wrong", "Stage 1.")
     assert capsys.readouterr().out == "\x1b[31m✗ Stage 1.\x1b[0m\n✗ Stage 1.\n"
+
+
+def test_a_class_with_fields_uses_no_name_of_another_cell():
+    text = "@dataclass\nclass Named:\n    size: int = 1\n    def __call__(self): return self.size"
+    assert source.outside_names(text, ["dataclass"]) == []
+    assert source.outside_names(text, []) == ["dataclass"]
 
 
 def test_wrong_is_an_exception_and_not_more():

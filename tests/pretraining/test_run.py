@@ -1,9 +1,11 @@
 import shutil
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from ignite.engine import Events
 
 from tlcourse import objectives
 from tlcourse.batching import TokenFile, generator_for, write_tokens
@@ -13,6 +15,7 @@ from tlcourse.pretraining import (
     OBJECTIVES,
     PretrainingRecipe,
     batches,
+    compile_blocks,
     encode_articles,
     optimizers_for,
     pretrain,
@@ -154,6 +157,26 @@ def test_hybrid_batches_read_their_share_of_the_windows_causally(file, share, ro
     changed = (inputs != window[:, :-1])[~causal]
     assert not chosen[~causal][:, -1].any() and not changed[:, 0].any()
     assert (chosen[~causal][:, :-1] | ~changed[:, 1:]).all()  # what was changed is asked for
+
+
+def test_blocks_compile_where_pytorch_lost_its_private_setting(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch._functorch.config", None)
+    monkeypatch.delattr("torch._functorch.config", raising=False)
+    compiled = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda module: compiled.append(module))
+    compile_blocks(model_of(), compute=PLAIN)
+    assert len(compiled) == 2
+
+
+def test_a_run_on_minutes_needs_no_folder_and_a_handler_may_end_it(file):
+    more = {"recipe": RECIPE, "compute": PLAIN}
+    history, begin = pretrain_for(model_of(), file, 1 / 60, **more)
+    assert 0 < begin < len(history) and history[-1]["factor"] < 1
+
+    def after_three(engine):
+        engine.add_event_handler(Events.ITERATION_COMPLETED(once=3), engine.terminate)
+
+    assert len(pretrain(model_of(), file, 1000, handlers=[after_three], **more)) == 3
 
 
 def test_an_unknown_objective_is_refused():

@@ -27,6 +27,14 @@ from tests.training.test_engine import (
 from tlcourse.training import STATE, Resume, Trainer, train
 
 
+@pytest.fixture(autouse=True)
+def interrupts():
+    """SIGINT as a terminal has it: what is started in the background of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def little() -> tuple[nn.Module, torch.optim.Optimizer]:
     torch.manual_seed(0)
     model = nn.Linear(3, 1)

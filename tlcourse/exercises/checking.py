@@ -76,10 +76,11 @@ def _explain(outcome: running.Outcome) -> str:
     except Exception:
         text = ""
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    notes = getattr(error, "__notes__", ())
     if outcome.line:
-        notes = getattr(error, "__notes__", ())
         return " ".join([f"your code raised {said}, in {outcome.line}.", *notes])
-    return (
+    sentence = (
         f"calling your code, or using what it returned, raised {said}. Does it take the arguments "
-        f"and return the kind of value that the exercise asks for?"
+        "and return the kind of value that the exercise asks for?"
     )
+    return " ".join([sentence, *notes])

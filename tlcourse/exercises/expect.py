@@ -57,7 +57,7 @@ def agree(got: Any, expected: Any, tolerance: float | None) -> bool:
         return _same(got, expected)
     try:
         expect_close(got, expected, "", "", tolerance)
-    except Wrong:
+    except (Wrong, TypeError, ValueError):  # the two others: `expected` is no number
         return False
     return True
 

@@ -5,7 +5,7 @@ import inspect
 import textwrap
 from typing import Any
 
-from tlcourse.exercises import answers, messages, table
+from tlcourse.exercises import answers, messages, source, table
 from tlcourse.exercises.checking import NOT_YET, Report, check
 from tlcourse.exercises.messages import say
 from tlcourse.exercises.task import Exercise, Unknown, get
@@ -129,25 +129,30 @@ def _hints(task: Exercise, count: int) -> str:
 
 
 def solution(id: str = "") -> None:
-    """Prints the source of the reference, without type annotations, ready to paste."""
+    """Prints the source of the reference, without type annotations, ready to paste.
+
+    With the classes, functions and values of the exercise's file that it names; what that file
+    imports, the lesson has, too.
+    """
     task = _asked(id)
     if task is None:
         return
-    if callable(task.solution):
-        print(without_annotations(inspect.getsource(task.solution)))
-    else:
+    if not callable(task.solution):
         print(repr(task.solution))
+    elif task.solution.__module__ == task.module:
+        print(without_annotations(source.cut(task.solution)[1]))
+    else:
+        print(without_annotations(inspect.getsource(task.solution)))
 
 
-def without_annotations(source: str) -> str:
-    """`source` of one definition without decorators and annotations: a notebook may lack the names.
-
-    Comments stay.
+def without_annotations(text: str) -> str:
+    """`text` of definitions as a notebook takes it: no annotations, whose names it may lack, no
+    imports, and no decorators of the exercise's `task`. Comments stay.
     """
-    source = textwrap.dedent(source)
-    node = ast.parse(source).body[0]
-    lines, cuts = source.splitlines(keepends=True), []
-    for each in ast.walk(node):
+    text = textwrap.dedent(text)
+    tree = ast.parse(text)
+    lines, cuts, gone = text.splitlines(keepends=True), [], set()
+    for each in ast.walk(tree):
         if isinstance(each, ast.arg) and each.annotation:
             start = each.col_offset + len(each.arg)
             cuts.append((each.lineno, start, each.annotation.end_col_offset))
@@ -157,7 +162,11 @@ def without_annotations(source: str) -> str:
             cuts.append((end.lineno, start, end.end_col_offset))
     for number, start, stop in sorted(cuts, reverse=True):
         lines[number - 1] = lines[number - 1][:start] + lines[number - 1][stop:].replace(" = ", "=")
-    return "".join(lines[node.lineno - 1 :])
+    decorators = [d for each in tree.body for d in getattr(each, "decorator_list", [])]
+    for each in [*tree.body, *decorators]:
+        if isinstance(each, ast.Import | ast.ImportFrom) or ast.unparse(each).startswith("task."):
+            gone |= set(range(each.lineno - 1, each.end_lineno))
+    return "".join(line for n, line in enumerate(lines) if n not in gone).lstrip("\n")
 
 
 def progress() -> None:

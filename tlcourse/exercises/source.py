@@ -126,7 +126,8 @@ def outside_names(text: str, known: Iterable[str]) -> list[str]:
     code = compile(text, "<answer>", "exec")
     used = {name for each in _codes(code) for name in _read_outside(each)}
     stored = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
-    return sorted(used - stored - set(known) - set(vars(builtins)) - {"__name__"})
+    always = {"__name__", "__annotations__"}  # the latter is read by classes with fields
+    return sorted(used - stored - always - set(known) - set(vars(builtins)))
 
 
 def _read_outside(code: CodeType) -> Iterator[str]:

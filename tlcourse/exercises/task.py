@@ -186,13 +186,13 @@ class Exercise:
         """The sentence of the first mistake that gives the same here and on all probes before.
 
         Else `likely`; else the sentence of one that gives the same here, though an earlier probe
-        has ruled it out; else "".
+        has ruled it out: not of an error, for many errors are of one type. Else "".
         """
         alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
             if all(_gives(mistake, *probe) for probe in self._probes):
                 return mistake.says
-        return likely or (alike[0].says if alike else "")
+        return likely or (alike[0].says if alike and not isinstance(got, Exception) else "")
 
 
 def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:
@@ -213,16 +213,23 @@ class Unknown(KeyError):
 
 
 @cache
+def _names() -> tuple[str, ...]:
+    """The ids of all exercises in no order that matters; loads none of them.
+
+    A module whose name begins with an underscore is no exercise: it helps those of its topic.
+    """
+    return tuple(
+        f"{topic.name}.{each.name}"
+        for topic in pkgutil.iter_modules([str(HERE)])
+        if topic.ispkg
+        for each in pkgutil.iter_modules([str(HERE / topic.name)])
+        if not each.name.startswith("_")
+    )
+
+
 def ids() -> tuple[str, ...]:
-    """The ids of all exercises, in the order of the lessons."""
-    found = []
-    for topic in pkgutil.iter_modules([str(HERE)]):
-        if topic.ispkg:
-            found += [
-                f"{topic.name}.{each.name}"
-                for each in pkgutil.iter_modules([str(HERE / topic.name)])
-            ]
-    return tuple(sorted(found, key=_order))
+    """The ids of all exercises, in the order of the lessons; loads every one of them."""
+    return tuple(sorted(_names(), key=_order))
 
 
 def _order(id: str) -> tuple[int, ...]:
@@ -235,7 +242,7 @@ def _load(id: str) -> Exercise:
 
 def get(id: str) -> Exercise:
     """The exercise of this id; raises Unknown, which names the nearest."""
-    if id not in ids():
+    if id not in _names():
         near = difflib.get_close_matches(id, ids(), n=1, cutoff=0.0)
         raise Unknown(
             f"no exercise {id!r}; did you mean {near[0]!r}? There are: {', '.join(ids())}"

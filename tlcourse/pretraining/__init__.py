@@ -9,7 +9,7 @@ Compute is chosen, and everything after the first three arguments has a default.
     from tlcourse.transformer import Config, Transformer
 
     _, tokenizer = checkpoints.load("causal-small")
-    data = corpora.load("wikitext-2", "sample")
+    data = corpora.load("wikitext-2", source="sample")
     articles = list(corpora.articles(data["train"]))
     folder = tempfile.mkdtemp()
     pretraining.write_corpus(f"{folder}/tokens.bin", articles, tokenizer, tokens=4_000)

@@ -36,7 +36,7 @@ class JsonLog:
 
 
 class TensorBoardLog:
-    """Writes each record's loss, norm and rate to `folder`/tensorboard, over the tokens read.
+    """Writes each record's loss, norm and factor to `folder`/tensorboard, over the tokens read.
 
     Raises ValueError when `tensorboardX` is not installed.
     """

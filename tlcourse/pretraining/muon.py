@@ -28,9 +28,10 @@ class Muon(torch.optim.Muon):
         for group in self.param_groups:
             by_shape = defaultdict(list)  # matrices of one shape are orthogonalised together
             for matrix in (each for each in group["params"] if each.grad is not None):
-                buffer = self.state[matrix].setdefault(
-                    "momentum_buffer", torch.zeros_like(matrix.grad)
-                )
+                state = self.state[matrix]
+                if "momentum_buffer" not in state:
+                    state["momentum_buffer"] = torch.zeros_like(matrix.grad)
+                buffer = state["momentum_buffer"]
                 buffer.lerp_(matrix.grad, 1 - group["momentum"])
                 update = matrix.grad.lerp(buffer, group["momentum"])
                 by_shape[matrix.shape].append((matrix, update))

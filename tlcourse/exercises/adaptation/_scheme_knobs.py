@@ -1,4 +1,4 @@
-"""The checks of a learner's own scheme (lesson 05): its name, what it adds, which weights move.
+"""The checks of own_scheme that run no training: the name, what is added, which weights move.
 
 All on a tiny classifier with random weights, of as many blocks as the shipped models have.
 """

@@ -1,4 +1,4 @@
-"""The check of a learner's own scheme (lesson 05) that calls its extra loss, before a training."""
+"""The check of own_scheme that calls the extra loss of a learner's scheme, before a training."""
 
 import inspect
 from numbers import Real
@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from tlcourse.adaptation import Classifier
 from tlcourse.batching import pad
 from tlcourse.bpe import PAD
+from tlcourse.exercises.adaptation._scheme_knobs import LABELS, TARGETS, TEXTS, choice, turn
 from tlcourse.exercises.expect import Wrong, expect_type, short
-from tlcourse.exercises.scheme_checks import LABELS, TARGETS, TEXTS, choice, turn
 
 
 def adds_to_loss(candidate) -> str | None:

@@ -1,4 +1,4 @@
-"""The checks of a learner's own scheme (lesson 05) that run it: its schedule, a short training."""
+"""The checks of own_scheme that run a learner's scheme: its schedule, a short training."""
 
 import functools
 import math
@@ -18,8 +18,7 @@ from tlcourse.adaptation import (
     head_names,
 )
 from tlcourse.device import Compute
-from tlcourse.exercises.expect import Wrong, short
-from tlcourse.exercises.scheme_checks import (
+from tlcourse.exercises.adaptation._scheme_knobs import (
     LABELS,
     TARGETS,
     TEXTS,
@@ -28,6 +27,7 @@ from tlcourse.exercises.scheme_checks import (
     logits,
     turn,
 )
+from tlcourse.exercises.expect import Wrong, short
 
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 # The first optimizer imports PyTorch's compiler: seconds that are not the learner's.

@@ -81,7 +81,7 @@ def two_numbers(candidate):
 
 
 @task.stage("words and line ends")
-def words(candidate):
+def word_units(candidate):
     text, nats = "the tokenizer tokenizes\n", [2.0, 1.0, 3.0, 0.5, 1.0, 0.5]
     task.observe(
         candidate, perplexity, nats, text, gives=math.exp(2.0), tolerance=1e-5,

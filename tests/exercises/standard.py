@@ -19,8 +19,8 @@ def accepts(id: str, *candidates: Any) -> Callable:
     """A test that each of `candidates` passes all stages."""
 
     def test():
-        reports = {_name(each): check(get(id), each) for each in candidates}
-        assert {name: r.message for name, r in reports.items() if not r.passed} == {}
+        reports = [(_name(each), check(get(id), each)) for each in candidates]
+        assert [(name, report.message) for name, report in reports if not report.passed] == []
 
     return test
 

@@ -562,6 +562,26 @@ def test_a_mistake_of_an_earlier_stage_is_not_told_of_who_has_passed_it(toy):
     assert check("toy.double", lambda values: [5]).message.endswith("Always five.")
 
 
+def test_earlier_probes_are_compared_with_mistakes_as_closely_as_with_the_answer(toy):
+    task = toy["toy.double"]
+    task.stages.clear()
+
+    @task.stage("words, then numbers")
+    def both(candidate):
+        task.observe(candidate, lambda f, v: f"{len(f(v))} number", [2], gives="1 number", what="")
+        task.probe(candidate, [1], gives=[2], what="`[1]`", tolerance=1e-3)
+        task.probe(candidate, [3], gives=[6], what="`[3]`")
+
+    task.mistake("words, then numbers", "That is five.")(lambda v: [5 for x in v])
+    task.mistake("words, then numbers", "That is two more.")(lambda v: [x + min(x, 2) for x in v])
+    for wrong, said in (
+        (lambda values: [5 for value in values], "That is five."),
+        (lambda values: [value + min(value, 2) for value in values], "That is two more."),
+        (lambda values: [5 if value == 3 else 2 * value + 1e-5 for value in values], "two more."),
+    ):
+        assert check("toy.double", wrong).message.endswith(said)
+
+
 def test_a_tolerance_holds_for_its_own_probe_only(toy):
     task = toy["toy.double"]
     task.stages.clear()

@@ -1,174 +1,32 @@
 import math
 import re
 import string
+from decimal import Decimal
+from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
+import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.pretraining import mask_tokens, word_perplexity_and_bits
+from tlcourse.exercises.checking import check
+from tlcourse.exercises.pretraining.find_the_bug import gradients, gradients_as_given, task
+from tlcourse.exercises.pretraining.mask_tokens import mask_tokens
+from tlcourse.exercises.pretraining.schedule import falls, rate_factor
+from tlcourse.exercises.pretraining.word_perplexity_and_bits import (
+    divided_by,
+    word_perplexity_and_bits,
+)
+from tlcourse.training import warmup_stable_decay
 
 
 def nothing(*arguments): ...  # your code here
 
 
 # mask_tokens
-
-
-def by_where(tokens, draw, kind, noise):
-    chosen = torch.logical_and(tokens > 5, draw < 0.15)
-    changed = torch.where(kind < 0.8, torch.full_like(tokens, 4), tokens)
-    changed = torch.where(kind >= 0.9, noise, changed)
-    return torch.where(chosen, changed, tokens), chosen
-
-
-def by_loop(tokens, draw, kind, noise):
-    corrupted, chosen = tokens.tolist(), torch.zeros(tokens.shape, dtype=torch.bool)
-    for row, place in np.ndindex(*tokens.shape):
-        if tokens[row, place] in range(6) or draw[row, place] >= 0.15:
-            continue
-        chosen[row, place] = True
-        if kind[row, place] < 0.8:
-            corrupted[row][place] = 4
-        elif kind[row, place] >= 0.9:
-            corrupted[row][place] = noise[row, place].item()
-    return torch.tensor(corrupted), chosen
-
-
-def in_place(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    tokens[:] = corrupted
-    return tokens, chosen
-
-
-def only_the_tokens(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, kind, noise)[0]
-
-
-def chosen_as_numbers(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted, chosen.long()
-
-
-def takes_the_others(tokens, draw, kind, noise):
-    return mask_tokens(tokens, 0.3 - draw, kind, noise)
-
-
-def takes_specials(tokens, draw, kind, noise):
-    corrupted, chosen = tokens.clone(), draw < 0.15
-    corrupted[chosen & (kind < 0.8)] = 4
-    corrupted[chosen & (kind >= 0.9)] = noise[chosen & (kind >= 0.9)]
-    return corrupted, chosen
-
-
-def masks_all(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, torch.zeros_like(kind), noise)
-
-
-def other_way_round(tokens, draw, kind, noise):
-    kind = torch.where(kind < 0.8, kind, 1.8 - kind)
-    return mask_tokens(tokens, draw, kind, noise)
-
-
-def forgets_what_stays(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted, corrupted != tokens
-
-
-def swaps_everywhere(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    ordinary = tokens > 5
-    return torch.where((kind >= 0.9) & ordinary, noise, corrupted), chosen
-
-
-def one_random_token(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, kind, torch.full_like(noise, int(noise.flatten()[-1])))
-
-
-test_mask_tokens_right = accepts("pretraining.mask_tokens", by_where, by_loop)
-test_mask_tokens_wrong = rejects(
-    "pretraining.mask_tokens",
-    (nothing, 0, "Not solved yet"),
-    (in_place, 1, "changed argument 1"),
-    (only_the_tokens, 1, "expected two tensors"),
-    (chosen_as_numbers, 1, "expected a boolean mask"),
-    (takes_the_others, 2, "the 85 % that are to be left alone"),
-    (takes_specials, 2, "Only ordinary tokens may be"),
-    (masks_all, 3, "All became <mask>"),
-    (other_way_round, 3, "the other way"),
-    (forgets_what_stays, 3, "must still be predicted"),
-    (swaps_everywhere, 2, "chosen positions only"),
-    (one_random_token, 4, "of a batch: (corrupted, chosen)"),
-)
-
-
-# word_perplexity_and_bits
-
-
-def by_bits(nats, text):
-    bits = math.fsum(nats) / math.log(2)
-    units = text.replace("\n", " \u23ce ").split()
-    return 2 ** (bits / len(units)), bits / sum(len(char.encode()) for char in text)
-
-
-def by_numpy(nats, text):
-    words = sum(len(line.split()) + 1 for line in text.split("\n")) - 1
-    total = np.sum(nats)
-    return np.exp(total / words), total / (np.log(2) * len(bytes(text, "utf-8")))
-
-
-def token_perplexity(nats, text):
-    return math.exp(sum(nats) / len(nats)), word_perplexity_and_bits(nats, text)[1]
-
-
-def without_line_ends(nats, text):
-    return math.exp(sum(nats) / len(text.split())), word_perplexity_and_bits(nats, text)[1]
-
-
-def splits_at_spaces(nats, text):
-    words = len(text.rstrip("\n").split(" ")) + text.count("\n")
-    return math.exp(sum(nats) / words), word_perplexity_and_bits(nats, text)[1]
-
-
-def nats_a_word(nats, text):
-    perplexity, bits = word_perplexity_and_bits(nats, text)
-    return math.log(perplexity), bits
-
-
-def two_to_the_nats(nats, text):
-    perplexity, bits = word_perplexity_and_bits(nats, text)
-    return 2 ** math.log(perplexity), bits
-
-
-def nats_a_byte(nats, text):
-    perplexity, bits = word_perplexity_and_bits(nats, text)
-    return perplexity, bits * math.log(2)
-
-
-def bits_a_character(nats, text):
-    return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2) / len(text)
-
-
-def only_one(nats, text):
-    return word_perplexity_and_bits(nats, text)[0]
-
-
-test_word_perplexity_right = accepts("pretraining.word_perplexity_and_bits", by_bits, by_numpy)
-test_word_perplexity_wrong = rejects(
-    "pretraining.word_perplexity_and_bits",
-    (nothing, 0, "Not solved yet"),
-    (only_one, 1, "expected two numbers"),
-    (nats_a_word, 1, "sure and right"),
-    (token_perplexity, 2, "That is the token perplexity"),
-    (without_line_ends, 2, "The line end is missing"),
-    (two_to_the_nats, 2, "2 to the power belongs to bits"),
-    (splits_at_spaces, 2, "White space only separates words"),
-    (nats_a_byte, 3, "a bit is ln 2"),
-    (bits_a_character, 3, "bits a character"),
-)
-
-
-# Written by someone who saw only the text of the exercises.
 
 
 def by_arithmetic(tokens, draw, kind, noise):
@@ -187,174 +45,6 @@ def _with(tokens, chosen, masked, swapped, noise):
     return torch.where(swapped, noise, torch.where(masked, 4, tokens)), chosen
 
 
-def chosen_up_to_the_border(tokens, draw, kind, noise):
-    chosen = (draw <= 0.15) & (tokens >= 6)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
-
-
-def kinds_on_the_other_side(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens >= 6)
-    return _with(tokens, chosen, chosen & (kind <= 0.8), chosen & (kind > 0.9), noise)
-
-
-def first_ordinary_id_missed(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens > 6)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
-
-
-def kinds_everywhere(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens >= 6)
-    return _with(tokens, chosen, kind < 0.8, kind >= 0.9, noise)
-
-
-def draws_again(tokens, draw, kind, noise):
-    return mask_tokens(tokens, torch.rand(tokens.shape), torch.rand(tokens.shape), noise)
-
-
-def other_order(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, kind, noise)[::-1]
-
-
-test_outside_mask_tokens_right = accepts("pretraining.mask_tokens", by_arithmetic, by_nesting)
-test_outside_mask_tokens_wrong = rejects(
-    "pretraining.mask_tokens",
-    (chosen_up_to_the_border, 2, "Below is `<`"),
-    (kinds_on_the_other_side, 3, "0.9 or higher is `kind >= 0.9`"),
-    (first_ordinary_id_missed, 2, "6 is the first that is"),
-    (kinds_everywhere, 2, "combine the conditions with `&`"),
-    (draws_again, 1, "the same arguments gave two answers"),
-    (other_order, 1, "`return corrupted, chosen`, in this order"),
-)
-
-
-def by_tensors(nats, text):
-    units = len(text.replace("\n", " <eos> ").split())
-    total = torch.tensor(nats).sum()
-    return (total / units).exp(), total / math.log(2) / len(bytes(text, "utf-8"))
-
-
-def by_pattern(nats, text):
-    units, total = len(re.findall(r"\S+|\n", text)), math.fsum(nats)
-    return [math.e ** (total / units), math.log2(math.e) * total / len(text.encode())]
-
-
-def mean_of_exponentials(nats, text):
-    units = len(text.split()) + text.count("\n")
-    return sum(map(math.exp, nats)) / units, word_perplexity_and_bits(nats, text)[1]
-
-
-def bits_a_token(nats, text):
-    return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2) / len(nats)
-
-
-def bits_of_the_text(nats, text):
-    return word_perplexity_and_bits(nats, text)[0], sum(nats) / math.log(2)
-
-
-def lines_not_line_ends(nats, text):
-    units = len(text.split()) + len(text.splitlines())
-    return math.exp(sum(nats) / units), word_perplexity_and_bits(nats, text)[1]
-
-
-def bits_first(nats, text):
-    return word_perplexity_and_bits(nats, text)[::-1]
-
-
-test_outside_word_perplexity_right = accepts(
-    "pretraining.word_perplexity_and_bits", by_tensors, by_pattern
-)
-test_outside_word_perplexity_wrong = rejects(
-    "pretraining.word_perplexity_and_bits",
-    (lines_not_line_ends, 2, "count the characters"),
-    (mean_of_exponentials, 2, "exp comes last"),
-    (bits_a_token, 3, "These are bits a token"),
-    (bits_of_the_text, 3, "bits of the whole text"),
-    (bits_first, 1, "First the perplexity"),
-)
-
-
-# What the checks once let through, or answered with the wrong cause.
-
-
-def as_array(nats, text):
-    return np.array(word_perplexity_and_bits(nats, text))
-
-
-def as_tensor(nats, text):
-    return torch.tensor(word_perplexity_and_bits(nats, text))
-
-
-def _divided_by(count):
-    """A candidate that divides by `count(text)` words and line ends; its bits are right."""
-
-    def function(nats, text):
-        return math.exp(sum(nats) / count(text)), word_perplexity_and_bits(nats, text)[1]
-
-    return function
-
-
-def _without_punctuation(text):
-    return text.translate(str.maketrans("", "", string.punctuation))
-
-
-words_of_letters = _divided_by(lambda text: len(re.findall(r"\w+|\n", text)))
-drops_punctuation = _divided_by(lambda text: len(re.findall(r"\S+|\n", _without_punctuation(text))))
-blanks_only = _divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text)))
-tabs_as_line_ends = _divided_by(lambda text: len(text.split()) + len(re.findall(r"[\n\t]", text)))
-returns_as_line_ends = _divided_by(lambda text: len(text.split()) + len(re.findall("[\n\r]", text)))
-lines_by_splitlines = _divided_by(
-    lambda text: len(text.split()) + len((text + "x").splitlines()) - 1
-)
-pieces_of_lines = _divided_by(lambda text: len(text.split()) + len(text.split("\n")))
-pieces_of_words = _divided_by(lambda text: len(re.split(r"\s+", text)) + text.count("\n"))
-
-
-def _bits_as(change):
-    """A candidate whose perplexity is right; `change(bits, text)` are its bits per byte."""
-
-    def function(nats, text):
-        perplexity, bits = word_perplexity_and_bits(nats, text)
-        return perplexity, change(bits, text)
-
-    return function
-
-
-bytes_without_line_end = _bits_as(
-    lambda bits, text: bits * len(text.encode()) / len(text.strip().encode())
-)
-an_eighth = _bits_as(lambda bits, text: bits / 8)
-eight_times = _bits_as(lambda bits, text: bits * 8)
-
-
-def as_text(nats, text):
-    return tuple(str(value) for value in word_perplexity_and_bits(nats, text))
-
-
-def three_in_an_array(nats, text):
-    return np.array([*word_perplexity_and_bits(nats, text), 0.0])
-
-
-test_word_perplexity_other_pairs = accepts(
-    "pretraining.word_perplexity_and_bits", as_array, as_tensor
-)
-test_word_perplexity_causes = rejects(
-    "pretraining.word_perplexity_and_bits",
-    (as_text, 1, "expected two numbers"),
-    (three_in_an_array, 1, "expected two numbers"),
-    (pieces_of_lines, 2, "an empty piece"),
-    (pieces_of_words, 2, "an empty piece"),
-    (words_of_letters, 2, "whatever stands between white space"),
-    (drops_punctuation, 2, "whatever stands between white space"),
-    (blanks_only, 2, "are white space and part two words"),
-    (tabs_as_line_ends, 2, "But none of them is the character `\\n`"),
-    (returns_as_line_ends, 2, "But none of them is the character `\\n`"),
-    (lines_by_splitlines, 2, "But none of them is the character `\\n`"),
-    (bytes_without_line_end, 3, "The line end is a byte, too"),
-    (an_eighth, 3, "no division by 8 is due"),
-    (eight_times, 3, "8 bits a byte are not asked about"),
-)
-
-
 def _thresholds(number):
     """The exercise solved with `number` of 0.15, 0.8 and 0.9."""
 
@@ -371,14 +61,21 @@ thresholds_as_float32_row = _thresholds(lambda value: torch.tensor([value]))
 thresholds_as_float64_row = _thresholds(lambda value: torch.tensor([value], dtype=torch.float64))
 
 
-def up_to_the_border_of_float32(tokens, draw, kind, noise):
-    chosen = (draw <= torch.tensor(0.15)) & (tokens > 5)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+def only_the_tokens(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, kind, noise)[0]
 
 
-def swapped_above_the_border(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens > 5)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind > 0.9), noise)
+def chosen_as_numbers(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted, chosen.long()
+
+
+def other_order(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, kind, noise)[::-1]
+
+
+def draws_again(tokens, draw, kind, noise):
+    return mask_tokens(tokens, torch.rand(tokens.shape), torch.rand(tokens.shape), noise)
 
 
 def through_numpy(tokens, draw, kind, noise):
@@ -390,14 +87,47 @@ def corrupted_through_numpy(tokens, draw, kind, noise):
     return corrupted.numpy(), chosen
 
 
-def only_the_masked_are_targets(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted, chosen & (kind < 0.8)
+def takes_specials(tokens, draw, kind, noise):
+    corrupted, chosen = tokens.clone(), draw < 0.15
+    corrupted[chosen & (kind < 0.8)] = 4
+    corrupted[chosen & (kind >= 0.9)] = noise[chosen & (kind >= 0.9)]
+    return corrupted, chosen
 
 
-def chosen_from_the_corrupted(tokens, draw, kind, noise):
+def swaps_everywhere(tokens, draw, kind, noise):
     corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted, (draw < 0.15) & (corrupted > 5)
+    ordinary = tokens > 5
+    return torch.where((kind >= 0.9) & ordinary, noise, corrupted), chosen
+
+
+def kinds_everywhere(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens >= 6)
+    return _with(tokens, chosen, kind < 0.8, kind >= 0.9, noise)
+
+
+def chosen_up_to_the_border(tokens, draw, kind, noise):
+    chosen = (draw <= 0.15) & (tokens >= 6)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+
+
+def up_to_the_border_of_float32(tokens, draw, kind, noise):
+    chosen = (draw <= torch.tensor(0.15)) & (tokens > 5)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+
+
+def first_ordinary_id_missed(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens > 6)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
+
+
+def kinds_on_the_other_side(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens >= 6)
+    return _with(tokens, chosen, chosen & (kind <= 0.8), chosen & (kind > 0.9), noise)
+
+
+def swapped_above_the_border(tokens, draw, kind, noise):
+    chosen = (draw < 0.15) & (tokens > 5)
+    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind > 0.9), noise)
 
 
 def draw_once_more(tokens, draw, kind, noise):
@@ -408,20 +138,513 @@ def draw_in_shares(tokens, draw, kind, noise):
     return mask_tokens(tokens, draw, draw / 0.15, noise)
 
 
-test_mask_tokens_other_thresholds = accepts(
+def one_random_token(tokens, draw, kind, noise):
+    return mask_tokens(tokens, draw, kind, torch.full_like(noise, int(noise.flatten()[-1])))
+
+
+test_mask_tokens_right = accepts(
     "pretraining.mask_tokens",
+    by_arithmetic,
+    by_nesting,
     thresholds_as_float32,
     thresholds_as_float32_row,
     thresholds_as_float64_row,
 )
-test_mask_tokens_causes = rejects(
+test_mask_tokens_wrong = rejects(
     "pretraining.mask_tokens",
+    (nothing, 0, "Not solved yet"),
+    (only_the_tokens, 1, "expected two tensors"),
+    (chosen_as_numbers, 1, "expected a boolean mask"),
+    (other_order, 1, "`return corrupted, chosen`, in this order"),
+    (draws_again, 1, "the same arguments gave two answers"),
     (through_numpy, 1, "`corrupted` is a NumPy array; expected a tensor"),
     (corrupted_through_numpy, 1, "`corrupted` is a NumPy array; expected a tensor"),
+    (takes_specials, 2, "'<mask>', '<eos>']; expected []. Only ordinary tokens may be"),
+    (swaps_everywhere, 2, "chosen positions only"),
+    (kinds_everywhere, 2, "combine the conditions with `&`"),
+    (chosen_up_to_the_border, 2, "Below is `<`"),
     (up_to_the_border_of_float32, 2, "Below is `<`"),
+    (first_ordinary_id_missed, 2, "6 is the first that is"),
+    (kinds_on_the_other_side, 3, "0.9 or higher is `kind >= 0.9`"),
     (swapped_above_the_border, 3, "0.9 or higher is `kind >= 0.9`"),
-    (chosen_from_the_corrupted, 2, "computed from the corrupted tokens?"),
-    (only_the_masked_are_targets, 2, "`chosen` does not depend on `kind`"),
     (draw_once_more, 3, "`kind`, not `draw` once more"),
     (draw_in_shares, 3, "`kind`, not `draw` once more"),
+    (one_random_token, 4, "of a batch: (corrupted, chosen)"),
+)
+
+
+# schedule
+
+
+def by_fractions(step, steps, warmup, decay):
+    start = max(Fraction(round(steps * (1 - decay))), Fraction(warmup))
+    if step < warmup:
+        return Fraction(step + 1, warmup)
+    return min(Fraction(1), (steps - step) / max(Fraction(1), steps - start))
+
+
+def by_running_sum(step, steps, warmup, decay):
+    start = max(warmup, round(steps - steps * decay))
+    up, down = [1 / warmup] * warmup if warmup else [1.0], steps - start
+    changes = up + [0.0] * (start - len(up) + (down > 0)) + [-1 / max(down, 1)] * down
+    return list(accumulate(changes))[step]
+
+
+def curve_by_tensors(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    lines = [torch.tensor(1.0)]
+    if warmup:
+        lines.append(torch.tensor((step + 1) / warmup))
+    if steps > start:
+        lines.append(torch.tensor((steps - step) / (steps - start)))
+    return torch.stack(lines).amin()
+
+
+def by_decimals(step, steps, warmup, decay):
+    return Decimal(rate_factor(step, steps, warmup, decay))
+
+
+def a_function(step, steps, warmup, decay):
+    return warmup_stable_decay(steps, warmup, decay)
+
+
+def per_cent(step, steps, warmup, decay):
+    return 100 * rate_factor(step, steps, warmup, decay)
+
+
+def factor_as_text(step, steps, warmup, decay):
+    return str(rate_factor(step, steps, warmup, decay))
+
+
+def as_array_of_text(step, steps, warmup, decay):
+    return np.array(factor_as_text(step, steps, warmup, decay))
+
+
+def as_complex(step, steps, warmup, decay):
+    return np.complex128(rate_factor(step, steps, warmup, decay))
+
+
+def divides_by_no_warmup(step, steps, warmup, decay):
+    return min(rate_factor(step, steps, warmup, decay), (step + 1) / warmup)
+
+
+def warmup_as_a_share(step, steps, warmup, decay):
+    return min(1.0, (step + 1) / max(1, steps * warmup))
+
+
+def rises_in_whole_numbers(step, steps, warmup, decay):
+    return (step + 1) // warmup if step < warmup else rate_factor(step, steps, warmup, decay)
+
+
+def dips_in_between(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    return 0.9 if step == warmup < start else rate_factor(step, steps, warmup, decay)
+
+
+cosine = falls(lambda k, steps, start: (1 + math.cos(math.pi * (k - start) / (steps - start))) / 2)
+
+
+def divides_by_the_share(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    if step < start:
+        return rate_factor(step, steps, warmup, 0.0)
+    return (steps - step) / min(steps * decay, steps - warmup)
+
+
+def at_most_one(step, steps, warmup, decay):
+    return min(1.0, divides_by_the_share(step, steps, warmup, decay))
+
+
+def at_least_one_step_of_warmup(step, steps, warmup, decay):
+    return rate_factor(step, steps, max(warmup, 1), decay)
+
+
+def falls_while_it_rises(step, steps, warmup, decay):
+    fall = rate_factor(step, steps, 0, decay)
+    return fall * rate_factor(step, steps, warmup, 0.0)
+
+
+def cuts_the_warmup_short(step, steps, warmup, decay):
+    return rate_factor(step, steps, min(warmup, round(steps * (1 - decay))), decay)
+
+
+def only_three_cases(step, steps, warmup, decay):
+    if warmup + decay * steps > steps:
+        raise ValueError("the parts do not fit")
+    return rate_factor(step, steps, warmup, decay)
+
+
+test_schedule_right = accepts(
+    "pretraining.schedule", by_fractions, by_running_sum, curve_by_tensors, by_decimals
+)
+test_schedule_wrong = rejects(
+    "pretraining.schedule",
+    (nothing, 0, "Not solved yet"),
+    (a_function, 1, "expected one number"),
+    (per_cent, 1, "The highest rate itself is 1"),
+    (factor_as_text, 1, "expected one number"),
+    (as_array_of_text, 1, "expected one number"),
+    (as_complex, 1, "expected one number"),
+    (divides_by_no_warmup, 2, "It was called with step = 0, steps = 3, warmup = 0, decay = 0.0."),
+    (warmup_as_a_share, 2, "expected 0.25"),
+    (
+        rises_in_whole_numbers,
+        2,
+        "expected 0.25, 0.5, 0.75, 1, 1, 1, 1, 1. Step 0 is in the warm-up",
+    ),
+    (dips_in_between, 2, "after the warm-up every step has 1"),
+    (cosine, 3, "with 4, 3, 2 and 1 parts of four"),
+    (divides_by_the_share, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
+    (at_most_one, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
+    (at_least_one_step_of_warmup, 4, "`warmup` is 0 here, not 1"),
+    (falls_while_it_rises, 4, "During the warm-up nothing falls yet"),
+    (cuts_the_warmup_short, 4, "The warm-up is gone"),
+    (only_three_cases, 4, "the parts do not fit"),
+)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 40])
+@pytest.mark.parametrize("decay", [0.0, 0.1, 0.33, 0.5, 0.9, 1.0])
+def test_the_reference_is_the_engines_schedule(steps, decay):
+    for warmup in {0, 1, steps // 3, steps}:
+        package = warmup_stable_decay(steps, warmup, decay)
+        mine = [rate_factor(step, steps, warmup, decay) for step in range(steps)]
+        assert mine == [package(step) for step in range(steps)]
+
+
+# find_the_bug
+
+
+def weighted_means(weights, micro_batches, clip):
+    total = sum(len(targets) for _, targets in micro_batches)
+    weights = weights.detach().clone().requires_grad_()
+    for inputs, targets in micro_batches:
+        if len(targets) > 0:
+            share = len(targets) / total
+            (F.cross_entropy(inputs @ weights, targets) * share).backward()
+    nn.utils.clip_grad_norm_(weights, clip)
+    return weights.grad
+
+
+def means_times_counts(weights, micro_batches, clip):
+    count = sum(len(targets) for _, targets in micro_batches)
+    weights = weights.detach().clone().requires_grad_()
+    for inputs, targets in micro_batches:
+        (F.cross_entropy(inputs @ weights, targets) * len(targets)).backward()
+    weights.grad /= count
+    nn.utils.clip_grad_norm_([weights], clip)
+    return weights.grad
+
+
+def by_a_linear_layer(weights, micro_batches, clip):
+    layer = nn.Linear(*weights.shape, bias=False)
+    layer.weight.data = weights.T.clone()
+    losses = [F.cross_entropy(layer(x), y, reduction="none") for x, y in micro_batches]
+    torch.cat(losses).mean().backward()
+    nn.utils.clip_grad_norm_(layer.parameters(), clip)
+    return layer.weight.grad.T
+
+
+def by_a_jacobian(weights, micro_batches, clip):
+    def loss(at):
+        sums = [F.nll_loss((x @ at).log_softmax(-1), y, reduction="sum") for x, y in micro_batches]
+        return sum(sums) / sum(y.numel() for _, y in micro_batches)
+
+    gradient = torch.autograd.functional.jacobian(loss, weights)
+    return gradient * min(1.0, clip / gradient.norm().item())
+
+
+def by_numpy(weights, micro_batches, clip):
+    total, count = 0.0, 0
+    for inputs, targets in micro_batches:
+        powers = np.exp(inputs.numpy() @ weights.numpy())
+        errors = powers / powers.sum(1, keepdims=True) - np.eye(powers.shape[1])[targets.numpy()]
+        total, count = total + inputs.numpy().T @ errors, count + len(targets)
+    return total / count * min(1.0, clip / np.linalg.norm(total / count))
+
+
+def adds_up_on_the_weights(weights, micro_batches, clip):
+    weights.requires_grad_()
+    count = sum(len(targets) for _, targets in micro_batches)
+    for inputs, targets in micro_batches:
+        (F.cross_entropy(inputs @ weights, targets, reduction="sum") / count).backward()
+    nn.utils.clip_grad_norm_([weights], clip)
+    return weights.grad
+
+
+def takes_away_what_it_put_on(weights, micro_batches, clip):
+    gradient = adds_up_on_the_weights(weights, micro_batches, clip)
+    weights.grad = None
+    weights.requires_grad_(False)
+    return gradient
+
+
+def _mended(reduction="sum", divide=None, where="end", clipping=None):
+    """The step with one thing or another left as it was, or mended in a wrong way."""
+    clipping = clipping or (lambda weights, clip: nn.utils.clip_grad_norm_([weights], clip))
+
+    def function(weights, micro_batches, clip):
+        weights = weights.detach().clone().requires_grad_()
+        count = sum(len(targets) for _, targets in micro_batches)
+        for inputs, targets in micro_batches:
+            loss = F.cross_entropy(inputs @ weights, targets, reduction=reduction)
+            (loss / (divide(micro_batches, targets) if divide else count)).backward()
+            if where == "inside":
+                clipping(weights, clip)
+        if where == "end":
+            clipping(weights, clip)
+        return weights.grad
+
+    return function
+
+
+mean_of_means = _mended("mean", lambda parts, targets: len(parts))
+sum_without_division = _mended("sum", lambda parts, targets: 1)
+sum_over_parts = _mended("sum", lambda parts, targets: len(parts))
+mean_divided_again = _mended("mean", lambda parts, targets: sum(len(part[1]) for part in parts))
+sum_of_means = _mended("sum", lambda parts, targets: max(1, len(targets)))
+as_if_of_equal_size = _mended("sum", lambda parts, targets: len(parts) * len(parts[0][1]))
+means_of_those_with_targets = _mended("mean", lambda p, _: sum(len(part[1]) > 0 for part in p))
+still_clipped_inside = _mended(where="inside")
+never_clipped = _mended(where="nowhere")
+each_number_clipped = _mended(clipping=lambda w, clip: nn.utils.clip_grad_value_([w], clip))
+always_as_long_as_clip = _mended(clipping=lambda w, clip: w.grad.mul_(clip / w.grad.norm()))
+
+
+def _length_by(norm):
+    return _mended(clipping=lambda w, clip: nn.utils.clip_grad_norm_([w], clip, norm_type=norm))
+
+
+sum_of_sizes, largest_number = _length_by(1), _length_by(math.inf)
+
+
+def clipped_before_dividing(weights, micro_batches, clip):
+    count = sum(len(targets) for _, targets in micro_batches)
+    return sum_without_division(weights, micro_batches, clip) / count
+
+
+def each_clipped_alone(weights, micro_batches, clip):
+    count = sum(len(targets) for _, targets in micro_batches)
+    parts = [gradients(weights, [part], clip) * len(part[1]) for part in micro_batches]
+    return sum(part for part in parts if not part.isnan().any()) / count
+
+
+def only_the_last(weights, micro_batches, clip):
+    for inputs, targets in micro_batches:
+        weights = weights.detach().clone().requires_grad_()
+        F.cross_entropy(inputs @ weights, targets).backward()
+    nn.utils.clip_grad_norm_([weights], clip)
+    return weights.grad
+
+
+def returns_the_norm(weights, micro_batches, clip):
+    weights = weights.detach().clone().requires_grad_()
+    for inputs, targets in micro_batches:
+        F.cross_entropy(inputs @ weights, targets, reduction="sum").backward()
+    return nn.utils.clip_grad_norm_([weights], clip)
+
+
+def takes_the_step(weights, micro_batches, clip):
+    gradient = gradients(weights, micro_batches, clip)
+    weights -= gradient
+    return gradient
+
+
+def leaves_requires_grad(weights, micro_batches, clip):
+    gradient = gradients(weights, micro_batches, clip)
+    weights.requires_grad_()
+    return gradient
+
+
+def uses_them_up(weights, micro_batches, clip):
+    gradient = gradients(weights, micro_batches, clip)
+    while micro_batches:
+        micro_batches.pop()
+    return gradient
+
+
+def keeps_the_sum(weights, micro_batches, clip, sums={}):  # noqa: B006, the mistake itself
+    total = sums.get(weights.shape, 0) + gradients(weights, micro_batches, clip)
+    sums[weights.shape] = total
+    return total
+
+
+def transposed(weights, micro_batches, clip):
+    return gradients(weights, micro_batches, clip).T
+
+
+def drops_the_small(weights, micro_batches, clip):
+    largest = max(len(targets) for _, targets in micro_batches)
+    return gradients(weights, [part for part in micro_batches if len(part[1]) == largest], clip)
+
+
+def half_mended(weights, micro_batches, clip):
+    """The means are as given, the clipping is not."""
+    weights = weights.detach().clone().requires_grad_()
+    for inputs, targets in micro_batches:
+        loss = F.cross_entropy(inputs @ weights, targets)
+        loss = loss / len(micro_batches)
+        loss.backward()
+    torch.nn.utils.clip_grad_norm_([weights], clip)
+    return weights.grad
+
+
+def per_column(weights, micro_batches, clip):
+    gradient = never_clipped(weights, micro_batches, clip)
+    return gradient * (clip / gradient.norm(dim=0)).clamp(max=1.0)
+
+
+def clips_the_weights(weights, micro_batches, clip):
+    gradient = never_clipped(weights, micro_batches, clip)
+    nn.utils.clip_grad_norm_([weights], clip)
+    return gradient
+
+
+def squared_length(weights, micro_batches, clip):
+    gradient = never_clipped(weights, micro_batches, clip)
+    return gradient * min(1.0, clip / gradient.square().sum().item())
+
+
+test_find_the_bug_right = accepts(
+    "pretraining.find_the_bug",
+    weighted_means,
+    means_times_counts,
+    by_a_linear_layer,
+    by_a_jacobian,
+    by_numpy,
+    takes_away_what_it_put_on,
+)
+test_find_the_bug_wrong = rejects(
+    "pretraining.find_the_bug",
+    (nothing, 0, "Not solved yet, and that is fine"),
+    (gradients_as_given, 0, "Not solved yet, this is the code as it was given"),
+    (sum_without_division, 1, "gave 5 times the right gradient. This is the gradient of the sum"),
+    (mean_divided_again, 1, "divided by the number of targets once more"),
+    (sum_over_parts, 1, "sum of the losses"),
+    (always_as_long_as_clip, 1, "shorter than `clip` is left as it is"),
+    (returns_the_norm, 1, "returns a norm, not a gradient"),
+    (transposed, 1, "expected (4, 3). It has the shape of `weights`. This one is transposed"),
+    (takes_the_step, 1, "only the gradient is wanted, no step"),
+    (adds_up_on_the_weights, 1, "left `requires_grad` or a `.grad` on the `weights`"),
+    (leaves_requires_grad, 1, "what is handed in stays as it is"),
+    (uses_them_up, 1, "changed the micro-batches"),
+    (keeps_the_sum, 1, "is kept from call to call"),
+    (sum_of_means, 2, "their sum is not divided"),
+    (only_the_last, 2, "Only the last micro-batch"),
+    (mean_of_means, 3, "The two weigh as much as the ten"),
+    (means_of_those_with_targets, 3, "The two weigh as much as the ten"),
+    (half_mended, 3, "The two weigh as much as the ten"),
+    (as_if_of_equal_size, 3, "gave 0.6 times the right gradient. There are 12 targets in all"),
+    (drops_the_small, 3, "each has the same say"),
+    (still_clipped_inside, 4, "not before"),
+    (each_clipped_alone, 4, "not before"),
+    (never_clipped, 4, "Nothing was clipped"),
+    (clips_the_weights, 4, "Nothing was clipped"),
+    (each_number_clipped, 4, "the length of all together"),
+    (clipped_before_dividing, 4, "clipped first and divided by the number of targets afterwards"),
+    (sum_of_sizes, 4, "here the sizes of the numbers were added up"),
+    (largest_number, 4, "here the largest number was taken for it"),
+    (per_column, 4, "expected the same direction"),
+    (squared_length, 4, "expected the same direction"),
+)
+
+
+def test_the_code_as_given_is_right_where_the_first_hint_says_so():
+    torch.manual_seed(0)
+    inputs, targets = torch.randn(12, 4), torch.randint(3, (12,))
+
+    def right(sizes, clip):
+        parts = list(zip(inputs.split(sizes), targets.split(sizes), strict=True))
+        both = (function(torch.zeros(4, 3), parts, clip) for function in (as_given, gradients))
+        return torch.allclose(*both, atol=1e-6)
+
+    as_given = gradients_as_given
+    assert right([12], 0.1) and right([12], 1e6) and right([6, 6], 1e6)
+    assert not right([11, 1], 1e6) and not right([6, 6], 0.1)
+
+
+def test_a_shape_is_not_blamed_on_clip_grad_norm_unless_it_is_that_of_a_number():
+    assert "clip_grad_norm_" not in check(task, transposed).message
+
+
+# word_perplexity_and_bits
+
+
+def by_tensors(nats, text):
+    units = len(text.replace("\n", " <eos> ").split())
+    total = torch.tensor(nats).sum()
+    return (total / units).exp(), total / math.log(2) / len(bytes(text, "utf-8"))
+
+
+def by_pattern(nats, text):
+    units, total = len(re.findall(r"\S+|\n", text)), math.fsum(nats)
+    return [math.e ** (total / units), math.log2(math.e) * total / len(text.encode())]
+
+
+def as_array(nats, text):
+    return np.array(word_perplexity_and_bits(nats, text))
+
+
+def as_tensor(nats, text):
+    return torch.tensor(word_perplexity_and_bits(nats, text))
+
+
+def only_one(nats, text):
+    return word_perplexity_and_bits(nats, text)[0]
+
+
+def nats_a_word(nats, text):
+    perplexity, bits = word_perplexity_and_bits(nats, text)
+    return math.log(perplexity), bits
+
+
+def bits_first(nats, text):
+    return word_perplexity_and_bits(nats, text)[::-1]
+
+
+def as_text(nats, text):
+    return tuple(str(value) for value in word_perplexity_and_bits(nats, text))
+
+
+def three_in_an_array(nats, text):
+    return np.array([*word_perplexity_and_bits(nats, text), 0.0])
+
+
+def _without_punctuation(text):
+    return text.translate(str.maketrans("", "", string.punctuation))
+
+
+splits_at_spaces = divided_by(lambda text: len(text.rstrip("\n").split(" ")) + text.count("\n"))
+lines_not_line_ends = divided_by(lambda text: len(text.split()) + len(text.splitlines()))
+words_of_letters = divided_by(lambda text: len(re.findall(r"\w+|\n", text)))
+drops_punctuation = divided_by(lambda text: len(re.findall(r"\S+|\n", _without_punctuation(text))))
+blanks_only = divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text)))
+tabs_as_line_ends = divided_by(lambda text: len(text.split()) + len(re.findall(r"[\n\t]", text)))
+returns_as_line_ends = divided_by(lambda text: len(text.split()) + len(re.findall("[\n\r]", text)))
+lines_by_splitlines = divided_by(
+    lambda text: len(text.split()) + len((text + "x").splitlines()) - 1
+)
+pieces_of_words = divided_by(lambda text: len(re.split(r"\s+", text)) + text.count("\n"))
+
+
+test_word_perplexity_right = accepts(
+    "pretraining.word_perplexity_and_bits", by_tensors, by_pattern, as_array, as_tensor
+)
+test_word_perplexity_wrong = rejects(
+    "pretraining.word_perplexity_and_bits",
+    (nothing, 0, "Not solved yet"),
+    (only_one, 1, "expected two numbers"),
+    (as_text, 1, "expected two numbers"),
+    (three_in_an_array, 1, "expected two numbers"),
+    (nats_a_word, 1, "sure and right"),
+    (bits_first, 1, "First the perplexity"),
+    (pieces_of_words, 2, "an empty piece"),
+    (splits_at_spaces, 2, "White space only separates words"),
+    (lines_not_line_ends, 2, "count the characters"),
+    (words_of_letters, 2, "whatever stands between white space"),
+    (drops_punctuation, 2, "whatever stands between white space"),
+    (blanks_only, 2, "are white space and part two words"),
+    (tabs_as_line_ends, 2, "But none of them is the character `\\n`"),
+    (returns_as_line_ends, 2, "But none of them is the character `\\n`"),
+    (lines_by_splitlines, 2, "But none of them is the character `\\n`"),
 )

@@ -3,6 +3,8 @@
 import copy
 import inspect
 from collections.abc import Callable, Iterable
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,15 @@ def short(value: Any, limit: int = 120) -> str:
     except Exception as error:
         text = f"<a {type(value).__name__} whose repr raises {type(error).__name__}>"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def real_number(value: Any) -> float | None:
+    """A number, or a tensor or array of one, as a float; None for all else (text, complex)."""
+    try:
+        value = value.item() if hasattr(value, "item") else value
+    except (TypeError, ValueError, RuntimeError):  # more than one number
+        return None
+    return float(value) if isinstance(value, Real | Decimal) else None
 
 
 def _array(value: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from tlcourse import files, first_cell, lessons
-from tlcourse.exercises import machinery, solution
+from tlcourse.exercises import checking, solution, task
 
 LESSONS = lessons.every()
 BOOKS = {lesson.path.name: lessons.read_notebook(lesson.path) for lesson in LESSONS}
@@ -81,7 +81,7 @@ def test_a_solution_can_be_pasted_where_it_is_asked_for(lesson: lessons.Lesson, 
             capsys.readouterr()
             solution(found[2])
             exec(capsys.readouterr().out, names)
-            assert machinery.check(found[2], names[found[1]]).passed, found[2]
+            assert checking.check(task.get(found[2]), names[found[1]]).passed, found[2]
             pasted += 1
     assert pasted > 0
 
@@ -98,7 +98,7 @@ def test_exercises_are_committed_unsolved(lesson: lessons.Lesson) -> None:
             source = written[found[1]]
             linecache.cache[found[2]] = (len(source), None, source.splitlines(True), found[2])
             exec(compile(source, found[2], "exec"), names)
-            assert machinery.check(found[2], names[found[1]]).stage == 0, found[2]
+            assert checking.check(task.get(found[2]), names[found[1]]).stage == 0, found[2]
 
 
 def links(notebook: Any) -> list[str]:

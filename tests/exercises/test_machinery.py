@@ -14,6 +14,7 @@ from tlcourse.exercises import (
     checking,
     exercise,
     hint,
+    listing,
     messages,
     running,
     session,
@@ -432,8 +433,17 @@ def test_help_beside_the_exercises_of_a_topic_is_no_exercise(tmp_path, monkeypat
     (tmp_path / "topic").mkdir()
     for name in ("__init__", "double", "_help"):
         (tmp_path / "topic" / f"{name}.py").touch()
-    monkeypatch.setattr(machinery, "HERE", tmp_path)
-    assert machinery._names.__wrapped__() == ("topic.double",)
+    monkeypatch.setattr(listing, "HERE", tmp_path)
+    assert listing.names() == ["topic.double"]
+
+
+def test_a_list_says_what_the_exercises_say_and_imports_none_of_them():
+    for id in listing.names():
+        told, task = listing.read(id), machinery.get(id)
+        assert (told.number, told.title, told.minutes) == (task.number, task.title, task.minutes)
+        assert (told.difficulty, told.lesson) == (task.difficulty, task.lesson)
+    orders = [listing.read(id).order for id in machinery.ids() if not id.startswith("toy.")]
+    assert orders == sorted(orders) and len(set(orders)) == len(orders)
 
 
 def test_an_exercise_is_loaded_without_the_others():

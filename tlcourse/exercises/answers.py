@@ -131,6 +131,14 @@ def forget(id: str) -> None:
             (place / f"{get(id).id}.{kind}").unlink(missing_ok=True)
 
 
+def _place() -> Path:
+    """The folder; raises ValueError where answers are not kept."""
+    place = folder()
+    if place is None:
+        raise ValueError(f"answers are neither read nor written here: {SWITCH} is off")
+    return place
+
+
 def export(path: str | Path) -> str:
     """Writes all that is kept to a new zip file at `path`; returns what is to be told.
 
@@ -145,7 +153,7 @@ def export(path: str | Path) -> str:
             broken.append(id)
     found = {id: kept for id, kept in found.items() if kept != Kept()}
     if not found:
-        raise ValueError(f"nothing is kept yet in {folder()}")
+        raise ValueError(f"nothing is kept yet in {_place()}")
     if path.exists():
         raise FileExistsError(f"{path} is there already; give another name or remove it")
     with files.atomic(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -162,9 +170,7 @@ def load_from(path: str | Path) -> str:
     Answers run as your own code: load only what you exported. Raises ValueError, before anything
     is kept, for any other file, and OSError.
     """
-    place, taken, left = folder(), [], []
-    if place is None:
-        raise ValueError(f"answers are neither read nor written here: {SWITCH} is off")
+    place, taken, left = _place(), [], []
     for id, kept in _unpacked(Path(path)).items():
         try:
             mine = read(id)

@@ -18,6 +18,7 @@ from typing import Any
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Value = ast.Assign | ast.AnnAssign | ast.AugAssign
 STORES = {"STORE_NAME", "STORE_GLOBAL"}
+OF_A_MODULE = {"__name__", "__annotations__"}
 HANDED_IN = {"exercise", "yours", "Exercise"}  # a line that calls one is no part of an answer
 
 
@@ -123,8 +124,9 @@ def _segment(text: str, node: ast.AST) -> str:
     """The text of a node, its decorators included, moved to the margin."""
     ends = {"end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset}
     whole = ast.Pass(lineno=_first_line(node), col_offset=node.col_offset, **ends)
-    segment = ast.get_source_segment(text, whole, padded=True) or ""
-    return textwrap.dedent(segment) if node.col_offset else segment
+    nested = isinstance(node, Definition) and node.col_offset > 0
+    segment = ast.get_source_segment(text, whole, padded=nested) or ""
+    return textwrap.dedent(segment) if nested else segment
 
 
 def _is_part(node: ast.stmt) -> bool:
@@ -158,8 +160,7 @@ def outside_names(text: str, known: Iterable[str]) -> list[str]:
     code = compiled(text)
     used = {name for each in _codes(code) for name in _read_outside(each)}
     stored = {step.argval for step in dis.get_instructions(code) if step.opname in STORES}
-    always = {"__name__", "__annotations__"}  # the latter is read by classes with fields
-    return sorted(used - stored - always - set(known) - set(vars(builtins)))
+    return sorted(used - stored - set(known) - set(vars(builtins)) - OF_A_MODULE)
 
 
 def _read_outside(code: CodeType) -> Iterator[str]:

@@ -41,7 +41,7 @@ def test_progress_is_the_table(capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
     (line,) = [line for line in lines if f" {ID} " in line]
     assert line.startswith("✓") and line.endswith("solved 2026-01-02, 3 tries")
-    assert lines[-1].startswith("1 of ") and "Next: 1.1" in lines[-1]
+    assert lines[-1].startswith("1 of ") and "Next: 0.1" in lines[-1]
 
 
 @pytest.mark.parametrize(("says", "removed"), [("y", True), (" YES ", True), ("n", False)])

@@ -84,21 +84,16 @@ def test_reset_of_a_misspelt_id_names_the_nearest(my, capsys) -> None:
     assert f"did you mean '{ID}'" in line and (my / f"{ID}.py").exists()
 
 
-@pytest.mark.parametrize(("count", "said"), [(0, "0 answers"), (1, "1 answer"), (2, "2 answers")])
-def test_answers_are_exported(tmp_path, monkeypatch, capsys, count, said) -> None:
-    asked = []
-    monkeypatch.setattr(answers, "export", lambda path: asked.append(path) or count, raising=False)
-    assert main(["answers", "export", str(tmp_path / "mine.zip")]) == 0
-    assert asked == [tmp_path / "mine.zip"]
-    assert capsys.readouterr().out == f"{said} written to {tmp_path / 'mine.zip'}\n"
-
-
-def test_answers_are_imported_and_each_line_is_said(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(
-        answers, "load_from", lambda path: [f"from {path.name}", "two"], raising=False
-    )
-    assert main(["answers", "import", str(tmp_path / "mine.zip")]) == 0
-    assert capsys.readouterr().out == "from mine.zip\ntwo\n"
+def test_answers_go_to_a_file_and_come_back_from_it(my, tmp_path, monkeypatch, capsys) -> None:
+    exported = tmp_path / "mine.zip"
+    assert main(["answers", "export", str(exported)]) == 0
+    assert capsys.readouterr().out == f"{exported}: 1 solved, 0 tried.\n"
+    assert main(["answers", "import", str(exported)]) == 0
+    assert capsys.readouterr().out == f"Taken: nothing.\nLeft: {ID} (solved here).\n"
+    monkeypatch.setenv("TLCOURSE_MY", str(tmp_path / "another"))
+    assert main(["answers", "import", str(exported)]) == 0
+    assert capsys.readouterr().out == f"Taken: {ID}.\nLeft: nothing.\n"
+    assert answers.read(ID) == KEPT
 
 
 def test_what_answers_cannot_do_is_one_line(tmp_path, monkeypatch, capsys) -> None:

@@ -16,10 +16,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the file, or takes over the answers in it and says of each what became of it."""
     from tlcourse.exercises import answers
 
-    if arguments.way == "import":
-        for line in answers.load_from(arguments.file):
-            print(line)
-        return 0
-    count = answers.export(arguments.file)
-    print(f"{count} answer{'' if count == 1 else 's'} written to {arguments.file}")
+    work = answers.export if arguments.way == "export" else answers.load_from
+    print(work(arguments.file))
     return 0

@@ -642,10 +642,10 @@ def test_an_error_is_not_laid_to_a_mistake_that_would_have_failed_before(toy):
 
 
 def test_a_notebook_shows_a_mark_and_a_colour():
-    said = messages.Said("solved", ["Solved: <all>", "Kept."])
-    assert repr(said) == "✓ Solved: <all>\nKept."
+    said = messages.Said("solved", ["Solved: <all>", "Kept, `a < b`."])
+    assert repr(said) == "✓ Solved: <all>\nKept, `a < b`."
     shown = said._repr_html_()
-    assert "#009E73" in shown and "<b>✓</b> Solved: &lt;all&gt;<br>Kept." in shown
+    assert "#009E73" in shown and "<b>✓</b> Solved: &lt;all&gt;<br>Kept, <code>a &lt; b</code>." in shown
 
 
 def test_a_terminal_gets_colour_unless_it_wants_none(monkeypatch, capsys):

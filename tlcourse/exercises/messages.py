@@ -2,6 +2,7 @@
 
 import html
 import os
+import re
 import sys
 from typing import Any
 
@@ -26,7 +27,8 @@ class Said:
 
     def _repr_html_(self) -> str:
         mark, colour, _ = MARKS[self.kind]
-        first, *rest = (html.escape(each).replace("\n", "<br>") for each in self.lines)
+        escaped = (html.escape(each).replace("\n", "<br>") for each in self.lines)
+        first, *rest = (re.sub(r"`([^`]+)`", r"<code>\1</code>", each) for each in escaped)
         return (
             f'<div style="border-left:4px solid {colour};padding-left:0.6em">'
             f"<b>{mark}</b> {'<br>'.join([first, *rest])}</div>"

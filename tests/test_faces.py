@@ -20,7 +20,8 @@ from tests.notebooks import imports_of, lessons_code
 
 POSITIONAL = 3  # parameters that may be given by position, at most
 IN_THE_FIELDS_ORDER = {"explicit_attention"}  # query, key, value, mask
-RUN = ("adaptation", "bpe", "pretraining", "training", "transformer")  # their examples, in seconds
+# Faces whose examples run in seconds.
+RUN = ("adaptation", "bpe", "evaluation", "pretraining", "training", "transformer")
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(tlcourse.__path__) if m.ispkg)
 FLAT = sorted(
     {module.split(".")[1] for code in lessons_code().values() for module, _ in imports_of(code)}

@@ -18,8 +18,6 @@ FLOORS = {
             "batching",
             "objectives",
             "metrics",
-            "generation",
-            "cards",
             "checkpoints",
             "headlines",
             "huggingface",
@@ -28,7 +26,7 @@ FLOORS = {
         2,
     ),
     "training": 3,
-    **dict.fromkeys(["pretraining", "adaptation", "probing", "looking"], 4),
+    **dict.fromkeys(["pretraining", "evaluation", "adaptation", "probing", "looking"], 4),
     **dict.fromkeys(
         [
             "exercises",
@@ -111,6 +109,9 @@ def test_modules_and_functions_can_be_read_in_one_sitting(path: Path) -> None:
         ("bpe", "from tlcourse import training", {"training"}),
         ("transformer", "from tlcourse.device import choose", {"device"}),
         ("views", "def f():\n    import tlcourse.bpe", {"bpe"}),
+        ("evaluation", "from tlcourse import pretraining", {"pretraining"}),
+        ("pretraining", "from tlcourse.evaluation import evaluate", {"evaluation"}),
+        ("adaptation", "from tlcourse.evaluation import evaluate", {"evaluation"}),
         ("probing", "from tlcourse.adaptation.classifier import Classifier", {"adaptation"}),
         ("adaptation", "from tlcourse import pretraining, batching", set()),
         ("training", "import torch, json\nfrom tlcourse import files", set()),

@@ -12,7 +12,8 @@ the fastest.
 from dataclasses import replace
 
 from benchmarks import studies
-from tlcourse import checkpoints, corpora, device, metrics, pretraining, sizes
+from tlcourse import checkpoints, corpora, device, metrics, sizes
+from tlcourse.evaluation import evaluate
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, count_parameters
 
@@ -73,7 +74,7 @@ class Ablation:
         for seed in self.seeds:
             place = studies.kept(self.run(name, rates, seed).name, self.tokens)
             model, tokenizer = checkpoints.load(place, self.compute)
-            result = pretraining.evaluate(model, tokenizer, articles, compute=self.compute)
+            result = evaluate(model, tokenizer, articles, compute=self.compute)
             found.append(result.nats / result.targets)
         return found
 

@@ -20,7 +20,7 @@ import torch
 
 from benchmarks import transfer
 from benchmarks.composites import COMPOSITES, Task
-from tlcourse import corpora, device, files, metrics, pretraining, sizes
+from tlcourse import corpora, device, files, metrics, sizes
 from tlcourse.adaptation import (
     FULL,
     SCHEMES,
@@ -32,6 +32,7 @@ from tlcourse.adaptation import (
 )
 from tlcourse.batching import pad
 from tlcourse.bpe import PAD
+from tlcourse.evaluation import evaluate
 from tlcourse.memory import training_memory
 
 MODEL, POOLING = "causal-small", "mean"
@@ -149,7 +150,7 @@ def _nats(model: Classifier) -> float:
     """Nats a token of the body on held-out text."""
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: HELD_OUT[sizes.current().name]]
-    found = pretraining.evaluate(model.body, model.tokenizer, articles)
+    found = evaluate(model.body, model.tokenizer, articles)
     return found.nats / found.targets
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 
 from benchmarks import studies
 from tlcourse import checkpoints, corpora, device, pretraining, sizes
+from tlcourse.evaluation import evaluate
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, count_parameters
 
@@ -74,7 +75,7 @@ def _run(name: str, config: Config, tokens: int, size: str) -> studies.Run:
 
 def _row(model, tokens: int, tokenizer, articles: list, compute) -> dict:
     """A model's size, what it read, what that took, and its loss on held-out text."""
-    found = pretraining.evaluate(model, tokenizer, articles, compute=compute)
+    found = evaluate(model, tokenizer, articles, compute=compute)
     return {
         "width": model.config.width,
         "layers": model.config.layers,

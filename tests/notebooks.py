@@ -3,17 +3,17 @@
 import ast
 import re
 
-from tlcourse import lessons
+from tlcourse.lessons import finding
 
 
 def lessons_code() -> dict[str, str]:
-    """The code of each lesson, by number, as one program; a line for IPython is `pass` in it."""
+    """The code of each lesson, by id, as one program; a line for IPython is `pass` in it."""
     return {
-        lesson.number: "\n".join(
+        lesson.id: "\n".join(
             re.sub(r"^( *)[%!].*$", r"\1pass", cell.source, flags=re.MULTILINE)
-            for cell in lessons.code_cells(lessons.read_notebook(lesson.path))
+            for cell in finding.code_cells(finding.read_notebook(lesson.path))
         )
-        for lesson in lessons.every()
+        for lesson in finding.every()
     }
 
 

@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 import torch
 
-from tlcourse.batching import TokenFile, bucket_batches, generator_for, pad, write_tokens
+from tlcourse.batching import (
+    TokenFile,
+    bucket_batches,
+    encode_articles,
+    generator_for,
+    pad,
+    write_tokens,
+)
+from tlcourse.bpe import EOS, UNK, Tokenizer
 
 
 @pytest.fixture
@@ -84,3 +92,11 @@ def test_generators_depend_on_all_their_numbers_and_their_order():
     numbers = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1), (2, 0, 0)]
     drawn = {torch.rand(2, generator=generator_for(*each)).numpy().tobytes() for each in numbers}
     assert len(drawn) == len(numbers)
+
+
+def test_articles_become_ids_with_unk_and_eos():
+    tokenizer = Tokenizer.train(["the rain on the trains"] * 2, 270)
+    texts = ["the <unk> rain\n", "on <mask> trains"]
+    for ids, text in zip(encode_articles(texts, tokenizer), texts, strict=True):
+        assert ids == [*tokenizer.encode(text, allow_special=True), EOS]
+    assert UNK in next(encode_articles(texts, tokenizer))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tlcourse import lessons, running
+from tlcourse.lessons import Lesson, finding, get, learners_copy
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra: .[browser]")
 from selenium.webdriver.common.by import By  # noqa: E402
@@ -50,9 +50,9 @@ def wait(what: str, attempt: Callable[[], Any], every: float = 0.5) -> Any:
 
 
 @pytest.fixture
-def lesson() -> lessons.Lesson:
+def lesson() -> Lesson:
     try:
-        return lessons.get("01")
+        return get("01")
     except ValueError:
         pytest.skip("lesson 01 is not written yet")
 
@@ -60,7 +60,7 @@ def lesson() -> lessons.Lesson:
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[str]:
     """The address of a JupyterLab on a learner's copy, with fresh settings and at size tiny."""
-    running.learners_copy(tmp_path / "my")
+    learners_copy(tmp_path / "my")
     settings = tmp_path / "settings" / "@jupyterlab" / "notebook-extension"
     settings.mkdir(parents=True)
     every_cell = {"windowingMode": "none"}  # otherwise cells out of sight are not in the page
@@ -123,13 +123,13 @@ def run_all(browser: Any) -> bool:
 def ran(browser: Any, path: Path) -> Any:
     """The saved notebook once its last code cell has run or one has failed, else None."""
     choose(browser, "File", "docmanager:save")
-    cells = lessons.code_cells(lessons.read_notebook(path))
+    cells = finding.code_cells(finding.read_notebook(path))
     failed = any(output.output_type == "error" for cell in cells for output in cell.outputs)
     return cells if failed or cells[-1].execution_count else None
 
 
 def test_lesson_runs_from_the_menu_and_a_slider_moves_the_picture(
-    lesson: lessons.Lesson, lab: str, browser: Any, tmp_path: Path
+    lesson: Lesson, lab: str, browser: Any, tmp_path: Path
 ) -> None:
     browser.get(f"{lab}/lab/tree/my/{lesson.path.name}")
     wait("the notebook", lambda: browser.find_elements(By.CSS_SELECTOR, ".jp-CodeCell"))

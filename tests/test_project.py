@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks import lessons_code
-from tlcourse import files, readme
+from tlcourse import files
+from tlcourse.lessons import readme
 
 ROOT = files.root()
 pytestmark = pytest.mark.skipif(
@@ -46,34 +47,14 @@ def test_the_readme_has_two_set_up_commands_that_ci_takes() -> None:
 
 
 def test_the_readmes_tables_are_up_to_date() -> None:
-    said = "run `python -m tlcourse.readme`"
+    said = "run `python -m tlcourse.lessons.readme`"
     assert readme.written(text("README.md"), ROOT) == text("README.md"), said
 
 
 def test_the_readmes_pictures_are_the_lessons() -> None:
     shown = {each.name: each.png for each in readme.figures()}
     kept = {path.name: path.read_bytes() for path in (ROOT / readme.PICTURES).glob("*")}
-    assert kept == shown, "run `python -m tlcourse.readme` and remove what no lesson shows"
-
-
-def test_results_are_a_table_of_methods_and_labels() -> None:
-    rows = [
-        {"model": "TF-IDF", "labels": 5452, "mean": 9.2, "interval": [7.0, 12.0]},
-        {"model": "causal", "labels": 500, "mean": 15.94, "interval": [13.0, 19.4]},
-        {"model": "causal", "labels": 5452, "mean": 6.6, "interval": [4.7, 9.1]},
-    ]
-    transfer = {"rows": rows, "data": "TREC-6", "machine": "2 threads", "note": "3 seeds."}
-    lines = readme.results_section(transfer).splitlines()
-    assert lines[-8:] == [
-        "Test error in percent. TREC-6; 2 threads.",
-        "",
-        "| | 500 labels | 5,452 labels |",
-        "|---|---:|---:|",
-        "| TF-IDF |  | 9.2 (7.0-12.0) |",
-        "| causal | 15.9 (13.0-19.4) | 6.6 (4.7-9.1) |",
-        "",
-        "3 seeds.",
-    ]
+    assert kept == shown, "run `python -m tlcourse.lessons.readme` and remove what no lesson shows"
 
 
 def test_links_of_the_markdown_files_resolve() -> None:

@@ -1,7 +1,8 @@
-"""The one place for padding, length buckets and token files."""
+"""The one place for padding, length buckets, articles as ids, and token files."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tlcourse import files
+from tlcourse.bpe import EOS, Tokenizer
 
 
 def generator_for(*numbers: int) -> torch.Generator:
@@ -50,6 +52,16 @@ def bucket_batches(lengths: Sequence[int], batch_size: int, *seed: int) -> list[
         chunk = sorted(order[start : start + 50 * batch_size], key=lengths.__getitem__)
         batches += [chunk[i : i + batch_size] for i in range(0, len(chunk), batch_size)]
     return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+
+
+def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
+    """The ids of each article, `<unk>` as one special token, `<eos>` at the end."""
+    library = tokenizer.to_library()
+    library.encode_special_tokens = False
+    iterator = iter(articles)
+    while group := list(itertools.islice(iterator, 256)):
+        for encoding in library.encode_batch_fast(group):
+            yield [*encoding.ids, EOS]
 
 
 def write_tokens(path: str | Path, documents: Iterable[Sequence[int]]) -> int:

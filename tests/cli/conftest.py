@@ -5,11 +5,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tlcourse import lessons
+from tlcourse.lessons import Lesson, finding
 
 
 @pytest.fixture
-def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lessons.Lesson:
+def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
     """A course of one short lesson, 00, in place of the real one."""
     cells = [
         nbformat.v4.new_markdown_cell("# 00 · A lesson"),
@@ -18,6 +18,6 @@ def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lessons.Lesso
     path = tmp_path / "notebooks" / "00_a_lesson.ipynb"
     path.parent.mkdir()
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    lesson = lessons.Lesson("00", "a_lesson", path)
-    monkeypatch.setattr(lessons, "every", lambda: [lesson])
+    lesson = Lesson("00", "a_lesson", path)
+    monkeypatch.setattr(finding, "every", lambda: [lesson])
     return lesson

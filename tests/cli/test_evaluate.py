@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from tlcourse import cards, checkpoints, corpora
+from tlcourse import checkpoints, corpora
 from tlcourse.bpe import Tokenizer
-from tlcourse.cli import evaluate, main
+from tlcourse.cli import cards, evaluate, main
 from tlcourse.transformer import Config, Transformer
 
 LEG = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tlcourse import lessons
 from tlcourse.cli import lab, main
+from tlcourse.lessons import finding
 
 
 def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsys) -> None:
@@ -15,7 +15,7 @@ def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsy
     assert main(command) == 0
     copy = folder / one_lesson.path.name
     assert capsys.readouterr().out.startswith("new ")
-    assert lessons.read_notebook(copy).cells[1].execution_count is None
+    assert finding.read_notebook(copy).cells[1].execution_count is None
 
     copy.write_text("my own work", encoding="utf-8")
     assert main(command) == 0

@@ -1,4 +1,4 @@
-"""`tlcourse run`: what it refuses; that it runs is in `test_running.py`."""
+"""`tlcourse run`: what it refuses; that it runs is in `tests/lessons`."""
 
 import pytest
 

@@ -8,7 +8,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse import lessons
 from tlcourse.adaptation import (
     SCHEMES,
     AddedOnly,
@@ -36,6 +35,7 @@ from tlcourse.exercises.adaptation.low_rank import low_rank
 from tlcourse.exercises.adaptation.own_scheme import SmallByBlock, own_scheme, task
 from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
 from tlcourse.exercises.checking import check
+from tlcourse.lessons.finding import code_cells, get, read_notebook
 
 
 def nothing(*arguments): ...  # your code here
@@ -284,7 +284,7 @@ def test_a_scheme_that_cannot_be_saved_passes_and_is_told_how_it_could_be():
     ids=["a value", "a plain function"],
 )
 def test_the_lesson_keeps_a_scheme_of_ones_own_or_says_why_not(own, said, capsys):
-    cells = lessons.code_cells(lessons.read_notebook(lessons.get("05").path))
+    cells = code_cells(read_notebook(get("05").path))
     (cell,) = [cell.source for cell in cells if "Classifier.load(" in cell.source]
     recipe = Recipe(epochs=1)
     start = _scheme_knobs.classifier()

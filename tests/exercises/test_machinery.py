@@ -446,6 +446,14 @@ def test_a_list_says_what_the_exercises_say_and_imports_none_of_them():
     assert orders == sorted(orders) and len(set(orders)) == len(orders)
 
 
+def test_an_exercise_of_a_deeper_lesson_stands_after_those_of_its_lesson():
+    numbers = ["10.1", "3b.2", "4.1", "3b.1", "3.2"]
+    told = [listing.Listed("a.b", number, "", 1, 1) for number in numbers]
+    told.sort(key=lambda each: each.order)
+    assert [each.number for each in told] == ["3.2", "3b.1", "3b.2", "4.1", "10.1"]
+    assert [each.lesson for each in told] == ["03", "03b", "03b", "04", "10"]
+
+
 def test_an_exercise_is_loaded_without_the_others():
     code = (
         "import sys; from tlcourse.exercises import task; task.get('bpe.merge_pair'); "

@@ -2,9 +2,10 @@
 
 import pytest
 
+from tlcourse.batching import encode_articles
 from tlcourse.bpe import Tokenizer
 from tlcourse.corpora import DataError
-from tlcourse.pretraining import encode_articles, prepare, training_articles
+from tlcourse.pretraining import prepare, training_articles
 from tlcourse.pretraining.own_text import documents
 
 

@@ -8,15 +8,14 @@ import torch
 from ignite.engine import Events
 
 from tlcourse import objectives
-from tlcourse.batching import TokenFile, generator_for, write_tokens
-from tlcourse.bpe import EOS, UNK, Tokenizer, detokenise
+from tlcourse.batching import TokenFile, encode_articles, generator_for, write_tokens
+from tlcourse.bpe import Tokenizer, detokenise
 from tlcourse.device import Compute
 from tlcourse.pretraining import (
     OBJECTIVES,
     PretrainingRecipe,
     batches,
     compile_blocks,
-    encode_articles,
     optimizers_for,
     pretrain,
     pretrain_for,
@@ -40,14 +39,6 @@ def file(tmp_path) -> TokenFile:
 def model_of(causal: bool = True) -> Transformer:
     torch.manual_seed(0)
     return Transformer(Config(60, 16, 2, 2, 32, 32, causal=causal))
-
-
-def test_articles_become_ids_with_unk_and_eos():
-    tokenizer = Tokenizer.train(["the rain on the trains"] * 2, 270)
-    texts = ["the <unk> rain\n", "on <mask> trains"]
-    for ids, text in zip(encode_articles(texts, tokenizer), texts, strict=True):
-        assert ids == [*tokenizer.encode(text, allow_special=True), EOS]
-    assert UNK in next(encode_articles(texts, tokenizer))
 
 
 def test_a_corpus_stops_after_the_article_that_fills_it(tmp_path):

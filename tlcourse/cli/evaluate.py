@@ -40,7 +40,8 @@ def evaluate(name: str | Path, *, compute: Compute | None = None) -> Path:
     The figures replace those in `training.json`, from which `README.md` is written; a reader sees
     each file old or new, never half. Returns the folder.
     """
-    from tlcourse import cards, checkpoints, device
+    from tlcourse import checkpoints, device
+    from tlcourse.cli import cards
 
     compute = device.choose() if compute is None else compute
     model, tokenizer = checkpoints.load(name, compute)
@@ -54,31 +55,31 @@ def measured(model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: Co
     Texts and pairs are the real ones that are on this machine; nothing is fetched. Of those that
     are not, the log keeps the figures it had.
     """
-    from tlcourse import corpora, pretraining
+    from tlcourse import corpora, evaluation
 
-    samples = {"causal": pretraining.continuations, "masked": pretraining.fillings}
+    samples = {"causal": evaluation.continuations, "masked": evaluation.fillings}
     readings = READINGS[log["legs"][-1]["objective"]]
-    evaluation = dict(log.get("evaluation", {}))
+    perplexities = dict(log.get("evaluation", {}))
     for name, split in TEXTS:
         text = _real(name, split)
         if text is not None:
             articles = list(corpora.articles(text))
             with _timed(f"{name} {split}"):
                 figures = _figures(model, tokenizer, articles, readings, compute=compute)
-            evaluation[f"{name} {split}"] = figures
-    new = {"evaluation": evaluation}
+            perplexities[f"{name} {split}"] = figures
+    new = {"evaluation": perplexities}
     pairs = _real("blimp", "test")
     if pairs is not None:
         with _timed("minimal pairs"):
             new["minimal_pairs"] = {
-                reading: pretraining.minimal_pairs(
+                reading: evaluation.minimal_pairs(
                     model, tokenizer, pairs, reading=reading, compute=compute
                 )
                 for reading in readings
             }
     with _timed("pronouns and samples"):
         new["pronouns"] = {
-            reading: pretraining.share_of_she(model, tokenizer, reading=reading, compute=compute)
+            reading: evaluation.share_of_she(model, tokenizer, reading=reading, compute=compute)
             for reading in readings
         }
         new["samples"] = {
@@ -89,13 +90,13 @@ def measured(model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: Co
 
 def _figures(model, tokenizer, articles, readings, *, compute) -> dict[str, float]:
     """The perplexities of a text, by every reading."""
-    from tlcourse import pretraining
+    from tlcourse import evaluation
 
     figures = {}
     if "causal" in readings:
-        figures |= pretraining.evaluate(model, tokenizer, articles, compute=compute).figures()
+        figures |= evaluation.evaluate(model, tokenizer, articles, compute=compute).figures()
     if "masked" in readings:
-        figures |= pretraining.evaluate_masked(model, tokenizer, articles, compute=compute)
+        figures |= evaluation.evaluate_masked(model, tokenizer, articles, compute=compute)
     return figures
 
 

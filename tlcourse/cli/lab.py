@@ -20,10 +20,10 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copies what is new and starts JupyterLab, whose kernels keep answers in the same folder."""
-    from tlcourse import running
+    from tlcourse.lessons import learners_copy
 
     folder = (arguments.folder or files.my_folder()).resolve()
-    for line in running.learners_copy(folder):
+    for line in learners_copy(folder):
         print(line)
     if arguments.prepare_only:
         return 0

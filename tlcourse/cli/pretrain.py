@@ -81,9 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
     from ignite import distributed as idist
 
-    from tlcourse import cards, checkpoints, device
+    from tlcourse import checkpoints, device
     from tlcourse.batching import TokenFile
     from tlcourse.bpe import Tokenizer
+    from tlcourse.cli import cards
     from tlcourse.cli.evaluate import evaluate
 
     if "WORLD_SIZE" in os.environ:  # torchrun

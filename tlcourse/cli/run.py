@@ -23,20 +23,20 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Executes the lesson and says each cell; a cell that raises is named."""
-    from tlcourse import lessons, running
+    from tlcourse import lessons
 
     lesson = lessons.get(arguments.lesson)
     # What git holds is always small unless asked otherwise, whatever the environment says.
     chosen = None if arguments.commit_outputs else os.environ.get("TLCOURSE_SIZE")
     size = sizes.get(arguments.size or chosen or "small").name
-    execute = running.commit_outputs if arguments.commit_outputs else running.run_lesson
+    execute = lessons.commit_outputs if arguments.commit_outputs else lessons.run_lesson
     try:
         execute(lesson, size)
-    except running.LessonFailed as error:
+    except lessons.LessonFailed as error:
         complain(f"failed: {error}")
         return 1
     if arguments.commit_outputs:
-        from tlcourse import readme
+        from tlcourse.lessons import readme
 
         readme.main()
     return 0

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Listed:
-    """What a table says of an exercise; `number` is that in the lesson, such as "1.2"."""
+    """What a table says of an exercise; `number` is that in the lesson, such as "1.2" or "1b.2"."""
 
     id: str
     number: str
@@ -20,13 +20,19 @@ class Listed:
 
     @property
     def lesson(self) -> str:
-        """The number of its lesson, two digits."""
-        return f"{int(self.number.split('.')[0]):02}"
+        """The id of its lesson."""
+        return lesson_of(self.number)
 
     @property
-    def order(self) -> tuple[int, ...]:
+    def order(self) -> tuple[str, int]:
         """Where it stands in the course."""
-        return tuple(int(part) for part in self.number.split("."))
+        return self.lesson, int(self.number.split(".")[1])
+
+
+def lesson_of(number: str) -> str:
+    """The id of the lesson that an exercise stands in: that of "3.1" is "03", of "3b.1" "03b"."""
+    lesson = number.split(".")[0]
+    return lesson.zfill(3 if lesson.endswith("b") else 2)
 
 
 def names() -> list[str]:

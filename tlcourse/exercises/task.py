@@ -89,8 +89,8 @@ class Exercise:
 
     @property
     def lesson(self) -> str:
-        """The number of its lesson, two digits."""
-        return f"{int(self.number.split('.')[0]):02}"
+        """The id of its lesson."""
+        return listing.lesson_of(self.number)
 
     @property
     def solution(self) -> Any:

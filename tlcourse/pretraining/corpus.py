@@ -8,8 +8,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from tlcourse import corpora, files
-from tlcourse.batching import write_tokens
-from tlcourse.bpe import EOS, Tokenizer, detokenise
+from tlcourse.batching import encode_articles, write_tokens
+from tlcourse.bpe import Tokenizer, detokenise
 from tlcourse.corpora.catalogue import CORPORA
 from tlcourse.pretraining import own_text
 
@@ -44,16 +44,6 @@ def _half_detokenised(articles: Iterable[str], number: Iterator[int]) -> Iterato
         if next(number) % 2:
             article = "\n".join(map(detokenise, article.split("\n")))
         yield article
-
-
-def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """The ids of each article, `<unk>` as one special token, `<eos>` at the end."""
-    library = tokenizer.to_library()
-    library.encode_special_tokens = False
-    iterator = iter(articles)
-    while group := list(itertools.islice(iterator, 256)):
-        for encoding in library.encode_batch_fast(group):
-            yield [*encoding.ids, EOS]
 
 
 def write_corpus(

@@ -7,7 +7,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from tlcourse import cli, files, first_cell, lessons, running
+from tlcourse import cli, files
+from tlcourse.lessons import Lesson, execution, finding, first_cell, guards
 
 OPENING = """# 00 · A lesson
 
@@ -24,19 +25,19 @@ A story. After it you will be able to run it.
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that makes a course of one lesson with the given code cells."""
 
-    def make(*sources: str) -> lessons.Lesson:
+    def make(*sources: str, id: str = "00") -> Lesson:
         cells = [nbformat.v4.new_markdown_cell(OPENING)]
         for number, source in enumerate(sources, 1):
             cells.append(nbformat.v4.new_markdown_cell(f"## Part {number}"))
             cells.append(nbformat.v4.new_code_cell(source))
-        path = tmp_path / "notebooks" / "00_a_lesson.ipynb"
-        path.parent.mkdir()
+        path = tmp_path / "notebooks" / f"{id}_a_lesson.ipynb"
+        path.parent.mkdir(exist_ok=True)
         nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-        return lessons.Lesson("00", "a_lesson", path)
+        return Lesson(id, "a_lesson", path)
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(files, "root", lambda: tmp_path)
-    monkeypatch.setattr(running, "root", lambda: tmp_path)
+    monkeypatch.setattr(execution, "root", lambda: tmp_path)
     project = tmp_path / "pyproject.toml"
     project.write_text('[project.urls]\nRepository = "https://github.com/me/it"', encoding="utf-8")
     return make
@@ -55,10 +56,10 @@ def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, mon
     monkeypatch.delenv("TLCOURSE_ANSWERS", raising=False)
     lesson, said = course(TELL, "2 + 2"), []
     before = lesson.path.read_bytes()
-    copy = running.run_lesson(lesson, "tiny", said.append)
+    copy = execution.run_lesson(lesson, "tiny", said.append)
     assert lesson.path.read_bytes() == before
 
-    first, second = lessons.code_cells(lessons.read_notebook(copy))
+    first, second = finding.code_cells(finding.read_notebook(copy))
     told = first.outputs[0].text.split()
     assert told == ["notebooks", "tiny", "off", "None", str((tmp_path / "mirror").resolve()), "off"]
     assert second.outputs[0].data["text/plain"] == "4"
@@ -72,7 +73,7 @@ def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, mon
 
 def test_a_failing_cell_is_named_and_the_copy_kept(course, capsys, monkeypatch) -> None:
     lesson = course("x = 1", "raise KeyError('lost')", "x = 3")
-    monkeypatch.setattr(lessons, "every", lambda: [lesson])
+    monkeypatch.setattr(finding, "every", lambda: [lesson])
     assert cli.main(["run", "0", "--size", "tiny"]) == 1
     said = capsys.readouterr().err
     assert "cell 2 of 3, under 'Part 2'" in said
@@ -80,31 +81,45 @@ def test_a_failing_cell_is_named_and_the_copy_kept(course, capsys, monkeypatch) 
     assert Path("runs/lessons/00_a_lesson-tiny.ipynb").exists()
 
 
-HEADLINE = """from tlcourse.headlines import headline
+HEADLINE = """from tlcourse.lessons import headline
 headline("lesson.answer", 42, unit="questions", data="none")"""
 
 
 def test_commit_outputs(course, tmp_path) -> None:
     lesson = course(f"# set-up\n{TELL}", TELL, HEADLINE)
-    running.commit_outputs(lesson, "tiny", lambda line: None)
-    book = lessons.read_notebook(lesson.path)
-    set_up, tell, _ = lessons.code_cells(book)
+    execution.commit_outputs(lesson, "tiny", lambda line: None)
+    book = finding.read_notebook(lesson.path)
+    set_up, tell, _ = finding.code_cells(book)
     assert set_up.source == first_cell.source()
     assert tell.outputs[0].text.split()[:4] == ["notebooks", "tiny", "off", "avx2"]
-    assert lessons.complaints_about_outputs(book) == []
-    assert lessons.complaints_about_source(book) == []
+    assert guards.complaints_about_outputs(book) == []
+    assert guards.complaints_about_source(book) == []
     assert book.metadata == first_cell.METADATA
 
-    log = files.read_json(tmp_path / running.RESULTS)["00"]
+    log = files.read_json(tmp_path / execution.RESULTS)["00"]
     assert "float32" in log["machine"]
     line = f"**Minutes:** {log['minutes']} at size tiny on 2 CPU cores without bf16"
     assert line in book.cells[0].source
     stored = files.read_json(tmp_path / "benchmarks/results/headlines.json")
     assert stored["lesson.answer"]["value"] == 42
 
-    running.state_minutes(book, log | {"minutes": 9.9})
-    assert book.cells[0].source.count(lessons.MINUTES) == 1
+    execution.state_minutes(book, log | {"minutes": 9.9})
+    assert book.cells[0].source.count(guards.MINUTES) == 1
     assert "**Minutes:** 9.9 at" in book.cells[0].source
+
+
+def test_a_deeper_lesson_has_a_log_of_its_own(course, tmp_path) -> None:
+    files.write_json(tmp_path / execution.RESULTS, {"00": {"minutes": 3}, "01": {"minutes": 4}})
+    lesson = course("", "1 + 1", id="00b")
+    copy = execution.run_lesson(lesson, "tiny", lambda line: None)
+    assert copy == Path("runs/lessons/00b_a_lesson-tiny.ipynb") and copy.exists()
+    execution.commit_outputs(lesson, "tiny", lambda line: None)
+    log = files.read_json(tmp_path / execution.RESULTS)
+    assert list(log) == ["00", "00b", "01"]
+    assert (log["00"], log["00b"]["size"]) == ({"minutes": 3}, "tiny")
+    opening = finding.read_notebook(lesson.path).cells[0].source
+    assert first_cell.badge("00b_a_lesson.ipynb") in opening
+    assert f"**Minutes:** {log['00b']['minutes']} at size tiny" in opening
 
 
 @pytest.mark.parametrize(
@@ -118,20 +133,20 @@ def test_commit_outputs(course, tmp_path) -> None:
 def test_commit_outputs_refuses_and_changes_nothing(course, tmp_path, source, said) -> None:
     lesson = course(source)
     before = lesson.path.read_bytes()
-    with pytest.raises(running.LessonFailed, match=said):
-        running.commit_outputs(lesson, "tiny", lambda line: None)
+    with pytest.raises(execution.LessonFailed, match=said):
+        execution.commit_outputs(lesson, "tiny", lambda line: None)
     assert lesson.path.read_bytes() == before
-    assert not (tmp_path / running.RESULTS).exists()
+    assert not (tmp_path / execution.RESULTS).exists()
 
 
 def test_minutes_need_a_line() -> None:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
     with pytest.raises(ValueError, match="Minutes"):
-        running.state_minutes(book, {"minutes": 1, "size": "small"})
+        execution.state_minutes(book, {"minutes": 1, "size": "small"})
 
 
 def test_clean_removes_what_a_rerun_would_change() -> None:
     cell = nbformat.v4.new_code_cell("1", metadata={"execution": {"started": "12:00"}})
     book = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": {"state": {}}})
-    assert "execution" not in json.dumps(running.clean(book).cells[0].metadata)
+    assert "execution" not in json.dumps(execution.clean(book).cells[0].metadata)
     assert "widgets" not in book.metadata

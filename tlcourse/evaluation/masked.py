@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from tlcourse import device, metrics, objectives
-from tlcourse.batching import generator_for
+from tlcourse.batching import encode_articles, generator_for
 from tlcourse.bpe import MASK, SPECIALS, UNK, Tokenizer, byte_symbols
 from tlcourse.device import Compute
-from tlcourse.pretraining.corpus import encode_articles
-from tlcourse.pretraining.scoring import answers, nats_of
+from tlcourse.evaluation.scoring import answers, nats_of
 from tlcourse.transformer import Transformer
 
 WINDOWS = 32  # at a time

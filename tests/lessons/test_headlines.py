@@ -1,7 +1,8 @@
 import pytest
 
-from tlcourse import files, headlines
-from tlcourse.headlines import headline, store
+from tlcourse import files
+from tlcourse.lessons import headline, headlines
+from tlcourse.lessons.headlines import store
 
 
 @pytest.fixture

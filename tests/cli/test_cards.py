@@ -2,7 +2,8 @@
 
 import pytest
 
-from tlcourse import cards, checkpoints, files, metrics
+from tlcourse import checkpoints, files, metrics
+from tlcourse.cli import cards
 
 
 @pytest.mark.parametrize("name", checkpoints.names())

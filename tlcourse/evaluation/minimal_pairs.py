@@ -10,7 +10,7 @@ import datasets
 
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining.scoring import sentence_scores
+from tlcourse.evaluation.scoring import sentence_scores
 from tlcourse.transformer import Transformer
 
 PAIRS = 100  # of each paradigm, the first ones

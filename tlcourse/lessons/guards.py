@@ -1,16 +1,13 @@
-"""The lessons: where they are, their numbers, and what a committed notebook must look like."""
+"""What a committed notebook must look like: each guard says what an author has to do."""
 
+import itertools
 import re
 import statistics
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import nbformat
+from tlcourse.lessons.finding import code_cells, opening
 
-from tlcourse import files
-
-FILE_NAME = re.compile(r"(\d\d)_([a-z0-9_]+)\.ipynb")
 MINUTES = "**Minutes:**"
 OPENING = (
     "you will be able to",
@@ -28,78 +25,18 @@ ABSOLUTE_PATH = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """One numbered notebook."""
+def complaints_about_ids(ids: Sequence[str]) -> list[str]:
+    """What is wrong with the ids of all lessons, in their order.
 
-    number: str
-    name: str
-    path: Path
-
-    @property
-    def title(self) -> str:
-        """The text of the first heading, or the name where there is none."""
-        for cell in read_notebook(self.path).cells:
-            if cell.cell_type == "markdown" and (title := heading(cell)):
-                return title
-        return self.name
-
-
-def every() -> list[Lesson]:
-    """All lessons, in the order of their numbers."""
-    paths = sorted(files.bundled("notebooks").glob("*.ipynb"))
-    matches = [(FILE_NAME.fullmatch(path.name), path) for path in paths]
-    return [Lesson(match[1], match[2], path) for match, path in matches if match]
-
-
-def get(wanted: str) -> Lesson:
-    """The lesson called `1`, `01`, `bpe_from_scratch` or `01_bpe_from_scratch`.
-
-    Raises ValueError that lists the lessons there are.
+    Numbers go on from 00 without a gap, and the deeper 03b follows its 03, once.
     """
-    lessons = every()
-    for lesson in lessons:
-        full = f"{lesson.number}_{lesson.name}"
-        if wanted.removesuffix(".ipynb") in (full, lesson.name) or (
-            wanted.isdecimal() and int(wanted) == int(lesson.number)
-        ):
-            return lesson
-    there = ", ".join(f"{lesson.number} {lesson.name}" for lesson in lessons) or "none yet"
-    raise ValueError(f"expected a lesson out of: {there}; got {wanted!r}")
-
-
-def read_notebook(path: Path) -> Any:
-    """The notebook at `path`, in the current version of the format."""
-    return nbformat.read(path, as_version=4)
-
-
-def write_notebook(notebook: Any, path: Path) -> None:
-    """Writes a notebook atomically, with one final newline."""
-    nbformat.validate(notebook)
-    files.write_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
-
-
-def heading(cell: Any) -> str | None:
-    """The last Markdown heading in a cell, without its signs."""
-    if cell.cell_type != "markdown":
-        return None
-    found = re.findall(r"^#{1,6} +(.+?)\s*$", cell.source, flags=re.MULTILINE)
-    return found[-1] if found else None
-
-
-def code_cells(notebook: Any) -> list[Any]:
-    """The code cells that hold code."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-
-
-def opening(notebook: Any) -> str:
-    """The Markdown before the first code cell."""
-    texts = []
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            break
-        texts.append(cell.source)
-    return "\n".join(texts)
+    said, number = [], 0
+    for before, id in itertools.pairwise(["", *ids]):
+        deeper = f"{number - 1:02}b"
+        if id != f"{number:02}" and (id != deeper or before == deeper):
+            said.append(f"expected lesson {number:02} after {before or 'nothing'}, found {id}")
+        number = int(id[:2]) + 1
+    return said
 
 
 def readable_texts(notebook: Any) -> list[str]:
@@ -134,9 +71,9 @@ def complaints_about_source(notebook: Any) -> list[str]:
         said.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
     ids = [cell.get("id") for cell in notebook.cells]
     if None in ids or len(set(ids)) < len(ids):
-        said.append("a cell has no id of its own; run `python -m tlcourse.first_cell`")
+        said.append("a cell has no id of its own; run `python -m tlcourse.lessons.first_cell`")
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
-        said.append("the kernelspec is not python3; run `python -m tlcourse.first_cell`")
+        said.append("the kernelspec is not python3; run `python -m tlcourse.lessons.first_cell`")
     return said
 
 

@@ -15,9 +15,9 @@ from typing import Any
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tlcourse import first_cell, headlines, lessons
 from tlcourse.files import read_json, root, write_json
-from tlcourse.lessons import Lesson
+from tlcourse.lessons import finding, first_cell, guards, headlines
+from tlcourse.lessons.finding import Lesson
 
 VERSIONS_TOLD = (
     "torch", "datasets", "tokenizers", "transformers", "pytorch-ignite", "numpy", "matplotlib"
@@ -59,7 +59,7 @@ def execute(
     """
     rows: list[dict[str, Any]] = []
     headings = _headings(notebook)
-    total = len(lessons.code_cells(notebook))
+    total = len(finding.code_cells(notebook))
 
     def started(cell: Any, cell_index: int) -> None:
         if cell.cell_type == "code" and cell.source.strip():
@@ -96,12 +96,12 @@ def run_lesson(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> 
     fails; then LessonFailed is raised.
     """
     copy = Path("runs/lessons") / f"{lesson.path.stem}-{size}.ipynb"
-    notebook, variables = lessons.read_notebook(lesson.path), environment(size)
+    notebook, variables = finding.read_notebook(lesson.path), environment(size)
     say(f"{lesson.title} at size {size}")
     try:
         cells = execute(notebook, lesson.path.parent, variables, say)
     finally:
-        lessons.write_notebook(notebook, copy)
+        finding.write_notebook(notebook, copy)
     log = provenance(size, variables, cells)
     write_json(copy.with_suffix(".json"), log)
     say(f"{log['minutes']} minutes; {copy} and {copy.with_suffix('.json').name}")
@@ -115,21 +115,21 @@ def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print)
     `headlines.json` beside it. Raises LessonFailed, and changes nothing, if a cell fails or the
     result is not fit to be committed.
     """
-    notebook = first_cell.conform(lessons.read_notebook(lesson.path), lesson.path.name)
-    _refuse(lesson, lessons.complaints_about_source(notebook))
+    notebook = first_cell.conform(finding.read_notebook(lesson.path), lesson.path.name)
+    _refuse(lesson, guards.complaints_about_source(notebook))
     say(f"{lesson.title} at size {size}, without bf16, on 2 cores")
     with tempfile.TemporaryDirectory() as folder:
         collected = Path(folder) / "headlines"
         variables = environment(size, **WITHOUT_BF16, **{headlines.COLLECT: str(collected)})
         log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
         state_minutes(clean(first_cell.conform(notebook, lesson.path.name)), log)
-        _refuse(lesson, lessons.complaints_about_outputs(notebook))
+        _refuse(lesson, guards.complaints_about_outputs(notebook))
         for line in headlines.store(collected):
             say(line)
     results = root() / RESULTS
     known = read_json(results) if results.exists() else {}
-    write_json(results, dict(sorted((known | {lesson.number: log}).items())))
-    lessons.write_notebook(notebook, lesson.path)
+    write_json(results, dict(sorted((known | {lesson.id: log}).items())))
+    finding.write_notebook(notebook, lesson.path)
     say(f"{log['minutes']} minutes; notebooks/{lesson.path.name} and {RESULTS} are written")
 
 
@@ -146,15 +146,15 @@ def clean(notebook: Any) -> Any:
 
 def state_minutes(notebook: Any, log: dict[str, Any]) -> None:
     """Writes the minutes of a run's log into the line of the opening block that states them."""
-    said = f"{lessons.MINUTES} {log['minutes']} at size {log['size']} on 2 CPU cores without bf16"
+    said = f"{guards.MINUTES} {log['minutes']} at size {log['size']} on 2 CPU cores without bf16"
     for cell in notebook.cells:
         lines = cell.source.split("\n")
         for number, line in enumerate(lines):
-            if cell.cell_type == "markdown" and line.startswith(lessons.MINUTES):
+            if cell.cell_type == "markdown" and line.startswith(guards.MINUTES):
                 lines[number] = f"{said} (measured by `tlcourse run --commit-outputs`)"
                 cell.source = "\n".join(lines)
                 return
-    raise ValueError(f"expected a line that starts with {lessons.MINUTES!r}, found none; add one")
+    raise ValueError(f"expected a line that starts with {guards.MINUTES!r}, found none; add one")
 
 
 def provenance(size: str, variables: dict[str, str], cells: list[dict[str, Any]]) -> dict[str, Any]:
@@ -183,31 +183,11 @@ def data_source(variables: dict[str, str]) -> str:
     return "bundled samples" if variables.get("HF_HUB_OFFLINE") == "1" else "Hugging Face Hub"
 
 
-def learners_copy(folder: Path) -> list[str]:
-    """Copies the lessons, outputs cleared, into `folder`; says per file what was done.
-
-    A learner predicts before running, so the copy shows no answers yet. A file that is there is
-    never overwritten.
-    """
-    said = []
-    for lesson in lessons.every():
-        target = folder / lesson.path.name
-        if target.exists():
-            said.append(f"kept as you left it  {target}")
-            continue
-        notebook = lessons.read_notebook(lesson.path)
-        for cell in lessons.code_cells(notebook):
-            cell.execution_count, cell.outputs = None, []
-        lessons.write_notebook(notebook, target)
-        said.append(f"new                  {target}")
-    return said
-
-
 def _headings(notebook: Any) -> list[str]:
     """For each cell the heading that it stands under."""
     headings, current = [], ""
     for cell in notebook.cells:
-        current = lessons.heading(cell) or current
+        current = finding.heading(cell) or current
         headings.append(current)
     return headings
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from tlcourse import device, metrics
+from tlcourse.batching import encode_articles
 from tlcourse.bpe import EOS, UNK, Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining.corpus import encode_articles
-from tlcourse.pretraining.scoring import nats_of
+from tlcourse.evaluation.scoring import nats_of
 from tlcourse.transformer import Transformer
 
 BATCH_SIZE = 32  # windows at a time

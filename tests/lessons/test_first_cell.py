@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 import tlcourse
-from tlcourse import first_cell, lessons
+from tlcourse.lessons import finding, first_cell
 
 # Stands in for pip: notes how it was called and installs an empty package where it should.
 FAKE_PIP = """
@@ -101,7 +101,7 @@ MARKDOWN, CODE = nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell
 def test_conform_replaces_an_older_set_up_cell_and_badge() -> None:
     old = f"# Title\n\n{first_cell.BADGE}(https://old.example/x)\n\nStory."
     made = first_cell.conform(book(MARKDOWN(old), CODE("# set-up\nold()"), CODE("x")), "00_a.ipynb")
-    assert [cell.source for cell in lessons.code_cells(made)] == [first_cell.source(), "x"]
+    assert [cell.source for cell in finding.code_cells(made)] == [first_cell.source(), "x"]
     badge = first_cell.badge("00_a.ipynb")
     assert made.cells[0].source == f"# Title\n\n{badge}\n\nStory."
     assert badge.endswith("/blob/main/notebooks/00_a.ipynb)")

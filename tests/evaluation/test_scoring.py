@@ -5,7 +5,7 @@ import torch
 
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
-from tlcourse.pretraining import scoring, sentence_scores
+from tlcourse.evaluation import scoring, sentence_scores
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)

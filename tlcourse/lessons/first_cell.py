@@ -1,4 +1,4 @@
-"""For maintainers: makes notebooks conform (`python -m tlcourse.first_cell`).
+"""For maintainers: makes notebooks conform (`python -m tlcourse.lessons.first_cell`).
 
 Writes the identical first code cell and the Colab badge into every notebook, with the address that
 `[project.urls]` in `pyproject.toml` gives, and sets ids, kernel and language, so that notebooks
@@ -13,7 +13,8 @@ from typing import Any
 
 import nbformat
 
-from tlcourse import files, lessons
+from tlcourse import files
+from tlcourse.lessons import finding
 
 # What the lessons import and Colab does not ship. pip leaves alone what is already there.
 MISSING_ON_COLAB = ("pytorch-ignite",)
@@ -95,12 +96,14 @@ def _is_set_up(text: str) -> bool:
 
 def main() -> None:
     """Conforms the notebooks that are named, or all of them, and says which ones changed."""
-    parser = argparse.ArgumentParser(prog="python -m tlcourse.first_cell", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tlcourse.lessons.first_cell", description=__doc__
+    )
     parser.add_argument("notebooks", nargs="*", type=Path, help="files (default: all lessons)")
-    paths = parser.parse_args().notebooks or [lesson.path for lesson in lessons.every()]
+    paths = parser.parse_args().notebooks or [lesson.path for lesson in finding.every()]
     for path in paths:
         before = path.read_text(encoding="utf-8")
-        lessons.write_notebook(conform(lessons.read_notebook(path), path.name), path)
+        finding.write_notebook(conform(finding.read_notebook(path), path.name), path)
         changed = path.read_text(encoding="utf-8") != before
         print(f"{'written' if changed else 'as it was':10} {path.name}")
 

@@ -8,7 +8,7 @@ import torch
 
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining.scoring import sentence_scores
+from tlcourse.evaluation.scoring import sentence_scores
 from tlcourse.transformer import Transformer
 
 TEMPLATES = (

@@ -1,4 +1,4 @@
-"""For maintainers: the README's tables and pictures (`python -m tlcourse.readme`)."""
+"""For maintainers: the README's tables and pictures (`python -m tlcourse.lessons.readme`)."""
 
 import base64
 import re
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
-from tlcourse import files, first_cell, lessons, running
+from tlcourse import files
 from tlcourse.adaptation import leaderboard
+from tlcourse.lessons import execution, finding, first_cell
 
 RESULTS = "benchmarks/results"
 PICTURES = "notebooks/pictures"
@@ -20,8 +19,8 @@ TAG = "readme"  # on the lessons' cells whose figure the README shows
 def lessons_table(logs: dict[str, Any]) -> str:
     """One row a lesson: title, measured minutes, badge."""
     rows = ["| lesson | minutes | |", "|---|---:|---|"]
-    for lesson in lessons.every():
-        minutes = logs.get(lesson.number, {}).get("minutes", "not measured yet")
+    for lesson in finding.every():
+        minutes = logs.get(lesson.id, {}).get("minutes", "not measured yet")
         link = f"[{lesson.title}](notebooks/{lesson.path.name})"
         rows.append(f"| {link} | {minutes} | {first_cell.badge(lesson.path.name)} |")
     rows.append("\nMinutes at size `small` on two CPU cores without bf16, as the run's log says.")
@@ -166,15 +165,15 @@ class Figure:
 
 def figures() -> Iterable[Figure]:
     """The figures that the committed lessons show in cells tagged `readme`, in their order."""
-    for lesson in lessons.every():
-        cells = nbformat.read(lesson.path, as_version=4).cells
+    for lesson in finding.every():
+        cells = finding.read_notebook(lesson.path).cells
         for cell in (each for each in cells if TAG in each.metadata.get("tags", ())):
             for output in cell.outputs:
                 data = output.get("data", {})
                 if "image/png" in data:
                     png = base64.b64decode(data["image/png"])
                     alt = " ".join(data["text/plain"].removeprefix("Figure: ").split())
-                    yield Figure(f"{lesson.number}_{cell.id}.png", alt.strip("'"), png)
+                    yield Figure(f"{lesson.id}_{cell.id}.png", alt.strip("'"), png)
 
 
 def pictures_section(shown: Iterable[Figure]) -> str:
@@ -188,7 +187,7 @@ def pictures_section(shown: Iterable[Figure]) -> str:
 
 def written(readme: str, root: Path) -> str:
     """The README's text with its tables brought up to date with the logs below `root`."""
-    new = _between(readme, "lessons", lessons_table(files.read_json(root / running.RESULTS)))
+    new = _between(readme, "lessons", lessons_table(files.read_json(root / execution.RESULTS)))
     sections = {
         "transfer": results_section,
         "adaptation": adaptation_section,

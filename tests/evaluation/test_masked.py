@@ -4,12 +4,12 @@ import math
 import pytest
 import torch
 
-from tests.pretraining.test_evaluation import ARTICLES, PLAIN, TOKENIZER, model_of
-from tlcourse.batching import generator_for
+from tests.evaluation.test_perplexity import ARTICLES, PLAIN, TOKENIZER, model_of
+from tlcourse.batching import encode_articles, generator_for
 from tlcourse.bpe import MASK, SPECIALS, UNK
+from tlcourse.evaluation import evaluate_masked
+from tlcourse.evaluation.masked import MASK_SEED, choose_words
 from tlcourse.metrics import words_and_line_ends
-from tlcourse.pretraining import encode_articles, evaluate_masked
-from tlcourse.pretraining.masked_evaluation import MASK_SEED, choose_words
 
 LONG = [" ".join(ARTICLES * 10)]
 STREAM = [token for ids in encode_articles(LONG, TOKENIZER) for token in ids]

@@ -2,10 +2,10 @@ import datasets
 import pytest
 import torch
 
-from tests.pretraining.test_scoring import PLAIN, TOKENIZER, by_hand, model_of
+from tests.evaluation.test_scoring import PLAIN, TOKENIZER, by_hand, model_of
 from tlcourse import corpora
 from tlcourse.corpora import blimp
-from tlcourse.pretraining import minimal_pairs
+from tlcourse.evaluation import minimal_pairs
 
 SHORT, LONG = "Rain fell.", "The rain fell on all of the trains."
 

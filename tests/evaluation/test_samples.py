@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from tests.pretraining.test_scoring import PLAIN, TOKENIZER, by_hand, model_of
+from tests.evaluation.test_scoring import PLAIN, TOKENIZER, by_hand, model_of
 from tlcourse.bpe import EOS, MASK
-from tlcourse.pretraining import pronouns, samples
+from tlcourse.evaluation import pronouns, samples
 
 
 def test_continuations_are_the_same_each_time_and_never_chosen():

@@ -5,7 +5,7 @@ import torch
 
 from tlcourse.batching import generator_for
 from tlcourse.bpe import EOS, MASK, SPECIALS
-from tlcourse.generation import fill_masks, generate
+from tlcourse.evaluation import fill_masks, generate
 from tlcourse.transformer import Config, Transformer
 
 

@@ -6,8 +6,8 @@ import torch
 from tlcourse import corpora
 from tlcourse.bpe import EOS, UNK, Tokenizer
 from tlcourse.device import Compute
+from tlcourse.evaluation import evaluate
 from tlcourse.metrics import words_and_line_ends
-from tlcourse.pretraining import evaluate
 from tlcourse.transformer import Config, Transformer
 
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)

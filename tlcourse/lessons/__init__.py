@@ -1,0 +1,43 @@
+"""The lessons: a number beside the stored one, the notebooks found, executed, copied.
+
+    from tlcourse.lessons import every, get, headline
+
+    headline("bpe.merges_equal", 3_834, "merges", data="WikiText-2")    # in a lesson: what it found
+    print([lesson.id for lesson in every()])                            # 03b would follow 03
+    print(get("0").title)
+
+`run_lesson(get("0"), "tiny")` executes one; `tlcourse run` and `tlcourse lab` are made of the rest.
+For maintainers: `python -m tlcourse.lessons.first_cell` and `python -m tlcourse.lessons.readme`.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from tlcourse.lessons.headlines import headline
+
+__all__ = [
+    "Lesson",
+    "LessonFailed",
+    "commit_outputs",
+    "every",
+    "get",
+    "headline",
+    "learners_copy",
+    "run_lesson",
+]
+# Loaded when first asked for: a lesson that prints a number waits for no library of notebooks.
+ELSEWHERE = {
+    "Lesson": "finding",
+    "LessonFailed": "execution",
+    "commit_outputs": "execution",
+    "every": "finding",
+    "get": "finding",
+    "learners_copy": "copies",
+    "run_lesson": "execution",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{ELSEWHERE[name]}"), name)

@@ -1,0 +1,87 @@
+"""The lessons: where they are, what they are called, and what is in their notebooks."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from tlcourse import files
+
+FILE_NAME = re.compile(r"(\d\db?)_([a-z0-9_]+)\.ipynb")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One numbered notebook; its id is a number, `03`, or that of what is deeper, `03b`."""
+
+    id: str
+    name: str
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """The text of the first heading, or the name where there is none."""
+        for cell in read_notebook(self.path).cells:
+            if cell.cell_type == "markdown" and (title := heading(cell)):
+                return title
+        return self.name
+
+
+def every() -> list[Lesson]:
+    """All lessons, in the order of their ids: 03, 03b, 04."""
+    paths = files.bundled("notebooks").glob("*.ipynb")
+    matches = [(FILE_NAME.fullmatch(path.name), path) for path in paths]
+    found = [Lesson(match[1], match[2], path) for match, path in matches if match]
+    return sorted(found, key=lambda lesson: (lesson.id, lesson.name))
+
+
+def get(wanted: str) -> Lesson:
+    """The lesson called `1` or `01`, `bpe_from_scratch` or `01_bpe_from_scratch`; `3b` is 03b.
+
+    Raises ValueError that lists the lessons there are.
+    """
+    lessons = every()
+    number = re.fullmatch(r"(\d+)(b?)", wanted)
+    id = f"{int(number[1]):02}{number[2]}" if number else None
+    for lesson in lessons:
+        full = f"{lesson.id}_{lesson.name}"
+        if lesson.id == id or wanted.removesuffix(".ipynb") in (full, lesson.name):
+            return lesson
+    there = ", ".join(f"{lesson.id} {lesson.name}" for lesson in lessons) or "none yet"
+    raise ValueError(f"expected a lesson out of: {there}; got {wanted!r}")
+
+
+def read_notebook(path: Path) -> Any:
+    """The notebook at `path`, in the current version of the format."""
+    return nbformat.read(path, as_version=4)
+
+
+def write_notebook(notebook: Any, path: Path) -> None:
+    """Writes a notebook atomically, with one final newline."""
+    nbformat.validate(notebook)
+    files.write_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+
+
+def heading(cell: Any) -> str | None:
+    """The last Markdown heading in a cell, without its signs."""
+    if cell.cell_type != "markdown":
+        return None
+    found = re.findall(r"^#{1,6} +(.+?)\s*$", cell.source, flags=re.MULTILINE)
+    return found[-1] if found else None
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """The code cells that hold code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def opening(notebook: Any) -> str:
+    """The Markdown before the first code cell."""
+    texts = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            break
+        texts.append(cell.source)
+    return "\n".join(texts)

@@ -16,7 +16,8 @@ import pytest
 
 from tests.corpora import made
 from tlcourse import corpora
-from tlcourse.corpora import catalogue, hub, labelled
+from tlcourse.corpora import catalogue, hub
+from tlcourse.corpora.corpus import Place
 
 LOAD = """
 import json, sys
@@ -65,7 +66,7 @@ def server() -> Iterator[http.server.ThreadingHTTPServer]:
         server.shutdown()
 
 
-def put(server, place: catalogue.Place, split: str, content: bytes) -> None:
+def put(server, place: Place, split: str, content: bytes) -> None:
     revision = place.revision.replace("/", "%2F")
     path = f"/datasets/{place.repository}/resolve/{revision}/{place.files[split][0]}"
     server.files[path] = content
@@ -89,7 +90,7 @@ def put_trec(server, folder: Path, named: bool = True, drop: int = 0) -> None:
                 {"text": datasets.Value("string"), "coarse_label": label, "fine_label": fine_label}
             ),
         )
-        put(server, catalogue.TREC_PLACES[0], split, parquet(dataset, folder))
+        put(server, catalogue.get("trec").places[0], split, parquet(dataset, folder))
 
 
 HUBS_NAMES = {  # in the order of their ids
@@ -97,17 +98,18 @@ HUBS_NAMES = {  # in the order of their ids
     "imdb": ["neg", "pos"],
     "rte": ["entailment", "not_entailment"],
 }
+OUR_NAMES = HUBS_NAMES | {"imdb": ["negative", "positive"]}
 
 
 def put_labelled(server, folder: Path, name: str, label: int | None = None) -> None:
     """A labelled set's parquet files: ids, with their names in the file; `label` for every row."""
-    kind, names = labelled.SETS[name], HUBS_NAMES[name]
-    place = catalogue.get(name).places[0]
+    corpus, names = catalogue.get(name), HUBS_NAMES[name]
+    place = corpus.places[0]
+    texts = {ours: theirs for ours, theirs in corpus.columns.items() if ours != "label"}
     for split in place.files:
         rows = made.examples(name, split)
-        ours = [kind.labels.get(theirs, theirs) for theirs in names]
-        ids = [ours.index(row["label"]) for row in rows]
-        columns = {theirs: [row[ours] for row in rows] for ours, theirs in kind.texts.items()}
+        ids = [OUR_NAMES[name].index(row["label"]) for row in rows]
+        columns = {theirs: [row[ours] for row in rows] for ours, theirs in texts.items()}
         features = {column: datasets.Value("string") for column in columns}
         dataset = datasets.Dataset.from_dict(
             columns | {"label": ids if label is None else [label] * len(ids)},
@@ -197,7 +199,7 @@ def test_good_blimp_is_one_parquet_file_a_paradigm(server, tmp_path: Path) -> No
     assert (source, counts, first) == ("Hugging Face Hub", {"test": 67_000}, rows[0])
 
 
-@pytest.mark.parametrize("name", labelled.SETS)
+@pytest.mark.parametrize("name", made.LABELLED)
 def test_good_labelled_texts_have_the_names_of_their_labels(
     server, tmp_path: Path, name: str
 ) -> None:
@@ -229,7 +231,7 @@ def test_labels_that_are_withheld_or_all_the_same(
 
 def test_where_the_first_repository_is_gone_the_second_serves(server, tmp_path: Path) -> None:
     made.write_label_files(tmp_path / "trec")
-    place = catalogue.TREC_PLACES[1]
+    place = catalogue.get("trec").places[1]
     for split, (name,) in place.files.items():
         put(server, place, split, (tmp_path / "trec" / name).read_bytes())
     source, rows, _ = loaded(load("trec", endpoint_of(server), tmp_path / "home"))
@@ -259,7 +261,7 @@ def test_wrong_data_are_an_error_not_a_sample(server, tmp_path: Path, how, messa
 
 def test_a_file_that_is_no_parquet_is_an_error(server, tmp_path: Path) -> None:
     for split in ("train", "test"):
-        put(server, catalogue.TREC_PLACES[0], split, b"<html>sign in</html>")
+        put(server, catalogue.get("trec").places[0], split, b"<html>sign in</html>")
     result = load("trec", endpoint_of(server), tmp_path / "home")
     assert "DataError: trec train (Hugging Face Hub): expected parquet files" in result.stderr
 
@@ -283,7 +285,7 @@ def test_a_hub_that_says_nothing_gives_way_to_the_sample(tmp_path: Path) -> None
     os.environ.get("HF_HUB_OFFLINE", "1") != "0",
     reason="asks the real Hugging Face Hub: set HF_HUB_OFFLINE=0",
 )
-@pytest.mark.parametrize("name", ["trec", "wikitext-2", *labelled.SETS])
+@pytest.mark.parametrize("name", ["trec", "wikitext-2", *made.LABELLED])
 def test_the_real_hub(name: str, tmp_path: Path) -> None:
     result = load(name, "https://huggingface.co", tmp_path)
     assert loaded(result)[0] == "Hugging Face Hub"
@@ -294,7 +296,7 @@ def test_the_published_questions_have_the_known_digest_by_way_of_the_hub(
     server, tmp_path: Path
 ) -> None:
     mirror = Path(os.environ["TLCOURSE_DATA"]) / "trec"
-    place = catalogue.TREC_PLACES[1]
+    place = catalogue.get("trec").places[1]
     for split, (name,) in place.files.items():
         put(server, place, split, (mirror / name).read_bytes())
     result = load("trec", endpoint_of(server), tmp_path, TLCOURSE_DATA="")

@@ -11,6 +11,7 @@ import pytest
 from tests.corpora import made
 from tlcourse import corpora
 from tlcourse.corpora import wikitext
+from tlcourse.corpora.catalogue import CORPORA
 from tlcourse.corpora.checks import Facts, Measure, verify
 
 
@@ -152,9 +153,7 @@ def test_what_there_is_not(name: str, source: str | None, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "name", ["trec", "wikitext-2", "wikitext-103", "blimp", "sst-2", "imdb", "rte"]
-)
+@pytest.mark.parametrize("name", [name for name, each in CORPORA.items() if each.sample])
 def test_the_sample_is_loaded_with_one_line(name: str, capsys: pytest.CaptureFixture) -> None:
     data = corpora.load(name, source="sample")
     last = list(data.values())[-1]

@@ -1,74 +1,21 @@
 """The Hub's path, in a child process, against a stand-in Hub on loopback."""
 
-import hashlib
-import http.server
-import json
 import os
 import socket
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
 import pytest
 
 from tests.corpora import made
+from tests.corpora.stand_in import endpoint_of, load, loaded, parquet, put
 from tlcourse import corpora
-from tlcourse.corpora import catalogue, hub, labelled
+from tlcourse.corpora import catalogue, hub
 
-LOAD = """
-import json, sys
-from tlcourse import corpora
-try:
-    data = corpora.load(sys.argv[1])
-except corpora.DataError as error:
-    sys.exit(f"DataError: {error}")
-rows = {split: len(data[split]) for split in data}
-first = next(iter(data.values()))[0]
-print(json.dumps([corpora.source_of(data), rows, first]))
-"""
 HUBS_LABELS = ["ABBR", "ENTY", "DESC", "HUM", "LOC", "NUM"]  # not in alphabetical order
 HUBS_FINE_LABELS = sorted(
     corpora.TREC_FINE_LABELS, key=lambda name: (HUBS_LABELS.index(name.split(":")[0]), name)
 )
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers as the Hub does for a file: `server.files` maps path to content."""
-
-    def do_GET(self) -> None:
-        content = self.server.files.get(self.path)
-        self.send_response(404 if content is None else 200)
-        if content is None:
-            self.send_header("X-Error-Code", "RepoNotFound")
-        self.send_header("X-Repo-Commit", "0" * 40)
-        self.send_header("ETag", f'"{hashlib.sha256(content or b"").hexdigest()}"')
-        self.send_header("Content-Length", str(len(content or b"")))
-        self.end_headers()
-        if self.command == "GET" and content:
-            self.wfile.write(content)
-
-    do_HEAD = do_GET
-
-    def log_message(self, *_) -> None:
-        pass
-
-
-@pytest.fixture
-def server() -> Iterator[http.server.ThreadingHTTPServer]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.files = {}
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
-
-
-def put(server, place: catalogue.Place, split: str, content: bytes) -> None:
-    revision = place.revision.replace("/", "%2F")
-    path = f"/datasets/{place.repository}/resolve/{revision}/{place.files[split][0]}"
-    server.files[path] = content
 
 
 def put_trec(server, folder: Path, named: bool = True, drop: int = 0) -> None:
@@ -89,7 +36,7 @@ def put_trec(server, folder: Path, named: bool = True, drop: int = 0) -> None:
                 {"text": datasets.Value("string"), "coarse_label": label, "fine_label": fine_label}
             ),
         )
-        put(server, catalogue.TREC_PLACES[0], split, parquet(dataset, folder))
+        put(server, catalogue.get("trec").places[0], split, parquet(dataset, folder))
 
 
 HUBS_NAMES = {  # in the order of their ids
@@ -97,57 +44,24 @@ HUBS_NAMES = {  # in the order of their ids
     "imdb": ["neg", "pos"],
     "rte": ["entailment", "not_entailment"],
 }
+OUR_NAMES = HUBS_NAMES | {"imdb": ["negative", "positive"]}
 
 
 def put_labelled(server, folder: Path, name: str, label: int | None = None) -> None:
     """A labelled set's parquet files: ids, with their names in the file; `label` for every row."""
-    kind, names = labelled.SETS[name], HUBS_NAMES[name]
-    place = catalogue.get(name).places[0]
+    corpus, names = catalogue.get(name), HUBS_NAMES[name]
+    place = corpus.places[0]
+    texts = {ours: theirs for ours, theirs in corpus.columns.items() if ours != "label"}
     for split in place.files:
         rows = made.examples(name, split)
-        ours = [kind.labels.get(theirs, theirs) for theirs in names]
-        ids = [ours.index(row["label"]) for row in rows]
-        columns = {theirs: [row[ours] for row in rows] for ours, theirs in kind.texts.items()}
+        ids = [OUR_NAMES[name].index(row["label"]) for row in rows]
+        columns = {theirs: [row[ours] for row in rows] for ours, theirs in texts.items()}
         features = {column: datasets.Value("string") for column in columns}
         dataset = datasets.Dataset.from_dict(
             columns | {"label": ids if label is None else [label] * len(ids)},
             features=datasets.Features(features | {"label": datasets.ClassLabel(names=names)}),
         )
         put(server, place, split, parquet(dataset, folder))
-
-
-def parquet(dataset: datasets.Dataset, folder: Path) -> bytes:
-    path = folder / "made.parquet"
-    dataset.to_parquet(path)
-    return path.read_bytes()
-
-
-def load(name: str, endpoint: str, home: Path, **environment: str) -> subprocess.CompletedProcess:
-    """What a fresh process says on loading a data set; it reads HF_* when it starts."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    settings = {
-        "HF_ENDPOINT": endpoint,
-        "HF_HOME": str(home),
-        "HF_HUB_DISABLE_XET": "1",
-        "NO_PROXY": "127.0.0.1",
-        "no_proxy": "127.0.0.1",
-    }
-    return subprocess.run(
-        [sys.executable, "-c", LOAD, name],
-        env=kept | settings | environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def endpoint_of(server) -> str:
-    return f"http://127.0.0.1:{server.server_port}"
-
-
-def loaded(result: subprocess.CompletedProcess) -> list:
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout.splitlines()[-1])
 
 
 def test_good_trec_is_loaded_once_then_from_the_cache(server, tmp_path: Path) -> None:
@@ -197,7 +111,7 @@ def test_good_blimp_is_one_parquet_file_a_paradigm(server, tmp_path: Path) -> No
     assert (source, counts, first) == ("Hugging Face Hub", {"test": 67_000}, rows[0])
 
 
-@pytest.mark.parametrize("name", labelled.SETS)
+@pytest.mark.parametrize("name", made.LABELLED)
 def test_good_labelled_texts_have_the_names_of_their_labels(
     server, tmp_path: Path, name: str
 ) -> None:
@@ -229,7 +143,7 @@ def test_labels_that_are_withheld_or_all_the_same(
 
 def test_where_the_first_repository_is_gone_the_second_serves(server, tmp_path: Path) -> None:
     made.write_label_files(tmp_path / "trec")
-    place = catalogue.TREC_PLACES[1]
+    place = catalogue.get("trec").places[1]
     for split, (name,) in place.files.items():
         put(server, place, split, (tmp_path / "trec" / name).read_bytes())
     source, rows, _ = loaded(load("trec", endpoint_of(server), tmp_path / "home"))
@@ -259,7 +173,7 @@ def test_wrong_data_are_an_error_not_a_sample(server, tmp_path: Path, how, messa
 
 def test_a_file_that_is_no_parquet_is_an_error(server, tmp_path: Path) -> None:
     for split in ("train", "test"):
-        put(server, catalogue.TREC_PLACES[0], split, b"<html>sign in</html>")
+        put(server, catalogue.get("trec").places[0], split, b"<html>sign in</html>")
     result = load("trec", endpoint_of(server), tmp_path / "home")
     assert "DataError: trec train (Hugging Face Hub): expected parquet files" in result.stderr
 
@@ -283,7 +197,7 @@ def test_a_hub_that_says_nothing_gives_way_to_the_sample(tmp_path: Path) -> None
     os.environ.get("HF_HUB_OFFLINE", "1") != "0",
     reason="asks the real Hugging Face Hub: set HF_HUB_OFFLINE=0",
 )
-@pytest.mark.parametrize("name", ["trec", "wikitext-2", *labelled.SETS])
+@pytest.mark.parametrize("name", [name for name, each in catalogue.CORPORA.items() if each.places])
 def test_the_real_hub(name: str, tmp_path: Path) -> None:
     result = load(name, "https://huggingface.co", tmp_path)
     assert loaded(result)[0] == "Hugging Face Hub"
@@ -294,7 +208,7 @@ def test_the_published_questions_have_the_known_digest_by_way_of_the_hub(
     server, tmp_path: Path
 ) -> None:
     mirror = Path(os.environ["TLCOURSE_DATA"]) / "trec"
-    place = catalogue.TREC_PLACES[1]
+    place = catalogue.get("trec").places[1]
     for split, (name,) in place.files.items():
         put(server, place, split, (mirror / name).read_bytes())
     result = load("trec", endpoint_of(server), tmp_path, TLCOURSE_DATA="")

@@ -10,12 +10,12 @@ import pytest
 
 from tests.corpora import made
 from tlcourse import corpora
-from tlcourse.corpora import catalogue, labelled
+from tlcourse.corpora import catalogue
 
 
 def rows_of(name: str, path: Path, text: str) -> list[dict[str, str]]:
     path.write_bytes(text.encode("utf-8"))
-    return list(labelled.SETS[name].parse(path, "local mirror"))
+    return list(catalogue.get(name).parse(path, "local mirror"))
 
 
 def test_phrases_lose_the_space_at_their_end_and_line_ends_may_be_windows(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_split_without_labels_is_no_split() -> None:
         corpora.load("sst-2", source="sample")["test"]
 
 
-@pytest.mark.parametrize("name", labelled.SETS)
+@pytest.mark.parametrize("name", made.LABELLED)
 def test_subsets_of_any_set_are_balanced_nested_and_seeded(name: str) -> None:
     split = "validation" if name != "imdb" else "test"
     rows = made.examples(name, split)

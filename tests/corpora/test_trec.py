@@ -1,6 +1,7 @@
 """TREC's canonical form, dev split, nested subsets and duplicates."""
 
 from collections import Counter
+from pathlib import Path
 
 import datasets
 import pytest
@@ -30,9 +31,10 @@ def test_labels_are_in_alphabetical_order() -> None:
     assert len(corpora.TREC_FINE_LABELS) == 50
 
 
-def test_the_slip_of_the_published_file_is_a_space() -> None:
-    line = b"LOC:city What  is a sister\xf0city ? \n".decode("latin-1")
-    assert list(trec.parse([line], "here")) == [
+def test_the_slip_of_the_published_file_is_a_space(tmp_path: Path) -> None:
+    path = tmp_path / "train_5500.label"
+    path.write_bytes(b"LOC:city What  is a sister\xf0city ? \n")
+    assert list(trec.parse(path, "local mirror")) == [
         {"text": "What is a sister city ?", "label": "LOC", "fine": "LOC:city"}
     ]
 

@@ -5,11 +5,13 @@
     data = corpora.trec_with_dev(corpora.load("trec"))     # splits train, dev and test
     few = corpora.label_subset(data["train"], 100, seed=0)
     few["text"][0], few["label"][0]                        # a question, and one of TREC_LABELS
+    corpora.labels_of("trec")                              # the same names; of any data set
     corpora.source_of(data), corpora.caption_note(data)    # what to say beside a number
     article = next(corpora.articles("wikitext-2"))
 
 `load` returns `datasets` objects in one canonical form, whatever the source. All splits of a data
-set come from one source.
+set come from one source. Each data set is one module of this folder, which says what its columns
+are and has all that is particular to it; the catalogue finds it there.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,10 +19,10 @@ from collections.abc import Callable, Iterator
 import datasets
 
 from tlcourse.corpora import catalogue, hub, reading, wikitext
-from tlcourse.corpora.catalogue import Corpus
 from tlcourse.corpora.checks import HUB, LOCAL, SAMPLE, Absent, DataError
-from tlcourse.corpora.labelled import label_subset
+from tlcourse.corpora.corpus import Corpus
 from tlcourse.corpora.reading import Splits, StreamedSplits, name_of, source_of
+from tlcourse.corpora.subsets import label_subset
 from tlcourse.corpora.trec import (
     TREC_FINE_LABELS,
     TREC_LABELS,
@@ -41,6 +43,7 @@ __all__ = [
     "describe",
     "duplicates_report",
     "label_subset",
+    "labels_of",
     "load",
     "name_of",
     "source_of",
@@ -58,12 +61,10 @@ NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
     """The data set `name`, verified; `source` forces "local", "hub" or "sample".
 
-    TREC's columns are text, label (the coarse name) and fine (such as LOC:city); WikiText's is
-    text, one line a row; BLiMP's are good, bad, paradigm, phenomenon and pair (a number that counts
-    from 0 in each paradigm); SST-2's and IMDB's are text and label (negative, positive); RTE's are
-    premise, hypothesis and label (entailment, not_entailment). `wikipedia-standin` (447 MB) is
-    streamed, and verified when its end is reached. Raises DataError on an unknown name or source,
-    on wrong data, and where no source has the data set.
+    TREC's columns are text, label (the coarse name) and fine (such as LOC:city); those of others
+    are told by their modules (`help("tlcourse.corpora.rte")`) and cards. `wikipedia-standin`
+    (447 MB) is streamed, and verified when its end is reached. Raises DataError on an unknown name
+    or source, on wrong data, and where no source has the data set.
     """
     corpus = catalogue.get(name)
     if source is not None and source not in SOURCES:
@@ -87,6 +88,14 @@ def _first(corpus: Corpus, sources: dict) -> tuple[Splits | StreamedSplits, list
         f"expected {corpus.name} in one of the sources {', '.join(sources)}, found it in none: "
         f"{'; '.join(reasons)}; set TLCOURSE_DATA to a folder that has it, or choose another"
     )
+
+
+def labels_of(name: str) -> tuple[str, ...]:
+    """The names of a data set's labels; none where it has none. Raises DataError on another name.
+
+    Of BLiMP they are the phenomena, of TREC the coarse labels.
+    """
+    return catalogue.get(name).labels
 
 
 def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterator[str]:
@@ -113,9 +122,8 @@ def caption_note(data: dict | datasets.Dataset | datasets.IterableDataset) -> st
     """What every caption of numbers on these data must say; "" where there is nothing to say."""
     if source_of(data) == SAMPLE:
         return f"On the bundled sample of {name_of(data)}: {NOT_COMPARABLE}."
-    if name_of(data) == "wikipedia-standin":
-        return "On wikipedia-standin, which is not WikiText-103."
-    return ""
+    corpus = catalogue.CORPORA.get(name_of(data))
+    return corpus.caption if corpus else ""
 
 
 def describe(name: str) -> str:

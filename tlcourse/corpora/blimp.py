@@ -1,11 +1,15 @@
-"""BLiMP (Warstadt et al., 2020): pairs of sentences that differ little, one of them not English."""
+"""BLiMP (Warstadt et al., 2020): pairs of sentences that differ little, one of them not English.
+
+Columns: good, bad, paradigm, phenomenon, pair (a number that counts from 0 in each paradigm).
+"""
 
 import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tlcourse.corpora.checks import DataError, fields, readable
+from tlcourse.corpora.checks import Counted, DataError, Facts, fields, readable
+from tlcourse.corpora.corpus import Corpus, Place
 
 PHENOMENA = {
     "anaphor_agreement": "anaphor_gender_agreement anaphor_number_agreement",
@@ -74,3 +78,40 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
                     for number, line in enumerate(lines, start=1):
                         where = f"{file.name}, line {number}"
                         yield row(fields(line, PUBLISHED, json.loads, where=where), where)
+
+
+def count(good: str, bad: str, paradigm: str, phenomenon: str, pair: int) -> Counted:
+    """What a row counts for."""
+    words = len(good.split()) + len(bad.split())
+    return Counted(words, f"{paradigm}\t{pair}\t{good}\t{bad}", (phenomenon,), paradigm)
+
+
+FACTS = {
+    "test": Facts(
+        rows=67_000,
+        words=991_414,
+        labels={term: 1000 * len(names.split()) for term, names in PHENOMENA.items()},
+        fine_labels=67,
+        digest="d0112c3a91d6281e24f293520778c0746922dcd7b6172eb62d395b7cc57a7574",
+    )
+}
+# The Hub calls the only split train; what is there to be tested on is called test here.
+PLACE = Place(
+    "nyu-mll/blimp",
+    {"test": tuple(f"{name}/train-00000-of-00001.parquet" for name in sorted(PARADIGMS))},
+)
+
+CORPUS = Corpus(
+    "blimp",
+    {"test": "data"},
+    FACTS,
+    dict(zip(COLUMNS, ON_THE_HUB, strict=True)),
+    parse,
+    count,
+    row,
+    labels=tuple(PHENOMENA),
+    places=(PLACE,),
+    sample="data/samples/blimp",
+    archive="BLiMP.zip",
+    lesson=3,
+)

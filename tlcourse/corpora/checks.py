@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 LOCAL, HUB, SAMPLE = "local mirror", "Hugging Face Hub", "bundled sample"
 
@@ -26,9 +27,9 @@ class Facts:
     """What is known of one split.
 
     `words` are white-space words, for WikiText plus one `<eos>` a line (Merity et al., 2016).
-    `labels` is the histogram of labels: TREC's coarse ones, BLiMP's phenomena, whose fine ones are
-    the paradigms. `digest` is that of the canonical rows of the published files, where we have
-    had them in hand; None where we have not.
+    `labels` is the histogram of labels; of fine ones, such as TREC's fifty, or the paradigms of
+    BLiMP's phenomena, there is the number. `digest` is that of the canonical rows of the published
+    files, where we have had them in hand; None where we have not.
     """
 
     rows: int
@@ -36,6 +37,15 @@ class Facts:
     labels: dict[str, int] | None = None
     fine_labels: int | None = None
     digest: str | None = None
+
+
+class Counted(NamedTuple):
+    """What one row counts for: its words, the text that its digest is taken of, its labels."""
+
+    words: int
+    text: str
+    labels: tuple[str, ...] = ()
+    fine_label: str | None = None
 
 
 class Measure:
@@ -46,38 +56,15 @@ class Measure:
         self.labels: Counter[str] = Counter()
         self.fine_labels: set[str] = set()
 
-    def add_line(self, text: str) -> None:
-        """A row of WikiText."""
+    def add(self, row: Counted) -> None:
+        """A row, by what it counts for."""
         self.rows += 1
-        self.words += len(text.split()) + 1
-        self._digest(text)
-
-    def add_question(self, text: str, label: str, fine: str) -> None:
-        """A row of TREC."""
-        self.rows += 1
-        self.words += len(text.split())
-        self.labels[label] += 1
-        self.fine_labels.add(fine)
-        self._digest(f"{fine}\t{text}")
-
-    def add_pair(self, good: str, bad: str, paradigm: str, phenomenon: str, pair: int) -> None:
-        """A row of BLiMP."""
-        self.rows += 1
-        self.words += len(good.split()) + len(bad.split())
-        self.labels[phenomenon] += 1
-        self.fine_labels.add(paradigm)
-        self._digest(f"{paradigm}\t{pair}\t{good}\t{bad}")
-
-    def add_example(self, *texts_and_label: str) -> None:
-        """A row of a set of labelled texts, the label last."""
-        *texts, label = texts_and_label
-        self.rows += 1
-        self.words += sum(len(text.split()) for text in texts)
-        self.labels[label] += 1
-        self._digest("\t".join([label, *texts]))
-
-    def _digest(self, row: str) -> None:
-        self.total += int.from_bytes(hashlib.sha256(row.encode("utf-8")).digest(), "big")
+        self.words += row.words
+        self.labels.update(row.labels)
+        if row.fine_label is not None:
+            self.fine_labels.add(row.fine_label)
+        digest = hashlib.sha256(row.text.encode("utf-8")).digest()
+        self.total += int.from_bytes(digest, "big")
 
     @property
     def digest(self) -> str:

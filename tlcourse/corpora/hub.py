@@ -2,16 +2,14 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import datasets
 from huggingface_hub import constants, errors, hf_hub_download, utils
 
-from tlcourse.corpora import blimp, trec
-from tlcourse.corpora.catalogue import Corpus, Place
 from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Absent, DataError
-from tlcourse.corpora.labelled import Labelled
+from tlcourse.corpora.corpus import Corpus, Place
 
 PATIENCE = 6  # seconds until a Hub that says nothing counts as unreachable
 # OSError, and the base of all errors of whichever HTTP library `huggingface_hub` is built on.
@@ -108,53 +106,33 @@ def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.D
     return dataset.select_columns(columns)
 
 
-def _named(
-    paths: list[Path], columns: tuple[str, ...], labels: tuple[str, ...], what: str
-) -> Iterator[tuple]:
-    """Rows of columns; ids in the columns `labels` become names, by the file's own list."""
-    dataset = read_parquet(paths, list(columns), what)
-    values = {column: dataset[column][:] for column in columns}
-    for column in labels:
+def rows(corpus: Corpus, paths: list[Path], what: str) -> Iterable[dict] | datasets.Dataset:
+    """The canonical rows of one split's files; raises DataError, naming the split `what`."""
+    if paths[0].suffix != ".parquet":
+        return corpus.parse(paths[0], HUB)
+    dataset = read_parquet(paths, list(corpus.columns.values()), what)
+    if corpus.row is None:
+        return dataset
+    return (corpus.row(values, f"{what} ({HUB})") for values in _named(dataset, corpus.ids, what))
+
+
+def _named(dataset: datasets.Dataset, ids: tuple[str, ...], what: str) -> Iterator[tuple]:
+    """Rows; ids in the columns `ids`, single or lists, become names, by the file's own list."""
+    values = {column: dataset[column][:] for column in dataset.column_names}
+    for column in ids:
         feature = dataset.features[column]
-        if not isinstance(feature, datasets.ClassLabel):
+        many = isinstance(feature, datasets.List)
+        names = feature.feature if many else feature
+        if not isinstance(names, datasets.ClassLabel):
             raise DataError(
                 f"{what} ({HUB}): expected named labels, got bare ids; {WHAT_TO_DO[HUB]}"
             )
         try:
-            values[column] = feature.int2str(values[column])
+            found = values[column]
+            values[column] = [*map(names.int2str, found)] if many else names.int2str(found)
         except (ValueError, TypeError) as error:
             raise DataError(
-                f"{what} ({HUB}): expected ids of {', '.join(feature.names)} in the column "
+                f"{what} ({HUB}): expected ids of {', '.join(names.names)} in the column "
                 f"{column}, got another ({error}); {WHAT_TO_DO[HUB]}"
             ) from error
     return zip(*values.values(), strict=True)
-
-
-def read_labelled(kind: Labelled, paths: list[Path], what: str) -> list[dict[str, str]]:
-    """Rows of a set of labelled texts."""
-    return [
-        kind.row(values, f"{what} ({HUB})")
-        for values in _named(paths, kind.published, ("label",), what)
-    ]
-
-
-def read_questions(paths: list[Path], what: str) -> list[dict[str, str]]:
-    """TREC's rows."""
-    labels = ("coarse_label", "fine_label")
-    rows = []
-    for text, coarse, fine in _named(paths, ("text", *labels), labels, what):
-        row = trec.row(fine, text, f"{what} ({HUB})")
-        if row["label"] != coarse:
-            raise DataError(
-                f"{what} ({HUB}): expected {row['label']} as the coarse label of {fine}, "
-                f"got {coarse}; {WHAT_TO_DO[HUB]}"
-            )
-        rows.append(row)
-    return rows
-
-
-def read_pairs(paths: list[Path], what: str) -> list[dict[str, str | int]]:
-    """BLiMP's rows."""
-    return [
-        blimp.row(values, f"{what} ({HUB})") for values in _named(paths, blimp.ON_THE_HUB, (), what)
-    ]

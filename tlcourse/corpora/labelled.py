@@ -1,17 +1,15 @@
-"""Labelled texts of one form, SST-2, IMDB and RTE, and subsets of any labelled split."""
+"""The form of labelled texts: one or more columns of text, then a label."""
 
 import json
 import reprlib
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import datasets
-import numpy as np
-
-from tlcourse.corpora.checks import DataError, fields, lines_of
+from tlcourse.corpora.checks import Counted, DataError, fields, lines_of
+from tlcourse.corpora.corpus import Corpus
 
 
 def canonical(text: str) -> str:
@@ -62,41 +60,23 @@ def _cells(line: str) -> list[str]:
     return line.rstrip("\n").split("\t")
 
 
-SETS = {
-    "sst-2": Labelled({"text": "sentence"}, {"0": "negative", "1": "positive"}),
-    "imdb": Labelled({"text": "text"}, {"neg": "negative", "pos": "positive"}),
-    "rte": Labelled(
-        {"premise": "sentence1", "hypothesis": "sentence2"},
-        {name: name for name in ("entailment", "not_entailment")},
-    ),
-}
+def count(*texts_and_label: str) -> Counted:
+    """What a row counts for, the label last."""
+    *texts, label = texts_and_label
+    words = sum(len(text.split()) for text in texts)
+    return Counted(words, "\t".join([label, *texts]), (label,))
 
 
-def label_subset(split: datasets.Dataset, n: int, *, seed: int = 0) -> datasets.Dataset:
-    """`n` rows with every label of the column `label` in about its share, and at least once.
-
-    For one seed a smaller subset is part of every larger one; the order of the rows in `split`
-    does not matter. Raises ValueError where `n` is less than the number of labels or more than the
-    rows there are.
-    """
-    labels = split["label"][:]
-    by_label = defaultdict(list)
-    for index in ordered(split):
-        by_label[labels[index]].append(index)
-    if not len(by_label) <= n <= len(split):
-        raise ValueError(
-            f"expected a number of rows from {len(by_label)} (one a label) to {len(split)}, got {n}"
-        )
-    generator = np.random.default_rng(seed)
-    ranked = []
-    for label in sorted(by_label):
-        rows = generator.permutation(by_label[label])
-        # The k-th of m rows stands at (k + a half) / m of the way; the first of all before that.
-        ranked += [((k + 0.5) / len(rows) if k else 0.0, label, row) for k, row in enumerate(rows)]
-    return split.select(sorted(int(row) for _, _, row in sorted(ranked)[:n]))
-
-
-def ordered(split: datasets.Dataset) -> list[int]:
-    """The row numbers in an order that depends on what the rows say, not on where they stand."""
-    rows = list(zip(*(split[column][:] for column in split.column_names), strict=True))
-    return sorted(range(len(rows)), key=rows.__getitem__)
+def labelled(name: str, texts: dict[str, str], labels: dict[str, str], **more: Any) -> Corpus:
+    """A data set of this form; `more` are the fields of Corpus that the form does not give."""
+    kind = Labelled(texts, labels)
+    return Corpus(
+        name=name,
+        columns=texts | {"label": "label"},
+        parse=kind.parse,
+        count=count,
+        row=kind.row,
+        ids=("label",),
+        labels=tuple(labels.values()),
+        **more,
+    )

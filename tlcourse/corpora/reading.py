@@ -1,26 +1,15 @@
 """Data sets from a folder, from the Hub's files or from the bundled sample, in canonical form."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import datasets
 
 from tlcourse import files
-from tlcourse.corpora import blimp, hub, labelled, trec, wikitext
-from tlcourse.corpora.catalogue import Corpus, get
-from tlcourse.corpora.checks import (
-    HUB,
-    LOCAL,
-    SAMPLE,
-    Absent,
-    DataError,
-    Measure,
-    lines_of,
-    verify,
-)
+from tlcourse.corpora import hub
+from tlcourse.corpora.checks import HUB, LOCAL, SAMPLE, Absent, DataError, Measure, verify
+from tlcourse.corpora.corpus import Corpus
 
 
 class _OneSource(dict):
@@ -89,8 +78,9 @@ def from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedS
     found = _found(corpus, folder)
     if corpus.streamed:
         return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in found.items()})
-    read = _form(corpus).from_file
-    return Splits({s: _dataset(corpus, s, read(path, source), source) for s, path in found.items()})
+    return Splits(
+        {s: _dataset(corpus, s, corpus.parse(path, source), source) for s, path in found.items()}
+    )
 
 
 def from_mirror(corpus: Corpus) -> Splits | StreamedSplits:
@@ -114,57 +104,14 @@ def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
     """All splits, from the Hub's cache or the Hub; raises Absent where neither has them."""
     splits = Splits()
     for split, paths in hub.fetch(corpus, network=network).items():
-        data = _form(corpus).from_hub(paths, f"{corpus.name} {split}")
-        splits[split] = _dataset(corpus, split, data, HUB)
+        rows = hub.rows(corpus, paths, f"{corpus.name} {split}")
+        splits[split] = _dataset(corpus, split, rows, HUB)
     return splits
 
 
-Rows = Iterable[dict] | datasets.Dataset
-
-
-@dataclass(frozen=True)
-class Form:
-    """One kind of data: its rows from a file and its source, or from the Hub's files; its count."""
-
-    from_file: Callable[[Path, str], Rows]
-    from_hub: Callable[[list[Path], str], Rows]
-    count: Callable[..., None]  # a method of Measure
-
-
-def _form(corpus: Corpus) -> Form:
-    return FORMS.get(corpus.name, TEXT)
-
-
-def _lines(path: Path, source: str) -> Rows:
-    return ({"text": wikitext.canonical(line)} for line in lines_of(path, source))
-
-
-def _lines_of_the_hub(paths: list[Path], what: str) -> Rows:
-    return hub.read_parquet(paths, ["text"], what)
-
-
-def _questions(path: Path, source: str) -> Rows:
-    return trec.parse(lines_of(path, source, encoding="latin-1"), path.name)
-
-
-def _questions_of_the_hub(paths: list[Path], what: str) -> Rows:
-    if paths[0].suffix == ".parquet":
-        return hub.read_questions(paths, what)
-    return _questions(paths[0], HUB)
-
-
-TEXT = Form(_lines, _lines_of_the_hub, Measure.add_line)
-FORMS = {
-    "trec": Form(_questions, _questions_of_the_hub, Measure.add_question),
-    "blimp": Form(blimp.parse, hub.read_pairs, Measure.add_pair),
-    **{
-        name: Form(kind.parse, partial(hub.read_labelled, kind), Measure.add_example)
-        for name, kind in labelled.SETS.items()
-    },
-}
-
-
-def _dataset(corpus: Corpus, split: str, rows: Rows, source: str) -> datasets.Dataset:
+def _dataset(
+    corpus: Corpus, split: str, rows: Iterable[dict] | datasets.Dataset, source: str
+) -> datasets.Dataset:
     """Rows as a verified Dataset that knows where it comes from."""
     if isinstance(rows, datasets.Dataset):
         dataset = rows
@@ -174,31 +121,30 @@ def _dataset(corpus: Corpus, split: str, rows: Rows, source: str) -> datasets.Da
             for name, value in row.items():
                 columns.setdefault(name, []).append(value)
         dataset = datasets.Dataset.from_dict(columns)
-    measure, count = Measure(), _form(corpus).count
+    measure = Measure()
     for batch in dataset.iter(batch_size=1000):
         for row in zip(*batch.values(), strict=True):
-            count(measure, *row)
+            measure.add(corpus.count(*row))
     if source != SAMPLE:
         verify(measure, corpus.facts[split], what=f"{corpus.name} {split}", source=source)
     return _signed(dataset, corpus, source)
 
 
 def _stream(corpus: Corpus, split: str, path: Path, source: str) -> datasets.IterableDataset:
-    """The lines of a big file, read as they are asked for."""
+    """The rows of a big file, read as they are asked for."""
     rows = datasets.IterableDataset.from_generator(
-        _rows, gen_kwargs={"name": corpus.name, "split": split, "path": str(path), "source": source}
+        _rows, gen_kwargs={"corpus": corpus, "split": split, "path": str(path), "source": source}
     )
     return _signed(rows, corpus, source)
 
 
-def _rows(name: str, split: str, path: str, source: str) -> Iterator[dict[str, str]]:
+def _rows(corpus: Corpus, split: str, path: str, source: str) -> Iterator[dict]:
     """Rows of a big file; raises DataError at its end if the counts are wrong."""
     measure = Measure()
-    for line in lines_of(Path(path), source):
-        text = wikitext.canonical(line)
-        measure.add_line(text)
-        yield {"text": text}
-    verify(measure, get(name).facts[split], what=f"{name} {split}", source=source)
+    for row in corpus.parse(Path(path), source):
+        measure.add(corpus.count(*row.values()))
+        yield row
+    verify(measure, corpus.facts[split], what=f"{corpus.name} {split}", source=source)
 
 
 def _signed(split, corpus: Corpus, source: str):

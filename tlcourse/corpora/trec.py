@@ -1,14 +1,19 @@
-"""TREC question classification (Li & Roth, 2002): rows, a dev split, duplicates."""
+"""TREC question classification (Li & Roth, 2002), with a dev split, and what is not unique in it.
+
+Columns: text, label (the coarse name), fine (such as LOC:city).
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import datasets
 import numpy as np
 
-from tlcourse.corpora.checks import DataError
-from tlcourse.corpora.labelled import ordered
+from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Counted, DataError, Facts, lines_of
+from tlcourse.corpora.corpus import Corpus, Place, converted
+from tlcourse.corpora.subsets import ordered
 
 FINE = {
     "ABBR": "abb exp",
@@ -28,22 +33,70 @@ def canonical(text: str) -> str:
     return " ".join(text.replace("\xf0", " ").split())
 
 
-def row(fine: str, text: str, where: str) -> dict[str, str]:
-    """A row of columns text, label (the coarse name) and fine; raises DataError, saying where."""
+def row(values: tuple, where: str) -> dict[str, str]:
+    """A row from its text, coarse and fine label; raises DataError, saying where."""
+    text, coarse, fine = values
     if fine not in TREC_FINE_LABELS or not canonical(text):
         raise DataError(
             f"{where}: expected one of TREC's 50 labels, such as LOC:city, and a question, got "
             f"{fine!r} and {text!r}; replace the data by the published ones"
         )
-    return {"text": canonical(text), "label": fine.split(":")[0], "fine": fine}
+    label = fine.split(":")[0]
+    if coarse != label:
+        raise DataError(
+            f"{where}: expected {label} as the coarse label of {fine}, got {coarse}; "
+            + WHAT_TO_DO[HUB]
+        )
+    return {"text": canonical(text), "label": label, "fine": fine}
 
 
-def parse(lines: Iterable[str], where: str) -> Iterator[dict[str, str]]:
-    """Rows from the lines `COARSE:fine question ?` of the published files."""
-    for number, line in enumerate(lines, start=1):
+def parse(path: Path, source: str) -> Iterator[dict[str, str]]:
+    """Rows of a file with the lines `COARSE:fine question ?`."""
+    for number, line in enumerate(lines_of(path, source, encoding="latin-1"), start=1):
         fine, _, text = line.strip().partition(" ")
-        yield row(fine, text, f"{where}, line {number}")
+        yield row((text, fine.split(":")[0], fine), f"{path.name}, line {number}")
 
+
+def count(text: str, label: str, fine: str) -> Counted:
+    """What a row counts for."""
+    return Counted(len(text.split()), f"{fine}\t{text}", (label,), fine)
+
+
+FACTS = {
+    "train": Facts(
+        rows=5_452,
+        words=55_636,
+        labels={"ABBR": 86, "DESC": 1162, "ENTY": 1250, "HUM": 1223, "LOC": 835, "NUM": 896},
+        fine_labels=50,
+        digest="ac1f4c287d9023bdf658059c171fba7640bdc86890007ad41635962da5209732",
+    ),
+    "test": Facts(
+        rows=500,
+        words=3_758,
+        labels={"ABBR": 9, "DESC": 138, "ENTY": 94, "HUM": 65, "LOC": 81, "NUM": 113},
+        fine_labels=42,
+        digest="3a6414b3a55aaf2ed5d66249fc9ff574028f07f069b136b7e198d30bcdc8aa02",
+    ),
+}
+FILES = {"train": "train_5500.label", "test": "TREC_10.label"}
+
+CORPUS = Corpus(
+    "trec",
+    FILES,
+    FACTS,
+    {"text": "text", "label": "coarse_label", "fine": "fine_label"},
+    parse,
+    count,
+    row,
+    ids=("coarse_label", "fine_label"),
+    labels=TREC_LABELS,
+    places=(
+        converted("CogComp/trec", "default", *FILES),
+        Place("SetFit/TREC-QC", {split: (file,) for split, file in FILES.items()}),
+    ),
+    sample="data/samples/trec",
+    lesson=0,
+)
 
 DEV_SEED = 2019  # one split for all runs
 

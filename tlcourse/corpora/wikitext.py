@@ -1,14 +1,39 @@
-"""WikiText: one row a line, and articles from lines."""
+"""The form of WikiText: one row a line, and articles from lines."""
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
+from tlcourse.corpora.checks import Counted, Facts, lines_of
+from tlcourse.corpora.corpus import Corpus
+
+TOKENS = {
+    "train": "wiki.train.tokens",
+    "validation": "wiki.valid.tokens",
+    "test": "wiki.test.tokens",
+}
 TITLE = re.compile(r" = (?!= ).*(?<! =) =")
 
 
 def canonical(line: str) -> str:
     """A line as in Salesforce/wikitext: a blank one is "", any other keeps its end."""
     return line if line.strip() else ""
+
+
+def parse(path: Path, source: str) -> Iterator[dict[str, str]]:
+    """Rows of a file, packed or not."""
+    return ({"text": canonical(line)} for line in lines_of(path, source))
+
+
+def count(text: str) -> Counted:
+    """What a row counts for: its words and one `<eos>` (Merity et al., 2016)."""
+    return Counted(len(text.split()) + 1, text)
+
+
+def wikitext(name: str, files: dict[str, str], facts: dict[str, Facts], **more: Any) -> Corpus:
+    """A data set of this form, with the one column text; `more` are other fields of Corpus."""
+    return Corpus(name, files, facts, {"text": "text"}, parse, count, **more)
 
 
 def articles_of(lines: Iterable[str], *, blank_after: bool = True) -> Iterator[str]:

@@ -33,7 +33,7 @@ from tlcourse.pretraining.pronouns import share_of_she
 from tlcourse.pretraining.recipe import OBJECTIVES, Objective, PretrainingRecipe, batches
 from tlcourse.pretraining.run import compile_blocks, optimizers_for, pretrain, pretrain_for
 from tlcourse.pretraining.samples import continuations, fillings
-from tlcourse.pretraining.scaling import Law, bootstrap, fit_law, training_flops
+from tlcourse.pretraining.scaling import Law, bootstrap, fit_law
 from tlcourse.pretraining.scoring import sentence_scores
 
 __all__ = [
@@ -59,6 +59,5 @@ __all__ = [
     "sentence_scores",
     "share_of_she",
     "training_articles",
-    "training_flops",
     "write_corpus",
 ]

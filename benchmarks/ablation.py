@@ -11,7 +11,7 @@ the fastest.
 
 from dataclasses import replace
 
-from benchmarks import studies
+from benchmarks import jobs, studies
 from tlcourse import checkpoints, corpora, device, metrics, sizes
 from tlcourse.evaluation import evaluate
 from tlcourse.pretraining import PretrainingRecipe
@@ -62,17 +62,14 @@ class Ablation:
         """The histories of each (variant, rates), a seed each."""
         runs = [self.run(*pair, seed) for pair in asked for seed in self.seeds]
         self.runs += runs
-        histories, count = studies.train_all(runs), len(self.seeds)
-        return {
-            _key(*pair): histories[place * count : (place + 1) * count]
-            for place, pair in enumerate(asked)
-        }
+        histories = jobs.groups(studies.train_all(runs), len(self.seeds))
+        return {_key(*pair): mine for pair, mine in zip(asked, histories, strict=True)}
 
     def losses(self, name: str, rates: dict, articles: list[str]) -> list[float]:
         """Held-out nats a token of each seed."""
         found = []
         for seed in self.seeds:
-            place = studies.kept(self.run(name, rates, seed).name, self.tokens)
+            place = self.run(name, rates, seed).checkpoint()
             model, tokenizer = checkpoints.load(place, self.compute)
             result = evaluate(model, tokenizer, articles, compute=self.compute)
             found.append(result.nats / result.targets)
@@ -119,7 +116,7 @@ def measure() -> dict:
         speeds = [ablation.speed(history) for history in histories[_key(name, rates)]]
         first = rows[0]["mean"] if rows else mean
         rows.append(row | {"worse_by": mean - first, "tokens_per_second": max(speeds)})
-    return {"job": "ablation", "size": ablation.size, "tokens": ablation.tokens} | {
+    return {"job": "ablation", "tokens": ablation.tokens} | {
         **studies.provenance(ablation.runs[:1]),
         "parameters": count_parameters(ablation.shape)["total"],
         "rates_tried": tried,

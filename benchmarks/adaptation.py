@@ -7,20 +7,15 @@ the same draws of labels, and each run reads the test set once. Finished runs ar
 `runs/adaptation/`.
 """
 
-import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from multiprocessing import get_context
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from benchmarks import transfer
+from benchmarks import jobs, transfer
 from benchmarks.composites import COMPOSITES, Task
-from tlcourse import corpora, device, files, metrics, sizes
+from tlcourse import corpora, device, metrics, sizes
 from tlcourse.adaptation import (
     FULL,
     SCHEMES,
@@ -47,9 +42,10 @@ HELD_OUT = {"tiny": 1, "small": 6, "full": 60}  # articles of WikiText-103's val
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(jobs.Job):
     """One scheme, one draw of labels, one split to be judged on."""
 
+    study = "adaptation"
     scheme: str
     labels: int | str
     seed: int
@@ -57,45 +53,29 @@ class Job:
     recipe: Recipe
     model: str = MODEL
     pooling: str = POOLING
-    digest: str = ""  # of the checkpoint's weights
 
-    def place(self) -> Path:
-        """Where its result is kept."""
-        return transfer.kept(self, "runs/adaptation")
-
-
-def run(job: Job) -> dict:
-    """Adapts and judges, or reads what an earlier run of this job left."""
-    if job.place().exists():
-        return files.read_json(job.place())
-    torch.set_num_threads(1)
-    train, held_out = transfer.questions(job.labels, job.seed, job.split)
-    every_text = transfer.questions("all", job.seed, job.split)[0]["text"][:]
-    task = Task(
-        model=job.model,
-        pooling=job.pooling,
-        texts=train["text"][:],
-        labels=train["label"][:],
-        every_text=every_text,
-        recipe=job.recipe,
-        seed=job.seed,
-    )
-    torch.manual_seed(job.seed)
-    models, found = (_composite if job.scheme in COMPOSITES else _single)(task, job.scheme)
-    guesses = sum(model.probabilities(held_out["text"]) for model in models)
-    missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
-    result = asdict(job) | found | {"wrong": missed, "of": len(held_out)}
-    if job.split == "test":
-        after = sum(_nats(model) for model in models) / len(models)
-        result["forgetting"] = after - _nats_before(task)
-    files.write_json(job.place(), result)
-    share = len(result["wrong"]) / result["of"]
-    print(
-        f"{job.scheme}, {job.labels} labels, seed {job.seed}: {share:.1%} wrong on {job.split}, "
-        f"{result['seconds']:.0f} s, forgets {result.get('forgetting', 0):+.2f}",
-        flush=True,
-    )
-    return result
+    def work(self) -> dict:
+        """Adapts and judges."""
+        train, held_out = transfer.questions(self.labels, self.seed, self.split)
+        every_text = transfer.questions("all", self.seed, self.split)[0]["text"][:]
+        task = Task(
+            model=self.model,
+            pooling=self.pooling,
+            texts=train["text"][:],
+            labels=train["label"][:],
+            every_text=every_text,
+            recipe=self.recipe,
+            seed=self.seed,
+        )
+        torch.manual_seed(self.seed)
+        models, found = (_composite if self.scheme in COMPOSITES else _single)(task, self.scheme)
+        guesses = sum(model.probabilities(held_out["text"]) for model in models)
+        missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
+        found |= {"wrong": missed, "of": len(held_out)}
+        if self.split == "test":
+            after = sum(_nats(model) for model in models) / len(models)
+            found["forgetting"] = after - _nats_before(task)
+        return found
 
 
 Found = tuple[list[Classifier], dict]
@@ -106,7 +86,7 @@ def _single(task: Task, name: str) -> Found:
     task = replace(task, scheme=SCHEMES[name])
     start = task.start()
     memory = _memory(start.copy(), task)
-    adapted, seconds = timed(lambda: task.fit(start))
+    adapted, seconds = jobs.timed(lambda: task.fit(start), jobs.processor_clock())
     report = adapted.report
     return [adapted], {
         "seconds": seconds,
@@ -120,7 +100,7 @@ def _single(task: Task, name: str) -> Found:
 def _composite(task: Task, name: str) -> Found:
     """Several trainings, each of everything; they start elsewhere, or are several."""
     memory = _memory(task.start(), task)
-    models, seconds = timed(lambda: COMPOSITES[name](task))
+    models, seconds = jobs.timed(lambda: COMPOSITES[name](task), jobs.processor_clock())
     return models, {
         "seconds": seconds,
         "start_difference": None,
@@ -128,13 +108,6 @@ def _composite(task: Task, name: str) -> Found:
         "trained_share": 1.0,
         "training_memory": memory,
     }
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What `work` gives, and its seconds; on a CPU the processor's: others may be at work."""
-    clock = time.process_time if device.choose().device.type == "cpu" else time.perf_counter
-    began = clock()
-    return work(), clock() - began
 
 
 _before: dict[str, float] = {}  # by model: the same for every job of a process
@@ -173,10 +146,8 @@ def _memory(classifier: Classifier, task: Task) -> int:
 
 def measure() -> dict:
     """One row a scheme and number of labels, and each scheme against full fine-tuning."""
-    weights = transfer.digest(MODEL)
-    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        tried = dict(zip(SCHEMES, pool.map(partial(tune, weights), SCHEMES), strict=True))
-        found = list(pool.map(run, _jobs(tried, weights)))
+    tried = dict(zip(SCHEMES, jobs.in_parallel(tune, SCHEMES), strict=True))
+    found = jobs.run_all(_jobs(tried))
     everything = len(transfer.questions("all", 0, "test")[0])
     rows = []
     for scheme, labels in _pairs():
@@ -184,13 +155,12 @@ def measure() -> dict:
         rows.append(_row(mine, everything if labels == "all" else labels))
     return {
         "job": "adaptation",
-        "size": sizes.current().name,
+        **jobs.provenance(
+            "TREC-6, published split; forgetting on WikiText-103's validation articles",
+            note=f"{jobs.pooled()}; seconds are the processor's",
+        ),
         "model": MODEL,
         "dev_errors": tried,
-        "data": "TREC-6, published split; forgetting on WikiText-103's validation articles",
-        "machine": device.describe(device.choose())
-        + f", {transfer.workers()} runs at a time, one thread each; seconds are the processor's",
-        "versions": {"torch": torch.__version__},
         "rows": rows,
         "comparisons": compare(rows, found[0]["of"]),
         "primary": list(PRIMARY),
@@ -205,7 +175,7 @@ def _pairs() -> list[tuple]:
     ]
 
 
-def tune(weights: str, scheme: str) -> dict[float, float]:
+def tune(scheme: str) -> dict[float, float]:
     """Dev errors in percent by learning rate.
 
     LEARNING_RATES, and further while none below the highest is better.
@@ -214,41 +184,34 @@ def tune(weights: str, scheme: str) -> dict[float, float]:
     tried = list(LEARNING_RATES)
     for learning_rate in tried:
         recipe = Recipe(learning_rate=learning_rate, min_steps=MIN_STEPS)
-        found = run(Job(scheme, "all", CHOICE_SEED, "dev", recipe, digest=weights))
-        errors[learning_rate] = error = transfer.error_of(found)
+        found = Job(scheme, "all", CHOICE_SEED, "dev", recipe).run()
+        errors[learning_rate] = error = jobs.error_of(found)
         if learning_rate == tried[-1] and error <= min(list(errors.values())[:-1]):
             tried.append(2 * learning_rate)
     return errors
 
 
-def _jobs(tried: dict[str, dict[float, float]], weights: str) -> list[Job]:
+def _jobs(tried: dict[str, dict[float, float]]) -> list[Job]:
     """The runs that read the test set; with all labels each at its best learning rate."""
     best = {name: min(errors, key=errors.__getitem__) for name, errors in tried.items()}
-    jobs = []
+    asked = []
     for scheme, labels in _pairs():
         recipe = Recipe(min_steps=MIN_STEPS)
         if labels == "all":
             recipe = replace(recipe, learning_rate=best.get(scheme, best[FULL.name]))
-        jobs += [
-            Job(scheme, labels, seed, "test", recipe, digest=weights)
-            for seed in range(DRAWS[labels])
-        ]
-    return jobs
+        asked += [Job(scheme, labels, seed, "test", recipe) for seed in range(DRAWS[labels])]
+    return asked
 
 
 def _row(mine: list[dict], labels: int) -> dict:
     """One scheme with one number of labels, over its seeds."""
-    errors = [transfer.error_of(result) for result in mine]
-    mean, low, high = metrics.mean_interval(errors)
     first = mine[0]
     return {
         "scheme": first["scheme"],
         "labels": labels,
         "seeds": [result["seed"] for result in mine],
         "recipe": first["recipe"],
-        "errors": errors,
-        "mean": mean,
-        "interval": [max(0.0, low), high],
+        **jobs.over_seeds([jobs.error_of(result) for result in mine]),
         "test_wrong": [result["wrong"] for result in mine],
         "trained_share": first["trained_share"],
         "seconds": sum(result["seconds"] for result in mine) / len(mine),
@@ -296,6 +259,5 @@ def compare(rows: list[dict], questions: int) -> list[dict]:
             for entry in comparisons
             if entry["labels"] == labels and (entry["scheme"], labels) != PRIMARY
         ]
-        for entry, p in zip(family, metrics.holm([e["p"] for e in family]), strict=True):
-            entry["p_holm"] = p
+        jobs.correct(family)
     return comparisons

@@ -7,14 +7,13 @@ as many threads as it likes; ours uses one.
 """
 
 import json
-import platform
 import statistics
-import time
 from collections.abc import Callable
 
 import tokenizers
 
-from tlcourse import bpe, corpora, device, sizes
+from benchmarks import jobs
+from tlcourse import bpe, corpora, sizes
 
 REPEATS = {"textbook": 3, "counted": 3, "tokenizers": 5}
 
@@ -48,19 +47,13 @@ def _strings(learnt: list[tuple] | tokenizers.Tokenizer) -> list[tuple[str, str]
     return [(strings[left], strings[right]) for (left, right), _ in learnt]
 
 
-def _seconds(function: Callable, *arguments) -> tuple[float, object]:
-    start = time.perf_counter()
-    result = function(*arguments)
-    return time.perf_counter() - start, result
-
-
 def _row(peer: str, trainer: Callable, texts: list[str], vocabulary: int, data: str) -> dict:
     """One comparison; `equal` says whether all merges are the same, in the same order."""
     ours, theirs = [], []
     for _ in range(REPEATS[peer]):
-        seconds, mine = _seconds(_ours, texts, vocabulary)
+        mine, seconds = jobs.timed(lambda: _ours(texts, vocabulary))
         ours.append(seconds)
-        seconds, other = _seconds(trainer, texts, vocabulary)
+        other, seconds = jobs.timed(lambda: trainer(texts, vocabulary))
         theirs.append(seconds)
     return {
         "job": "bpe",
@@ -86,10 +79,7 @@ def measure() -> dict:
     long = _first(lines, size.bpe_training_bytes)
     return {
         "job": "bpe",
-        "size": size.name,
-        "machine": device.describe(device.choose()),
-        "python": platform.python_version(),
-        "versions": {"tokenizers": tokenizers.__version__},
+        **jobs.provenance(data, tokenizers),
         "rows": [
             _row("textbook", bpe.train_textbook, short, size.bpe_race_vocabulary, data),
             _row("counted", _counted, short, size.bpe_race_vocabulary, data),

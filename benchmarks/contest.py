@@ -5,17 +5,13 @@ meanwhile meets all of them alike: rates are compared round by round.
 """
 
 import multiprocessing
-import platform
 import statistics
-import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import torch
-
-from tlcourse import device
+from benchmarks import jobs
 
 
 class Contestant(Protocol):
@@ -98,17 +94,7 @@ def _answer(contestant: Contestant, method: str, parts: tuple) -> Any:
     if method != "time":
         found = getattr(contestant, method)
         return found(*parts) if callable(found) else found
-    synchronize()
-    began = time.perf_counter()
-    contestant.run(*parts)
-    synchronize()
-    return time.perf_counter() - began
-
-
-def synchronize() -> None:
-    """Waits until the GPU, if there is one in use, has done what it was given."""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+    return jobs.timed(lambda: contestant.run(*parts))[1]
 
 
 class Contest:
@@ -161,13 +147,4 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
         "ratio_lowest": round(min(rounds), 3),
         "ratio_highest": round(max(rounds), 3),
         "rounds": len(rounds),
-    }
-
-
-def provenance(*libraries) -> dict:
-    """What figures of speed rest on: hardware, threads, precision, versions."""
-    return {
-        "machine": device.describe(device.choose()),
-        "python": platform.python_version(),
-        "versions": {library.__name__: library.__version__ for library in (torch, *libraries)},
     }

@@ -20,7 +20,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from benchmarks.contest import Contest, Entry, provenance, ratio
+from benchmarks import jobs
+from benchmarks.contest import Contest, Entry, ratio
 from benchmarks.peers import BertClassifier, Form, GPT2Classifier, plain_step
 from tlcourse import checkpoints, corpora, device, sizes
 from tlcourse.adaptation import Classifier, Recipe, adapt, classification_loss, encode
@@ -200,9 +201,9 @@ def measure() -> dict:
         rows += compete(body, Task(shape, texts, labels), scale.rounds)
     return {
         "job": "finetuning",
-        "size": sizes.current().name,
-        **provenance(transformers),
-        "data": f"{len(texts):,} questions of TREC train, {corpora.source_of(data)}",
+        **jobs.provenance(
+            f"{len(texts):,} questions of TREC train, {corpora.source_of(data)}", transformers
+        ),
         "rows": rows,
     }
 

@@ -13,10 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from tlcourse import device, sizes
+from benchmarks import jobs
+from tlcourse import sizes
 from tlcourse.pretraining.logs import LOG
 from tlcourse.training import STATE
 
@@ -92,9 +92,7 @@ def measure() -> dict:
     size, generator, rows = sizes.current().name, random.Random(0), []
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "run"
-        began = time.perf_counter()
-        _run(whole, TOKENS[size])
-        duration = time.perf_counter() - began
+        _, duration = jobs.timed(lambda: _run(whole, TOKENS[size]))
         undisturbed = whole.rename(Path(folder) / "undisturbed")
         steps = len(_losses(undisturbed))
         for number in range(KILLS[size]):
@@ -108,8 +106,7 @@ def measure() -> dict:
     exact = sum(row["weights_equal"] and row["log_equal"] for row in rows)
     return {
         "job": "interruptions",
-        "machine": device.describe(device.choose()),
-        "data": "wikitext, bundled sample",
+        **jobs.provenance("wikitext, bundled sample"),
         "seconds_undisturbed": round(duration, 2),
         "steps": steps,
         "kills": len(rows),

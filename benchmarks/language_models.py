@@ -3,15 +3,13 @@
 All have the same shape, data, optimizer and settings, and no dropout.
 """
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from benchmarks.contest import synchronize
+from benchmarks import jobs
 from benchmarks.peers import IGNORED, Form, plain_step
 from tlcourse import device, objectives, pretraining
 from tlcourse.batching import TokenFile
@@ -21,7 +19,7 @@ from tlcourse.transformer import Config, Transformer, flops_per_token
 
 
 @dataclass(frozen=True)
-class Job:
+class Workload:
     """What everybody trains: "causal" or "masked", its shape, and where the tokens lie."""
 
     objective: str
@@ -52,12 +50,12 @@ class Job:
 class Trainee:
     """What ours and the peers share: a model, its optimizer, and a count of steps."""
 
-    def __init__(self, job: Job, model: nn.Module, compute: device.Compute):
+    def __init__(self, work: Workload, model: nn.Module, compute: device.Compute):
         torch.manual_seed(0)
-        self.job, self.compute, self.done = job, compute, 0
+        self.work, self.compute, self.done = work, compute, 0
         self.model = model.to(compute.device).train()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, fused=True)
-        self.units, self.batch_of = job.batch_size * job.length, job.batches()
+        self.units, self.batch_of = work.batch_size * work.length, work.batches()
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
         """The tensors of a step, on the device."""
@@ -86,11 +84,11 @@ class Trainee:
 class Ours(Trainee):
     """The package's model, losses and engine, prepared as `tlcourse pretrain` does."""
 
-    def __init__(self, job: Job):
+    def __init__(self, work: Workload):
         compute = device.choose()
-        super().__init__(job, Transformer(job.config, compute.attention), compute)
-        self.nats = pretraining.OBJECTIVES[job.objective].loss
-        if job.compiles and compute.compiles:
+        super().__init__(work, Transformer(work.config, compute.attention), compute)
+        self.nats = pretraining.OBJECTIVES[work.objective].loss
+        if work.compiles and compute.compiles:
             pretraining.compile_blocks(self.model, compute=compute)
 
     def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
@@ -113,7 +111,7 @@ class Ours(Trainee):
         without it, the rest is what a whole step takes longer. Best of `repeats`.
         """
         self.model.train()
-        batch, config = self.batch(0), self.job.config
+        batch, config = self.batch(0), self.work.config
         count = batch[-1].sum().item() if len(batch) > 1 else self.units  # chosen ones, or all
         hidden = torch.randn(count, config.width, device=self.compute.device, requires_grad=True)
         targets = torch.randint(config.vocabulary_size, (count,), device=self.compute.device)
@@ -153,10 +151,14 @@ class Peer(Trainee):
     """A library's model in one of its forms; `keeps_memory`: with our setting of the allocator."""
 
     def __init__(
-        self, job: Job, build: Callable[[Config, str], nn.Module], form: Form, keeps_memory: bool
+        self,
+        work: Workload,
+        build: Callable[[Config, str], nn.Module],
+        form: Form,
+        keeps_memory: bool,
     ):
         compute = replace(device.choose(), precision=form.precision)
-        super().__init__(job, build(job.config, form.attention), compute)
+        super().__init__(work, build(work.config, form.attention), compute)
         if keeps_memory:
             device.keep_freed_memory()
         if form.compiled:
@@ -186,11 +188,4 @@ def _inputs_and_targets(batch: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
 
 def _best(function: Callable[[], object], repeats: int) -> float:
     """Milliseconds of the quickest of `repeats` calls."""
-    found = math.inf
-    for _ in range(repeats):
-        synchronize()
-        began = time.perf_counter()
-        function()
-        synchronize()
-        found = min(found, time.perf_counter() - began)
-    return 1e3 * found
+    return 1e3 * min(jobs.timed(function)[1] for _ in range(repeats))

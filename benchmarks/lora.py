@@ -12,7 +12,8 @@ import peft
 import torch
 from torch import nn
 
-from benchmarks.contest import Contest, Entry, provenance, ratio
+from benchmarks import jobs
+from benchmarks.contest import Contest, Entry, ratio
 from tlcourse import checkpoints, corpora, device, sizes
 from tlcourse.adaptation import Classifier, LoRA, classification_loss
 from tlcourse.batching import pad
@@ -119,9 +120,7 @@ def measure() -> dict:
         raise RuntimeError(f"expected the same numbers to move in both, got {facts}")
     return {
         "job": "lora",
-        "size": sizes.current().name,
-        **provenance(peft),
-        "data": f"{BATCH} questions of TREC train, {corpora.source_of(data)}",
+        **jobs.provenance(f"{BATCH} questions of TREC train, {corpora.source_of(data)}", peft),
         "rows": [
             {"job": "lora", "peer": name}
             | ratio(rates[OURS], rates[name])

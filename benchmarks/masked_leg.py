@@ -20,12 +20,11 @@ LABELS, SEEDS = (100, "all"), (0, 1, 2)
 
 def measure() -> dict:
     """One row a checkpoint, way of reading and number of labels."""
-    file, tokenizer = studies.corpus()
     runs = [studies.Run(name, recipe, (TOKENS,), START) for name, recipe in RECIPES.items()]
     rivals, losses = [START], {}
     for run in runs:
-        losses[run.name] = studies.tail_loss(studies.train(run, file, tokenizer))
-        checkpoint = studies.kept(run.name, TOKENS)
+        losses[run.name] = studies.tail_loss(run.run()["history"])
+        checkpoint = run.checkpoint()
         both = run.recipe.objective == "hybrid"
         rivals.append(studies.other_way(checkpoint, causal=False) if both else checkpoint)
         if both and run.recipe.causal_share:

@@ -27,7 +27,6 @@ def measure() -> dict:
     """One row a checkpoint, way of reading and number of labels; the loss curves beside them."""
     size = sizes.current().name
     kept, shape = KEPT[size], SHAPES.get(size, Config())
-    file, tokenizer = studies.corpus()
     recipe = RECIPES.get(size, PretrainingRecipe())
     runs = [
         studies.Run(f"{objective}, {size}", replace(recipe, objective=objective), kept, "", shape)
@@ -36,10 +35,9 @@ def measure() -> dict:
     curves, rivals = {}, {}
     for run in runs:
         objective = run.recipe.objective
-        history = studies.train(run, file, tokenizer)
-        curves[objective] = studies.curve(history, run.recipe)
+        curves[objective] = studies.curve(run.run()["history"], run.recipe)
         for tokens in kept:
-            place = studies.kept(run.name, tokens)
+            place = run.checkpoint(tokens)
             rivals[place] = (objective, objective, tokens)
             if objective == "hybrid":
                 turned = studies.other_way(place, causal=False)
@@ -53,7 +51,7 @@ def measure() -> dict:
     for row in judged:
         objective, read, tokens = rivals[studies.Path(row.pop("model"))]
         rows.append({"objective": objective, "read": read, "tokens": tokens} | row)
-    return {"job": "objectives", "size": size, **studies.provenance(runs)} | {
+    return {"job": "objectives", **studies.provenance(runs)} | {
         "curves": curves,
         "rows": rows,
     }

@@ -9,14 +9,13 @@ the rest runs on the same draws of labels. Finished runs are kept in `runs/open_
 """
 
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
-from multiprocessing import get_context
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 
-from benchmarks import adaptation, transfer
+from benchmarks import adaptation, jobs, transfer
 from benchmarks.adaptation import MODEL, POOLING
 from benchmarks.composites import (
     ELSEWHERE,
@@ -26,7 +25,7 @@ from benchmarks.composites import (
     pretrained,
     sentences_elsewhere,
 )
-from tlcourse import corpora, device, files, metrics, sizes
+from tlcourse import corpora
 from tlcourse.adaptation import FULL, SCHEMES, Recipe, leaderboard, wrong
 
 LM = "with the LM loss"
@@ -81,49 +80,40 @@ BEST = COMPARED["all"][0][0]  # whose models are also asked together
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(jobs.Job):
     """One variant on one draw of labels, judged on the test set."""
 
+    study = "open_questions"
+    model: ClassVar[str] = MODEL
     variant: Variant
     labels: int | str
     seed: int
     recipe: Recipe
-    digest: str = ""  # of the checkpoint's weights
 
-
-def run(job: Job) -> dict:
-    """Adapts and judges, or reads what an earlier run of this job left."""
-    place = transfer.kept(job, "runs/open_questions")
-    if place.exists():
-        return files.read_json(place)
-    torch.set_num_threads(1)
-    train, test = transfer.questions(job.labels, job.seed, "test")
-    task = Task(
-        model=MODEL,
-        pooling=job.variant.pooling,
-        texts=train["text"][:],
-        labels=train["label"][:],
-        every_text=(),
-        recipe=job.recipe,
-        seed=job.seed,
-        scheme=SCHEMES[job.variant.scheme],
-    )
-    torch.manual_seed(job.seed)
-    text = job.variant.text
-    first = texts(text) if text else ()
-    classifier, seconds = adaptation.timed(
-        lambda: task.fit(pretrained(task, first) if text else task.start())
-    )
-    answers = classifier.probabilities(test["text"])
-    missed = wrong(answers, test["label"], corpora.TREC_LABELS)
-    result = asdict(job) | {"wrong": missed, "of": len(test), "seconds": seconds}
-    result["probabilities"] = answers.tolist()
-    files.write_json(place, result)
-    print(
-        f"{job.variant}, {job.labels} labels, seed {job.seed}: {len(missed) / len(test):.1%} wrong",
-        flush=True,
-    )
-    return result
+    def work(self) -> dict:
+        """Adapts and judges."""
+        train, test = transfer.questions(self.labels, self.seed, "test")
+        task = Task(
+            model=self.model,
+            pooling=self.variant.pooling,
+            texts=train["text"][:],
+            labels=train["label"][:],
+            every_text=(),
+            recipe=self.recipe,
+            seed=self.seed,
+            scheme=SCHEMES[self.variant.scheme],
+        )
+        torch.manual_seed(self.seed)
+        text = self.variant.text
+        first = texts(text) if text else ()
+        classifier, seconds = jobs.timed(
+            lambda: task.fit(pretrained(task, first) if text else task.start()),
+            jobs.processor_clock(),
+        )
+        answers = classifier.probabilities(test["text"])
+        missed = wrong(answers, test["label"], corpora.TREC_LABELS)
+        found = {"wrong": missed, "of": len(test), "seconds": seconds}
+        return found | {"probabilities": answers.tolist()}
 
 
 def texts(name: str) -> list[str]:
@@ -147,22 +137,14 @@ def measure() -> dict:
 
     Raises FileNotFoundError where there is no stored leaderboard.
     """
-    board = files.read_json(files.bundled(leaderboard.place("adaptation")))
-    weights = transfer.digest(MODEL)
-    jobs = [
-        Job(
-            variant,
-            labels,
-            seed,
-            leaderboard.recipe_of(of_the_board(board, FULL.name, labels)),
-            weights,
-        )
+    board = jobs.stored("adaptation")
+    asked = [
+        Job(variant, labels, seed, jobs.recipe_of(of_the_board(board, FULL.name, labels)))
         for labels, variants in VARIANTS.items()
         for variant in variants.values()
         for seed in range(adaptation.DRAWS[labels])
     ]
-    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        found = dict(zip(jobs, pool.map(run, jobs), strict=True))
+    found = dict(zip(asked, jobs.run_all(asked), strict=True))
     of = next(iter(found.values()))["of"]
     rows, comparisons = [], []
     for labels, variants in VARIANTS.items():
@@ -170,7 +152,7 @@ def measure() -> dict:
             name: known(board, scheme, labels, name, of) for name, scheme in KNOWN[labels].items()
         }
         for name, variant in variants.items():
-            mine = [found[job] for job in jobs if (job.variant, job.labels) == (variant, labels)]
+            mine = [found[job] for job in asked if (job.variant, job.labels) == (variant, labels)]
             by[name] = row(name, labels, mine)
             if name == BEST:
                 by["together"] = together(name, labels, mine)
@@ -178,14 +160,13 @@ def measure() -> dict:
         comparisons += compare(by, labels, of)
     return {
         "job": "open_questions",
-        "size": sizes.current().name,
+        **jobs.provenance(
+            f"TREC-6, published split; texts of {ELSEWHERE}'s training reviews",
+            note=f"{jobs.pooled()}; seconds are the processor's",
+        ),
         "model": MODEL,
-        "data": f"TREC-6, published split; texts of {ELSEWHERE}'s training reviews",
         "texts": {name: len(texts(name)) for name in (STATEMENTS, QUESTIONS)},
         "from_the_leaderboard": {str(labels): list(names) for labels, names in KNOWN.items()},
-        "machine": device.describe(device.choose())
-        + f", {transfer.workers()} runs at a time, one thread each; seconds are the processor's",
-        "versions": {"torch": torch.__version__},
         "rows": rows,
         "comparisons": comparisons,
         "primary": [list(pairs[0]) for pairs in COMPARED.values()],
@@ -233,6 +214,5 @@ def compare(by: dict[str, dict], labels: int | str, questions: int) -> list[dict
     ]
     first, *others = entries
     first["p_holm"] = first["p"]
-    for entry, p in zip(others, metrics.holm([each["p"] for each in others]), strict=True):
-        entry["p_holm"] = p
+    jobs.correct(others)
     return entries

@@ -19,8 +19,9 @@ import numpy as np
 import torch
 import transformers
 
-from benchmarks.contest import Contest, Entry, provenance, ratio
-from benchmarks.language_models import Job, Ours, Peer
+from benchmarks import jobs
+from benchmarks.contest import Contest, Entry, ratio
+from benchmarks.language_models import Ours, Peer, Workload
 from benchmarks.peers import GPT2, Bert, Encoder, Form
 from tlcourse import device, sizes
 from tlcourse.batching import write_tokens
@@ -78,9 +79,7 @@ def measure() -> dict:
             rows += others
     return {
         "job": "pretraining",
-        "size": sizes.current().name,
-        **provenance(transformers),
-        "data": "random tokens",
+        **jobs.provenance("random tokens", transformers),
         "step": f"{scale.batch_size} x {scale.length} tokens, width {scale.width}, {scale.layers} "
         f"layers, {scale.heads} heads, fused AdamW, clipped to 1, no dropout",
         "rows": rows,
@@ -97,13 +96,15 @@ def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[d
     compute = device.choose()
     with tempfile.TemporaryDirectory() as folder:
         tokens = _random_tokens(Path(folder) / "tokens.bin", vocabulary)
-        job = Job(objective, config, scale.batch_size, scale.length, str(tokens), scale.compiles)
-        entries, peers = [Entry(OURS, Ours, {"job": job})], {}
+        work = Workload(
+            objective, config, scale.batch_size, scale.length, str(tokens), scale.compiles
+        )
+        entries, peers = [Entry(OURS, Ours, {"work": work})], {}
         for name, build in PEERS[objective].items():
             found = forms(build, compute, scale.compiles and compute.compiles)
             tuned = [(f"{name}, {TUNED}", found[-1], True)] * (build is not Encoder)
             for peer, form, keeps in [(name, form, False) for form in found] + tuned:
-                arguments = {"job": job, "build": build, "form": form, "keeps_memory": keeps}
+                arguments = {"work": work, "build": build, "form": form, "keeps_memory": keeps}
                 entries.append(Entry(f"{peer}, {form}", Peer, arguments))
                 peers[entries[-1].name] = {"peer": peer, "form": str(form)}
         print(f"{objective}, vocabulary {vocabulary:,}: warming up", flush=True)
@@ -114,7 +115,7 @@ def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[d
             peak, parts = child.ask("peak", scale.product), child.ask("breakdown", scale.rounds)
     _same_work(facts)
     shares = {
-        name: statistics.median(rate) * job.flops() / (job.batch_size * job.length) / peak
+        name: statistics.median(rate) * work.flops() / (work.batch_size * work.length) / peak
         for name, rate in rates.items()
     }
     common = {"job": objective, "vocabulary": vocabulary}

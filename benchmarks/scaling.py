@@ -13,7 +13,7 @@ from benchmarks import studies
 from tlcourse import checkpoints, corpora, device, pretraining, sizes
 from tlcourse.evaluation import evaluate
 from tlcourse.pretraining import PretrainingRecipe
-from tlcourse.transformer import Config, count_parameters
+from tlcourse.transformer import Config, count_parameters, flops_per_token
 
 SHAPES = {
     "tiny": [(16, 1, 2), (32, 1, 2)],
@@ -51,11 +51,11 @@ def measure() -> dict:
         studies.train_all(own)
         found = []
         for run in own:
-            model, _ = checkpoints.load(studies.kept(run.name, run.kept[0]), compute)
+            model, _ = checkpoints.load(run.checkpoint(), compute)
             found.append(_row(model, run.kept[0], tokenizer, articles, compute))
         laws[name] = _law(found, truth, REPEATS[size])
         runs, rows = runs + own, rows + [{"recipe": name} | row for row in found]
-    return {"job": "scaling", "size": size, **studies.provenance(runs)} | {
+    return {"job": "scaling", **studies.provenance(runs)} | {
         "evaluated_on": f"wikitext-103 validation, {len(articles)} articles",
         "shipped": {"name": SHIPPED} | truth,
         "laws": laws,
@@ -81,9 +81,14 @@ def _row(model, tokens: int, tokenizer, articles: list, compute) -> dict:
         "layers": model.config.layers,
         "parameters": count_parameters(model.config)["total"],
         "tokens": tokens,
-        "flops": pretraining.training_flops(model.config, 128, tokens),
+        "flops": training_flops(model.config, 128, tokens),
         "loss": found.nats / found.targets,
     }
+
+
+def training_flops(config: Config, length: int, tokens: int) -> float:
+    """Floating-point operations of a training run: forward, and twice as much backward."""
+    return 3.0 * flops_per_token(config, length) * tokens
 
 
 def _law(rows: list[dict], truth: dict, repeats: int) -> dict:

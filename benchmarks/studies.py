@@ -1,44 +1,91 @@
-"""Small pretraining runs that differ in one thing, judged by the same fine-tuning on TREC's dev.
-
-Runs and judgements are kept in `runs/studies/`, so a study that was stopped goes on where it was.
-"""
+"""Small pretraining runs that differ in one thing, judged by the same fine-tuning on TREC's dev."""
 
 import math
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 
 import torch
 
-from benchmarks import transfer
+from benchmarks import jobs, transfer
 from tlcourse import checkpoints, corpora, device, metrics, pretraining, sizes
 from tlcourse.adaptation import Recipe
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.transformer import Config, Transformer
 
-FOLDER = Path("runs/studies")
 CORPORA = ("wikitext-2", "wikipedia-standin")  # what of them is on this machine
 VOCABULARY = "causal-small"  # whose vocabulary all runs share
 TOKENS = {"tiny": 40_000, "small": 61_000_000, "full": 300_000_000}  # more than any run reads
 
 
 @dataclass(frozen=True)
-class Run:
-    """One pretraining: what it starts from, its recipe, and after how many tokens it is kept.
+class Run(jobs.Job):
+    """One pretraining: what it starts from, its recipe, and after how many tokens it is saved.
 
     `start` is a checkpoint, or "" for random weights of the shape `config`. `kept` counts tokens;
     the last of them is the budget.
     """
 
+    study = "studies"
     name: str
     recipe: pretraining.PretrainingRecipe
     kept: tuple[int, ...]
     start: str = ""
     config: Config = Config()
     zero_outputs: bool = True  # whether blocks begin as the identity
+
+    def weights(self) -> str:
+        """None where it starts from random ones."""
+        return jobs.digest(self.start) if self.start else "none"
+
+    def place(self) -> Path:
+        """The folder of its state and its checkpoints."""
+        return jobs.FOLDER / self.study / f"{self.name}, {self.key()}"
+
+    def checkpoint(self, tokens: int | None = None) -> Path:
+        """Where the checkpoint after so many tokens lies; None is all of them."""
+        return self.place() / f"{(self.kept[-1] if tokens is None else tokens) / 1e6:g}M"
+
+    def run(self) -> dict:
+        """Trains to the end from where it was, and saves a checkpoint for each of `kept`.
+
+        "history" is that of all its steps. What was done before is read by the training loop, which
+        raises ValueError if it was of another text.
+        """
+        file, tokenizer = corpus()
+        model, per_step = self.model_at_start(), self.recipe.batch_size * self.recipe.length
+        steps = {tokens // per_step - 1: tokens for tokens in self.kept}
+
+        def keep(record: dict) -> None:
+            if record["step"] in steps:
+                card = f"A run of a study: {self.name}.\n"
+                place = self.checkpoint(steps[record["step"]])
+                checkpoints.save(place, model, tokenizer, card=card)
+
+        tokens = self.kept[-1]
+        print(f"{self.name}: {tokens / 1e6:g}M tokens", flush=True)
+        history = pretraining.pretrain(
+            model, file, tokens, recipe=self.recipe, compute=device.choose(), folder=self.place(),
+            on_step=[keep],
+        )  # fmt: skip
+        return {"history": history}
+
+    def model_at_start(self) -> Transformer:
+        """The model before the first step."""
+        config = replace(self.config, causal=self.recipe.objective != "masked")
+        torch.manual_seed(self.recipe.seed)
+        if self.start:
+            base, _ = checkpoints.load(self.start)
+            config = replace(base.config, causal=config.causal)
+        model = Transformer(config)
+        if self.start:
+            model.load_state_dict(base.state_dict())
+        if not self.zero_outputs:
+            for block in model.blocks:  # GPT-2's way (Radford et al., 2019)
+                for layer in (block.attention.output, block.down):
+                    torch.nn.init.normal_(layer.weight, std=0.02 / math.sqrt(2 * config.layers))
+        return model
 
 
 def names() -> list[str]:
@@ -50,7 +97,7 @@ def names() -> list[str]:
 def corpus() -> tuple[TokenFile, Tokenizer]:
     """The token file that all studies of a size read: the text of the shipped models at `small`."""
     tokens = TOKENS[sizes.current().name]
-    folder = FOLDER / f"corpus-{tokens / 1e6:g}M"
+    folder = jobs.FOLDER / Run.study / f"corpus-{tokens / 1e6:g}M"
     _, known = checkpoints.load(VOCABULARY)
     tokenizer = pretraining.prepare(
         folder, names(), tokens=tokens, vocabulary_size=known.vocabulary_size, tokenizer=known
@@ -60,55 +107,8 @@ def corpus() -> tuple[TokenFile, Tokenizer]:
 
 def train_all(runs: Iterable[Run]) -> list[list[dict]]:
     """The histories of several runs, as many at a time as there are cores, one thread each."""
-    jobs = [(run, FOLDER) for run in runs]
     corpus()  # once, before all of them want it
-    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_train_one, jobs))
-
-
-def _train_one(job: tuple[Run, Path]) -> list[dict]:
-    """`train` in a process of its own, which has to be told the folder."""
-    global FOLDER
-    run, FOLDER = job
-    torch.set_num_threads(1)
-    return train(run, *corpus())
-
-
-def train(run: Run, file: TokenFile, tokenizer: Tokenizer) -> list[dict]:
-    """Trains a run, or reads what an earlier one left; writes a checkpoint for each of `kept`."""
-    folder = FOLDER / run.name
-    config = replace(run.config, causal=run.recipe.objective != "masked")
-    torch.manual_seed(run.recipe.seed)
-    if run.start:
-        base, _ = checkpoints.load(run.start)
-        config = replace(base.config, causal=config.causal)
-    model = Transformer(config)
-    if run.start:
-        model.load_state_dict(base.state_dict())
-    if not run.zero_outputs:
-        for block in model.blocks:  # GPT-2's way (Radford et al., 2019)
-            for layer in (block.attention.output, block.down):
-                torch.nn.init.normal_(layer.weight, std=0.02 / math.sqrt(2 * config.layers))
-    per_step = run.recipe.batch_size * run.recipe.length
-    steps = {tokens // per_step - 1: tokens for tokens in run.kept}
-
-    def keep(record: dict) -> None:
-        if record["step"] in steps:
-            card = f"A run of a study: {run.name}.\n"
-            place = kept(run.name, steps[record["step"]])
-            checkpoints.save(place, model, tokenizer, card=card)
-
-    tokens = run.kept[-1]
-    compute = device.choose()
-    print(f"{run.name}: {tokens / 1e6:g}M tokens", flush=True)
-    return pretraining.pretrain(
-        model, file, tokens, recipe=run.recipe, compute=compute, folder=folder, on_step=[keep]
-    )
-
-
-def kept(name: str, tokens: int) -> Path:
-    """Where the checkpoint of a run after so many tokens lies."""
-    return FOLDER / name / f"{tokens / 1e6:g}M"
+    return [found["history"] for found in jobs.run_all(runs)]
 
 
 def other_way(folder: Path, causal: bool) -> Path:
@@ -130,18 +130,15 @@ def judge(
     """
     seeds = list(seeds)
     recipe = Recipe(min_steps=transfer.MIN_STEPS)
-    jobs = [
-        transfer.Job(str(model), count, seed, "mean", recipe, "dev", transfer.digest(str(model)))
+    results = jobs.run_all(
+        transfer.Job(str(model), count, seed, "mean", recipe, "dev")
         for model in models
         for count in labels
         for seed in seeds
-    ]
-    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(transfer.run, jobs))
+    )
     rows = []
-    for start in range(0, len(jobs), len(seeds)):
-        mine = results[start : start + len(seeds)]
-        errors = [transfer.error_of(result) for result in mine]
+    for mine in jobs.groups(results, len(seeds)):
+        errors = [jobs.error_of(result) for result in mine]
         row = {"model": mine[0]["model"], "labels": mine[0]["labels"], "dev_errors": errors}
         rows.append(row | {"mean": sum(errors) / len(errors), "interval": _interval(errors)})
     return rows
@@ -173,7 +170,6 @@ def tail_loss(history: list[dict], share: float = 0.05) -> float:
 def provenance(runs: Iterable[Run]) -> dict:
     """What the rows of a study rest on."""
     return {
-        "data": f"{', '.join(names())}; TREC-6 dev (10 % of train, one split for all)",
-        "machine": device.describe(device.choose()),
+        **jobs.provenance(f"{', '.join(names())}; TREC-6 dev (10 % of train, one split for all)"),
         "recipes": {run.name: asdict(run.recipe) for run in runs},
     }

@@ -8,10 +8,8 @@ kept in `runs/tasks/`.
 """
 
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
-from pathlib import Path
+from typing import ClassVar
 
 import torch
 from datasets import Dataset
@@ -20,8 +18,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import transfer
-from tlcourse import checkpoints, corpora, device, files, metrics
+from benchmarks import jobs
+from tlcourse import checkpoints, corpora, device
 from tlcourse.adaptation import (
     SCHEMES,
     Classifier,
@@ -65,19 +63,29 @@ TASKS = {
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(jobs.Job):
     """One scheme on one draw of labels of one task."""
 
+    study = "tasks"
+    model: ClassVar[str] = MODEL
     task: str
     labels: int
     scheme: str
     seed: int
     recipe: Recipe
-    digest: str  # of the checkpoint's weights
 
-    def place(self) -> Path:
-        """Where its result is kept."""
-        return transfer.kept(self, "runs/tasks")
+    def work(self) -> dict:
+        """Learns and is judged."""
+        train, judged = questions(self)
+        kind = TASKS[self.task]
+        given = texts_of(train, kind), train["label"][:], texts_of(judged, kind)
+        guessed = (_adapted if self.scheme in SCHEMES else LINEAR[self.scheme])(self, *given)
+        missed = [
+            row
+            for row, pair in enumerate(zip(guessed, judged["label"], strict=True))
+            if len(set(pair)) > 1
+        ]
+        return {"wrong": missed, "of": len(judged)}
 
 
 def texts_of(rows: Dataset, kind: Kind) -> list:
@@ -95,29 +103,6 @@ def questions(job: Job) -> tuple[Dataset, Dataset]:
     return corpora.label_subset(
         data["train"], min(job.labels, len(data["train"])), seed=job.seed
     ), judged
-
-
-def run(job: Job) -> dict:
-    """Learns and is judged, or reads what an earlier run of this job left."""
-    if job.place().exists():
-        return files.read_json(job.place())
-    torch.set_num_threads(1)
-    train, judged = questions(job)
-    kind = TASKS[job.task]
-    given = texts_of(train, kind), train["label"][:], texts_of(judged, kind)
-    guessed = (_adapted if job.scheme in SCHEMES else LINEAR[job.scheme])(job, *given)
-    missed = [
-        row
-        for row, pair in enumerate(zip(guessed, judged["label"], strict=True))
-        if len(set(pair)) > 1
-    ]
-    result = asdict(job) | {"wrong": missed, "of": len(judged)}
-    files.write_json(job.place(), result)
-    share = len(missed) / len(judged)
-    print(
-        f"{job.task}, {job.labels} labels, {job.scheme}, seed {job.seed}: {share:.1%}", flush=True
-    )
-    return result
 
 
 def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
@@ -194,34 +179,29 @@ def likeness() -> dict[str, float]:
 
 def measure() -> dict:
     """One row for each task, number of labels and scheme."""
-    weights = transfer.digest(MODEL)
-    jobs = [
-        Job(task, labels, scheme, seed, kind.recipe, weights)
+    asked = [
+        Job(task, labels, scheme, seed, kind.recipe)
         for task, kind in TASKS.items()
         for labels in kind.labels
         for scheme in (*NAMES, SOLVED, TFIDF, *((CUT,) if kind.recipe == LONG else ()))
         for seed in SEEDS
     ]
-    with ProcessPoolExecutor(transfer.workers(), mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(run, jobs))
-    rows = []
-    for first in range(0, len(jobs), len(SEEDS)):
-        job, mine = jobs[first], results[first : first + len(SEEDS)]
-        errors = [transfer.error_of(result) for result in mine]
-        mean, low, high = metrics.mean_interval(errors)
-        rows.append(
-            {"task": job.task, "labels": job.labels, "scheme": job.scheme, "seeds": list(SEEDS)}
-            | {"errors": errors, "mean": mean, "interval": [max(0.0, low), high]}
-            | {"judged": mine[0]["of"], "recipe": asdict(job.recipe)}
-            | {"wrong": [result["wrong"] for result in mine]}
+    rows = [
+        {"task": job.task, "labels": job.labels, "scheme": job.scheme, "seeds": list(SEEDS)}
+        | jobs.over_seeds([jobs.error_of(result) for result in mine])
+        | {"judged": mine[0]["of"], "recipe": asdict(job.recipe)}
+        | {"wrong": [result["wrong"] for result in mine]}
+        for job, mine in zip(
+            asked[:: len(SEEDS)], jobs.groups(jobs.run_all(asked), len(SEEDS)), strict=True
         )
+    ]
     return {
         "job": "tasks",
+        **jobs.provenance(
+            "TREC test, SST-2 validation, 1,000 reviews of IMDB's test, RTE validation",
+            note=jobs.pooled(),
+        ),
         "model": MODEL,
-        "data": "TREC test, SST-2 validation, 1,000 reviews of IMDB's test, RTE validation",
-        "machine": device.describe(device.choose())
-        + f", {transfer.workers()} runs at a time, one thread each",
-        "versions": {"torch": torch.__version__},
         "nats_a_token": likeness(),
         "rows": rows,
     }

@@ -7,22 +7,16 @@ run; TF-IDF is chosen in this way everywhere. Runs go in parallel, one thread ea
 are kept in `runs/transfer/`, so an interrupted benchmark goes on where it was.
 """
 
-import hashlib
-import json
-import os
-import time
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
 
 import torch
-from datasets import Dataset
+from datasets import Dataset, DatasetDict
 
-from tlcourse import checkpoints, corpora, device, files, metrics
-from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, choose_pooling, wrong
+from benchmarks import jobs
+from benchmarks.selection import choose_pooling
+from tlcourse import checkpoints, corpora, device, metrics
+from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, wrong
 from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.transformer import Transformer
 
@@ -30,6 +24,7 @@ SEEDS = (0, 1, 2, 3, 4)
 LABELS = (50, 100, 500, 1000, "all")
 ALL = 5452
 SCRATCH, TFIDF = "from scratch", "TF-IDF"
+SHAPE = "causal-small"  # whose shape and vocabulary the one from scratch has
 WITHIN = "chosen within the labels"
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 CHOICE_STEPS = 100  # the same in cross-validation, to save time
@@ -37,35 +32,45 @@ CHOICE_SEEDS = (0, 1)  # dev has 546 questions: one run says little
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(jobs.Job):
     """One training and its evaluation, on "dev" or "test"."""
 
-    model: str
+    study = "transfer"
+    model: str  # the shape from scratch is that of SHAPE
     labels: int | str
     seed: int
     pooling: str
     recipe: Recipe
     split: str
-    digest: str  # of the checkpoint's weights: another checkpoint is another job
 
+    def weights(self) -> str:
+        """None of any checkpoint for the shape from scratch."""
+        return "none" if self.model == SCRATCH else super().weights()
 
-def digest(model: str) -> str:
-    """Which weights a job starts from; the shape from scratch is that of causal-small."""
-    if model == SCRATCH:
-        return "none"
-    weights = checkpoints.folder_of(model) / "model.safetensors"
-    return hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
-
-
-def workers() -> int:
-    """How many runs at a time: one a core, one a GPU."""
-    return (os.cpu_count() or 1) if device.choose().device.type == "cpu" else 1
-
-
-def kept(job: Any, folder: str = "runs/transfer") -> Path:
-    """Where the result of a finished job, a dataclass, is kept."""
-    key = hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()[:16]
-    return Path(folder) / f"{key}.json"
+    def work(self) -> dict:
+        """Trains and evaluates one classifier."""
+        compute = device.choose()
+        train, held_out = questions(self.labels, self.seed, self.split)
+        torch.manual_seed(self.seed)
+        shipped = SHAPE if self.model == SCRATCH else self.model
+        body, tokenizer = checkpoints.load(shipped, compute)
+        if self.model == SCRATCH:
+            body = Transformer(body.config, compute.attention)
+        texts, labels = list(train["text"]), list(train["label"])
+        pooling, chosen = self.pooling, {}
+        if self.pooling == WITHIN:
+            start = Classifier(body, tokenizer, corpora.TREC_LABELS)
+            recipe = replace(self.recipe, min_steps=CHOICE_STEPS)
+            choice = choose_pooling(start, texts, labels, recipe=recipe, seed=self.seed)
+            pooling, chosen = choice.pooling, {"chosen": asdict(choice)}
+            torch.manual_seed(self.seed)
+        start = Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=pooling)
+        adapted, seconds = jobs.timed(
+            lambda: adapt(start, texts, labels, recipe=self.recipe, seed=self.seed)
+        )
+        guesses = adapted.probabilities(held_out["text"])
+        errors = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
+        return {"wrong": errors, "of": len(held_out), "seconds": seconds} | chosen
 
 
 def questions(labels: int | str, seed: int, split: str) -> tuple[Dataset, Dataset]:
@@ -74,48 +79,6 @@ def questions(labels: int | str, seed: int, split: str) -> tuple[Dataset, Datase
     data = trec_with_dev(data) if split == "dev" else data
     train = data["train"]
     return train if labels == "all" else label_subset(train, labels, seed=seed), data[split]
-
-
-def run(job: Job) -> dict:
-    """Trains and evaluates one classifier, or reads what an earlier run of this job left."""
-    path = kept(job)
-    if path.exists():
-        return files.read_json(path)
-    torch.set_num_threads(1)
-    compute = device.choose()
-    train, held_out = questions(job.labels, job.seed, job.split)
-    torch.manual_seed(job.seed)
-    shipped = "causal-small" if job.model == SCRATCH else job.model
-    body, tokenizer = checkpoints.load(shipped, compute)
-    if job.model == SCRATCH:
-        body = Transformer(body.config, compute.attention)
-    texts, labels = list(train["text"]), list(train["label"])
-    pooling, chosen = job.pooling, {}
-    if job.pooling == WITHIN:
-        start = Classifier(body, tokenizer, corpora.TREC_LABELS)
-        recipe = replace(job.recipe, min_steps=CHOICE_STEPS)
-        choice = choose_pooling(start, texts, labels, recipe=recipe, seed=job.seed)
-        pooling, chosen = choice.pooling, {"chosen": asdict(choice)}
-        torch.manual_seed(job.seed)
-    classifier = Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=pooling)
-    began = time.perf_counter()
-    classifier = adapt(classifier, texts, labels, recipe=job.recipe, seed=job.seed)
-    seconds = time.perf_counter() - began
-    guesses = classifier.probabilities(held_out["text"])
-    errors = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
-    result = asdict(job) | {"wrong": errors, "of": len(held_out), "seconds": seconds} | chosen
-    files.write_json(path, result)
-    print(
-        f"{job.model}, {job.labels} labels, seed {job.seed}, {pooling}: "
-        f"{100 * len(errors) / len(held_out):.1f} % on {job.split}, {seconds:.0f} s",
-        flush=True,
-    )
-    return result
-
-
-def error_of(result: dict) -> float:
-    """Percent of the questions that a result got wrong."""
-    return 100 * len(result["wrong"]) / result["of"]
 
 
 def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
@@ -130,21 +93,20 @@ def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
             yield pooling, Recipe(epochs=5)
 
 
-def choose(models: Iterable[str], pool: ProcessPoolExecutor) -> dict[str, dict]:
+def choose(models: Iterable[str]) -> dict[str, dict]:
     """For each model the pooling and recipe with the fewest dev errors, mean over two seeds."""
     tried = [(model, *candidate) for model in models for candidate in candidates(model)]
-    jobs = [
-        Job(model, "all", seed, pooling, recipe, "dev", digest(model))
+    results = jobs.run_all(
+        Job(model, "all", seed, pooling, recipe, "dev")
         for model, pooling, recipe in tried
         for seed in CHOICE_SEEDS
-    ]
-    results = list(pool.map(run, jobs))
+    )
     choices: dict[str, dict] = {}
-    for number, (model, pooling, recipe) in enumerate(tried):
-        count = len(CHOICE_SEEDS)
-        errors = [error_of(result) for result in results[number * count : (number + 1) * count]]
+    found = jobs.groups(results, len(CHOICE_SEEDS))
+    for (model, pooling, recipe), mine in zip(tried, found, strict=True):
+        errors = [jobs.error_of(result) for result in mine]
         entry = {"pooling": pooling, "recipe": asdict(recipe), "dev_errors": errors}
-        entry["dev_error"] = sum(errors) / count
+        entry["dev_error"] = sum(errors) / len(errors)
         choices.setdefault(model, {"tried": []})["tried"].append(entry)
     for choice in choices.values():
         best = min(choice["tried"], key=lambda entry: entry["dev_error"])
@@ -158,7 +120,7 @@ def test_job(model: str, labels: int | str, seed: int, choices: dict[str, dict])
     if labels != "all" and model != SCRATCH:
         pooling, recipe = WITHIN, Recipe()
     recipe = replace(recipe, min_steps=MIN_STEPS)
-    return Job(model, labels, seed, pooling, recipe, "test", digest(model))
+    return Job(model, labels, seed, pooling, recipe, "test")
 
 
 def tfidf_rows() -> list[dict]:
@@ -166,37 +128,38 @@ def tfidf_rows() -> list[dict]:
     data = corpora.load("trec", source="local")
     test, rows = data["test"], []
     for labels in LABELS:
-        found, chosen, began = [], [], time.perf_counter()
-        for seed in SEEDS if labels != "all" else SEEDS[:1]:  # all labels: nothing is random
-            train = data["train"]
-            if labels != "all":
-                train = label_subset(train, labels, seed=seed)
-            choice = baselines.cross_validate(list(train["text"]), list(train["label"]))
-            model = baselines.linear(choice.kind, choice.strength)
-            guesses = model.fit(list(train["text"]), list(train["label"])).predict(test["text"][:])
-            found.append([i for i, g in enumerate(guesses) if g != test[i]["label"]])
-            chosen.append(asdict(choice))
-        seconds = (time.perf_counter() - began) / len(found)
-        seeds = list(SEEDS[: len(found)])
-        rows.append(row_of(TFIDF, labels, seeds, found, len(test), seconds) | {"choices": chosen})
+        seeds = list(SEEDS) if labels != "all" else [SEEDS[0]]  # all labels: nothing is random
+        fits, seconds = jobs.timed(lambda n=labels, s=seeds: [tfidf(data, n, seed) for seed in s])
+        found, chosen = ([fit[part] for fit in fits] for part in (0, 1))
+        row = row_of(TFIDF, labels, seeds, found, len(test), seconds / len(fits))
+        rows.append(row | {"choices": chosen})
     return rows
+
+
+def tfidf(data: DatasetDict, labels: int | str, seed: int) -> tuple[list[int], dict]:
+    """The test questions that the linear baseline gets wrong, and what was chosen."""
+    train, test = data["train"], data["test"]
+    if labels != "all":
+        train = label_subset(train, labels, seed=seed)
+    choice = baselines.cross_validate(list(train["text"]), list(train["label"]))
+    model = baselines.linear(choice.kind, choice.strength)
+    guesses = model.fit(list(train["text"]), list(train["label"])).predict(test["text"][:])
+    return [i for i, g in enumerate(guesses) if g != test[i]["label"]], asdict(choice)
 
 
 def row_of(model, labels, seeds, found, of, seconds) -> dict:
     """One row of a table: errors in percent of the runs, whose wrong questions are `found`."""
     errors = [100 * len(numbers) / of for numbers in found]
     if len(errors) > 1:
-        mean, low, high = metrics.mean_interval(errors)
+        spread = jobs.over_seeds(errors)
     else:  # one deterministic fit: the interval is that of 500 questions
-        low, high = (100 * share for share in metrics.wilson_interval(len(found[0]), of))
-        mean = errors[0]
+        interval = [100 * share for share in metrics.wilson_interval(len(found[0]), of)]
+        spread = {"errors": errors, "mean": errors[0], "interval": interval}
     return {
         "model": model,
         "labels": ALL if labels == "all" else labels,
         "seeds": seeds,
-        "errors": errors,
-        "mean": mean,
-        "interval": [max(0.0, low), high],
+        **spread,
         "interval_kind": "Student t over seeds" if len(errors) > 1 else "Wilson over questions",
         "seconds": seconds,
         "test_wrong": found,
@@ -222,23 +185,20 @@ def compare(rows: list[dict], questions: int) -> list[dict]:
                 {"model": model, "against": other, "labels": labels}
                 | {"points": 100 * found.difference, "p": found.p_value}
             )
-    for entry, p in zip(comparisons, metrics.holm([c["p"] for c in comparisons]), strict=True):
-        entry["p_holm"] = p
+    jobs.correct(comparisons)
     return comparisons
 
 
 def measure() -> dict:
     """The whole benchmark; prints each run and the comparisons."""
     models = [*checkpoints.names(), SCRATCH]
-    with ProcessPoolExecutor(workers(), mp_context=get_context("spawn")) as pool:
-        choices = choose(models, pool)
-        jobs = [
-            test_job(model, labels, seed, choices)
-            for labels in LABELS
-            for model in models
-            for seed in SEEDS
-        ]
-        results = list(pool.map(run, jobs))
+    choices = choose(models)
+    results = jobs.run_all(
+        test_job(model, labels, seed, choices)
+        for labels in LABELS
+        for model in models
+        for seed in SEEDS
+    )
     rows = tfidf_rows()
     for labels in LABELS:
         for model in models:
@@ -250,7 +210,7 @@ def measure() -> dict:
             rows.append(row | {"poolings_chosen": [r["chosen"] for r in mine if "chosen" in r]})
     return {
         "job": "transfer",
-        "data": "TREC-6, published split of 5,452 and 500 questions",
+        **jobs.provenance("TREC-6, published split of 5,452 and 500 questions", note=jobs.pooled()),
         "note": (
             f"Mean over seeds with 95 % interval (Student t over {len(SEEDS)} seeds; TF-IDF at all "
             "labels is one deterministic fit, with Wilson's interval over 500 questions). For all "
@@ -258,9 +218,6 @@ def measure() -> dict:
             "fixed and the pooling chosen by cross-validation within the labels of each run, as "
             "everything of TF-IDF was at every number of labels."
         ),
-        "machine": device.describe(device.choose())
-        + f", {workers()} runs at a time, one thread each",
-        "versions": {"torch": torch.__version__},
         "training_seconds": sum(result["seconds"] for result in results),
         "choices": choices,
         "rows": rows,

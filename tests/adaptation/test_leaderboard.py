@@ -1,7 +1,7 @@
 import pytest
 
 from tlcourse import files
-from tlcourse.adaptation import Recipe, leaderboard
+from tlcourse.adaptation import leaderboard
 
 
 def row(scheme, labels, mean):
@@ -63,23 +63,6 @@ def test_a_line_a_scheme_under_the_names_of_its_columns():
     for name, value in (("error %", "28.0"), ("trained", "25.00%"), ("forgets", "-0.12")):
         end = head.index(name) + len(name)
         assert first[:end].endswith(value)
-
-
-@pytest.mark.parametrize("names", [("rate", "batch"), ("learning_rate", "batch_size")])
-def test_recipes_are_read_under_earlier_names_and_under_those_of_now(names):
-    stored = dict(zip((*names, "min_steps"), (1e-3, 16, 200), strict=True))
-    expected = Recipe(learning_rate=1e-3, batch_size=16, min_steps=200)
-    assert leaderboard.recipe_of({"recipe": stored}) == expected
-    with pytest.raises(TypeError):
-        leaderboard.recipe_of({"recipe": stored | {"speed": 1}})
-
-
-def test_every_stored_recipe_of_an_adaptation_can_be_read():
-    stored = [leaderboard.read(name) for name in ("adaptation", "transfer", "tasks")]
-    rows = [row for each in stored for row in each["rows"] if "recipe" in row]
-    rows += [each for choice in stored[1]["choices"].values() for each in choice["tried"]]
-    assert len(rows) > 50
-    assert all(leaderboard.recipe_of(row).learning_rate > 0 for row in rows)
 
 
 def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):

@@ -653,7 +653,10 @@ def test_a_notebook_shows_a_mark_and_a_colour():
     said = messages.Said("solved", ["Solved: <all>", "Kept, `a < b`."])
     assert repr(said) == "✓ Solved: <all>\nKept, `a < b`."
     shown = said._repr_html_()
-    assert "#009E73" in shown and "<b>✓</b> Solved: &lt;all&gt;<br>Kept, <code>a &lt; b</code>." in shown
+    assert (
+        "#009E73" in shown
+        and "<b>✓</b> Solved: &lt;all&gt;<br>Kept, <code>a &lt; b</code>." in shown
+    )
 
 
 def test_a_terminal_gets_colour_unless_it_wants_none(monkeypatch, capsys):

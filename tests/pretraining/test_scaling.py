@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tlcourse.pretraining.scaling import Law, bootstrap, fit_law, training_flops
-from tlcourse.transformer import Config, count_parameters
+from tlcourse.pretraining.scaling import Law, bootstrap, fit_law
 
 TRUE = Law(1.8, 3e5, 0.35, 4e6, 0.3)
 SIZES = np.repeat([0.6e6, 1.1e6, 1.8e6, 3.8e6], 3)
@@ -32,10 +31,3 @@ def test_the_interval_of_noisy_runs_holds_the_truth_and_is_wider_further_out():
 def test_too_few_runs_are_refused():
     with pytest.raises(ValueError, match="at least 5 runs .* got 3 runs, 1 sizes, 3 budgets"):
         fit_law(SIZES[:3], TOKENS[:3], TRUE.loss(SIZES, TOKENS)[:3])
-
-
-def test_training_takes_about_six_operations_a_parameter_and_token():
-    config = Config(8192, 512, 8, 8, 2048)
-    # The look-up of the embedding is no product, but the head, which shares it, is.
-    expected = 6 * count_parameters(config)["total"] * 1000
-    assert training_flops(config, 128, 1000) == pytest.approx(expected, rel=0.05)

@@ -53,7 +53,6 @@ from tlcourse.adaptation.schedules import (
     Triangular,
 )
 from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
-from tlcourse.adaptation.selection import PoolingChoice, choose_pooling
 
 __all__ = [
     "EWC",
@@ -79,7 +78,6 @@ __all__ = [
     "Mix",
     "Named",
     "OneCycle",
-    "PoolingChoice",
     "Prefixes",
     "Recipe",
     "Record",
@@ -95,7 +93,6 @@ __all__ = [
     "baselines",
     "by_length",
     "causal_nats",
-    "choose_pooling",
     "classification_loss",
     "distil",
     "encode",

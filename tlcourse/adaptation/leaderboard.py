@@ -3,14 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 from tlcourse import files
-from tlcourse.adaptation.adapting import Recipe
-
-EARLIER = {"rate": "learning_rate", "batch": "batch_size"}  # fields of recipes, and as they are now
-
-
-def place(benchmark: str) -> str:
-    """Where the results of a benchmark are stored."""
-    return f"benchmarks/results/{benchmark}.json"
 
 
 def read(benchmark: str = "adaptation") -> dict:
@@ -19,7 +11,7 @@ def read(benchmark: str = "adaptation") -> dict:
     Empty rows and a printed line where this copy of the course has none.
     """
     try:
-        return files.read_json(files.bundled(place(benchmark)))
+        return files.read_json(files.bundled(f"benchmarks/results/{benchmark}.json"))
     except FileNotFoundError:
         print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
         return {"rows": [], "comparisons": [], "machine": "nowhere", "primary": [None, None]}
@@ -34,11 +26,6 @@ def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) ->
         if row["labels"] == labels and (kept is None or row["scheme"] in kept)
     ]
     return {row["scheme"]: row for row in sorted(found, key=lambda row: row["mean"])}
-
-
-def recipe_of(entry: Mapping) -> Recipe:
-    """The recipe of a stored row or choice, in which fields may have the names of EARLIER."""
-    return Recipe(**{EARLIER.get(name, name): value for name, value in entry["recipe"].items()})
 
 
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tlcourse.adaptation.adapting import Recipe, adapt
 from tlcourse.adaptation.classifier import Classifier, Text
+from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import EOS
 from tlcourse.device import Compute
@@ -47,6 +48,7 @@ def self_train(
     unlabelled: Sequence[Text] = (),
     threshold: float = 0.8,
     rounds: int = 1,
+    scheme: Scheme = FULL,
     recipe: Recipe = Recipe(),
     seed: int = 0,
     compute: Compute | None = None,
@@ -56,7 +58,7 @@ def self_train(
     Each starts as the classifier that is given. A guess counts when its probability is at least
     `threshold` (Yarowsky, 1995; Du et al., 2021).
     """
-    how = {"recipe": recipe, "seed": seed, "compute": compute}
+    how = {"scheme": scheme, "recipe": recipe, "seed": seed, "compute": compute}
     found = adapt(classifier, texts, labels, **how)
     for _ in range(rounds):
         sure, guesses = found.probabilities(unlabelled, compute=compute).max(dim=-1)

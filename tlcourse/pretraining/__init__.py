@@ -24,7 +24,7 @@ Compute is chosen, and everything after the first three arguments has a default.
 from tlcourse.pretraining.corpus import prepare, training_articles, write_corpus
 from tlcourse.pretraining.recipe import OBJECTIVES, Objective, PretrainingRecipe, batches
 from tlcourse.pretraining.run import compile_blocks, optimizers_for, pretrain, pretrain_for
-from tlcourse.pretraining.scaling import Law, bootstrap, fit_law, training_flops
+from tlcourse.pretraining.scaling import Law, bootstrap, fit_law
 
 __all__ = [
     "OBJECTIVES",
@@ -40,6 +40,5 @@ __all__ = [
     "pretrain",
     "pretrain_for",
     "training_articles",
-    "training_flops",
     "write_corpus",
 ]

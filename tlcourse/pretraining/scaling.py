@@ -6,13 +6,6 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from tlcourse.transformer import Config, flops_per_token
-
-
-def training_flops(config: Config, length: int, tokens: int) -> float:
-    """Floating-point operations of a training run: forward, and twice as much backward."""
-    return 3.0 * flops_per_token(config, length) * tokens
-
 
 @dataclass(frozen=True)
 class Law:

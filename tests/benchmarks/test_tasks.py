@@ -17,10 +17,10 @@ def samples(tmp_path, monkeypatch):
 @pytest.mark.parametrize("scheme", ["frozen body", tasks.SOLVED, tasks.TFIDF])
 @pytest.mark.parametrize("task", tasks.TASKS)
 def test_a_job_is_judged_on_the_same_texts_whatever_it_learnt_from(task, scheme):
-    jobs = [tasks.Job(task, 24, scheme, seed, Recipe(epochs=1), "") for seed in (0, 1)]
+    jobs = [tasks.Job(task, 24, scheme, seed, Recipe(epochs=1)) for seed in (0, 1)]
     (train, judged), (other, again) = (tasks.questions(job) for job in jobs)
     assert judged[:] == again[:] and train[:] != other[:]
-    found = tasks.run(jobs[0])
+    found = jobs[0].run()
     assert found["of"] == len(judged) and set(found["wrong"]) <= set(range(len(judged)))
 
 
@@ -34,7 +34,7 @@ def test_pairs_are_pairs_and_the_schemes_are_of_the_catalogue():
 def test_counting_words_of_cut_texts_does_not_read_what_the_body_cannot():
     said = {"good": "a fine film " * 5, "bad": "a dull film " * 5}
     texts, labels = list(said.values()) * 10, list(said) * 10
-    job = tasks.Job("imdb", 20, tasks.CUT, 0, Recipe(), "")
+    job = tasks.Job("imdb", 20, tasks.CUT, 0, Recipe())
     asked = ["the " * 400 + text for text in said.values()]
     assert tasks.LINEAR[tasks.TFIDF](job, texts, labels, asked) == ["good", "bad"]
     alike = tasks.LINEAR[tasks.CUT](job, texts, labels, asked)
@@ -44,7 +44,7 @@ def test_counting_words_of_cut_texts_does_not_read_what_the_body_cannot():
 def test_a_solved_head_learns_its_texts():
     rows = corpora.load("trec")["train"]
     texts, labels = rows["text"][:40], rows["label"][:40]
-    job = tasks.Job("trec", 40, tasks.SOLVED, 0, Recipe(), "")
+    job = tasks.Job("trec", 40, tasks.SOLVED, 0, Recipe())
     found = tasks.LINEAR[tasks.SOLVED](job, texts, labels, texts)
     commonest = max(labels.count(label) for label in labels)
     assert sum(a == b for a, b in zip(found, labels, strict=True)) > commonest + 10

@@ -1,11 +1,8 @@
 """The transfer benchmark's bookkeeping: intervals, comparisons, and what makes jobs differ."""
 
-from dataclasses import asdict
-
 import pytest
 
 from benchmarks import transfer
-from tlcourse.adaptation import Recipe
 
 
 def row(model, labels, found):
@@ -48,13 +45,3 @@ def test_the_shipped_models_are_compared_with_each_other_once():
     pairs = [(c["model"], c["against"]) for c in transfer.compare(rows, 500)]
     assert len(pairs) == len(set(pairs)) == 5
     assert ("causal-small", "masked-small") in pairs
-
-
-def test_a_job_done_before_is_read_and_another_checkpoint_is_another_job(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    job = transfer.Job("causal-small", 100, 0, "mean", Recipe(), "test", "abc")
-    path = transfer.kept(job)
-    assert path != transfer.kept(transfer.Job(**{**asdict(job), "digest": "def"}))
-    path.parent.mkdir(parents=True)
-    path.write_text('{"wrong": [1, 2]}', encoding="utf-8")
-    assert transfer.run(job) == {"wrong": [1, 2]}

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from benchmarks import selection
+from benchmarks.selection import choose_pooling
 from tlcourse import checkpoints
-from tlcourse.adaptation import Classifier, Recipe, choose_pooling, selection
+from tlcourse.adaptation import Classifier, Recipe
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 

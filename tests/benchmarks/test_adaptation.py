@@ -29,12 +29,12 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
     job = adaptation.Job("LoRA", 24, 0, "test", Recipe(epochs=1))
-    found = adaptation.run(job)
+    found = job.run()
     assert found["declared_is_moved"] and found["start_difference"] == 0.0
     assert 0 < found["trained_share"] < 0.05 and found["forgetting"] != 0
     assert found["training_memory"] > 4 * 6_836_224  # the weights alone
     monkeypatch.setattr(composites, "adapt", None)
-    assert adaptation.run(job) == found
+    assert job.run() == found
     assert job.place() != adaptation.Job("LoRA", 24, 1, "test", Recipe(epochs=1)).place()
 
 
@@ -54,7 +54,7 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
 
     for module in (composites, more_signal):
         monkeypatch.setattr(module, "adapt", adapt)
-    found = adaptation.run(adaptation.Job(name, 24, 0, "test", Recipe(epochs=1)))
+    found = adaptation.Job(name, 24, 0, "test", Recipe(epochs=1)).run()
     assert 0 <= len(found["wrong"]) <= found["of"] and found["forgetting"] != 0
     assert found["seconds"] > 0 and found["start_difference"] is None
     for each in trainings:  # each starts as the model stood that it was given, and moves all of it
@@ -129,20 +129,20 @@ def test_each_number_of_labels_is_a_family_of_its_own():
 def test_rates_go_on_while_none_below_the_highest_is_better(monkeypatch):
     dev = {2.5e-4: 90, 5e-4: 80, 1e-3: 85, 2e-3: 70, 4e-3: 60, 8e-3: 60, 1.6e-2: 61}
     monkeypatch.setattr(
-        adaptation,
+        adaptation.Job,
         "run",
         lambda job: {"wrong": list(range(dev[job.recipe.learning_rate])), "of": 100},
     )
-    tried = adaptation.tune("weights", "LoRA")
+    tried = adaptation.tune("LoRA")
     assert tried == {rate: float(count) for rate, count in dev.items()}
     dev[2e-3] = 81
-    assert list(adaptation.tune("weights", "LoRA")) == list(adaptation.LEARNING_RATES)
+    assert list(adaptation.tune("LoRA")) == list(adaptation.LEARNING_RATES)
 
 
 def test_with_all_labels_each_runs_at_its_best_rate_and_composites_at_that_of_full():
     tried = {name: {5e-4: 10.0, 1e-3: 12.0} for name in SCHEMES}
     tried["LoRA"] = {5e-4: 10.0, 1e-3: 9.0}
-    jobs = adaptation._jobs(tried, "weights")
+    jobs = adaptation._jobs(tried)
     rate = {(job.scheme, job.labels): job.recipe.learning_rate for job in jobs}
     assert rate["LoRA", "all"] == 1e-3 and rate[FULL.name, "all"] == 5e-4
     assert rate["ensemble", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().learning_rate

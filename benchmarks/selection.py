@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import torch
 from sklearn.model_selection import StratifiedKFold
 
-from tlcourse.adaptation.adapting import Recipe, adapt
-from tlcourse.adaptation.classifier import Classifier, wrong
+from tlcourse.adaptation import Classifier, Recipe, adapt, wrong
 from tlcourse.device import Compute
 
 

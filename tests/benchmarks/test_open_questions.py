@@ -18,10 +18,10 @@ def test_a_job_adapts_judges_and_is_kept(variant, tmp_path, monkeypatch):
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
     job = open_questions.Job(variant, 24, 0, Recipe(epochs=1))
-    found = open_questions.run(job)
+    found = job.run()
     assert len(found["probabilities"]) == found["of"] and found["seconds"] > 0
     monkeypatch.setattr(open_questions, "Task", None)
-    assert open_questions.run(job) == found
+    assert job.run() == found
     one = open_questions.together(BEST, "all", [found])
     assert one["test_wrong"] == [found["wrong"]]  # the mean of one is that one
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks import ablation, interruptions, objectives, scaling, studies, transfer
+from benchmarks import ablation, interruptions, jobs, objectives, scaling, studies, transfer
 from tlcourse import checkpoints
 from tlcourse.pretraining import PretrainingRecipe
-from tlcourse.transformer import Config
+from tlcourse.transformer import Config, count_parameters
 
 
 @pytest.fixture(autouse=True)
@@ -14,7 +14,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(studies, "FOLDER", tmp_path)
+    monkeypatch.setattr(jobs, "FOLDER", tmp_path)
 
     def judge(models, labels, seeds):
         rows = []
@@ -52,11 +52,10 @@ def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
 def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     recipe = PretrainingRecipe(batch_size=4, length=32, warmup=2)
     run = studies.Run("again", recipe, (512, 1024), "", Config(8192, 16, 1, 2, 32, 64))
-    file, tokenizer = studies.corpus()
-    first = studies.train(run, file, tokenizer)
-    weights = [studies.kept("again", n) / "model.safetensors" for n in (512, 1024)]
+    first = run.run()
+    weights = [run.checkpoint(n) / "model.safetensors" for n in (512, 1024)]
     before = [path.stat().st_mtime_ns for path in weights]
-    assert studies.train(run, file, tokenizer) == first
+    assert run.run() == first
     assert [path.stat().st_mtime_ns for path in weights] == before
 
 
@@ -98,11 +97,8 @@ def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():
         PretrainingRecipe(batch_size=4, length=32, warmup=2),
         Config(8192, 16, 1, 2, 32, 64),
     )
-    file, tokenizer = studies.corpus()
     losses = [
-        studies.train(
-            studies.Run(f"zero {zero}", recipe, (256,), "", shape, zero), file, tokenizer
-        )[0]["loss"]
+        studies.Run(f"zero {zero}", recipe, (256,), "", shape, zero).run()["history"][0]["loss"]
         for zero in (True, False)
     ]
     assert losses[0] != losses[1]
@@ -112,3 +108,10 @@ def test_a_killed_run_ends_as_one_that_nobody_disturbed():
     found = interruptions.measure()
     assert (found["kills"], found["bit_exact"]) == (1, 1)
     assert found["rows"][0]["nothing_left_over"]
+
+
+def test_training_takes_about_six_operations_a_parameter_and_token():
+    config = Config(8192, 512, 8, 8, 2048)
+    # The look-up of the embedding is no product, but the head, which shares it, is.
+    expected = 6 * count_parameters(config)["total"] * 1000
+    assert scaling.training_flops(config, 128, 1000) == pytest.approx(expected, rel=0.05)

@@ -1,0 +1,149 @@
+"""Jobs: what is kept and read, what makes them differ, the pool, and what stands beside rows."""
+
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import adaptation, jobs, open_questions, studies, tasks, transfer
+from tlcourse.adaptation import Recipe
+from tlcourse.pretraining import PretrainingRecipe
+
+
+@dataclass(frozen=True)
+class Job(jobs.Job):
+    """Misses as many questions as it is told; fails if it has to work twice."""
+
+    study = "example"
+    model: str
+    missed: int
+    recipe: Recipe = Recipe()
+
+    def work(self):
+        Path(f"worked-{self.missed}").touch(exist_ok=False)
+        process = {"pid": os.getpid(), "threads": torch.get_num_threads()}
+        return {"wrong": list(range(self.missed)), "of": 50} | process
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def checkpoint(content: bytes) -> str:
+    """A folder with weights in it that nobody loads."""
+    Path("checkpoint").mkdir(exist_ok=True)
+    (Path("checkpoint") / "model.safetensors").write_bytes(content)
+    (Path("checkpoint") / "config.json").write_text("{}", encoding="utf-8")
+    return "checkpoint"
+
+
+def test_a_job_works_once_and_is_read_afterwards(capsys):
+    job = Job(checkpoint(b"one"), 10)
+    found = job.run()
+    assert found["wrong"] == list(range(10)) and found["missed"] == 10
+    assert found["recipe"]["learning_rate"] == Recipe().learning_rate
+    assert "example: model checkpoint, missed 10: 20.0 % wrong" in capsys.readouterr().out
+    assert job.place() == Path("runs/example") / f"{job.key()}.json"
+    assert job.run() == found and capsys.readouterr().out == ""
+
+
+def test_other_fields_and_other_weights_are_another_job():
+    job = Job(checkpoint(b"one"), 10)
+    places = {job.place(), replace(job, missed=11).place()}
+    places.add(replace(job, recipe=Recipe(epochs=9)).place())
+    checkpoint(b"another")
+    assert job.place() not in places and len(places) == 3
+    assert job.run()["digest"] == jobs.digest("checkpoint")
+
+
+def test_jobs_run_in_processes_of_one_thread_that_know_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "kept")
+    monkeypatch.setattr(jobs, "workers", lambda: 2)
+    model = checkpoint(b"one")
+    asked = [Job(model, missed) for missed in (3, 1, 2)]
+    found = jobs.run_all(asked)
+    assert [jobs.error_of(each) for each in found] == [6.0, 2.0, 4.0]
+    assert all(each["threads"] == 1 and each["pid"] != os.getpid() for each in found)
+    assert all((tmp_path / "kept/example" / f"{job.key()}.json").exists() for job in asked)
+    assert jobs.run_all(asked) == found
+
+
+def test_results_kept_by_earlier_versions_are_found(monkeypatch):
+    monkeypatch.setattr(jobs, "digest", lambda model: "abc")
+    keys = {
+        transfer.Job("causal-small", 100, 0, "mean", Recipe(), "test"): "062d7bc2af5f9469",
+        transfer.Job(transfer.SCRATCH, 100, 0, "mean", Recipe(), "test"): "396ce82250d15552",
+        adaptation.Job("LoRA", 100, 0, "test", Recipe()): "dbda20f3c01d15ce",
+        open_questions.Job(open_questions.Variant(), 500, 1, Recipe()): "3b3d99eb3d6ef6e8",
+        tasks.Job("trec", 100, "TF-IDF", 0, Recipe()): "d47c06e6f6401a34",
+    }
+    for job, key in keys.items():
+        assert job.place() == Path("runs") / job.study / f"{key}.json"
+
+
+def test_a_job_done_before_is_read_and_another_checkpoint_is_another_job(monkeypatch):
+    job = transfer.Job("causal-small", 100, 0, "mean", Recipe(), "test")
+    path = job.place()
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "digest", lambda model: "def")
+        assert path != job.place()
+    path.parent.mkdir(parents=True)
+    path.write_text('{"wrong": [1, 2]}', encoding="utf-8")
+    assert job.run() == {"wrong": [1, 2]}
+
+
+def test_a_study_of_other_weights_or_of_another_recipe_is_another_run():
+    run = studies.Run("leg", PretrainingRecipe(), (1000, 2000), checkpoint(b"one"))
+    places = {run.place(), replace(run, recipe=PretrainingRecipe(seed=1)).place()}
+    assert run.checkpoint() == run.checkpoint(2000) != run.checkpoint(1000)
+    checkpoint(b"another")
+    assert run.place() not in places and len(places) == 2
+    assert all(place.name.startswith("leg, ") for place in places)
+
+
+def test_the_seeds_of_a_row_stand_together():
+    assert jobs.groups([1, 2, 3, 4, 5, 6], 3) == [[1, 2, 3], [4, 5, 6]]
+    found = jobs.over_seeds([0.0, 0.0, 3.0])
+    assert found["mean"] == 1.0 and found["interval"][0] == 0.0 < found["interval"][1]
+
+
+def test_comparisons_are_corrected_together():
+    entries = [{"p": 0.01}, {"p": 0.04}]
+    jobs.correct(entries)
+    assert [entry["p_holm"] for entry in entries] == [0.02, 0.04]
+
+
+def test_seconds_are_those_of_the_clock_that_is_asked():
+    found, seconds = jobs.timed(lambda: time.sleep(0.05) or "done")
+    assert found == "done" and seconds >= 0.05
+    assert jobs.timed(lambda: time.sleep(0.05), time.process_time)[1] < 0.04
+
+
+def test_provenance_is_complete():
+    found = jobs.provenance("random tokens", pytest, note=jobs.pooled())
+    assert list(found) == ["size", "machine", "python", "versions", "data"]
+    assert found["machine"].endswith(f", {jobs.workers()} runs at a time, one thread each")
+    assert found["versions"] == {"torch": torch.__version__, "pytest": pytest.__version__}
+    alone = jobs.provenance("random tokens")["machine"]
+    assert found["machine"].removesuffix(f", {jobs.pooled()}") == alone
+
+
+@pytest.mark.parametrize("names", [("rate", "batch"), ("learning_rate", "batch_size")])
+def test_recipes_are_read_under_earlier_names_and_under_those_of_now(names):
+    stored = dict(zip((*names, "min_steps"), (1e-3, 16, 200), strict=True))
+    expected = Recipe(learning_rate=1e-3, batch_size=16, min_steps=200)
+    assert jobs.recipe_of({"recipe": stored}) == expected
+    with pytest.raises(TypeError):
+        jobs.recipe_of({"recipe": stored | {"speed": 1}})
+
+
+def test_every_stored_recipe_of_an_adaptation_can_be_read():
+    stored = [jobs.stored(name) for name in ("adaptation", "transfer", "tasks")]
+    rows = [row for each in stored for row in each["rows"] if "recipe" in row]
+    rows += [each for choice in stored[1]["choices"].values() for each in choice["tried"]]
+    assert len(rows) > 50
+    assert all(jobs.recipe_of(row).learning_rate > 0 for row in rows)

@@ -15,8 +15,9 @@ from benchmarks.table import table
 from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
+WAITING = ("busy",)
 STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
-NAMES = (*SPEED, "transfer", "adaptation", "open_questions", "tasks", *STUDIES)
+NAMES = (*SPEED, *WAITING, "transfer", "adaptation", "open_questions", "tasks", *STUDIES)
 
 
 def run(name: str) -> dict:

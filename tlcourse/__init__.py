@@ -1,3 +1,15 @@
-"""Transfer learning in NLP: the package that the lessons build."""
+"""Transfer learning in NLP: the package that the lessons build.
+
+Import it before torch: how threads wait for each other is read when OpenMP is loaded. As libgomp
+comes, they spin, and two trainings at once on the same cores stall each other many times over; so
+few spins cost next to nothing alone (`python -m benchmarks busy`). A setting of your own stays.
+"""
+
+import os
+import sys
 
 __version__ = "0.1.0"
+
+SPINS = "3000"
+if "torch" not in sys.modules:
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)

@@ -1,0 +1,53 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import busy, jobs
+from tlcourse import SPINS
+
+
+def test_each_setting_runs_alone_and_two_at_a_time(monkeypatch):
+    monkeypatch.setattr(busy, "SETTINGS", {"as libgomp comes": {}, busy.CHOSEN: {"A": "1"}})
+    asked = []
+
+    def seconds(setting, count, _):
+        asked.append((setting, count))
+        return (1.0 + len(setting)) * count**2
+
+    monkeypatch.setattr(busy, "seconds_a_step", seconds)
+    result = busy.measure()
+    assert sorted(asked, key=str) == sorted(
+        [(setting, count) for setting in ({}, {"A": "1"}) for count in (1, 2)], key=str
+    )
+    usual, chosen = result["rows"]
+    assert (usual["alone, ratio"], usual["two at a time, ratio"]) == (1.0, 4.0)
+    assert (chosen["alone, ratio"], chosen["two at a time, ratio"]) == (2.0, 8.0)
+
+
+def test_a_process_trains_with_the_setting(monkeypatch):
+    assert 0 < busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 2, 0.2) < 60
+    monkeypatch.setattr(busy, "CHILD", "raise SystemExit(3)")
+    with pytest.raises(RuntimeError, match="ended before it was ready"):
+        busy.seconds_a_step({}, 1, 0.1)
+
+
+def spins(code: str, **variables: str) -> str:
+    environment = {k: v for k, v in os.environ.items() if k != "GOMP_SPINCOUNT"} | variables
+    code += "; import os; print(os.environ.get('GOMP_SPINCOUNT'))"
+    command = [sys.executable, "-c", code]
+    return subprocess.check_output(command, env=environment, text=True).strip()
+
+
+def test_the_package_sets_how_threads_wait_and_a_setting_of_ones_own_stays():
+    assert spins("import tlcourse") == SPINS == busy.SETTINGS[busy.CHOSEN]["GOMP_SPINCOUNT"]
+    assert spins("import tlcourse", GOMP_SPINCOUNT="7") == "7"
+    assert spins("import sys; sys.modules['torch'] = None; import tlcourse") == "None"  # too late
+
+
+def test_what_is_stored_keeps_the_limits():
+    stored = jobs.stored("busy")
+    (chosen,) = [row for row in stored["rows"] if row["setting"] == stored["chosen"] == busy.CHOSEN]
+    for what, most in stored["limits"].items():
+        assert chosen[f"{what}, ratio"] <= most

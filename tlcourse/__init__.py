@@ -11,5 +11,6 @@ import sys
 __version__ = "0.1.0"
 
 SPINS = "3000"
-if "torch" not in sys.modules:
+TOO_LATE = "torch" in sys.modules and "GOMP_SPINCOUNT" not in os.environ
+if not TOO_LATE:
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)

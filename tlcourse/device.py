@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+import tlcourse
+
 
 @dataclass(frozen=True)
 class Compute:
@@ -103,4 +105,6 @@ def describe(compute: Compute | None = None) -> str:
         return f"{torch.cuda.get_device_name(compute.device)}, {precision}"
     threads = torch.get_num_threads()
     cores = f"{threads} CPU threads" if threads > 1 else "1 CPU thread"
+    if tlcourse.TOO_LATE and threads > 1 and sys.platform == "linux":
+        cores += ", slow beside another training: restart and import tlcourse before torch"
     return f"{cores} ({platform.machine()}, {torch.backends.cpu.get_cpu_capability()}), {precision}"

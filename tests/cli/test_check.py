@@ -11,6 +11,7 @@ def test_check_says_ok(capsys) -> None:
     said = capsys.readouterr().out
     assert code == 0, said
     assert "[OK]   torch " in said
+    assert "[OK]   threads that wait for each other spin" in said
     assert "CPU thread" in said or "NVIDIA" in said
 
 

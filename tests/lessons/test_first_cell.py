@@ -85,9 +85,9 @@ def test_does_nothing_where_the_course_is_installed(bare, tmp_path) -> None:
     assert not (tmp_path / "called.json").exists()
 
 
-def test_the_first_cell_is_three_short_lines() -> None:
+def test_the_first_cell_is_four_short_lines_and_ends_with_the_import() -> None:
     lines = [line for line in first_cell.source().splitlines() if line]
-    assert len(lines) == 3
+    assert len(lines) == 4 and lines[-1].startswith("import tlcourse ")
     assert max(map(len, lines)) <= 100
 
 

@@ -48,7 +48,7 @@ class Result:
 
 def results() -> list[Result]:
     """Environment, versions, device, precision, kernel, memory and data of this machine."""
-    checks = (_python, _versions, _kernel, _size, _compute, _memory, _bundled, _data)
+    checks = (_python, _versions, _kernel, _size, _compute, _waiting, _memory, _bundled, _data)
     return [result for check in checks for result in check()]
 
 
@@ -120,6 +120,12 @@ def _compute() -> Iterator[Result]:
         return text + (" (Apple's GPU is left alone)" if sys.platform == "darwin" else "")
 
     yield _attempt(describe, "unset TLCOURSE_DEVICE, or set it to cpu")
+
+
+def _waiting() -> Iterator[Result]:
+    """How threads wait for each other; libgomp, on Linux, is the one that reads it."""
+    spins = os.environ.get("GOMP_SPINCOUNT", "as they like")
+    yield Result(True, f"threads that wait for each other spin {spins} times (GOMP_SPINCOUNT)")
 
 
 def _memory() -> Iterator[Result]:

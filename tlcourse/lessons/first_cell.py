@@ -41,12 +41,13 @@ def address() -> str:
 
 
 def source() -> str:
-    """The first code cell: three lines that act only where the course is not installed."""
+    """The first code cell: installs the course where it is missing, and imports it before torch."""
     wanted = " ".join((f"git+{address()}", *MISSING_ON_COLAB))
     return (
         "import importlib.util\n\n"
         'if importlib.util.find_spec("tlcourse") is None:\n'
-        f"    %pip install -qq --no-deps {wanted}"
+        f"    %pip install -qq --no-deps {wanted}\n\n"
+        "import tlcourse  # before torch: it says how threads wait for each other"
     )
 
 

@@ -46,8 +46,10 @@ def test_the_package_sets_how_threads_wait_and_a_setting_of_ones_own_stays():
     assert spins("import sys; sys.modules['torch'] = None; import tlcourse") == "None"  # too late
 
 
-def test_what_is_stored_keeps_the_limits():
+def test_what_is_stored_costs_little_alone_and_helps_two_at_a_time():
     stored = jobs.stored("busy")
-    (chosen,) = [row for row in stored["rows"] if row["setting"] == stored["chosen"] == busy.CHOSEN]
-    for what, most in stored["limits"].items():
-        assert chosen[f"{what}, ratio"] <= most
+    rows = {row["setting"]: row for row in stored["rows"]}
+    assert set(rows) == set(busy.SETTINGS) and stored["chosen"] == busy.CHOSEN
+    chosen, usual = rows[busy.CHOSEN], rows["as libgomp comes"]
+    assert chosen["alone, ratio"] <= stored["limits"]["alone"]
+    assert chosen["two at a time"] < usual["two at a time"]

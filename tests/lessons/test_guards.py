@@ -35,6 +35,10 @@ def text(value: str) -> dict[str, Any]:
 WIDGET = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/plain": "slider"}
 
 
+def figure(**metadata: Any) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": {"image/png": "AA=="}, "metadata": metadata}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -48,6 +52,8 @@ WIDGET = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/p
         ({"output": {"output_type": "display_data", "data": WIDGET}}, "widget"),
         ({"metadata": {"widgets": {}}}, "metadata.widgets"),
         ({"metadata": {"kernelspec": {"name": "venv"}}}, "kernelspec"),
+        ({"output": figure()}, "figures without alt text: 1"),
+        ({"output": figure(**{"image/png": {"alt": " ", "width": 9}})}, "without alt text: 1"),
         ({"output": text("saved in /home/ann/model")}, "/home/ann"),
         ({"output": text(r"saved in C:\Users\ann")}, "absolute"),
     ],
@@ -63,6 +69,7 @@ def test_the_guards_are_silent_about_a_good_notebook() -> None:
     for output in (
         text("3/4 of https://x.org/home/a"),
         {"output_type": "display_data", "data": html},
+        figure(**{"image/png": {"alt": "A falling line."}}),
     ):
         book = broken(output=output)
         assert guards.complaints_about_source(book) == []

@@ -13,6 +13,7 @@ def broken(**changes: Any) -> Any:
     opening = (
         "# 00 · Title\n\nYou will be able to: x\n\n**Minutes:** 1\n\n**What comes before:** -\n\n"
     )
+    opening += "**You build:** it\n\n**The question:** why?\n\n"
     opening += "**What is downloaded:** -\n\n**What changed since 2019:** -"
     cells = [
         nbformat.v4.new_markdown_cell(opening),
@@ -44,6 +45,8 @@ def figure(**metadata: Any) -> dict[str, Any]:
     [
         ({"without": "# 00 · Title"}, "title"),
         ({"without": "You will be able to"}, "you will be able to"),
+        ({"without": "**You build:**"}, "you build"),
+        ({"without": "**The question:**"}, "the question"),
         ({"without": "**What changed since 2019:**"}, "what changed since 2019"),
         ({"source": "x = 1\n" * 41}, "41 lines; at most 40"),
         ({"source": "x = 1\n" * 12}, "median"),

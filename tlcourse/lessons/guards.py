@@ -10,6 +10,8 @@ from tlcourse.lessons.finding import code_cells, opening
 
 MINUTES = "**Minutes:**"
 OPENING = (
+    "**you build:** ",
+    "**the question:** ",
     "you will be able to",
     MINUTES.lower(),
     "what comes before",

@@ -13,6 +13,7 @@ import pytest
 
 from tests.notebooks import lessons_code
 from tlcourse import files
+from tlcourse.cli import command_line
 from tlcourse.lessons import finding, readme, start
 
 ROOT = files.root()
@@ -50,6 +51,11 @@ def test_the_readme_has_two_set_up_commands_that_ci_takes() -> None:
 def test_the_readmes_tables_are_up_to_date() -> None:
     said = "run `python -m tlcourse.lessons.readme`"
     assert readme.written(text("README.md"), ROOT) == text("README.md"), said
+
+
+def test_the_readme_has_a_row_for_every_command() -> None:
+    rows = re.findall(r"^\| `tlcourse (\w+)", text("README.md"), flags=re.MULTILINE)
+    assert rows == list(command_line.COMMANDS)
 
 
 def test_lesson_00_has_the_map_of_all_lessons_and_the_readmes_example() -> None:

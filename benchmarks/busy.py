@@ -35,7 +35,7 @@ SETTINGS = {
 CHOSEN = "1,500 spins"  # what `import tlcourse` sets
 SECONDS = {"tiny": 1.0, "small": 3.0, "full": 30.0}  # of steps that are counted, each time
 ROUNDS = {"tiny": 1, "small": 5, "full": 5}
-LIMITS = {"alone": 1.1, "two at a time": 2.5}  # goals; the stored rows say what is reached
+LIMITS = {"alone": 1.1, "two at a time": 2.5}  # goals
 # Its seconds a step, after steps that are not counted; begins when it is told to.
 TRAINING = """
 import os, time

@@ -53,4 +53,5 @@ def test_what_is_stored_costs_little_alone_and_helps_two_at_a_time():
     assert set(rows) >= set(busy.SETTINGS) and stored["chosen"] == busy.CHOSEN
     chosen, usual = rows[busy.CHOSEN], rows["as libgomp comes"]
     assert chosen["alone, ratio"] <= stored["limits"]["alone"]
+    assert chosen["two at a time, ratio"] <= stored["limits"]["two at a time"]
     assert chosen["two at a time"] < usual["two at a time"]

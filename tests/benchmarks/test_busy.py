@@ -26,8 +26,32 @@ def test_each_setting_runs_alone_and_two_at_a_time(monkeypatch):
     assert (chosen["alone, ratio"], chosen["two at a time, ratio"]) == (2.0, 8.0)
 
 
-def test_a_process_trains_with_the_setting(monkeypatch):
-    assert 0 < busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 2, 0.2) < 60
+# In place of what trains: waits until all have begun, and tells its setting as its seconds.
+WAITS = """
+import os, pathlib, sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+began = pathlib.Path(os.environ["BEGAN"])
+(began / str(os.getpid())).touch()
+while len(list(began.iterdir())) < 2:
+    time.sleep(0.01)
+print(float(os.environ["GOMP_SPINCOUNT"]) + float(sys.argv[1]), flush=True)
+"""
+
+
+def test_a_process_trains_with_the_setting():
+    assert 0 < busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 1, 0.2) < 60
+
+
+def test_two_processes_run_at_the_same_time(monkeypatch, tmp_path):
+    monkeypatch.setattr(busy, "CHILD", WAITS)
+    monkeypatch.setenv("BEGAN", str(tmp_path))
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    assert busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 2, 0.25) == 300.25
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_process_that_ends_early_is_told(monkeypatch):
     monkeypatch.setattr(busy, "CHILD", "raise SystemExit(3)")
     with pytest.raises(RuntimeError, match="ended before it was ready"):
         busy.seconds_a_step({}, 1, 0.1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import jobs, transfer
+from benchmarks import clocks, jobs, transfer
 from benchmarks.composites import COMPOSITES, Task
 from tlcourse import corpora, device, metrics, sizes
 from tlcourse.adaptation import (
@@ -86,7 +86,7 @@ def _single(task: Task, name: str) -> Found:
     task = replace(task, scheme=SCHEMES[name])
     start = task.start()
     memory = _memory(start.copy(), task)
-    adapted, seconds = jobs.timed(lambda: task.fit(start), jobs.processor_clock())
+    adapted, seconds = clocks.timed(lambda: task.fit(start), jobs.processor_clock())
     report = adapted.report
     return [adapted], {
         "seconds": seconds,
@@ -100,7 +100,7 @@ def _single(task: Task, name: str) -> Found:
 def _composite(task: Task, name: str) -> Found:
     """Several trainings, each of everything; they start elsewhere, or are several."""
     memory = _memory(task.start(), task)
-    models, seconds = jobs.timed(lambda: COMPOSITES[name](task), jobs.processor_clock())
+    models, seconds = clocks.timed(lambda: COMPOSITES[name](task), jobs.processor_clock())
     return models, {
         "seconds": seconds,
         "start_difference": None,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import tokenizers
 
-from benchmarks import jobs
+from benchmarks import clocks, jobs
 from tlcourse import bpe, corpora, sizes
 
 REPEATS = {"textbook": 3, "counted": 3, "tokenizers": 5}
@@ -51,9 +51,9 @@ def _row(peer: str, trainer: Callable, texts: list[str], vocabulary: int, data: 
     """One comparison; `equal` says whether all merges are the same, in the same order."""
     ours, theirs = [], []
     for _ in range(REPEATS[peer]):
-        mine, seconds = jobs.timed(lambda: _ours(texts, vocabulary))
+        mine, seconds = clocks.timed(lambda: _ours(texts, vocabulary))
         ours.append(seconds)
-        other, seconds = jobs.timed(lambda: trainer(texts, vocabulary))
+        other, seconds = clocks.timed(lambda: trainer(texts, vocabulary))
         theirs.append(seconds)
     return {
         "job": "bpe",

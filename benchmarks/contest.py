@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from benchmarks import jobs
+from benchmarks import clocks
 
 
 class Contestant(Protocol):
@@ -94,7 +94,7 @@ def _answer(contestant: Contestant, method: str, parts: tuple) -> Any:
     if method != "time":
         found = getattr(contestant, method)
         return found(*parts) if callable(found) else found
-    return jobs.timed(lambda: contestant.run(*parts))[1]
+    return clocks.timed(lambda: contestant.run(*parts))[1]
 
 
 class Contest:

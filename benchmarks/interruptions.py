@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import jobs
+from benchmarks import clocks, jobs
 from tlcourse import sizes
 from tlcourse.pretraining.logs import LOG
 from tlcourse.training import STATE
@@ -92,7 +92,7 @@ def measure() -> dict:
     size, generator, rows = sizes.current().name, random.Random(0), []
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "run"
-        _, duration = jobs.timed(lambda: _run(whole, TOKENS[size]))
+        _, duration = clocks.timed(lambda: _run(whole, TOKENS[size]))
         undisturbed = whole.rename(Path(folder) / "undisturbed")
         steps = len(_losses(undisturbed))
         for number in range(KILLS[size]):

@@ -118,22 +118,6 @@ def correct(comparisons: Sequence[dict]) -> None:
         entry["p_holm"] = p
 
 
-def timed(
-    work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
-) -> tuple[Any, float]:
-    """What `work` gives, and the seconds it took; a GPU in use has to be done with it."""
-    _synchronize()
-    began = clock()
-    found = work()
-    _synchronize()
-    return found, clock() - began
-
-
-def _synchronize() -> None:
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-
-
 def processor_clock() -> Callable[[], float]:
     """The processor's clock on a CPU, where others may be at work; else that on the wall."""
     return time.process_time if device.choose().device.type == "cpu" else time.perf_counter

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from benchmarks import jobs
+from benchmarks import clocks
 from benchmarks.peers import IGNORED, Form, plain_step
 from tlcourse import device, objectives, pretraining
 from tlcourse.batching import TokenFile
@@ -188,4 +188,4 @@ def _inputs_and_targets(batch: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
 
 def _best(function: Callable[[], object], repeats: int) -> float:
     """Milliseconds of the quickest of `repeats` calls."""
-    return 1e3 * min(jobs.timed(function)[1] for _ in range(repeats))
+    return 1e3 * min(clocks.timed(function)[1] for _ in range(repeats))

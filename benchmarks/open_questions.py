@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from benchmarks import adaptation, jobs, transfer
+from benchmarks import adaptation, clocks, jobs, transfer
 from benchmarks.adaptation import MODEL, POOLING
 from benchmarks.composites import (
     ELSEWHERE,
@@ -106,7 +106,7 @@ class Job(jobs.Job):
         torch.manual_seed(self.seed)
         text = self.variant.text
         first = texts(text) if text else ()
-        classifier, seconds = jobs.timed(
+        classifier, seconds = clocks.timed(
             lambda: task.fit(pretrained(task, first) if text else task.start()),
             jobs.processor_clock(),
         )

@@ -28,7 +28,7 @@ BUDGETS = {
 # Windows a step, and the warm-up: so many steps, or a share of them.
 RECIPES = {"the recipe of long runs": (64, 100), "a recipe for short runs": (16, 0.05)}
 SHIPPED = "causal-small"
-REPEATS = {"tiny": 5, "small": 200, "full": 200}  # of the bootstrap
+REPEATS = {"tiny": 2, "small": 200, "full": 200}  # of the bootstrap
 
 
 def measure() -> dict:

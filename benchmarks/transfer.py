@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 import torch
 from datasets import Dataset, DatasetDict
 
-from benchmarks import jobs
+from benchmarks import clocks, jobs
 from benchmarks.selection import choose_pooling
 from tlcourse import checkpoints, corpora, device, metrics
 from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, wrong
@@ -65,7 +65,7 @@ class Job(jobs.Job):
             pooling, chosen = choice.pooling, {"chosen": asdict(choice)}
             torch.manual_seed(self.seed)
         start = Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=pooling)
-        adapted, seconds = jobs.timed(
+        adapted, seconds = clocks.timed(
             lambda: adapt(start, texts, labels, recipe=self.recipe, seed=self.seed)
         )
         guesses = adapted.probabilities(held_out["text"])
@@ -129,7 +129,7 @@ def tfidf_rows() -> list[dict]:
     test, rows = data["test"], []
     for labels in LABELS:
         seeds = list(SEEDS) if labels != "all" else [SEEDS[0]]  # all labels: nothing is random
-        fits, seconds = jobs.timed(lambda n=labels, s=seeds: [tfidf(data, n, seed) for seed in s])
+        fits, seconds = clocks.timed(lambda n=labels, s=seeds: [tfidf(data, n, seed) for seed in s])
         found, chosen = ([fit[part] for fit in fits] for part in (0, 1))
         row = row_of(TFIDF, labels, seeds, found, len(test), seconds / len(fits))
         rows.append(row | {"choices": chosen})

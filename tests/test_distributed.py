@@ -49,20 +49,46 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def torchrun(*arguments: str, processes: int = 2, **environment: str) -> str:
-    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}"]
+# Float32 in the children, whatever this machine can do; one thread each.
+PLAIN = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "1"}
+
+
+def torchrun(*arguments: str) -> str:
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
     command += [f"--master-port={free_port()}", *arguments]
-    # Float32 in the children, whatever this machine can do; one thread each.
-    plain = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "1"}
     ran = subprocess.run(
-        command,
-        env=os.environ | plain | environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
+        command, env=os.environ | PLAIN, capture_output=True, encoding="utf-8", timeout=300
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     return ran.stdout
+
+
+def start(world: int, *arguments: str) -> list[subprocess.Popen]:
+    """Starts Python as torchrun does, without the process that only watches."""
+    common = {"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)}
+    common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    return [
+        subprocess.Popen(
+            [sys.executable, *arguments],
+            env=os.environ | PLAIN | common | {"RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        for rank in range(world)
+    ]
+
+
+def told(started: list[subprocess.Popen]) -> list[tuple[str, str]]:
+    """What each process said, on both streams, once all of them have ended well."""
+    try:
+        said = [process.communicate(timeout=300) for process in started]
+    finally:
+        for process in started:  # one that waits for another that has failed
+            process.kill()
+    for process, (_, error) in zip(started, said, strict=True):
+        assert process.returncode == 0, error[-3000:]
+    return said
 
 
 @pytest.fixture
@@ -81,8 +107,9 @@ def test_two_processes_give_the_losses_of_one_for_every_objective(tmp_path, toke
     (tmp_path / "child.py").write_text(CHILD, encoding="utf-8")
     child = [str(tmp_path / "child.py"), str(token_file)]
     found = []
-    for output in (torchrun(*child, processes=1), torchrun(*child, "two")):
-        (line,) = [line for line in output.splitlines() if line.startswith("FOUND ")]
+    for said in (told(start(1, *child)), told(start(2, *child, "two"))):
+        lines = [line for output, _ in said for line in output.splitlines()]
+        (line,) = [line for line in lines if line.startswith("FOUND ")]
         found.append(json.loads(line.removeprefix("FOUND ")))
     one, two = found
     for objective in ("causal", "masked", "hybrid"):
@@ -94,17 +121,32 @@ def test_two_processes_give_the_losses_of_one_for_every_objective(tmp_path, toke
         assert first == second, "both processes hold the same weights, to the last bit"
 
 
-def test_the_command_runs_under_torchrun_resumes_there_and_writes_one_checkpoint(tmp_path):
-    options = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
-    options += ["--batch-size", "8", "--length", "32", "--tokens", "2e3", "--objective", "masked"]
-    command = ["-m", "tlcourse", "pretrain", *options, "--out"]
-    output = torchrun(*command, str(tmp_path / "two"))
+OPTIONS = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
+OPTIONS += ["--length", "32"]
+# Two commands one after the other, so that both processes import PyTorch once: the codes of both.
+COMMANDS = """
+import json, sys
+from tlcourse.cli import main
+print("CODES", [main(command) for command in json.loads(sys.argv[1])])
+"""
+
+
+def test_the_command_runs_under_torchrun_resumes_and_refuses_batches_that_are_too_thin(tmp_path):
+    command = ["pretrain", *OPTIONS, "--batch-size", "8", "--tokens", "2e3"]
+    command += ["--objective", "masked", "--out"]
+    output = torchrun("-m", "tlcourse", *command, str(tmp_path / "two"))
     assert output.count("checkpoint written to") == 1
     log = checkpoints.log_of(tmp_path / "two" / "checkpoint")
     assert log["legs"][0]["hardware"].endswith(", 2 processes")
-    again = torchrun(*command, str(tmp_path / "two"))  # finished: nothing is trained again
-    assert again.count("checkpoint written to") == 1
-    assert main(["pretrain", *options, "--out", str(tmp_path / "one")]) == 0
+    again = [*command, str(tmp_path / "two")]  # finished: nothing is trained again
+    thin = ["pretrain", *OPTIONS, "--batch-size", "1", "--tokens", "100"]
+    thin += ["--out", str(tmp_path / "thin")]
+    (said, error), (other, other_error) = told(start(2, "-c", COMMANDS, json.dumps([again, thin])))
+    assert said.count("checkpoint written to") == 1 and "checkpoint written to" not in other
+    for codes, refused in ((said, error), (other, other_error)):
+        assert codes.splitlines()[-1] == "CODES [0, 2]"
+        assert "at least one row for each of the 2 processes, got 1" in refused
+    assert main([*command, str(tmp_path / "one")]) == 0
     lines = [
         (tmp_path / name / "log.jsonl").read_text(encoding="utf-8").splitlines()
         for name in ("one", "two")
@@ -112,19 +154,3 @@ def test_the_command_runs_under_torchrun_resumes_there_and_writes_one_checkpoint
     assert len(lines[0]) == len(lines[1]) == 7
     losses = [[json.loads(line)["loss"] for line in part] for part in lines]
     assert losses[0] == pytest.approx(losses[1], rel=2e-2)  # bfloat16 here, perhaps, and not there
-
-
-def test_a_batch_with_fewer_rows_than_processes_is_refused(tmp_path):
-    options = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
-    options += [
-        "--batch-size",
-        "1",
-        "--length",
-        "32",
-        "--tokens",
-        "100",
-        "--out",
-        str(tmp_path / "run"),
-    ]
-    with pytest.raises(AssertionError, match="at least one row for each of the 2 processes, got 1"):
-        torchrun("-m", "tlcourse", "pretrain", *options)

@@ -121,8 +121,8 @@ def behind_a_face(code: str) -> list[str]:
     A lesson may write `import tlcourse`, `from tlcourse import x` and `from tlcourse.x import y`,
     where `x` is a package or a flat module and exports `y`.
     """
-    found, faces = [], {}
-    for module, name in imports_of(code):
+    found, faces, imports = [], {}, imports_of(code)
+    for module, name in imports:
         if module.count(".") > 1:
             found.append(module)
             continue
@@ -132,7 +132,7 @@ def behind_a_face(code: str) -> list[str]:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             face, module = faces.get(node.value.id), f"tlcourse.{node.value.id}"
-            imported = (module, None) in imports_of(code)
+            imported = (module, None) in imports
             if face is not None and imported and not exports(face, node.attr):
                 found.append(f"{module}.{node.attr}")
     return sorted(set(found))

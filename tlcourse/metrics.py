@@ -1,4 +1,7 @@
-"""Perplexities, intervals, and paired tests of classifiers on the same questions."""
+"""Perplexities, intervals, and paired tests of classifiers on the same questions.
+
+scipy.stats takes a second to import, which few who import this module need: see the functions.
+"""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +9,6 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest
-from scipy.stats import t as student
 
 
 def words_and_line_ends(text: str) -> int:
@@ -48,6 +49,8 @@ def wilson_interval(errors: int, n: int, *, confidence: float = 0.95) -> tuple[f
     18 of 500 is 3.6 %, and the interval goes from 2.3 to 5.6 %. Raises ValueError unless
     0 <= errors <= n and n > 0.
     """
+    from scipy.stats import binomtest
+
     if not 0 <= errors <= n or n == 0:
         raise ValueError(f"expected 0 <= errors <= n and n > 0, got {errors} errors of {n}")
     low, high = binomtest(errors, n).proportion_ci(confidence, method="wilson")
@@ -68,6 +71,8 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     It holds for other seeds, not for other test questions. Raises ValueError on fewer than two
     values, which say nothing of the spread.
     """
+    from scipy.stats import t as student
+
     if len(values) < 2:
         raise ValueError(f"expected the values of at least two seeds, got {len(values)}")
     mean = fmean(values)

@@ -26,9 +26,32 @@ def test_each_setting_runs_alone_and_two_at_a_time(monkeypatch):
     assert (chosen["alone, ratio"], chosen["two at a time, ratio"]) == (2.0, 8.0)
 
 
-def test_a_process_trains_with_the_setting(monkeypatch):
-    setting = {"GOMP_SPINCOUNT": "300", "NOTEBOOK": "import os"}  # in two kernels
-    assert 0 < busy.seconds_a_step(setting, 2, 0.2) < 60
+# In place of what trains: waits until it is told to begin, and tells its setting as its seconds.
+WAITS = """
+import os, time
+from pathlib import Path
+folder = Path(os.environ["FOLDER"])
+(folder / f"ready-{os.getpid()}").touch()
+while not (folder / "go").exists():
+    time.sleep(0.01)
+told = float(os.environ["GOMP_SPINCOUNT"]) + float(os.environ["SECONDS"])
+(folder / f"taken-{os.getpid()}").write_text(str(told))
+"""
+
+
+def test_a_process_trains_with_the_setting():
+    assert 0 < busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 1, 0.2) < 60
+
+
+def test_two_wait_for_each_other_and_a_notebook_runs_the_same(monkeypatch):
+    monkeypatch.setattr(busy, "TRAINING", WAITS)
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    assert busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 2, 0.25) == 300.25
+    kernel = {"NOTEBOOK": "import os; os.environ['GOMP_SPINCOUNT'] = '20'"}
+    assert busy.seconds_a_step(kernel, 1, 0.5) == 20.5
+
+
+def test_a_process_that_ends_early_is_told(monkeypatch):
     monkeypatch.setattr(busy, "TRAINING", "raise SystemExit(3)")
     with pytest.raises(RuntimeError, match="ended before it was ready"):
         busy.seconds_a_step({}, 1, 0.1)

@@ -9,7 +9,7 @@ from tlcourse.transformer import Config, count_parameters
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch, tmp_path):
+def tiny(monkeypatch, tmp_path, one_process):
     """Size tiny, no real data, results in a folder of their own; nothing is fine-tuned."""
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

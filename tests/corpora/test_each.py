@@ -49,10 +49,15 @@ def many(value: object) -> bool:
     return isinstance(value, list)
 
 
+def values_of(rows: datasets.Dataset) -> Iterator[tuple]:
+    """The values of each row; a column at a time, which is much quicker than a row at a time."""
+    return zip(*(rows[column][:] for column in rows.column_names), strict=True)
+
+
 def measure(corpus: Corpus, rows: datasets.Dataset) -> checks.Measure:
     found = checks.Measure()
-    for row in rows:
-        found.add(corpus.count(*row.values()))
+    for values in values_of(rows):
+        found.add(corpus.count(*values))
     return found
 
 
@@ -150,10 +155,10 @@ def test_nothing_of_a_real_set_is_bundled(samples) -> None:
 
     def texts(corpus: Corpus, data: dict) -> Iterator[str]:
         for rows in data.values():
-            for row in rows:
-                counted = corpus.count(*row.values())
+            for values in values_of(rows):
+                counted = corpus.count(*values)
                 known = {*counted.labels, counted.fine_label}
-                for value in row.values():
+                for value in values:
                     words = value if many(value) else [str(value)]
                     text = " ".join(re.findall(r"\w+", " ".join(words).lower()))
                     if not known.issuperset(words) and text.count(" ") >= WORDS - 1:

@@ -1,15 +1,18 @@
-"""What transfer must beat: linear models on TF-IDF of words and word pairs."""
+"""What transfer must beat: linear models on TF-IDF of words and word pairs.
+
+scikit-learn takes longer to import than the rest of this package, and is imported where it is used.
+"""
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.svm import LinearSVC
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.pipeline import Pipeline
+    from sklearn.svm import LinearSVC
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)  # the values of C tried
 KINDS = ("linear SVM", "logistic regression")
@@ -24,20 +27,28 @@ class Choice:
     error: float
 
 
-def linear(kind: str, strength: float) -> Pipeline:
+def linear(kind: str, strength: float) -> "Pipeline":
     """TF-IDF of words and word pairs, punctuation included, into a linear model; C = `strength`.
 
     Raises ValueError for an unknown kind.
     """
+    from sklearn.pipeline import make_pipeline
+
     return make_pipeline(_features(), _model(kind, strength))
 
 
-def _features() -> TfidfVectorizer:
+def _features() -> "TfidfVectorizer":
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     return TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+", sublinear_tf=True)
 
 
-def _model(kind: str, strength: float) -> LinearSVC | OneVsRestClassifier:
+def _model(kind: str, strength: float) -> "LinearSVC | OneVsRestClassifier":
     """One linear decision per label against the rest, both kinds alike; liblinear is fast."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
     if kind not in KINDS:
         raise ValueError(f"expected a kind out of {', '.join(KINDS)}, got {kind!r}")
     if kind == "linear SVM":
@@ -70,6 +81,8 @@ def cross_validate(texts: Sequence[str], labels: Sequence[str], folds: int = 5) 
     For small label budgets, where a separate dev set would be labels that nobody has; and with
     all labels steadier than a dev split, since every text is held out once.
     """
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+
     stratified = StratifiedKFold(folds, shuffle=True, random_state=0)
     choices = []
     for kind in KINDS:

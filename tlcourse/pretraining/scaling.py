@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ def fit_law(parameters: Sequence[float], tokens: Sequence[float], losses: Sequen
 
 def _fit(n: np.ndarray, d: np.ndarray, found: np.ndarray, starts: list[np.ndarray]) -> Law:
     """The best of the fits that begin at `starts`, logarithms of the law's numbers."""
+    from scipy.optimize import minimize  # takes half a second to import, for this function alone
 
     def miss(x: np.ndarray) -> float:
         residual = np.abs(np.log(Law(*np.exp(x)).loss(n, d)) - np.log(found))

@@ -1,0 +1,25 @@
+"""A job for the tests of the pool: its processes import this file and no benchmark."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from benchmarks import jobs
+from tlcourse.adaptation import Recipe
+
+
+@dataclass(frozen=True)
+class Job(jobs.Job):
+    """Misses as many questions as it is told; fails if it has to work twice."""
+
+    study = "example"
+    model: str
+    missed: int
+    recipe: Recipe = Recipe()
+
+    def work(self):
+        Path(f"worked-{self.missed}").touch(exist_ok=False)
+        process = {"pid": os.getpid(), "threads": torch.get_num_threads()}
+        return {"wrong": list(range(self.missed)), "of": 50} | process

@@ -46,7 +46,8 @@ def little(folder, objective: str):
 def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real, capsys):
     folder = little(tmp_path, objective)
     weights = (folder / "model.safetensors").read_bytes()
-    assert main(["evaluate", str(folder)]) == 0
+    everything = ["--on", "wikitext", "blimp", "pronouns"]
+    assert main(["evaluate", str(folder), *everything]) == 0
     assert "[evaluate] wikitext-103 test: " in capsys.readouterr().out
     log = checkpoints.log_of(folder)
     assert log["legs"] == [LEG | {"objective": objective}]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from tlcourse import files
 from tlcourse.cli.parsing import Number, Parser
 from tlcourse.cli.saying import complain
-from tlcourse.cli.stage import Stage
 
 if TYPE_CHECKING:
     from tlcourse.bpe import Tokenizer
+    from tlcourse.cli.stage import Stage
     from tlcourse.pretraining import PretrainingRecipe
     from tlcourse.transformer import Transformer
 
@@ -86,6 +86,8 @@ def _add_run_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
+    from tlcourse.cli.stage import Stage
+
     _check(arguments)
     stage = Stage(arguments)
     try:

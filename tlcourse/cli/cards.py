@@ -84,11 +84,17 @@ def _training(legs: Sequence[dict]) -> str:
     ]
     return (
         f"## Training\n\n{_table(titles, rows, right={4, 5, 6, 8})}\n\n"
-        f"The recipe of the last leg: {_listed(legs[-1]['recipe'])}.\n\n"
+        f"The recipe of the last leg: {_listed(_used(legs[-1]['recipe']))}.\n\n"
         + (STAND_IN if "wikipedia-standin" in corpora else "")
         + "Minutes are wall time, with whatever else the machine had to do. "
         "Loss in nats a token; the curve is in `training.json`."
     )
+
+
+def _used(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what a causal leg takes no notice of."""
+    idle = ("mask_probability", "causal_share") if recipe.get("objective") == "causal" else ()
+    return {name: value for name, value in recipe.items() if name not in idle}
 
 
 def _minutes(seconds: float) -> str:
@@ -189,7 +195,9 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: set[int]
 
 
 def _one_line(text: str) -> str:
-    return text.replace("\n", " ⏎ ").replace("`", "'")
+    """Without what would end the line or the block, or is no character: a model may say any byte."""
+    text = text.replace("\n", " ⏎ ").replace("`", "'")
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
 def _percent(share: float) -> str:

@@ -156,6 +156,7 @@ def _figures(
 
     window, found = min(WINDOW, length), {}
     if not articles:
+        print(f"[evaluate] {text}: not on this machine")
         return found
     with _timed(text) as said:
         if "causal" in readings:
@@ -179,8 +180,8 @@ def _held_out(labels: Iterable[str], beside: Path) -> Iterator[tuple[str, list[s
 
     labels = list(labels)
     own = [name for label in labels if (name := limits.own_name(label))]
-    if own and (texts := pretraining.held_out(beside)):
-        yield f"{', '.join(own)}, held out", texts
+    if own:
+        yield f"{', '.join(own)}, held out", pretraining.held_out(beside)
     for label in labels:
         if not limits.own_name(label):
             name = label.removesuffix(limits.SAMPLE)

@@ -3,25 +3,32 @@
 import re
 from collections.abc import Sequence
 
-ENCYCLOPAEDIA = """
+SMALL = """\
 - Small: it knows common words and the style of an encyclopaedia, few facts, and invents the rest.
+"""
+HARDLY = """\
+- Hardly trained: it has read {tokens:,} tokens, and knows little more than which are frequent.
+"""
+ENCYCLOPAEDIA = """\
 - English only. What its articles say wrongly or one-sidedly about people and groups, it has learnt;
   nothing was filtered. Do not let it speak to anyone unwatched.
 - Text in WikiText's spacing and text as people write it are both at home: half of the articles were
   detokenised, and user text passes `tlcourse.bpe.normalise`. Dialogue, code and the language of
-  today are not."""
-OTHER_TEXT = """
+  today are not.
+"""
+OTHER_TEXT = """\
 - It learnt from {texts}, and knows nothing else: what is not in there it invents.
 - Its language, its style, and what it says wrongly or one-sidedly about people and groups are those
   of that text; nothing was filtered. Do not let it speak to anyone unwatched.
-- It may say passages of that text word for word: hand it on only where you may hand on the text."""
-BOTH = """
-- Small: it knows common words, the style of an encyclopaedia and that of {texts}, few facts,
-  and invents the rest.
+- It may say passages of that text word for word: hand it on only where you may hand on the text.
+"""
+BOTH = """\
+- It learnt from an encyclopaedia and from {texts}; what is not in there it invents.
 - Of its language only the encyclopaedia's is known, English. What its texts say wrongly or
   one-sidedly about people and groups, it has learnt; nothing was filtered. Do not let it speak to
   anyone unwatched.
-- It may say passages of {texts} word for word: hand it on only where you may hand that on."""
+- It may say passages of {texts} word for word: hand it on only where you may hand that on.
+"""
 WINDOWS = (
     "- It read windows of {length} tokens; what lies farther apart it has never seen together."
 )
@@ -31,6 +38,7 @@ NOTHING_OF_BIAS = (
     "the same)."
 )
 
+LITTLE = 1_000_000  # tokens
 SAMPLE = " (bundled sample)"  # what follows the name of a data set of which no more was there
 DIGEST = re.compile(r"(.+) [0-9a-f]{16}")  # one's own text in a log: a name, and what it held
 WIKIPEDIA = ("wikitext-2", "wikitext-2-raw", "wikitext-103", "wikipedia-standin")
@@ -49,9 +57,11 @@ def limits(legs: Sequence[dict]) -> str:
     labels = {label for leg in legs for label in leg["corpus"]}
     others = [_read(leg) for leg in legs if not set(leg["corpus"]) <= set(WIKIPEDIA)]
     kind = BOTH if labels & set(WIKIPEDIA) else OTHER_TEXT
-    said = kind.format(texts="; ".join(dict.fromkeys(others))) if others else ENCYCLOPAEDIA
+    said = kind.format(texts="; ".join(dict.fromkeys(others))) if others else SMALL + ENCYCLOPAEDIA
+    if (tokens := sum(leg["tokens"] for leg in legs)) < LITTLE:
+        said = HARDLY.format(tokens=tokens) + said.removeprefix(SMALL)
     windows = WINDOWS.format(length=legs[-1]["recipe"]["length"])
-    return f"## Limits and biases\n{said}\n{windows}"
+    return f"## Limits and biases\n\n{said}{windows}"
 
 
 def _read(leg: dict) -> str:

@@ -27,15 +27,17 @@ class Stage:
         return f"stopped {self._when()}; go on with: {command}"
 
     def _when(self) -> str:
-        if self.name == "train":
+        out = self.arguments.out
+        prepared = (self.arguments.prepared or out / "corpus") / "corpus.json"
+        if self.name == "train" or (self.name == "prepare" and prepared.exists()):
             from tlcourse.training import steps_in
 
-            steps, out = steps_in(self.arguments.out), self.arguments.out
-            return f"after step {steps:,}, saved in {out}" if steps else "before the first step"
+            steps = steps_in(out)
+            saved = f"after step {steps:,}, saved in {out}"
+            return saved if steps else "before a step was saved; the corpus is prepared"
         return {
-            "begin": "before anything was done",
+            "begin": "before it began",
             "prepare": "while the corpus was prepared; nothing of it is kept",
             "write": "after the training, before the checkpoint was written; all steps are saved",
-            "measure": "while the model was measured; its checkpoint is in "
-            f"{self.arguments.out / 'checkpoint'}",
+            "measure": f"while the model was measured; its checkpoint is in {out / 'checkpoint'}",
         }[self.name]

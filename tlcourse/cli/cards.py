@@ -195,7 +195,7 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: set[int]
 
 
 def _one_line(text: str) -> str:
-    """Without what would end the line or the block, or is no character: a model may say any byte."""
+    """Without what would end the line or the block: a model may say any byte."""
     text = text.replace("\n", " ⏎ ").replace("`", "'")
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 

@@ -101,7 +101,9 @@ def test_the_list_says_what_the_modules_say_and_none_is_missing() -> None:
         assert import_module(f"tlcourse.cli.{name}").__doc__.splitlines()[0] == does
     folder = command_line.__file__.removesuffix("command_line.py")
     found = {name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")}
-    assert found - {"__init__", "cards", "command_line", "parsing", "saying"} == set(COMMANDS)
+    assert found - {"__init__", "cards", "command_line", "parsing", "saying", "stopping"} == set(
+        COMMANDS
+    )
 
 
 # Runs one command after the other, and says what was imported that was not there before.

@@ -27,8 +27,9 @@ def test_each_setting_runs_alone_and_two_at_a_time(monkeypatch):
 
 
 def test_a_process_trains_with_the_setting(monkeypatch):
-    assert 0 < busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 2, 0.2) < 60
-    monkeypatch.setattr(busy, "CHILD", "raise SystemExit(3)")
+    setting = {"GOMP_SPINCOUNT": "300", "NOTEBOOK": "import os"}  # in two kernels
+    assert 0 < busy.seconds_a_step(setting, 2, 0.2) < 60
+    monkeypatch.setattr(busy, "TRAINING", "raise SystemExit(3)")
     with pytest.raises(RuntimeError, match="ended before it was ready"):
         busy.seconds_a_step({}, 1, 0.1)
 
@@ -49,7 +50,7 @@ def test_the_package_sets_how_threads_wait_and_a_setting_of_ones_own_stays():
 def test_what_is_stored_costs_little_alone_and_helps_two_at_a_time():
     stored = jobs.stored("busy")
     rows = {row["setting"]: row for row in stored["rows"]}
-    assert set(rows) == set(busy.SETTINGS) and stored["chosen"] == busy.CHOSEN
+    assert set(rows) >= set(busy.SETTINGS) and stored["chosen"] == busy.CHOSEN
     chosen, usual = rows[busy.CHOSEN], rows["as libgomp comes"]
     assert chosen["alone, ratio"] <= stored["limits"]["alone"]
     assert chosen["two at a time"] < usual["two at a time"]

@@ -110,7 +110,8 @@ def test_stopped_it_leaves_log_and_card_and_says_how_to_go_on(tmp_path, monkeypa
     monkeypatch.setattr("tlcourse.evaluation.continuations", stop)
     assert main(["evaluate", str(folder), "--on", "pronouns"]) == 130
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.endswith(f"go on with: tlcourse evaluate {folder} --on pronouns")
+    assert said.startswith("tlcourse: stopped; log and card are as they were; go on with: ")
+    assert said.endswith(f": tlcourse evaluate {folder} --on pronouns")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -242,17 +242,16 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_folder(own, tmp_path, cap
 
 # Where a run is stopped, what does that there, and what the line says of it.
 MOMENTS = {
-    "begin": ("tlcourse.device.choose", "before it began"),
-    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "while the corpus was prepared; nothing"),
-    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "while the corpus was prepared"),
-    "last file": ("tlcourse.files.write_json", "while the corpus was prepared; nothing"),
-    "copy": ("tlcourse.files.write_text", "while the corpus was prepared; nothing of it is kept"),
-    "before": ("tlcourse.pretraining.run.optimizers_for", "before a step was saved; the corpus is"),
-    "step": ("tlcourse.pretraining.logs.Progress.__call__", "after step 5, saved in run;"),
-    "write": ("tlcourse.checkpoints.write_shape", "before the checkpoint was written"),
-    "weights": ("tlcourse.checkpoints.save_model", "before the checkpoint was written"),
-    "measure": ("tlcourse.evaluation.evaluate", "measured; its checkpoint is in run/checkpoint"),
-    "card": ("tlcourse.checkpoints.rewrite", "measured; its checkpoint is in run/checkpoint"),
+    "begin": ("tlcourse.device.choose", "nothing was changed"),
+    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet, nothing of"),
+    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, nothing of"),
+    "last file": ("tlcourse.files.write_json", "was not prepared yet, nothing of it is kept"),
+    "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, no step is saved yet"),
+    "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
+    "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
+    "weights": ("tlcourse.checkpoints.save_model", "the checkpoint is still to be written"),
+    "measure": ("tlcourse.evaluation.evaluate", "the checkpoint is in run/checkpoint, still to"),
+    "sample": ("tlcourse.evaluation.continuations", "still to be measured"),
 }
 
 
@@ -283,8 +282,8 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
     for moment, (_, said) in MOMENTS.items():
         capsys.readouterr()
         told = stopped(own, moment, monkeypatch, capsys)
-        assert told.startswith("tlcourse: stopped ") and said in told, (moment, told)
-        if "nothing of it is kept" in told:
+        assert told.startswith("tlcourse: stopped; ") and said in told, (moment, told)
+        if "nothing" in told:
             assert not (tmp_path / "run").exists(), moment
         assert not [path for path in tmp_path.rglob(".*") if path.is_file()], moment
         command = shlex.split(told.split("; go on with: ")[1])

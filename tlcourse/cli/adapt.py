@@ -80,6 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped: the folder is written whole or not at all."""
+    saved = (arguments.out / "classifier.json").exists()
+    return f"the classifier is saved in {arguments.out}" if saved else "nothing was written"
+
+
 def typed(name: str) -> str:
     """A name as it is typed on a command line: "full fine-tuning" is full-fine-tuning."""
     return name.lower().replace(" ", "-")

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser
-from tlcourse.cli.saying import complain
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -47,15 +47,16 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures a checkpoint and writes its log and its card."""
-    name, on = arguments.checkpoint, arguments.on or []
-    try:
-        folder = evaluate(name, on=on)
-    except KeyboardInterrupt:
-        words = shlex.join(["tlcourse", "evaluate", name, *(["--on", *on] if on else [])])
-        complain(f"stopped; log and card are as they were; go on with: {words}")
-        return 130
+    folder = evaluate(arguments.checkpoint, on=arguments.on or [])
     print(f"card written to {folder / 'README.md'}")
     return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped, and the command that goes on."""
+    on = ["--on", *arguments.on] if arguments.on else []
+    words = shlex.join(["tlcourse", "evaluate", arguments.checkpoint, *on])
+    return f"log and card are as they were; go on with: {words}"
 
 
 def evaluate(name: str | Path, *, on: Sequence[str] = (), compute: Compute | None = None) -> Path:
@@ -72,6 +73,7 @@ def evaluate(name: str | Path, *, on: Sequence[str] = (), compute: Compute | Non
     model, tokenizer = checkpoints.load(name, compute)
     log, beside = checkpoints.log_of(name), checkpoints.folder_of(name).resolve().parent
     log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
+    stopping.too_late()
     return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
 
 

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING
 
 from tlcourse import files
 from tlcourse.cli.parsing import Number, Parser
-from tlcourse.cli.saying import complain
 
 if TYPE_CHECKING:
     from tlcourse.bpe import Tokenizer
-    from tlcourse.cli.stage import Stage
     from tlcourse.pretraining import PretrainingRecipe
     from tlcourse.transformer import Transformer
 
@@ -84,18 +82,11 @@ def _add_run_options(parser: Parser) -> None:
     add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
-    from tlcourse.cli.stage import Stage
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped, and the command that goes on."""
+    from tlcourse.cli import stage
 
-    _check(arguments)
-    stage = Stage(arguments)
-    try:
-        return _run(arguments, stage)
-    except KeyboardInterrupt:
-        if os.environ.get("RANK", "0") == "0":
-            complain(stage.line())
-        return 130
+    return stage.left(arguments, getattr(arguments, "stage", "begin"))
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -110,7 +101,9 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError(f"expected a folder for --out, but {out} is a file; give another name")
 
 
-def _run(arguments: argparse.Namespace, stage: Stage) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
+    _check(arguments)
     import torch
     from ignite import distributed as idist
 
@@ -126,14 +119,14 @@ def _run(arguments: argparse.Namespace, stage: Stage) -> int:
     torch.manual_seed(arguments.seed)
     model, known, legs = _start(arguments)
     watchers = _watchers(arguments)
-    stage.name = "prepare"
+    arguments.stage = "prepare"
     if first:
         _prepare(arguments, prepared, model.config.vocabulary_size, known)
     idist.barrier()
-    stage.name = "train"
+    arguments.stage = "train"
     file = TokenFile(prepared / "tokens.bin")
     history, begin = _train(arguments, model, file, recipe, compute, watchers)
-    stage.name = "write"
+    arguments.stage = "write"
     workers = idist.get_world_size()
     if "WORLD_SIZE" in os.environ:
         idist.finalize()
@@ -147,7 +140,7 @@ def _run(arguments: argparse.Namespace, stage: Stage) -> int:
         print(f"finished already, after {len(history):,} steps: checkpoint written to {folder}")
         return 0
     finishing.save(folder, model, Tokenizer.load(prepared / "tokenizer.json"), legs)
-    stage.name = "measure"
+    arguments.stage = "measure"
     finishing.measure(folder, legs, compute)
     print(f"checkpoint written to {folder}")
     return 0

@@ -255,8 +255,8 @@ MOMENTS = {
 }
 
 
-def stopped(command, moment, monkeypatch, capsys) -> str:
-    """Runs a command, which gets SIGINT at a moment; the line that it ends with."""
+def stopped(command, moment, monkeypatch, capsys, number=signal.SIGINT) -> str:
+    """Runs a command, which gets a signal at a moment; the line that it ends with."""
     calls, (name, _) = [], MOMENTS[moment]
     with monkeypatch.context() as patched:
         before = pkgutil.resolve_name(name)
@@ -264,11 +264,11 @@ def stopped(command, moment, monkeypatch, capsys) -> str:
         def interrupted(*arguments, **more):
             calls.append(1)
             if len(calls) == (5 if moment == "step" else 1):
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(number)
             return before(*arguments, **more)
 
         patched.setattr(name, interrupted)
-        assert main(command) == 130, moment
+        assert main(command) == 128 + number, moment
     lines = [line for line in capsys.readouterr().err.splitlines() if "token/s" not in line]
     (told,) = filter(None, lines)
     return told
@@ -299,6 +299,12 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
         card = (out / "checkpoint" / "README.md").read_text(encoding="utf-8")
         assert card == cards.card("run", log), moment
         shutil.rmtree(out)
+
+
+@pytest.mark.parametrize("moment", ["tokens", "step", "measure"])
+def test_sigterm_does_as_ctrl_c_and_is_the_exit_code(own, moment, monkeypatch, capsys):
+    told = stopped(own, moment, monkeypatch, capsys, signal.SIGTERM)
+    assert MOMENTS[moment][1] in told
 
 
 def test_a_run_on_own_text_is_measured_on_the_end_of_it_and_on_nothing_else(own, tmp_path, capsys):

@@ -15,16 +15,19 @@ from benchmarks.table import table
 from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
-WAITING = ("busy",)
+WAITING = ("busy", "interrupts")
 STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
 NAMES = (*SPEED, *WAITING, "transfer", "adaptation", "open_questions", "tasks", *STUDIES)
 
 
 def run(name: str) -> dict:
     """Measures one benchmark and prints its rows."""
-    result = importlib.import_module(f"benchmarks.{name}").measure()
+    benchmark = importlib.import_module(f"benchmarks.{name}")
+    result = benchmark.measure()
     rows = result["rows"]
-    if all("ratio" in row for row in rows):
+    if hasattr(benchmark, "COLUMNS"):
+        print(f"\n{name}, {result['machine']}\n{table(rows, benchmark.COLUMNS)}")
+    elif all("ratio" in row for row in rows):
         print(f"\n{name}, {result['machine']}: ours against\n{table(rows)}")
     else:
         for row in rows:

@@ -22,16 +22,19 @@ COLUMNS = {  # key of a row, and what stands above its column
 WORDS = {"times as fast", "in rounds", "memory", "tokens/s", "questions/s", "of peak", "MiB"}
 
 
-def table(rows: Iterable[Mapping]) -> str:
-    """Aligned columns of what the rows hold out of COLUMNS, in that order; numbers to the right."""
-    cells = [{key: _cell(key, row) for key in COLUMNS} for row in rows]
-    used = [key for key in COLUMNS if any(cell[key] for cell in cells)]
-    head = {key: COLUMNS[key] for key in used}
+def table(rows: Iterable[Mapping], columns: Mapping[str, str] = COLUMNS) -> str:
+    """Aligned columns of what the rows hold out of `columns`, in that order; numbers to the right.
+
+    What is told of stands above a column, by key of a row.
+    """
+    cells = [{key: _cell(key, row) for key in columns} for row in rows]
+    used = [key for key in columns if any(cell[key] for cell in cells)]
+    head = {key: columns[key] for key in used}
     widths = {key: max(len(line[key]) for line in [head, *cells]) for key in used}
     lines = []
     for line in [head, {key: "-" * widths[key] for key in used}, *cells]:
         parts = [
-            line[key].rjust(widths[key]) if COLUMNS[key] in WORDS else line[key].ljust(widths[key])
+            line[key].rjust(widths[key]) if columns[key] in WORDS else line[key].ljust(widths[key])
             for key in used
         ]
         lines.append("  ".join(parts).rstrip())

@@ -7,10 +7,18 @@
 
 `main` imports the module of the command that is asked for, and no other; that one imports what it
 works with when it runs. So lists, help and wrong words are quick: none of them loads PyTorch. A new
-command is a module here with `add_options(parser)` and `run(arguments)`, which returns the exit
-code, and a line in `command_line.COMMANDS`.
+command is a module here with `add_options(parser)`, `run(arguments)`, which returns the exit code,
+and `left(arguments)`, which says what is there when it was stopped; and a line in
+`command_line.COMMANDS`.
 """
 
-from tlcourse.cli.command_line import main
-
 __all__ = ["main"]
+
+
+def __getattr__(name: str) -> object:
+    """`main`, loaded when first asked for: before it, a process hears signals (`stopping`)."""
+    if name != "main":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tlcourse.cli.command_line import main
+
+    return main

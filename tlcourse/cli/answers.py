@@ -19,3 +19,11 @@ def run(arguments: argparse.Namespace) -> int:
     work = answers.export if arguments.way == "export" else answers.load_from
     print(work(arguments.file))
     return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped: the file, and each answer, is whole or not there."""
+    if arguments.way == "import":
+        return "each answer is taken whole or not at all; the same command again takes the rest"
+    written = arguments.file.exists()
+    return f"{arguments.file} is written" if written else "nothing was written"

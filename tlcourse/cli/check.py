@@ -34,6 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     return min(failed, 1)
 
 
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped."""
+    return "nothing was changed"
+
+
 @dataclass(frozen=True)
 class Result:
     """One line of the report."""

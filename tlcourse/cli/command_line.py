@@ -1,11 +1,16 @@
 """Which commands there are, and how one is run."""
 
+import argparse
+import contextlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
 from tlcourse import __version__
+from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser, UsageError, nearest
 from tlcourse.cli.saying import complain
 
@@ -29,23 +34,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code.
 
     0 good; 1 failed, or no command, after a list of them, as git does; 2 a wrong word, or what
-    cannot be done with what was given, told in one line; 130 stopped.
+    cannot be done with what was given, told in one line; 130 stopped by Ctrl-C, 143 by SIGTERM,
+    with one line that says what is left behind: that of the KeyboardInterrupt, if it has one, else
+    what the command's `left(arguments)` says.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    try:
-        if not words:
-            overview().print_help()
-            return 1
-        if words[0].startswith("-"):
-            overview().parse_args(words[:1])  # --help and --version end here
-        command = module(words[0])
-        return command.run(parser(words[0]).parse_args(words[1:]))
-    except (ValueError, OSError, FloatingPointError) as error:
-        complain(" ".join(str(error).splitlines()))
-        return 2
-    except KeyboardInterrupt:
-        complain("stopped")
-        return 130
+    command = given = None
+    with stopping.Heard() as heard:
+        try:
+            if not words:
+                overview().print_help()
+                heard.status = 1
+            else:
+                if words[0].startswith("-"):
+                    overview().parse_args(words[:1])  # --help and --version end here
+                command = module(words[0])
+                given = parser(words[0]).parse_args(words[1:])
+                heard.status = command.run(given)
+        except BaseException as error:
+            # What a library makes of an interrupt is none of its errors.
+            if isinstance(error, KeyboardInterrupt) or heard.number is not None:
+                heard.status = _stopped(heard, error, command, given)
+            elif isinstance(error, ValueError | OSError | FloatingPointError):
+                complain(" ".join(str(error).splitlines()))
+                heard.status = 2
+            else:
+                raise
+    return heard.status
+
+
+def _stopped(
+    heard: stopping.Heard,
+    error: BaseException,
+    command: ModuleType | None,
+    given: argparse.Namespace | None,
+) -> int:
+    """Says that a command was stopped, and what it leaves; returns the exit code."""
+    heard.caught = True
+    left = "nothing was changed"
+    if isinstance(error, KeyboardInterrupt) and str(error):
+        left = str(error)
+    elif given is not None:
+        left = command.left(given) if hasattr(command, "left") else ""
+    if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
+        with contextlib.suppress(OSError):  # the terminal is closed
+            complain("; ".join(filter(None, ["stopped", left])))
+    return 128 + (heard.number or signal.SIGINT)
 
 
 def overview() -> Parser:

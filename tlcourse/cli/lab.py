@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 from tlcourse import files
+from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser
+
+PATIENCE = 15.0  # seconds that JupyterLab has to end its kernels and itself
 
 
 def add_options(parser: Parser) -> None:
@@ -22,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Copies what is new and starts JupyterLab, whose kernels keep answers in the same folder."""
     from tlcourse.lessons import learners_copy
 
-    folder = (arguments.folder or files.my_folder()).resolve()
+    folder = _folder(arguments)
     for line in learners_copy(folder):
         print(line)
     if arguments.prepare_only:
@@ -30,4 +33,40 @@ def run(arguments: argparse.Namespace) -> int:
     first = min(folder.glob("*.ipynb"), default=folder)
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.parent}"]
     command += [f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}", *arguments.options]
-    return subprocess.call(command, env=os.environ | {"TLCOURSE_MY": str(folder)})
+    return _serve(command, os.environ | {"TLCOURSE_MY": str(folder)})
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped: each lesson is copied whole or not at all."""
+    return f"JupyterLab is not running; your copy of the lessons is in {_folder(arguments)}"
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    return (arguments.folder or files.my_folder()).resolve()
+
+
+def _serve(command: list[str], variables: dict[str, str]) -> int:
+    """Runs JupyterLab until it ends; whatever ends this first ends it and its kernels, too.
+
+    It has a session of its own, as Ctrl-C would only make it ask whether that was meant.
+    """
+    server = None
+    try:
+        with stopping.held():
+            server = subprocess.Popen(
+                command, env=variables, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+        return server.wait()
+    finally:
+        if server is not None:
+            _end(server)
+
+
+def _end(server: subprocess.Popen) -> None:
+    """Ends JupyterLab, with its kernels where it can; does nothing where it has ended."""
+    server.terminate()
+    try:
+        server.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()

@@ -55,6 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped: the file is written whole or not at all."""
+    written = arguments.out is not None and arguments.out.exists()
+    return f"the rows are written to {arguments.out}" if written else "nothing was written"
+
+
 def _refuse(arguments: argparse.Namespace) -> None:
     """Raises ValueError for words that do not go together, before anything slow."""
     if arguments.csv is not None and arguments.texts:

@@ -15,3 +15,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     messages.show(table.of(answers.states()))
     return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped."""
+    return "nothing was changed"

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser, UsageError
 
 
@@ -27,11 +28,17 @@ def run(arguments: argparse.Namespace) -> int:
     if nothing:
         print(f"Nothing is kept of {id}.")
     elif arguments.yes or _agreed(id):
+        stopping.too_late()
         answers.forget(id)
         print(f"Your answer to {id} is removed.")
     else:
         print("Nothing is removed.")
     return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped."""
+    return "nothing is removed"
 
 
 def _agreed(id: str) -> bool:

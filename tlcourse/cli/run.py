@@ -40,3 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         readme.main()
     return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped: what a run writes is written at its end, at once."""
+    return "nothing was written; the lesson is unchanged"

@@ -15,8 +15,9 @@ from typing import Any
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from tlcourse.cli import stopping
 from tlcourse.files import read_json, root, write_json
-from tlcourse.lessons import finding, first_cell, guards, headlines
+from tlcourse.lessons import finding, first_cell, guards, headlines, kernels
 from tlcourse.lessons.finding import Lesson
 
 VERSIONS_TOLD = (
@@ -71,18 +72,21 @@ def execute(
         row["seconds"] = round(time.perf_counter() - row["seconds"], 2)
         say(f"{row['cell']:4d} of {total}  {row['seconds']:7.1f} s  {row['heading']}")
 
-    client = NotebookClient(
-        notebook,
-        timeout=None,
-        kernel_name="python3",
-        record_timing=False,
-        extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(folder)}},
-        on_cell_execute=started,
-        on_cell_executed=executed,
-    )
+    async def work() -> None:
+        async with kernels.running(folder, variables) as (manager, client):
+            book = NotebookClient(
+                notebook,
+                km=manager,
+                timeout=None,
+                record_timing=False,
+                on_cell_execute=started,
+                on_cell_executed=executed,
+            )
+            book.kc = client
+            await book.async_execute()
+
     try:
-        client.execute(env=variables)
+        kernels.in_a_thread(work())
     except CellExecutionError as error:
         where = f"cell {rows[-1]['cell']} of {total}, under {rows[-1]['heading']!r}"
         raise LessonFailed(f"{where}:\n{COLOUR.sub('', str(error))}") from error
@@ -93,16 +97,19 @@ def run_lesson(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> 
     """Runs a lesson at `size`; returns the executed copy, its log (JSON) lies beside it.
 
     Both go to `runs/lessons/` in the working directory. The copy is written even when a cell
-    fails; then LessonFailed is raised.
+    fails; then LessonFailed is raised. When it is stopped, nothing is written.
     """
     copy = Path("runs/lessons") / f"{lesson.path.stem}-{size}.ipynb"
     notebook, variables = finding.read_notebook(lesson.path), environment(size)
     say(f"{lesson.title} at size {size}")
     try:
         cells = execute(notebook, lesson.path.parent, variables, say)
-    finally:
+    except Exception:
         finding.write_notebook(notebook, copy)
+        raise
     log = provenance(size, variables, cells)
+    stopping.too_late()
+    finding.write_notebook(notebook, copy)
     write_json(copy.with_suffix(".json"), log)
     say(f"{log['minutes']} minutes; {copy} and {copy.with_suffix('.json').name}")
     return copy
@@ -124,6 +131,7 @@ def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print)
         log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
         state_minutes(clean(first_cell.conform(notebook, lesson.path.name)), log)
         _refuse(lesson, guards.complaints_about_outputs(notebook))
+        stopping.too_late()
         for line in headlines.store(collected):
             say(line)
     results = root() / RESULTS

@@ -1,6 +1,7 @@
 """What a run says while it goes on: a line of JSON a step, TensorBoard, a progress bar."""
 
 import json
+import os
 from pathlib import Path
 
 from tqdm import tqdm
@@ -66,7 +67,8 @@ class Progress:
     def __init__(self, tokens_per_step: int, tokens: int | None, seconds: float | None):
         self.tokens_per_step, self.timed, self.last = tokens_per_step, seconds is not None, None
         unit = "s" if self.timed else "token"
-        self.bar = tqdm(total=seconds or tokens, unit=unit, unit_scale=True)
+        others = os.environ.get("RANK", "0") != "0"  # under torchrun the first process shows it
+        self.bar = tqdm(total=seconds or tokens, unit=unit, unit_scale=True, disable=others)
 
     def __call__(self, record: dict) -> None:
         tokens = (record["step"] + 1) * self.tokens_per_step

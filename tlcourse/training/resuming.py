@@ -83,6 +83,14 @@ class Resume:
             )
 
 
+def steps_in(folder: str | Path) -> int:
+    """How many steps the state in `folder` holds; 0 where there is none."""
+    path = Resume(folder).path
+    if not path.exists():
+        return 0
+    return len(torch.load(path, weights_only=True, map_location="cpu", mmap=True)["history"])
+
+
 def _state_of(part: Any) -> Any:
     return [each.state_dict() for each in part] if isinstance(part, list) else part.state_dict()
 
@@ -95,7 +103,7 @@ class HeldBack:
     """
 
     def __enter__(self) -> "HeldBack":
-        self.asked, self._before = False, {}
+        self.asked, self._number, self._before = False, 0, {}
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 # None: not set from Python, and could not be put back.
@@ -106,11 +114,14 @@ class HeldBack:
     def _note(self, number: int, frame: Any) -> None:
         if self.asked:
             raise KeyboardInterrupt
-        self.asked = True
+        self.asked, self._number = True, number
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        before = self._before.get(self._number)
+        if self._number == signal.SIGTERM and callable(before):
+            before(self._number, None)  # who hears it outside is told which one came
         if self.asked and kind is not KeyboardInterrupt:
             raise KeyboardInterrupt from error
 

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -49,9 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 command = module(words[0])
                 given = parser(words[0]).parse_args(words[1:])
                 heard.status = command.run(given)
+                if heard.status == 130:  # it has said so itself
+                    heard.status = 128 + heard.first()
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
-            if isinstance(error, KeyboardInterrupt) or heard.number is not None:
+            if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
                 heard.status = _stopped(heard, error, command, given)
             elif isinstance(error, ValueError | OSError | FloatingPointError):
                 complain(" ".join(str(error).splitlines()))
@@ -76,7 +77,7 @@ def _stopped(
         left = command.left(given) if hasattr(command, "left") else ""
     with contextlib.suppress(OSError):  # the terminal is closed
         complain("; ".join(filter(None, ["stopped", left])))
-    return 128 + (heard.number or signal.SIGINT)
+    return 128 + heard.first()
 
 
 def overview() -> Parser:

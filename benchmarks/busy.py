@@ -77,7 +77,8 @@ import os, sys
 import nbformat
 from nbclient import NotebookClient
 cells = [nbformat.v4.new_code_cell(source) for source in (os.environ["NOTEBOOK"], sys.argv[1])]
-NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=None, kernel_name="python3").execute()
+notebook, quiet = nbformat.v4.new_notebook(cells=cells), ["--log-level=ERROR"]
+NotebookClient(notebook, timeout=None, kernel_name="python3", extra_arguments=quiet).execute()
 """
 
 

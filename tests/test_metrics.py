@@ -24,6 +24,10 @@ def test_word_perplexity_counts_words_and_line_ends() -> None:
     assert metrics.word_perplexity(10 * math.log(50), 10) == pytest.approx(50)
 
 
+def test_a_perplexity_that_no_float_can_say_is_infinite() -> None:
+    assert metrics.word_perplexity(1000.0, 1) == metrics.token_perplexity(1e5, 2) == math.inf
+
+
 def test_token_perplexity_is_the_exponential_of_the_log_loss() -> None:
     rng = np.random.default_rng(0)
     probabilities = rng.dirichlet(np.ones(5), size=40)

@@ -20,7 +20,7 @@ def word_perplexity(total_nats: float, words: int) -> float:
 
     So models with different vocabularies can be compared. Raises ValueError without a word.
     """
-    return math.exp(total_nats / _positive(words, "words"))
+    return _exp(total_nats / _positive(words, "words"))
 
 
 def token_perplexity(total_nats: float, tokens: int) -> float:
@@ -28,7 +28,15 @@ def token_perplexity(total_nats: float, tokens: int) -> float:
 
     Raises ValueError without a token.
     """
-    return math.exp(total_nats / _positive(tokens, "tokens"))
+    return _exp(total_nats / _positive(tokens, "tokens"))
+
+
+def _exp(nats: float) -> float:
+    """Infinite where a float cannot say it: a text without spaces may be one "word" a line."""
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
 
 
 def bits_per_byte(total_nats: float, bytes_of_text: int) -> float:

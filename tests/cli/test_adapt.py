@@ -172,8 +172,8 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
     [
         (["--scheme", "lara"], "expected a scheme out of full-fine-tuning, frozen-body, "),
         (["--pooling", "max"], "expected a pooling out of classification-token, last-token, "),
-        (["--epochs", "0"], "at least one epoch and a learning rate above 0, got 0 and 0.0005"),
-        (["--learning-rate", "-1"], "and a learning rate above 0, got 4 and -1.0"),
+        (["--epochs", "0"], "--epochs: expected a whole number at least 1, got 0"),
+        (["--learning-rate", "-1"], "--learning-rate: expected a number above 0, got -1"),
         (["--epochs", "many"], "argument --epochs: invalid int value: 'many'"),
         (["--text", "label"], "expected different columns"),
         (["--pair", "text"], "expected different columns"),

@@ -63,7 +63,7 @@ LOG = {
     },
     "pronouns": {"causal": {"person": 0.25, "nurse": 0.901}, "masked": {"person": 0.5, "nurse": 1}},
     "samples": {
-        "causal": [{"prompt": "Bread is", "continuation": " old .\n\n = `So` ="}],
+        "causal": [{"prompt": "Bread is", "continuation": " old .\n\n = `So` =\r\x85"}],
         "masked": [{"text": "A <mask>.", "likeliest": [[" dog", 0.5], ["\n", 0.25]]}],
     },
 }
@@ -91,7 +91,10 @@ def test_what_was_measured_is_in_tables():
 
 def test_samples_stay_inside_their_block():
     text = cards.card("mine", LOG)
-    assert "\n[Bread is] old . ⏎  ⏎  = 'So' =\n" in text
+    assert (
+        "\n[Bread is] old . ⏎  ⏎  = 'So' =\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\n"
+        in text
+    )
     assert "\nA <mask>.  dog 50.0 %, ⏎ 25.0 %\n" in text
     assert text.count("```") == 4
 
@@ -112,3 +115,51 @@ def test_what_was_not_measured_is_left_out():
     assert "None: no held-out text" in text and "BLiMP" not in text and "Samples" not in text
     assert "windows of 64 tokens" in text and "CC BY-SA" not in text and "standin" not in text
     assert "CC BY-SA" in cards.card("mine", LOG)
+
+
+def own_leg(words: int, tokens: int) -> dict:
+    """A leg on a file of 1,000 tokens."""
+    return leg(corpus="my diary.txt 0123456789abcdef") | {
+        "read": {"texts": 1, "words": words, "tokens": 1000},
+        "tokens": tokens,
+        "seconds": 3.0,
+    }
+
+
+def test_a_card_of_one_s_own_text_says_only_what_is_true_of_it():
+    figures = {"evaluation": {"my diary.txt, held out": {"word_perplexity": 9.5, "words": 290}}}
+    log = {"legs": [own_leg(5522, 1400)], "held_out": ["my diary.txt, held out"], **figures}
+    text = cards.card("mine", log)
+    assert "- It learnt from 5,522 words of my diary.txt, read 1.4 times, and knows nothing" in text
+    for wrong in (
+        "ncyclopaedia",
+        "English only",
+        "WikiText",
+        "0123456789abcdef",
+        "CC BY-SA",
+        "unk",
+    ):
+        assert wrong not in text.replace("`<unk>`", ""), wrong
+    row = next(row for row in rows(text) if row[0] == "1")
+    assert row[3] == "my diary.txt" and row[6] == "under 0.1"
+    assert "my diary.txt, held out: the end of the text, kept back from the training." in text
+    assert "which language its text is in is not known" in text and "it depends on the te" in text
+    assert "of which it read 30 %, and" in cards.card("mine", log | {"legs": [own_leg(5522, 300)]})
+
+
+def test_a_card_of_several_legs_speaks_of_all_their_texts():
+    first = leg() | {"tokens": 10**7, "seconds": 900.0}
+    text = cards.card("mine", {"legs": [first, own_leg(5522, 1400)], "evaluation": {}})
+    assert "from an encyclopaedia and from 5,522 words of my diary.txt, read 1.4 times" in text
+    assert "knows nothing else" not in text and "which language" not in text
+    assert "Hardly trained" not in text and "| 15 |" in text
+    assert "Hardly trained: it has read 8,192 tokens" in cards.card("mine", LOG)
+
+
+def test_a_recipe_on_a_card_has_what_was_used():
+    recipe = {"objective": "causal", "length": 64, "mask_probability": 0.15, "causal_share": 0.5}
+    text = cards.card("mine", {"legs": [leg() | {"recipe": recipe}], "evaluation": {}})
+    assert "mask probability" not in text and "causal share" not in text
+    masked = recipe | {"objective": "hybrid"}
+    text = cards.card("mine", {"legs": [leg() | {"recipe": masked}], "evaluation": {}})
+    assert "mask probability 0.15, causal share 0.5" in text

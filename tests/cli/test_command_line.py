@@ -3,8 +3,10 @@
 import argparse
 import io
 import json
+import math
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -13,7 +15,7 @@ import pytest
 
 from tlcourse import __version__
 from tlcourse.cli import command_line, main
-from tlcourse.cli.parsing import Number, Parser, UsageError
+from tlcourse.cli.parsing import Number, Parser, UsageError, words_of
 from tlcourse.cli.saying import painted
 
 COMMANDS = command_line.COMMANDS
@@ -101,9 +103,8 @@ def test_the_list_says_what_the_modules_say_and_none_is_missing() -> None:
         assert import_module(f"tlcourse.cli.{name}").__doc__.splitlines()[0] == does
     folder = command_line.__file__.removesuffix("command_line.py")
     found = {name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")}
-    assert found - {"__init__", "cards", "command_line", "parsing", "saying", "stopping"} == set(
-        COMMANDS
-    )
+    shared = {"__init__", "cards", "command_line", "finishing", "limits", "parsing", "saying"}
+    assert found - shared - {"stage", "stopping"} == set(COMMANDS)
 
 
 # Runs one command after the other, and says what was imported that was not there before.
@@ -165,6 +166,51 @@ def test_help_shows_every_default_and_range_once(capsys, monkeypatch) -> None:
     assert "(default: 0.15; above 0, at most 1)" in helps["pretrain"]
     assert "(default: 1e6; above 0)" in helps["pretrain"]
     assert "(default: the lessons', more for few rows; at least 1)" in helps["adapt"]
+
+
+def test_every_number_outside_its_range_is_refused_with_option_range_and_value(capsys) -> None:
+    needed = {"pretrain": ["--out", "x"], "adapt": ["--train", "x", "--out", "y"]}
+    tried = 0
+    for each, action in options().items():
+        name, option = each.split()
+        if isinstance(action.type, Number):
+            for value in ("-1", "nan", "inf", "-inf", "0", "1e99", "7" * 30):
+                arguments = [*needed[name], f"{option}={value}"]
+                try:
+                    found = getattr(command_line.parser(name).parse_args(arguments), action.dest)
+                except UsageError as error:
+                    told = f"argument {option}: expected a "
+                    told = told if "invalid" not in str(error) else f"argument {option}: invalid "
+                    assert str(error).startswith(told) and value in str(error), each
+                    assert str(action.type) in str(error) or "invalid" in str(error), each
+                    tried += 1
+                else:
+                    assert -math.inf < found < math.inf and found >= 0, each
+                    assert action.type.most is None or found <= action.type.most, each
+                    assert found > 0 or action.type.least == 0, each
+    assert tried > 50
+
+
+def test_words_give_the_options_again() -> None:
+    parser = command_line.parser("pretrain")
+    typed = [
+        "--out",
+        "my run",
+        "--corpus",
+        "a b.txt",
+        "wikitext-2",
+        "--batch",
+        "3",
+        "--tensorboard",
+    ]
+    typed += ["--minutes", "0.5", "--rate", "1e-05", "--seed", "7", "--prepared", "it's"]
+    asked = parser.parse_args(typed)
+    words = words_of(parser, asked)
+    assert parser.parse_args(words) == asked and "--batch-size" in words
+    assert parser.parse_args(shlex.split(shlex.join(words))) == asked
+    assert words_of(parser, parser.parse_args(["--out", "x", "--tokens", "1e6"])) == ["--out", "x"]
+    large = parser.parse_args(["--out", "x", "--tokens", "123456789"])
+    assert words_of(parser, large) == ["--tokens", "123456789", "--out", "x"]
 
 
 def test_percent_signs_of_defaults_are_shown(capsys) -> None:

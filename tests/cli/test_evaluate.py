@@ -46,7 +46,8 @@ def little(folder, objective: str):
 def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real, capsys):
     folder = little(tmp_path, objective)
     weights = (folder / "model.safetensors").read_bytes()
-    assert main(["evaluate", str(folder)]) == 0
+    everything = ["--on", "wikitext", "blimp", "pronouns"]
+    assert main(["evaluate", str(folder), *everything]) == 0
     assert "[evaluate] wikitext-103 test: " in capsys.readouterr().out
     log = checkpoints.log_of(folder)
     assert log["legs"] == [LEG | {"objective": objective}]
@@ -70,6 +71,55 @@ def test_without_data_the_old_figures_stay_and_samples_are_new(tmp_path):
     log = checkpoints.log_of(folder)
     assert log["evaluation"] == {"an old text": {"words": 7}} and "minimal_pairs" not in log
     assert len(log["samples"]["causal"]) == 5
+
+
+def test_what_a_log_has_is_measured_again_and_no_more(tmp_path, sample_as_real, capsys):
+    folder = little(tmp_path, "causal")
+    assert main(["evaluate", str(folder), "--on", "blimp"]) == 0
+    log = checkpoints.log_of(folder)
+    assert "minimal_pairs" in log and "pronouns" not in log and "held_out" not in log
+    capsys.readouterr()
+    assert main(["evaluate", str(folder), "--on", "held-out"]) == 0
+    said = capsys.readouterr().out
+    assert "minimal pairs: " in said  # since its log has them
+    assert "[evaluate] wikitext-2 validation: not on this machine" in said
+    assert checkpoints.log_of(folder) == log | {"held_out": []}
+
+
+def test_of_a_long_validation_split_the_first_articles_are_measured(tmp_path, monkeypatch):
+    folder = little(tmp_path, "masked")
+    sample = corpora.load("wikitext-2", source="sample")["validation"]
+    monkeypatch.setattr(evaluate, "_real", lambda name, split: sample)
+    monkeypatch.setattr(evaluate, "ENOUGH", 100)
+    assert main(["evaluate", str(folder), "--on", "held-out"]) == 0
+    log = checkpoints.log_of(folder)
+    (name,) = log["held_out"]
+    assert name == "wikitext-2 validation, first articles"
+    assert (
+        0 < log["evaluation"][name]["masked_words"] < 60 and log["evaluation"][name]["window"] == 64
+    )
+
+
+def test_stopped_it_leaves_log_and_card_and_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    folder = little(tmp_path, "causal")
+
+    def stop(*arguments, **more):
+        raise KeyboardInterrupt
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    monkeypatch.setattr("tlcourse.evaluation.continuations", stop)
+    assert main(["evaluate", str(folder), "--on", "pronouns"]) == 130
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("tlcourse: stopped; log and card are as they were; go on with: ")
+    assert said.endswith(f": tlcourse evaluate {folder} --on pronouns")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", checkpoints.names())
+def test_a_shipped_model_is_measured_on_what_its_log_has(name):
+    log = checkpoints.log_of(name)
+    assert evaluate._on(log, []) == {"blimp", "pronouns"}
+    assert set(log["evaluation"]) == {f"{name} {split}" for name, split in evaluate.TEXTS}
 
 
 def test_an_unknown_name_is_one_line(capsys):

@@ -1,6 +1,10 @@
 """`tlcourse pretrain`: from the bundled sample to a checkpoint, and what it refuses."""
 
 import json
+import pkgutil
+import shlex
+import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import asdict
@@ -9,7 +13,7 @@ import pytest
 import torch
 
 from tlcourse import checkpoints, pretraining
-from tlcourse.cli import command_line, main
+from tlcourse.cli import cards, command_line, main
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
 BUDGET = ["--tokens", "9e3"]  # one step of 64 windows of 128 tokens
@@ -96,8 +100,7 @@ def test_what_is_refused_is_said_in_one_line(tmp_path, capsys, more, said):
     assert pretrain(tmp_path, *more) == 2
     message = capsys.readouterr().err.strip().splitlines()[-1]
     assert message.startswith("tlcourse: ") and said in message
-    if "--corpus" in more:
-        assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_with_other_settings_is_refused_and_named(tmp_path, capsys):
@@ -178,3 +181,176 @@ def test_a_full_disk_is_said_and_the_state_saved_before_is_kept(tmp_path):
     assert main(["pretrain", "--out", str(whole), *options[2:]]) == 0
     states = [checkpoints.load(f / "checkpoint")[0].state_dict() for f in (tmp_path / "run", whole)]
     assert all(torch.equal(tensor, states[1][name]) for name, tensor in states[0].items())
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch) -> list[str]:
+    """The command for a little run on one's own text, in the folder `run`; Ctrl-C as in a shell."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"Line {n} of {n % 7} tells of the rain, and of the river {n}.\n" for n in range(90)]
+    (tmp_path / "my text.txt").write_text("".join(lines), encoding="utf-8")
+    shape = ["--width", "16", "--layers", "1", "--heads", "2", "--vocabulary", "300"]
+    size = ["--batch-size", "4", "--length", "16", "--tokens", "600"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield ["pretrain", "--corpus", "my text.txt", "--out", "run", *shape, *size]
+    signal.signal(signal.SIGINT, before)
+
+
+BAD = {
+    ("--minutes", "-3"): "--minutes: expected a number above 0, got -3",
+    ("--minutes", "0"): "--minutes: expected a number above 0, got 0",
+    ("--minutes", "inf"): "--minutes: expected a number above 0, got inf",
+    ("--tokens", "0"): "--tokens: expected a number above 0, got 0",
+    ("--tokens", "nan"): "--tokens: expected a number above 0, got nan",
+    ("--tokens", "5"): "--tokens of at least one step (64 tokens), which is 4 windows",
+    ("--tokens", "many"): "--tokens: invalid float value: 'many'",
+    ("--batch", "0"): "--batch: expected a whole number at least 1, got 0",
+    ("--batch-size", "0"): "--batch-size: expected a whole number at least 1, got 0",
+    ("--length", "257"): "--length: expected a whole number at least 1, at most 256, got 257",
+    ("--mask-rate", "7"): "--mask-rate: expected a number above 0, at most 1, got 7",
+    ("--mask-probability", "0"): "--mask-probability: expected a number above 0, at most 1, got 0",
+    ("--learning-rate", "-1"): "--learning-rate: expected a number above 0, got -1",
+    ("--warmup", "-1"): "--warmup: expected a whole number at least 0, got -1",
+    ("--seed", "-1"): "--seed: expected a whole number at least 0",
+    ("--save-every", "nan"): "--save-every: expected a number at least 0, got nan",
+    ("--vocabulary", "261"): "--vocabulary: expected a whole number at least 262, at most 65536",
+    ("--vocabulary", "5000"): "a vocabulary of 5,000 entries, but my text.txt has words for ",
+    ("--width", "15"): "a width that is a multiple of the 2 heads, got 15",
+    ("--length", "256", "--corpus", "short.txt", "--tokens", "1e4"): "at least 514 tokens to learn",
+    ("--corpus", "empty.txt"): "expected words in empty.txt, found none",
+    ("--corpus", "nowhere.txt"): "or a text file or folder, got 'nowhere.txt'",
+    ("--start", "nowhere"): "nowhere",
+    ("--out", "my text.txt"): "a folder for --out, but my text.txt is a file",
+}
+
+
+def test_what_cannot_be_done_is_one_line_and_leaves_no_folder(own, tmp_path, capsys):
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    short = "".join(f"{number} short\n" for number in range(40))
+    (tmp_path / "short.txt").write_text(short, encoding="utf-8")
+    before, wrong = sorted(tmp_path.rglob("*")), []
+    for more, said in BAD.items():
+        code = main([*own, *more])
+        lines = [line for line in capsys.readouterr().err.splitlines() if "token/s" not in line]
+        told = lines[-1] if lines else ""
+        if code != 2 or not told.startswith("tlcourse: ") or said not in told:
+            wrong.append((more, code, lines))
+        if sorted(tmp_path.rglob("*")) != before:
+            wrong.append((more, "left something"))
+    assert not wrong
+
+
+# Where a run is stopped, what does that there, and what the line says of it.
+MOMENTS = {
+    "begin": ("tlcourse.device.choose", "nothing was changed"),
+    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet, nothing of"),
+    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, nothing of"),
+    "last file": ("tlcourse.files.write_json", "was not prepared yet, nothing of it is kept"),
+    "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, no step is saved yet"),
+    "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
+    "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
+    "weights": ("tlcourse.checkpoints.save_model", "the checkpoint is still to be written"),
+    "measure": ("tlcourse.evaluation.evaluate", "the checkpoint is in run/checkpoint, still to"),
+    "sample": ("tlcourse.evaluation.continuations", "still to be measured"),
+}
+
+
+def stopped(command, moment, monkeypatch, capsys) -> str:
+    """Runs a command, which gets SIGINT at a moment; the line that it ends with."""
+    calls, (name, _) = [], MOMENTS[moment]
+    with monkeypatch.context() as patched:
+        before = pkgutil.resolve_name(name)
+
+        def interrupted(*arguments, **more):
+            calls.append(1)
+            if len(calls) == (5 if moment == "step" else 1):
+                signal.raise_signal(signal.SIGINT)
+            return before(*arguments, **more)
+
+        patched.setattr(name, interrupted)
+        assert main(command) == 130, moment
+    lines = [line for line in capsys.readouterr().err.splitlines() if "token/s" not in line]
+    (told,) = filter(None, lines)
+    return told
+
+
+def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
+    own, tmp_path, monkeypatch, capsys
+):
+    assert main([*own, "--out", "whole"]) == 0
+    whole = (tmp_path / "whole" / "checkpoint" / "model.safetensors").read_bytes()
+    for moment, (_, said) in MOMENTS.items():
+        capsys.readouterr()
+        told = stopped(own, moment, monkeypatch, capsys)
+        assert told.startswith("tlcourse: stopped; ") and said in told, (moment, told)
+        if "nothing" in told:
+            assert not (tmp_path / "run").exists(), moment
+        assert not [path for path in tmp_path.rglob(".*") if path.is_file()], moment
+        command = shlex.split(told.split("; go on with: ")[1])
+        assert command[:2] == ["tlcourse", "pretrain"]
+        parser = command_line.parser("pretrain")
+        assert parser.parse_args(command[2:]) == parser.parse_args(own[1:])
+        assert main(command[1:]) == 0
+        out = tmp_path / "run"
+        assert (out / "checkpoint" / "model.safetensors").read_bytes() == whole, moment
+        assert len((out / "log.jsonl").read_text(encoding="utf-8").splitlines()) == 9, moment
+        log = checkpoints.log_of(out / "checkpoint")
+        assert list(log["evaluation"]) == log["held_out"] == ["my text.txt, held out"], moment
+        card = (out / "checkpoint" / "README.md").read_text(encoding="utf-8")
+        assert card == cards.card("run", log), moment
+        shutil.rmtree(out)
+
+
+def test_a_run_on_own_text_is_measured_on_the_end_of_it_and_on_nothing_else(own, tmp_path, capsys):
+    assert main([*own, "--objective", "hybrid"]) == 0
+    said = capsys.readouterr().out
+    assert "budget: 600 tokens in 9 steps\n" in said
+    assert "my text.txt: 1 text, 1,170 words; the last 195 are held out" in said
+    assert "to learn from: 1 text, 975 words, " in said
+    assert "[evaluate] my text.txt, held out: word perplexity " in said and "wikitext" not in said
+    log = checkpoints.log_of("run/checkpoint")
+    figures = log["evaluation"]["my text.txt, held out"]
+    assert figures["words"] == 195 + 15 and {"bits_per_byte", "masked_tokens"} < set(figures)
+    assert "minimal_pairs" not in log and "pronouns" not in log
+    assert log["legs"][0]["read"]["words"] == 975
+    # Later, too, and the same; what was held out is in the folder of the run.
+    shutil.rmtree("run/corpus")
+    assert main(["evaluate", "run/checkpoint"]) == 0
+    assert checkpoints.log_of("run/checkpoint") == log
+    text = (tmp_path / "my text.txt").read_text(encoding="utf-8")
+    kept = (tmp_path / "run" / "held_out.txt").read_text(encoding="utf-8")
+    assert text.split()[-195:] == kept.split()
+
+
+def test_a_finished_run_says_so_and_keeps_what_was_measured_since(own, capsys):
+    assert main(own) == 0
+    assert main(["evaluate", "run/checkpoint", "--on", "pronouns"]) == 0
+    log = checkpoints.log_of("run/checkpoint")
+    capsys.readouterr()
+    assert main(own) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[-1] == "finished already, after 9 steps: checkpoint written to run/checkpoint"
+    assert "pronouns" in log and checkpoints.log_of("run/checkpoint") == log
+
+
+def test_without_a_budget_the_default_is_told(own, capsys, monkeypatch):
+    def not_now(*arguments, **more):
+        raise ValueError("not now")
+
+    monkeypatch.setattr("tlcourse.pretraining.prepare", not_now)
+    assert main(own[: own.index("--tokens")]) == 2
+    said = capsys.readouterr().out
+    assert "budget: 1,000,000 tokens in 15,625 steps (the default; --tokens or --minutes" in said
+
+
+def test_a_budget_in_minutes_without_warm_up(own):
+    assert main([*own[: own.index("--tokens")], "--minutes", "0.005", "--warmup", "0"]) == 0
+
+
+def test_the_bundled_sample_is_called_that(tmp_path):
+    assert pretrain(tmp_path) == 0
+    folder = tmp_path / "run" / "checkpoint"
+    log, card = checkpoints.log_of(folder), (folder / "README.md").read_text(encoding="utf-8")
+    assert log["legs"][0]["corpus"] == ["wikitext-2 (bundled sample)"]
+    assert list(log["evaluation"]) == ["wikitext-2 (bundled sample) validation"]
+    assert "pronouns" in log and "CC BY-SA" not in card and "Hardly trained" in card

@@ -101,19 +101,6 @@ def test_a_signal_that_is_ignored_stays_so_and_under_torchrun_sigterm_ends_at_on
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_a_command_that_says_so_itself_is_not_said_twice(monkeypatch, capsys) -> None:
-    def run(arguments):
-        try:
-            signal.raise_signal(signal.SIGTERM)
-        except KeyboardInterrupt:
-            print("stopped; the state is saved", file=sys.stderr)
-            return 130
-
-    monkeypatch.setattr(data, "run", run)
-    assert main(["data"]) == 143
-    assert capsys.readouterr().err == "stopped; the state is saved\n"
-
-
 def test_what_an_interrupt_says_is_said(monkeypatch, capsys) -> None:
     def run(arguments):
         raise KeyboardInterrupt("the state is saved")
@@ -177,8 +164,7 @@ def test_a_hand_that_does_not_let_go_ends_it_at_once(monkeypatch, capfd) -> None
 
 
 def test_every_command_says_what_is_left_when_it_is_stopped() -> None:
-    for name in set(command_line.COMMANDS) - {"pretrain", "evaluate"}:  # these say it themselves
-        assert hasattr(command_line.module(name), "left"), name
+    assert all(hasattr(command_line.module(name), "left") for name in command_line.COMMANDS)
 
 
 @elsewhere

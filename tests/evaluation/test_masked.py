@@ -46,6 +46,15 @@ def test_an_even_guess_gives_what_follows_from_the_counts():
     )
 
 
+def test_a_text_shorter_than_a_window_is_one_window():
+    short = [LONG[0][:120]]
+    length = len(next(encode_articles(short, TOKENIZER)))
+    given = {"compute": PLAIN, "probability": 0.5}
+    found = evaluate_masked(model_of(causal=False), TOKENIZER, short, window=length, **given)
+    more = evaluate_masked(model_of(causal=False), TOKENIZER, short, window=128, **given)
+    assert found == more and found["window"] == length < 64
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("causal", [False, True])
 def test_whole_words_are_predicted_from_what_is_left(causal):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tlcourse.batching import encode_articles
+from tlcourse.batching import TokenFile, encode_articles
 from tlcourse.bpe import Tokenizer
 from tlcourse.corpora import DataError
-from tlcourse.pretraining import prepare, training_articles
-from tlcourse.pretraining.own_text import documents
+from tlcourse.pretraining import held_out, prepare, training_articles
+from tlcourse.pretraining.own_text import OwnText, documents
 
 
 def write(path, text: str | bytes):
@@ -82,3 +82,93 @@ def test_a_known_vocabulary_is_kept(tmp_path):
     known = Tokenizer.train(["a plain plane on a plain plan"], 270)
     kept = prepare(tmp_path / "p", [str(path)], tokens=10, vocabulary_size=300, tokenizer=known)
     assert kept.merges == known.merges
+
+
+def own(tmp_path, text: str) -> OwnText:
+    return OwnText.read(write(tmp_path / "own.txt", text))
+
+
+def words_of(texts) -> list[str]:
+    return " ".join(texts).split()
+
+
+def test_the_end_of_a_text_is_held_out_in_whole_lines(tmp_path):
+    lines = [f"line {number} of a text that goes on" for number in range(1000)]
+    found = own(tmp_path, "\n".join(lines))
+    assert (found.texts, found.words) == (1, 8000)
+    training, held_out = list(found.training()), list(found.held_out)
+    assert "".join(training + held_out) == "".join(f" {line}\n" for line in lines)
+    assert held_out[0].startswith(" line 950 ") and found.words_held_out == 400  # 5 %
+
+
+def test_documents_stay_whole_and_only_the_one_at_the_border_is_cut(tmp_path):
+    text = "\n\n\n".join(f"{n} one two three four\n\n{n} five six seven eight" for n in range(100))
+    found = own(tmp_path, text)
+    assert found.words == 1000 and found.words_held_out == 200  # some, in a short text
+    assert len(list(found.training())) == 80 and len(found.held_out) == 20
+    text = text.replace("99 one", "99 nought one")  # 1,001 words
+    training, held_out = list(own(tmp_path, text).training()), own(tmp_path, text).held_out
+    assert training[-1] == " 80 one two three four\n" and held_out[0].startswith(" 80 five")
+    assert words_of([*training, *held_out]) == text.split()
+
+
+@pytest.mark.parametrize("head", ["", "A first line.\nAnd another.\n"])
+def test_a_text_of_one_long_line_is_cut_between_words(tmp_path, head):
+    text = head + " ".join(f"word{number}" for number in range(6000))
+    found = own(tmp_path, text)
+    assert words_of([*found.training(), *found.held_out]) == text.split()
+    assert found.words_held_out == int(0.05 * found.words)
+
+
+def test_of_a_long_text_no_more_is_held_out_than_is_enough_and_of_a_short_one_nothing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tlcourse.pretraining.own_text.ENOUGH", 500)
+    lines = "".join(f"{number} a line of seven words or so\n" for number in range(1000))
+    for between in ("", "\n\n"):
+        found = own(tmp_path, lines + between + lines)
+        assert found.words == 16_000 and 490 < found.words_held_out <= 500
+        assert words_of([*found.training(), *found.held_out]) == (lines + lines).split()
+    short = own(tmp_path, "too few words\n" * 160)
+    assert short.held_out == () and words_of(short.training()) == ["too", "few", "words"] * 160
+    assert "160" not in str(short) and "480 words; too few to hold any out" in str(short)
+    said = "own.txt: 1 text, 1,000 words; the last 200 are held out, to measure the model on"
+    assert str(own(tmp_path, "word " * 1000)).endswith(said)
+
+
+def test_what_is_held_out_is_kept_as_text_and_is_not_in_the_token_file(tmp_path, capsys):
+    path = write(
+        tmp_path / "a.txt", "".join(f"the rain on the train {n}\n\n\n" for n in range(100))
+    )
+    prepare(tmp_path / "p", [str(path)], vocabulary_size=270)
+    texts = held_out(tmp_path / "p")
+    assert texts == list(OwnText.read(path).held_out) and len(texts) == 20
+    tokenizer = Tokenizer.load(tmp_path / "p" / "tokenizer.json")
+    learnt = tokenizer.decode(TokenFile(tmp_path / "p" / "tokens.bin").ids.tolist())
+    assert learnt.count("<eos>") == 80 and "train 79\n" in learnt and "train 80\n" not in learnt
+    said = capsys.readouterr().out
+    assert "a.txt: 100 texts, 600 words; the last 120 are held out" in said
+    assert "to learn from: 80 texts, 480 words, " in said
+    assert held_out(tmp_path) == []
+
+
+def test_after_a_refusal_nothing_is_left(tmp_path):
+    path = write(tmp_path / "a.txt", "the rain on the train " * 20)
+    for more, said in (
+        ({"vocabulary_size": 400}, r"words for 27\d: give at most that with --vocabulary"),
+        ({"vocabulary_size": 265, "at_least": 500}, "at least 500 tokens to learn from, .*, got "),
+    ):
+        with pytest.raises(DataError, match=said):
+            prepare(tmp_path / "new" / "p", [str(path)], **more)
+        assert [found.name for found in tmp_path.iterdir()] == ["a.txt"]
+    prepare(tmp_path / "p", [str(path)], vocabulary_size=265)
+    with pytest.raises(DataError, match="or shorter windows with --length"):
+        prepare(tmp_path / "p", [str(path)], vocabulary_size=265, at_least=500)
+    assert (tmp_path / "p" / "tokens.bin").exists()  # of an earlier one, which was good
+
+
+def test_a_vocabulary_without_its_corpus_is_not_taken_for_that_of_another(tmp_path):
+    (tmp_path / "p").mkdir()
+    write(tmp_path / "p" / "tokenizer.json", "half of something")
+    path = write(tmp_path / "a.txt", "the rain on the train " * 20)
+    assert prepare(tmp_path / "p", [str(path)], vocabulary_size=265).vocabulary_size == 265

@@ -105,13 +105,7 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
     given = {"epochs": arguments.epochs, "learning_rate": arguments.learning_rate}
     if arguments.epochs is None:
         given |= {"min_steps": MIN_STEPS, "stop_below": LEARNT}
-    recipe = Recipe(**{name: value for name, value in given.items() if value is not None})
-    if recipe.epochs < 1 or not recipe.learning_rate > 0:
-        raise ValueError(
-            "expected at least one epoch and a learning rate above 0, got "
-            f"{recipe.epochs} and {recipe.learning_rate}"
-        )
-    return recipe
+    return Recipe(**{name: value for name, value in given.items() if value is not None})
 
 
 def _columns(arguments: argparse.Namespace) -> tables.Columns:

@@ -4,20 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tlcourse import metrics
+from tlcourse.cli import limits
+from tlcourse.cli.limits import own_name
 
-LIMITS = """## Limits and biases
-
-- Small: it knows common words and the style of an encyclopaedia, few facts, and invents the rest.
-- English only. What its articles say wrongly or one-sidedly about people and groups, it has learnt;
-  nothing was filtered. Do not let it speak to anyone unwatched.
-- Text in WikiText's spacing and text as people write it are both at home: half of the articles were
-  detokenised, and user text passes `tlcourse.bpe.normalise`. Dialogue, code and the language of
-  today are not.
-- It read windows of {length} tokens; what lies farther apart it has never seen together."""
-
-WIKIPEDIA = ("wikitext-2", "wikitext-103", "wikipedia-standin")
-LICENCE = "The weights: CC BY-SA 3.0, as the Wikipedia text they were trained on."
-OTHER_LICENCE = "The weights: not stated; some of the texts behind them are not Wikipedia's."
 STAND_IN = (
     "`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
     "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "
@@ -67,10 +56,11 @@ def card(name: str, log: dict) -> str:
         "(`tlcourse.checkpoints.load`). Pre-norm, rotary positions, squared ReLU, query-key norm, "
         "tied head; see `config.json`."
     )
-    limits = LIMITS.format(length=log["legs"][-1]["recipe"]["length"])
-    sections = [head, _training(log["legs"]), _evaluation(log["evaluation"])]
+    sections = [head, _training(log["legs"])]
+    sections += [_evaluation(log["evaluation"], log.get("held_out", []))]
     sections += [_minimal_pairs(log.get("minimal_pairs")), _samples(log.get("samples"))]
-    sections += [limits, _pronouns(log.get("pronouns")), _licence(log["legs"])]
+    sections += [limits.limits(log["legs"])]
+    sections += [_pronouns(log.get("pronouns"), log["legs"]), limits.licence(log["legs"])]
     return "\n\n".join(filter(None, sections)) + "\n"
 
 
@@ -83,10 +73,10 @@ def _training(legs: Sequence[dict]) -> str:
             f"{number}",
             leg["objective"],
             leg["start"],
-            ", ".join(leg["corpus"]),
+            ", ".join(own_name(label) or label for label in leg["corpus"]),
             f"{leg['tokens']:,}",
             f"{leg['steps']:,}",
-            f"{leg['seconds'] / 60:.0f}",
+            _minutes(leg["seconds"]),
             leg["hardware"],
             f"{leg['history'][-1]['loss']:.3f}",
         ]
@@ -94,14 +84,26 @@ def _training(legs: Sequence[dict]) -> str:
     ]
     return (
         f"## Training\n\n{_table(titles, rows, right={4, 5, 6, 8})}\n\n"
-        f"The recipe of the last leg: {_listed(legs[-1]['recipe'])}.\n\n"
+        f"The recipe of the last leg: {_listed(_used(legs[-1]['recipe']))}.\n\n"
         + (STAND_IN if "wikipedia-standin" in corpora else "")
         + "Minutes are wall time, with whatever else the machine had to do. "
         "Loss in nats a token; the curve is in `training.json`."
     )
 
 
-def _evaluation(texts: Mapping[str, Mapping[str, float]]) -> str:
+def _used(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what a causal leg takes no notice of."""
+    idle = ("mask_probability", "causal_share") if recipe.get("objective") == "causal" else ()
+    return {name: value for name, value in recipe.items() if name not in idle}
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 6:
+        return "under 0.1"
+    return f"{seconds / 60:.0f}" if seconds >= 600 else f"{seconds / 60:.1f}"
+
+
+def _evaluation(texts: Mapping[str, Mapping[str, float]], held_out: Sequence[str]) -> str:
     parts = ["## Evaluation"]
     for columns, note in ((CAUSAL, CAUSAL_NOTE), (MASKED, MASKED_NOTE)):
         measured = {text: seen for text, seen in texts.items() if next(iter(columns)) in seen}
@@ -113,7 +115,9 @@ def _evaluation(texts: Mapping[str, Mapping[str, float]]) -> str:
             right = set(range(1, len(columns) + 1))
             parts += [_table(["text", *columns.values()], rows, right), note]
     if len(parts) == 1:
-        parts.append("None: no held-out text was on the machine.")
+        parts.append("None: no held-out text was measured.")
+    if own := [text for text in held_out if text.endswith(", held out")]:
+        parts.append(f"{own[0]}: the end of the text, kept back from the training.")
     return "\n\n".join(parts)
 
 
@@ -169,9 +173,9 @@ def _samples(found: Mapping[str, list[dict]] | None) -> str:
     return "\n\n".join(parts)
 
 
-def _pronouns(found: Mapping[str, Mapping[str, float]] | None) -> str:
+def _pronouns(found: Mapping[str, Mapping[str, float]] | None, legs: Sequence[dict]) -> str:
     if not found:
-        return ""
+        return limits.unmeasured_bias(legs)
     people = list(next(iter(found.values())))
     rows = [[READ[reading], *map(_percent, shares.values())] for reading, shares in found.items()]
     return (
@@ -183,11 +187,6 @@ def _pronouns(found: Mapping[str, Mapping[str, float]] | None) -> str:
     )
 
 
-def _licence(legs: Sequence[dict]) -> str:
-    known = all(name in WIKIPEDIA for leg in legs for name in leg["corpus"])
-    return f"## Licence\n\n{LICENCE if known else OTHER_LICENCE}"
-
-
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: set[int]) -> str:
     """A Markdown table; the columns in `right` hold numbers."""
     rule = ["---:" if column in right else "---" for column in range(len(titles))]
@@ -196,7 +195,9 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: set[int]
 
 
 def _one_line(text: str) -> str:
-    return text.replace("\n", " ⏎ ").replace("`", "'")
+    """Without what would end the line or the block: a model may say any byte."""
+    text = text.replace("\n", " ⏎ ").replace("`", "'")
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
 def _percent(share: float) -> str:

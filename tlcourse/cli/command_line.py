@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -49,8 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 command = module(words[0])
                 given = parser(words[0]).parse_args(words[1:])
                 heard.status = command.run(given)
-                if heard.status == 130:  # it has said so itself
-                    heard.status = 128 + heard.first()
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
             if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
@@ -75,9 +74,10 @@ def _stopped(
     if isinstance(error, KeyboardInterrupt) and str(error):
         left = str(error)
     elif given is not None:
-        left = command.left(given) if hasattr(command, "left") else ""
-    with contextlib.suppress(OSError):  # the terminal is closed
-        complain("; ".join(filter(None, ["stopped", left])))
+        left = command.left(given)
+    if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
+        with contextlib.suppress(OSError):  # the terminal is closed
+            complain(f"stopped; {left}")
     return 128 + heard.first()
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser
 
 if TYPE_CHECKING:
@@ -20,55 +22,96 @@ if TYPE_CHECKING:
 
 TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-raw", "test"))
 READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
+CHOICES = ("held-out", "wikitext", "blimp", "pronouns")
+ENOUGH = 50_000  # words of a data set's validation split that are measured after a pretraining
+WINDOW = 128
+TELLING = {  # figures that are printed, by their names in the log
+    "word_perplexity": "word perplexity",
+    "bits_per_byte": "bits per byte",
+    "masked_token_perplexity": "masked-token perplexity",
+    "whole_word_perplexity": "whole-word perplexity",
+}
 
 
 def add_options(parser: Parser) -> None:
     """The options of `tlcourse evaluate`."""
     parser.add_argument("checkpoint", help="a shipped name or the folder of a checkpoint")
+    parser.add_argument(
+        "--on",
+        nargs="+",
+        choices=CHOICES,
+        help="measure it on that, too: text held out of its own training, WikiText, the minimal "
+        "pairs of BLiMP, pronouns (default: on what its log has figures of)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures a checkpoint and writes its log and its card."""
-    folder = evaluate(arguments.checkpoint)
+    folder = evaluate(arguments.checkpoint, on=arguments.on or [])
     print(f"card written to {folder / 'README.md'}")
     return 0
 
 
-def evaluate(name: str | Path, *, compute: Compute | None = None) -> Path:
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped, and the command that goes on."""
+    on = ["--on", *arguments.on] if arguments.on else []
+    words = shlex.join(["tlcourse", "evaluate", arguments.checkpoint, *on])
+    return f"log and card are as they were; go on with: {words}"
+
+
+def evaluate(name: str | Path, *, on: Sequence[str] = (), compute: Compute | None = None) -> Path:
     """Measures a checkpoint, shipped or in a folder, as it lies there: in half precision.
 
     The figures replace those in `training.json`, from which `README.md` is written; a reader sees
-    each file old or new, never half. Returns the folder.
+    each file old or new, never half. `on`: what of CHOICES is measured besides that of which the
+    log has figures. Returns the folder.
     """
     from tlcourse import checkpoints, device
     from tlcourse.cli import cards
 
     compute = device.choose() if compute is None else compute
     model, tokenizer = checkpoints.load(name, compute)
-    log = measured(model, tokenizer, checkpoints.log_of(name), compute=compute)
+    log, beside = checkpoints.log_of(name), checkpoints.folder_of(name).resolve().parent
+    log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
+    stopping.too_late()
     return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
 
 
-def measured(model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: Compute) -> dict:
+def measured(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    log: dict,
+    *,
+    on: Sequence[str],
+    beside: Path,
+    compute: Compute,
+) -> dict:
     """`log` with new figures and samples; the objective of the last leg says how the model reads.
 
-    Texts and pairs are the real ones that are on this machine; nothing is fetched. Of those that
-    are not, the log keeps the figures it had.
+    Texts and pairs are those that are on this machine; nothing is fetched. Of those that are not,
+    the log keeps the figures it had. One's own text, held out, lies in the folder `beside`.
     """
-    from tlcourse import corpora, evaluation
+    from tlcourse import evaluation
 
-    samples = {"causal": evaluation.continuations, "masked": evaluation.fillings}
-    readings = READINGS[log["legs"][-1]["objective"]]
-    perplexities = dict(log.get("evaluation", {}))
+    readings, on = READINGS[log["legs"][-1]["objective"]], _on(log, on)
+    given = {"compute": compute, "readings": readings}
+    new: dict = {"evaluation": dict(log.get("evaluation", {}))}
+    if "held-out" in on:
+        length = log["legs"][-1]["recipe"]["length"]
+        figures = {
+            text: found
+            for text, articles in _held_out(log["legs"][-1]["corpus"], beside)
+            if (found := _figures(model, tokenizer, text, articles, length=length, **given))
+        }
+        new["evaluation"] |= figures
+        new["held_out"] = list(figures) or log.get("held_out", [])
     for name, split in TEXTS:
-        text = _real(name, split)
-        if text is not None:
-            articles = list(corpora.articles(text))
-            with _timed(f"{name} {split}"):
-                figures = _figures(model, tokenizer, articles, readings, compute=compute)
-            perplexities[f"{name} {split}"] = figures
-    new = {"evaluation": perplexities}
-    pairs = _real("blimp", "test")
+        text = f"{name} {split}"
+        if "wikitext" in on or text in new["evaluation"].keys() - set(new.get("held_out", [])):
+            articles = _articles(_real(name, split))
+            if found := _figures(model, tokenizer, text, articles, **given):
+                new["evaluation"][text] = found
+    pairs = _real("blimp", "test") if "blimp" in on else None
     if pairs is not None:
         with _timed("minimal pairs"):
             new["minimal_pairs"] = {
@@ -77,27 +120,84 @@ def measured(model: Transformer, tokenizer: Tokenizer, log: dict, *, compute: Co
                 )
                 for reading in readings
             }
-    with _timed("pronouns and samples"):
-        new["pronouns"] = {
-            reading: evaluation.share_of_she(model, tokenizer, reading=reading, compute=compute)
-            for reading in readings
-        }
+    return log | new | _of_ours(model, tokenizer, readings, "pronouns" in on, compute)
+
+
+def _on(log: dict, on: Sequence[str]) -> set[str]:
+    """What was asked for and what the log has figures of; if it has none, what was held out."""
+    names = {"held_out": "held-out", "minimal_pairs": "blimp", "pronouns": "pronouns"}
+    found = {*on, *(name for key, name in names.items() if log.get(key))}
+    return found if found or log.get("evaluation") else {"held-out"}
+
+
+def _of_ours(model, tokenizer, readings, pronouns: bool, compute) -> dict:
+    """What the model makes of sentences of ours."""
+    from tlcourse import evaluation
+
+    samples, new = {"causal": evaluation.continuations, "masked": evaluation.fillings}, {}
+    with _timed("pronouns and samples" if pronouns else "samples"):
+        if pronouns:
+            new["pronouns"] = {
+                reading: evaluation.share_of_she(model, tokenizer, reading=reading, compute=compute)
+                for reading in readings
+            }
         new["samples"] = {
             reading: samples[reading](model, tokenizer, compute=compute) for reading in readings
         }
-    return log | new
+    return new
 
 
-def _figures(model, tokenizer, articles, readings, *, compute) -> dict[str, float]:
-    """The perplexities of a text, by every reading."""
+def _figures(
+    model, tokenizer, text: str, articles: list[str], *, readings, compute, length: int = WINDOW
+) -> dict[str, float]:
+    """The perplexities of a text, by every reading; none where there is no text, or too little.
+
+    In windows that are no longer than those of the training.
+    """
     from tlcourse import evaluation
 
-    figures = {}
-    if "causal" in readings:
-        figures |= evaluation.evaluate(model, tokenizer, articles, compute=compute).figures()
-    if "masked" in readings:
-        figures |= evaluation.evaluate_masked(model, tokenizer, articles, compute=compute)
-    return figures
+    window, found = min(WINDOW, length), {}
+    if not articles:
+        print(f"[evaluate] {text}: not on this machine")
+        return found
+    with _timed(text) as said:
+        if "causal" in readings:
+            whole = {"window": window, "stride": max(1, window // 2), "compute": compute}
+            found |= evaluation.evaluate(model, tokenizer, articles, **whole).figures()
+        if "masked" in readings:
+            try:
+                found |= evaluation.evaluate_masked(
+                    model, tokenizer, articles, compute=compute, window=window
+                )
+            except ValueError as error:  # of so few words none was drawn
+                said.append(str(error))
+        said += [f"{told} {found[key]:.4g}" for key, told in TELLING.items() if key in found]
+    return found
+
+
+def _held_out(labels: Iterable[str], beside: Path) -> Iterator[tuple[str, list[str]]]:
+    """What texts that a model did not learn, of the corpora it learnt, are called, and they."""
+    from tlcourse import pretraining
+    from tlcourse.cli import limits
+
+    labels = list(labels)
+    own = [name for label in labels if (name := limits.own_name(label))]
+    if own:
+        yield f"{', '.join(own)}, held out", pretraining.held_out(beside)
+    for label in labels:
+        if not limits.own_name(label):
+            name = label.removesuffix(limits.SAMPLE)
+            split = _real(name, "validation") if name == label else _sample(name, "validation")
+            whole, taken = _articles(split), []
+            while whole and sum(len(article.split()) for article in taken) < ENOUGH:
+                taken.append(whole.pop(0))
+            yield f"{label} validation" + ", first articles" * bool(whole), taken
+
+
+def _articles(split: Dataset | None) -> list[str]:
+    from tlcourse import corpora
+
+    return [] if split is None else list(corpora.articles(split))
 
 
 def _real(name: str, split: str) -> Dataset | None:
@@ -109,9 +209,17 @@ def _real(name: str, split: str) -> Dataset | None:
     return corpora.load(name, source=there[0]).get(split) if there else None
 
 
+def _sample(name: str, split: str) -> Dataset:
+    """A split of the bundled sample."""
+    from tlcourse import corpora
+
+    return corpora.load(name, source="sample")[split]
+
+
 @contextlib.contextmanager
-def _timed(what: str) -> Iterator[None]:
-    """Prints, at the end of the block, how long it took."""
-    began = time.perf_counter()
-    yield
-    print(f"[evaluate] {what}: {time.perf_counter() - began:.0f} s", flush=True)
+def _timed(what: str) -> Iterator[list[str]]:
+    """Prints, at the end of the block, what it noted, and how long it took."""
+    began, said = time.perf_counter(), []
+    yield said
+    said.append(f"{time.perf_counter() - began:.0f} s")
+    print(f"[evaluate] {what}: {', '.join(said)}", flush=True)

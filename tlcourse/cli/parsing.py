@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -14,10 +15,7 @@ class UsageError(ValueError):
 
 @dataclass(frozen=True)
 class Number:
-    """A type of option: an `int` or a `float`, with the range that `--help` shows.
-
-    The range is told and not checked here: what is outside it is refused where it is used.
-    """
+    """A type of option: an `int` or a `float` in a range, which `--help` shows."""
 
     kind: Callable[[str], float]
     least: float | None = None
@@ -25,15 +23,27 @@ class Number:
     most: float | None = None
 
     def __call__(self, text: str) -> float:
-        return self.kind(text)
+        """The number that is spelled out; an error that names the range for any other."""
+        value = self.kind(text)
+        if not (-math.inf < value < math.inf and self._holds(value)):
+            kind = "a whole number" if self.kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"expected {kind} {self}, got {text}")
+        return value
 
     @property
     def __name__(self) -> str:  # for argparse: "invalid int value"
         return self.kind.__name__
 
+    def _holds(self, value: float) -> bool:
+        return (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+        )
+
     def __str__(self) -> str:
         limits = {"at least": self.least, "above": self.above, "at most": self.most}
-        return ", ".join(f"{how} {limit:g}" for how, limit in limits.items() if limit is not None)
+        return ", ".join(f"{how} {_shown(at)}" for how, at in limits.items() if at is not None)
 
 
 class Formatter(argparse.HelpFormatter):
@@ -95,3 +105,24 @@ def nearest(word: str, names: Iterable[str]) -> str:
     bare = {name.lstrip("-"): name for name in names}
     near = difflib.get_close_matches(word.lstrip("-"), bare, n=1)
     return f"; did you mean {bare[near[0]]}?" if near else ""
+
+
+def words_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[str]:
+    """The options that give `arguments`, spelled as today and without those at their defaults."""
+    words: list[str] = []
+    for action in parser._actions:
+        hidden = argparse.SUPPRESS in (action.help, action.default)
+        if not action.option_strings or hidden:
+            continue
+        value = getattr(arguments, action.dest)
+        if value == action.default:
+            continue
+        words.append(action.option_strings[-1])
+        if value is not True:
+            words += map(_spelled, value if isinstance(value, list) else [value])
+    return words
+
+
+def _spelled(value: Any) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)

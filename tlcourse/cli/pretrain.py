@@ -8,20 +8,21 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tlcourse import files
 from tlcourse.cli.parsing import Number, Parser
 
 if TYPE_CHECKING:
+    from tlcourse.bpe import Tokenizer
     from tlcourse.pretraining import PretrainingRecipe
     from tlcourse.transformer import Transformer
 
-HISTORY = 300  # points of the loss curve kept in training.json
 PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first one's preparation
+DEFAULT = 1e6  # tokens, where no budget is given
 COUNT, POSITIVE = Number(int, least=1), Number(float, above=0)
 SHARE = Number(float, above=0, most=1)
 # Spellings that go on being understood, what they are called now, and their type.
@@ -40,7 +41,8 @@ def add_options(parser: Parser) -> None:
     add("--width", type=COUNT, default=256, help="features; like all shapes, not with --start")
     add("--layers", type=COUNT, default=6, help="blocks")
     add("--heads", type=COUNT, default=4, help="heads a block; they share the width")
-    entries, tokens = Number(int, least=262), Number(int, least=1, most=256)
+    entries = Number(int, least=262, most=2**16)
+    tokens = Number(int, least=1, most=256)
     add("--vocabulary", type=entries, default=8192, help="entries")
     add("--batch-size", type=COUNT, default=64, help="windows a step, all processes together")
     add("--length", type=tokens, default=128, help="tokens a window")
@@ -51,7 +53,8 @@ def add_options(parser: Parser) -> None:
     add("--mask-probability", type=SHARE, default=0.15, help="of a token to be hidden")
     for old, new, kind in OLD_OPTIONS:
         add(old, dest=new, type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    add("--seed", type=int, default=0, help="of weights and windows")
+    seed = Number(int, least=0, most=2**63 - 1)
+    add("--seed", type=seed, default=0, help="of weights and windows")
 
 
 def _add_run_options(parser: Parser) -> None:
@@ -63,10 +66,13 @@ def _add_run_options(parser: Parser) -> None:
         "--corpus",
         nargs="+",
         default=["wikitext-2"],
-        help="data sets, text files, folders of *.txt",
+        help="data sets, text files, folders of *.txt; a text ends with its file, or at two empty "
+        "lines, not at each line",
     )
     budget = parser.add_mutually_exclusive_group()
-    budget.add_argument("--tokens", type=POSITIVE, default=1e6, help="budget, such as 25e6")
+    budget.add_argument(
+        "--tokens", type=POSITIVE, default=DEFAULT, help="budget, such as 25e6; at least one step"
+    )
     budget.add_argument("--minutes", type=POSITIVE, help="budget of running time, resumes included")
     add("--out", type=Path, required=True, help="folder of this run; the same again goes on")
     add("--prepared", type=Path, help="folder of token file and vocabulary (default: OUT/corpus)")
@@ -76,87 +82,89 @@ def _add_run_options(parser: Parser) -> None:
     add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")
 
 
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped, and the command that goes on."""
+    from tlcourse.cli import stage
+
+    return stage.left(arguments, getattr(arguments, "stage", "begin"))
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuses at once what could not be done; a ValueError says what there should be."""
+    size, length, out = arguments.batch_size, arguments.length, arguments.out
+    if arguments.minutes is None and arguments.tokens < size * length:
+        raise ValueError(
+            f"expected --tokens of at least one step ({size * length} tokens), which is {size} "
+            f"windows (--batch-size) of {length} tokens (--length), got {arguments.tokens:g}"
+        )
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"expected a folder for --out, but {out} is a file; give another name")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
+    _check(arguments)
     import torch
     from ignite import distributed as idist
 
-    from tlcourse import checkpoints, device
+    from tlcourse import device
     from tlcourse.batching import TokenFile
     from tlcourse.bpe import Tokenizer
-    from tlcourse.cli import cards
-    from tlcourse.cli.evaluate import evaluate
+    from tlcourse.cli import finishing
 
     if "WORLD_SIZE" in os.environ:  # torchrun
         idist.initialize("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
     first, recipe, compute = idist.get_rank() == 0, _recipe(arguments), device.choose()
     prepared = arguments.prepared or arguments.out / "corpus"
-    if first:
-        _prepare(arguments, prepared)
-    idist.barrier()
-    tokenizer = Tokenizer.load(prepared / "tokenizer.json")
     torch.manual_seed(arguments.seed)
-    model, legs = _start(arguments)
+    model, known, legs = _start(arguments)
+    watchers = _watchers(arguments)
+    arguments.stage = "prepare"
+    if first:
+        _prepare(arguments, prepared, model.config.vocabulary_size, known)
+    idist.barrier()
+    arguments.stage = "train"
     file = TokenFile(prepared / "tokens.bin")
-    history, begin = _train(arguments, model, file, recipe, compute)
+    history, begin = _train(arguments, model, file, recipe, compute, watchers)
+    arguments.stage = "write"
     workers = idist.get_world_size()
     if "WORLD_SIZE" in os.environ:
         idist.finalize()
     if not first:
         return 0
     hardware = device.describe(compute) + (f", {workers} processes" if workers > 1 else "")
-    corpus = files.read_json(prepared / "corpus.json")["corpus"]
-    leg = _leg(arguments, recipe, history, corpus=corpus, begin=begin, hardware=hardware)
-    log = {"legs": [*legs, leg], "evaluation": {}}
-    folder, card = arguments.out / "checkpoint", cards.card(arguments.out.name, log)
-    checkpoints.save(folder, model, tokenizer, card=card, log=log)
-    evaluate(folder, compute=compute)
+    made = files.read_json(prepared / "corpus.json")
+    legs += [finishing.leg(arguments, recipe, history, made=made, begin=begin, hardware=hardware)]
+    folder = arguments.out / "checkpoint"
+    if finishing.was_finished(folder, legs):
+        print(f"finished already, after {len(history):,} steps: checkpoint written to {folder}")
+        return 0
+    finishing.save(folder, model, Tokenizer.load(prepared / "tokenizer.json"), legs)
+    arguments.stage = "measure"
+    finishing.measure(folder, legs, compute)
     print(f"checkpoint written to {folder}")
     return 0
 
 
-def _prepare(arguments: argparse.Namespace, prepared: Path) -> None:
-    """Makes the vocabulary and the token file; with --start, of that checkpoint's vocabulary."""
-    from tlcourse import checkpoints, pretraining
+def _prepare(
+    arguments: argparse.Namespace, prepared: Path, entries: int, known: Tokenizer | None
+) -> None:
+    """Makes the vocabulary and the token file; says what they are of and what the budget is."""
+    from tlcourse import pretraining
 
-    size, known = arguments.vocabulary, None
-    if arguments.start:
-        base, known = checkpoints.load(arguments.start)
-        size = base.config.vocabulary_size
-    tokens = int(arguments.tokens) if arguments.minutes is None else math.inf
+    minutes, step = arguments.minutes, arguments.batch_size * arguments.length
+    tokens = int(arguments.tokens) if minutes is None else math.inf
+    default = " (the default; --tokens or --minutes give another)" * (arguments.tokens == DEFAULT)
+    budget = f"{tokens:,} tokens in {tokens // step:,} steps{default}" if minutes is None else ""
+    print(f"budget: {budget or f'{minutes:g} minutes'}")
     files.remove_leftovers(arguments.out)
     pretraining.prepare(
-        prepared, arguments.corpus, tokens=tokens, vocabulary_size=size, tokenizer=known
-    )
-
-
-def _leg(
-    arguments: argparse.Namespace,
-    recipe: PretrainingRecipe,
-    history: list[dict],
-    *,
-    corpus: list[str],
-    begin: int,
-    hardware: str,
-) -> dict[str, Any]:
-    """What the log and the card keep of this leg of training."""
-    from tlcourse import checkpoints
-
-    return {
-        "objective": arguments.objective,
-        "start": checkpoints.name_of(arguments.start) if arguments.start else "random weights",
-        "corpus": corpus,
-        "tokens": len(history) * recipe.batch_size * recipe.length,
-        "steps": len(history),
-        "decay_began_at_step": begin,
-        "seconds": history[-1]["seconds"],
-        "hardware": hardware,
-        "recipe": asdict(recipe),
-        "history": [
-            {key: record[key] for key in ("step", "loss", "seconds")}
-            for record in history[:: max(1, len(history) // HISTORY)]
-        ],
-    }
+        prepared, arguments.corpus, tokens=tokens, vocabulary_size=entries, tokenizer=known,
+        at_least=2 * (arguments.length + (arguments.objective != "masked")),
+    )  # fmt: skip
+    if (held_out := prepared / pretraining.HELD_OUT).exists():
+        text = held_out.read_text(encoding="utf-8")
+        files.write_text(arguments.out / pretraining.HELD_OUT, text)
 
 
 def _recipe(arguments: argparse.Namespace) -> PretrainingRecipe:
@@ -167,19 +175,25 @@ def _recipe(arguments: argparse.Namespace) -> PretrainingRecipe:
     return PretrainingRecipe(**{name: getattr(arguments, name) for name in names})
 
 
-def _train(arguments, model, file, recipe, compute) -> tuple[list[dict], int]:
+def _watchers(arguments: argparse.Namespace) -> list:
+    """What gets a record of every step, besides the progress bar."""
+    from tlcourse.pretraining import logs
+
+    per_step = arguments.batch_size * arguments.length
+    kinds = [logs.JsonLog, logs.TensorBoardLog] if arguments.tensorboard else [logs.JsonLog]
+    return [kind(arguments.out, per_step) for kind in kinds]
+
+
+def _train(arguments, model, file, recipe, compute, watchers) -> tuple[list[dict], int]:
     """Runs or resumes the training; returns its history and the step at which decay began."""
     from tlcourse import pretraining
     from tlcourse.pretraining import logs
 
-    tokens, minutes, out = int(arguments.tokens), arguments.minutes, arguments.out
+    tokens, minutes = int(arguments.tokens), arguments.minutes
     per_step = recipe.batch_size * recipe.length
     progress = logs.Progress(per_step, tokens, None if minutes is None else 60 * minutes)
-    on_step = [logs.JsonLog(out, per_step), progress]
-    if arguments.tensorboard:
-        on_step.append(logs.TensorBoardLog(out, per_step))
-    more = {"recipe": recipe, "compute": compute, "folder": out, "on_step": on_step}
-    more["save_every"] = arguments.save_every
+    more = {"recipe": recipe, "compute": compute, "folder": arguments.out}
+    more |= {"save_every": arguments.save_every, "on_step": [*watchers, progress]}
     try:
         if minutes is not None:
             return pretraining.pretrain_for(model, file, minutes, **more)
@@ -190,17 +204,17 @@ def _train(arguments, model, file, recipe, compute) -> tuple[list[dict], int]:
         progress.close()
 
 
-def _start(arguments: argparse.Namespace) -> tuple[Transformer, list[dict]]:
-    """The model before this leg, and the legs behind it."""
+def _start(arguments: argparse.Namespace) -> tuple[Transformer, Tokenizer | None, list[dict]]:
+    """The model before this leg, its vocabulary if it has one, and the legs behind it."""
     from tlcourse import checkpoints
     from tlcourse.transformer import Config, Transformer
 
     causal = arguments.objective != "masked"
     if arguments.start:
-        base, _ = checkpoints.load(arguments.start)
+        base, known = checkpoints.load(arguments.start)
         model = Transformer(replace(base.config, causal=causal))
         model.load_state_dict(base.state_dict())
-        return model, checkpoints.log_of(arguments.start)["legs"]
+        return model, known, checkpoints.log_of(arguments.start)["legs"]
     shape = Config(
         vocabulary_size=arguments.vocabulary,
         width=arguments.width,
@@ -209,4 +223,4 @@ def _start(arguments: argparse.Namespace) -> tuple[Transformer, list[dict]]:
         feed_forward=4 * arguments.width,
         causal=causal,
     )
-    return Transformer(shape), []
+    return Transformer(shape), None, []

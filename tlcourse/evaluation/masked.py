@@ -36,12 +36,14 @@ def evaluate_masked(
     `<unk>` not. It still lets a word's own other tokens be seen. `whole_word_perplexity` does not:
     white-space words drawn with the `probability` have all tokens replaced by `<mask>`, and the
     words' nats are summed over their tokens; exp(nats / masked words). The first position of a
-    window is never masked, nor is any word that begins a window or is cut by its border.
+    window is never masked, nor is any word that begins a window or is cut by its border. A text
+    that is shorter than a window is one window.
 
     None of these is a perplexity of the text: what is masked is predicted from both sides.
     """
     compute = device.choose() if compute is None else compute
     stream = torch.tensor([*itertools.chain.from_iterable(encode_articles(articles, tokenizer))])
+    window = min(window, len(stream))
     rows = stream[: len(stream) // window * window].view(-1, window)
     model.to(compute.device).eval()
     corrupted, chosen = objectives.mask_tokens(

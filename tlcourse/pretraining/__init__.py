@@ -21,12 +21,19 @@ Compute is chosen, and everything after the first three arguments has a default.
     print(history[-1]["loss"])                            # folder=… makes it resumable
 """
 
-from tlcourse.pretraining.corpus import prepare, training_articles, write_corpus
+from tlcourse.pretraining.corpus import (
+    HELD_OUT,
+    held_out,
+    prepare,
+    training_articles,
+    write_corpus,
+)
 from tlcourse.pretraining.recipe import OBJECTIVES, Objective, PretrainingRecipe, batches
 from tlcourse.pretraining.run import compile_blocks, optimizers_for, pretrain, pretrain_for
 from tlcourse.pretraining.scaling import Law, bootstrap, fit_law
 
 __all__ = [
+    "HELD_OUT",
     "OBJECTIVES",
     "Law",
     "Objective",
@@ -35,6 +42,7 @@ __all__ = [
     "bootstrap",
     "compile_blocks",
     "fit_law",
+    "held_out",
     "optimizers_for",
     "prepare",
     "pretrain",

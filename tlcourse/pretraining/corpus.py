@@ -1,19 +1,24 @@
 """From data sets and text files to a vocabulary and a file of token ids."""
 
+import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
 
 from tlcourse import corpora, files
-from tlcourse.batching import encode_articles, write_tokens
-from tlcourse.bpe import Tokenizer, detokenise
+from tlcourse.batching import TokenFile, encode_articles, write_tokens
+from tlcourse.bpe import EOS, Tokenizer, detokenise
 from tlcourse.corpora.catalogue import CORPORA
 from tlcourse.pretraining import own_text
+from tlcourse.pretraining.own_text import OwnText, counted
 
 VOCABULARY_ARTICLES = 6_600  # the vocabulary is learnt from the first articles of the corpus
+HELD_OUT = "held_out.txt"  # what of one's own text is not trained on
+MADE = "corpus.json"  # comes last: without it the other files count for nothing
+FILES = ("tokens.bin", "tokenizer.json", HELD_OUT, MADE)
 
 
 def training_articles(names: Iterable[str]) -> Iterator[str]:
@@ -21,22 +26,34 @@ def training_articles(names: Iterable[str]) -> Iterator[str]:
 
     Every second article of a data set is detokenised, so that text in WikiText's spacing and text
     as people write it are both at home. A name that is no data set is the path of a text file or
-    of a folder of them. Raises DataError, before any article is asked for, when a name is neither.
+    of a folder of them, whose end is held out. Raises DataError, before any article is asked for,
+    when a name is neither.
     """
+    names = list(names)
+    return _articles(names, _own_texts(names))
+
+
+def _own_texts(names: Iterable[str]) -> dict[str, OwnText]:
+    """Those of the names that are no data sets, read once."""
+    found = {}
+    for name in names:
+        if name not in CORPORA:
+            if not Path(name).exists():
+                raise corpora.DataError(
+                    f"expected a data set out of {', '.join(CORPORA)}, or a text file or folder, "
+                    f"got {name!r}"
+                )
+            found[name] = OwnText.read(Path(name))
+    return found
+
+
+def _articles(names: Iterable[str], own: Mapping[str, OwnText]) -> Iterator[str]:
     number = itertools.count()
-    return itertools.chain.from_iterable([_articles(name, number) for name in names])
-
-
-def _articles(name: str, number: Iterator[int]) -> Iterator[str]:
-    if name in CORPORA:
-        return _half_detokenised(corpora.articles(name), number)
-    if not Path(name).exists():
-        raise corpora.DataError(
-            f"expected a data set out of {', '.join(CORPORA)}, or a text file or folder, "
-            f"got {name!r}"
-        )
-    own_text.text_files(Path(name))
-    return own_text.documents(Path(name))
+    parts = [
+        own[name].training() if name in own else _half_detokenised(corpora.articles(name), number)
+        for name in names
+    ]
+    return itertools.chain.from_iterable(parts)
 
 
 def _half_detokenised(articles: Iterable[str], number: Iterator[int]) -> Iterator[str]:
@@ -56,18 +73,18 @@ def write_corpus(
 ) -> int:
     """Encodes articles into the token file `path` until it holds `tokens`; returns the count."""
 
-    def enough() -> Iterator[list[int]]:
+    def enough(bar: tqdm) -> Iterator[list[int]]:
         done = 0
-        total = tokens if tokens < math.inf else None
-        with tqdm(total=total, unit="token", unit_scale=True, disable=not progress) as bar:
-            for ids in encode_articles(articles, tokenizer):
-                yield ids
-                bar.update(len(ids))
-                done += len(ids)
-                if done >= tokens:
-                    return
+        for ids in encode_articles(articles, tokenizer):
+            yield ids
+            bar.update(len(ids))
+            done += len(ids)
+            if done >= tokens:
+                return
 
-    return write_tokens(path, enough())
+    total = tokens if tokens < math.inf else None
+    with tqdm(total=total, unit="token", unit_scale=True, disable=not progress) as bar:
+        return write_tokens(path, enough(bar))
 
 
 def prepare(
@@ -77,47 +94,130 @@ def prepare(
     tokens: float = math.inf,
     vocabulary_size: int = 8192,
     tokenizer: Tokenizer | None = None,
+    at_least: int = 1,
 ) -> Tokenizer:
     """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
 
     At least `tokens` tokens, unless the corpora end before; infinity takes them whole. The
-    vocabulary is that of `tokenizer`, or learnt from the first articles. Raises ValueError when
-    what is there was made from other corpora, with another vocabulary or for fewer tokens;
-    DataError for a corpus that is not there or not text.
+    vocabulary is that of `tokenizer`, or learnt from the first articles. Of text files the end is
+    held out, and lies beside the others as `held_out.txt`.
+
+    Raises ValueError when what is there was made from other corpora, with another vocabulary or
+    for fewer tokens; DataError for a corpus that is not there, not text, or too short: of fewer
+    than `at_least` tokens, or with words for fewer entries. Then, and after an interrupt, nothing
+    is left of it.
     """
-    folder, known = Path(folder), tokenizer
+    folder = Path(folder)
     wanted = {"corpus": [_label(name) for name in names], "vocabulary": vocabulary_size}
-    made = folder / "corpus.json"
-    if made.exists():
-        found = files.read_json(made)
-        short = found["tokens"] < tokens and not found["whole"]
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-        other = known is not None and known.merges != tokenizer.merges
-        if short or other or any(found[key] != wanted[key] for key in wanted):
-            raise ValueError(
-                f"{folder} holds {found}{', another vocabulary' * other}, but "
-                f"{wanted | {'tokens': tokens}} is asked for; name another folder with --prepared, "
-                "or remove this one"
-            )
-        return tokenizer
-    articles = training_articles(names)
-    folder.mkdir(parents=True, exist_ok=True)
-    if known is None and not (folder / "tokenizer.json").exists():
-        print(f"learning a vocabulary of {vocabulary_size:,} entries")
-        first = itertools.islice(training_articles(names), VOCABULARY_ARTICLES)
-        texts = (article.replace("<unk>", "") for article in first)
-        known = Tokenizer.train(texts, vocabulary_size)
-    if known is not None:
-        with files.atomic(folder / "tokenizer.json") as temporary:
-            known.save(temporary)
+    if (folder / MADE).exists():
+        found = files.read_json(folder / MADE)
+        there = _checked(folder, found, wanted | {"tokens": tokens}, tokenizer)
+        _check_length(names, found["tokens"], at_least)
+        return there
+    own = _own_texts(names)
+    for text in own.values():
+        print(text)
+    if tokenizer is None:
+        tokenizer = _vocabulary(_articles(names, own), names, vocabulary_size)
+    with _all_or_nothing(folder):
+        made = wanted | _write(folder, names, own, tokenizer, tokens)
+        _check_length(names, made["tokens"], at_least)
+        files.write_json(folder / MADE, made)
+    print(f"to learn from: {counted(**made['read'])}, {made['tokens']:,} tokens")
+    return Tokenizer.load(folder / "tokenizer.json")
+
+
+def _write(
+    folder: Path,
+    names: Sequence[str],
+    own: Mapping[str, OwnText],
+    tokenizer: Tokenizer,
+    tokens: float,
+) -> dict:
+    """Writes tokens, vocabulary and what is held out; returns what was read."""
+    lengths: list[int] = []
+
+    def noted(articles: Iterable[str]) -> Iterator[str]:
+        for article in articles:
+            lengths.append(len(article.split()))
+            yield article
+
+    path = folder / "tokens.bin"
+    count = write_corpus(path, noted(_articles(names, own)), tokenizer, tokens=tokens)
+    with files.atomic(folder / "tokenizer.json") as temporary:
+        tokenizer.save(temporary)
+    parts = [part for text in own.values() for part in text.held_out]
+    if parts:
+        own_text.write_documents(folder / HELD_OUT, parts)
+    texts = int((TokenFile(path).ids == EOS).sum())  # more were looked at
+    there = corpora.available()
+    return {
+        "read": {"texts": texts, "words": sum(lengths[:texts])},
+        "samples": [name for name in names if there.get(name) == [corpora.SAMPLE]],
+        "tokens": count,
+        "whole": count < tokens,
+    }
+
+
+def held_out(folder: str | Path) -> list[str]:
+    """The documents of one's own text that were held out; none where there is no such file."""
+    path = Path(folder) / HELD_OUT
+    return list(own_text.documents(path)) if path.exists() else []
+
+
+def _checked(folder: Path, found: dict, wanted: dict, known: Tokenizer | None) -> Tokenizer:
+    """The vocabulary that is there; ValueError if what is there is not what is `wanted`."""
+    short = found["tokens"] < wanted["tokens"] and not found["whole"]
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    count = write_corpus(folder / "tokens.bin", articles, tokenizer, tokens=tokens)
-    files.write_json(made, wanted | {"tokens": count, "whole": count < tokens})
+    other = known is not None and known.merges != tokenizer.merges
+    if short or other or any(found[key] != wanted[key] for key in ("corpus", "vocabulary")):
+        found = {key: found[key] for key in (*wanted, "whole")}
+        raise ValueError(
+            f"{folder} holds {found}{', another vocabulary' * other}, but {wanted} is asked for; "
+            "name another folder with --prepared, or remove this one"
+        )
     return tokenizer
+
+
+def _check_length(names: Sequence[str], count: int, at_least: int) -> None:
+    if count < at_least:
+        raise corpora.DataError(
+            f"expected at least {at_least:,} tokens to learn from, for two windows, got {count:,} "
+            f"in {' '.join(names)}; give more text, or shorter windows with --length"
+        )
+
+
+def _vocabulary(articles: Iterator[str], names: Sequence[str], size: int) -> Tokenizer:
+    """Learnt from the first articles; DataError where they have no words for so many entries."""
+    print(f"learning a vocabulary of {size:,} entries")
+    first = itertools.islice(articles, VOCABULARY_ARTICLES)
+    tokenizer = Tokenizer.train((article.replace("<unk>", "") for article in first), size)
+    if tokenizer.vocabulary_size < size:
+        raise corpora.DataError(
+            f"expected text for a vocabulary of {size:,} entries, but {' '.join(names)} has words "
+            f"for {tokenizer.vocabulary_size:,}: give at most that with --vocabulary, or more text"
+        )
+    return tokenizer
+
+
+@contextlib.contextmanager
+def _all_or_nothing(folder: Path) -> Iterator[None]:
+    """If the block fails, what it wrote in `folder` is removed, and folders made for it."""
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for name in FILES:
+            (folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            for place in new:
+                place.rmdir()
+        raise
 
 
 def _label(name: str) -> str:
     """A data set's name, or a file's with the digest of what it holds."""
     if name in CORPORA or not Path(name).exists():
         return name
-    return f"{Path(name).name} {own_text.digest(Path(name))}"
+    return f"{Path(name).resolve().name} {own_text.digest(Path(name))}"

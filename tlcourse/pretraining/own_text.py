@@ -1,14 +1,20 @@
-"""Text files of one's own as a corpus."""
+"""Text files of one's own as a corpus, whose end is held out: it measures what was learnt."""
 
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from tlcourse import files
 from tlcourse.bpe import SPECIALS, normalise
 from tlcourse.corpora import DataError
 
+# Words that are held out: a share, in a short text some more, in a long one no more than enough,
+# never the larger part; of fewer none, since they would say nothing.
+SHARE, SOME, ENOUGH, LARGEST, FEWEST = 0.05, 200, 50_000, 0.2, 100
 SPECIAL = re.compile(f"<({'|'.join(name.strip('<>') for name in SPECIALS)})>")
 
 
@@ -74,3 +80,96 @@ def digest(path: Path) -> str:
         with open(file, "rb") as content:
             total.update(hashlib.file_digest(content, "sha256").digest())
     return total.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class OwnText:
+    """A text file, or a folder of them: how much there is, and its end, which is held out."""
+
+    path: Path
+    texts: int
+    words: int
+    held_out: tuple[str, ...]  # documents, the first perhaps without its beginning
+    border: int  # words before them
+
+    @classmethod
+    def read(cls, path: Path) -> "OwnText":
+        """Reads everything once; raises what `documents` raises."""
+        texts, words, kept = 0, 0, 0
+        tail: deque[tuple[str, int]] = deque()  # what the held-out part can be cut from
+        for document in documents(path):
+            count = len(document.split())
+            texts, words, kept = texts + 1, words + count, kept + count
+            tail.append((document, count))
+            while kept - tail[0][1] > ENOUGH:
+                kept -= tail.popleft()[1]
+        wanted = int(min(max(SHARE * words, SOME), LARGEST * words, ENOUGH))
+        if wanted < FEWEST:
+            return cls(path, texts, words, (), words)
+        last = _parts((document for document, _ in tail), kept - wanted, kept)
+        held_out = tuple(part for part, out in last if out)
+        return cls(path, texts, words, held_out, words - wanted)
+
+    @property
+    def words_held_out(self) -> int:
+        """How many they are: about what is wanted, since lines are kept whole."""
+        return sum(len(part.split()) for part in self.held_out)
+
+    def training(self) -> Iterator[str]:
+        """The documents without what is held out."""
+        for part, out in _parts(documents(self.path), self.border, self.words):
+            if out:
+                return
+            yield part
+
+    def __str__(self) -> str:
+        """Such as "my.txt: 1 text, 5,812 words; the last 287 are held out, …"."""
+        read = f"{self.path}: {counted(self.texts, self.words)}; "
+        if not self.held_out:
+            return read + "too few to hold any out, so nothing will say how well they are learnt"
+        return read + f"the last {self.words_held_out:,} are held out, to measure the model on"
+
+
+def counted(texts: int, words: int) -> str:
+    """Such as "1 text, 5,812 words"."""
+    return f"{texts:,} text{'s' * (texts != 1)}, {words:,} words"
+
+
+def _parts(documents: Iterable[str], border: int, words: int) -> Iterator[tuple[str, bool]]:
+    """Documents of so many `words`, and whether each comes after the first `border` of them.
+
+    The one that has the border inside is cut at the end of that line; inside the line where it is
+    so long that less than half of the words behind the border would be left.
+    """
+    done = 0
+    for document in documents:
+        begin, done = done, done + len(document.split())
+        if begin >= border or done <= border:
+            yield document, begin >= border
+            continue
+        both = _cut(document, border - begin, words - begin)
+        for part, out in zip(both, (False, True), strict=True):
+            if part.strip():
+                yield part.strip("\n") + "\n", out
+
+
+def _cut(document: str, border: int, words: int) -> tuple[str, str]:
+    """Two parts of a document, which has a border after so many of its words.
+
+    `words` stand between its beginning and the end of everything.
+    """
+    lines = document.splitlines(keepends=True)
+    counts = [len(line.split()) for line in lines]
+    ends = itertools.accumulate(counts)
+    place, end = next((place, end) for place, end in enumerate(ends) if end >= border)
+    before, after, here = lines[: place + 1], lines[place + 1 :], lines[place].split()
+    if words - end < (words - border) / 2:
+        keep = len(here) - (end - border)
+        before[-1] = f" {' '.join(here[:keep])}\n"
+        after = [f" {' '.join(here[keep:])}\n", *after]
+    return "".join(before), "".join(after)
+
+
+def write_documents(path: Path, texts: Iterable[str]) -> None:
+    """Writes documents as a text file that `documents` reads again."""
+    files.write_text(path, "\n\n".join(texts))

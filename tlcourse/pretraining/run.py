@@ -135,7 +135,7 @@ def pretrain_for(
         begin, rest = plan["begin"], plan["steps"]
 
         def schedule(step: int) -> float:
-            return min((step + 1) / recipe.warmup, (begin + rest - step) / rest, 1.0)
+            return min((step + 1) / max(1, recipe.warmup), (begin + rest - step) / rest, 1.0)
 
         return run(begin + rest, schedule), begin
 

@@ -28,7 +28,7 @@ for bit; and several processes, each with its slice of the batch, do the work of
 """
 
 from tlcourse.training.engine import Trainer, train
-from tlcourse.training.resuming import STATE, Resume
+from tlcourse.training.resuming import STATE, Resume, steps_in
 from tlcourse.training.schedule import warmup_stable_decay
 
-__all__ = ["STATE", "Resume", "Trainer", "train", "warmup_stable_decay"]
+__all__ = ["STATE", "Resume", "Trainer", "steps_in", "train", "warmup_stable_decay"]

@@ -83,6 +83,14 @@ class Resume:
             )
 
 
+def steps_in(folder: str | Path) -> int:
+    """How many steps the state in `folder` holds; 0 where there is none."""
+    path = Resume(folder).path
+    if not path.exists():
+        return 0
+    return len(torch.load(path, weights_only=True, map_location="cpu", mmap=True)["history"])
+
+
 def _state_of(part: Any) -> Any:
     return [each.state_dict() for each in part] if isinstance(part, list) else part.state_dict()
 

@@ -1,0 +1,71 @@
+"""What comes after a pretraining: its leg in the log, the checkpoint, its figures and its card."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tlcourse import checkpoints, files
+from tlcourse.bpe import Tokenizer
+from tlcourse.cli import cards, limits
+from tlcourse.cli.evaluate import evaluate
+from tlcourse.device import Compute
+from tlcourse.pretraining import PretrainingRecipe
+from tlcourse.transformer import Transformer
+
+HISTORY = 300  # points of the loss curve kept in training.json
+
+
+def leg(
+    arguments: argparse.Namespace,
+    recipe: PretrainingRecipe,
+    history: list[dict],
+    *,
+    made: dict[str, Any],
+    begin: int,
+    hardware: str,
+) -> dict[str, Any]:
+    """What the log and the card keep of this leg of training; `made` tells of its corpus."""
+    samples = made.get("samples", [])
+    return {
+        "objective": arguments.objective,
+        "start": checkpoints.name_of(arguments.start) if arguments.start else "random weights",
+        "corpus": [
+            f"{name}{limits.SAMPLE}" if name in samples else name for name in made["corpus"]
+        ],
+        "read": made.get("read", {}) | {"tokens": made["tokens"]},
+        "tokens": len(history) * recipe.batch_size * recipe.length,
+        "steps": len(history),
+        "decay_began_at_step": begin,
+        "seconds": history[-1]["seconds"],
+        "hardware": hardware,
+        "recipe": asdict(recipe),
+        "history": [
+            {key: record[key] for key in ("step", "loss", "seconds")}
+            for record in history[:: max(1, len(history) // HISTORY)]
+        ],
+    }
+
+
+def was_finished(folder: Path, legs: list[dict]) -> bool:
+    """Whether a checkpoint of these legs is there, and measured; if so, its card is made whole."""
+    if not all((folder / name).exists() for name in ("model.safetensors", "training.json")):
+        return False
+    log = files.read_json(folder / "training.json")
+    if "samples" not in log or log["legs"][-1]["history"] != legs[-1]["history"]:
+        return False
+    checkpoints.rewrite(folder, cards.card(checkpoints.name_of(folder), log), log)
+    return True
+
+
+def save(folder: Path, model: Transformer, tokenizer: Tokenizer, legs: list[dict]) -> None:
+    """Writes a checkpoint that is not measured yet."""
+    log = {"legs": legs, "evaluation": {}}
+    card = cards.card(folder.resolve().parent.name, log)
+    checkpoints.save(folder, model, tokenizer, card=card, log=log)
+
+
+def measure(folder: Path, legs: list[dict], compute: Compute) -> None:
+    """Measures it on text that was held out; its pronouns only if some of its text is English."""
+    english = any(not limits.own_name(label) for leg in legs for label in leg["corpus"])
+    evaluate(folder, on=["held-out", *["pronouns"] * english], compute=compute)

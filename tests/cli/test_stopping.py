@@ -101,15 +101,6 @@ def test_a_signal_that_is_ignored_stays_so_and_under_torchrun_sigterm_ends_at_on
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_what_an_interrupt_says_is_said(monkeypatch, capsys) -> None:
-    def run(arguments):
-        raise KeyboardInterrupt("the state is saved")
-
-    monkeypatch.setattr(data, "run", run)
-    assert main(["data"]) == 130
-    assert capsys.readouterr().err == "tlcourse: stopped; the state is saved\n"
-
-
 def test_a_signal_waits_where_something_is_begun_and_comes_too_late_at_the_end() -> None:
     begun = []
     with stopping.Heard() as heard:

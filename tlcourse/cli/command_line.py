@@ -34,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 good; 1 failed, or no command, after a list of them, as git does; 2 a wrong word, or what
     cannot be done with what was given, told in one line; 130 stopped by Ctrl-C, 143 by SIGTERM,
-    with one line that says what is left behind: that of the KeyboardInterrupt, if it has one, else
-    what the command's `left(arguments)` says.
+    with one line, in which the command's `left(arguments)` says what is left behind.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = given = None
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
             if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
-                heard.status = _stopped(heard, error, command, given)
+                heard.status = _stopped(heard, command, given)
             elif isinstance(error, ValueError | OSError | FloatingPointError):
                 complain(" ".join(str(error).splitlines()))
                 heard.status = 2
@@ -63,18 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stopped(
-    heard: stopping.Heard,
-    error: BaseException,
-    command: ModuleType | None,
-    given: argparse.Namespace | None,
+    heard: stopping.Heard, command: ModuleType | None, given: argparse.Namespace | None
 ) -> int:
     """Says that a command was stopped, and what it leaves; returns the exit code."""
     heard.caught = True
-    left = "nothing was changed"
-    if isinstance(error, KeyboardInterrupt) and str(error):
-        left = str(error)
-    elif given is not None:
-        left = command.left(given)
+    left = "nothing was changed" if given is None else command.left(given)
     if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
         with contextlib.suppress(OSError):  # the terminal is closed
             complain(f"stopped; {left}")

@@ -66,6 +66,7 @@ SERVING = "is running at"
 JOBS = (
     Job(PRETRAIN, "run/checkpoint"),
     Job(PRETRAIN, "run/checkpoint", TWICE),
+    Job(PRETRAIN, "run/checkpoint", (signal.SIGTERM,)),
     Job(ADAPT, "mine"),
     Job(ADAPT, "mine", TWICE),
     Job(ADAPT, "mine", (signal.SIGTERM,)),
@@ -114,7 +115,7 @@ def stopped(job: Job, folder: Path, moment: float, complete: list[str]) -> dict:
             except subprocess.TimeoutExpired:
                 status = None
         processes = len(child.processes())
-    said = child.said()
+    said = child.said().replace(str(folder), "FOLDER")
     traceback = "Traceback" in said or "Exception ignored" in said
     row = {"after_seconds": round(moment, 2), "status": status, "lines": lines_of(said)}
     row |= {"traceback": traceback, "processes": processes}

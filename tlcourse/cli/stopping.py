@@ -48,6 +48,7 @@ class Heard:
         self.status = 0
         self.working = self.caught = self.held = self.late = False
         self._at, self._lost, self._before = 0.0, False, {}
+        self._thread = _thread.get_ident()  # of handlers: the main one
 
     def __enter__(self) -> "Heard":
         self._hooks = sys.unraisablehook, sys.excepthook
@@ -87,11 +88,14 @@ class Heard:
             _leave(128 + number)
 
     def again(self) -> None:
-        """Hears the signal again, in the main thread, if nobody is about to say that it came."""
+        """Sends the signal again, to the main thread, if nobody is about to say that it came."""
         time.sleep(0.05)
         if self.working and not self.caught:
             self._lost = True
-            _thread.interrupt_main(self.number)
+            if hasattr(signal, "pthread_kill"):  # wakes it, too
+                signal.pthread_kill(self._thread, self.number)
+            else:
+                _thread.interrupt_main(self.number)
 
     def _unraisable(self, found: "sys.UnraisableHookArgs") -> None:
         if not isinstance(found.exc_value, Stop):

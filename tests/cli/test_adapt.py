@@ -9,10 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tlcourse import checkpoints, files
-from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier
+from tlcourse import adaptation, checkpoints, files
+from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, saved
 from tlcourse.adaptation.comparing import verdict
 from tlcourse.bpe import Tokenizer
+from tlcourse.cli import adapt as command
 from tlcourse.cli import main
 from tlcourse.cli.adapt import name_typed_as, typed
 from tlcourse.transformer import Config, Transformer
@@ -229,3 +230,25 @@ def test_every_scheme_and_pooling_can_be_typed():
     assert name_typed_as("LoRA", SCHEMES, "scheme") == "LoRA"
     with pytest.raises(ValueError, match="a scheme out of full-fine-tuning, .*lora.* got 'lara'"):
         name_typed_as("lara", SCHEMES, "scheme")
+
+
+@pytest.mark.parametrize("where", ["while it trains", "while it writes", "at the end"])
+def test_stopped_at_any_moment_it_says_what_is_there(tmp_path, base, capsys, monkeypatch, where):
+    def stop(*arguments, **more):
+        raise KeyboardInterrupt
+
+    patched = {
+        "while it trains": (adaptation, "adapt"),
+        "while it writes": (saved, "card"),
+        "at the end": (command, "_say_where"),
+    }
+    monkeypatch.setattr(*patched[where], stop)
+    train = write(tmp_path / "my.csv", ROWS)
+    assert adapt(tmp_path, base, "--epochs", "1", train=train) == 130
+    lines = [line for line in capsys.readouterr().err.split("\n") if line and "step/s" not in line]
+    there, out = sorted(path.name for path in tmp_path.iterdir()), tmp_path / "out"
+    if where == "at the end":
+        assert lines[-1] == f"tlcourse: stopped; the classifier is saved in {out}"
+        assert there == ["my.csv", "out"] and Classifier.load(out).labels == ["person", "place"]
+    else:
+        assert lines[-1] == "tlcourse: stopped; nothing was written" and there == ["my.csv"]

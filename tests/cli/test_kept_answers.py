@@ -119,3 +119,29 @@ def test_what_answers_cannot_do_is_one_line(tmp_path, monkeypatch, capsys) -> No
         assert main(["answers", *words]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("tlcourse: ")
+
+
+def test_reset_that_is_stopped_at_the_question_removes_nothing(my, monkeypatch, capsys) -> None:
+    def stop(question: str) -> str:
+        raise KeyboardInterrupt
+
+    at_a_terminal(monkeypatch, "y")
+    monkeypatch.setattr("builtins.input", stop)
+    assert main(["reset", ID]) == 130
+    assert capsys.readouterr().err == "tlcourse: stopped; nothing is removed\n"
+    assert (my / f"{ID}.py").exists()
+
+
+@pytest.mark.parametrize("way", ["export", "import"])
+def test_carrying_that_is_stopped_says_what_is_there(tmp_path, monkeypatch, capsys, way) -> None:
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    file = tmp_path / "mine.zip"
+    if way == "import":
+        answers.export(file)
+    monkeypatch.setattr(answers, "read", stop)
+    assert main(["answers", way, str(file)]) == 130
+    said = "nothing was written" if way == "export" else "the same command again takes the rest"
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line and file.exists() is (way == "import")

@@ -29,7 +29,7 @@ def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
 ) -> None:
     """Also where nothing names it, for the working directory of a kernel is the folder itself."""
     called = []
-    monkeypatch.setattr(lab.subprocess, "call", lambda *words, env: called.append((*words, env)))
+    monkeypatch.setattr(lab, "_serve", lambda *command: called.append(command))
     monkeypatch.setattr(lab.files, "root", lambda: tmp_path / "_data")  # as a wheel has it
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TLCOURSE_MY", raising=False)

@@ -216,3 +216,24 @@ def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("tlcourse: ") and said in line
     assert not (tmp_path / "new.csv").exists() and table.read_text(encoding="utf-8")[:2] == "id"
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_stopped_it_says_whether_the_rows_are_written(
+    folder, table, capsys, monkeypatch, written
+) -> None:
+    whole = files.write_text
+
+    def stop(path, text):
+        with files.atomic(path) as part:
+            part.write_text(text[:5], encoding="utf-8")
+            if written:
+                whole(path, text)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "write_text", stop)
+    out = table.with_name("out.csv")
+    assert main(["predict", folder, "--csv", str(table), "--out", str(out)]) == 130
+    left = f"the rows are written to {out}" if written else "nothing was written"
+    assert capsys.readouterr().err == f"tlcourse: stopped; {left}\n"
+    assert out.exists() is written and list(table.parent.glob(".*")) == []

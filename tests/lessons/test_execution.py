@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tlcourse import cli, files
-from tlcourse.lessons import Lesson, execution, finding, first_cell, guards
+from tlcourse.lessons import Lesson, execution, finding, first_cell, guards, kernels
 
 OPENING = """# 00 · A lesson
 
@@ -83,6 +83,40 @@ def test_a_failing_cell_is_named_and_the_copy_kept(course, capsys, monkeypatch) 
     assert "cell 2 of 3, under 'Part 2'" in said
     assert "KeyError: 'lost'" in said
     assert Path("runs/lessons/00_a_lesson-tiny.ipynb").exists()
+
+
+@pytest.mark.parametrize("where", ["while a cell runs", "after the last cell"])
+def test_stopped_it_leaves_earlier_copies_and_no_kernel(course, capsys, monkeypatch, where) -> None:
+    lesson = course("print('begun', flush=True)")
+    monkeypatch.setattr(finding, "every", lambda: [lesson])
+    copy = Path("runs/lessons/00_a_lesson-tiny.ipynb")
+    files.write_text(copy, "an earlier copy")
+    managers = []
+
+    class Manager(kernels.AsyncKernelManager):
+        def client(self):
+            managers.append(self)
+            return super().client()
+
+    def wait(futures, seconds):
+        if where == "while a cell runs" and managers:
+            raise KeyboardInterrupt
+        return until(futures, seconds)
+
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    until = kernels.wait
+    monkeypatch.setattr(kernels, "AsyncKernelManager", Manager)
+    monkeypatch.setattr(kernels, "wait", wait)
+    monkeypatch.setattr(execution, "provenance", stop)
+    assert cli.main(["run", "0", "--size", "tiny"]) == 130
+    left = "stopped; nothing was written; the lesson is unchanged"
+    assert capsys.readouterr().err == f"tlcourse: {left}\n"
+    assert [path.name for path in copy.parent.iterdir()] == [copy.name]
+    assert copy.read_text(encoding="utf-8") == "an earlier copy"
+    (manager,) = managers
+    assert not manager.has_kernel and not Path(manager.connection_file).exists()
 
 
 HEADLINE = """from tlcourse.lessons import headline

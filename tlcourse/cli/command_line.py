@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -35,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 good; 1 failed, or no command, after a list of them, as git does; 2 a wrong word, or what
     cannot be done with what was given, told in one line; 130 stopped by Ctrl-C, 143 by SIGTERM,
-    with one line that says what is left behind: that of the KeyboardInterrupt, if it has one, else
-    what the command's `left(arguments)` says.
+    with one line, in which the command's `left(arguments)` says what is left behind.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = given = None
@@ -53,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 heard.status = command.run(given)
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
-            if isinstance(error, KeyboardInterrupt) or heard.number is not None:
-                heard.status = _stopped(heard, error, command, given)
+            if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
+                heard.status = _stopped(heard, command, given)
             elif isinstance(error, ValueError | OSError | FloatingPointError):
                 complain(" ".join(str(error).splitlines()))
                 heard.status = 2
@@ -64,22 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stopped(
-    heard: stopping.Heard,
-    error: BaseException,
-    command: ModuleType | None,
-    given: argparse.Namespace | None,
+    heard: stopping.Heard, command: ModuleType | None, given: argparse.Namespace | None
 ) -> int:
     """Says that a command was stopped, and what it leaves; returns the exit code."""
     heard.caught = True
-    left = "nothing was changed"
-    if isinstance(error, KeyboardInterrupt) and str(error):
-        left = str(error)
-    elif given is not None:
-        left = command.left(given) if hasattr(command, "left") else ""
+    left = "nothing was changed" if given is None else command.left(given)
     if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
         with contextlib.suppress(OSError):  # the terminal is closed
-            complain("; ".join(filter(None, ["stopped", left])))
-    return 128 + (heard.number or signal.SIGINT)
+            complain(f"stopped; {left}")
+    return 128 + heard.first()
 
 
 def overview() -> Parser:

@@ -29,4 +29,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def left(arguments: argparse.Namespace) -> str:
     """What there is when it was stopped."""
-    return "nothing was changed; what is said above holds, the rest was not looked at"
+    return "nothing was changed; data sets that are not listed above were not looked at"

@@ -26,3 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     files.write_text(out, export.to_html(finding.read_notebook(path), path.stem))
     print(f"{out} is written, pictures and their alt texts inside")
     return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped."""
+    return "no page is half written"

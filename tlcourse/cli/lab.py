@@ -4,7 +4,9 @@ import argparse
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import TextIO
 
 from tlcourse import files
 from tlcourse.cli import stopping
@@ -48,18 +50,31 @@ def _folder(arguments: argparse.Namespace) -> Path:
 def _serve(command: list[str], variables: dict[str, str]) -> int:
     """Runs JupyterLab until it ends; whatever ends this first ends it and its kernels, too.
 
-    It has a session of its own, as Ctrl-C would only make it ask whether that was meant.
+    It has a session of its own, as Ctrl-C would only make it ask whether that was meant. What it
+    says is passed on; what it and its kernels say about being ended is not.
     """
-    server = None
+    server, ended = None, threading.Event()
     try:
         with stopping.held():
             server = subprocess.Popen(
-                command, env=variables, stdin=subprocess.DEVNULL, start_new_session=True
-            )
-        return server.wait()
+                command, env=variables, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                encoding="utf-8", errors="replace", start_new_session=True,
+            )  # fmt: skip
+        relay = threading.Thread(target=_pass_on, args=(server.stderr, ended), daemon=True)
+        relay.start()
+        status = server.wait()
+        relay.join(1)  # not to its end, which is that of the last kernel
+        return status
     finally:
+        ended.set()
         if server is not None:
             _end(server)
+
+
+def _pass_on(lines: TextIO, ended: threading.Event) -> None:
+    for line in lines:
+        if not ended.is_set():
+            print(line, end="", file=sys.stderr, flush=True)
 
 
 def _end(server: subprocess.Popen) -> None:

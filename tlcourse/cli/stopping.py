@@ -20,6 +20,7 @@ PATIENCE = 3.0  # seconds: before, a signal more is a hand that trembles; then i
 EARLY = "stopped before it began; nothing was changed"
 AT_ONCE = "stopped at once; what was being written may be left as a file that ends in .part"
 _hearing: list["Heard"] = []  # the blocks that are entered, the inmost last
+_came: list[int] = []  # the ends of a pipe with the numbers of all signals, after `begin`
 
 
 class Stop(KeyboardInterrupt):
@@ -47,6 +48,7 @@ class Heard:
         self.status = 0
         self.working = self.caught = self.held = self.late = False
         self._at, self._lost, self._before = 0.0, False, {}
+        self._thread = _thread.get_ident()  # of handlers: the main one
 
     def __enter__(self) -> "Heard":
         self._hooks = sys.unraisablehook, sys.excepthook
@@ -66,6 +68,13 @@ class Heard:
         _hearing.remove(self)
         sys.unraisablehook, sys.excepthook = self._hooks
 
+    def first(self) -> int:
+        """The signal that came first, also if somebody heard it who had taken our place."""
+        if self.number is None and _came:
+            with contextlib.suppress(BlockingIOError):  # none
+                return os.read(_came[0], 1)[0]
+        return self.number or signal.SIGINT
+
     def _hear(self, number: int, frame: object) -> None:
         if not self.working:
             _leave(self.status)
@@ -79,11 +88,14 @@ class Heard:
             _leave(128 + number)
 
     def again(self) -> None:
-        """Hears the signal again, in the main thread, if nobody is about to say that it came."""
+        """Sends the signal again, to the main thread, if nobody is about to say that it came."""
         time.sleep(0.05)
         if self.working and not self.caught:
             self._lost = True
-            _thread.interrupt_main(self.number)
+            if hasattr(signal, "pthread_kill"):  # wakes it, too
+                signal.pthread_kill(self._thread, self.number)
+            else:
+                _thread.interrupt_main(self.number)
 
     def _unraisable(self, found: "sys.UnraisableHookArgs") -> None:
         if not isinstance(found.exc_value, Stop):
@@ -117,6 +129,11 @@ def too_late() -> None:
 def begin() -> None:
     """Hears signals from now on; for a process that is one command. None may make it noisy."""
     _listen(_too_early)
+    if os.name == "posix":
+        _came[:] = os.pipe()
+        for end in _came:
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(_came[1], warn_on_full_buffer=False)
     atexit.register(_listen, signal.SIG_IGN)  # registered first, so called last
 
 

@@ -1,1 +1,5 @@
-"""Side-by-side timings against what a user would pick instead: `python -m benchmarks NAME`."""
+"""Side-by-side timings against what a user would pick instead: `python -m benchmarks NAME`.
+
+What a study runs, what it keeps of that and what its rows rest on is written once, in
+`benchmarks.jobs`: jobs under keys, kept results, the pool of processes, clocks, provenance.
+"""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from tlcourse import checkpoints, corpora, device
 from tlcourse.adaptation import (
@@ -17,10 +18,10 @@ from tlcourse.adaptation import (
     Recipe,
     Scheme,
     adapt,
-    distil,
     pretrain_on_texts,
     self_train,
 )
+from tlcourse.device import Compute
 from tlcourse.pretraining import PretrainingRecipe
 
 MEMBERS = 3  # of an ensemble
@@ -139,6 +140,24 @@ def ensemble(task: Task) -> list[Classifier]:
         torch.manual_seed(seed)
         members.append(replace(task, seed=seed).fit(task.start()))
     return members
+
+
+def distil(
+    classifier: Classifier,
+    texts: Sequence[str],
+    teachers: Sequence[Tensor],
+    *,
+    recipe: Recipe = Recipe(),
+    seed: int = 0,
+    compute: Compute | None = None,
+) -> Classifier:
+    """One student of several teachers, who learns the mean of their probabilities.
+
+    Hinton, Vinyals & Dean (2015). `teachers` are (texts, labels) probabilities, one tensor a
+    teacher, of the same `texts`; the student starts as the classifier that is given.
+    """
+    learnt = torch.stack(list(teachers)).mean(0)
+    return adapt(classifier, texts, learnt, recipe=recipe, seed=seed, compute=compute)
 
 
 def distilled_ensemble(task: Task) -> list[Classifier]:

@@ -1,5 +1,7 @@
 """Files appear whole or not at all, and what a kill leaves behind is found."""
 
+from pathlib import Path
+
 import pytest
 
 from tlcourse import files
@@ -13,6 +15,18 @@ def test_a_block_that_fails_leaves_the_old_file_and_no_other(tmp_path):
         raise RuntimeError
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_bundled_file_is_found_from_any_folder_and_one_of_that_name_here_comes_first(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    name = "data/examples/cafe.csv"
+    assert files.here_or_bundled(name) == files.bundled(name)
+    for other in ("data/examples", "data/examples/none.csv"):
+        assert files.here_or_bundled(other) == Path(other)
+    files.write_text(tmp_path / name, "mine")
+    assert files.here_or_bundled(Path(name)) == Path(name)
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):

@@ -1,6 +1,7 @@
 """README, continuous integration, constraints and licence files say the same thing."""
 
 import ast
+import copy
 import re
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 
 from tests.notebooks import lessons_code
 from tlcourse import files
-from tlcourse.lessons import readme
+from tlcourse.cli import command_line
+from tlcourse.lessons import finding, readme, start
 
 ROOT = files.root()
 pytestmark = pytest.mark.skipif(
@@ -49,6 +51,17 @@ def test_the_readme_has_two_set_up_commands_that_ci_takes() -> None:
 def test_the_readmes_tables_are_up_to_date() -> None:
     said = "run `python -m tlcourse.lessons.readme`"
     assert readme.written(text("README.md"), ROOT) == text("README.md"), said
+
+
+def test_the_readme_has_a_row_for_every_command() -> None:
+    rows = re.findall(r"^\| `tlcourse (\w+)", text("README.md"), flags=re.MULTILINE)
+    assert rows == list(command_line.COMMANDS)
+
+
+def test_lesson_00_has_the_map_of_all_lessons_and_the_readmes_example() -> None:
+    book = finding.read_notebook(finding.every()[0].path)
+    written = start.written(copy.deepcopy(book), text("README.md"))
+    assert written == book, "run `python -m tlcourse.lessons.readme`"
 
 
 def test_the_readmes_pictures_are_the_lessons() -> None:

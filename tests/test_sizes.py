@@ -2,9 +2,12 @@
 
 from dataclasses import FrozenInstanceError, fields
 
+import IPython
 import pytest
 
 from tlcourse import sizes
+
+TOLD = "The text speaks of the stored run at size small; the numbers here will differ.\n"
 
 
 def test_a_size_is_a_column_of_the_table(monkeypatch):
@@ -44,6 +47,28 @@ def test_an_unknown_size_is_one_clear_error(monkeypatch):
     monkeypatch.setenv("TLCOURSE_SIZE", "huge")
     with pytest.raises(ValueError, match=said):
         sizes.current()
+
+
+def test_a_notebook_is_told_once_at_tiny_that_the_text_is_of_another_run(monkeypatch, capsys):
+    sizes._say_that_the_text_is_of_another_run.cache_clear()
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    sizes.current()
+    assert capsys.readouterr().out == ""  # no notebook
+    monkeypatch.setattr(IPython, "get_ipython", Kernel)
+    monkeypatch.setenv("TLCOURSE_SIZE", "small")
+    sizes.current()
+    assert capsys.readouterr().out == ""
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    sizes.current()
+    sizes.current()
+    said = capsys.readouterr().out
+    assert said.startswith("[size] tiny: ") and said.endswith(TOLD) and said.count("\n") == 1
+
+
+class Kernel:
+    """The shell of a notebook, as far as it is looked at."""
+
+    kernel = None
 
 
 def test_a_ceiling_is_said_where_it_is_met(capsys):

@@ -10,7 +10,7 @@ import sys
 
 __version__ = "0.1.0"
 
-SPINS = "3000"
+SPINS = "1500"
 TOO_LATE = "torch" in sys.modules and "GOMP_SPINCOUNT" not in os.environ
 if not TOO_LATE:
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)

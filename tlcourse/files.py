@@ -38,6 +38,14 @@ def bundled(relative: str) -> Path:
     return path
 
 
+def here_or_bundled(path: str | Path) -> Path:
+    """`path`; where no file is there but one of that name is bundled, such as
+    `data/examples/cafe.csv`, the path of that one.
+    """
+    path, own = Path(path), root() / path
+    return own if not path.exists() and own.is_file() else path
+
+
 def my_folder() -> Path:
     """The learner's own folder: TLCOURSE_MY, else `my/` in the clone or the working directory."""
     if named := os.environ.get("TLCOURSE_MY"):

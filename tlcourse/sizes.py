@@ -9,7 +9,9 @@ size changes numbers, never the code path. `TLCOURSE_SIZE` chooses; `small` is t
     size.adaptation_steps     # 100
 """
 
+import functools
 import os
+import sys
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -80,8 +82,27 @@ def get(name: str) -> Size:
 
 
 def current() -> Size:
-    """The size named by `TLCOURSE_SIZE` (`small` where it is not set)."""
-    return get(os.environ.get("TLCOURSE_SIZE") or "small")
+    """The size named by `TLCOURSE_SIZE` (`small` where it is not set).
+
+    At `tiny` a notebook is told once that its text is of another run.
+    """
+    size = get(os.environ.get("TLCOURSE_SIZE") or "small")
+    if size.name == "tiny" and _in_a_notebook():
+        _say_that_the_text_is_of_another_run()
+    return size
+
+
+def _in_a_notebook() -> bool:
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")
+
+
+@functools.cache  # once a kernel
+def _say_that_the_text_is_of_another_run() -> None:
+    print(
+        "[size] tiny: this run only shows that the code works. The text speaks of the stored run "
+        "at size small; the numbers here will differ."
+    )
 
 
 def cap(wanted: int, available: int, what: str) -> int:

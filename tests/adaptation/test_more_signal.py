@@ -1,13 +1,11 @@
 import pytest
 import torch
-from torch.nn import functional as F
 
 from tlcourse.adaptation import (
     Classifier,
     Recipe,
     adapt,
     causal_nats,
-    distil,
     more_signal,
     pretrain_on_texts,
     self_train,
@@ -77,20 +75,3 @@ def test_a_student_learns_from_the_sure_guesses_of_its_teacher(start, monkeypatc
     rows = [row for row in range(3) if sure[row] >= 0.4]
     assert seen[1][0] == [*TEXTS, *(MORE[row] for row in rows)]
     assert seen[1][1] == [*TARGETS, *(LABELS[guesses[row]] for row in rows)]
-
-
-def test_a_student_of_certain_teachers_learns_what_the_labels_teach(start):
-    taught = adapt(start, TEXTS, TARGETS, compute=CPU, recipe=RECIPE)
-    certain = F.one_hot(torch.tensor([LABELS.index(label) for label in TARGETS]), 3).float()
-    student = distil(start, TEXTS, [certain, certain], compute=CPU, recipe=RECIPE)
-    for name, value in taught.state_dict().items():
-        torch.testing.assert_close(student.state_dict()[name], value, atol=1e-5, rtol=1e-4)
-
-
-def test_a_student_of_two_teachers_ends_between_them(start):
-    one = torch.tensor([[1.0, 0.0, 0.0]]).expand(len(TEXTS), 3)
-    other = torch.tensor([[0.0, 1.0, 0.0]]).expand(len(TEXTS), 3)
-    recipe = Recipe(epochs=40, batch_size=4, learning_rate=2e-3)
-    student = distil(start, TEXTS, [one, other], compute=CPU, recipe=recipe)
-    found = student.probabilities(TEXTS, compute=CPU)
-    torch.testing.assert_close(found[:, :2], torch.full((16, 2), 0.5), atol=0.05, rtol=0)

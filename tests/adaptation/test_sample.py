@@ -33,6 +33,8 @@ def test_the_example_does_what_it_says(ran):
 def test_what_it_saved_is_rebuilt_from_values(ran):
     found = Classifier.load(ran["folder"] / "lora-trec")
     assert found.scheme == ran["scheme"] and str(found.scheme) == str(ran["scheme"])
+    assert str(found.scheme).startswith("Scheme(edit=LoRA(rank=8, ")  # no name, none printed
+    assert found.about["scheme"]["name"] == "" and str(Scheme("mine")).startswith("Scheme(name='m")
     texts = ["Who left the lights on?", "How far is the moon?"]
     assert torch.equal(found.probabilities(texts), ran["adapted"].probabilities(texts))
 

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from tlcourse import checkpoints, files
 from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier
+from tlcourse.adaptation.comparing import verdict
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.cli.adapt import name_typed_as, typed
@@ -62,7 +63,7 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     for weight in load_file(tmp_path / "out" / "model.safetensors").values():
         everything += weight.numel()
     assert f"moved: {moving:,} of {everything:,} parameters" in said and "in 2 steps" in said
-    assert "start difference: 0," in said
+    assert "the scheme adds changed the scores of the labels by at most 0\n" in said
     # Another way to the wrong rows: the saved classifier, asked about the texts of the file.
     asked = [*ROWS, ("Where is Ann ?", "person")]
     guesses = Classifier.load(tmp_path / "out").predict([text for text, _ in asked])
@@ -70,7 +71,10 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     assert record["test"]["wrong"] == lines and record["test"]["rows"] == 6
     assert re.search(rf"test error: [\d.]+ %, {len(lines)} of 6 rows \(95 % interval", said)
     # Who always says person misses the two places; word counts miss the person asked for by Where.
-    assert "for comparison: always 'person' 33.3% wrong, TF-IDF 16.7% wrong" in said
+    assert "for comparison: always saying 'person' gets 33.3 % wrong\n" in said
+    assert f"counting words gets 16.7 % wrong, the model {100 * len(lines) / 6:.1f} %: " in said
+    jargon = ("start difference", "logit", "nats", "TF-IDF", "SVM")
+    assert not [word for word in jargon if word in said]
     assert f"next: tlcourse predict {tmp_path / 'out'} " in said
 
 
@@ -113,9 +117,27 @@ def test_the_old_spelling_of_the_learning_rate_still_works(tmp_path, base, capsy
     assert "--learning-rate LEARNING_RATE" in said and "--rate" not in said
 
 
+def test_the_verdict_says_what_to_use_and_what_may_be_chance():
+    few, many = list(range(2)), list(range(12))
+    better = verdict(few, many, 100)
+    assert better == "counting words gets 12.0 % wrong, the model 2.0 %: the model does better"
+    assert verdict([1], [2, 3], 16).endswith(
+        "the model does better (with 16 test texts that may be chance)"
+    )
+    worse = verdict(many, few, 100)
+    assert "wrong, the model 12.0 %: counting does better; use it, it is smaller and" in worse
+    assert "counting does better (with 16 test texts that may be chance); use" in verdict(
+        [1, 2], [3], 16
+    )
+    alike = verdict([1], [2], 16)
+    assert "6.2 % wrong, the model 6.2 %: counting does as well; use it, it is smaller" in alike
+    assert alike.endswith("give more texts with labels, from which the model may learn more than "
+                          "counting does")  # fmt: skip
+
+
 def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
     assert adapt(tmp_path, base, "--epochs", "1") == 0
-    assert "no --test: how often it errs on other texts is not known" in capsys.readouterr().out
+    assert "no --test: how often it is wrong on other texts is not known" in capsys.readouterr().out
     (tmp_path / "more").mkdir()
     test = write(tmp_path / "test.csv", [*ROWS[:2], ("Where is Ann ?", "person")])
     assert adapt(tmp_path / "more", base, "--epochs", "1", "--test", test) == 0

@@ -1,5 +1,6 @@
 """`tlcourse progress`, `reset` and `answers`: what is kept in the learner's folder."""
 
+import io
 import sys
 from pathlib import Path
 
@@ -42,6 +43,19 @@ def test_progress_is_the_table(capsys) -> None:
     (line,) = [line for line in lines if f" {ID} " in line]
     assert line.startswith("✓") and line.endswith("solved 2026-01-02, 3 tries")
     assert lines[-1].startswith("1 of ") and "Next: 0.1" in lines[-1]
+
+
+def test_progress_falls_back_to_ascii_where_the_output_cannot_encode_marks(monkeypatch) -> None:
+    written = {}
+    for encoding in ("utf-8", "cp1252", "ascii"):
+        written[encoding] = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written[encoding], encoding))
+        assert main(["progress"]) == 0
+        sys.stdout.flush()
+    lines = {name: out.getvalue().decode(name).splitlines() for name, out in written.items()}
+    assert {line[0] for line in lines["utf-8"][1:-1]} == {"✓", "○"}
+    for name in ("cp1252", "ascii"):
+        assert [line.replace("✓", "+").replace("○", "-") for line in lines["utf-8"]] == lines[name]
 
 
 @pytest.mark.parametrize(("says", "removed"), [("y", True), (" YES ", True), ("n", False)])

@@ -3,6 +3,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 
 import numpy as np
@@ -364,6 +365,26 @@ def test_random_numbers_after_an_exercise_do_not_depend_on_it():
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     assert check("toy.double", seeds).passed
     assert draw() == expected
+
+
+def test_torch_warns_of_no_reversed_batch_in_an_answer_and_of_all_else():
+    def reverses(values):
+        warnings.warn("look here", UserWarning, stacklevel=1)
+        torch.ones(2, 3, 4).T  # noqa: B018
+        return [2 * value for value in values]
+
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)  # else once a process
+    try:
+        with warnings.catch_warnings(record=True) as shown:
+            warnings.simplefilter("always")
+            assert check("toy.double", reverses).passed
+            inside = {str(each.message) for each in shown}
+            torch.ones(2, 3, 4).T  # noqa: B018
+    finally:
+        torch.set_warn_always(always)
+    assert inside == {"look here"}
+    assert str(shown[-1].message).startswith("The use of `x.T` on tensors of dimension other than")
 
 
 def test_hints_can_be_read_again_and_wrong_answers_use_up_none(capsys):

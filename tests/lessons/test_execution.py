@@ -14,6 +14,10 @@ OPENING = """# 00 · A lesson
 
 A story. After it you will be able to run it.
 
+**You build:** a lesson
+
+**The question:** does it run?
+
 **Minutes:** …
 
 **What comes before:** nothing. **What is downloaded:** nothing.

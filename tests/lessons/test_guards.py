@@ -13,6 +13,7 @@ def broken(**changes: Any) -> Any:
     opening = (
         "# 00 · Title\n\nYou will be able to: x\n\n**Minutes:** 1\n\n**What comes before:** -\n\n"
     )
+    opening += "**You build:** it\n\n**The question:** why?\n\n"
     opening += "**What is downloaded:** -\n\n**What changed since 2019:** -"
     cells = [
         nbformat.v4.new_markdown_cell(opening),
@@ -35,11 +36,17 @@ def text(value: str) -> dict[str, Any]:
 WIDGET = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/plain": "slider"}
 
 
+def figure(**metadata: Any) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": {"image/png": "AA=="}, "metadata": metadata}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"without": "# 00 · Title"}, "title"),
         ({"without": "You will be able to"}, "you will be able to"),
+        ({"without": "**You build:**"}, "you build"),
+        ({"without": "**The question:**"}, "the question"),
         ({"without": "**What changed since 2019:**"}, "what changed since 2019"),
         ({"source": "x = 1\n" * 41}, "41 lines; at most 40"),
         ({"source": "x = 1\n" * 12}, "median"),
@@ -48,6 +55,8 @@ WIDGET = {"application/vnd.jupyter.widget-view+json": {"model_id": "x"}, "text/p
         ({"output": {"output_type": "display_data", "data": WIDGET}}, "widget"),
         ({"metadata": {"widgets": {}}}, "metadata.widgets"),
         ({"metadata": {"kernelspec": {"name": "venv"}}}, "kernelspec"),
+        ({"output": figure()}, "figures without alt text: 1"),
+        ({"output": figure(**{"image/png": {"alt": " ", "width": 9}})}, "without alt text: 1"),
         ({"output": text("saved in /home/ann/model")}, "/home/ann"),
         ({"output": text(r"saved in C:\Users\ann")}, "absolute"),
     ],
@@ -63,6 +72,7 @@ def test_the_guards_are_silent_about_a_good_notebook() -> None:
     for output in (
         text("3/4 of https://x.org/home/a"),
         {"output_type": "display_data", "data": html},
+        figure(**{"image/png": {"alt": "A falling line."}}),
     ):
         book = broken(output=output)
         assert guards.complaints_about_source(book) == []

@@ -1,6 +1,6 @@
 import pytest
 
-from tlcourse.views import merge_boxes, token_boxes, token_lengths
+from tlcourse.views import merge_boxes, token_boxes
 from tlcourse.views.bpe import visible
 
 
@@ -42,11 +42,6 @@ def test_merges_count_and_do_not_jump():
     assert "After 1 merge the" in merge_boxes(steps, 1, merge="lo").alt
     assert "low | low" in after.alt
     assert before.get_figheight() == after.get_figheight()
-
-
-def test_lengths_are_shares_of_tokens():
-    axes = token_lengths({"a": ["x", "yy"], "b": ["xyz"]}, title="t", alt="a").axes[0]
-    assert [line.get_ydata().tolist() for line in axes.lines] == [[50, 50, 0], [0, 0, 100]]
 
 
 def test_no_tokens_is_an_error():

@@ -43,7 +43,7 @@ from tlcourse.adaptation.groups import (
     head_names,
 )
 from tlcourse.adaptation.knobs import Record, Tensors
-from tlcourse.adaptation.more_signal import distil, pretrain_on_texts, self_train
+from tlcourse.adaptation.more_signal import pretrain_on_texts, self_train
 from tlcourse.adaptation.schedules import (
     ChainThaw,
     GradualUnfreezing,
@@ -94,7 +94,6 @@ __all__ = [
     "by_length",
     "causal_nats",
     "classification_loss",
-    "distil",
     "encode",
     "fisher",
     "head_names",

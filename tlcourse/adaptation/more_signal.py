@@ -1,11 +1,8 @@
-"""More to learn from than labels: the task's own text, a model's own guesses, several models."""
+"""More to learn from than labels: the task's own text and a model's own guesses."""
 
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-
-import torch
-from torch import Tensor
 
 from tlcourse.adaptation.adapting import Recipe, adapt
 from tlcourse.adaptation.classifier import Classifier, Text
@@ -67,21 +64,3 @@ def self_train(
         believed = [found.labels[guesses[row]] for row in rows]
         found = adapt(classifier, [*texts, *more], [*labels, *believed], **how)
     return found
-
-
-def distil(
-    classifier: Classifier,
-    texts: Sequence[Text],
-    teachers: Sequence[Tensor],
-    *,
-    recipe: Recipe = Recipe(),
-    seed: int = 0,
-    compute: Compute | None = None,
-) -> Classifier:
-    """One student of several teachers, who learns the mean of their probabilities.
-
-    Hinton, Vinyals & Dean (2015). `teachers` are (texts, labels) probabilities, one tensor a
-    teacher, of the same `texts`; the student starts as the classifier that is given.
-    """
-    learnt = torch.stack(list(teachers)).mean(0)
-    return adapt(classifier, texts, learnt, recipe=recipe, seed=seed, compute=compute)

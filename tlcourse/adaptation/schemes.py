@@ -39,6 +39,11 @@ class Scheme:
     schedule: Schedule = Triangular()
     extra_loss: ExtraLoss | None = None
 
+    def __repr__(self) -> str:
+        shown = [each.name for each in fields(self) if each.name != "name" or self.name]
+        listed = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        return f"{type(self).__qualname__}({listed})"
+
     def to_plain(self) -> dict[str, Any]:
         """Name and choices as JSON can hold them; raises ValueError, see `knobs.to_plain`."""
         return {each.name: to_plain(getattr(self, each.name), KNOBS) for each in fields(self)}

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     from tlcourse.adaptation import Classifier, Recipe, Scheme, tables
     from tlcourse.device import Compute
 
-COUNTING = ("linear SVM", 1.0)  # scikit-learn's default strength; nothing is chosen
 MIN_STEPS = 200  # for files of a few rows, as in the benchmarks
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 
 
 def add_options(parser: Parser) -> None:
     """The options of `tlcourse adapt`."""
-    add = parser.add_argument
-    add("--train", type=Path, required=True, help="CSV (or .tsv), UTF-8, with column names")
-    add("--test", type=Path, help="rows to measure the error on; they are not learnt")
+    add, table = parser.add_argument, files.here_or_bundled
+    add("--train", type=table, required=True, help="CSV (or .tsv), UTF-8, with column names")
+    add("--test", type=table, help="rows to measure the error on; they are not learnt")
     add("--out", type=Path, required=True, help="new folder for the classifier")
     add("--text", default="text", metavar="COLUMN", help="column of the texts")
     add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
@@ -73,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print(f"training error: {saved.in_words(about['train'])}")
     if test is None:
-        print("no --test: how often it errs on other texts is not known")
+        print("no --test: how often it is wrong on other texts is not known")
     else:
         about["test"] = _tested(adapted, train, test, compute)
     _say_where(arguments.out, adapted.save(arguments.out, about=about))
@@ -157,6 +156,8 @@ def _adapt(
 
 def _say_how_it_went(adapted: Classifier, steps: int) -> None:
     """Prints how many of the steps it took, and what moved."""
+    from tlcourse.adaptation import Unchanged
+
     report = adapted.report
     if len(report.history) < steps:
         print(
@@ -168,9 +169,11 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
         f"moved: {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %), in "
         f"{len(report.history)} steps and {report.seconds:.0f} s"
     )
-    print(
-        f"start difference: {report.start_difference:.2g}, the most a logit changed before step 1"
-    )
+    if adapted.scheme.edit != Unchanged():
+        print(
+            "before training, what the scheme adds changed the scores of the labels by at most "
+            f"{report.start_difference:.2g}"
+        )
 
 
 def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute) -> dict[str, Any]:
@@ -186,8 +189,8 @@ def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute)
 def _tested(
     classifier: Classifier, train: tables.Examples, test: tables.Examples, compute: Compute
 ) -> dict[str, Any]:
-    """The errors on texts that were not learnt; says them, beside what others get wrong."""
-    from tlcourse.adaptation import saved
+    """The errors on texts that were not learnt; says them, beside what is simpler."""
+    from tlcourse.adaptation import comparing, saved
     from tlcourse.metrics import wilson_interval
 
     given = set(train.texts)
@@ -200,26 +203,9 @@ def _tested(
     found = _errors(classifier, test, compute)
     found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
     print(f"test error: {saved.in_words(found)}")
-    print(f"for comparison: {_others(train, test)}")
+    for line in comparing.with_simpler(train, test, found["wrong"]):
+        print(line)
     return found
-
-
-def _others(train: tables.Examples, test: tables.Examples) -> str:
-    """The test errors of always saying the commonest label, and of counting words."""
-    from tlcourse.adaptation import baselines
-
-    commonest = max(train.counts, key=lambda name: train.counts[name])
-    given, asked = (
-        [text if isinstance(text, str) else " ".join(text) for text in examples.texts]
-        for examples in (train, test)
-    )
-    model = baselines.linear(*COUNTING).fit(given, train.labels)
-    guessed = {f"always {commonest!r}": [commonest] * len(asked), "TF-IDF": model.predict(asked)}
-    errors = {
-        name: sum(guess != label for guess, label in zip(said, test.labels, strict=True))
-        for name, said in guessed.items()
-    }
-    return ", ".join(f"{name} {count / len(asked):.1%} wrong" for name, count in errors.items())
 
 
 def _say_where(folder: Path, record: dict[str, Any]) -> None:

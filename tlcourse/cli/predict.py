@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def add_options(parser: Parser) -> None:
     """The options of `tlcourse predict`."""
-    add = parser.add_argument
+    add, table = parser.add_argument, files.here_or_bundled
     add("folder", type=Path, help="what `tlcourse adapt` wrote")
     add(
         "texts",
@@ -30,7 +30,7 @@ def add_options(parser: Parser) -> None:
         help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
         "without any: a text a line from the standard input, the two of a pair with a tab between",
     )
-    add("--csv", type=Path, help="file with the columns that the classifier learnt from")
+    add("--csv", type=table, help="file with the columns that the classifier learnt from")
     add("--out", type=Path, help="new file for the rows of --csv with label and probabilities")
 
 

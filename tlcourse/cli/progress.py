@@ -11,7 +11,7 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the table."""
-    from tlcourse.exercises import answers, table
+    from tlcourse.exercises import answers, messages, table
 
-    print(table.of(answers.states()))
+    messages.show(table.of(answers.states()))
     return 0

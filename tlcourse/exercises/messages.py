@@ -6,6 +6,8 @@ import re
 import sys
 from typing import Any
 
+# Where a stream cannot encode a mark, as a pipe on Windows cannot.
+ASCII = str.maketrans({"✓": "+", "✗": "!", "○": "-", "…": "...", "⏎": "/"})
 # Okabe-Ito; the mark says the same without colour.
 MARKS = {
     "solved": ("✓", "#009E73", 32),
@@ -41,15 +43,27 @@ def say(kind: str, *lines: str) -> None:
 
 
 def show(said: Any) -> None:
-    """Shows in a notebook as HTML, elsewhere as text, in colour where a terminal takes it."""
+    """Shows in a notebook as HTML, elsewhere as text, in colour where a terminal takes it.
+
+    What the output cannot encode becomes ASCII: a mark another mark, all else a question mark.
+    """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None and hasattr(shell, "kernel"):
         from IPython.display import display
 
         display(said)
         return
-    code = MARKS[said.kind][2] if isinstance(said, Said) else 0
+    code, text = MARKS[said.kind][2] if isinstance(said, Said) else 0, _encodable(str(said))
     if code and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
-        print(f"\x1b[{code}m{said}\x1b[0m")
-    else:
-        print(said)
+        text = f"\x1b[{code}m{text}\x1b[0m"
+    print(text)
+
+
+def _encodable(text: str) -> str:
+    """`text` as the standard output can encode it."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+        return text
+    except UnicodeEncodeError:
+        return text.translate(ASCII).encode(encoding, "replace").decode(encoding)

@@ -13,6 +13,7 @@ import sysconfig
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from types import FrameType, TracebackType
 LIMIT = 10.0  # seconds for all stages of one exercise
 PATIENCE = 2.0  # seconds in which code that ran out of time is told to stop, again and again
 PRINTED = 200  # characters of the learner's own output that are repeated
+# What torch warns of where an answer takes `.T` of a batch; the check says it better.
+REVERSED = r"The use of `x\.T` on tensors of dimension other than 2"
 
 
 class TimeUp(BaseException):
@@ -123,6 +126,14 @@ def no_input() -> Iterator[None]:
         builtins.input = asked
 
 
+@contextlib.contextmanager
+def no_word_of_reversed_tensors() -> Iterator[None]:
+    """Inside the block torch does not warn of `.T` on a batch; every other warning is shown."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", REVERSED, UserWarning)
+        yield
+
+
 class _Quiet(threading.Thread):
     """A thread that says nothing when TimeUp reaches it outside the learner's code."""
 
@@ -173,7 +184,8 @@ def run_limited(work: Callable[[], None], limit: float) -> Outcome:
 
     thread = _Quiet(target=guarded, daemon=True, name="exercise")
     printed, line, timed_out = _Buffer(), "", False
-    with preserve_randomness(), no_input(), contextlib.redirect_stdout(printed):
+    quiet = no_word_of_reversed_tensors()
+    with preserve_randomness(), no_input(), quiet, contextlib.redirect_stdout(printed):
         end = time.monotonic() + limit
         thread.start()
         try:

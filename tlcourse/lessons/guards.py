@@ -10,6 +10,8 @@ from tlcourse.lessons.finding import code_cells, opening
 
 MINUTES = "**Minutes:**"
 OPENING = (
+    "**you build:** ",
+    "**the question:** ",
     "you will be able to",
     MINUTES.lower(),
     "what comes before",
@@ -92,8 +94,19 @@ def complaints_about_outputs(notebook: Any) -> list[str]:
     widget = "application/vnd.jupyter.widget-view+json"
     if any(set(output.get("data", {})) & {widget} for output in outputs):
         said.append("an output is a widget; readers on GitHub would see nothing")
+    if bare := sum(map(_is_figure_without_alt, outputs)):
+        said.append(
+            f"figures without alt text: {bare}; draw them with tlcourse.views, which asks for one"
+        )
     if any("execution" in cell.metadata for cell in notebook.cells):
         said.append("a cell holds the time stamps of its execution")
     if paths := absolute_paths(notebook):
         said.append(f"absolute paths are shown: {', '.join(sorted(set(paths))[:3])}")
     return said
+
+
+def _is_figure_without_alt(output: Any) -> bool:
+    """Whether an output is a picture that says nothing to who cannot see it."""
+    kinds = [kind for kind in output.get("data", {}) if kind.startswith("image/")]
+    told = output.get("metadata", {})
+    return any(not told.get(kind, {}).get("alt", "").strip() for kind in kinds)

@@ -1,7 +1,9 @@
-"""For maintainers: the README's tables and pictures (`python -m tlcourse.lessons.readme`)."""
+"""For maintainers: the README's tables and pictures, and what lesson 00 shows of both.
+
+`python -m tlcourse.lessons.readme` writes them.
+"""
 
 import base64
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 from tlcourse import files
 from tlcourse.adaptation import leaderboard
-from tlcourse.lessons import execution, finding, first_cell
+from tlcourse.lessons import execution, finding, first_cell, marks, start
 
 RESULTS = "benchmarks/results"
 PICTURES = "notebooks/pictures"
@@ -187,7 +189,8 @@ def pictures_section(shown: Iterable[Figure]) -> str:
 
 def written(readme: str, root: Path) -> str:
     """The README's text with its tables brought up to date with the logs below `root`."""
-    new = _between(readme, "lessons", lessons_table(files.read_json(root / execution.RESULTS)))
+    logs = files.read_json(root / execution.RESULTS)
+    new = marks.replaced(readme, "lessons", lessons_table(logs))
     sections = {
         "transfer": results_section,
         "adaptation": adaptation_section,
@@ -196,22 +199,12 @@ def written(readme: str, root: Path) -> str:
     }
     paths = {root / RESULTS / f"{name}.json": section for name, section in sections.items()}
     found = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
-    new = _between(new, "results", "\n\n".join(found))
-    return _between(new, "pictures", pictures_section(figures()))
-
-
-def _between(text: str, name: str, content: str) -> str:
-    """Replaces what stands between the two marks called `name`; ValueError if there are none."""
-    marks = rf"(<!-- {name}: begin[^>]*-->\n).*?(<!-- {name}: end -->)"
-    content = content and content + "\n"
-    new, count = re.subn(marks, lambda m: m[1] + content + m[2], text, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"expected one pair of marks '<!-- {name}: begin -->', got {count}")
-    return new
+    new = marks.replaced(new, "results", "\n\n".join(found))
+    return marks.replaced(new, "pictures", pictures_section(figures()))
 
 
 def main() -> None:
-    """Writes README.md and the pictures that it shows."""
+    """Writes README.md, the pictures that it shows, and lesson 00's map and example."""
     for figure in figures():
         with files.atomic(files.root() / PICTURES / figure.name) as temporary:
             temporary.write_bytes(figure.png)
@@ -220,6 +213,7 @@ def main() -> None:
     new = written(old, files.root())
     files.write_text(path, new)
     print("README.md written" if new != old else "README.md is up to date")
+    print(start.write(new))
 
 
 if __name__ == "__main__":

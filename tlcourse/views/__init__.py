@@ -22,7 +22,7 @@ ValueError. As the last value of a cell it shows itself. A figure of one's own:
 
 from tlcourse.views.adaptation import movement, trade_off, unbeaten
 from tlcourse.views.attention import heat_map, mask_maps
-from tlcourse.views.bpe import merge_boxes, token_boxes, token_lengths
+from tlcourse.views.bpe import merge_boxes, token_boxes
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.dots import grouped_dots, strips
 from tlcourse.views.interactive import slider
@@ -61,7 +61,6 @@ __all__ = [
     "smooth",
     "strips",
     "token_boxes",
-    "token_lengths",
     "trade_off",
     "unbeaten",
 ]

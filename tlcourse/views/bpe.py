@@ -1,14 +1,12 @@
-"""Tokens as boxes, merges as they happen, and how long tokens become."""
+"""Tokens as boxes, and merges as they happen."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import matplotlib
 from matplotlib.font_manager import get_font
 from matplotlib.patches import FancyBboxPatch
 
-from tlcourse.views.lines import curves
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 
 _CHARACTER = 0.0953  # inches: DejaVu Sans Mono at 11.4 points
@@ -115,27 +113,3 @@ def merge_boxes(
     alt = f"{title}. The tokens: {' | '.join(visible(token) for token in tokens[:60])}"
     fresh = [merge] if merge else ()
     return token_boxes(tokens, title=title, alt=alt, fresh=fresh, rows=rows, note=note)
-
-
-def token_lengths(
-    tokens: Mapping[str, Sequence[str]],
-    *,
-    title: str = "",
-    alt: str = "",
-    note: str | None = None,
-) -> Picture:
-    """How long tokens are: for each named collection, the share (%) of tokens of each length."""
-    longest = max(len(token) for each in tokens.values() for token in each)
-    lengths = range(1, longest + 1)
-    series = {}
-    for name, each in tokens.items():
-        counts = Counter(map(len, each))
-        series[name] = (lengths, [100 * counts[length] / len(each) for length in lengths])
-    return curves(
-        series,
-        title=title,
-        alt=alt,
-        x_label="token length (characters)",
-        y_label="share of tokens (%)",
-        note=note,
-    )

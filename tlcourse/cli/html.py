@@ -1,0 +1,28 @@
+"""Writes a lesson as one page of HTML, alt texts of its figures included."""
+
+import argparse
+from pathlib import Path
+
+from tlcourse import files
+from tlcourse.cli.parsing import Parser
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `tlcourse html`."""
+    add = parser.add_argument
+    add("lesson", help="its number or name, such as 01, or the path of a notebook")
+    add("--out", type=Path, help="the file to write (default: the notebook's name here, .html)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the page, outputs as the notebook has them; says where it is."""
+    from tlcourse import lessons
+    from tlcourse.lessons import export, finding
+
+    path = Path(arguments.lesson)
+    if path.suffix != ".ipynb" or not path.is_file():
+        path = lessons.get(arguments.lesson).path
+    out = arguments.out or Path(path.with_suffix(".html").name)
+    files.write_text(out, export.to_html(finding.read_notebook(path), path.stem))
+    print(f"{out} is written, pictures and their alt texts inside")
+    return 0

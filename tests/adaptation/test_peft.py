@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peft import LoraConfig, inject_adapter_in_model
 
 from tlcourse.adaptation import AddedOnly, Classifier, LoRA, LoRALinear, Scheme, merge_lora
 from tlcourse.bpe import Tokenizer
@@ -17,6 +16,8 @@ EVERY = ["query", "key", "value", "output", "up", "down"]
     [(("query", "value"), ["query", "value"]), ("attention", EVERY[:4]), ("all", EVERY)],
 )
 def test_the_same_updates_give_the_logits_of_peft(layers, theirs_called):
+    from peft import LoraConfig, inject_adapter_in_model  # takes seconds, of every collection
+
     torch.manual_seed(0)
     body = Transformer(Config(300, 32, 3, 4, 64, 48))
     for parameter in body.parameters():

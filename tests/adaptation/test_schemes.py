@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -72,9 +73,15 @@ def run(tokenizer, scheme, classifier=None, recipe=RECIPE, on_step=(), seed=0):
     return adapted, adapted.report
 
 
+@pytest.fixture(scope="module")
+def trained(tokenizer):
+    """A scheme's training, by its name, done once."""
+    return cache(lambda name: run(tokenizer, SCHEMES[name]))
+
+
 @pytest.mark.parametrize("name", SCHEMES)
-def test_what_is_declared_moves_and_nothing_else(tokenizer, name):
-    classifier, found = run(tokenizer, SCHEMES[name])
+def test_what_is_declared_moves_and_nothing_else(trained, name):
+    classifier, found = trained(name)
     # Tokens that no text has get no gradient, but weight decay moves their rows all the same.
     assert set(found.moved) == set(found.declared)
     assert 0 < found.trained <= found.parameters
@@ -83,13 +90,13 @@ def test_what_is_declared_moves_and_nothing_else(tokenizer, name):
 
 
 @pytest.mark.parametrize("name", sorted(IDENTITIES))
-def test_what_starts_as_the_identity_changes_no_logit(tokenizer, name):
-    assert run(tokenizer, SCHEMES[name])[1].start_difference == 0.0
+def test_what_starts_as_the_identity_changes_no_logit(trained, name):
+    assert trained(name)[1].start_difference == 0.0
 
 
-def test_a_mix_and_a_prefix_do_not_start_as_the_identity(tokenizer):
+def test_a_mix_and_a_prefix_do_not_start_as_the_identity(trained):
     for name in set(SCHEMES) - IDENTITIES:
-        assert run(tokenizer, SCHEMES[name])[1].start_difference > 1e-4
+        assert trained(name)[1].start_difference > 1e-4
 
 
 @pytest.mark.parametrize("name", SCHEMES)

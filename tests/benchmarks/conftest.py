@@ -1,12 +1,15 @@
-"""What spares processes, each of which imports PyTorch for seconds."""
+"""What spares processes, each of which imports PyTorch for seconds, and the shipped model."""
 
 import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import contest, jobs
+from tlcourse import checkpoints
+from tlcourse.transformer import Config, Transformer
 
 
 def carried(thing: Any) -> Any:
@@ -40,3 +43,17 @@ def in_parallel(work: Callable[[Any], Any], items: Iterable) -> list:
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs run in this process; `test_jobs.py` has them in a pool."""
     monkeypatch.setattr(jobs, "in_parallel", in_parallel)
+
+
+@pytest.fixture(scope="session")
+def little(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a small model with the shipped one's vocabulary, for where size is nothing."""
+    torch.manual_seed(0)
+    shipped, tokenizer = checkpoints.load("causal-small")
+    shape = Config(shipped.config.vocabulary_size, 32, 2, 2, 64, shipped.config.max_length)
+    model = Transformer(shape)
+    for parameter in model.parameters():  # new blocks start as the identity: make them speak
+        parameter.data.add_(0.1 * torch.randn_like(parameter))
+    folder = tmp_path_factory.mktemp("little") / "little"
+    checkpoints.save(folder, model, tokenizer, card="For tests.\n")
+    return str(folder)

@@ -39,7 +39,7 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", COMPOSITES)
-def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
+def test_each_composite_gives_models_that_answer(name, little, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
@@ -54,7 +54,7 @@ def test_each_composite_gives_models_that_answer(name, tmp_path, monkeypatch):
 
     for module in (composites, more_signal):
         monkeypatch.setattr(module, "adapt", adapt)
-    found = adaptation.Job(name, 24, 0, "test", Recipe(epochs=1)).run()
+    found = adaptation.Job(name, 24, 0, "test", Recipe(epochs=1), little).run()
     assert 0 <= len(found["wrong"]) <= found["of"] and found["forgetting"] != 0
     assert found["seconds"] > 0 and found["start_difference"] is None
     for each in trainings:  # each starts as the model stood that it was given, and moves all of it

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import contest, lora
+from benchmarks import contest
 from tests.benchmarks.conftest import Child
 from tlcourse import files, sizes
 
@@ -43,20 +43,17 @@ def test_an_unknown_benchmark_lists_those_there_are(monkeypatch, capsys):
     assert all(repr(name) in listed for name in (*command.NAMES, "all"))
 
 
-def child(entry, own=contest.Child):
-    return own(entry) if entry.name == lora.PEFT else Child(entry)
-
-
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """What `all` writes at tiny: every contestant for a moment, `peft` in its own process."""
     path = tmp_path_factory.mktemp("benchmarks") / "all.json"
+    own = {"peft": contest.Child}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TLCOURSE_SIZE", "tiny")
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.delenv("TLCOURSE_DATA", raising=False)
-        patch.setattr(contest, "Child", child)
+        patch.setattr(contest, "Child", lambda entry: own.get(entry.name, Child)(entry))
         patch.setattr(sys, "argv", ["benchmarks", "all", "--json", str(path)])
         assert command.main() == 0
     return files.read_json(path)

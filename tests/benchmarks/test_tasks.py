@@ -16,7 +16,10 @@ def samples(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("scheme", ["frozen body", tasks.SOLVED, tasks.TFIDF])
 @pytest.mark.parametrize("task", tasks.TASKS)
-def test_a_job_is_judged_on_the_same_texts_whatever_it_learnt_from(task, scheme):
+def test_a_job_is_judged_on_the_same_texts_whatever_it_learnt_from(
+    task, scheme, little, monkeypatch
+):
+    monkeypatch.setattr(tasks, "MODEL", little)
     jobs = [tasks.Job(task, 24, scheme, seed, Recipe(epochs=1)) for seed in (0, 1)]
     (train, judged), (other, again) = (tasks.questions(job) for job in jobs)
     assert judged[:] == again[:] and train[:] != other[:]

@@ -8,7 +8,7 @@ import datasets
 import pytest
 
 from tests.corpora import made
-from tests.corpora.stand_in import endpoint_of, load, loaded, parquet, put
+from tests.corpora.stand_in import LOAD, endpoint_of, load, loaded, parquet, put
 from tlcourse import corpora
 from tlcourse.corpora import catalogue, hub
 
@@ -185,8 +185,10 @@ def test_a_hub_that_refuses_gives_way_to_the_sample(tmp_path: Path) -> None:
 
 
 def test_a_hub_that_says_nothing_gives_way_to_the_sample(tmp_path: Path) -> None:
+    hurried = "from tlcourse.corpora import hub\nhub.PATIENCE = 1.0\n"
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        result = load("trec", f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path)
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        result = load("trec", address, tmp_path, script=hurried + LOAD)
     assert loaded(result)[0] == "bundled sample"
     assert "the Hugging Face Hub does not answer" in result.stdout
     assert hub.PATIENCE < 10

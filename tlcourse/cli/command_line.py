@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -70,7 +71,7 @@ def _stopped(
     if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
         with contextlib.suppress(OSError):  # the terminal is closed
             complain(f"stopped; {left}")
-    return 128 + heard.first()
+    return 128 + (heard.number or signal.SIGINT)
 
 
 def overview() -> Parser:

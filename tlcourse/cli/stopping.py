@@ -20,7 +20,6 @@ PATIENCE = 3.0  # seconds: before, a signal more is a hand that trembles; then i
 EARLY = "stopped before it began; nothing was changed"
 AT_ONCE = "stopped at once; what was being written may be left as a file that ends in .part"
 _hearing: list["Heard"] = []  # the blocks that are entered, the inmost last
-_came: list[int] = []  # the ends of a pipe with the numbers of all signals, after `begin`
 
 
 class Stop(KeyboardInterrupt):
@@ -67,13 +66,6 @@ class Heard:
                 signal.signal(number, handler)
         _hearing.remove(self)
         sys.unraisablehook, sys.excepthook = self._hooks
-
-    def first(self) -> int:
-        """The signal that came first, also if somebody heard it who had taken our place."""
-        if self.number is None and _came:
-            with contextlib.suppress(BlockingIOError):  # none
-                return os.read(_came[0], 1)[0]
-        return self.number or signal.SIGINT
 
     def _hear(self, number: int, frame: object) -> None:
         if not self.working:
@@ -129,11 +121,6 @@ def too_late() -> None:
 def begin() -> None:
     """Hears signals from now on; for a process that is one command. None may make it noisy."""
     _listen(_too_early)
-    if os.name == "posix":
-        _came[:] = os.pipe()
-        for end in _came:
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(_came[1], warn_on_full_buffer=False)
     atexit.register(_listen, signal.SIG_IGN)  # registered first, so called last
 
 

@@ -6,13 +6,7 @@ import sys
 
 import pytest
 import torch
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertModel,
-    GPT2Config,
-    GPT2LMHeadModel,
-)
+import transformers  # its models are imported where they are first named
 
 from tlcourse import huggingface
 from tlcourse.huggingface import from_huggingface, pretrained
@@ -22,16 +16,20 @@ BATCH, LENGTH, LAYERS = 3, 11, 3
 ENOUGH = 1e-5  # float32, values of order 1
 
 
-def gpt2(**changes) -> GPT2LMHeadModel:
+def gpt2(**changes) -> "transformers.GPT2LMHeadModel":
     shape = dict(vocab_size=90, n_positions=16, n_embd=32, n_layer=LAYERS, n_head=4)
     special = dict(bos_token_id=0, eos_token_id=0, attn_implementation="eager")
-    return randomised(GPT2LMHeadModel(GPT2Config(**shape | special | changes)))
+    return randomised(
+        transformers.GPT2LMHeadModel(transformers.GPT2Config(**shape | special | changes))
+    )
 
 
-def bert(**changes) -> BertForMaskedLM:
+def bert(**changes) -> "transformers.BertForMaskedLM":
     shape = dict(vocab_size=90, max_position_embeddings=16, hidden_size=32, intermediate_size=48)
     depth = dict(num_hidden_layers=LAYERS, num_attention_heads=4, attn_implementation="eager")
-    return randomised(BertForMaskedLM(BertConfig(**shape | depth | changes)))
+    return randomised(
+        transformers.BertForMaskedLM(transformers.BertConfig(**shape | depth | changes))
+    )
 
 
 def randomised(model):
@@ -117,7 +115,7 @@ def test_half_precision_becomes_float32() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: BertModel(bert().config), "got a BertModel"),
+        (lambda: transformers.BertModel(bert().config), "got a BertModel"),
         (lambda: gpt2(activation_function="silu"), "gelu_new"),
         (lambda: gpt2(scale_attn_weights=False), "scale_attn_weights=True"),
         (lambda: gpt2(scale_attn_by_inverse_layer_idx=True), "inverse_layer_idx=False"),

@@ -81,18 +81,31 @@ def test_good_trec_is_loaded_once_then_from_the_cache(server, tmp_path: Path) ->
     assert loaded(offline) == expected and "fetching" not in offline.stdout
 
 
-def test_good_wikitext_has_the_rows_of_the_hub(server, tmp_path: Path) -> None:
+EACH = """
+import json, sys
+from tlcourse import corpora
+found = {}
+for name in sys.argv[1].split():
+    try:
+        data = corpora.load(name)
+    except corpora.DataError as error:
+        found[name] = str(error)
+        continue
+    rows = {split: len(data[split]) for split in data}
+    found[name] = [corpora.source_of(data), rows, next(iter(data.values()))[0]]
+print(json.dumps(found))
+"""
+
+
+def put_wikitext(server, folder: Path) -> None:
     place = catalogue.get("wikitext-2").places[0]
     for split in place.files:
         rows = made.wikitext_rows("wikitext-2", split)
-        content = parquet(datasets.Dataset.from_dict({"text": rows}), tmp_path)
-        put(server, place, split, content)
-    source, rows, first = loaded(load("wikitext-2", endpoint_of(server), tmp_path / "home"))
-    assert source == "Hugging Face Hub" and first["text"].startswith(" w0 w ")
-    assert rows == {"train": 36718, "validation": 3760, "test": 4358}
+        put(server, place, split, parquet(datasets.Dataset.from_dict({"text": rows}), folder))
 
 
-def test_good_blimp_is_one_parquet_file_a_paradigm(server, tmp_path: Path) -> None:
+def put_blimp(server, folder: Path) -> None:
+    """One parquet file a paradigm."""
     rows, place = made.pairs(), catalogue.get("blimp").places[0]
     for number, name in enumerate(place.files["test"]):
         found = rows[1000 * number : 1000 * (number + 1)]
@@ -106,20 +119,28 @@ def test_good_blimp_is_one_parquet_file_a_paradigm(server, tmp_path: Path) -> No
             "pair_id": [row["pair"] for row in found],
         }
         path = f"/datasets/{place.repository}/resolve/{place.revision}/{name}"
-        server.files[path] = parquet(datasets.Dataset.from_dict(columns), tmp_path)
-    source, counts, first = loaded(load("blimp", endpoint_of(server), tmp_path / "home"))
-    assert (source, counts, first) == ("Hugging Face Hub", {"test": 67_000}, rows[0])
+        server.files[path] = parquet(datasets.Dataset.from_dict(columns), folder)
 
 
-@pytest.mark.parametrize("name", made.LABELLED)
-def test_good_labelled_texts_have_the_names_of_their_labels(
-    server, tmp_path: Path, name: str
-) -> None:
-    put_labelled(server, tmp_path, name)
-    source, counts, first = loaded(load(name, endpoint_of(server), tmp_path / "home"))
-    place, facts = catalogue.get(name).places[0], catalogue.get(name).facts
-    assert counts == {split: facts[split].rows for split in place.files}
-    assert (source, first) == ("Hugging Face Hub", made.examples(name, "train")[0])
+def test_good_data_have_the_rows_and_the_names_of_labels_of_the_hub(server, tmp_path: Path) -> None:
+    put_wikitext(server, tmp_path)
+    put_blimp(server, tmp_path)
+    for name in made.LABELLED:
+        put_labelled(server, tmp_path, name)
+    names = ["wikitext-2", "blimp", *made.LABELLED]
+    found = loaded(load(" ".join(names), endpoint_of(server), tmp_path / "home", script=EACH))
+    assert list(found) == names
+    source, counts = "Hugging Face Hub", {"train": 36718, "validation": 3760, "test": 4358}
+    first = {"text": made.wikitext_rows("wikitext-2", "train")[0]}
+    expected = {
+        "wikitext-2": [source, counts, first],
+        "blimp": [source, {"test": 67_000}, made.pairs()[0]],
+    }
+    for name in made.LABELLED:
+        place, facts = catalogue.get(name).places[0], catalogue.get(name).facts
+        counts = {split: facts[split].rows for split in place.files}
+        expected[name] = [source, counts, made.examples(name, "train")[0]]
+    assert found == expected
 
 
 @pytest.mark.parametrize(

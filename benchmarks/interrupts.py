@@ -58,8 +58,8 @@ class Job:
 
 TWICE = (signal.SIGINT, signal.SIGINT)
 SHAPE = ["--width", "64", "--layers", "2", "--heads", "2", "--vocabulary", "600"]
-PRETRAIN = ["pretrain", *SHAPE, "--tokens", "1e6", "--out", "run"]
-ADAPT = ["adapt", "--train", "my.csv", "--out", "mine", "--epochs", "15"]
+PRETRAIN = ["pretrain", *SHAPE, "--tokens", "3e5", "--out", "run"]
+ADAPT = ["adapt", "--train", "my.csv", "--out", "mine", "--epochs", "6"]
 RUN = ["run", "00", "--size", "tiny"]
 LAB = ["lab", "--", "--no-browser", "--allow-root", "--ServerApp.port=0"]
 SERVING = "is running at"

@@ -21,7 +21,7 @@ MARK = "TLCOURSE_INTERRUPTED"  # the variable that tells whose a process is
 LONGEST = 60.0  # seconds that a command has to get somewhere, or to end
 BETWEEN = 0.1  # seconds between one Ctrl-C and the next
 BAR = re.compile(r"\d%\||\d(s|it|step|token)?/s")
-JUPYTER = re.compile(r"\[([A-Z]|\w+\]) |\s")  # how lines of its log begin, and those that go on with one
+JUPYTER = re.compile(r"\[([A-Z]|\w+\]) |\s")  # its log, and kernels
 
 
 @dataclass

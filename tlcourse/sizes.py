@@ -59,10 +59,10 @@ class Size:
     finetuning_epochs: int = _at(1, 5, 5)  # times through them
     # Lesson 05, schemes of adaptation; 06 takes the first two from here
     adaptation_labels: int = _at(24, 100, 100)  # labelled questions that each scheme learns from
-    adaptation_steps: int = _at(9, 100, 200)  # optimizer steps of each scheme
+    adaptation_steps: int = _at(10, 100, 200)  # optimizer steps of each scheme
     adaptation_articles: int = _at(1, 2, 6)  # validation articles that forgetting is measured on
     # Lesson 06, more signal
-    tapt_tokens: int = _at(3_000, 120_000, 400_000)  # tokens of pretraining on a task's texts
+    tapt_tokens: int = _at(4_200, 120_000, 400_000)  # tokens of pretraining on a task's texts
     domain_texts: int = _at(20, 500, 5_000)  # film reviews of the pretraining on a domain
     intermediate_texts: int = _at(32, 5_000, 67_349)  # labelled texts of the task on the way
     adaptation_pairs: int = _at(12, 300, 2_490)  # labelled pairs of texts

@@ -143,14 +143,6 @@ def test_no_sentence_occurs_twice():
     assert len(set(sentences)) == 96
 
 
-@pytest.mark.real_data
-def test_no_sentence_is_one_of_blimp():
-    rows = corpora.load("blimp", source="local")["test"]
-    known = {words(text) for column in ("good", "bad") for text in rows[column]}
-    ours = [row[key] for row in pairs() for key in ("sentence_good", "sentence_bad")]
-    assert len(known) > 100_000 and not [text for text in ours if words(text) in known]
-
-
 LABELLED = {
     "sst-2": {"train.tsv": 120, "dev.tsv": 60},
     "imdb": {"train.jsonl": 60, "test.jsonl": 40},
@@ -226,17 +218,3 @@ def test_pairs_have_the_columns_of_rte(file):
     assert [row["index"] for row in rows] == [str(number) for number in range(len(rows))]
     assert {row["label"] for row in rows} == {"entailment", "not_entailment"}
     assert all(len(row["sentence1"]) > len(row["sentence2"]) > 10 for row in rows)
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", LABELLED)
-def test_no_labelled_text_is_a_real_one(name):
-    real = corpora.load(name, source="local")
-    columns = [column for column in real["train"].column_names if column != "label"]
-    rows = [row for file in LABELLED[name] for row in published_rows(name, file)]
-    ours = [text for texts in texts_of(name, rows) for text in texts]
-    longest = 2 * max(map(len, ours))  # others are different anyway
-    theirs = [text for rows in real.values() for column in columns for text in rows[column]]
-    known = {words(text) for text in theirs if len(text) <= longest}
-    assert len(known) > 3_000 and len(ours) >= 100
-    assert [text for text in ours if words(text) in known] == []

@@ -38,8 +38,8 @@ class Size:
     bpe_race_bytes: int = _at(10_000, 300_000, 300_000)  # bytes of text for the race of trainers
     bpe_race_vocabulary: int = _at(400, 512, 512)  # entries that it ends with
     # Lesson 02, building a Transformer
-    transformer_steps: int = _at(60, 1000, 2000)  # optimizer steps of RNN and attention
-    transformer_programs: int = _at(500, 5000, 20_000)  # toy programs that accuracy is measured on
+    transformer_steps: int = _at(40, 1000, 2000)  # optimizer steps of RNN and attention
+    transformer_programs: int = _at(300, 5000, 20_000)  # toy programs that accuracy is measured on
     transformer_library_layers: int = _at(2, 12, 12)  # layers of the library's GPT-2 and BERT
     transformer_library_width: int = _at(64, 768, 768)  # their features, a multiple of 64
     # Lesson 03, pretraining; the model is the one that is trained live
@@ -52,19 +52,19 @@ class Size:
     pretraining_tokens: int = _at(16_000, 800_000, 300_000_000)  # tokens that each objective reads
     pretraining_articles: int = _at(1, 6, 60)  # validation articles that perplexity is measured on
     # Lesson 04, fine-tuning on TREC
-    finetuning_labels: int = _at(32, 500, 500)  # labelled questions of the short live runs
+    finetuning_labels: int = _at(18, 500, 500)  # labelled questions of the short live runs
     finetuning_steps: int = _at(5, 150, 320)  # optimizer steps of each of them
     finetuning_seeds: int = _at(2, 5, 10)  # short runs whose spread is shown
-    finetuning_most: int = _at(40, 10_000, 10_000)  # labelled questions of the run on all, at most
+    finetuning_most: int = _at(24, 10_000, 10_000)  # labelled questions of the run on all, at most
     finetuning_epochs: int = _at(1, 5, 5)  # times through them
     # Lesson 05, schemes of adaptation; 06 takes the first two from here
-    adaptation_labels: int = _at(24, 100, 100)  # labelled questions that each scheme learns from
+    adaptation_labels: int = _at(18, 100, 100)  # labelled questions that each scheme learns from
     adaptation_steps: int = _at(10, 100, 200)  # optimizer steps of each scheme
     adaptation_articles: int = _at(1, 2, 6)  # validation articles that forgetting is measured on
     # Lesson 06, more signal
     tapt_tokens: int = _at(4_200, 120_000, 400_000)  # tokens of pretraining on a task's texts
     domain_texts: int = _at(20, 500, 5_000)  # film reviews of the pretraining on a domain
-    intermediate_texts: int = _at(32, 5_000, 67_349)  # labelled texts of the task on the way
+    intermediate_texts: int = _at(16, 5_000, 67_349)  # labelled texts of the task on the way
     adaptation_pairs: int = _at(12, 300, 2_490)  # labelled pairs of texts
 
 

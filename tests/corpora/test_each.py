@@ -22,7 +22,6 @@ from tlcourse.corpora.corpus import Corpus
 CORPORA = catalogue.CORPORA
 SAMPLED = [name for name, corpus in CORPORA.items() if corpus.sample]
 HUB_TOO = [name for name in SAMPLED if CORPORA[name].places]
-WORDS = 6  # what is shorter may be said by anyone
 ALL_OF_THE_HUB = """
 import contextlib, json, sys
 from dataclasses import replace
@@ -147,30 +146,6 @@ def test_the_samples_have_the_columns_labels_and_splits_of_their_sets(samples) -
         if len(seen) < min(len(corpus.labels), 8):
             wrong.append((name, "labels", seen))
     assert wrong == []
-
-
-@pytest.mark.real_data
-def test_nothing_of_a_real_set_is_bundled(samples) -> None:
-    """No row of `WORDS` words or more is one of the real set, case and punctuation left out."""
-
-    def texts(corpus: Corpus, data: dict) -> Iterator[str]:
-        for rows in data.values():
-            for values in values_of(rows):
-                counted = corpus.count(*values)
-                known = {*counted.labels, counted.fine_label}
-                for value in values:
-                    words = value if many(value) else [str(value)]
-                    text = " ".join(re.findall(r"\w+", " ".join(words).lower()))
-                    if not known.issuperset(words) and text.count(" ") >= WORDS - 1:
-                        yield text
-
-    copied = {}
-    for name, data in samples.items():
-        corpus = CORPORA[name]
-        ours = set(texts(corpus, data))
-        copied[name] = sorted(ours.intersection(texts(corpus, corpora.load(name, source="local"))))
-        assert len(ours) >= 30
-    assert {name: found for name, found in copied.items() if found} == {}
 
 
 @pytest.fixture

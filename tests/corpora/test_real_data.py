@@ -3,7 +3,9 @@
 import hashlib
 import itertools
 import json
+import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 
 import datasets
@@ -43,6 +45,10 @@ def test_counts_and_digests(name: str, rows: dict[str, int]) -> None:
     data = load(name)
     assert {split: len(data[split]) for split in data} == rows
     assert corpora.source_of(data) == "local mirror" and corpora.caption_note(data) == ""
+
+
+@pytest.mark.parametrize("name", ["trec", "wikitext-2", "rte", "wnut17"])
+def test_what_was_verified_is_said(name: str) -> None:
     assert corpora.describe(name).endswith("counts and sha256 verified")
 
 
@@ -115,3 +121,27 @@ def test_a_subset_of_the_reviews_is_balanced() -> None:
     subset = corpora.label_subset(load("imdb")["train"], 2000, seed=0)
     assert Counter(subset["label"]) == {"negative": 1000, "positive": 1000}
     assert not any("<br" in text for text in subset["text"])
+
+
+TEXTS = {"text", "good", "bad", "premise", "hypothesis", "tokens"}  # columns, not labels
+PROSE = {"wikitext-2", "wikitext-103", "wnut17"}  # short lines of it may be anyone's
+
+
+def words_of(data: datasets.DatasetDict, longest: int | None = None) -> Iterator[str]:
+    """The words of every text up to `longest` characters, case and punctuation left out."""
+    columns = [rows[name] for rows in data.values() for name in TEXTS & set(rows.column_names)]
+    for value in itertools.chain.from_iterable(column[:] for column in columns):
+        text = " ".join(value) if isinstance(value, list) else value
+        if longest is None or len(text) <= longest:
+            yield " ".join(re.findall(r"\w+", text.lower()))
+
+
+def test_no_text_of_a_sample_is_a_real_one() -> None:
+    copied = {}
+    for name in (name for name, corpus in CORPORA.items() if corpus.sample):
+        ours = set(words_of(corpora.load(name, source="sample")))
+        ours = {text for text in ours if name not in PROSE or text.count(" ") >= 5}
+        longest = 2 * max(map(len, ours))  # what is longer is another text
+        copied[name] = sorted(ours.intersection(words_of(load(name), longest)))
+        assert len(ours) >= 30
+    assert {name: found for name, found in copied.items() if found} == {}

@@ -4,6 +4,7 @@ scikit-learn takes longer to import than the rest of this package, and is import
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -79,11 +80,15 @@ def cross_validate(texts: Sequence[str], labels: Sequence[str], folds: int = 5) 
     """The choice by cross-validation inside the labels there are: no dev split is spent.
 
     For small label budgets, where a separate dev set would be labels that nobody has; and with
-    all labels steadier than a dev split, since every text is held out once.
+    all labels steadier than a dev split, since every text is held out once. There are at most as
+    many folds as the commonest label has texts. Raises ValueError unless two labels have two each.
     """
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-    stratified = StratifiedKFold(folds, shuffle=True, random_state=0)
+    counts = Counter(labels).most_common()
+    if len(counts) < 2 or counts[1][1] < 2:
+        raise ValueError(f"expected two labels with two texts each at least, got {dict(counts)}")
+    stratified = StratifiedKFold(min(folds, counts[0][1]), shuffle=True, random_state=0)
     choices = []
     for kind in KINDS:
         for strength in STRENGTHS:

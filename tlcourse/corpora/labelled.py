@@ -33,14 +33,14 @@ class Labelled:
         """A row of our columns from those of `published`; raises DataError, saying where."""
         *texts, label = values
         name = self.labels.get(str(label), label)
-        good = all(isinstance(text, str) and canonical(text) for text in texts)
-        if not good or name not in self.labels.values():
+        clean = [canonical(text) if isinstance(text, str) else "" for text in texts]
+        if not all(clean) or name not in self.labels.values():
             raise DataError(
                 f"{where}: expected {', '.join(self.texts)} and one of the labels "
                 f"{', '.join(self.labels)}, got {reprlib.repr(values)}; replace the data by the "
                 "published ones"
             )
-        return dict(zip((*self.texts, "label"), (*map(canonical, texts), name), strict=True))
+        return dict(zip((*self.texts, "label"), (*clean, name), strict=True))
 
     def parse(self, path: Path, source: str) -> Iterator[dict[str, str]]:
         """Rows of a file: tab-separated, unquoted, with a header, or one JSON object a line."""

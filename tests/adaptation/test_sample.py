@@ -43,9 +43,11 @@ def test_the_start_stayed_as_it_was_and_a_second_run_gives_the_same_bits(ran):
     start = ran["start"]
     fresh = Classifier.from_checkpoint("causal-small", labels=start.labels, pooling="mean", seed=0)
     assert all(value.equal(fresh.state_dict()[name]) for name, value in start.state_dict().items())
-    again = ran["adapt"](
-        start, ran["train"]["text"], ran["train"]["label"],
-        scheme=ran["scheme"], recipe=ran["Recipe"](epochs=5), seed=0,
-    )  # fmt: skip
-    for name, value in again.state_dict().items():
-        assert value.equal(ran["adapted"].state_dict()[name])
+    texts, labels = (ran["train"][column][:24] for column in ("text", "label"))
+    twice = [
+        ran["adapt"](
+            start, texts, labels, scheme=ran["scheme"], recipe=ran["Recipe"](epochs=3), seed=0
+        ).state_dict()
+        for _ in range(2)
+    ]
+    assert all(value.equal(twice[1][name]) for name, value in twice[0].items())

@@ -81,6 +81,26 @@ def test_asking_whether_a_folder_can_be_written_makes_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_folder_comes_back_when_its_successor_cannot_take_its_place(
+    tmp_path, monkeypatch, failing
+):
+    folder, calls, rename = tmp_path / "mine", [], Path.rename
+    files.write_text(folder / "a.txt", "old")
+
+    def sometimes(self, target):
+        calls.append(self)
+        if len(calls) == failing:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with pytest.raises(KeyboardInterrupt), files.new_folder(folder, overwrite=True) as temporary:
+        files.write_text(temporary / "a.txt", "new")
+        monkeypatch.setattr(Path, "rename", sometimes)
+    assert (folder / "a.txt").read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_a_folder_that_is_filled_meanwhile_stays(tmp_path):
     folder = tmp_path / "mine"
     with pytest.raises(OSError), files.new_folder(folder) as temporary:

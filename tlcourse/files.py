@@ -111,9 +111,15 @@ def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]
         yield temporary
         temporary.chmod(0o755)
         if overwrite and folder.is_dir():
-            with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as aside:
-                folder.rename(Path(aside) / "old")
+            aside = temporary.with_suffix(".old")
+            try:
+                folder.rename(aside)
                 temporary.rename(folder)
+            except BaseException:
+                if aside.exists():
+                    aside.rename(folder)
+                raise
+            shutil.rmtree(aside, ignore_errors=True)
         else:
             if folder.is_dir():
                 folder.rmdir()  # an empty one, or OSError

@@ -105,3 +105,19 @@ def test_an_even_guess_costs_the_same_whatever_the_windows():
 def test_words_of_the_articles_are_the_published_count(name):
     articles = list(corpora.articles(corpora.load(name, source="local")["validation"]))
     assert sum(map(words_and_line_ends, articles)) == 217_646
+
+
+@pytest.mark.parametrize(
+    ("changes", "articles", "options", "said"),
+    [
+        ({"causal": False}, ARTICLES, {}, "a bidirectional model sees what it is to predict"),
+        ({}, [], {}, r"expected texts in a list, got \[\]"),
+        ({}, ARTICLES[0], {}, "expected texts in a list, got '"),
+        ({}, ARTICLES, {"stride": 0}, r"expected a stride of 1 to 32 tokens \(the window\), got 0"),
+        ({}, ARTICLES, {"stride": 33}, "got 33"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(changes, articles, options, said):
+    model = Transformer(Config(275, 16, 2, 2, 32, 64, **changes))
+    with pytest.raises(ValueError, match=said):
+        evaluate(model, TOKENIZER, articles, compute=PLAIN, window=32, **{"stride": 16} | options)

@@ -1,6 +1,7 @@
 """How good a causal model is: perplexities and bits per byte on held-out text."""
 
 import itertools
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from tlcourse import device, metrics
 from tlcourse.batching import encode_articles
 from tlcourse.bpe import EOS, UNK, Tokenizer
 from tlcourse.device import Compute
-from tlcourse.evaluation.scoring import nats_of
+from tlcourse.evaluation.scoring import nats_of, reading_of
 from tlcourse.transformer import Transformer
 
 BATCH_SIZE = 32  # windows at a time
@@ -76,7 +77,14 @@ def evaluate(
     no part of the text. A window moves by `stride`, so that all tokens but the first are predicted
     from at least `window - stride` tokens before them. A window longer than those of the training
     makes the figures worse: its distances were never trained.
+
+    Raises ValueError for a bidirectional model, for no text, and for a stride beyond the window.
     """
+    reading_of(model, "causal")
+    if isinstance(articles, str) or not any(articles):
+        raise ValueError(f"expected texts in a list, got {reprlib.repr(articles)}")
+    if not 1 <= stride <= window:
+        raise ValueError(f"expected a stride of 1 to {window} tokens (the window), got {stride}")
     compute = device.choose() if compute is None else compute
     stream = [EOS, *itertools.chain.from_iterable(encode_articles(articles, tokenizer))]
     losses = _losses(model.to(compute.device).eval(), torch.tensor(stream), window, stride)

@@ -20,7 +20,7 @@ TAG = "readme"  # on the lessons' cells whose figure the README shows
 
 def lessons_table(logs: dict[str, Any]) -> str:
     """One row a lesson: title, measured minutes, badge."""
-    rows = ["| lesson | minutes | |", "|---|---:|---|"]
+    rows = ["| lesson | minutes of computing | |", "|---|---:|---|"]
     for lesson in finding.every():
         minutes = logs.get(lesson.id, {}).get("minutes", "not measured yet")
         link = f"[{lesson.title}](notebooks/{lesson.path.name})"
@@ -80,7 +80,8 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
-        f"those of {counts[0]:,} labels "
+        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe; the "
+        "table above chose pooling and epochs on dev, so full fine-tuning makes other errors there "
         "(`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
@@ -133,7 +134,8 @@ def speed_section(pretraining: dict[str, Any]) -> str:
     for name, found in cells.items():
         lines.append(f"| {name} | " + " | ".join(found.get(c, "") for c in columns) + " |")
     shares = [f"{100 * row['peak_share']:.0f} %" for row in pretraining["ours"]]
-    lines += ["", f"Share of the measured peak of a matrix product: {', '.join(shares)}."]
+    lines += ["", f"Our step reaches {', '.join(shares)} of this machine's fastest matrix product "]
+    lines[-1] += "(a number for each column)."
     return "\n".join(lines)
 
 

@@ -31,9 +31,10 @@ class Classifier(nn.Module):
     """A Transformer with its tokenizer, a pooling of its hidden states, one linear layer.
 
     The text is followed by `<cls>`, so that in a causal model, too, the classification token sees
-    the whole text; a pair is one text with `<sep>` between its parts. `scheme` is how it was
-    adapted and `report` what happened then; None before. Raises ValueError for a pooling that is
-    not in POOLINGS, and for labels that are no list of two or more different names.
+    the whole text; a pair is one text with `<sep>` between its parts. It has the weights of the
+    body it is given, and dropout and edits of its own. `scheme` is how it was adapted and `report`
+    what happened then; None before. Raises ValueError for a pooling that is not in POOLINGS, and
+    for labels that are no list of two or more different names.
     """
 
     def __init__(
@@ -50,8 +51,9 @@ class Classifier(nn.Module):
             raise ValueError(f"expected a pooling out of {', '.join(POOLINGS)}, got {pooling!r}")
         self.labels, self.pooling = label_names(labels), pooling
         self.dropout, self.tokenizer = nn.Dropout(dropout), tokenizer
-        self.body = body
-        for module in body.modules():
+        weights = {id(each): each for each in body.parameters()}
+        self.body = copy.deepcopy(body, weights)  # the same weights, but a dropout of its own
+        for module in self.body.modules():
             if isinstance(module, nn.Dropout):
                 module.p = dropout
         self.mix: nn.Module | None = None  # of the hidden states of all layers; None: the last

@@ -135,9 +135,10 @@ def from_plain(kept: Any, known: Mapping[str, type]) -> Any:
 
 def by_name(knobs: Iterable[type], known: Mapping[str, type]) -> dict[str, type]:
     """`known` and further classes by their names; raises ValueError for a name that is taken."""
-    if not isinstance(knobs, Iterable) or not all(isinstance(knob, type) for knob in knobs):
+    own = list(knobs) if isinstance(knobs, Iterable) else [knobs]
+    if isinstance(knobs, type) or not all(isinstance(knob, type) for knob in own):
         raise ValueError(f"expected knobs= as a list of classes: [MyKnob], got {short(knobs)}")
-    more = {knob.__name__: knob for knob in knobs}
+    more = {knob.__name__: knob for knob in own}
     for name, knob in more.items():
         if known.get(name, knob) is not knob:
             raise ValueError(f"expected another name than {name}, which is a knob of the package's")

@@ -7,6 +7,7 @@ import torch
 from tlcourse.adaptation import (
     POOLINGS,
     Classifier,
+    LoRA,
     Recipe,
     adapt,
     classification_loss,
@@ -225,6 +226,19 @@ def test_probabilities_keep_the_order_and_do_not_depend_on_the_batch(tokenizer):
     torch.testing.assert_close(together, one_by_one, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(together.sum(dim=-1), torch.ones(6))
     assert not classifier.training  # no dropout
+
+
+def test_two_classifiers_on_one_body_share_its_weights_alone(tokenizer):
+    first = make(tokenizer)
+    second = Classifier(first.body, tokenizer, LABELS, dropout=0.4)
+    rates = [{m.p for m in c.modules() if isinstance(m, torch.nn.Dropout)} for c in (first, second)]
+    assert rates == [{0.1}, {0.4}]
+    names = [name for name, _ in first.named_parameters()]
+    second.add(LoRA())
+    assert [name for name, _ in first.named_parameters()] == names
+    with torch.no_grad():
+        second.body.embedding.weight.zero_()
+    assert not first.body.embedding.weight.any()
 
 
 def test_wrong_gives_the_numbers_of_the_questions():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -38,13 +39,13 @@ RECIPE = Recipe(epochs=3, learning_rate=1e-2)
 FULL = SCHEMES["full fine-tuning"]
 
 
-def unadapted(pooling="mean", **shape):
+def unadapted(pooling="mean", dropout=0.1, **shape):
     torch.manual_seed(0)
     config = Config(TOKENIZER.vocabulary_size, 16, 3, 2, 32, 48, **shape)
     body = Transformer(config, "explicit")
     for parameter in body.parameters():  # new blocks start as the identity: make them speak
         parameter.data.add_(0.1 * torch.randn_like(parameter))
-    return Classifier(body, TOKENIZER, sorted(set(LABELLED)), pooling=pooling)
+    return Classifier(body, TOKENIZER, sorted(set(LABELLED)), pooling=pooling, dropout=dropout)
 
 
 def adapted(scheme=FULL, pooling="mean", texts=TEXTS, **shape):
@@ -234,6 +235,58 @@ def test_only_the_class_of_the_edit_is_needed(tmp_path):
     assert both.scheme == OWN
 
 
+@dataclass(frozen=True)
+class Bias:
+    """A number that is added to nothing."""
+
+    def __call__(self, classifier):
+        classifier.bias = torch.nn.Parameter(torch.zeros(1))
+
+
+@dataclass(frozen=True)
+class Both:
+    """Several edits, one after the other."""
+
+    edits: tuple = ()
+
+    def __call__(self, classifier):
+        for edit in self.edits:
+            edit(classifier)
+
+
+def test_knobs_of_ones_own_inside_one_are_saved_too(tmp_path):
+    scheme = Scheme(edit=Both((LoRA(), Bias())), groups=AddedOnly())
+    adapted(scheme).save(tmp_path / "mine")
+    assert Classifier.load(tmp_path / "mine", knobs=[Both, Bias]).scheme == scheme
+    with pytest.raises(ValueError, match=r"expected the class Bias; load with `knobs=\[Bias\]`"):
+        Classifier.load(tmp_path / "mine", knobs=[Both])
+
+
+@pytest.mark.parametrize("knobs", [MyLoRA, MyLoRA(), [MyLoRA()], ["MyLoRA"], 3])
+def test_what_are_no_classes_of_ones_own(tmp_path, knobs):
+    adapted(OWN).save(tmp_path / "mine")
+    with pytest.raises(ValueError, match=r"knobs= as a list of classes: \[MyKnob\], got"):
+        Classifier.load(tmp_path / "mine", knobs=knobs)
+
+
+def test_numbers_of_numpy_are_kept_as_those_of_python(tmp_path):
+    assert type(LoRA(np.int64(8)).rank) is int and LoRA(np.int64(8)) == LoRA(8)
+    scheme = Scheme(edit=MyLoRA(np.int64(2), (np.int32(0),)), groups=AddedOnly(np.float32(2)))
+    adapted(scheme).save(tmp_path / "mine")
+    assert Classifier.load(tmp_path / "mine", knobs=[MyLoRA]).scheme == scheme
+
+
+def test_dropout_comes_back(tmp_path):
+    classifier = unadapted(dropout=0.5)
+    classifier.save(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine")
+    assert {m.p for m in found.modules() if isinstance(m, torch.nn.Dropout)} == {0.5}
+    record = files.read_json(tmp_path / "mine" / "classifier.json")
+    del record["dropout"]  # as earlier versions wrote it
+    files.write_json(tmp_path / "mine" / "classifier.json", record)
+    assert Classifier.load(tmp_path / "mine").dropout.p == 0.1
+
+
 CHILD = """
 import sys
 from dataclasses import dataclass
@@ -287,6 +340,14 @@ def named_edit(classifier):
     """An edit that is no value."""
 
 
+@dataclass(frozen=True)
+class Reserved:
+    knob: int = 2
+
+    def __call__(self, classifier):
+        """Nothing."""
+
+
 @dataclass
 class Changing:
     rank: int = 2
@@ -313,6 +374,7 @@ def another(name):
         (Scheme(edit=named_edit), "got named_edit; write it as a class whose settings"),
         (Scheme(edit=lambda classifier: None), "got <lambda>; .*dataclass.frozen=True"),
         (Scheme(edit=Changing()), r"dataclass\(frozen=True\) over Changing"),
+        (Scheme(edit=Reserved()), "another name than knob for a field of Reserved"),
         (Scheme(edit=another("LoRA")), "another name than LoRA"),
         (Scheme(edit=MyLoRA(2, [0, 1])), "expected a tuple to save, got the list"),
         (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "got <lambda>"),
@@ -383,6 +445,13 @@ def test_a_file_cut_short_is_named(folder, name):
     path = folder / name
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(ValueError, match=f"expected .*{name}"):
+        Classifier.load(folder)
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"README.md", "classifier.json"}))
+def test_a_file_that_is_not_there_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=f"expected {name} in .*mine, got none"):
         Classifier.load(folder)
 
 

@@ -158,6 +158,12 @@ def test_groups_that_cannot_be_are_told(tokenizer, choice, said):
         run(tokenizer, Scheme("wrong", groups=choice))
 
 
+def test_one_choice_of_endings_is_one_value():
+    assert Named("bias") == Named(("bias",)) == Named(["bias"]) != Named(["bias", "weight"])
+    assert str(Named(("bias",))) == "Named(endings='bias', factor=1.0)"
+    assert hash(Named(["bias", "weight"])) == hash(Named(("bias", "weight")))
+
+
 # Schedules
 
 

@@ -18,7 +18,7 @@ one's own are frozen dataclasses with `__call__`.
 
 from tlcourse.adaptation import baselines, leaderboard
 from tlcourse.adaptation.adapting import Recipe, Report, adapt, classification_loss, prepare
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, by_length, encode, wrong
+from tlcourse.adaptation.classifier import POOLINGS, Classifier, wrong
 from tlcourse.adaptation.edits import (
     AdapterLayer,
     Adapters,
@@ -30,6 +30,7 @@ from tlcourse.adaptation.edits import (
     Unchanged,
     merge_lora,
 )
+from tlcourse.adaptation.examples import by_length, encode
 from tlcourse.adaptation.extra_losses import EWC, L2SP, LanguageModelling, causal_nats, fisher
 from tlcourse.adaptation.groups import (
     HEAD_FACTOR,

@@ -15,14 +15,14 @@ from ignite.engine import Events
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse import device
-from tlcourse.adaptation.classifier import Classifier, Text, by_length
+from tlcourse import device, ranges
+from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
+from tlcourse.adaptation.examples import Batches, Text
 from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Groups
+from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.schemes import FULL, Scheme
-from tlcourse.batching import bucket_batches, pad
-from tlcourse.bpe import PAD
 from tlcourse.device import Compute
 from tlcourse.training import Trainer, train
 
@@ -39,6 +39,17 @@ class Recipe:
     weight_decay: float = 0.01
     min_steps: int = 0  # small sets get more epochs, until they reach this many steps
     stop_below: float | None = None  # nats: ends once the mean loss of PATIENCE steps is below it
+
+    def __post_init__(self) -> None:
+        ranges.check(
+            self,
+            epochs=ranges.COUNT,
+            learning_rate=ranges.POSITIVE,
+            batch_size=ranges.COUNT,
+            weight_decay=ranges.NOT_NEGATIVE,
+            min_steps=ranges.WHOLE,
+            stop_below=ranges.NOT_NEGATIVE,
+        )
 
     def steps(self, texts: int) -> int:
         """How many steps so many texts take."""
@@ -68,21 +79,28 @@ def adapt(
     seed: int = 0,
     compute: Compute | None = None,
     on_step: Iterable[Callable[[dict], None]] = (),
+    handlers: Iterable[Callable[[Trainer], object]] = (),
 ) -> Classifier:
     """A copy of the classifier, adapted to texts and label names by a scheme; `report` says how.
 
-    The classifier itself stays as it is, and the same call gives the same weights. A text may be a
-    pair of texts. `labels` may also be probabilities, (texts, labels), such as another model's.
-    AdamW, batches of about equal lengths. A classifier that was adapted before goes on from there,
-    its edit with it. What a scheme freezes asks for a gradient again when the training is over;
-    what was frozen before stays so. If nothing of the body moves and nothing is added to the loss,
-    the features of the texts are computed once. Raises ValueError when texts and labels differ in
-    number, a label is not one of the classifier's, the scheme has another edit than the classifier
-    was adapted by, or its groups overlap, are empty or name what is not there.
+    The classifier itself stays as it is, and the same call gives the same weights; PyTorch's own
+    generator is seeded by it. A text may be a pair of texts. `labels` may also be probabilities,
+    (texts, labels), such as another model's. AdamW, batches of about equal lengths. A classifier
+    that was adapted before goes on from there, its edit with it. What a scheme freezes asks for a
+    gradient again when the training is over; what was frozen before stays so. If nothing of the
+    body moves and nothing is added to the loss, the features of the texts are computed once.
+
+    `on_step` and `handlers`: see `training.train`. A handler finds the classifier in `engine.model`
+    and, when it has asked it for answers, puts it back with `engine.model.train()`.
+
+    Raises ValueError when texts and labels are no lists or differ in number, a label is not one of
+    the classifier's, the scheme has another edit than the classifier was adapted by, or its groups
+    overlap, are empty, name what is not there or leave out what the edit adds.
     """
+    _check(scheme, recipe)
     compute = compute or device.choose()
     classifier = classifier.copy()
-    examples = _Examples(classifier, texts, labels, recipe.batch_size, seed)
+    examples = Batches(classifier, texts, labels, recipe.batch_size, seed)
     steps = recipe.steps(len(examples.sequences))
     torch.manual_seed(seed)
     classifier.to(compute.device).body.set_attention(compute.attention)
@@ -101,7 +119,8 @@ def adapt(
     loss = partial(classification_loss, term=term)
     history = train(
         classifier, loss, examples.batch, steps=steps, optimizers=[optimizer], schedule=factors,
-        compute=compute, seed=seed, on_step=on_step, handlers=[partial(_stop_early, recipe)],
+        compute=compute, seed=seed, on_step=on_step,
+        handlers=[partial(_stop_early, recipe), *handlers],
     )  # fmt: skip
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
@@ -118,6 +137,17 @@ def adapt(
     return classifier
 
 
+def _check(scheme: Scheme, recipe: Recipe) -> None:
+    """Raises ValueError for what is not a scheme or not a recipe."""
+    if not isinstance(scheme, Scheme):
+        raise ValueError(
+            "scheme: expected one such as SCHEMES['LoRA'] or Scheme(edit=LoRA(8), "
+            f"groups=AddedOnly(4)), got {short(scheme)}"
+        )
+    if not isinstance(recipe, Recipe):
+        raise ValueError(f"recipe: expected one such as Recipe(epochs=4), got {short(recipe)}")
+
+
 def _stop_early(recipe: Recipe, engine: Trainer) -> None:
     """Ends the training once the texts are learnt, if the recipe asks for it."""
 
@@ -128,58 +158,6 @@ def _stop_early(recipe: Recipe, engine: Trainer) -> None:
             return
         if sum(last) / PATIENCE < recipe.stop_below:
             engine.terminate()
-
-
-class _Examples:
-    """Texts and labels as batches of about equal lengths; batch k depends on the seed and k."""
-
-    def __init__(self, classifier, texts, labels, batch_size: int, seed: int):
-        if len(texts) != len(labels):
-            raise ValueError(
-                f"expected as many labels as texts, got {len(labels)} and {len(texts)}"
-            )
-        self.sequences = classifier.encode(texts)
-        self.targets = _targets(labels, classifier.labels)
-        self.batch_size, self.seed, self.features = batch_size, seed, None
-        self.per_epoch = -(-len(texts) // batch_size)
-        self._epoch, self._order = -1, []
-
-    def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
-        """Tokens and mask of the first few texts."""
-        return tuple(part.to(compute.device) for part in pad(self.sequences[:32], PAD))
-
-    def batch(self, step: int) -> tuple[Tensor, ...]:
-        """(tokens, mask, labels), or (features, labels) once they are known."""
-        epoch, place = divmod(step, self.per_epoch)
-        if epoch != self._epoch:
-            lengths = [len(sequence) for sequence in self.sequences]
-            self._epoch = epoch
-            self._order = bucket_batches(lengths, self.batch_size, self.seed, epoch)
-        rows = self._order[place]
-        if self.features is not None:
-            return self.features[rows], self.targets[rows]
-        return *pad([self.sequences[row] for row in rows], PAD), self.targets[rows]
-
-    @torch.no_grad()
-    def read_once(self, classifier: Classifier, compute: Compute) -> None:
-        """Computes the features of all texts, for a body that stays as it is."""
-        self.features = by_length(self.sequences, classifier.eval().features, compute=compute).cpu()
-
-
-def _targets(labels: Sequence[str] | Tensor, names: Sequence[str]) -> Tensor:
-    """What the loss compares with: numbers of labels, or probabilities as they are."""
-    if isinstance(labels, Tensor):
-        if labels.shape[1:] != (len(names),):
-            raise ValueError(
-                f"expected probabilities of {len(names)} labels for each text, "
-                f"got a tensor of shape {tuple(labels.shape)}"
-            )
-        return labels
-    labels = list(labels)
-    unknown = sorted(set(labels) - set(names))
-    if unknown:
-        raise ValueError(f"expected labels out of {list(names)}, got also {unknown}")
-    return torch.tensor([names.index(label) for label in labels])
 
 
 def prepare(
@@ -195,18 +173,20 @@ def prepare(
     (tokens, mask). Raises ValueError, see `adapt`.
     """
     plain = _logits(classifier, some)
-    if isinstance(classifier.edit, Unchanged):
-        classifier.add(scheme.edit)
-    elif scheme.edit not in (classifier.edit, Unchanged()):
-        raise ValueError(
-            f"expected a classifier to which nothing was added, or to go on by {classifier.edit}, "
-            f"got {scheme.edit} on top; start from the one before"
-        )
-    else:
+    new = ()
+    if scheme.edit in (classifier.edit, Unchanged()):
         scheme = replace(scheme, edit=classifier.edit)
+    else:
+        new = classifier.add(scheme.edit)
     classifier.scheme = scheme
     difference = (_logits(classifier, some) - plain).abs().max().item()
     groups = scheme.groups(classifier, classifier.added)
+    named = {name for group in groups.values() for name in group.names}
+    if new and not named & set(new):
+        raise ValueError(
+            f"expected groups that move what {scheme.edit} added, but none of its {len(new)} "
+            f"tensors, first {new[0]}, is in one; take groups=AddedOnly() or Everything()"
+        )
     return groups, _optimizer(classifier, groups, recipe), difference
 
 

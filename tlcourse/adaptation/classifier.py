@@ -4,7 +4,7 @@ Radford et al. (2018, GPT) and Devlin et al. (2019, BERT).
 """
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,15 @@ from torch.nn import functional as F
 from tlcourse import checkpoints, device
 from tlcourse.adaptation import saved
 from tlcourse.adaptation.edits import Edit, Unchanged
+from tlcourse.adaptation.examples import Text, by_length, encode, label_names
 from tlcourse.adaptation.schemes import Scheme
-from tlcourse.batching import pad
-from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
+from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
 if TYPE_CHECKING:
     from tlcourse.adaptation.adapting import Report
 
-Text = str | tuple[str, str]  # one text, or a pair
 POOLINGS = ("classification token", "last token", "mean", "concatenation")
 
 
@@ -32,9 +31,10 @@ class Classifier(nn.Module):
     """A Transformer with its tokenizer, a pooling of its hidden states, one linear layer.
 
     The text is followed by `<cls>`, so that in a causal model, too, the classification token sees
-    the whole text; a pair is one text with `<sep>` between its parts. `scheme` is how it was
-    adapted and `report` what happened then; None before. Raises ValueError for a pooling that is
-    not in POOLINGS.
+    the whole text; a pair is one text with `<sep>` between its parts. It has the weights of the
+    body it is given, and dropout and edits of its own. `scheme` is how it was adapted and `report`
+    what happened then; None before. Raises ValueError for a pooling that is not in POOLINGS, and
+    for labels that are no list of two or more different names.
     """
 
     def __init__(
@@ -49,12 +49,13 @@ class Classifier(nn.Module):
         super().__init__()
         if pooling not in POOLINGS:
             raise ValueError(f"expected a pooling out of {', '.join(POOLINGS)}, got {pooling!r}")
-        self.body, self.tokenizer = body, tokenizer
-        self.labels, self.pooling = list(labels), pooling
-        for module in body.modules():
+        self.labels, self.pooling = label_names(labels), pooling
+        self.dropout, self.tokenizer = nn.Dropout(dropout), tokenizer
+        weights = {id(each): each for each in body.parameters()}
+        self.body = copy.deepcopy(body, weights)  # the same weights, but a dropout of its own
+        for module in self.body.modules():
             if isinstance(module, nn.Dropout):
                 module.p = dropout
-        self.dropout = nn.Dropout(dropout)
         self.mix: nn.Module | None = None  # of the hidden states of all layers; None: the last
         width = body.config.width * (3 if pooling == "concatenation" else 1)
         self.head = nn.Linear(width, len(self.labels))
@@ -95,12 +96,19 @@ class Classifier(nn.Module):
     def add(self, edit: Edit) -> tuple[str, ...]:
         """Applies an edit in place; returns, and keeps in `added`, the names of the new parameters.
 
-        What is added goes to where the body is.
+        What is added goes to where the body is. Raises ValueError when something was added before.
         """
+        if not isinstance(self.edit, Unchanged):
+            anew = ", of a class defined anew," if repr(edit) == repr(self.edit) else ""
+            raise ValueError(
+                f"expected a classifier to which nothing was added, or to go on by {self.edit}, "
+                f"got {edit}{anew} on top; start from the one before, or go on without `edit=`"
+            )
         known = set(map(id, self.parameters()))
         edit(self)
         self.to(self.body.embedding.weight.device)
         self.added = tuple(name for name, p in self.named_parameters() if id(p) not in known)
+        self.scheme = Scheme(edit=edit)
         return self.added
 
     def copy(self) -> "Classifier":
@@ -124,7 +132,10 @@ class Classifier(nn.Module):
         """
         compute = compute or device.choose()
         self.to(compute.device).eval()
-        logits = by_length(self.encode(texts), self, compute=compute, batch_size=batch_size)
+        sequences = self.encode(texts)
+        if not sequences:
+            return torch.zeros(0, len(self.labels))
+        logits = by_length(sequences, self, compute=compute, batch_size=batch_size)
         return logits.softmax(dim=-1).cpu()
 
     def predict(self, texts: Iterable[Text], *, compute: Compute | None = None) -> list[str]:
@@ -195,56 +206,6 @@ class Classifier(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """(batch, length) tokens and mask, True = token, to (batch, labels) logits."""
         return self.classify(self.features(tokens, mask))
-
-
-def encode(texts: Iterable[Text], tokenizer: Tokenizer, max_length: int) -> list[list[int]]:
-    """Each text normalised, cut to `max_length` ids, the last of them `<cls>`.
-
-    A pair is its first part, `<sep>`, its second part (Radford et al., 2018; Devlin et al., 2019);
-    one that is too long loses tokens from the end of its longer part first. Raises ValueError that
-    names the first text, or pair, with nothing in it or in a part of it.
-    """
-    encoded = []
-    for row, text in enumerate(texts):
-        parts = (text,) if isinstance(text, str) else text
-        if len(parts) != 2 and parts is text:
-            raise ValueError(f"expected a text or a pair of texts in row {row}, got {text!r}")
-        ids = [tokenizer.encode(normalise(part)) for part in parts]
-        if not all(ids):
-            raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
-        if len(ids) == 1:
-            encoded.append([*ids[0][: max_length - 1], CLS])
-        else:
-            first, second = _cut(*ids, max_length - 2)
-            encoded.append([*first, SEP, *second, CLS])
-    return encoded
-
-
-def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], list[int]]:
-    """The two parts of a pair, the longer one cut until both together have at most `room` ids."""
-    return (
-        first[: max(room - len(second), (room + 1) // 2)],
-        second[: max(room - len(first), room // 2)],
-    )
-
-
-def by_length(
-    sequences: Sequence[Sequence[int]],
-    read: Callable[[Tensor, Tensor], Tensor],
-    *,
-    compute: Compute | None = None,
-    batch_size: int = 64,
-) -> Tensor:
-    """What `read` makes of (tokens, mask) of similar lengths; rows in the order of `sequences`."""
-    compute = compute or device.choose()
-    order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
-    parts = []
-    for start in range(0, len(order), batch_size):
-        rows = [sequences[row] for row in order[start : start + batch_size]]
-        with compute.autocast():
-            parts.append(read(*(part.to(compute.device) for part in pad(rows, PAD))).float())
-    result = torch.cat(parts)
-    return result[torch.tensor(order).argsort()]
 
 
 def wrong(probabilities: Tensor, labels: Sequence[str], names: Sequence[str]) -> list[int]:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tlcourse import ranges
+
 Edit = Callable[[nn.Module], None]
 LAYERS = ("query", "key", "value", "output", "up", "down")  # the linear layers of a block
 ATTENTION = LAYERS[:4]
@@ -63,12 +65,12 @@ class LoRA:
     layers: str | tuple[str, ...] = ("query", "value")
 
     def __post_init__(self) -> None:
+        ranges.check(self, rank=ranges.COUNT, alpha=ranges.POSITIVE)
         asked = self.names()
-        unknown = sorted(set(asked) - set(LAYERS))
-        if unknown or not asked or self.rank < 1:
+        if not asked or set(asked) - set(LAYERS):
             raise ValueError(
-                f"expected a rank of at least 1 and layers out of {', '.join(LAYERS)}, 'attention' "
-                f"or 'all', got rank {self.rank} and {self.layers!r}"
+                f"layers: expected layers out of {', '.join(LAYERS)}, 'attention' or 'all', "
+                f"got {self.layers!r}"
             )
         ordered = tuple(name for name in LAYERS if name in asked)  # one choice, one way to write it
         short = {LAYERS: "all", ATTENTION: "attention"}.get(ordered, ordered)
@@ -113,11 +115,15 @@ class AdapterLayer(nn.Module):
 class Adapters:
     """Adapters in every block: after attention and feed-forward, or after feed-forward alone.
 
-    The first is Houlsby et al. (2019), the second Pfeiffer et al. (2021).
+    The first is Houlsby et al. (2019), who train the norms, too, which here stay as they are; the
+    second Pfeiffer et al. (2021).
     """
 
     bottleneck: int = 32
     after_attention: bool = True
+
+    def __post_init__(self) -> None:
+        ranges.check(self, bottleneck=ranges.COUNT)
 
     def __call__(self, classifier: nn.Module) -> None:
         """Puts an AdapterLayer behind the last layer of attention and feed-forward."""
@@ -131,10 +137,14 @@ class Adapters:
 class Prefixes:
     """Learned keys and values that every token of every layer may look at (Li & Liang, 2021).
 
-    It does not start as the identity: what looks at the prefix looks less at the text.
+    It does not start as the identity: what looks at the prefix looks less at the text. The prefix
+    is learned as it is, without the network that makes it in the paper's training.
     """
 
     length: int = 10
+
+    def __post_init__(self) -> None:
+        ranges.check(self, length=ranges.COUNT)
 
     def __call__(self, classifier: nn.Module) -> None:
         """Gives every attention a prefix of so many keys and values."""

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse.adaptation.knobs import Tensors
+from tlcourse import ranges
+from tlcourse.adaptation.knobs import Tensors, short
 from tlcourse.bpe import CLS
 
 Batch = tuple[Tensor, ...]
@@ -24,10 +25,14 @@ ExtraLoss = Callable[[nn.Module], Term]
 class L2SP:
     """(strength / 2) times the squared distance of the body from where it started.
 
-    L2-SP (Li, Grandvalet & Davoine, 2018): decay towards the pretrained weights, not towards 0.
+    L2-SP (Li, Grandvalet & Davoine, 2018): decay towards the pretrained weights, not towards 0; the
+    recipe's own weight decay, which is towards 0, stays on the body beside it unless that is 0.
     """
 
     strength: float = 0.01
+
+    def __post_init__(self) -> None:
+        ranges.check(self, strength=ranges.NOT_NEGATIVE)
 
     def __call__(self, classifier: nn.Module) -> Term:
         """Remembers where the body stands."""
@@ -47,11 +52,24 @@ class EWC:
     strength: float
 
     def __post_init__(self) -> None:
+        ranges.check(self, strength=ranges.NOT_NEGATIVE)
+        if not isinstance(self.importance, Mapping):
+            raise ValueError(
+                f"importance: expected what `fisher` gives, got {short(self.importance)}"
+            )
         if not isinstance(self.importance, Tensors):
             object.__setattr__(self, "importance", Tensors(self.importance))
 
     def __call__(self, classifier: nn.Module) -> Term:
-        """Remembers where the body stands."""
+        """Remembers where the body stands; ValueError for a parameter without importance."""
+        moving = [name for name, p in classifier.body.named_parameters() if p.requires_grad]
+        lacking = [name for name in moving if name not in self.importance]
+        if lacking:
+            raise ValueError(
+                f"importance: expected one for each of the {len(moving)} tensors of the body that "
+                f"move, got none for {len(lacking)}, first {lacking[0]}; take it from "
+                "`fisher(classifier.body, ...)`, and a scheme without an edit of the body"
+            )
         return _pull(_copied(classifier.body), self.importance, self.strength)
 
 
@@ -73,8 +91,15 @@ def _pull(start: Mapping[str, Tensor], weights: Mapping, strength: float) -> Ter
 def fisher(model: nn.Module, log_likelihoods: Callable[[nn.Module], Tensor]) -> dict[str, Tensor]:
     """The diagonal of the Fisher information: mean squared gradient of each log-likelihood.
 
-    `log_likelihoods(model)` gives one number an example, (n,).
+    `log_likelihoods(model)` gives one number an example, (n,). Raises ValueError when a parameter
+    is frozen.
     """
+    frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
+    if frozen:
+        raise ValueError(
+            f"expected a model with nothing frozen, got {len(frozen)} frozen tensors, first "
+            f"{frozen[0]}; call model.requires_grad_(True) before"
+        )
     values = log_likelihoods(model)
     parameters = dict(model.named_parameters())
     total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
@@ -96,6 +121,9 @@ class LanguageModelling:
     """
 
     weight: float = 0.2
+
+    def __post_init__(self) -> None:
+        ranges.check(self, weight=ranges.NOT_NEGATIVE)
 
     def __call__(self, classifier: nn.Module) -> Term:
         """Raises ValueError for a body that is not causal."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from tlcourse import ranges
+
 HEAD_FACTOR = 3.0  # the head begins at random weights and has further to go
 
 
@@ -19,6 +21,9 @@ class Group:
 
     names: tuple[str, ...]
     factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        ranges.check(self, factor=ranges.NOT_NEGATIVE)
 
 
 Groups = dict[str, Group]
@@ -67,8 +72,16 @@ class AddedOnly:
 
     factor: float = 1.0
 
+    def __post_init__(self) -> None:
+        ranges.check(self, factor=ranges.NOT_NEGATIVE)
+
     def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
-        """What was added, and the head."""
+        """What was added, and the head; raises ValueError where nothing was added."""
+        if not added:
+            raise ValueError(
+                "expected a scheme whose edit adds something, for AddedOnly to move, got none; "
+                "give edit=, or take groups=HeadOnly()"
+            )
         return _with_head(classifier, "added", added, self.factor)
 
 
@@ -78,10 +91,13 @@ class TopLayers:
 
     count: int
 
+    def __post_init__(self) -> None:
+        ranges.check(self, count=ranges.COUNT)
+
     def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
         """The blocks and the head; raises ValueError where there are not more blocks than these."""
         layers = _layers(classifier)
-        if not 1 <= self.count < len(layers):
+        if self.count >= len(layers):
             raise ValueError(f"expected 1 to {len(layers) - 1} blocks to move, got {self.count}")
         names = [name for layer in list(layers.values())[-self.count :] for name in layer]
         return _with_head(classifier, f"top {self.count}", names, 1.0)
@@ -97,10 +113,20 @@ class Named:
     endings: str | tuple[str, ...]
     factor: float = 1.0
 
+    def __post_init__(self) -> None:
+        ranges.check(self, factor=ranges.NOT_NEGATIVE)
+        endings = self._all()
+        if not endings or not all(isinstance(each, str) for each in endings):
+            raise ValueError(f"endings: expected at least one text, got {self.endings!r}")
+        short = endings if len(endings) > 1 else endings[0]  # one choice, one way to write it
+        object.__setattr__(self, "endings", short)
+
+    def _all(self) -> tuple[str, ...]:
+        return tuple(self.endings) if isinstance(self.endings, tuple | list) else (self.endings,)
+
     def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
         """The named ones and the head; raises ValueError where no name ends so."""
-        endings = (self.endings,) if isinstance(self.endings, str) else tuple(self.endings)
-        there = _body_names(classifier)
+        endings, there = self._all(), _body_names(classifier)
         names = [name for name in there if name.endswith(endings)]
         if not names:
             nearest = difflib.get_close_matches(endings[0], there, n=1, cutoff=0.0)[0]
@@ -120,6 +146,9 @@ class ByLayer:
     """
 
     decay: float = 1.0
+
+    def __post_init__(self) -> None:
+        ranges.check(self, decay=ranges.POSITIVE)
 
     def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
         """A group for the embedding, each block, and the head."""

@@ -7,6 +7,7 @@ Coming back, a name is looked up in a table; nothing is imported by name and not
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from torch import Tensor
@@ -86,6 +87,8 @@ def to_plain(value: Any, known: Mapping[str, type]) -> Any:
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Integral | Real):  # NumPy's
+        return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, Tensors):
         return {"tensors": value.digest}
     if isinstance(value, Record):
@@ -101,6 +104,8 @@ def to_plain(value: Any, known: Mapping[str, type]) -> Any:
         raise ValueError(f"expected @dataclass(frozen=True) over {name}: a value does not change")
     if known.get(name, type(value)) is not type(value):
         raise ValueError(f"expected another name than {name}, which is a knob of the package's")
+    if any(field.name == "knob" for field in fields(value)):
+        raise ValueError(f"expected another name than knob for a field of {name}, to save it")
     return {"knob": name} | {f.name: to_plain(getattr(value, f.name), known) for f in fields(value)}
 
 
@@ -130,11 +135,30 @@ def from_plain(kept: Any, known: Mapping[str, type]) -> Any:
 
 def by_name(knobs: Iterable[type], known: Mapping[str, type]) -> dict[str, type]:
     """`known` and further classes by their names; raises ValueError for a name that is taken."""
-    more = {knob.__name__: knob for knob in knobs}
+    own = list(knobs) if isinstance(knobs, Iterable) else [knobs]
+    if isinstance(knobs, type) or not all(isinstance(knob, type) for knob in own):
+        raise ValueError(f"expected knobs= as a list of classes: [MyKnob], got {short(knobs)}")
+    more = {knob.__name__: knob for knob in own}
     for name, knob in more.items():
         if known.get(name, knob) is not knob:
             raise ValueError(f"expected another name than {name}, which is a knob of the package's")
     return {**known, **more}
+
+
+def own_classes(value: Any, known: Mapping[str, type]) -> list[type]:
+    """The classes, other than the `known` ones, of a knob and of the knobs inside it."""
+    parts = value if isinstance(value, tuple) else ()
+    own = []
+    if is_dataclass(value) and not isinstance(value, Record):
+        parts = [getattr(value, field.name) for field in fields(value)]
+        own = [] if type(value) in known.values() else [type(value)]
+    return own + [each for part in parts for each in own_classes(part, known)]
+
+
+def check_choice(name: str, value: Any) -> None:
+    """Raises ValueError for what is no knob and no function, in a knob's place."""
+    if not callable(value):
+        raise ValueError(f"the knob `{name}` is {short(value)}; expected a function or a value")
 
 
 def short(value: Any) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlcourse.adaptation.adapting import Recipe, adapt
-from tlcourse.adaptation.classifier import Classifier, Text
+from tlcourse.adaptation.classifier import Classifier
+from tlcourse.adaptation.examples import Text, listed
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import EOS
@@ -53,8 +54,16 @@ def self_train(
     """A teacher on the labels, then students that also believe the guesses of the one before.
 
     Each starts as the classifier that is given. A guess counts when its probability is at least
-    `threshold` (Yarowsky, 1995; Du et al., 2021).
+    `threshold` (Yarowsky, 1995; Du et al., 2021). Raises ValueError without unlabelled texts.
     """
+    texts, labels, unlabelled = (
+        listed(each, what)
+        for each, what in ((texts, "texts"), (labels, "labels"), (unlabelled, "unlabelled texts"))
+    )
+    if not classifier.encode(unlabelled):
+        raise ValueError(
+            "unlabelled: expected texts to guess, got none; without them it is `adapt` alone"
+        )
     how = {"scheme": scheme, "recipe": recipe, "seed": seed, "compute": compute}
     found = adapt(classifier, texts, labels, **how)
     for _ in range(rounds):

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_model
 
 from tlcourse import __version__, checkpoints, files
-from tlcourse.adaptation.knobs import Record
+from tlcourse.adaptation.knobs import Record, own_classes
 from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def save(
     record = {
         "labels": classifier.labels,
         "pooling": classifier.pooling,
+        "dropout": classifier.dropout.p,
         "scheme": None if scheme is None else scheme.to_plain(),
         "precision": "float16" if half else "float32",
         **(about or {}),
@@ -59,7 +60,6 @@ def save(
             "python": platform.python_version(),
         },
     }
-    edit = type(classifier.edit)
     with files.new_folder(folder, overwrite=overwrite) as temporary:
         checkpoints.write_shape(temporary, classifier.body.config, classifier.tokenizer)
         weights = copy.deepcopy(classifier).half() if half else classifier
@@ -70,7 +70,7 @@ def save(
         files.write_text(temporary / "README.md", card(name, record, scheme))
         try:
             with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay
-                load(type(classifier), temporary, [] if edit.__name__ in KNOBS else [edit])
+                load(type(classifier), temporary, own_classes(classifier.edit, KNOBS))
         except ValueError as error:
             raise ValueError(f"expected a classifier made by {scheme}, but {error}") from error
     return record
@@ -90,11 +90,15 @@ def load(cls: type["Classifier"], folder: str | Path, knobs: Iterable[type] = ()
             f"expected a folder that `tlcourse adapt` wrote, got {str(folder)!r}, "
             f"which has no {RECORD}"
         )
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"expected {name} in {folder}, got none; copy the whole folder")
     record = files.read_json(folder / RECORD)
     body, tokenizer = checkpoints.untrained(folder)
     try:
-        scheme = _scheme(record["scheme"], tuple(knobs))
-        classifier = cls(body, tokenizer, record["labels"], pooling=record["pooling"])
+        scheme = _scheme(record["scheme"], knobs)
+        how = {name: record[name] for name in ("pooling", "dropout") if name in record}
+        classifier = cls(body, tokenizer, record["labels"], **how)
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(
             f"expected labels, a pooling and a scheme in {folder / RECORD}, but {error!r}; was it "
@@ -113,7 +117,7 @@ def load(cls: type["Classifier"], folder: str | Path, knobs: Iterable[type] = ()
     return classifier.eval()
 
 
-def _scheme(kept: Any, knobs: tuple[type, ...]) -> Scheme | None:
+def _scheme(kept: Any, knobs: Iterable[type]) -> Scheme | None:
     """The scheme of a record; folders of earlier versions name one of SCHEMES."""
     if kept is None:
         return None

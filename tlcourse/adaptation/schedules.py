@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlcourse import ranges
+from tlcourse.adaptation.knobs import check_choice
 from tlcourse.training import warmup_stable_decay
 
 Factors = Callable[[int], float | Mapping[str, float]]
@@ -20,6 +22,9 @@ class Triangular:
     """Linear up over the share `warmup` of the steps, then linear to 0; the same for all groups."""
 
     warmup: float = 0.1
+
+    def __post_init__(self) -> None:
+        ranges.check(self, warmup=ranges.SHARE)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """One factor a step."""
@@ -36,6 +41,9 @@ class SlantedTriangular:
     cut: float = 0.1
     ratio: float = 32.0
 
+    def __post_init__(self) -> None:
+        ranges.check(self, cut=ranges.SHARE, ratio=ranges.Number(least=1))
+
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """One factor a step."""
         peak = max(1, math.floor(self.cut * steps))
@@ -51,12 +59,16 @@ class SlantedTriangular:
 class OneCycle:
     """Cosine up from `start` to 1 at the share `peak` of the steps, cosine down to `end`.
 
-    Smith & Topin (2017), with the cosine in place of their straight lines.
+    Smith & Topin (2017), with the cosine in place of their straight lines, and with the momentum
+    left as it is, which they lower while the rate rises.
     """
 
     start: float = 0.04
     end: float = 1e-4
     peak: float = 0.3
+
+    def __post_init__(self) -> None:
+        ranges.check(self, start=ranges.SHARE, end=ranges.SHARE, peak=ranges.SHARE)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """One factor a step."""
@@ -82,6 +94,10 @@ class GradualUnfreezing:
     shape: Schedule = Triangular()
     share: float = 0.5
 
+    def __post_init__(self) -> None:
+        check_choice("shape", self.shape)
+        ranges.check(self, share=ranges.SHARE)
+
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """A factor for each group and step."""
         factor, top = self.shape(steps, groups), len(groups) - 1
@@ -101,10 +117,14 @@ class GradualUnfreezing:
 class ChainThaw:
     """The head, then each group alone from the input to the output, then all; stages of one length.
 
-    Felbo et al. (2017). Whoever moves follows `shape`.
+    Felbo et al. (2017), who do not come back to the head before all move; here its turn comes
+    again after the last group below it. Whoever moves follows `shape`.
     """
 
     shape: Schedule = Triangular()
+
+    def __post_init__(self) -> None:
+        check_choice("shape", self.shape)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """A factor for each group and step."""
@@ -121,6 +141,9 @@ class SequentialUnfreezing:
     """
 
     shape: Schedule = Triangular()
+
+    def __post_init__(self) -> None:
+        check_choice("shape", self.shape)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """A factor for each group and step."""

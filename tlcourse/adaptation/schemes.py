@@ -15,7 +15,7 @@ from tlcourse.adaptation.groups import (
     Named,
     TopLayers,
 )
-from tlcourse.adaptation.knobs import by_name, from_plain, to_plain
+from tlcourse.adaptation.knobs import by_name, check_choice, from_plain, short, to_plain
 from tlcourse.adaptation.schedules import (
     GradualUnfreezing,
     Schedule,
@@ -23,13 +23,16 @@ from tlcourse.adaptation.schedules import (
     Triangular,
 )
 
+CHOICES = {"edit": edits, "groups": groups, "schedule": schedules, "extra_loss": extra_losses}
+
 
 @dataclass(frozen=True)
 class Scheme:
     """A way to adapt: a name and four choices. The defaults are full fine-tuning.
 
-    Two schemes are equal when their choices are; the name does not count. A plain function may
-    stand in the place of a choice while one tries something; it cannot be saved.
+    Two schemes are equal when their choices are; the name does not count, and chooses nothing. A
+    plain function may stand in the place of a choice while one tries something; it cannot be saved.
+    Raises ValueError for what cannot be a choice.
     """
 
     name: str = field(default="", compare=False)
@@ -38,6 +41,25 @@ class Scheme:
     groups: Grouping = Everything()
     schedule: Schedule = Triangular()
     extra_loss: ExtraLoss | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ValueError(
+                f"name: expected a text, got {short(self.name)}; write Scheme(edit=..., "
+                "groups=..., schedule=..., extra_loss=...)"
+            )
+        for choice in CHOICES:
+            value = getattr(self, choice)
+            if value is not None or choice != "extra_loss":
+                check_choice(choice, value)
+            if isinstance(value, type):
+                raise ValueError(
+                    f"the knob `{choice}` is the class `{value.__name__}`, whose *values* are such "
+                    f"knobs: call it, `{value.__name__}(...)`"
+                )
+            at = next((c for c, m in CHOICES.items() if type(value).__module__ == m.__name__), None)
+            if at not in (choice, None):
+                raise ValueError(f"the knob `{choice}` is {short(value)}; write `{at}=` for it")
 
     def __repr__(self) -> str:
         shown = [each.name for each in fields(self) if each.name != "name" or self.name]
@@ -69,7 +91,7 @@ def _knobs() -> dict[str, type]:
     """The values that the four modules of knobs define, by name."""
     return {
         name: each
-        for module in (edits, groups, schedules, extra_losses)
+        for module in CHOICES.values()
         for name, each in vars(module).items()
         if isinstance(each, type)
         and each.__module__ == module.__name__

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlcourse.adaptation.classifier import Text
+from tlcourse.adaptation.examples import Text
 
 
 @dataclass(frozen=True)

@@ -2,48 +2,30 @@
 
 import argparse
 import difflib
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any
+
+from tlcourse import ranges
 
 
 class UsageError(ValueError):
     """A wrong word on the command line; the message, one line, says the right ones."""
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(ranges.Number):
     """A type of option: an `int` or a `float` in a range, which `--help` shows."""
-
-    kind: Callable[[str], float]
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
 
     def __call__(self, text: str) -> float:
         """The number that is spelled out; an error that names the range for any other."""
         value = self.kind(text)
-        if not (-math.inf < value < math.inf and self._holds(value)):
-            kind = "a whole number" if self.kind is int else "a number"
-            raise argparse.ArgumentTypeError(f"expected {kind} {self}, got {text}")
+        if not self.holds(value):
+            raise argparse.ArgumentTypeError(f"expected {self.words}, got {text}")
         return value
 
     @property
     def __name__(self) -> str:  # for argparse: "invalid int value"
         return self.kind.__name__
-
-    def _holds(self, value: float) -> bool:
-        return (
-            (self.least is None or value >= self.least)
-            and (self.above is None or value > self.above)
-            and (self.most is None or value <= self.most)
-        )
-
-    def __str__(self) -> str:
-        limits = {"at least": self.least, "above": self.above, "at most": self.most}
-        return ", ".join(f"{how} {_shown(at)}" for how, at in limits.items() if at is not None)
 
 
 class Formatter(argparse.HelpFormatter):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from tlcourse.adaptation import Classifier, tables
-    from tlcourse.adaptation.classifier import Text
+    from tlcourse.adaptation.examples import Text
 
 
 def add_options(parser: Parser) -> None:

@@ -1,0 +1,170 @@
+"""Texts and labels as numbers: ids, targets, and batches of about equal lengths.
+
+What is no text or no label is refused here, with its row, before anything is trained.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tlcourse import device
+from tlcourse.adaptation.knobs import short
+from tlcourse.batching import bucket_batches, pad
+from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
+from tlcourse.device import Compute
+
+Text = str | tuple[str, str]  # one text, or a pair
+
+
+def listed(values: Iterable, what: str) -> list:
+    """The values as a list; ValueError for a single text, a set, a mapping and a whole table."""
+    one = isinstance(values, str | bytes) or not isinstance(values, Iterable)
+    table = len(getattr(values, "shape", (0,))) != 1  # more than one column
+    if one or table or isinstance(values, Mapping | set | frozenset):
+        got = short(values) if one else f"a {type(values).__name__}"
+        raise ValueError(f"expected {what} in a list, or one column of a table, got {got}")
+    return list(values)
+
+
+def encode(texts: Iterable[Text], tokenizer: Tokenizer, max_length: int) -> list[list[int]]:
+    """Each text normalised, cut to `max_length` ids, the last of them `<cls>`.
+
+    A pair is its first part, `<sep>`, its second part (Radford et al., 2018; Devlin et al., 2019);
+    one that is too long loses tokens from the end of its longer part first. Raises ValueError for
+    what is no list of texts; it names the first row that is no text or pair, or has nothing in it
+    or in a part of it.
+    """
+    encoded = []
+    for row, text in enumerate(listed(texts, "texts")):
+        parts = (text,) if isinstance(text, str) else text
+        pair = isinstance(parts, tuple | list) and len(parts) == 2
+        if parts is text and not (pair and all(isinstance(part, str) for part in parts)):
+            raise ValueError(
+                f"expected a text or a pair of texts in row {row}, got {short(text)}; remove or "
+                "fill that row"
+            )
+        ids = [tokenizer.encode(normalise(part)) for part in parts]
+        if not all(ids):
+            raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
+        if len(ids) == 1:
+            encoded.append([*ids[0][: max_length - 1], CLS])
+        else:
+            first, second = _cut(*ids, max_length - 2)
+            encoded.append([*first, SEP, *second, CLS])
+    return encoded
+
+
+def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], list[int]]:
+    """The two parts of a pair, the longer one cut until both together have at most `room` ids."""
+    return (
+        first[: max(room - len(second), (room + 1) // 2)],
+        second[: max(room - len(first), room // 2)],
+    )
+
+
+def label_names(labels: Iterable[str]) -> list[str]:
+    """The labels of a classifier, in their order; ValueError for what cannot be told apart."""
+    names = listed(labels, "labels")
+    texts = {name for name in names if isinstance(name, str)}
+    if len(names) < 2 or len(texts) < len(names):
+        raise ValueError(f"expected labels with at least two names, all other, got {short(names)}")
+    return names
+
+
+def targets(labels: Iterable[str] | Tensor, names: Sequence[str]) -> Tensor:
+    """What the loss compares with: numbers of labels, or (texts, labels) probabilities.
+
+    Raises ValueError for a label that is not in `names` and for what are no probabilities.
+    """
+    numbers = isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf"
+    if (numbers or isinstance(labels, Tensor)) and labels.ndim == 2:
+        return _probabilities(torch.as_tensor(labels).float(), names)
+    labels = listed(labels.tolist() if hasattr(labels, "tolist") else labels, "labels")
+    unknown = [each for each in labels if not (isinstance(each, str) and each in names)]
+    if unknown:
+        numbered = all(isinstance(each, Integral) for each in unknown)
+        raise ValueError(
+            f"expected labels out of {list(names)}, got also "
+            f"[{', '.join(sorted({short(each) for each in unknown})[:5])}]"
+            + ("; give the names: [names[number] for number in labels]" if numbered else "")
+        )
+    return torch.tensor([names.index(label) for label in labels])
+
+
+def _probabilities(rows: Tensor, names: Sequence[str]) -> Tensor:
+    if rows.shape[1] != len(names):
+        raise ValueError(
+            f"expected probabilities of {len(names)} labels for each text, "
+            f"got a tensor of shape {tuple(rows.shape)}"
+        )
+    right = (rows >= 0).all(dim=1) & ((rows.sum(dim=1) - 1).abs() < 0.01)  # False for NaN
+    if not right.all():
+        row = right.tolist().index(False)
+        raise ValueError(
+            f"expected probabilities of the labels that sum to 1, got {short(rows[row].tolist())} "
+            f"in row {row}"
+        )
+    return rows
+
+
+def by_length(
+    sequences: Sequence[Sequence[int]],
+    read: Callable[[Tensor, Tensor], Tensor],
+    *,
+    compute: Compute | None = None,
+    batch_size: int = 64,
+) -> Tensor:
+    """What `read` makes of (tokens, mask) of similar lengths; rows in the order of `sequences`."""
+    compute = compute or device.choose()
+    order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
+    parts = []
+    for start in range(0, len(order), batch_size):
+        rows = [sequences[row] for row in order[start : start + batch_size]]
+        with compute.autocast():
+            parts.append(read(*(part.to(compute.device) for part in pad(rows, PAD))).float())
+    result = torch.cat(parts)
+    return result[torch.tensor(order).argsort()]
+
+
+class Batches:
+    """Texts and labels as batches of about equal lengths; batch k depends on the seed and k.
+
+    Raises ValueError, see `encode` and `targets`; also when texts and labels differ in number.
+    """
+
+    def __init__(self, classifier: Any, texts, labels, batch_size: int, seed: int):
+        self.sequences = classifier.encode(texts)
+        self.targets = targets(labels, classifier.labels)
+        if len(self.sequences) != len(self.targets) or not self.sequences:
+            raise ValueError(
+                "expected at least one text and as many labels as texts, got "
+                f"{len(self.targets)} and {len(self.sequences)}"
+            )
+        self.batch_size, self.seed, self.features = batch_size, seed, None
+        self.per_epoch = -(-len(self.sequences) // batch_size)
+        self._epoch, self._order = -1, []
+
+    def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
+        """Tokens and mask of the first few texts."""
+        return tuple(part.to(compute.device) for part in pad(self.sequences[:32], PAD))
+
+    def batch(self, step: int) -> tuple[Tensor, ...]:
+        """(tokens, mask, labels), or (features, labels) once they are known."""
+        epoch, place = divmod(step, self.per_epoch)
+        if epoch != self._epoch:
+            lengths = [len(sequence) for sequence in self.sequences]
+            self._epoch = epoch
+            self._order = bucket_batches(lengths, self.batch_size, self.seed, epoch)
+        rows = self._order[place]
+        if self.features is not None:
+            return self.features[rows], self.targets[rows]
+        return *pad([self.sequences[row] for row in rows], PAD), self.targets[rows]
+
+    @torch.no_grad()
+    def read_once(self, classifier: Any, compute: Compute) -> None:
+        """Computes the features of all texts, for a body that stays as it is."""
+        self.features = by_length(self.sequences, classifier.eval().features, compute=compute).cpu()

@@ -8,7 +8,6 @@ from benchmarks import contest
 from tests.benchmarks.conftest import Child
 from tlcourse import files, sizes
 
-
 # A size at which measuring takes a moment; nothing is concluded from its times.
 SMALLEST = replace(
     sizes.get("tiny"),

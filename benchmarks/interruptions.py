@@ -22,23 +22,24 @@ from tlcourse.training import STATE
 
 KILLS = {"tiny": 1, "small": 20, "full": 20}
 TOKENS = {"tiny": "2e4", "small": "4e5", "full": "4e5"}
+SAVE_EVERY = {"tiny": "0.1", "small": "0.3", "full": "0.3"}  # seconds
 
 
-def _command(out: Path, tokens: str) -> list[str]:
+def _command(out: Path, size: str) -> list[str]:
     """A run small enough to be repeated often, large enough to be killed anywhere."""
     shape = ["--width", "64", "--layers", "2", "--heads", "2", "--vocabulary", "600"]
-    budget = ["--batch-size", "16", "--length", "64", "--tokens", tokens, "--save-every", "0.3"]
+    budget = ["--batch-size", "16", "--length", "64", "--tokens", TOKENS[size]]
     command = [sys.executable, "-m", "tlcourse", "pretrain", "--objective", "hybrid"]
-    return [*command, *shape, *budget, "--out", str(out)]
+    return [*command, *shape, *budget, "--save-every", SAVE_EVERY[size], "--out", str(out)]
 
 
-def _run(out: Path, tokens: str, kill_after: float | None = None) -> bool:
+def _run(out: Path, size: str, kill_after: float | None = None) -> bool:
     """Runs the command in `out`; True if it ended by itself. Raises RuntimeError if it failed."""
     environment = os.environ | {"TLCOURSE_SIZE": "tiny"}
     environment.pop("TLCOURSE_DATA", None)  # the bundled sample: the same everywhere
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
-            _command(out, tokens), env=environment, stdout=subprocess.DEVNULL, stderr=errors
+            _command(out, size), env=environment, stdout=subprocess.DEVNULL, stderr=errors
         )
         try:
             child.wait(kill_after)
@@ -92,15 +93,15 @@ def measure() -> dict:
     size, generator, rows = sizes.current().name, random.Random(0), []
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "run"
-        _, duration = clocks.timed(lambda: _run(whole, TOKENS[size]))
+        _, duration = clocks.timed(lambda: _run(whole, size))
         undisturbed = whole.rename(Path(folder) / "undisturbed")
         steps = len(_losses(undisturbed))
         for number in range(KILLS[size]):
             moment = generator.uniform(0, duration)
-            ended = _run(whole, TOKENS[size], kill_after=moment)
+            ended = _run(whole, size, kill_after=moment)
             row = {"kill": number, "after_seconds": round(moment, 2)}
             row["doing"] = "ended before" if ended else _doing(whole)
-            _run(whole, TOKENS[size])
+            _run(whole, size)
             rows.append(row | _same(undisturbed, whole))
             shutil.rmtree(whole)
     exact = sum(row["weights_equal"] and row["log_equal"] for row in rows)

@@ -17,12 +17,14 @@ from multiprocessing import get_context
 from operator import methodcaller
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from tlcourse import checkpoints, device, files, metrics, sizes
-from tlcourse.adaptation import Recipe
+
+if TYPE_CHECKING:
+    from tlcourse.adaptation import Recipe
 
 FOLDER = Path("runs")
 RESULTS = Path(__file__).parent / "results"
@@ -147,6 +149,8 @@ def stored(benchmark: str) -> dict:
     return files.read_json(RESULTS / f"{benchmark}.json")
 
 
-def recipe_of(entry: Mapping) -> Recipe:
+def recipe_of(entry: Mapping) -> "Recipe":
     """The recipe of a stored row or choice, in which fields may have the names of EARLIER."""
+    from tlcourse.adaptation import Recipe  # seconds, of which processes of the pool need none
+
     return Recipe(**{EARLIER.get(name, name): value for name, value in entry["recipe"].items()})

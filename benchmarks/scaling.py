@@ -21,7 +21,7 @@ SHAPES = {
     "full": [(64, 2, 2), (128, 4, 2), (256, 6, 4), (512, 8, 8), (768, 12, 12)],
 }
 BUDGETS = {
-    "tiny": (2_000, 4_000, 8_000),
+    "tiny": (1_024, 2_048, 4_096),
     "small": (1_000_000, 2_000_000, 4_000_000),
     "full": (4_000_000, 16_000_000, 64_000_000),
 }
@@ -99,5 +99,5 @@ def _law(rows: list[dict], truth: dict, repeats: int) -> dict:
     return {
         "law": asdict(law),
         "predicted": float(law.loss(*at)),
-        "interval": list(pretraining.bootstrap(*columns, at=at, repeats=repeats)),
+        "interval": list(pretraining.bootstrap(*columns, at=at, law=law, repeats=repeats)),
     }

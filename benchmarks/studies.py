@@ -98,7 +98,7 @@ def corpus() -> tuple[TokenFile, Tokenizer]:
     """The token file that all studies of a size read: the text of the shipped models at `small`."""
     tokens = TOKENS[sizes.current().name]
     folder = jobs.FOLDER / Run.study / f"corpus-{tokens / 1e6:g}M"
-    _, known = checkpoints.load(VOCABULARY)
+    known = Tokenizer.load(checkpoints.folder_of(VOCABULARY) / "tokenizer.json")
     tokenizer = pretraining.prepare(
         folder, names(), tokens=tokens, vocabulary_size=known.vocabulary_size, tokenizer=known
     )

@@ -39,8 +39,21 @@ told = float(os.environ["GOMP_SPINCOUNT"]) + float(os.environ["SECONDS"])
 """
 
 
-def test_a_process_trains_with_the_setting():
-    assert 0 < busy.seconds_a_step({"GOMP_SPINCOUNT": "300"}, 1, 0.2) < 60
+def test_what_trains_begins_when_it_is_told_and_tells_its_seconds_a_step(tmp_path, monkeypatch):
+    """In this process; that each has its own, with the setting, is held with WAITS."""
+    variables = {"FOLDER": str(tmp_path), "SECONDS": "0.2"} | {"TLCOURSE_DEVICE": "cpu"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    ready, slept = tmp_path / f"ready-{os.getpid()}", []
+
+    def sleep(seconds):
+        slept.append(ready.exists())
+        (tmp_path / "go").touch()
+
+    monkeypatch.setattr(busy.time, "sleep", sleep)
+    exec(compile(busy.TRAINING, "TRAINING", "exec"), {"__name__": "__main__"})
+    (taken,) = tmp_path.glob("taken-*")
+    assert slept == [True] and 0 < float(taken.read_text()) < 60
 
 
 def test_two_wait_for_each_other_and_a_notebook_runs_the_same(monkeypatch):

@@ -8,23 +8,20 @@ from benchmarks import contest
 from tests.benchmarks.conftest import Child
 from tlcourse import files, sizes
 
-
-@pytest.fixture
-def smallest(monkeypatch):
-    """A size at which measuring takes a moment; nothing is concluded from its times."""
-    size = replace(
-        sizes.get("tiny"),
-        bpe_race_bytes=2_000,
-        bpe_race_vocabulary=280,
-        bpe_training_bytes=4_000,
-        bpe_vocabulary=300,
-    )
-    monkeypatch.setattr(sizes, "current", lambda: size)
+# A size at which measuring takes a moment; nothing is concluded from its times.
+SMALLEST = replace(
+    sizes.get("tiny"),
+    bpe_race_bytes=2_000,
+    bpe_race_vocabulary=280,
+    bpe_training_bytes=4_000,
+    bpe_vocabulary=300,
+)
 
 
-def test_bpe_compares_equal_merges_with_each_peer(smallest, tmp_path, monkeypatch, capsys):
+def test_bpe_compares_equal_merges_with_each_peer(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(sizes, "current", lambda: SMALLEST)
     monkeypatch.setattr(sys, "argv", ["benchmarks", "bpe", "--json", str(tmp_path / "bpe.json")])
     assert command.main() == 0
     result = files.read_json(tmp_path / "bpe.json")
@@ -50,6 +47,7 @@ def everything(tmp_path_factory):
     own = {"peft": contest.Child}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TLCOURSE_SIZE", "tiny")
+        patch.setattr(sizes, "current", lambda: SMALLEST)
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.delenv("TLCOURSE_DATA", raising=False)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from benchmarks import adaptation, clocks, jobs, open_questions, studies, tasks, transfer
+from tests.benchmarks import example
 from tests.benchmarks.example import Job
 from tlcourse.adaptation import Recipe
 from tlcourse.pretraining import PretrainingRecipe
@@ -31,7 +32,7 @@ def test_a_job_works_once_and_is_read_afterwards(capsys):
     job = Job(checkpoint(b"one"), 10)
     found = job.run()
     assert found["wrong"] == list(range(10)) and found["missed"] == 10
-    assert found["recipe"]["learning_rate"] == Recipe().learning_rate
+    assert found["recipe"] == {"learning_rate": 5e-4, "epochs": 5}
     assert "example: model checkpoint, missed 10: 20.0 % wrong" in capsys.readouterr().out
     assert job.place() == Path("runs/example") / f"{job.key()}.json"
     assert job.run() == found and capsys.readouterr().out == ""
@@ -40,7 +41,7 @@ def test_a_job_works_once_and_is_read_afterwards(capsys):
 def test_other_fields_and_other_weights_are_another_job():
     job = Job(checkpoint(b"one"), 10)
     places = {job.place(), replace(job, missed=11).place()}
-    places.add(replace(job, recipe=Recipe(epochs=9)).place())
+    places.add(replace(job, recipe=example.Recipe(epochs=9)).place())
     checkpoint(b"another")
     assert job.place() not in places and len(places) == 3
     assert job.run()["digest"] == jobs.digest("checkpoint")

@@ -1,10 +1,15 @@
 """The studies behind the choices run from end to end on the bundled sample."""
 
+import subprocess
+import time
+from pathlib import Path
+
 import pytest
 
 from benchmarks import ablation, interruptions, jobs, objectives, scaling, studies, transfer
-from tlcourse import checkpoints
+from tlcourse import checkpoints, cli
 from tlcourse.pretraining import PretrainingRecipe
+from tlcourse.training import STATE
 from tlcourse.transformer import Config, count_parameters
 
 
@@ -104,10 +109,49 @@ def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():
     assert losses[0] != losses[1]
 
 
-def test_a_killed_run_ends_as_one_that_nobody_disturbed():
+class Patient(subprocess.Popen):
+    """A process whose time is up as soon as the run's first state is saved."""
+
+    def wait(self, timeout=None):
+        state = Path(self.args[-1]) / STATE
+        while timeout is not None and self.poll() is None:
+            if state.exists():
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.005)
+        return super().wait()
+
+
+@pytest.fixture
+def killed_at_its_first_state(monkeypatch):
+    """What is killed has a process of its own; what nobody disturbs runs in this one."""
+    run = interruptions._run
+
+    def either(out, size, kill_after=None):
+        if kill_after is not None:
+            return run(out, size, kill_after)
+        assert cli.main(interruptions._command(out, size)[3:]) == 0
+        return True
+
+    monkeypatch.setattr(interruptions.subprocess, "Popen", Patient)
+    monkeypatch.setattr(interruptions, "_run", either)
+
+
+def test_a_killed_run_ends_as_one_that_nobody_disturbed(killed_at_its_first_state):
     found = interruptions.measure()
     assert (found["kills"], found["bit_exact"]) == (1, 1)
     assert found["rows"][0]["nothing_left_over"]
+    assert found["rows"][0]["doing"].startswith("at step")
+    assert 0 < int(found["rows"][0]["doing"].split()[2].strip(",")) < found["steps"]
+
+
+def test_a_run_that_fails_is_told_and_one_that_is_too_slow_is_killed(tmp_path, monkeypatch):
+    fails = [interruptions.sys.executable, "-c", "raise SystemExit('no room')"]
+    monkeypatch.setattr(interruptions, "_command", lambda out, size: fails)
+    with pytest.raises(RuntimeError, match="expected the run to end well: no room"):
+        interruptions._run(tmp_path, "tiny")
+    sleeps = [interruptions.sys.executable, "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(interruptions, "_command", lambda out, size: sleeps)
+    assert interruptions._run(tmp_path, "tiny", kill_after=0.05) is False
 
 
 def test_training_takes_about_six_operations_a_parameter_and_token():

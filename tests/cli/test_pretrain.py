@@ -1,12 +1,11 @@
 """`tlcourse pretrain`: from the bundled sample to a checkpoint, and what it refuses."""
 
+import contextlib
 import json
 import pkgutil
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import asdict
 
 import pytest
@@ -14,6 +13,7 @@ import torch
 
 from tlcourse import checkpoints, pretraining
 from tlcourse.cli import cards, command_line, main
+from tlcourse.training import Resume
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
 BUDGET = ["--tokens", "9e3"]  # one step of 64 windows of 128 tokens
@@ -150,31 +150,33 @@ def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(
     assert main([*command, "--minutes", "0.03", "--tokens", "1e4"]) == 2  # one budget, not two
 
 
-# Files may not grow beyond what the first states need: the write fails as on a full disk.
-FULL_DISK = """
-import resource, sys
-from tlcourse import cli
-from tlcourse.training import Resume
+@contextlib.contextmanager
+def full_disk():
+    """Files may not grow beyond what the first states need: a write fails as on a full disk."""
+    import resource
 
-save = Resume.save
+    usual, save = resource.getrlimit(resource.RLIMIT_FSIZE), Resume.save
 
-def limited(resume, *arguments):
-    if resume.path.exists():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resume.path.stat().st_size // 2,) * 2)
-    save(resume, *arguments)
+    def limited(resume, *arguments):
+        if resume.path.exists():
+            most = resume.path.stat().st_size // 2
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, usual[1]))
+        save(resume, *arguments)
 
-Resume.save = limited
-sys.exit(cli.main(["pretrain", *sys.argv[1:]]))
-"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Resume, "save", limited)
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
-def test_a_full_disk_is_said_and_the_state_saved_before_is_kept(tmp_path):
+def test_a_full_disk_is_said_and_the_state_saved_before_is_kept(tmp_path, capfd):
     options = ["--out", str(tmp_path / "run"), *SHAPE, "--batch-size", "4", "--length", "16"]
     options += ["--tokens", "600", "--save-every", "0"]
-    command = [sys.executable, "-c", FULL_DISK, *options]
-    failed = subprocess.run(command, capture_output=True, encoding="utf-8")
-    assert failed.returncode == 2
-    assert "free some space and run the same command again" in failed.stderr
+    with full_disk():
+        assert main(["pretrain", *options]) == 2
+    assert "free some space and run the same command again" in capfd.readouterr().err
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
     whole = tmp_path / "whole"
     assert main(["pretrain", *options]) == 0

@@ -6,6 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import datasets
@@ -25,10 +28,43 @@ print(json.dumps([corpora.source_of(data), rows, first]))
 """
 
 
+# Loads the data sets of several cases, each with a cache of its own and what the server has in it.
+EACH_CASE = """
+import contextlib, io, json, sys, urllib.request
+from huggingface_hub import constants
+from tlcourse import corpora
+from tlcourse.corpora import hub
+server, cache, told = constants.ENDPOINT, constants.HF_HUB_CACHE, {}
+for case, (names, constants.ENDPOINT, hub.PATIENCE) in json.loads(sys.argv[1]).items():
+    constants.HF_HUB_CACHE = f"{cache}/{case}"
+    urllib.request.urlopen(f"{server}/case/{case}").close()
+    said, found = io.StringIO(), {}
+    for name in names:
+        with contextlib.redirect_stdout(said):
+            try:
+                data = corpora.load(name)
+            except corpora.DataError as error:
+                found[name] = str(error)
+                continue
+        rows = {split: len(data[split]) for split in data}
+        found[name] = [corpora.source_of(data), rows, next(iter(data.values()))[0]]
+    told[case] = {"found": found, "said": said.getvalue()}
+print(json.dumps(told))
+"""
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers as the Hub does for a file: `server.files` maps path to content."""
+    """Answers as the Hub does for a file: `server.files` maps path to content.
+
+    Asked for /case/NAME, it has the files of `server.cases[NAME]` from then on.
+    """
 
     def do_GET(self) -> None:
+        if self.path.startswith("/case/"):
+            self.server.files = self.server.cases[self.path.removeprefix("/case/")]
+            self.send_response(200)
+            self.end_headers()
+            return
         content = self.server.files.get(self.path)
         self.send_response(404 if content is None else 200)
         if content is None:
@@ -44,6 +80,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_) -> None:
         pass
+
+
+@contextmanager
+def serving() -> Iterator[http.server.ThreadingHTTPServer]:
+    """A Hub that has nothing yet."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.files, server.cases = {}, {}
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 def put(server, place: Place, split: str, content: bytes) -> None:

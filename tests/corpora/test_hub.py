@@ -1,14 +1,17 @@
 """The Hub's path, in a child process, against a stand-in Hub on loopback."""
 
+import json
 import os
 import socket
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import datasets
 import pytest
 
 from tests.corpora import made
-from tests.corpora.stand_in import LOAD, endpoint_of, load, loaded, parquet, put
+from tests.corpora.stand_in import EACH_CASE, endpoint_of, load, loaded, parquet, put, serving
 from tlcourse import corpora
 from tlcourse.corpora import catalogue, hub
 
@@ -81,22 +84,6 @@ def test_good_trec_is_loaded_once_then_from_the_cache(server, tmp_path: Path) ->
     assert loaded(offline) == expected and "fetching" not in offline.stdout
 
 
-EACH = """
-import json, sys
-from tlcourse import corpora
-found = {}
-for name in sys.argv[1].split():
-    try:
-        data = corpora.load(name)
-    except corpora.DataError as error:
-        found[name] = str(error)
-        continue
-    rows = {split: len(data[split]) for split in data}
-    found[name] = [corpora.source_of(data), rows, next(iter(data.values()))[0]]
-print(json.dumps(found))
-"""
-
-
 def put_wikitext(server, folder: Path) -> None:
     place = catalogue.get("wikitext-2").places[0]
     for split in place.files:
@@ -122,14 +109,64 @@ def put_blimp(server, folder: Path) -> None:
         server.files[path] = parquet(datasets.Dataset.from_dict(columns), folder)
 
 
-def test_good_data_have_the_rows_and_the_names_of_labels_of_the_hub(server, tmp_path: Path) -> None:
-    put_wikitext(server, tmp_path)
-    put_blimp(server, tmp_path)
+GOOD = ["wikitext-2", "blimp", *made.LABELLED]
+NOBODY = "http://127.0.0.1:9"
+
+
+def put_good(server, folder: Path) -> None:
+    put_wikitext(server, folder)
+    put_blimp(server, folder)
     for name in made.LABELLED:
-        put_labelled(server, tmp_path, name)
-    names = ["wikitext-2", "blimp", *made.LABELLED]
-    found = loaded(load(" ".join(names), endpoint_of(server), tmp_path / "home", script=EACH))
-    assert list(found) == names
+        put_labelled(server, folder, name)
+
+
+def put_second(server, folder: Path) -> None:
+    """What the second repository has of TREC."""
+    made.write_label_files(folder / "trec")
+    place = catalogue.get("trec").places[1]
+    for split, (name,) in place.files.items():
+        put(server, place, split, (folder / "trec" / name).read_bytes())
+
+
+def put_no_parquet(server, folder: Path) -> None:
+    for split in ("train", "test"):
+        put(server, catalogue.get("trec").places[0], split, b"<html>sign in</html>")
+
+
+# What is loaded, and what the Hub has of it.
+CASES = {
+    "good": (GOOD, put_good),
+    "withheld": (["rte"], partial(put_labelled, name="rte", label=-1)),
+    "all the same": (["rte"], partial(put_labelled, name="rte", label=0)),
+    "second": (["trec"], put_second),
+    "both gone": (["trec"], None),
+    "too few": (["trec"], partial(put_trec, drop=1)),
+    "bare ids": (["trec"], partial(put_trec, named=False)),
+    "no parquet": (["trec"], put_no_parquet),
+    "refuses": (["trec"], None),
+    "says nothing": (["trec"], None),
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    """What one child process finds and says in each case."""
+    folder = tmp_path_factory.mktemp("hub")
+    with serving() as server, socket.create_server(("127.0.0.1", 0)) as silent:
+        asked = {}
+        for case, (names, fill) in CASES.items():
+            there = SimpleNamespace(files={})
+            if fill is not None:
+                fill(there, folder)
+            server.cases[case.replace(" ", "-")] = there.files
+            asked[case.replace(" ", "-")] = [names, endpoint_of(server), hub.PATIENCE]
+        asked["refuses"][1] = NOBODY
+        asked["says-nothing"][1:] = [f"http://127.0.0.1:{silent.getsockname()[1]}", 1.0]
+        result = load(json.dumps(asked), endpoint_of(server), folder / "home", script=EACH_CASE)
+    return {case.replace("-", " "): told for case, told in loaded(result).items()}
+
+
+def test_good_data_have_the_rows_and_the_names_of_labels_of_the_hub(told) -> None:
     source, counts = "Hugging Face Hub", {"train": 36718, "validation": 3760, "test": 4358}
     first = {"text": made.wikitext_rows("wikitext-2", "train")[0]}
     expected = {
@@ -140,78 +177,55 @@ def test_good_data_have_the_rows_and_the_names_of_labels_of_the_hub(server, tmp_
         place, facts = catalogue.get(name).places[0], catalogue.get(name).facts
         counts = {split: facts[split].rows for split in place.files}
         expected[name] = [source, counts, made.examples(name, "train")[0]]
-    assert found == expected
+    assert told["good"]["found"] == expected and list(expected) == GOOD
 
 
 @pytest.mark.parametrize(
-    ("label", "message"),
+    ("case", "message"),
     [
-        (-1, "expected ids of entailment, not_entailment in the column label, got another"),
         (
-            0,
+            "withheld",
+            "expected ids of entailment, not_entailment in the column label, got another",
+        ),
+        (
+            "all the same",
             "expected {'entailment': 1249, 'not_entailment': 1241} labels, got {'entailment': 2490",
         ),
     ],
 )
-def test_labels_that_are_withheld_or_all_the_same(
-    server, tmp_path: Path, label: int, message: str
-) -> None:
-    put_labelled(server, tmp_path, "rte", label)
-    result = load("rte", endpoint_of(server), tmp_path / "home")
-    assert result.returncode == 1
-    assert f"DataError: rte train (Hugging Face Hub): {message}" in result.stderr
+def test_labels_that_are_withheld_or_all_the_same(told, case: str, message: str) -> None:
+    error = told[case]["found"]["rte"]
+    assert error.startswith(f"rte train (Hugging Face Hub): {message}")
 
 
-def test_where_the_first_repository_is_gone_the_second_serves(server, tmp_path: Path) -> None:
-    made.write_label_files(tmp_path / "trec")
-    place = catalogue.get("trec").places[1]
-    for split, (name,) in place.files.items():
-        put(server, place, split, (tmp_path / "trec" / name).read_bytes())
-    source, rows, _ = loaded(load("trec", endpoint_of(server), tmp_path / "home"))
+def test_where_the_first_repository_is_gone_the_second_serves(told) -> None:
+    source, rows, _ = told["second"]["found"]["trec"]
     assert (source, rows) == ("Hugging Face Hub", {"train": 5452, "test": 500})
 
 
-def test_where_both_are_gone_the_sample_serves(server, tmp_path: Path) -> None:
-    result = load("trec", endpoint_of(server), tmp_path / "home")
-    assert loaded(result)[:2] == ["bundled sample", {"train": 200, "test": 100}]
+def test_where_both_are_gone_the_sample_serves(told) -> None:
+    assert told["both gone"]["found"]["trec"][:2] == ["bundled sample", {"train": 200, "test": 100}]
     for repository in ("CogComp/trec", "SetFit/TREC-QC"):
-        assert f"{repository}: RepositoryNotFoundError 404" in result.stdout
+        assert f"{repository}: RepositoryNotFoundError 404" in told["both gone"]["said"]
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("case", "message"),
     [
-        ({"drop": 1}, "expected 5,452 rows, got 5,451; clear that data set"),
-        ({"named": False}, "expected named labels, got bare ids"),
+        ("too few", "expected 5,452 rows, got 5,451; clear that data set"),
+        ("bare ids", "expected named labels, got bare ids"),
+        ("no parquet", "expected parquet files"),
     ],
 )
-def test_wrong_data_are_an_error_not_a_sample(server, tmp_path: Path, how, message: str) -> None:
-    put_trec(server, tmp_path, **how)
-    result = load("trec", endpoint_of(server), tmp_path / "home")
-    assert result.returncode == 1
-    assert f"DataError: trec train (Hugging Face Hub): {message}" in result.stderr
+def test_wrong_data_are_an_error_not_a_sample(told, case: str, message: str) -> None:
+    error = told[case]["found"]["trec"]
+    assert error.startswith(f"trec train (Hugging Face Hub): {message}")
 
 
-def test_a_file_that_is_no_parquet_is_an_error(server, tmp_path: Path) -> None:
-    for split in ("train", "test"):
-        put(server, catalogue.get("trec").places[0], split, b"<html>sign in</html>")
-    result = load("trec", endpoint_of(server), tmp_path / "home")
-    assert "DataError: trec train (Hugging Face Hub): expected parquet files" in result.stderr
-
-
-def test_a_hub_that_refuses_gives_way_to_the_sample(tmp_path: Path) -> None:
-    result = load("trec", "http://127.0.0.1:9", tmp_path)
-    assert loaded(result)[0] == "bundled sample"
-    assert "the Hugging Face Hub does not answer" in result.stdout
-
-
-def test_a_hub_that_says_nothing_gives_way_to_the_sample(tmp_path: Path) -> None:
-    hurried = "from tlcourse.corpora import hub\nhub.PATIENCE = 1.0\n"
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        result = load("trec", address, tmp_path, script=hurried + LOAD)
-    assert loaded(result)[0] == "bundled sample"
-    assert "the Hugging Face Hub does not answer" in result.stdout
+@pytest.mark.parametrize("case", ["refuses", "says nothing"])
+def test_a_hub_that_is_not_there_gives_way_to_the_sample(told, case: str) -> None:
+    assert told[case]["found"]["trec"][0] == "bundled sample"
+    assert "the Hugging Face Hub does not answer" in told[case]["said"]
     assert hub.PATIENCE < 10
 
 

@@ -1,7 +1,9 @@
 """The headless runner: a real kernel, small notebooks."""
 
 import json
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nbformat
@@ -45,6 +47,25 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     project = tmp_path / "pyproject.toml"
     project.write_text('[project.urls]\nRepository = "https://github.com/me/it"', encoding="utf-8")
     return make
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[tuple, Any]:
+    """What a process with PyTorch has said of the machine, by what it was told of it."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def asked_once(answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that are told the same of the machine ask once what it is."""
+
+    def run(command, *, env, **more):
+        told = (*command, *(env.get(name) for name in execution.WITHOUT_BF16))
+        if told not in answers:
+            answers[told] = subprocess.run(command, env=env, **more)
+        return answers[told]
+
+    monkeypatch.setattr(execution, "subprocess", SimpleNamespace(run=run))
 
 
 TELL = """import os

@@ -20,9 +20,9 @@ def test_a_law_is_found_again_from_the_losses_it_gives():
 def test_the_interval_of_noisy_runs_holds_the_truth_and_is_wider_further_out():
     noise = np.exp(np.random.default_rng(0).normal(0, 0.004, len(SIZES)))
     losses = TRUE.loss(SIZES, TOKENS) * noise
-    widths = []
+    law, widths = fit_law(SIZES, TOKENS, losses), []
     for at in ((2e6, 2e6), (6.8e6, 60e6)):
-        low, high = bootstrap(SIZES, TOKENS, losses, at=at, repeats=15)
+        low, high = bootstrap(SIZES, TOKENS, losses, at=at, law=law, repeats=15)
         assert low < float(TRUE.loss(*at)) < high
         widths.append(high - low)
     assert widths[1] > widths[0]

@@ -46,9 +46,14 @@ def names() -> list[str]:
     ]
 
 
+def place(id: str) -> Path:
+    """Where the file of an exercise is, or would be."""
+    return HERE.joinpath(*id.split(".")).with_suffix(".py")
+
+
 def read(id: str) -> Listed:
     """What the line `task = Exercise(...)` of an exercise's file says."""
-    path = HERE.joinpath(*id.split(".")).with_suffix(".py")
+    path = place(id)
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "task":
             given = {each.arg: each.value for each in node.value.keywords}

@@ -229,7 +229,7 @@ def ids() -> tuple[str, ...]:
 
 def facts(id: str) -> listing.Listed:
     """What a table says of an exercise, without loading its checks."""
-    if id in listing.names():
+    if listing.place(id).exists():
         return listing.read(id)
     task = _load(id)
     return listing.Listed(id, task.number, task.title, task.difficulty, task.minutes)
@@ -242,8 +242,9 @@ def _load(id: str) -> Exercise:
 def get(id: str) -> Exercise:
     """The exercise of this id; raises Unknown, which names the nearest."""
     if id not in _names():
-        near = difflib.get_close_matches(id, ids(), n=1, cutoff=0.0)
+        there = ids()
+        near = difflib.get_close_matches(id, there, n=1, cutoff=0.0)
         raise Unknown(
-            f"no exercise {id!r}; did you mean {near[0]!r}? There are: {', '.join(ids())}"
+            f"no exercise {id!r}; did you mean {near[0]!r}? There are: {', '.join(there)}"
         )
     return _load(id)

@@ -67,17 +67,18 @@ def bootstrap(
     losses: Sequence[float],
     *,
     at: tuple[float, float] | None = None,
+    law: Law | None = None,
     repeats: int = 200,
     seed: int = 0,
 ) -> tuple[float, float]:
     """95 % interval of the law's loss at `at` = (parameters, tokens): runs drawn with replacement.
 
-    `at` None: at the largest of both.
+    `at` None: at the largest of both. `law` is that of all runs; None fits it first.
     Draws without five different runs, two sizes and two budgets are drawn again.
     """
     columns = [np.asarray(part, dtype=float) for part in (parameters, tokens, losses)]
     at = (max(parameters), max(tokens)) if at is None else at
-    start = np.log(astuple(fit_law(*columns)))
+    start = np.log(astuple(fit_law(*columns) if law is None else law))
     generator, drawn = np.random.default_rng(seed), []
     while len(drawn) < repeats:
         rows = generator.integers(len(losses), size=len(losses))

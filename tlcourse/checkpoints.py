@@ -16,6 +16,7 @@ from tlcourse import device, files
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
+from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
 
@@ -110,9 +111,14 @@ def folder_of(name: str | Path) -> Path:
     for folder in (Path(name), files.root() / FOLDER / name):
         if (folder / "config.json").exists():
             return folder
+    inside = Path(name) / "checkpoint"  # where `tlcourse pretrain` puts it
+    if (inside / "config.json").exists():
+        near = f"; did you mean {inside}?"
+    else:
+        near = nearest(str(name), names())
     raise FileNotFoundError(
         f"expected a checkpoint folder or one of {', '.join(names()) or 'none yet'}, "
-        f"got {str(name)!r}"
+        f"got {str(name)!r}{near}"
     )
 
 

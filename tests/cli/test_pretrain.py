@@ -203,7 +203,7 @@ BAD = {
     ("--tokens", "0"): "--tokens: expected a number above 0, got 0",
     ("--tokens", "nan"): "--tokens: expected a number above 0, got nan",
     ("--tokens", "5"): "--tokens of at least one step (64 tokens), which is 4 windows",
-    ("--tokens", "many"): "--tokens: invalid float value: 'many'",
+    ("--tokens", "many"): "--tokens: expected a number above 0, such as 0.5 or 25e6, got 'many'",
     ("--batch", "0"): "--batch: expected a whole number at least 1, got 0",
     ("--batch-size", "0"): "--batch-size: expected a whole number at least 1, got 0",
     ("--length", "257"): "--length: expected a whole number at least 1, at most 256, got 257",

@@ -37,6 +37,8 @@ def test_special_tokens_in_a_text_are_text(tmp_path):
     [
         (b"", "expected words in .*a.txt, found none"),
         (b" \n\n\t\n", "expected words in .*a.txt, found none"),
+        ("naïve\n".encode("latin-1"), "UTF-8 text in .*, but in line 1 stands a byte 0xef "),
+        (b"long\n" * 9000 + b"\xfc\nend\n" * 9000, "in line 9001 stands a byte 0xfc "),
         (b"fine\n" + "naïve".encode("latin-1"), "UTF-8 text in .*a.txt, .* 0xef .*save the file"),
         ("both".encode("utf-16"), "expected UTF-8 text"),
         (b"a line\nzero\0byte\n", "line 2 has a zero byte"),

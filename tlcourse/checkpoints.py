@@ -98,6 +98,11 @@ def name_of(name: str | Path) -> str:
     return folder.parent.name if folder.name == "checkpoint" else folder.name
 
 
+def is_shipped(name: str | Path) -> bool:
+    """Whether a checkpoint is one of those that come with the course."""
+    return folder_of(name).resolve().parent == (files.root() / FOLDER).resolve()
+
+
 def rewrite(name: str | Path, card: str, log: dict) -> Path:
     """Replaces the log and then the card of a checkpoint, each as a whole; returns its folder."""
     folder = folder_of(name)

@@ -26,7 +26,7 @@ COMMANDS = {  # the first lines of their modules
     "answers": "Carries your kept answers from one machine to another, in a file.",
     "data": "Says which data there are, from where, and whether they are as expected.",
     "pretrain": "Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on.",
-    "evaluate": "Measures a checkpoint and writes its model card anew.",
+    "evaluate": "Measures a checkpoint; writes the card of one of your own anew.",
     "adapt": "Adapts a model to the texts and labels of a CSV file and saves the classifier.",
     "predict": "Says what a saved classifier makes of texts: label and probabilities.",
 }

@@ -96,8 +96,14 @@ def test_shipped_names(folder, monkeypatch):
     assert checkpoints.names() == ["little"]
     assert checkpoints.load("little")[0].config == model_of().config
     assert checkpoints.log_of("little") == LOG
-    with pytest.raises(FileNotFoundError, match="one of little, got 'large'"):
+    with pytest.raises(FileNotFoundError, match="one of little, got 'large'$"):
         checkpoints.load("large")
+    with pytest.raises(FileNotFoundError, match="got 'litle'; did you mean little?"):
+        checkpoints.load("litle")
+    (folder.parent / "data/checkpoints/little").rename(folder.parent / "checkpoint")
+    with pytest.raises(FileNotFoundError, match=f"; did you mean {folder.parent / 'checkpoint'}?"):
+        checkpoints.load(folder.parent)
+    (folder.parent / "checkpoint").rename(folder.parent / "data/checkpoints/little")
     with pytest.raises(FileNotFoundError, match="one of little, got 'large'"):
         checkpoints.log_of("large")
 

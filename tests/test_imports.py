@@ -10,7 +10,7 @@ from tests.notebooks import imports_of, lessons_code
 from tlcourse.files import PACKAGE
 
 FLOORS = {
-    **dict.fromkeys(["sizes", "device", "files", "ranges", "views"], 0),
+    **dict.fromkeys(["sizes", "device", "files", "ranges", "views", "wording"], 0),
     **dict.fromkeys(["bpe", "transformer"], 1),
     **dict.fromkeys(
         [

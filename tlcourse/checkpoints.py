@@ -16,6 +16,7 @@ from tlcourse import device, files
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
+from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
 
@@ -97,6 +98,11 @@ def name_of(name: str | Path) -> str:
     return folder.parent.name if folder.name == "checkpoint" else folder.name
 
 
+def is_shipped(name: str | Path) -> bool:
+    """Whether a checkpoint is one of those that come with the course."""
+    return folder_of(name).resolve().parent == (files.root() / FOLDER).resolve()
+
+
 def rewrite(name: str | Path, card: str, log: dict) -> Path:
     """Replaces the log and then the card of a checkpoint, each as a whole; returns its folder."""
     folder = folder_of(name)
@@ -110,9 +116,14 @@ def folder_of(name: str | Path) -> Path:
     for folder in (Path(name), files.root() / FOLDER / name):
         if (folder / "config.json").exists():
             return folder
+    inside = Path(name) / "checkpoint"  # where `tlcourse pretrain` puts it
+    if (inside / "config.json").exists():
+        near = f"; did you mean {inside}?"
+    else:
+        near = nearest(str(name), names())
     raise FileNotFoundError(
         f"expected a checkpoint folder or one of {', '.join(names()) or 'none yet'}, "
-        f"got {str(name)!r}"
+        f"got {str(name)!r}{near}"
     )
 
 

@@ -38,10 +38,15 @@ def choose() -> Compute:
     """
     wanted = os.environ.get("TLCOURSE_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
     if wanted not in ("cpu", "cuda"):
-        raise ValueError(f"expected TLCOURSE_DEVICE to be cpu or cuda, got {wanted!r}")
+        raise ValueError(
+            f"expected TLCOURSE_DEVICE to be cpu or cuda, got {wanted!r}; set it so, or "
+            "unset TLCOURSE_DEVICE"
+        )
     if wanted == "cuda":
         if not torch.cuda.is_available():
-            raise ValueError("TLCOURSE_DEVICE is cuda, but PyTorch sees no CUDA GPU; unset it")
+            raise ValueError(
+                "TLCOURSE_DEVICE is cuda, but PyTorch sees no CUDA GPU; unset TLCOURSE_DEVICE"
+            )
         bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
         precision = torch.bfloat16 if bf16 else torch.float16
         return Compute(torch.device("cuda"), precision, "sdpa", sys.platform == "linux")

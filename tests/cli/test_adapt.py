@@ -146,6 +146,56 @@ def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
     assert "2 of 3 test texts are in my.csv, too" in said and "no --test" not in said
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("Who sang ?", "song")], "1 label has one text: song"),
+        ([("Who ?", "a"), ("Where ?", "b")], "2 labels have one text each: a, b"),
+        ([("Who ?", "Place")] * 2, "labels that differ in case only: Place, place"),
+        (
+            [("Who ran ? " * 256, "person")],
+            "1 of 6 texts of my.csv is longer than 48 tokens; only",
+        ),
+        ([("Who ran ? " * 256, "person")] * 2, "2 of 7 texts of my.csv are longer than 48 tokens"),
+        ([], None),
+    ],
+)
+def test_what_is_odd_about_texts_and_labels_is_a_line(tmp_path, base, capsys, rows, said):
+    train = write(tmp_path / "my.csv", [*ROWS, *rows])
+    assert adapt(tmp_path, base, "--epochs", "1", train=train) == 0
+    odd = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if re.search("one text|in case only|longer than", line)
+    ]
+    assert len(odd) == (said is not None) and all(line.startswith(said) for line in odd)
+
+
+def test_long_texts_of_the_test_are_told_too_and_a_long_pair_is_a_pair(tmp_path, base, capsys):
+    rows = [(text, "Who ran ?", label) for text, label in ROWS]
+    names = ("text", "two", "label")
+    train = write(tmp_path / "my.csv", rows, names)
+    test = write(tmp_path / "test.csv", [("Who ?", "Where ? " * 300, "person")], names)
+    options = ["--pair", "two", "--epochs", "1", "--test", test]
+    assert adapt(tmp_path, base, *options, train=train) == 0
+    said = capsys.readouterr().out
+    assert "1 of 1 pair of test.csv is longer than 48 tokens" in said and "of my.csv" not in said
+
+
+@pytest.mark.parametrize(("rate", "learnt"), [("1e-9", False), ("3e-3", True)])
+def test_a_model_that_has_not_learnt_its_own_texts_needs_more_epochs(
+    tmp_path, base, capsys, rate, learnt
+):
+    rows = [*ROWS, *(("Where ran Ann ?", name) for name in ("place", "place"))] * 8
+    train = write(tmp_path / "my.csv", rows)
+    epochs = "20" if learnt else "1"
+    assert adapt(tmp_path, base, "--epochs", epochs, "--learning-rate", rate, train=train) == 0
+    said = capsys.readouterr().out
+    assert ("has not learnt its training texts yet" not in said) == learnt
+    assert learnt or "% of them wrong): give more --epochs\n" in said
+    assert learnt or "in 2 steps" in said
+
+
 def test_pairs_from_a_tsv(tmp_path, base, capsys):
     rows = [(text, "Who ran ?", label) for text, label in ROWS]
     train = write(tmp_path / "my.tsv", rows, ("one", "two", "kind"))
@@ -174,7 +224,17 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
         (["--pooling", "max"], "expected a pooling out of classification-token, last-token, "),
         (["--epochs", "0"], "--epochs: expected a whole number at least 1, got 0"),
         (["--learning-rate", "-1"], "--learning-rate: expected a number above 0, got -1"),
-        (["--epochs", "many"], "argument --epochs: invalid int value: 'many'"),
+        (["--epochs", "many"], "--epochs: expected a whole number at least 1, got 'many'"),
+        (["--scheme", "loar"], ", with-the-lm-loss, got 'loar'; did you mean lora?"),
+        (["--text", "Text"], "the columns; name yours with --text text\n"),
+        (["--pair", "second"], "expected a column 'second' in "),
+        (["--text", "label", "--label", "text"], "got 5 labels with one text each; is 'text' the"),
+        (["--model", "causal-smal"], "got 'causal-smal'; did you mean causal-small?"),
+        (
+            ["--model", "masked-small", "--scheme", "with-the-lm-loss"],
+            "a causal model for the scheme with the LM loss, which foretells the next word, got "
+            "masked-small",
+        ),
         (["--text", "label"], "expected different columns"),
         (["--pair", "text"], "expected different columns"),
         (["--text", "sentence"], "expected a column 'sentence' in "),
@@ -184,7 +244,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
 )
 def test_what_is_refused_is_one_line_before_anything_is_written(tmp_path, base, capsys, more, said):
     assert adapt(tmp_path, base, "--out", str(tmp_path / "above" / "out"), *more) == 2
-    (line,) = capsys.readouterr().err.splitlines()  # so there was no progress bar either
+    (line,) = capsys.readouterr().err.splitlines(keepends=True)  # so no progress bar, either
     assert line.startswith("tlcourse: ") and said in line
     assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
 
@@ -225,6 +285,8 @@ def test_every_scheme_and_pooling_can_be_typed():
         assert len(set(as_typed)) == len(names)
         assert all(name.split() == [name] for name in as_typed)
         assert [name_typed_as(name, names, "choice") for name in as_typed] == list(names)
+    readme = (files.root() / "README.md").read_text(encoding="utf-8")
+    assert readme.count(f" {len(SCHEMES)}") >= 2 and f"one of {len(SCHEMES)} schemes" in readme
     known = {"lora", "full-fine-tuning", "mix-of-layers", "top-2-layers", "l2-sp"}
     assert known < {typed(name) for name in SCHEMES}
     assert name_typed_as("LoRA", SCHEMES, "scheme") == "LoRA"

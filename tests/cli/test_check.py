@@ -21,7 +21,28 @@ def test_check_says_what_to_do(capsys, monkeypatch) -> None:
     assert main(["check"]) == 1
     failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[FAIL]")]
     assert len(failed) == 2
-    assert any("unset TLCOURSE_DEVICE" in line for line in failed)
+    assert any(line.count("unset") == line.count("unset TLCOURSE_DEVICE") == 1 for line in failed)
+
+
+def test_what_to_do_about_wrong_data_is_said_once(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("TLCOURSE_DATA", "no-such-folder")
+    assert main(["check"]) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[FAIL]")]
+    assert line.endswith("got 'no-such-folder'; correct or unset it")
+
+
+@pytest.mark.parametrize("command", ["check", "lab"])
+def test_a_folder_of_ones_own_that_cannot_be_written_to(tmp_path, capsys, monkeypatch, command):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    place = tmp_path / "file" / "mine"
+    monkeypatch.setenv("TLCOURSE_MY", str(place))
+    assert main([command]) == (1 if command == "check" else 2)
+    out, err = capsys.readouterr()
+    line = next(line for line in (out + err).splitlines() if "TLCOURSE_MY" in line)
+    assert (
+        f"expected a folder for your copy and answers that can be written to, got {place}" in line
+    )
+    assert "name another with TLCOURSE_MY" in line and "Errno" not in line
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,11 @@ def tlcourse(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         (["check", "twice"], "unrecognized arguments: twice"),
         (["adapt", "--out"], "argument --out: expected one argument"),
         (["run"], "lesson"),
+        (["data", "trek"], "got 'trek'; did you mean trec?"),
+        (["answers"], "required: export|import, FILE.zip"),
+        (["predict", "x", "--out", "y", "a text"], "a text; words without an option go before"),
+        (["adapt", "--epochs", "1.5"], "--epochs: expected a whole number at least 1, got '1.5'"),
+        (["pretrain", "--tokens", "25m"], "a number above 0, such as 0.5 or 25e6, got '25m'"),
     ],
 )
 def test_a_wrong_word_is_one_line_that_lists_the_right_ones(arguments, listed, capsys) -> None:
@@ -63,6 +68,17 @@ def test_the_exit_code_of_a_wrong_word_reaches_the_shell() -> None:
     result = tlcourse("sing")
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("words", [["data", "trec"], ["progress"], ["--help"], ["adapt", "--help"]])
+def test_a_pipe_that_nobody_reads_is_no_error(words, monkeypatch, capfd) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w", encoding="utf-8") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main(words) == 141
+        print("what comes later goes nowhere, as when Python ends")
+    assert capfd.readouterr().err == ""
 
 
 def test_options_that_are_not_shown_are_not_proposed(capsys) -> None:
@@ -103,8 +119,8 @@ def test_the_list_says_what_the_modules_say_and_none_is_missing() -> None:
         assert import_module(f"tlcourse.cli.{name}").__doc__.splitlines()[0] == does
     folder = command_line.__file__.removesuffix("command_line.py")
     found = {name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")}
-    shared = {"__init__", "cards", "command_line", "finishing", "limits", "parsing", "saying"}
-    assert found - shared - {"stage", "stopping"} == set(COMMANDS)
+    shared = {"__init__", "cards", "command_line", "doubts", "finishing", "limits", "parsing"}
+    assert found - shared - {"saying", "stage", "stopping"} == set(COMMANDS)
 
 
 # Runs one command after the other, and says what was imported that was not there before.
@@ -180,9 +196,8 @@ def test_every_number_outside_its_range_is_refused_with_option_range_and_value(c
                     found = getattr(command_line.parser(name).parse_args(arguments), action.dest)
                 except UsageError as error:
                     told = f"argument {option}: expected a "
-                    told = told if "invalid" not in str(error) else f"argument {option}: invalid "
                     assert str(error).startswith(told) and value in str(error), each
-                    assert str(action.type) in str(error) or "invalid" in str(error), each
+                    assert str(action.type) in str(error), each
                     tried += 1
                 else:
                     assert -math.inf < found < math.inf and found >= 0, each

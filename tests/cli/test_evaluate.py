@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tlcourse import checkpoints, corpora
+from tlcourse import checkpoints, corpora, files
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import cards, evaluate, main
 from tlcourse.transformer import Config, Transformer
@@ -48,7 +48,8 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
     weights = (folder / "model.safetensors").read_bytes()
     everything = ["--on", "wikitext", "blimp", "pronouns"]
     assert main(["evaluate", str(folder), *everything]) == 0
-    assert "[evaluate] wikitext-103 test: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "[evaluate] wikitext-103 test: " in said and "blimp test: not on" not in said
     log = checkpoints.log_of(folder)
     assert log["legs"] == [LEG | {"objective": objective}]
     readings = evaluate.READINGS[objective]
@@ -58,6 +59,10 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
     assert ("whole_word_perplexity" in texts["wikitext-103 test"]) == ("masked" in readings)
     assert list(log["minimal_pairs"]) == list(log["pronouns"]) == list(readings)
     assert all(found["pairs"] == 48 for found in log["minimal_pairs"].values())
+    for way, found in log["minimal_pairs"].items():
+        assert f"{way} {100 * found['accuracy']:.1f} % right" in said
+        nurse = 100 * log["pronouns"][way]["nurse"]
+        assert f"{way}, she after " in said and f"nurse {nurse:.1f} %" in said
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert card == cards.card("mine", log) and card.startswith("# mine\n")
     assert (folder / "model.safetensors").read_bytes() == weights
@@ -113,6 +118,35 @@ def test_stopped_it_leaves_log_and_card_and_says_how_to_go_on(tmp_path, monkeypa
     assert said.startswith("tlcourse: stopped; log and card are as they were; go on with: ")
     assert said.endswith(f": tlcourse evaluate {folder} --on pronouns")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_is_not_on_this_machine_is_said_of_each(tmp_path, monkeypatch, capsys):
+    folder = little(tmp_path, "causal")
+    monkeypatch.setattr(evaluate, "_real", lambda name, split: None)
+    assert main(["evaluate", str(folder), "--on", "blimp", "wikitext"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    absent = {line.partition(":")[0] for line in lines if line.endswith(": not on this machine")}
+    texts = [f"{name} {split}" for name, split in evaluate.TEXTS]
+    assert absent == {f"[evaluate] {text}" for text in (*texts, "blimp test")}
+
+
+def test_log_and_card_of_a_shipped_model_are_written_only_when_asked_to(
+    tmp_path, monkeypatch, capsys
+):
+    shipped = tmp_path / checkpoints.FOLDER / "little"
+    shipped.parent.mkdir(parents=True)
+    little(tmp_path, "causal").rename(shipped)
+    monkeypatch.setattr(files, "root", lambda: tmp_path)
+    before = {path.name: path.read_bytes() for path in shipped.iterdir()}
+    for name in ("little", str(shipped)):
+        assert main(["evaluate", name, "--on", "pronouns"]) == 0
+        said = capsys.readouterr().out
+        assert said.endswith(f"{name} comes with the course: its log and card stay as they are\n")
+        assert "she after " in said and "card written" not in said
+        assert {path.name: path.read_bytes() for path in shipped.iterdir()} == before
+    assert main(["evaluate", "little", "--on", "pronouns", "--write"]) == 0
+    assert "pronouns" in checkpoints.log_of("little")
+    assert capsys.readouterr().out.endswith(f"card written to {shipped / 'README.md'}\n")
 
 
 @pytest.mark.parametrize("name", checkpoints.names())

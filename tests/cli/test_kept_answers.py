@@ -121,6 +121,12 @@ def test_what_answers_cannot_do_is_one_line(tmp_path, monkeypatch, capsys) -> No
         assert line.startswith("tlcourse: ")
 
 
+def test_a_file_of_answers_that_is_not_there_is_named(capsys) -> None:
+    assert main(["answers", "import", "no.zip"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "export`, but there is no file no.zip; export it first" in line
+
+
 def test_reset_that_is_stopped_at_the_question_removes_nothing(my, monkeypatch, capsys) -> None:
     def stop(question: str) -> str:
         raise KeyboardInterrupt

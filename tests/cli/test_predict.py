@@ -70,6 +70,17 @@ def test_texts_of_the_command_line(folder, capsys):
     check(capsys.readouterr().out.splitlines(), folder, TEXTS)
 
 
+def test_a_text_that_is_too_long_is_told_beside_the_answers(folder, table, capsys):
+    long = "Who ran ? " * 256
+    assert main(["predict", folder, *TEXTS[:2], long.strip()]) == 0
+    out, err = capsys.readouterr()
+    check(out.splitlines(), folder, [*TEXTS[:2], long.strip()])
+    assert err == "1 of 3 texts is longer than 48 tokens; only the beginning is read\n"
+    table.write_text(f"question\n{long}\nWho ?\n", encoding="utf-8")
+    assert main(["predict", folder, "--csv", str(table)]) == 0
+    assert capsys.readouterr().err.startswith("1 of 2 texts is longer than 48 tokens")
+
+
 def test_two_texts_are_a_pair(tmp_path, capsys):
     folder = make(tmp_path / "pairs", pair="answer")
     assert main(["predict", folder, "Who ran ?", "Ann", "When ?", "At noon"]) == 0

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import pkgutil
+import re
 import shlex
 import shutil
 import signal
@@ -205,7 +206,7 @@ BAD = {
     ("--tokens", "0"): "--tokens: expected a number above 0, got 0",
     ("--tokens", "nan"): "--tokens: expected a number above 0, got nan",
     ("--tokens", "5"): "--tokens of at least one step (64 tokens), which is 4 windows",
-    ("--tokens", "many"): "--tokens: invalid float value: 'many'",
+    ("--tokens", "many"): "--tokens: expected a number above 0, such as 0.5 or 25e6, got 'many'",
     ("--batch", "0"): "--batch: expected a whole number at least 1, got 0",
     ("--batch-size", "0"): "--batch-size: expected a whole number at least 1, got 0",
     ("--length", "257"): "--length: expected a whole number at least 1, at most 256, got 257",
@@ -222,6 +223,8 @@ BAD = {
     ("--corpus", "empty.txt"): "expected words in empty.txt, found none",
     ("--corpus", "nowhere.txt"): "or a text file or folder, got 'nowhere.txt'",
     ("--start", "nowhere"): "nowhere",
+    ("--start", "causal-small"): "(--width 256, --layers 6, --heads 4, --vocabulary 8192), got "
+    "--width 16, --layers 1, --heads 2, --vocabulary 300 beside --start; leave that out",
     ("--out", "my text.txt"): "a folder for --out, but my text.txt is a file",
 }
 
@@ -328,6 +331,25 @@ def test_a_run_on_own_text_is_measured_on_the_end_of_it_and_on_nothing_else(own,
     text = (tmp_path / "my text.txt").read_text(encoding="utf-8")
     kept = (tmp_path / "run" / "held_out.txt").read_text(encoding="utf-8")
     assert text.split()[-195:] == kept.split()
+
+
+def test_without_a_number_the_vocabulary_is_as_large_as_the_text_allows(own, capsys):
+    where = own.index("--vocabulary")
+    without = own[:where] + own[where + 2 :]
+    assert main(without) == 0
+    said = capsys.readouterr().out
+    entries = int(re.search(r"my text.txt has words for (\d+) entries: the voc", said)[1])
+    model, tokenizer = checkpoints.load("run/checkpoint")
+    assert 262 < entries == tokenizer.vocabulary_size == model.config.vocabulary_size
+    assert main(without) == 0
+    assert "finished already" in capsys.readouterr().out
+    assert main([*without, "--vocabulary", str(entries), "--out", "again"]) == 0
+    other = checkpoints.load("again/checkpoint")[0].state_dict()
+    assert all(weight.equal(other[name]) for name, weight in model.state_dict().items())
+    assert main([*without, "--vocabulary", "270"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "run/corpus was made from my text.txt with a vocabulary of " in told
+    assert told.endswith("not with one of 270; use another --out or --prepared, or remove this one")
 
 
 def test_a_finished_run_says_so_and_keeps_what_was_measured_since(own, capsys):

@@ -32,6 +32,10 @@ def test_type_and_shape():
     expect_shape(torch.zeros(2, 3), (2, 3), "it")
     with pytest.raises(Wrong, match="None .is a `return` missing"):
         expect_type(None, dict, "it")
+    with pytest.raises(Wrong, match=r"gave 1.5, a float; expected an int\."):
+        expect_type(1.5, int, "it")
+    with pytest.raises(Wrong, match=r"gave 1 \(an int\); expected 'one'"):
+        expect_equal(1, "one", "it")
     with pytest.raises(Wrong, match=r"shape \(3, 2\); expected \(2, 3\)"):
         expect_shape(np.zeros((3, 2)), (2, 3), "it")
     with pytest.raises(Wrong, match=r"a list; expected a tensor of shape \(1,\)"):

@@ -447,6 +447,9 @@ def test_an_unknown_id_names_the_nearest_and_lists_what_there_is(id):
             function(id)
     with pytest.raises(Unknown, match="did you mean 'toy.double'"):
         machinery.get("toy.duoble")
+    with pytest.raises(Unknown, match="no exercise 'nope'. There are: ") as raised:
+        machinery.get("nope")
+    assert "did you mean" not in str(raised.value)
 
 
 def test_help_beside_the_exercises_of_a_topic_is_no_exercise(tmp_path, monkeypatch):

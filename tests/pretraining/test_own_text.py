@@ -1,5 +1,7 @@
 """Text files of one's own: documents, and what is refused."""
 
+import re
+
 import pytest
 
 from tlcourse.batching import TokenFile, encode_articles
@@ -37,6 +39,8 @@ def test_special_tokens_in_a_text_are_text(tmp_path):
     [
         (b"", "expected words in .*a.txt, found none"),
         (b" \n\n\t\n", "expected words in .*a.txt, found none"),
+        ("naïve\n".encode("latin-1"), "UTF-8 text in .*, but in line 1 stands a byte 0xef "),
+        (b"long\n" * 9000 + b"\xfc\nend\n" * 9000, "in line 9001 stands a byte 0xfc "),
         (b"fine\n" + "naïve".encode("latin-1"), "UTF-8 text in .*a.txt, .* 0xef .*save the file"),
         ("both".encode("utf-16"), "expected UTF-8 text"),
         (b"a line\nzero\0byte\n", "line 2 has a zero byte"),
@@ -62,19 +66,48 @@ def test_a_corpus_that_is_short_is_taken_whole_and_a_changed_one_is_refused(tmp_
     assert prepare(folder, [str(path)], vocabulary_size=270).merges == first.merges
     assert (folder / "tokens.bin").stat().st_mtime_ns == made
     write(path, "the rain on the plain " * 50)
-    with pytest.raises(ValueError, match="--prepared, or remove this one"):
+    with pytest.raises(
+        ValueError, match="since; use another --out or --prepared, or remove this one"
+    ):
         prepare(folder, [str(path)], tokens=1e6, vocabulary_size=270)
+    with pytest.raises(ValueError, match="not from b c.txt, not with one of 280; use another"):
+        prepare(folder, [str(write(tmp_path / "b c.txt", "the rain"))], vocabulary_size=280)
 
 
 def test_fewer_tokens_than_asked_for_and_another_vocabulary_are_refused(tmp_path):
     path = write(tmp_path / "a.txt", "the rain on the train\n\n\n" * 50)
     folder = tmp_path / "prepared"
     prepare(folder, [str(path)], tokens=20, vocabulary_size=270)
-    with pytest.raises(ValueError, match="'whole': False.*'tokens': 500.* is asked for"):
+    with pytest.raises(ValueError, match="from a.txt with a vocabulary of 270 .*: not for 500 tok"):
         prepare(folder, [str(path)], tokens=500, vocabulary_size=270)
     other = Tokenizer.train(["a plain plane on a plain plan"], 270)
-    with pytest.raises(ValueError, match="another vocabulary"):
+    with pytest.raises(ValueError, match="with another vocabulary than that of the start"):
         prepare(folder, [str(path)], tokens=20, vocabulary_size=270, tokenizer=other)
+
+
+def test_without_a_number_the_vocabulary_is_what_the_text_has_words_for(tmp_path, capsys):
+    path = write(tmp_path / "a.txt", "the rain on the train\n" * 20)
+    with pytest.raises(DataError, match=r"words for (\d+): give at most that") as refused:
+        prepare(tmp_path / "p", [str(path)], vocabulary_size=8192)
+    most = int(re.search(r"words for (\d+)", str(refused.value))[1])
+    made = prepare(tmp_path / "p", [str(path)])
+    assert made.vocabulary_size == most
+    assert f"a.txt has words for {most} entries: the vocabulary has no" in capsys.readouterr().out
+    for same in (None, most):
+        assert prepare(tmp_path / "p", [str(path)], vocabulary_size=same).merges == made.merges
+    with pytest.raises(ValueError, match="not with one of 8,192"):
+        prepare(tmp_path / "p", [str(path)], vocabulary_size=8192)
+    prepare(tmp_path / "q", [str(path)], vocabulary_size=265)
+    with pytest.raises(ValueError, match="a vocabulary of 265 entries .*: not with one of 8,192"):
+        prepare(tmp_path / "q", [str(path)])
+
+
+def test_what_is_no_corpus_is_told_the_data_sets_that_are(tmp_path):
+    with pytest.raises(DataError, match="no such file is there; did you mean wikitext-2?") as told:
+        training_articles(["wikitex-2"])
+    listed = str(told.value).split(" out of ")[1].split(", or a text")[0].split(", ")
+    assert "wikitext-103" in listed and "wikipedia-standin" in listed
+    assert not {"trec", "blimp", "imdb", "rte", "sst-2", "wnut17"} & {*listed}
 
 
 def test_a_known_vocabulary_is_kept(tmp_path):

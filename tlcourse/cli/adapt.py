@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tlcourse import files
 from tlcourse.cli.parsing import Number, Parser
+from tlcourse.wording import nearest, number_of
 
 if TYPE_CHECKING:
     from tlcourse.adaptation import Classifier, Recipe, Scheme, tables
@@ -26,7 +27,7 @@ def add_options(parser: Parser) -> None:
     add("--train", type=table, required=True, help="CSV (or .tsv), UTF-8, with column names")
     add("--test", type=table, help="rows to measure the error on; they are not learnt")
     add("--out", type=Path, required=True, help="new folder for the classifier")
-    add("--text", default="text", metavar="COLUMN", help="column of the texts")
+    add("--text", default="text", metavar="COLUMN", help="column of the texts; 256 tokens of each")
     add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
     add("--label", default="label", metavar="COLUMN", help="column of labels")
     add("--model", default="causal-small", help="a shipped name or the folder of a checkpoint")
@@ -37,7 +38,8 @@ def add_options(parser: Parser) -> None:
     add("--learning-rate", type=rate, help="of AdamW (default: the lessons')")
     hidden = argparse.SUPPRESS  # the spelling of earlier versions
     add("--rate", dest="learning_rate", type=rate, default=hidden, help=hidden)
-    add("--seed", type=int, default=0, help="of head, batches and dropout")
+    seed = Number(int, least=0, most=2**63 - 1)
+    add("--seed", type=seed, default=0, help="of head, batches and dropout")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,21 +48,21 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
 
     from tlcourse import checkpoints, device
-    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, saved, tables
+    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, saved
+    from tlcourse.cli import doubts
 
     scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
     pooling = name_typed_as(arguments.pooling, POOLINGS, "pooling")
     recipe, columns = _recipe(arguments), _columns(arguments)
-    train, test = tables.examples(arguments.train, columns), None
+    train, test = _read(arguments, columns)
     labels = list(train.counts)
-    if arguments.test is not None:
-        test = tables.examples(arguments.test, columns, labels)
-    listed = ", ".join(f"{name} {count}" for name, count in train.counts.items())
-    print(f"{len(train.texts)} rows, {len(labels)} labels: {listed}")
     compute, base = device.choose(), checkpoints.name_of(arguments.model)
     body, tokenizer = checkpoints.load(arguments.model, compute)
+    doubts.refuse_two_sided(scheme, body, base)
     torch.manual_seed(arguments.seed)
     start = Classifier(body, tokenizer, labels, pooling=pooling)
+    for examples in filter(None, (train, test)):
+        _say(doubts.of_long_texts(start, examples.texts, examples.path.name))
     print(f"{scheme.name} of {base} on {device.describe(compute)}")
     adapted = _adapt(start, train, scheme, recipe, arguments.seed, compute)
     about: dict[str, Any] = {
@@ -75,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("no --test: how often it is wrong on other texts is not known")
     else:
         about["test"] = _tested(adapted, train, test, compute)
+    _say(doubts.of_learning(len(about["train"]["wrong"]), len(train.texts), train.counts))
     _say_where(arguments.out, adapted.save(arguments.out, about=about))
     return 0
 
@@ -94,7 +97,8 @@ def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
     """The one of `names` that is typed as `asked`; raises ValueError that lists them."""
     by_typed = {typed(name): name for name in names}
     if typed(asked) not in by_typed:
-        raise ValueError(f"expected a {what} out of {', '.join(by_typed)}, got {asked!r}")
+        near = nearest(typed(asked), by_typed)
+        raise ValueError(f"expected a {what} out of {', '.join(by_typed)}, got {asked!r}{near}")
     return by_typed[typed(asked)]
 
 
@@ -118,6 +122,30 @@ def _columns(arguments: argparse.Namespace) -> tables.Columns:
             f"{', '.join(name for name in asdict(columns).values() if name)}"
         )
     return columns
+
+
+def _read(
+    arguments: argparse.Namespace, columns: tables.Columns
+) -> tuple[tables.Examples, tables.Examples | None]:
+    """What is learnt and what is tested; says what is in there, and what is odd."""
+    from tlcourse.adaptation import tables
+    from tlcourse.cli import doubts
+
+    for path in filter(None, (arguments.train, arguments.test)):
+        doubts.refuse_other_columns(tables.read(path), columns)
+    train, test = tables.examples(arguments.train, columns), None
+    odd = list(doubts.of_labels(train.counts, columns))
+    if arguments.test is not None:
+        test = tables.examples(arguments.test, columns, list(train.counts))
+    listed = ", ".join(f"{name} {count}" for name, count in train.counts.items())
+    print(f"{len(train.texts)} rows, {len(train.counts)} labels: {listed}")
+    _say(odd)
+    return train, test
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
 
 
 def _adapt(
@@ -161,13 +189,13 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
     report = adapted.report
     if len(report.history) < steps:
         print(
-            f"ended after {len(report.history)} of {steps} steps: the texts are learnt (mean loss "
-            f"of the last 20 steps below {LEARNT:g})"
+            f"ended after {len(report.history)} of {number_of(steps, 'step')}: the texts are "
+            f"learnt (mean loss of the last 20 steps below {LEARNT:g})"
         )
     share = 100 * report.trained / report.parameters
     print(
         f"moved: {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %), in "
-        f"{len(report.history)} steps and {report.seconds:.0f} s"
+        f"{number_of(len(report.history), 'step')} and {report.seconds:.0f} s"
     )
     if adapted.scheme.edit != Unchanged():
         print(

@@ -8,7 +8,8 @@ from tlcourse.cli.parsing import Parser
 
 def add_options(parser: Parser) -> None:
     """The options of `tlcourse answers`."""
-    parser.add_argument("way", choices=("export", "import"), help="into the file, or from it")
+    ways = ("export", "import")
+    parser.add_argument("way", choices=ways, metavar="|".join(ways), help="into FILE, or from it")
     parser.add_argument("file", type=Path, metavar="FILE.zip", help="a new one, or one exported")
 
 

@@ -48,12 +48,16 @@ class Result:
     do: str = ""
 
     def __str__(self) -> str:
-        return f"[OK]   {self.what}" if self.good else f"[FAIL] {self.what}; {self.do}"
+        return (
+            f"[OK]   {self.what}"
+            if self.good
+            else f"[FAIL] {'; '.join(filter(None, (self.what, self.do)))}"
+        )
 
 
 def results() -> list[Result]:
     """Environment, versions, device, precision, kernel, memory and data of this machine."""
-    checks = (_python, _versions, _kernel, _size, _compute, _waiting, _memory, _bundled, _data)
+    checks = (_python, _versions, _kernel, _size, _compute, _waiting, _memory, _bundled, _data, _my)
     return [result for check in checks for result in check()]
 
 
@@ -124,7 +128,7 @@ def _compute() -> Iterator[Result]:
         text = f"{device.describe(compute)}; attention: {compute.attention}"
         return text + (" (Apple's GPU is left alone)" if sys.platform == "darwin" else "")
 
-    yield _attempt(describe, "unset TLCOURSE_DEVICE, or set it to cpu")
+    yield _attempt(describe)
 
 
 def _waiting() -> Iterator[Result]:
@@ -143,18 +147,24 @@ def _memory() -> Iterator[Result]:
 
 def _bundled() -> Iterator[Result]:
     for folder in ("notebooks", "data/samples"):
-        yield _attempt(
-            lambda folder=folder: f"{folder} at {files.bundled(folder)}", "install again"
-        )
+        yield _attempt(lambda folder=folder: f"{folder} at {files.bundled(folder)}")
 
 
 def _data() -> Iterator[Result]:
     from tlcourse import corpora
 
-    yield _attempt(lambda: corpora.describe("trec"), "see `tlcourse data`; unset TLCOURSE_DATA")
+    yield _attempt(lambda: corpora.describe("trec"))
 
 
-def _attempt(describe: Callable[[], str], do: str) -> Result:
+def _my() -> Iterator[Result]:
+    from tlcourse.cli import lab
+
+    folder = files.my_folder()
+    yield _attempt(lambda: lab.refuse_unwritable(folder) or f"your copy and answers in {folder}")
+
+
+def _attempt(describe: Callable[[], str], do: str = "") -> Result:
+    """What `describe` says; `do` is for errors that do not say what to do themselves."""
     try:
         return Result(True, describe())
     except (ValueError, OSError) as error:

@@ -11,9 +11,11 @@ from types import ModuleType
 
 from tlcourse import __version__
 from tlcourse.cli import stopping
-from tlcourse.cli.parsing import Parser, UsageError, nearest
+from tlcourse.cli.parsing import Parser, UsageError
 from tlcourse.cli.saying import complain
+from tlcourse.wording import nearest
 
+UNREAD = 141  # what a shell gives for a program that a closed pipe ended
 COMMANDS = {  # the first lines of their modules
     "check": "Says whether this machine is ready for the course.",
     "lab": "Makes or refreshes your copy of the lessons and opens it in JupyterLab.",
@@ -24,7 +26,7 @@ COMMANDS = {  # the first lines of their modules
     "answers": "Carries your kept answers from one machine to another, in a file.",
     "data": "Says which data there are, from where, and whether they are as expected.",
     "pretrain": "Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on.",
-    "evaluate": "Measures a checkpoint and writes its model card anew.",
+    "evaluate": "Measures a checkpoint; writes the card of one of your own anew.",
     "adapt": "Adapts a model to the texts and labels of a CSV file and saves the classifier.",
     "predict": "Says what a saved classifier makes of texts: label and probabilities.",
 }
@@ -35,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 good; 1 failed, or no command, after a list of them, as git does; 2 a wrong word, or what
     cannot be done with what was given, told in one line; 130 stopped by Ctrl-C, 143 by SIGTERM,
-    with one line, in which the command's `left(arguments)` says what is left behind.
+    with one line, in which the command's `left(arguments)` says what is left behind; 141, without
+    a word, when nobody reads what it says any more, as behind `| head -1`.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = given = None
@@ -54,12 +57,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # What a library makes of an interrupt is none of its errors.
             if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
                 heard.status = _stopped(heard, command, given)
+            elif isinstance(error, BrokenPipeError):
+                heard.status = UNREAD
             elif isinstance(error, ValueError | OSError | FloatingPointError):
                 complain(" ".join(str(error).splitlines()))
                 heard.status = 2
             else:
                 raise
+        heard.status = _flushed(heard.status)
     return heard.status
+
+
+def _flushed(status: int) -> int:
+    """The exit code, once all that was said is out; UNREAD where nobody reads it any more."""
+    try:
+        print(end="", flush=True)
+    except BrokenPipeError:
+        # What is left goes nowhere; Python would complain of it when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return status or UNREAD
+    return status
 
 
 def _stopped(

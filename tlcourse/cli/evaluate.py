@@ -1,4 +1,4 @@
-"""Measures a checkpoint and writes its model card anew."""
+"""Measures a checkpoint; writes the card of one of your own anew."""
 
 from __future__ import annotations
 
@@ -43,28 +43,43 @@ def add_options(parser: Parser) -> None:
         help="measure it on that, too: text held out of its own training, WikiText, the minimal "
         "pairs of BLiMP, pronouns (default: on what its log has figures of)",
     )
+    write = "replace log and card of a shipped model, too"
+    parser.add_argument("--write", action="store_true", help=write)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures a checkpoint and writes its log and its card."""
-    folder = evaluate(arguments.checkpoint, on=arguments.on or [])
-    print(f"card written to {folder / 'README.md'}")
+    """Measures a checkpoint and writes its log and its card; a shipped one's only if asked to."""
+    from tlcourse import checkpoints
+
+    write = arguments.write or not checkpoints.is_shipped(arguments.checkpoint)
+    folder = evaluate(arguments.checkpoint, on=arguments.on or [], write=write)
+    if write:
+        print(f"card written to {folder / 'README.md'}")
+    else:
+        print(f"{arguments.checkpoint} comes with the course: its log and card stay as they are")
     return 0
 
 
 def left(arguments: argparse.Namespace) -> str:
     """What there is when it was stopped, and the command that goes on."""
     on = ["--on", *arguments.on] if arguments.on else []
+    on += ["--write"] * arguments.write
     words = shlex.join(["tlcourse", "evaluate", arguments.checkpoint, *on])
     return f"log and card are as they were; go on with: {words}"
 
 
-def evaluate(name: str | Path, *, on: Sequence[str] = (), compute: Compute | None = None) -> Path:
+def evaluate(
+    name: str | Path,
+    *,
+    on: Sequence[str] = (),
+    write: bool = True,
+    compute: Compute | None = None,
+) -> Path:
     """Measures a checkpoint, shipped or in a folder, as it lies there: in half precision.
 
-    The figures replace those in `training.json`, from which `README.md` is written; a reader sees
-    each file old or new, never half. `on`: what of CHOICES is measured besides that of which the
-    log has figures. Returns the folder.
+    The figures are printed. With `write` they replace those in `training.json`, from which
+    `README.md` is written; a reader sees each file old or new, never half. `on`: what of CHOICES
+    is measured besides that of which the log has figures. Returns the folder.
     """
     from tlcourse import checkpoints, device
     from tlcourse.cli import cards
@@ -73,6 +88,8 @@ def evaluate(name: str | Path, *, on: Sequence[str] = (), compute: Compute | Non
     model, tokenizer = checkpoints.load(name, compute)
     log, beside = checkpoints.log_of(name), checkpoints.folder_of(name).resolve().parent
     log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
+    if not write:
+        return checkpoints.folder_of(name)
     stopping.too_late()
     return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
 
@@ -112,14 +129,18 @@ def measured(
             if found := _figures(model, tokenizer, text, articles, **given):
                 new["evaluation"][text] = found
     pairs = _real("blimp", "test") if "blimp" in on else None
-    if pairs is not None:
-        with _timed("minimal pairs"):
+    if pairs is None and "blimp" in on:
+        print("[evaluate] blimp test: not on this machine")
+    elif pairs is not None:
+        with _timed("minimal pairs") as said:
             new["minimal_pairs"] = {
                 reading: evaluation.minimal_pairs(
                     model, tokenizer, pairs, reading=reading, compute=compute
                 )
                 for reading in readings
             }
+            found = new["minimal_pairs"]
+            said += [f"{way} {100 * found[way]['accuracy']:.1f} % right" for way in readings]
     return log | new | _of_ours(model, tokenizer, readings, "pronouns" in on, compute)
 
 
@@ -135,12 +156,15 @@ def _of_ours(model, tokenizer, readings, pronouns: bool, compute) -> dict:
     from tlcourse import evaluation
 
     samples, new = {"causal": evaluation.continuations, "masked": evaluation.fillings}, {}
-    with _timed("pronouns and samples" if pronouns else "samples"):
+    with _timed("pronouns and samples" if pronouns else "samples") as said:
         if pronouns:
             new["pronouns"] = {
                 reading: evaluation.share_of_she(model, tokenizer, reading=reading, compute=compute)
                 for reading in readings
             }
+            for way, shares in new["pronouns"].items():
+                told = ", ".join(f"{who} {100 * share:.1f} %" for who, share in shares.items())
+                said.append(f"{way}, she after {told}")
         new["samples"] = {
             reading: samples[reading](model, tokenizer, compute=compute) for reading in readings
         }

@@ -4,6 +4,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TextIO
@@ -28,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tlcourse.lessons import learners_copy
 
     folder = _folder(arguments)
+    refuse_unwritable(folder)
     for line in learners_copy(folder):
         print(line)
     if arguments.prepare_only:
@@ -45,6 +47,18 @@ def left(arguments: argparse.Namespace) -> str:
 
 def _folder(arguments: argparse.Namespace) -> Path:
     return (arguments.folder or files.my_folder()).resolve()
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Raises OSError where a learner's folder cannot be made, or nothing written into it."""
+    above = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        tempfile.TemporaryDirectory(dir=above).cleanup()
+    except OSError as error:
+        raise OSError(
+            f"expected a folder for your copy and answers that can be written to, got {folder} "
+            f"({above}: {error.strerror}); name another with TLCOURSE_MY, or --folder"
+        ) from None
 
 
 def _serve(command: list[str], variables: dict[str, str]) -> int:

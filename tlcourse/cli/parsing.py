@@ -1,12 +1,12 @@
 """Words of a command line: what is wrong with them in one line, and help with its defaults."""
 
 import argparse
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, NoReturn
 
 from tlcourse import ranges
+from tlcourse.wording import nearest
 
 
 class UsageError(ValueError):
@@ -18,14 +18,14 @@ class Number(ranges.Number):
 
     def __call__(self, text: str) -> float:
         """The number that is spelled out; an error that names the range for any other."""
-        value = self.kind(text)
+        try:
+            value = self.kind(text)
+        except ValueError:
+            such = "" if self.kind is int else ", such as 0.5 or 25e6"
+            raise argparse.ArgumentTypeError(f"expected {self.words}{such}, got {text!r}") from None
         if not self.holds(value):
             raise argparse.ArgumentTypeError(f"expected {self.words}, got {text}")
         return value
-
-    @property
-    def __name__(self) -> str:  # for argparse: "invalid int value"
-        return self.kind.__name__
 
 
 class Formatter(argparse.HelpFormatter):
@@ -59,7 +59,15 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=Formatter, **more)
 
     def error(self, message: str) -> None:
+        many = any(action.nargs == "*" for action in self._get_positional_actions())
+        if many and message.startswith("unrecognized arguments: "):
+            message += "; words without an option go before the options"
         raise UsageError(message)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Ends after --help or --version; before, a closed pipe is an error that `main` knows."""
+        print(end="", flush=True)
+        super().exit(status, message)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
@@ -80,13 +88,6 @@ class Parser(argparse.ArgumentParser):
     def _knows(self, option: str) -> bool:
         """Whether an option is one, or the beginning of one, which argparse takes, too."""
         return any(name.startswith(option) for name in self._option_string_actions)
-
-
-def nearest(word: str, names: Iterable[str]) -> str:
-    """'; did you mean …?' with the name that is most like `word`; "" if none is."""
-    bare = {name.lstrip("-"): name for name in names}
-    near = difflib.get_close_matches(word.lstrip("-"), bare, n=1)
-    return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
 def words_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[str]:

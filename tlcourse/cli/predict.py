@@ -45,10 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     columns = _columns(classifier, arguments.folder)
     if arguments.csv is not None:
         table = tables.read(arguments.csv)
-        found = classifier.probabilities(tables.texts(table, columns), compute=compute)
+        texts = tables.texts(table, columns)
+        _warn(classifier, texts)
+        found = classifier.probabilities(texts, compute=compute)
         _write(_beside(table, classifier.labels, found), table.path, arguments.out)
         return 0
     texts = _texts(arguments.texts, columns.pair is not None)
+    _warn(classifier, texts)
     found = classifier.probabilities(texts, compute=compute)
     for text, row in zip(texts, found, strict=True):
         print(_line(text, classifier.labels, row))
@@ -115,6 +118,14 @@ def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
     if not texts:
         raise ValueError("expected a text a line on the standard input, got none")
     return texts
+
+
+def _warn(classifier: Classifier, texts: Sequence[Text]) -> None:
+    """Says, beside the answers, what is not read of long texts."""
+    from tlcourse.cli import doubts
+
+    for line in doubts.of_long_texts(classifier, texts):
+        print(line, file=sys.stderr)
 
 
 def _line(text: Text, labels: Sequence[str], probabilities: Tensor) -> str:

@@ -15,16 +15,27 @@ from typing import TYPE_CHECKING
 
 from tlcourse import files
 from tlcourse.cli.parsing import Number, Parser
+from tlcourse.wording import number_of
 
 if TYPE_CHECKING:
     from tlcourse.bpe import Tokenizer
     from tlcourse.pretraining import PretrainingRecipe
-    from tlcourse.transformer import Transformer
+    from tlcourse.transformer import Config, Transformer
 
 PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first one's preparation
 DEFAULT = 1e6  # tokens, where no budget is given
 COUNT, POSITIVE = Number(int, least=1), Number(float, above=0)
 SHARE = Number(float, above=0, most=1)
+SHAPE = {  # the fields of a configuration that can be asked for
+    "width": ("--width", COUNT, "features (default: 256"),
+    "layers": ("--layers", COUNT, "blocks (default: 6"),
+    "heads": ("--heads", COUNT, "heads a block; they share the width (default: 4"),
+    "vocabulary_size": (
+        "--vocabulary",
+        Number(int, least=262, most=2**16),
+        "entries (default: 8192, or as many as the text has words for",
+    ),
+}
 # Spellings that go on being understood, what they are called now, and their type.
 OLD_OPTIONS = (
     ("--batch", "batch_size", COUNT),
@@ -38,12 +49,9 @@ def add_options(parser: Parser) -> None:
     """The options of `tlcourse pretrain`."""
     add = parser.add_argument
     _add_run_options(parser)
-    add("--width", type=COUNT, default=256, help="features; like all shapes, not with --start")
-    add("--layers", type=COUNT, default=6, help="blocks")
-    add("--heads", type=COUNT, default=4, help="heads a block; they share the width")
-    entries = Number(int, least=262, most=2**16)
+    for field, (option, kind, said) in SHAPE.items():
+        add(option, dest=field, type=kind, help=f"{said}; with --start as it has it)")
     tokens = Number(int, least=1, most=256)
-    add("--vocabulary", type=entries, default=8192, help="entries")
     add("--batch-size", type=COUNT, default=64, help="windows a step, all processes together")
     add("--length", type=tokens, default=128, help="tokens a window")
     add("--learning-rate", type=POSITIVE, default=3e-3, help="of embeddings, norms and biases")
@@ -111,19 +119,26 @@ def run(arguments: argparse.Namespace) -> int:
     from tlcourse.batching import TokenFile
     from tlcourse.bpe import Tokenizer
     from tlcourse.cli import finishing
+    from tlcourse.transformer import Transformer
 
     if "WORLD_SIZE" in os.environ:  # torchrun
         idist.initialize("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
     first, recipe, compute = idist.get_rank() == 0, _recipe(arguments), device.choose()
     prepared = arguments.prepared or arguments.out / "corpus"
-    torch.manual_seed(arguments.seed)
-    model, known, legs = _start(arguments)
+    shape, base, known, legs = _start(arguments)
     watchers = _watchers(arguments)
     arguments.stage = "prepare"
     if first:
-        _prepare(arguments, prepared, model.config.vocabulary_size, known)
+        _prepare(arguments, prepared, shape, known)
     idist.barrier()
     arguments.stage = "train"
+    tokenizer = Tokenizer.load(prepared / "tokenizer.json")
+    torch.manual_seed(arguments.seed)
+    if base is None:
+        shape = replace(shape, vocabulary_size=tokenizer.vocabulary_size)
+    model = Transformer(shape)
+    if base is not None:
+        model.load_state_dict(base.state_dict())
     file = TokenFile(prepared / "tokens.bin")
     history, begin = _train(arguments, model, file, recipe, compute, watchers)
     arguments.stage = "write"
@@ -132,14 +147,14 @@ def run(arguments: argparse.Namespace) -> int:
         idist.finalize()
     if not first:
         return 0
-    hardware = device.describe(compute) + (f", {workers} processes" if workers > 1 else "")
+    hardware = device.describe(compute) + f", {workers} processes" * (workers > 1)
     made = files.read_json(prepared / "corpus.json")
     legs += [finishing.leg(arguments, recipe, history, made=made, begin=begin, hardware=hardware)]
     folder = arguments.out / "checkpoint"
     if finishing.was_finished(folder, legs):
         print(f"finished already, after {len(history):,} steps: checkpoint written to {folder}")
         return 0
-    finishing.save(folder, model, Tokenizer.load(prepared / "tokenizer.json"), legs)
+    finishing.save(folder, model, tokenizer, legs)
     arguments.stage = "measure"
     finishing.measure(folder, legs, compute)
     print(f"checkpoint written to {folder}")
@@ -147,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _prepare(
-    arguments: argparse.Namespace, prepared: Path, entries: int, known: Tokenizer | None
+    arguments: argparse.Namespace, prepared: Path, shape: Config, known: Tokenizer | None
 ) -> None:
     """Makes the vocabulary and the token file; says what they are of and what the budget is."""
     from tlcourse import pretraining
@@ -155,9 +170,12 @@ def _prepare(
     minutes, step = arguments.minutes, arguments.batch_size * arguments.length
     tokens = int(arguments.tokens) if minutes is None else math.inf
     default = " (the default; --tokens or --minutes give another)" * (arguments.tokens == DEFAULT)
-    budget = f"{tokens:,} tokens in {tokens // step:,} steps{default}" if minutes is None else ""
-    print(f"budget: {budget or f'{minutes:g} minutes'}")
+    if minutes is None:
+        print(f"budget: {tokens:,} tokens in {number_of(tokens // step, 'step')}{default}")
+    else:
+        print(f"budget: {minutes:g} minutes")
     files.remove_leftovers(arguments.out)
+    entries = shape.vocabulary_size if known else arguments.vocabulary_size
     pretraining.prepare(
         prepared, arguments.corpus, tokens=tokens, vocabulary_size=entries, tokenizer=known,
         at_least=2 * (arguments.length + (arguments.objective != "masked")),
@@ -204,23 +222,26 @@ def _train(arguments, model, file, recipe, compute, watchers) -> tuple[list[dict
         progress.close()
 
 
-def _start(arguments: argparse.Namespace) -> tuple[Transformer, Tokenizer | None, list[dict]]:
-    """The model before this leg, its vocabulary if it has one, and the legs behind it."""
+def _start(
+    arguments: argparse.Namespace,
+) -> tuple[Config, Transformer | None, Tokenizer | None, list[dict]]:
+    """The shape of the model, and what it starts from: model, vocabulary, the legs behind it."""
     from tlcourse import checkpoints
-    from tlcourse.transformer import Config, Transformer
+    from tlcourse.transformer import Config
 
     causal = arguments.objective != "masked"
-    if arguments.start:
-        base, known = checkpoints.load(arguments.start)
-        model = Transformer(replace(base.config, causal=causal))
-        model.load_state_dict(base.state_dict())
-        return model, known, checkpoints.log_of(arguments.start)["legs"]
-    shape = Config(
-        vocabulary_size=arguments.vocabulary,
-        width=arguments.width,
-        layers=arguments.layers,
-        heads=arguments.heads,
-        feed_forward=4 * arguments.width,
-        causal=causal,
-    )
-    return Transformer(shape), None, []
+    given = {name: getattr(arguments, name) for name in SHAPE if getattr(arguments, name)}
+    if not arguments.start:
+        shape = Config(**given, causal=causal)
+        return replace(shape, feed_forward=4 * shape.width), None, None, []
+    base, known = checkpoints.load(arguments.start)
+    own = {name: getattr(base.config, name) for name in SHAPE}
+    other = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]
+    if other:
+        stated = ", ".join(f"{SHAPE[name][0]} {value}" for name, value in own.items())
+        raise ValueError(
+            f"expected the shape of the start ({stated}), got {', '.join(other)} beside --start; "
+            "leave that out"
+        )
+    log = checkpoints.log_of(arguments.start)
+    return replace(base.config, causal=causal), base, known, log["legs"]

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from tlcourse.corpora.checks import DataError
 from tlcourse.corpora.corpus import Corpus
+from tlcourse.wording import nearest
 
 
 def collect(folders: Iterable[str]) -> dict[str, Corpus]:
@@ -22,5 +23,6 @@ CORPORA = collect(import_module(__package__).__path__)
 def get(name: str) -> Corpus:
     """The data set called `name`; raises DataError that lists those there are."""
     if name not in CORPORA:
-        raise DataError(f"expected a data set out of {', '.join(CORPORA)}, got {name!r}")
+        near = nearest(name, CORPORA)
+        raise DataError(f"expected a data set out of {', '.join(CORPORA)}, got {name!r}{near}")
     return CORPORA[name]

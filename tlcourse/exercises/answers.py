@@ -199,6 +199,11 @@ def _unpacked(path: Path) -> dict[str, Kept]:
                 found[id] = parsed(archive.read(entry))
                 if _file(id, found[id]) != entry.filename:
                     raise ValueError(f"{entry.filename!r} is damaged")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"expected a file written by `tlcourse answers export`, but there is no file {path}; "
+            "export it first, on the machine that has the answers"
+        ) from None
     except OSError:
         raise
     except Exception as error:  # many kinds, where an archive is damaged

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tlcourse.wording import article
+
 
 class Wrong(Exception):
     """Raised by a check: says what came out, what was expected and the likely mistake."""
@@ -72,25 +74,25 @@ def expect_equal(got: Any, expected: Any, what: str, likely: str = "") -> None:
     Tensors and arrays are equal when shapes and all values are; a list never equals a tuple.
     """
     if not _same(got, expected):
-        kind = "" if type(got) is type(expected) else f" (a {type(got).__name__})"
+        kind = "" if type(got) is type(expected) else f" ({_kind(got)})"
         raise _wrong(f"{what} gave {short(got)}{kind}; expected {short(expected)}.", likely)
 
 
 def expect_type(got: Any, kind: type, what: str, likely: str = "") -> None:
     """Raises Wrong unless `got` is an instance of `kind`."""
     if not isinstance(got, kind):
-        came = "None (is a `return` missing?)" if got is None else f"{short(got)}, a {_name(got)}"
-        raise _wrong(f"{what} gave {came}; expected a {kind.__name__}.", likely)
+        came = "None (is a `return` missing?)" if got is None else f"{short(got)}, {_kind(got)}"
+        raise _wrong(f"{what} gave {came}; expected {article(kind.__name__)}.", likely)
 
 
-def _name(value: Any) -> str:
-    return type(value).__name__
+def _kind(value: Any) -> str:
+    return article(type(value).__name__)
 
 
 def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") -> None:
     """Raises Wrong unless `got` is a tensor or array of exactly `shape`."""
     if not hasattr(got, "shape"):
-        came = "None (is a `return` missing?)" if got is None else f"a {_name(got)}"
+        came = "None (is a `return` missing?)" if got is None else _kind(got)
         raise _wrong(f"{what} gave {came}; expected a tensor of shape {tuple(shape)}.", likely)
     if tuple(got.shape) != tuple(shape):
         raise _wrong(

@@ -19,7 +19,6 @@ A wrong answer that gives what a known mistake gives, on every probe so far, is 
 """
 
 import copy
-import difflib
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from typing import Any
 
 from tlcourse.exercises import listing
 from tlcourse.exercises.expect import Wrong, agree, expect_close, expect_equal, expect_unchanged
+from tlcourse.wording import nearest
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, toleran
 
 
 class Unknown(KeyError):
-    """No exercise has this id; the message, one line, names the nearest."""
+    """No exercise has this id; the message, one line, names one that is like it and lists all."""
 
     def __str__(self) -> str:
         return self.args[0]
@@ -240,11 +240,9 @@ def _load(id: str) -> Exercise:
 
 
 def get(id: str) -> Exercise:
-    """The exercise of this id; raises Unknown, which names the nearest."""
+    """The exercise of this id; raises Unknown, which names one that is like it."""
     if id not in _names():
         there = ids()
-        near = difflib.get_close_matches(id, there, n=1, cutoff=0.0)
-        raise Unknown(
-            f"no exercise {id!r}; did you mean {near[0]!r}? There are: {', '.join(there)}"
-        )
+        near = nearest(repr(id), map(repr, there)) or "."
+        raise Unknown(f"no exercise {id!r}{near} There are: {', '.join(there)}")
     return _load(id)

@@ -12,8 +12,10 @@ from tlcourse import corpora, files
 from tlcourse.batching import TokenFile, encode_articles, write_tokens
 from tlcourse.bpe import EOS, Tokenizer, detokenise
 from tlcourse.corpora.catalogue import CORPORA
-from tlcourse.pretraining import own_text
+from tlcourse.pretraining import own_text, prepared
 from tlcourse.pretraining.own_text import OwnText, counted
+from tlcourse.pretraining.prepared import VOCABULARY
+from tlcourse.wording import nearest
 
 VOCABULARY_ARTICLES = 6_600  # the vocabulary is learnt from the first articles of the corpus
 HELD_OUT = "held_out.txt"  # what of one's own text is not trained on
@@ -39,9 +41,12 @@ def _own_texts(names: Iterable[str]) -> dict[str, OwnText]:
     for name in names:
         if name not in CORPORA:
             if not Path(name).exists():
+                articles = [
+                    each for each, corpus in CORPORA.items() if [*corpus.columns] == ["text"]
+                ]
                 raise corpora.DataError(
-                    f"expected a data set out of {', '.join(CORPORA)}, or a text file or folder, "
-                    f"got {name!r}"
+                    f"expected a data set out of {', '.join(articles)}, or a text file or folder, "
+                    f"got {name!r}, and no such file is there{nearest(name, articles)}"
                 )
             found[name] = OwnText.read(Path(name))
     return found
@@ -92,15 +97,16 @@ def prepare(
     names: Sequence[str],
     *,
     tokens: float = math.inf,
-    vocabulary_size: int = 8192,
+    vocabulary_size: int | None = None,
     tokenizer: Tokenizer | None = None,
     at_least: int = 1,
 ) -> Tokenizer:
     """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
 
     At least `tokens` tokens, unless the corpora end before; infinity takes them whole. The
-    vocabulary is that of `tokenizer`, or learnt from the first articles. Of text files the end is
-    held out, and lies beside the others as `held_out.txt`.
+    vocabulary is that of `tokenizer`, or learnt from the first articles: of `vocabulary_size`
+    entries, without it of VOCABULARY, or of as many as the text has words for. Of text files the
+    end is held out, and lies beside the others as `held_out.txt`.
 
     Raises ValueError when what is there was made from other corpora, with another vocabulary or
     for fewer tokens; DataError for a corpus that is not there, not text, or too short: of fewer
@@ -108,19 +114,22 @@ def prepare(
     is left of it.
     """
     folder = Path(folder)
-    wanted = {"corpus": [_label(name) for name in names], "vocabulary": vocabulary_size}
+    labels, size = [prepared.label(name) for name in names], vocabulary_size
     if (folder / MADE).exists():
         found = files.read_json(folder / MADE)
-        there = _checked(folder, found, wanted | {"tokens": tokens}, tokenizer)
+        there = prepared.checked(folder, found, labels, tokens=tokens, size=size, known=tokenizer)
         _check_length(names, found["tokens"], at_least)
         return there
     own = _own_texts(names)
     for text in own.values():
         print(text)
     if tokenizer is None:
-        tokenizer = _vocabulary(_articles(names, own), names, vocabulary_size)
+        tokenizer = _vocabulary(_articles(names, own), names, size)
+    made = {"corpus": labels, "vocabulary": size or tokenizer.vocabulary_size}
+    if size is None:
+        made["at_most"] = VOCABULARY
     with _all_or_nothing(folder):
-        made = wanted | _write(folder, names, own, tokenizer, tokens)
+        made |= _write(folder, names, own, tokenizer, tokens)
         _check_length(names, made["tokens"], at_least)
         files.write_json(folder / MADE, made)
     print(f"to learn from: {counted(**made['read'])}, {made['tokens']:,} tokens")
@@ -165,20 +174,6 @@ def held_out(folder: str | Path) -> list[str]:
     return list(own_text.documents(path)) if path.exists() else []
 
 
-def _checked(folder: Path, found: dict, wanted: dict, known: Tokenizer | None) -> Tokenizer:
-    """The vocabulary that is there; ValueError if what is there is not what is `wanted`."""
-    short = found["tokens"] < wanted["tokens"] and not found["whole"]
-    tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    other = known is not None and known.merges != tokenizer.merges
-    if short or other or any(found[key] != wanted[key] for key in ("corpus", "vocabulary")):
-        found = {key: found[key] for key in (*wanted, "whole")}
-        raise ValueError(
-            f"{folder} holds {found}{', another vocabulary' * other}, but {wanted} is asked for; "
-            "name another folder with --prepared, or remove this one"
-        )
-    return tokenizer
-
-
 def _check_length(names: Sequence[str], count: int, at_least: int) -> None:
     if count < at_least:
         raise corpora.DataError(
@@ -187,15 +182,19 @@ def _check_length(names: Sequence[str], count: int, at_least: int) -> None:
         )
 
 
-def _vocabulary(articles: Iterator[str], names: Sequence[str], size: int) -> Tokenizer:
-    """Learnt from the first articles; DataError where they have no words for so many entries."""
-    print(f"learning a vocabulary of {size:,} entries")
+def _vocabulary(articles: Iterator[str], names: Sequence[str], size: int | None) -> Tokenizer:
+    """Learnt from the first articles; DataError where they have no words for `size` entries."""
+    wanted = VOCABULARY if size is None else size
+    print(f"learning a vocabulary of {wanted:,} entries")
     first = itertools.islice(articles, VOCABULARY_ARTICLES)
-    tokenizer = Tokenizer.train((article.replace("<unk>", "") for article in first), size)
-    if tokenizer.vocabulary_size < size:
+    tokenizer = Tokenizer.train((article.replace("<unk>", "") for article in first), wanted)
+    entries = tokenizer.vocabulary_size
+    if entries < wanted and size is None:
+        print(f"{' '.join(names)} has words for {entries:,} entries: the vocabulary has no more")
+    elif entries < wanted:
         raise corpora.DataError(
             f"expected text for a vocabulary of {size:,} entries, but {' '.join(names)} has words "
-            f"for {tokenizer.vocabulary_size:,}: give at most that with --vocabulary, or more text"
+            f"for {entries:,}: give at most that with --vocabulary, or more text"
         )
     return tokenizer
 
@@ -214,10 +213,3 @@ def _all_or_nothing(folder: Path) -> Iterator[None]:
             for place in new:
                 place.rmdir()
         raise
-
-
-def _label(name: str) -> str:
-    """A data set's name, or a file's with the digest of what it holds."""
-    if name in CORPORA or not Path(name).exists():
-        return name
-    return f"{Path(name).resolve().name} {own_text.digest(Path(name))}"

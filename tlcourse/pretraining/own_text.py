@@ -57,7 +57,6 @@ def _split(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    number = 0
     try:
         with open(file, encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
@@ -66,11 +65,21 @@ def _lines(file: Path) -> Iterator[str]:
                 yield SPECIAL.sub(r"< \1 >", normalise(line)) + "\n"
     except UnicodeDecodeError as error:
         raise DataError(
-            f"expected UTF-8 text in {file}, but after line {number} comes a byte "
+            f"expected UTF-8 text in {file}, but in line {_undecodable(file)} stands a byte "
             f"{error.object[error.start]:#04x} ({error.reason}); save the file as UTF-8"
         ) from error
     except OSError as error:
         raise DataError(f"expected a readable text file, but {error}") from error
+
+
+def _undecodable(file: Path) -> int:
+    """The first line that is not UTF-8; files are decoded in blocks, which know no lines."""
+    with open(file, "rb") as lines:
+        return next(
+            number
+            for number, line in enumerate(lines, start=1)
+            if line.decode("utf-8", "ignore").encode("utf-8") != line
+        )
 
 
 def digest(path: Path) -> str:

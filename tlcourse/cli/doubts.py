@@ -1,0 +1,89 @@
+"""What may be wrong with texts and labels: what is refused, and lines for what is only odd."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tlcourse.wording import nearest, number_of
+
+if TYPE_CHECKING:
+    from tlcourse.adaptation import Classifier, Scheme, tables
+    from tlcourse.adaptation.classifier import Text
+    from tlcourse.transformer import Transformer
+
+
+def refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
+    """Raises ValueError for a column that a table lacks; it says how its own one is named."""
+    asked = {"--text": columns.text, "--pair": columns.pair, "--label": columns.label}
+    others = [name for name in table.columns if name not in asked.values()]
+    for option, name in asked.items():
+        if name is None or name in table.columns:
+            continue
+        yours = f" {others[0]}" if len(others) == 1 else nearest(name, others)
+        raise ValueError(
+            f"expected a column {name!r} in {table.path}, got {', '.join(table.columns)}; its "
+            f"first line has to name the columns; name yours with {option}{yours}"
+        )
+
+
+def refuse_two_sided(scheme: Scheme, body: Transformer, base: str) -> None:
+    """Raises ValueError for a scheme that foretells the next word, of a model that sees it."""
+    from tlcourse.adaptation import LanguageModelling
+
+    if isinstance(scheme.extra_loss, LanguageModelling) and not body.config.causal:
+        raise ValueError(
+            f"expected a causal model for the scheme {scheme.name}, which foretells the next word, "
+            f"got {base}, which sees it; give --model causal-small, or another --scheme"
+        )
+
+
+def of_labels(counts: Mapping[str, int], columns: tables.Columns) -> Iterator[str]:
+    """Lines for labels that may be mistakes; raises ValueError if each has no more than one text.
+
+    `counts` says how many texts each label has.
+    """
+    once = [name for name, count in counts.items() if count == 1]
+    if len(once) == len(counts):
+        raise ValueError(
+            f"expected labels with several texts in column {columns.label!r}, got "
+            f"{len(once)} labels with one text each; is {columns.label!r} the column of the labels "
+            f"(--label), and {columns.text!r} that of the texts (--text)?"
+        )
+    if once:
+        have = (
+            "1 label has one text" if len(once) == 1 else f"{len(once)} labels have one text each"
+        )
+        yield f"{have}: {', '.join(once)}"
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in counts:
+        alike[name.casefold()].append(name)
+    same = [name for names in alike.values() if len(names) > 1 for name in names]
+    if same:
+        yield f"labels that differ in case only: {', '.join(same)}"
+
+
+def of_long_texts(classifier: Classifier, texts: Sequence[Text], file: str = "") -> Iterator[str]:
+    """A line for texts of which the model reads only the beginning."""
+    from tlcourse.adaptation import encode
+
+    limit = classifier.body.config.max_length
+    whole = encode(texts, classifier.tokenizer, sys.maxsize)
+    long = sum(len(ids) > limit for ids in whole)
+    if long:
+        what = number_of(len(whole), "text" if isinstance(texts[0], str) else "pair")
+        yield (
+            f"{long} of {what}{file and f' of {file}'} {'is' if long == 1 else 'are'} longer than "
+            f"{limit} tokens; only the beginning is read"
+        )
+
+
+def of_learning(wrong: int, rows: int, counts: Mapping[str, int]) -> Iterator[str]:
+    """A line for a model that gets half as much of its training texts wrong as a constant does."""
+    if 2 * wrong > rows - max(counts.values()):
+        yield (
+            f"it has not learnt its training texts yet ({100 * wrong / rows:.1f} % of them wrong): "
+            "give more --epochs"
+        )

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from datasets import Dataset
@@ -46,7 +45,7 @@ LABELS = ["HUM", "LOC", "NUM"]
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 TOKENIZER = Tokenizer.train(TEXTS, 280)
 RECIPE = Recipe(epochs=1, batch_size=4)
-TABLE = pd.DataFrame({"text": TEXTS, "label": LABELLED})
+TABLE = Dataset.from_dict({"text": TEXTS, "label": LABELLED}).to_pandas()
 
 
 @pytest.fixture
@@ -118,7 +117,7 @@ def test_whatever_holds_texts_and_labels_in_order_is_taken(start):
     index = [7, 3, 9, 1]
     for texts, labels in [
         (tuple(TEXTS), iter(LABELLED)),
-        (pd.Series(TEXTS, index), pd.Series(LABELLED, index)),
+        (TABLE["text"].set_axis(index), TABLE["label"].set_axis(index)),
         (Dataset.from_pandas(TABLE)["text"], np.array(LABELLED)),
         ((text for text in TEXTS), one_hot),
         (np.array(TEXTS), one_hot.astype(int)),
@@ -274,7 +273,7 @@ def test_self_training_wants_texts_before_it_trains(start, unlabelled, monkeypat
 
 
 def test_self_training_goes_by_order_not_by_index(start):
-    unlabelled = pd.Series(["Who is that ?", "Where is it ?"], index=[5, 9])
+    unlabelled = TABLE["text"][2:]  # whose index begins at 2
     how = {"threshold": 0.0, "recipe": RECIPE, "compute": CPU}
     found = self_train(start, TEXTS, LABELLED, unlabelled=unlabelled, **how)
     again = self_train(start, TEXTS, LABELLED, unlabelled=list(unlabelled), **how)

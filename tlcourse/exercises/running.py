@@ -82,9 +82,12 @@ def _libraries() -> tuple[str, ...]:
 _LIBRARIES = _libraries()
 
 
-def _is_learners(filename: str) -> bool:
-    if filename.startswith("<"):  # a cell of older IPython, an exec; not the frozen library
-        return not filename.startswith("<frozen ")
+def _is_learners(frame: FrameType) -> bool:
+    filename = frame.f_code.co_filename
+    if filename.startswith("<frozen "):
+        return False
+    if filename.startswith("<"):  # a cell of older IPython, or code made in a module, by dataclass
+        filename = frame.f_globals.get("__file__") or filename
     return not str(Path(filename).resolve()).startswith(_LIBRARIES)
 
 
@@ -99,7 +102,7 @@ def line_of_error(trace: TracebackType | None) -> str:
     lines = [
         _describe(frame, number)
         for frame, number in traceback.walk_tb(trace)
-        if _is_learners(frame.f_code.co_filename)
+        if _is_learners(frame)
     ]
     return lines[-1] if lines else ""
 
@@ -107,7 +110,7 @@ def line_of_error(trace: TracebackType | None) -> str:
 def _line_now(thread: threading.Thread) -> str:
     """The deepest line of the learner's own code that `thread` is in at this moment."""
     frame = sys._current_frames().get(thread.ident or 0)
-    while frame is not None and not _is_learners(frame.f_code.co_filename):
+    while frame is not None and not _is_learners(frame):
         frame = frame.f_back
     return "" if frame is None else _describe(frame, frame.f_lineno)
 

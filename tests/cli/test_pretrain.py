@@ -140,7 +140,7 @@ def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path,
 def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(tmp_path):
     out = tmp_path / "run"
     command = ["pretrain", "--out", str(out), *SHAPE, "--batch-size", "4", "--length", "16"]
-    assert main([*command, "--minutes", "0.03"]) == 0
+    assert main([*command, "--minutes", "0.015"]) == 0
     leg = checkpoints.log_of(out / "checkpoint")["legs"][0]
     lines = (out / "log.jsonl").read_text(encoding="utf-8").splitlines()
     factors = [json.loads(line)["factor"] for line in lines]
@@ -148,7 +148,7 @@ def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(
     decay = leg["steps"] - leg["decay_began_at_step"]
     warmup = leg["recipe"]["warmup"]  # which a busy machine may not even reach
     assert factors[-1] == pytest.approx(min(1 / decay, leg["steps"] / warmup))
-    assert main([*command, "--minutes", "0.03", "--tokens", "1e4"]) == 2  # one budget, not two
+    assert main([*command, "--minutes", "0.015", "--tokens", "1e4"]) == 2  # one budget, not two
 
 
 @contextlib.contextmanager

@@ -17,7 +17,16 @@ from tlcourse import files
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
 WAITING = ("busy", "interrupts")
 STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
-NAMES = (*SPEED, *WAITING, "transfer", "adaptation", "open_questions", "tasks", *STUDIES)
+NAMES = (
+    *SPEED,
+    *WAITING,
+    "transfer",
+    "adaptation",
+    "open_questions",
+    "tasks",
+    "tutorial",
+    *STUDIES,
+)
 
 
 def run(name: str) -> dict:

@@ -84,7 +84,7 @@ def command(folder, name):
 def told(started: list[subprocess.Popen]) -> list[tuple[str, str]]:
     """What each process said, on both streams, once all of them have ended well."""
     try:
-        said = [process.communicate(timeout=120) for process in started]
+        said = [process.communicate(timeout=300) for process in started]
     finally:
         for process in started:  # one that waits for another that has failed
             process.kill()

@@ -71,7 +71,7 @@ def test_sizes_of_bert(width: int, layers: int, heads: int, published: int) -> N
     [
         ({"heads": 5}, "multiple of the 5 heads"),
         ({"heads": 0}, "heads: expected at least 1, got 0"),
-        ({"vocabulary_size": -1}, "vocabulary_size: expected at least 1, got -1"),
+        ({"max_length": -1}, "max_length: expected at least 1, got -1"),
         ({"width": 12, "heads": 4}, "even width per head"),
         ({"activation": "swish"}, "gelu_tanh"),
     ],

@@ -34,7 +34,7 @@ class Config:
     dropout: float = 0.0
 
     def __post_init__(self):
-        for name in ("vocabulary_size", "width", "layers", "heads", "feed_forward", "max_length"):
+        for name in ("width", "layers", "heads", "feed_forward", "max_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
         if self.width % self.heads:

@@ -73,11 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
         "train": _errors(adapted, train, compute) | {"labels": train.counts},
     }
     print(f"training error: {saved.in_words(about['train'])}")
+    _say(doubts.of_learning(len(about["train"]["wrong"]), len(train.texts), train.counts))
     if test is None:
         print("no --test: how often it is wrong on other texts is not known")
     else:
         about["test"] = _tested(adapted, train, test, compute)
-    _say(doubts.of_learning(len(about["train"]["wrong"]), len(train.texts), train.counts))
     _say_where(arguments.out, adapted.save(arguments.out, about=about))
     return 0
 

@@ -172,11 +172,21 @@ def padding_only(lengths, length):
     return kept_keys(lengths, length).expand(-1, 1, length, length)
 
 
+def as_long_as_the_longest(lengths, length):
+    return by_tril(lengths, int(lengths.max()))
+
+
+def mask_as_an_array(lengths, length):
+    return by_tril(lengths, length).numpy()
+
+
 test_outside_mask_right = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence)
 test_outside_mask_wrong = rejects(
     "transformer.combined_mask",
     (drops_queries_and_keys, 3, "a row of the mask is empty"),
-    (padding_only, 2, "Every key is kept"),
+    (padding_only, 2, "Every key is kept: the causal part is missing, or joined by `|`"),
+    (as_long_as_the_longest, 1, "`length` is how many queries and keys there are"),
+    (mask_as_an_array, 1, "gave a NumPy array; expected a tensor"),
 )
 
 

@@ -88,14 +88,16 @@ def _name(value: Any) -> str:
 
 
 def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") -> None:
-    """Raises Wrong unless `got` is a tensor or array of exactly `shape`."""
+    """Raises Wrong unless `got` is a tensor of exactly `shape`; `likely` is of another shape."""
     if not hasattr(got, "shape"):
         came = "None (is a `return` missing?)" if got is None else f"a {_name(got)}"
-        raise _wrong(f"{what} gave {came}; expected a tensor of shape {tuple(shape)}.", likely)
+        raise Wrong(f"{what} gave {came}; expected a tensor of shape {tuple(shape)}.")
     if tuple(got.shape) != tuple(shape):
         raise _wrong(
             f"{what} gave a tensor of shape {tuple(got.shape)}; expected {tuple(shape)}.", likely
         )
+    if not hasattr(got, "detach"):
+        raise Wrong(f"{what} gave a NumPy array; expected a tensor. Stay with PyTorch throughout.")
 
 
 def expect_close(
@@ -122,7 +124,17 @@ def expect_close(
         off = np.where(close, -1.0, np.nan_to_num(np.abs(values - right), nan=np.inf))
     worst = np.unravel_index(int(off.argmax()), off.shape)
     place = f" at [{', '.join(str(i) for i in worst)}]" if worst else ""
-    raise _wrong(f"{what} gave {values[worst]:.6g}{place}; expected {right[worst]:.6g}.", likely)
+    came, due = _told_apart(values[worst], right[worst])
+    raise _wrong(f"{what} gave {came}{place}; expected {due}.", likely)
+
+
+def _told_apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers in 6 digits, or in as many as it takes for them to look different."""
+    for digits in (6, 9, 12, 17):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def expect_number(

@@ -261,11 +261,21 @@ def one_a_text(logits, teacher, temperature):
     return F.cross_entropy(logits, teacher.softmax(dim=-1), reduction="none")
 
 
+def caret(logits, teacher, temperature):
+    return F.cross_entropy(logits, teacher.softmax(dim=-1)) * temperature ^ 2
+
+
+def caret_in_brackets(logits, teacher, temperature):
+    return F.cross_entropy(logits, teacher.softmax(dim=-1)) * (temperature ^ 2)
+
+
 test_distillation_right = accepts("more_signal.distillation_loss", with_one_number)
 test_distillation_wrong = rejects(
     "more_signal.distillation_loss",
     (nothing, 0, "Not solved yet"),
     (a_number, 1, "expected a tensor"),
+    (caret, 1, "A power is `**` in Python"),
+    (caret_in_brackets, 1, "A power is `**` in Python"),
     (one_a_text, 1, "expected ()"),
     (student_detached, 1, "does not reach `logits`"),
     (softmax_before_the_temperature, 2, "taken twice"),

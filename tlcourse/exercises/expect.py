@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -171,6 +171,18 @@ def expect_loss(got: Any, what: str, logits: Any) -> None:
             f"{what} gave {short(got)}, whose gradient does not reach `logits`: nothing can be "
             "learnt from it. Is something detached on the way?"
         )
+
+
+def expect_gradients(got: Any, asking: Mapping[str, Any]) -> None:
+    """Raises Wrong unless the gradient of the tensor `got` reaches each of the named ones."""
+    if got.requires_grad:
+        got.sum().backward()
+    for name, part in asking.items():
+        if part.grad is None:
+            raise Wrong(
+                f"all numbers are right, but no gradient reaches `{name}`, so that nothing could "
+                "be learnt. Leave out `no_grad`, `.detach()` and NumPy."
+            )
 
 
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:

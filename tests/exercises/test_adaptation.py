@@ -35,6 +35,7 @@ from tlcourse.exercises.adaptation.low_rank import low_rank
 from tlcourse.exercises.adaptation.own_scheme import SmallByBlock, own_scheme, task
 from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
 from tlcourse.exercises.checking import check
+from tlcourse.exercises.task import get as get_task
 from tlcourse.lessons.finding import code_cells, get, read_notebook
 
 
@@ -127,6 +128,10 @@ test_low_rank_wrong = rejects(
     (update_detached, 5, "no gradient reaches `a`"),
     (b_alone_learns, 5, "no gradient reaches `a`"),
 )
+
+
+def test_a_bias_that_does_not_fit_is_not_blamed_on_a_matrix():
+    assert "is one turned?" not in check(get_task("adaptation.low_rank"), adds_to_the_bias).message
 
 
 # set_rates

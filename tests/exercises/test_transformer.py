@@ -5,6 +5,8 @@ import torch
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
+from tlcourse.exercises.checking import check
+from tlcourse.exercises.task import get
 from tlcourse.exercises.transformer.attention import mixed, scaled
 from tlcourse.exercises.transformer.body import no_last_norm
 from tlcourse.exercises.transformer.combined_mask import by_tril, kept_keys
@@ -122,6 +124,11 @@ test_wrong_attention = rejects(
     (without_gradients, 5, "no gradient reaches `query`"),
     (value_detached, 5, "no gradient reaches `value`"),
 )
+
+
+def test_what_is_no_tensor_is_not_blamed_on_the_key():
+    for wrong in (returns_nothing, with_the_weights):
+        assert "last pair" not in check(get("transformer.attention"), wrong).message
 
 
 # combined_mask

@@ -269,7 +269,7 @@ test_outside_mask_wrong = rejects(
     "transformer.combined_mask",
     (drops_queries_and_keys, 3, "a row of the mask is empty"),
     (padding_only, 2, "Every key is kept: the causal part is missing, or joined by `|`"),
-    (as_long_as_the_longest, 1, "`length` is how many queries and keys there are"),
+    (as_long_as_the_longest, 1, "`length` says how many positions there are"),
     (mask_as_an_array, 1, "gave a NumPy array; expected a tensor"),
 )
 

@@ -87,11 +87,14 @@ def _name(value: Any) -> str:
     return type(value).__name__
 
 
+def _kind(got: Any) -> str:
+    return "None (is a `return` missing?)" if got is None else f"a {_name(got)}"
+
+
 def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") -> None:
     """Raises Wrong unless `got` is a tensor of exactly `shape`; `likely` is of another shape."""
     if not hasattr(got, "shape"):
-        came = "None (is a `return` missing?)" if got is None else f"a {_name(got)}"
-        raise Wrong(f"{what} gave {came}; expected a tensor of shape {tuple(shape)}.")
+        raise Wrong(f"{what} gave {_kind(got)}; expected a tensor of shape {tuple(shape)}.")
     if tuple(got.shape) != tuple(shape):
         raise _wrong(
             f"{what} gave a tensor of shape {tuple(got.shape)}; expected {tuple(shape)}.", likely
@@ -158,8 +161,11 @@ def expect_loss(got: Any, what: str, logits: Any) -> None:
 
     `logits` ask for a gradient, and get one.
     """
-    if np.size(_array(got)) != 1 or not hasattr(got, "shape"):
-        expect_shape(got, (), what, "One number for the whole batch, a tensor.")
+    likely = "One number for the whole batch, a tensor."
+    if not hasattr(got, "shape"):
+        raise Wrong(f"{what} gave {_kind(got)}; expected a tensor. {likely}")
+    if np.size(_array(got)) != 1:
+        expect_shape(got, (), what, likely)
     if not getattr(got, "requires_grad", False):
         raise Wrong(
             f"{what} gave {short(got)}, which carries no gradient: nothing can be learnt from it. "

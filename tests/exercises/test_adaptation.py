@@ -35,6 +35,7 @@ from tlcourse.exercises.adaptation.low_rank import low_rank
 from tlcourse.exercises.adaptation.own_scheme import SmallByBlock, own_scheme, task
 from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
 from tlcourse.exercises.checking import check
+from tlcourse.exercises.task import get as get_task
 from tlcourse.lessons.finding import code_cells, get, read_notebook
 
 
@@ -85,6 +86,24 @@ def in_single(x, weight, bias, a, b, alpha):
     return low_rank(*(each.float() for each in (x, weight, bias, a, b)), alpha)
 
 
+def weight_not_transposed(x, weight, bias, a, b, alpha):
+    return x @ weight + bias + alpha / len(a) * x @ a.T @ b.T
+
+
+def adds_to_the_bias(x, weight, bias, a, b, alpha):
+    bias += alpha / len(a) * x @ a.T @ b.T
+    return x @ weight.T + bias
+
+
+def turns_x(x, weight, bias, a, b, alpha):
+    return (weight @ x.T).T + bias + alpha / len(a) * (b @ a @ x.T).T
+
+
+def by_einsum_of_two(x, weight, bias, a, b, alpha):
+    update = torch.einsum("bi,ri,or->bo", x, a, b)
+    return torch.einsum("bi,oi->bo", x, weight) + bias + alpha / len(a) * update
+
+
 def not_transposed(x, weight, bias, a, b, alpha):
     return F.linear(x, weight, bias) + alpha / len(a) * x @ a @ b
 
@@ -96,6 +115,10 @@ test_low_rank_wrong = rejects(
     (not_transposed, 1, "your code raised RuntimeError"),
     (not_transposed, 1, "called with x of shape (2, 7, 5), weight of shape (3, 5)"),
     (not_transposed, 1, "`a` (rank, in) and `b` (out, rank)"),
+    (weight_not_transposed, 1, "`b` (out, rank): is one turned?"),
+    (adds_to_the_bias, 1, "your code raised RuntimeError: output with shape [3] doesn't match"),
+    (turns_x, 1, "that was right for x (7, 5), but with a batch of 2 in front your code raised"),
+    (by_einsum_of_two, 1, "Any number of dimensions may stand before the last"),
     (flat, 1, "shape (14, 3); expected (2, 7, 3). All dimensions of x but the last"),
     (squeezed, 3, "A dimension of size 1 stays"),
     (rank_of_two, 4, "B A is `b @ a`"),
@@ -105,6 +128,10 @@ test_low_rank_wrong = rejects(
     (update_detached, 5, "no gradient reaches `a`"),
     (b_alone_learns, 5, "no gradient reaches `a`"),
 )
+
+
+def test_a_bias_that_does_not_fit_is_not_blamed_on_a_matrix():
+    assert "is one turned?" not in check(get_task("adaptation.low_rank"), adds_to_the_bias).message
 
 
 # set_rates
@@ -137,6 +164,12 @@ def turns_the_list(groups, decay, factor):
     set_rates(groups[::-1], decay, factor)
 
 
+def keeps_what_it_finds(groups, decay, factor):
+    for depth, group in enumerate(reversed(groups)):
+        group.setdefault("base", group["lr"])
+        group["lr"] = group["base"] / decay**depth * factor
+
+
 def rests_at_zero(groups, decay, factor):
     if factor:
         set_rates(groups, decay, factor)
@@ -157,6 +190,7 @@ test_set_rates_wrong = rejects(
     (turns_the_list, 1, "leave their order"),
     (keeps_the_first_decay, 2, "What an earlier step worked out is kept"),
     (rests_at_zero, 3, "0 is a factor like others"),
+    (keeps_what_it_finds, 3, "gave [0.0, 0.0, 0.0]; expected [0.01, 0.03, 0.09]. Each step starts"),
     (only_three, 5, "The ratio of two neighbours"),
 )
 

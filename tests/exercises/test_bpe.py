@@ -84,6 +84,73 @@ def cuts_in_a_copy(tokens, pair, new_token):
     return merged
 
 
+def compares_list_with_tuple(tokens, pair, new_token):
+    merged, i = [], 0
+    while i < len(tokens):
+        hit = tokens[i : i + 2] == pair
+        merged.append(new_token if hit else tokens[i])
+        i += 2 if hit else 1
+    return merged
+
+
+def merges_nothing(tokens, pair, new_token):
+    return list(tokens)
+
+
+def through_a_string(tokens, pair, new_token):
+    return list("".join(tokens).replace("".join(pair), new_token))
+
+
+def compares_identity(tokens, pair, new_token):
+    return [
+        new_token if each is pair else each[0]
+        for each in zip(tokens, [*tokens[1:], ""], strict=False)
+    ]
+
+
+def holds_what_is_true(tokens, pair, new_token):
+    merged, last = [], None
+    for token in tokens:
+        if last and (last, token) == pair:
+            merged.append(new_token)
+            last = None
+        else:
+            if last:
+                merged.append(last)
+            last = token
+    return [*merged, last] if last else merged
+
+
+def asks_for_a_true_neighbour(tokens, pair, new_token):
+    merged, skip = [], False
+    for a, b in zip(tokens, [*tokens[1:], None], strict=False):
+        if skip:
+            skip = False
+            continue
+        skip = bool(b) and (a, b) == pair
+        merged.append(new_token if skip else a)
+    return merged
+
+
+def _marks(tokens, pair, new_token):
+    """Each pair replaced by the new token and None."""
+    marked, i = list(tokens), 0
+    while i < len(marked) - 1:
+        if (marked[i], marked[i + 1]) == pair:
+            marked[i : i + 2] = new_token, None
+            i += 1
+        i += 1
+    return marked
+
+
+def drops_all_that_is_false(*asked):
+    return list(filter(None, _marks(*asked)))
+
+
+def drops_none(*asked):
+    return [token for token in _marks(*asked) if token is not None]
+
+
 def glues(tokens, pair, new_token):
     return merge_pair(tokens, pair, pair[0] + pair[1])
 
@@ -103,6 +170,21 @@ def while_walk(words):
         while i < len(word):
             counts[(word[i - 1], word[i])] = counts[(word[i - 1], word[i])] + words[word]
             i += 1
+    return counts
+
+
+def letter_by_letter(words):
+    return word_by_word({"".join(map(str, word)): n for word, n in words.items()})
+
+
+def drops_zero(words):
+    counts = Counter()
+    for word, n in words.items():
+        last = None
+        for token in word:
+            if last:
+                counts[last, token] += n
+            last = token
     return counts
 
 
@@ -129,6 +211,27 @@ def recursive(tokens, merges):
     return [*tokens]
 
 
+def longest_that_is_there(tokens, merges):
+    while there := [merge for merge in merges if merge[0] in pairwise(tokens)]:
+        tokens = merge_pair(tokens, *max(there, key=lambda merge: len(str(merge[1]))))
+    return list(tokens)
+
+
+def without_the_last_merge(tokens, merges):
+    return one_merge_after_the_other(tokens, merges[:-1])
+
+
+def without_the_first_merge(tokens, merges):
+    return one_merge_after_the_other(tokens, merges[1:])
+
+
+def least_of_nothing(tokens, merges):
+    ranks = {pair: rank for rank, (pair, _) in enumerate(merges)}
+    while (pair := min(pairwise(tokens), key=lambda pair: ranks.get(pair, len(ranks)))) in ranks:
+        tokens = merge_pair(tokens, *merges[ranks[pair]])
+    return tokens
+
+
 def most_frequent_here(tokens, merges):
     new = dict(merges)
     while known := Counter(pair for pair in pairwise(tokens) if pair in new):
@@ -144,9 +247,17 @@ test_merge_pair_wrong = rejects(
     "bpe.merge_pair",
     (nothing, 0, "Not solved yet"),
     (glues, 1, "Put in `new_token`"),
+    (compares_list_with_tuple, 1, "Do you compare a slice of `tokens`, a list, with `pair`"),
+    (merges_nothing, 1, "Nothing was merged"),
+    (through_a_string, 1, "Nothing was merged"),
+    (compares_identity, 1, "Nothing was merged"),
     (leaves_overlaps, 2, "use no token twice"),
     (merges_its_result_again, 2, "not looked at again"),
     (lists_only, 3, "`tokens` may be a tuple"),
+    (holds_what_is_true, 3, "the tokens [0, 7, 0, 0] with pair (7, 0) and new token 0 gave [0]"),
+    (asks_for_a_true_neighbour, 3, "Tokens may be any values, 0 and None, too"),
+    (drops_all_that_is_false, 3, "Tokens may be any values, 0 and None, too"),
+    (drops_none, 3, "the tokens [None, 7, 8] with pair (7, 8) and new token 9 gave [9]"),
     (only_letters, 3, "TypeError: sequence item 0: expected str instance, int found, in line"),
 )
 test_count_pairs_right = accepts("bpe.count_pairs", word_by_word, while_walk)
@@ -155,11 +266,17 @@ test_count_pairs_wrong = rejects(
     (nothing, 0, "Not solved yet"),
     (last_pair_missing, 1, "the one directly to its right"),
     (cuts_words_in_twos, 1, "`a` is in two pairs"),
+    (letter_by_letter, 2, "A token may be longer than a letter"),
+    (drops_zero, 2, "A token may be the number 0"),
 )
 test_encode_pre_token_right = accepts("bpe.encode_pre_token", recursive)
 test_encode_pre_token_wrong = rejects(
     "bpe.encode_pre_token",
     (nothing, 0, "Not solved yet"),
+    (without_the_last_merge, 1, "is every merge in the list used"),
+    (without_the_first_merge, 1, "is every merge in the list used"),
+    (least_of_nothing, 1, "It was called with tokens = ['a']"),
     (most_frequent_here, 2, "take the one learnt earliest"),
+    (longest_that_is_there, 2, "Not the longest token: take the one learnt earliest"),
     (only_thirty_merges, 3, "merges learnt from a text gave"),
 )

@@ -38,8 +38,10 @@ def test_type_and_shape():
         expect_equal(1, "one", "it")
     with pytest.raises(Wrong, match=r"shape \(3, 2\); expected \(2, 3\)"):
         expect_shape(np.zeros((3, 2)), (2, 3), "it")
-    with pytest.raises(Wrong, match=r"a list; expected a tensor of shape \(1,\)"):
-        expect_shape([1], (1,), "it")
+    with pytest.raises(Wrong, match=r"a list; expected a tensor of shape \(1,\).$"):
+        expect_shape([1], (1,), "it", "This is said of another shape.")
+    with pytest.raises(Wrong, match="gave a NumPy array; expected a tensor"):
+        expect_shape(np.zeros((2, 3)), (2, 3), "it")
 
 
 def test_close_names_the_worst_place():
@@ -49,6 +51,8 @@ def test_close_names_the_worst_place():
     expect_close(torch.tensor([float("-inf"), 0]), torch.tensor([float("-inf"), 0]), "it")
     with pytest.raises(Wrong, match=r"it gave 9 at \[1, 0\]; expected 3."):
         expect_close(torch.tensor([[1.0, 2.1], [9.0, 4.0]]), [[1, 2], [3, 4]], "it")
+    with pytest.raises(Wrong, match="it gave 12.5000001; expected 12.5."):
+        expect_close(12.5000001, 12.5, "it", tolerance=1e-10)
     with pytest.raises(Wrong, match="gave inf at"):
         expect_close(torch.tensor([float("inf"), 5]), [1, 2], "it")
     with pytest.raises(Wrong, match="NaN"):

@@ -152,6 +152,34 @@ def their_labels(probabilities, least, most):
     return [int(probabilities[row].argmax()) for row in choose_guesses(probabilities, least, most)]
 
 
+def as_a_tensor(probabilities, least, most):
+    return torch.tensor(choose_guesses(probabilities, least, most))
+
+
+def as_an_array(probabilities, least, most):
+    return as_a_tensor(probabilities, least, most).numpy()
+
+
+def as_a_tuple(probabilities, least, most):
+    return tuple(choose_guesses(probabilities, least, most))
+
+
+def numbered_anew(probabilities, least, most):
+    sure = probabilities.amax(dim=-1) >= least
+    return choose_guesses(probabilities[sure], least, most)
+
+
+def over_the_texts(probabilities, least, most):
+    sure = probabilities.max(dim=0).values
+    return [label for label in range(len(sure)) if sure[label] >= least][:most]
+
+
+def ahead_of_the_second(probabilities, least, most):
+    first, second = probabilities.topk(2, dim=1).values.T
+    rows = [row for row in range(len(first)) if first[row] - second[row] >= least]
+    return sorted(rows, key=lambda row: second[row] - first[row])[:most]
+
+
 def column_of_rows(probabilities, least, most):
     return (probabilities.amax(dim=-1) >= least).nonzero()
 
@@ -207,11 +235,17 @@ def six_labels(probabilities, least, most):
     return rows
 
 
+test_choose_guesses_right = accepts("more_signal.choose_guesses", as_a_tensor)
 test_choose_guesses_wrong = rejects(
     "more_signal.choose_guesses",
     (nothing, 0, "Not solved yet"),
     (a_mask, 1, "it gave a mask"),
     (their_labels, 1, "not their labels"),
+    (as_an_array, 1, "expected a list of the numbers of rows. A tensor with them will do, too."),
+    (as_a_tuple, 1, "expected a list of the numbers of rows. A tensor with them will do, too."),
+    (numbered_anew, 1, "in the table these rows have other numbers"),
+    (over_the_texts, 1, "These are columns"),
+    (ahead_of_the_second, 1, "not how far behind the second is"),
     (by_columns_and_twice, 1, "a row is chosen twice. It has one guess"),
     (column_of_rows, 1, "expected a list of the numbers of rows"),
     (rows_and_labels, 1, "expected a list of the numbers of rows"),
@@ -261,11 +295,21 @@ def one_a_text(logits, teacher, temperature):
     return F.cross_entropy(logits, teacher.softmax(dim=-1), reduction="none")
 
 
+def caret(logits, teacher, temperature):
+    return F.cross_entropy(logits, teacher.softmax(dim=-1)) * temperature ^ 2
+
+
+def caret_in_brackets(logits, teacher, temperature):
+    return F.cross_entropy(logits, teacher.softmax(dim=-1)) * (temperature ^ 2)
+
+
 test_distillation_right = accepts("more_signal.distillation_loss", with_one_number)
 test_distillation_wrong = rejects(
     "more_signal.distillation_loss",
     (nothing, 0, "Not solved yet"),
     (a_number, 1, "expected a tensor"),
+    (caret, 1, "A power is `**` in Python"),
+    (caret_in_brackets, 1, "A power is `**` in Python"),
     (one_a_text, 1, "expected ()"),
     (student_detached, 1, "does not reach `logits`"),
     (softmax_before_the_temperature, 2, "taken twice"),

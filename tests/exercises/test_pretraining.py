@@ -61,6 +61,26 @@ thresholds_as_float32_row = _thresholds(lambda value: torch.tensor([value]))
 thresholds_as_float64_row = _thresholds(lambda value: torch.tensor([value], dtype=torch.float64))
 
 
+def in_32_bits(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted.int(), chosen
+
+
+def in_floats(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return corrupted.float(), chosen
+
+
+def without_brackets(tokens, draw, kind, noise):
+    chosen = draw < 0.15 & tokens >= 6
+    return tokens, chosen
+
+
+def joined_by_and(tokens, draw, kind, noise):
+    chosen = draw < 0.15 and tokens >= 6
+    return tokens, chosen
+
+
 def only_the_tokens(tokens, draw, kind, noise):
     return mask_tokens(tokens, draw, kind, noise)[0]
 
@@ -149,11 +169,15 @@ test_mask_tokens_right = accepts(
     thresholds_as_float32,
     thresholds_as_float32_row,
     thresholds_as_float64_row,
+    in_32_bits,
 )
 test_mask_tokens_wrong = rejects(
     "pretraining.mask_tokens",
     (nothing, 0, "Not solved yet"),
     (only_the_tokens, 1, "expected two tensors"),
+    (in_floats, 1, "the corrupted tokens are torch.float32; expected ids"),
+    (without_brackets, 1, "Join conditions by `&`, not `and`, and put each of them in brackets"),
+    (joined_by_and, 1, "Join conditions by `&`, not `and`, and put each of them in brackets"),
     (chosen_as_numbers, 1, "expected a boolean mask"),
     (other_order, 1, "`return corrupted, chosen`, in this order"),
     (draws_again, 1, "the same arguments gave two answers"),

@@ -35,6 +35,10 @@ def list_of_pairs(labels):
     return [(label, count / len(labels)) for label, count in Counter(labels).items()]
 
 
+def shares_as_text(labels):
+    return {label: f"{labels.count(label) / len(labels):.2f}" for label in labels}
+
+
 def none_if_empty(labels):
     return by_set(labels) if labels else None
 
@@ -48,4 +52,5 @@ test_wrong = rejects(
     (always_six_labels, 1, "One key per label"),
     (list_of_pairs, 1, "a list; expected a dict"),
     (none_if_empty, 1, "no label, no key"),
+    (shares_as_text, 2, "gave {'a': '0.75', 'b': '0.25'}; expected numbers, not text"),
 )

@@ -5,6 +5,8 @@ import torch
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
+from tlcourse.exercises.checking import check
+from tlcourse.exercises.task import get
 from tlcourse.exercises.transformer.attention import mixed, scaled
 from tlcourse.exercises.transformer.body import no_last_norm
 from tlcourse.exercises.transformer.combined_mask import by_tril, kept_keys
@@ -68,6 +70,39 @@ def overflows_beside_the_mask(query, key, value, mask=None):
     return powers / powers.sum(-1, keepdim=True) @ value
 
 
+def with_the_weights(query, key, value, mask=None):
+    return mixed(scaled(query, key), value, mask), scaled(query, key).softmax(-1)
+
+
+def as_an_array(query, key, value, mask=None):
+    return mixed(scaled(query, key), value, mask).numpy()
+
+
+def filled_with(least):
+    def attention(query, key, value, mask=None):
+        scores = scaled(query, key)
+        return mixed(scores if mask is None else scores.masked_fill(~mask, least), value)
+
+    return attention
+
+
+def takes_a_thousand_off(query, key, value, mask=None):
+    return mixed(scaled(query, key) - 1000 * (0 if mask is None else ~mask), value)
+
+
+def turns_the_mask(query, key, value, mask=None):
+    return mixed(scaled(query, key), value, mask if mask is None else mask.mT)
+
+
+@torch.no_grad()
+def without_gradients(query, key, value, mask=None):
+    return mixed(scaled(query, key), value, mask)
+
+
+def value_detached(query, key, value, mask=None):
+    return mixed(scaled(query, key), value.detach(), mask)
+
+
 test_attention = accepts("transformer.attention", by_exponentials)
 test_wrong_attention = rejects(
     "transformer.attention",
@@ -77,11 +112,23 @@ test_wrong_attention = rejects(
     (needs_a_mask, 1, "`mask` may be None"),
     (needs_a_mask_of_numbers, 1, "`mask` may be None"),
     (returns_nothing, 1, "is a `return` missing?"),
+    (with_the_weights, 1, "gave a tuple; expected a tensor of shape (2, 3, 6)."),
+    (as_an_array, 1, "gave a NumPy array; expected a tensor"),
     (changes_the_query, 1, "changed argument 1"),
     (softmax_over_queries, 2, "is the softmax over the last dimension?"),
+    (turns_the_mask, 4, "Is the mask turned round"),
     (subtracts_the_mask, 4, "your code raised RuntimeError: Subtraction"),
     (overflows_beside_the_mask, 5, "Does `exp` overflow?"),
+    (filled_with(-100.0), 5, "Masked keys still get weight: use -infinity"),
+    (takes_a_thousand_off, 5, "Masked keys still get weight: use -infinity"),
+    (without_gradients, 5, "no gradient reaches `query`"),
+    (value_detached, 5, "no gradient reaches `value`"),
 )
+
+
+def test_what_is_no_tensor_is_not_blamed_on_the_key():
+    for wrong in (returns_nothing, with_the_weights):
+        assert "last pair" not in check(get("transformer.attention"), wrong).message
 
 
 # combined_mask
@@ -114,8 +161,45 @@ def folded(x, blocks, final_norm):
     return final_norm(reduce(add, halves, x))
 
 
+def adds_to_what_it_was_given(x, blocks, final_norm):
+    for block in blocks:
+        x += block.attention(block.attention_norm(x))
+        x += block.feed_forward(block.feed_forward_norm(x))
+    return final_norm(x)
+
+
+def norms_what_was_written(x, blocks, final_norm):
+    for block in blocks:
+        x = x + block.attention_norm(block.attention(x))
+        x = x + block.feed_forward_norm(block.feed_forward(x))
+    return final_norm(x)
+
+
+def returns_in_the_loop(x, blocks, final_norm):
+    for block in blocks:
+        x = x + block.attention(block.attention_norm(x))
+        x = x + block.feed_forward(block.feed_forward_norm(x))
+        return final_norm(x)
+
+
+def from_the_last_block(x, blocks, final_norm):
+    return step_by_step(x, blocks[::-1], final_norm)
+
+
+def without_the_first_block(x, blocks, final_norm):
+    return step_by_step(x, blocks[1:], final_norm)
+
+
 test_body = accepts("transformer.body", step_by_step, folded)
-test_wrong_body = rejects("transformer.body", (nothing, 0, "Not solved yet"))
+test_wrong_body = rejects(
+    "transformer.body",
+    (nothing, 0, "Not solved yet"),
+    (adds_to_what_it_was_given, 1, "changed `x`, which it was given"),
+    (norms_what_was_written, 1, "Each norm comes after its layer here"),
+    (returns_in_the_loop, 1, "Only one block was used"),
+    (without_the_first_block, 1, "Only one block was used"),
+    (from_the_last_block, 5, "The last block came first"),
+)
 
 
 # Written by someone who saw only the text of the exercises.
@@ -172,11 +256,21 @@ def padding_only(lengths, length):
     return kept_keys(lengths, length).expand(-1, 1, length, length)
 
 
+def as_long_as_the_longest(lengths, length):
+    return by_tril(lengths, int(lengths.max()))
+
+
+def mask_as_an_array(lengths, length):
+    return by_tril(lengths, length).numpy()
+
+
 test_outside_mask_right = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence)
 test_outside_mask_wrong = rejects(
     "transformer.combined_mask",
     (drops_queries_and_keys, 3, "a row of the mask is empty"),
-    (padding_only, 2, "Every key is kept"),
+    (padding_only, 2, "Every key is kept: the causal part is missing, or joined by `|`"),
+    (as_long_as_the_longest, 1, "`length` says how many positions there are"),
+    (mask_as_an_array, 1, "gave a NumPy array; expected a tensor"),
 )
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -74,30 +74,31 @@ def expect_equal(got: Any, expected: Any, what: str, likely: str = "") -> None:
     Tensors and arrays are equal when shapes and all values are; a list never equals a tuple.
     """
     if not _same(got, expected):
-        kind = "" if type(got) is type(expected) else f" ({_kind(got)})"
+        kind = "" if type(got) is type(expected) else f" ({article(type(got).__name__)})"
         raise _wrong(f"{what} gave {short(got)}{kind}; expected {short(expected)}.", likely)
 
 
 def expect_type(got: Any, kind: type, what: str, likely: str = "") -> None:
     """Raises Wrong unless `got` is an instance of `kind`."""
     if not isinstance(got, kind):
-        came = "None (is a `return` missing?)" if got is None else f"{short(got)}, {_kind(got)}"
+        came = _kind(got) if got is None else f"{short(got)}, {_kind(got)}"
         raise _wrong(f"{what} gave {came}; expected {article(kind.__name__)}.", likely)
 
 
-def _kind(value: Any) -> str:
-    return article(type(value).__name__)
+def _kind(got: Any) -> str:
+    return "None (is a `return` missing?)" if got is None else article(type(got).__name__)
 
 
 def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") -> None:
-    """Raises Wrong unless `got` is a tensor or array of exactly `shape`."""
+    """Raises Wrong unless `got` is a tensor of exactly `shape`; `likely` is of another shape."""
     if not hasattr(got, "shape"):
-        came = "None (is a `return` missing?)" if got is None else _kind(got)
-        raise _wrong(f"{what} gave {came}; expected a tensor of shape {tuple(shape)}.", likely)
+        raise Wrong(f"{what} gave {_kind(got)}; expected a tensor of shape {tuple(shape)}.")
     if tuple(got.shape) != tuple(shape):
         raise _wrong(
             f"{what} gave a tensor of shape {tuple(got.shape)}; expected {tuple(shape)}.", likely
         )
+    if not hasattr(got, "detach"):
+        raise Wrong(f"{what} gave a NumPy array; expected a tensor. Stay with PyTorch throughout.")
 
 
 def expect_close(
@@ -124,7 +125,17 @@ def expect_close(
         off = np.where(close, -1.0, np.nan_to_num(np.abs(values - right), nan=np.inf))
     worst = np.unravel_index(int(off.argmax()), off.shape)
     place = f" at [{', '.join(str(i) for i in worst)}]" if worst else ""
-    raise _wrong(f"{what} gave {values[worst]:.6g}{place}; expected {right[worst]:.6g}.", likely)
+    came, due = _told_apart(values[worst], right[worst])
+    raise _wrong(f"{what} gave {came}{place}; expected {due}.", likely)
+
+
+def _told_apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers in 6 digits, or in as many as it takes for them to look different."""
+    for digits in (6, 9, 12, 17):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def expect_number(
@@ -148,8 +159,11 @@ def expect_loss(got: Any, what: str, logits: Any) -> None:
 
     `logits` ask for a gradient, and get one.
     """
-    if np.size(_array(got)) != 1 or not hasattr(got, "shape"):
-        expect_shape(got, (), what, "One number for the whole batch, a tensor.")
+    likely = "One number for the whole batch, a tensor."
+    if not hasattr(got, "shape"):
+        raise Wrong(f"{what} gave {_kind(got)}; expected a tensor. {likely}")
+    if np.size(_array(got)) != 1:
+        expect_shape(got, (), what, likely)
     if not getattr(got, "requires_grad", False):
         raise Wrong(
             f"{what} gave {short(got)}, which carries no gradient: nothing can be learnt from it. "
@@ -161,6 +175,18 @@ def expect_loss(got: Any, what: str, logits: Any) -> None:
             f"{what} gave {short(got)}, whose gradient does not reach `logits`: nothing can be "
             "learnt from it. Is something detached on the way?"
         )
+
+
+def expect_gradients(got: Any, asking: Mapping[str, Any]) -> None:
+    """Raises Wrong unless the gradient of the tensor `got` reaches each of the named ones."""
+    if got.requires_grad:
+        got.sum().backward()
+    for name, part in asking.items():
+        if part.grad is None:
+            raise Wrong(
+                f"all numbers are right, but no gradient reaches `{name}`, so that nothing could "
+                "be learnt. Leave out `no_grad`, `.detach()` and NumPy."
+            )
 
 
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:

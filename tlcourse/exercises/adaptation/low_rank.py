@@ -43,6 +43,11 @@ def by_einsum(x, weight, bias, a, b, alpha):
     return torch.einsum("...i,oi->...o", x, weight) + bias + update
 
 
+TURNED = (
+    "`weight` is (out, in), as in nn.Linear, `a` (rank, in) and `b` (out, rank): is one turned?"
+)
+
+
 def layer(inputs, outputs, rank, seed=0):
     """Weight, bias, a and b, drawn."""
     draw = torch.Generator().manual_seed(seed)
@@ -66,8 +71,22 @@ def output(candidate, x, weight, bias, a, b, alpha):
     return got
 
 
-def shape_of(candidate, *arguments):
-    return tuple(output(candidate, *arguments).shape)
+def shape_of(candidate, x, *parts):
+    """The shape of what comes out of `x` of 3 dimensions; the likely exceptions are explained."""
+    try:
+        return tuple(output(candidate, x, *parts).shape)
+    except (RuntimeError, ValueError) as error:
+        try:
+            output(candidate, x[0], *parts)
+        except Exception:
+            if "multiplied" in str(error):
+                error.add_note(TURNED)
+            raise error from None
+        raise Wrong(
+            f"that was right for x {tuple(x[0].shape)}, but with a batch of 2 in front your code "
+            f"raised {type(error).__name__}: {error}. Any number of dimensions may stand before "
+            "the last."
+        ) from error
 
 
 @task.stage("shape")
@@ -154,14 +173,6 @@ def scaled(x, weight, bias, a, b, factor):
     return F.linear(x, weight, bias) + factor * (x @ a.T @ b.T)
 
 
-@task.mistake(
-    "shape",
-    "`weight` is (out, in), as in nn.Linear, `a` (rank, in) and `b` (out, rank): is one turned?",
-)
-def transposed(x, weight, bias, a, b, alpha):
-    return x @ weight + bias + alpha / len(a) * x @ a.T @ b.T
-
-
 @task.mistake("shape", "changed argument 2 that it was given, `weight`.")
 def in_the_weight(x, weight, bias, a, b, alpha):
     weight += alpha / len(a) * b @ a
@@ -242,6 +253,19 @@ def one_over_alpha(x, weight, bias, a, b, alpha):
 @task.mistake("alpha and rank", "It is alpha / rank, not rank / alpha.")
 def upside_down(x, weight, bias, a, b, alpha):
     return scaled(x, weight, bias, a, b, len(a) / alpha)
+
+
+STRAIGHT = "There is a non-linearity between `a` and `b`: LoRA has none."
+
+
+@task.mistake("alpha and rank", STRAIGHT)
+def with_gelu(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha / len(a) * F.gelu(x @ a.T) @ b.T
+
+
+@task.mistake("random layers", STRAIGHT)
+def with_relu(x, weight, bias, a, b, alpha):
+    return F.linear(x, weight, bias) + alpha / len(a) * F.relu(x @ a.T) @ b.T
 
 
 @task.mistake("alpha and rank", "Where is alpha?")

@@ -75,13 +75,13 @@ OWN = "One group's `initial_lr` was used for all. Each group starts from its own
 EQUAL, RIGHT = [0.09] * 3, [0.01, 0.03, 0.09]  # first rates; at decay 3 and factor 1
 
 
-def rates_after(candidate, first, factors, *decays):
-    """The rates of groups that begin at `first`, after a step at each of `factors`.
+def rates_after(candidate, first, start, factors, *decays):
+    """The rates of groups that begin at `start` times `first`, after a step at each of `factors`.
 
     One of `decays` for each step, the last one for all that follow.
     """
     groups = [
-        {"name": f"layer {place}", "params": [], "lr": rate, "initial_lr": rate}
+        {"name": f"layer {place}", "params": [], "lr": start * rate, "initial_lr": rate}
         for place, rate in enumerate(first)
     ]
     handed = list(groups)
@@ -96,10 +96,10 @@ def rates_after(candidate, first, factors, *decays):
     return Rates(float(group["lr"]) for group in groups)
 
 
-def follow(candidate, factors, decays, right, what, likely, first=EQUAL):
+def follow(candidate, factors, decays, right, what, likely, first=EQUAL, start=1.0):
     """Observes the rates after steps at `factors`, each at one of `decays`."""
     task.observe(
-        candidate, rates_after, first, factors, *decays,
+        candidate, rates_after, first, start, factors, *decays,
         gives=Rates(right), what=what, likely=likely,
     )  # fmt: skip
 
@@ -132,6 +132,8 @@ def a_schedule(candidate):
     follow(candidate, [0.5, 0.0], [3.0], [0.0] * 3, "after steps at factors 0.5 and 0:", likely)
     what = "after steps at factors 0.1, 0 and 0.5:"
     follow(candidate, [0.1, 0.0, 0.5], [3.0], half, what, FORGOTTEN)
+    what = "initial_lr 0.09, but `lr` 0 before the first step, decay 3, one step at factor 1:"
+    follow(candidate, [1.0], [3.0], RIGHT, what, FRESH, start=0.0)
 
 
 @task.stage("groups with rates of their own")
@@ -241,6 +243,13 @@ def keeps_the_factor(groups, decay, factor):
         set_rates(groups, decay, 1.0)
     for group in groups:
         group["lr"] *= factor
+
+
+@task.mistake("20 runs", "Nothing is rounded: give what the division gives.")
+def rounds(groups, decay, factor):
+    set_rates(groups, decay, factor)
+    for group in groups:
+        group["lr"] = round(group["lr"], 4)
 
 
 @task.mistake("groups with rates of their own", OWN)

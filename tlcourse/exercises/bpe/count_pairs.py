@@ -73,7 +73,7 @@ def neighbours(candidate):
         ({}, {}, "no words", ""),
         (
             {("a",): 5}, {}, "a word of one token",
-            "It has no pair; pairs never reach from one word into the next.",
+            "It has no pair: pairs never reach from one word into the next.",
         ),
     ):  # fmt: skip
         task.observe(candidate, counted, words, gives=right, what=what, likely=likely)
@@ -99,6 +99,14 @@ def weights(candidate):
             {("a", "b"): 6, ("b", "a"): 3, ("b", "c"): 4},
             "`a b` twice, `b a` 3 times, `a b c` 4 times",
             "The order in a pair matters, and counts of different words add up.",
+        ),
+        (
+            {("r", "ai", "n"): 6}, {("r", "ai"): 6, ("ai", "n"): 6}, "the word `r ai n`, 6 times",
+            "A token may be longer than a letter: go by the tokens, and do not join them.",
+        ),
+        (
+            {(0, 7, 0): 2}, {(0, 7): 2, (7, 0): 2}, "the word `0 7 0`, seen twice",
+            "A token may be the number 0, which an `if` takes for False.",
         ),
     ):  # fmt: skip
         task.observe(candidate, counted, words, gives=right, what=what, likely=likely)
@@ -131,7 +139,7 @@ def joined_keys(words):
     return {"".join(pair): count for pair, count in by_elements(words).items()}
 
 
-@task.mistake("pairs of neighbours", "pairs never reach from one word into the next.")
+@task.mistake("pairs of neighbours", "Pairs never reach from one word into the next.")
 def across_words(words):
     return Counter(pairwise(token for word, n in words.items() for _ in range(n) for token in word))
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from tlcourse import bpe
 from tlcourse.bpe import merge_pair
-from tlcourse.exercises.expect import expect_type
+from tlcourse.exercises.expect import expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -57,21 +57,33 @@ def one_place_at_a_time(tokens, merges):
         tokens[i : i + 2] = [merges[rank][1]]
 
 
+def unmerged(candidate, tokens, merges):
+    """Whether all tokens are as they were."""
+    return expect_unchanged(candidate, tokens, merges) == tokens
+
+
 @task.stage("nothing to merge, one merge")
 def nothing_and_one(candidate):
     merges = [(("a", "b"), "ab")]
     for tokens, learnt in ((["b", "a"], merges), (["a"], merges), ([], merges), (["a", "b"], [])):
         what = f"`{' '.join(tokens) or '(nothing)'}` with the merge{' `a b`' if learnt else 's []'}"
-        expect_type(candidate(list(tokens), list(learnt)), list, what)
+        expect_type(expect_unchanged(candidate, list(tokens), list(learnt)), list, what)
         likely = "No merge applies there."
         task.probe(candidate, tokens, learnt, gives=tokens, what=what, likely=likely)
-    task.probe(candidate, ["a", "b"], merges, gives=["ab"], what="`a b` with the merge `a b`")
+    two, what = [*merges, (("c", "d"), "cd")], "`a b c d` with `a b`, `c d`: whether it stays so"
+    task.observe(candidate, unmerged, list("abcd"), two, gives=False, what=what)
+    what, likely = "`a b` with the merge `a b`", "It applies: is every merge in the list used?"
+    task.probe(candidate, ["a", "b"], merges, gives=["ab"], what=what, likely=likely)
+
+
+LONGEST = "Not the longest token: take the one learnt earliest."
 
 
 @task.stage("the earliest merge first")
 def earliest(candidate):
     merges = [(("b", "c"), "bc"), (("a", "b"), "ab"), (("ab", "c"), "abc")]
     four = [(("a", "b"), 1), ((1, 1), 2), ((2, 2), 3)]
+    long = [(("a", "b"), "ab"), (("c", "d"), "cd"), (("ab", "c"), "abc")]
     for letters, learnt, right, what, likely in (
         (
             "abc", merges, ["a", "bc"], "`a b c` with the merges `b c`, `a b`, `ab c`",
@@ -94,6 +106,8 @@ def earliest(candidate):
             "aaa", [(("a", "a"), "aa")], ["aa", "a"], "`a a a` with the merge `a a`",
             "Left to right, no token used twice: `merge_pair` does that.",
         ),
+        ("abc", long[::2], ["abc"], "`a b c` with the merges `a b`, `ab c`", LONGEST),
+        ("abcd", long, ["ab", "cd"], "`a b c d` with the merges `a b`, `c d`, `ab c`", LONGEST),
     ):  # fmt: skip
         task.probe(candidate, list(letters), learnt, gives=right, what=what, likely=likely)
 
@@ -154,6 +168,12 @@ def leftmost_first(tokens, merges):
         else:
             i += 1
     return tokens
+
+
+@task.mistake("the earliest merge first", LONGEST)
+def longest_first(tokens, merges):
+    longest = sorted(merges, key=lambda merge: len(str(merge[1])), reverse=True)
+    return one_merge_after_the_other(tokens, longest)
 
 
 @task.mistake("the earliest merge first", "The other way round: take the one learnt earliest.")

@@ -48,6 +48,23 @@ def by_recursion(tokens, pair, new_token):
     return [tokens[0], *by_recursion(tokens[1:], pair, new_token)]
 
 
+NOTHING = "Nothing was merged, and the pair is there."
+SLICE = (
+    "Do you compare a slice of `tokens`, a list, with `pair`, a tuple? They are never equal: "
+    "`tuple(...)` makes the slice one, too."
+)
+
+
+def left_alone(candidate):
+    """Why a pair was left alone, if it was: a slice of a tuple is one, as the pair is."""
+    try:
+        if candidate(list(TRAIN), ("a", "i"), "ai") != TRAIN:
+            return ""
+        return SLICE if "ai" in candidate(tuple(TRAIN), ("a", "i"), "ai") else NOTHING
+    except Exception:
+        return NOTHING
+
+
 @task.stage("a new list")
 def new_list(candidate):
     what = "`t r a i n` with pair `({}, {})`"
@@ -56,7 +73,8 @@ def new_list(candidate):
     expect_type(candidate(list(TRAIN), ("x", "y"), "xy"), list, absent)
     task.probe(candidate, [], ("x", "y"), "xy", gives=[], what="an empty list")
     merged, there = ["t", "r", "ai", "n"], what.format("a", "i")
-    task.probe(candidate, TRAIN, ("a", "i"), "ai", gives=merged, what=there)
+    likely = left_alone(candidate)
+    task.probe(candidate, TRAIN, ("a", "i"), "ai", gives=merged, what=there, likely=likely)
     task.probe(
         candidate, TRAIN, ("a", "i"), "X", gives=["t", "r", "X", "n"],
         what=f"{there} and new token `X`", likely="Put in `new_token`, whatever it looks like.",
@@ -95,6 +113,14 @@ def many(candidate):
     what = "numbers: `7 300 12 7 300` with pair `(7, 300)`"
     numbers = [7, 300, 12, 7, 300]
     task.probe(candidate, numbers, (7, 300), 301, gives=[301, 12, 301], what=what)
+    for tokens, pair, new, right in (
+        ([0, 7, 0, 0], (7, 0), 0, [0, 0, 0]), ([None, 7, 8], (7, 8), 9, [None, 9])
+    ):  # fmt: skip
+        task.probe(
+            candidate, tokens, pair, new, gives=right,
+            what=f"the tokens {tokens} with pair {pair} and new token {new}",
+            likely="Tokens may be any values, 0 and None, too: neither means that one is missing.",
+        )  # fmt: skip
     task.probe(
         candidate, ("r", "a", "i"), ("a", "i"), "ai", gives=["r", "ai"],
         what="the tuple `('r', 'a', 'i')` with pair `(a, i)`",
@@ -117,15 +143,6 @@ def changes_its_input(tokens, pair, new_token):
 )
 def loses_the_last(tokens, pair, new_token):
     return [new_token if each == pair else each[0] for each in pairwise(tokens)]
-
-
-@task.mistake(
-    "a new list",
-    "Do you compare a slice of `tokens`, a list, with `pair`, a tuple? They are never equal: "
-    "`tuple(...)` makes the slice one, too.",
-)
-def compares_list_with_tuple(tokens, pair, new_token):
-    return list(tokens)
 
 
 @task.mistake(

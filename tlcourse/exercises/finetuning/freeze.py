@@ -21,14 +21,9 @@ task = Exercise(
     imports="import torch",
 )
 HEAD = ["head.weight", "head.bias"]
-ALL_FREE = (
-    "All have: set `requires_grad` on each of `parameters()`, which walks through all modules "
-    "inside, and not on a copy; evaluation mode freezes nothing, and a gradient taken away comes "
-    "back with the next `backward`."
-)
 LEFT_OVER = (
     "A gradient that is left over, even one of zeros, makes AdamW go on: momentum and weight decay "
-    "move the parameter. Set `parameter.grad = None`, and it is passed over."
+    "move the parameter. Take it away altogether, and the parameter is passed over."
 )
 
 
@@ -81,6 +76,35 @@ def still_free(candidate):
     return [name for name, each in body if each.requires_grad and each.grad is not None]
 
 
+def why_free(candidate):
+    """What an answer that froze nothing did instead, in words."""
+    model = two_parts()
+    backward(model)
+    candidate(model["body"])
+    parameters = list(model["body"].parameters())
+    if not all(each.requires_grad for each in parameters):
+        return "All have; they are frozen only if they have a gradient before."
+    if any(each._backward_hooks for each in parameters):
+        return "All have. A hook may change a gradient, and it is one still: ask for none."
+    if not model["body"].training:
+        return "All have: evaluation mode freezes nothing, it only tells dropout to rest."
+    if all(each.grad is None for each in parameters):
+        return "All have: a gradient taken away comes back with the next `backward`; ask for none."
+    return (
+        "All have, and nothing in the module has changed. Set `requires_grad` on each of "
+        "`parameters()`, which walks through all modules inside, and not on a copy."
+    )
+
+
+def replaced(candidate):
+    """The parameters of a body that are no longer what they were."""
+    body = two_parts()["body"]
+    before = dict(body.named_parameters())
+    candidate(body)
+    after = dict(body.named_parameters())
+    return [name for name, each in before.items() if after.get(name) is not each]
+
+
 def wrong_attributes(candidate):
     """What was set that PyTorch does not read, or that hides a method."""
     body = frozen(candidate)["body"]
@@ -116,13 +140,19 @@ def moved(candidate, steps_before):
 def asked(candidate):
     what = "attributes that were set and do not freeze"
     task.observe(candidate, wrong_attributes, gives=[], what=what)
+    likely = "`parameters()` walks through all modules inside, and through weights and biases."
+    if len(still_free(candidate)) == len(list(two_parts()["body"].parameters())):
+        likely = why_free(candidate)
     task.observe(
         candidate, still_free, gives=[],
-        what="parameters of the body with a gradient after `backward`",
-        likely="`parameters()` walks through all modules inside, and through weights and biases.",
+        what="parameters of the body with a gradient after `backward`", likely=likely,
     )  # fmt: skip
     what = "parameters frozen in the head, which was not handed in"
     task.observe(candidate, frozen_head, gives=[], what=what)
+    task.observe(
+        candidate, replaced, gives=[], what="parameters that were replaced or taken out",
+        likely="The module must keep those that it has: an optimizer holds them already.",
+    )  # fmt: skip
 
 
 @task.stage("nothing moves")
@@ -170,16 +200,6 @@ def replaces_the_method(module):
 )
 def on_the_module(module):
     module.requires_grad = False
-
-
-@task.mistake("no gradient is asked for", ALL_FREE)
-def evaluation_mode(module):
-    module.eval()
-
-
-@task.mistake("no gradient is asked for", ALL_FREE)
-def clears_gradients_only(module):
-    module.zero_grad(set_to_none=True)
 
 
 @task.mistake(

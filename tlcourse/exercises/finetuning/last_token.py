@@ -2,7 +2,7 @@
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import Wrong, expect_gradients, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -45,7 +45,7 @@ def kept(lengths, length):
 
 def shape(candidate, hidden, mask):
     got = expect_unchanged(candidate, hidden, mask)
-    if not hasattr(got, "shape"):
+    if not hasattr(got, "detach"):
         expect_shape(got, (len(hidden), hidden.shape[2]), "2 texts of 5 positions, width 3")
     return tuple(got.shape)
 
@@ -53,6 +53,8 @@ def shape(candidate, hidden, mask):
 def own_places(candidate, hidden, mask):
     """What comes, where it is not of the same position in each text."""
     got = expect_unchanged(candidate, hidden, mask)
+    likely = "All dimensions but that of the positions come back, one of size 1, too."
+    expect_shape(got, (3, 1), "texts of 2, 5 and 4 tokens in 6 positions, width 1", likely)
     values = [round(value, 3) for value in got.detach().flatten().tolist()]
     if any(values) and len({value % 100 for value in values}) == 1:
         raise Wrong(
@@ -60,6 +62,21 @@ def own_places(candidate, hidden, mask):
             f"{values[0]:.0f} each time. Each has its own: the mask says where the tokens end."
         )
     return got
+
+
+def whence(candidate, hidden, mask):
+    """Where the first wrong state comes from, in words; "" where that cannot be told."""
+    try:
+        values = candidate(hidden, mask).flatten().tolist()
+    except Exception:
+        return ""
+    for text, (value, place) in enumerate(
+        zip(values, (mask.sum(dim=1) - 1).tolist(), strict=False)
+    ):
+        if value and value != 100 * text + place and value in hidden:
+            other, its = divmod(round(value), 100)
+            return f"Text {text} got the state of text {other} at position {its}, not at {place}."
+    return ""
 
 
 def called(candidate, hidden, mask):
@@ -72,19 +89,19 @@ def one_each(candidate):
     task.observe(
         candidate, shape, hidden, kept([4, 2], 5), gives=(2, 3),
         what="2 texts of 5 positions, width 3: the shape",
-        likely="One state for each text: `hidden[rows, places]` takes one place from each row.",
+        likely="One state for each text: take one place from each row.",
     )  # fmt: skip
 
 
 @task.stage("padding")
 def padding(candidate):
-    states = 100.0 * torch.arange(3)[:, None] + torch.arange(6)
+    states = (100.0 * torch.arange(3)[:, None] + torch.arange(6))[:, :, None]
+    mask = kept([2, 5, 4], 6)
+    likely = "Each text has its own last token; its state is wanted, and not a mean or a sum."
     task.observe(
-        candidate, own_places, states[:, :, None], kept([2, 5, 4], 6),
-        gives=[[1.0], [104.0], [203.0]],
+        candidate, own_places, states, mask, gives=[[1.0], [104.0], [203.0]],
         what="texts of 2, 5 and 4 tokens in 6 positions (state = 100 * text + position)",
-        likely="Each text has its own last token; its state is wanted, and not a mean or a sum.",
-        tolerance=1e-5,
+        likely=whence(candidate, states.clone(), mask.clone()) or likely, tolerance=1e-5,
     )  # fmt: skip
 
 
@@ -115,12 +132,13 @@ def many(candidate):
             likely="What stands in a pad must not matter, not even multiplied by zero.",
             tolerance=1e-5,
         )  # fmt: skip
+    expect_gradients(candidate(hidden.requires_grad_(), kept(lengths, 8)), {"hidden": hidden})
 
 
 @task.mistake(
     "one state for each text",
-    "The last place of every text was taken in every text. Index rows and places together: "
-    "`hidden[torch.arange(batch), places]`.",
+    "The last place of every text was taken in every text. Index by two things together: the "
+    "number of each row, and the place in it.",
 )
 def every_place_in_every_row(hidden, mask):
     return hidden[:, mask.sum(dim=1) - 1]
@@ -128,7 +146,7 @@ def every_place_in_every_row(hidden, mask):
 
 @task.mistake(
     "one state for each text",
-    "All positions are still there: `hidden[rows, places]` takes one place from each row.",
+    "All positions are still there: take one place from each row.",
 )
 def whole_states(hidden, mask):
     return hidden * mask[:, :, None]

@@ -92,12 +92,12 @@ def shown(rows: list[list[float]]) -> tuple[Tensor, str]:
 
 
 def chosen(candidate, table: Tensor, least: float, most: int) -> list[int]:
-    """What the candidate chose; raises Wrong unless it is a list of rows, each of them once."""
+    """What the candidate chose; raises Wrong unless these are rows, each of them once."""
     got: Any = expect_unchanged(candidate, table, least, most)
-    if hasattr(got, "tolist"):  # tensors and arrays
+    if isinstance(got, Tensor):
         got = got.tolist() if len(got.shape) == 1 else got
-    if not isinstance(got, list | tuple):
-        missing = " Is a `return` missing?" if got is None else ""
+    if not isinstance(got, list):
+        missing = " Is a `return` missing?" if got is None else " A tensor with them will do, too."
         raise Wrong(f"it gave {short(got)}; expected a list of the numbers of rows.{missing}")
     if any(isinstance(each, bool) for each in got):
         raise Wrong(
@@ -133,8 +133,8 @@ def expect(candidate, table: Tensor, words: str, least, most, right: list[int], 
 
 @task.stage("rows")
 def kinds(candidate):
-    table, words = said([(0, 0.5), (0, 0.75), (1, 0.875), (1, 0.5)])
-    two = "Two texts are sure enough, in rows 1 and 2: their numbers, not their labels."
+    table, words = said([(0, 0.5), (2, 0.75), (0, 0.875), (1, 0.5)])
+    two = "Two texts are sure enough, in rows 1 and 2: a row's largest number says how sure it is."
     for least, right, likely in ((0.7, [1, 2], two), (0.95, [], "None is as sure.")):
         what = f"{words} least {least}, at most 9,"
         task.observe(candidate, which, table, least, 9, gives=right, what=what, likely=likely)
@@ -212,6 +212,10 @@ def by(order: Callable[[Tensor], Tensor]) -> Callable:
     return candidate
 
 
+LABELS = "These are columns: give the numbers of the rows that are sure enough, not their labels."
+AMONG_THE_SURE = (
+    "Counted among those that are sure enough; in the table these rows have other numbers."
+)
 UNUSED = "`least` was not used: rows that are hardly sure were chosen, too."
 EXACTLY = "At `least` or more: a guess of exactly `least` is believed, so `>=`."
 REVERSED = "The most certain comes first; this is the other way round."
@@ -225,6 +229,21 @@ FILLED = "Room that is left over is not filled with guesses below `least`."
 FIRST_LABEL = "Of labels that are equally likely the first is the guess."
 TURNED = f"{LOWER} Was an ascending order turned round? That turns equals round, too."
 
+task.mistake("rows", LABELS)(
+    lambda table, *asked: sorted(
+        {int(table[row].argmax()) for row in choose_guesses(table, *asked)}
+    )
+)
+task.mistake("rows", AMONG_THE_SURE)(
+    lambda table, least, most: choose_guesses(table[table.amax(dim=-1) >= least], least, most)
+)
+task.mistake("rows", MARGIN)(
+    lambda table, least, most: [
+        row
+        for row in choose_guesses(table, least, most)
+        if -table[row].topk(2).values.diff() >= least
+    ]
+)
 task.mistake("rows", UNUSED)(lambda table, least, most: choose_guesses(table, 0.0, most))
 task.mistake("sure enough", EXACTLY)(
     lambda table, least, most: choose_guesses(table, least + 1e-9, most)

@@ -85,7 +85,12 @@ def drawn(texts: int, labels: int, seed: int, size: float = 2.0) -> tuple[Rows, 
 def loss_and_logits(candidate, student: Rows, teacher: Rows, t: float) -> tuple[Tensor, Tensor]:
     """What the candidate gives, and for what; raises Wrong unless it is a number to learn from."""
     logits = torch.tensor(student, requires_grad=True)
-    got = expect_unchanged(candidate, logits, torch.tensor(teacher), t)
+    try:
+        got = expect_unchanged(candidate, logits, torch.tensor(teacher), t)
+    except (RuntimeError, TypeError) as error:
+        if "xor" in str(error) or "for ^" in str(error):
+            error.add_note("A power is `**` in Python; `^` is none.")
+        raise
     expect_loss(got, f"{len(student)} texts of {len(student[0])} labels, T = {t:g},", logits)
     return got.reshape(()), logits
 

@@ -165,11 +165,8 @@ BITS = "These are bits: nats come from the natural logarithm."
 THREE = "Four tokens have three targets, the first is none: divide by three."
 NO_TARGET = "Was no target left? Token 0 is one like others: go by `mask`, not by an id."
 OWN = "Each position was asked for its own token, which a model can simply copy. "
-SAME_END = f"{OWN}Both were cut at the same end: `logits[:, :-1]` goes with `tokens[:, 1:]`."
-BEFORE = (
-    "That is the wrong way: position t was asked for token t - 1. `logits[:, :-1]` goes with "
-    "`tokens[:, 1:]`."
-)
+SAME_END = f"{OWN}Both were cut at the same end; the last scores go, and the first token."
+BEFORE = "That is the wrong way: position t was asked for token t - 1. It predicts token t + 1."
 CIRCLE = "The last position was asked for the first token: `roll` goes round in a circle."
 DIVIDE = "Pads cost nothing, but they are still counted: divide by 8, not by {}."
 FIRST = "The first token of a text is no target: divide by 8, not by 11."
@@ -234,7 +231,7 @@ def means_of_means(logits, tokens, mask):
 
 @task.mistake(
     "pads",
-    "`mask[:, :-1]` was used. What matters is whether the *target* is a token: `mask[:, 1:]`.",
+    "The mask of the position was used. What matters is whether its *target* is a token.",
 )
 def mask_of_the_reader(logits, tokens, mask):
     return by_selection(logits, tokens, mask.roll(1, dims=1))
@@ -252,7 +249,7 @@ def pads_dropped_first(logits, tokens, mask):
 
 @task.mistake(
     "20 random batches",
-    "A target behind a gap counts, too: its own mask decides, `mask[:, 1:]`, and no other.",
+    "A target behind a gap counts, too: its own mask decides, and no other.",
 )
 def both_masks(logits, tokens, mask):
     return by_selection(logits, tokens, mask & mask.roll(1, dims=1))

@@ -64,7 +64,12 @@ def by_loop(tokens, draw, kind, noise):
 
 def both(candidate, tokens, draw, kind, noise):
     """(corrupted, chosen)."""
-    got = expect_unchanged(candidate, tokens, draw, kind, noise)
+    try:
+        got = expect_unchanged(candidate, tokens, draw, kind, noise)
+    except RuntimeError as error:
+        if "bitwise" in str(error) or "ambiguous" in str(error):
+            error.add_note("Join conditions by `&`, not `and`, and put each of them in brackets.")
+        raise
     if not isinstance(got, tuple | list) or len(got) != 2:
         raise Wrong(f"expected two tensors, `return corrupted, chosen`; got {short(got)}.")
     return got[0], got[1]
@@ -104,18 +109,19 @@ def two_tensors(candidate):
     tokens = torch.arange(6, 30).view(4, 6)
     drawn = drawings((4, 6))
     corrupted, chosen = both(candidate, tokens, *drawn)
-    expect_shape(corrupted, (4, 6), "the corrupted tokens of 4 windows of 6")
-    expect_shape(chosen, (4, 6), "the chosen positions of 4 windows of 6")
     for name, value in (("corrupted", corrupted), ("chosen", chosen)):
         if not isinstance(value, Tensor):
             kind = "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
             raise Wrong(f"`{name}` is a {kind}; expected a tensor, see `torch.as_tensor`.")
+    expect_shape(corrupted, (4, 6), "the corrupted tokens of 4 windows of 6")
+    expect_shape(chosen, (4, 6), "the chosen positions of 4 windows of 6")
     if chosen.dtype != torch.bool:
         said = f"`chosen` is {chosen.dtype}; expected a boolean mask, True = to predict."
         swapped = " The first of the two is one: `return corrupted, chosen`, in this order."
         raise Wrong(said + (swapped if corrupted.dtype == torch.bool else ""))
-    if corrupted.dtype != torch.int64:
-        raise Wrong(f"the corrupted tokens are {corrupted.dtype}; expected ids, torch.int64.")
+    kind = corrupted.dtype
+    if kind.is_floating_point or kind.is_complex or kind == torch.bool:
+        raise Wrong(f"the corrupted tokens are {kind}; expected ids, whole numbers.")
     again = both(candidate, tokens, *drawn)
     if not (again[0].equal(corrupted) and again[1].equal(chosen)):
         raise Wrong("the same arguments gave two answers: draw nothing, use `draw` and `kind`.")

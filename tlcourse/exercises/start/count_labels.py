@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tlcourse.exercises.expect import expect_type, expect_unchanged
+from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -50,7 +50,10 @@ def keys(candidate, labels):
 
 def whole(candidate, labels):
     """The sum of all shares."""
-    return sum(expect_unchanged(candidate, labels).values())
+    shares = expect_unchanged(candidate, labels)
+    if any(real_number(each) is None for each in shares.values()):
+        raise Wrong(f"{' '.join(labels)} gave {short(shares)}; expected numbers, not text.")
+    return sum(shares.values())
 
 
 def share(candidate, labels, label):

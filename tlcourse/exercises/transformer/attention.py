@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import Wrong, expect_gradients, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import padding_mask
 
@@ -127,10 +127,18 @@ def scale(candidate):
     )  # fmt: skip
 
 
+def unmoved(candidate, query, key, value, mask):
+    """Whether a mask changes nothing."""
+    got = expect_unchanged(candidate, query, key, value, mask)
+    return torch.allclose(got, candidate(query, key, value), equal_nan=True)
+
+
 @task.stage("the mask, seen by query 0")
 def masked(candidate):
     query, key, value = (draw(2, 4, 8, seed=seed) for seed in range(3))
     keep = torch.ones(4, 4, dtype=torch.bool).tril()
+    what = "a causal mask: whether the same comes out as without it"
+    task.observe(candidate, unmoved, query, key, value, keep, gives=False, what=what)
     task.observe(
         candidate, at, (slice(None), 0), query, key, value, keep,
         gives=value[:, 0], tolerance=1e-5,
@@ -141,20 +149,31 @@ def masked(candidate):
     )  # fmt: skip
 
 
+OVERFLOW = "Does `exp` overflow? `softmax` first takes each row's largest score off."
+
+
+def finite(candidate, *parts):
+    """Whether all that comes out are numbers."""
+    return bool(expect_unchanged(candidate, *parts).isfinite().all())
+
+
 @task.stage("the library's numbers")
 def against_the_library(candidate):
     query, key, value = (draw(2, 3, 5, 8, seed=seed) for seed in range(3))
     mask = padding_mask(torch.tensor([5, 2]), 5)[:, None, None, :]
     usual = "Compared with `F.scaled_dot_product_attention`."
-    large = "Does `exp` overflow? `softmax` first takes each row's largest score off."
-    for what, factor, keep, likely in (
-        ("two padded sentences, 3 heads", 1.0, mask, usual),
-        ("3 heads without a mask", 1.0, None, usual),
-        ("scores in the hundreds", 30.0, mask, large),
+    large = 30 * query, 30 * key, value
+    for what, parts, keep, likely in (
+        ("two padded sentences, 3 heads", (query, key, value), mask, usual),
+        ("3 heads without a mask", (query, key, value), None, usual),
+        ("scores in the hundreds, no mask", large, None, usual),
+        ("scores in the hundreds", large, mask, "Masked keys still get weight: use -infinity."),
     ):
-        parts = factor * query, factor * key, value
         right = F.scaled_dot_product_attention(*parts, attn_mask=keep)
+        likely = likely if finite(candidate, *parts, keep) else OVERFLOW
         task.probe(candidate, *parts, keep, gives=right, what=what, likely=likely, tolerance=1e-4)
+    asking = {"query": query, "key": key, "value": value}
+    expect_gradients(candidate(*(part.requires_grad_() for part in asking.values()), mask), asking)
 
 
 def mixed(scores, value, mask=None):
@@ -237,9 +256,17 @@ def masked_after_the_softmax(query, key, value, mask=None):
     return scaled(query, key).softmax(-1) * (1 if mask is None else mask) @ value
 
 
-@task.mistake("the mask, seen by query 0", "With and without it the same came out: is it used?")
+@task.mistake("the mask, seen by query 0", "Is the mask used?")
 def ignores_the_mask(query, key, value, mask=None):
     return mixed(scaled(query, key), value)
+
+
+@task.mistake(
+    "the mask, seen by query 0",
+    "Is the mask turned round (`.mT`)? Its rows are queries, its columns are keys.",
+)
+def turned(query, key, value, mask=None):
+    return mixed(scaled(query, key), value, None if mask is None else mask.mT)
 
 
 @task.mistake("the library's numbers", "Use the mask that is given: this one drops pads.")
@@ -248,9 +275,7 @@ def the_mask_made_here(query, key, value, mask=None):
     return mixed(scaled(query, key), value, keep if mask is None else keep.tril())
 
 
-@task.mistake(
-    "the library's numbers", "Does `exp` overflow? `softmax` takes off each row's largest first."
-)
+@task.mistake("the library's numbers", OVERFLOW)
 def overflows(query, key, value, mask=None):
     powers = scaled(query, key).exp() * (1 if mask is None else mask)
     return powers / powers.sum(-1, keepdim=True) @ value

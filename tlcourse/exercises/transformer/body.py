@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import torch
 
-from tlcourse.exercises.expect import expect_shape
+from tlcourse.exercises.expect import Wrong, expect_shape
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import Config, Transformer
 
@@ -71,7 +71,10 @@ def order(candidate, x):
     def layer(name):
         return lambda x: said.append(name) or torch.ones_like(x)
 
+    before = x.clone()
     out = candidate(x, [block_of(layer), block_of(layer)], layer("final_norm"))
+    if not x.equal(before):
+        raise Wrong("your function changed `x`, which it was given: `x = x + …`, not `x += …`.")
     expect_shape(out, x.shape, "two blocks")
     return [name for name in said if name != "final_norm"]
 
@@ -180,13 +183,23 @@ def whole(candidate):
 
 @task.mistake(
     "each layer in its turn",
-    "This is post-norm. Pre-norm: norm, attention, norm, feed-forward, each once.",
+    "Each norm comes after its layer here. Pre-norm: norm, attention, norm, feed-forward.",
 )
 def post_norm(x, blocks, final_norm):
     for block in blocks:
         x = block.attention_norm(x + block.attention(x))
         x = block.feed_forward_norm(x + block.feed_forward(x))
     return x
+
+
+@task.mistake("each layer in its turn", "Only one block was used: is the `return` in the loop?")
+def one_block(x, blocks, final_norm):
+    return body(x, blocks[:1], final_norm)
+
+
+@task.mistake("a real model", "The last block came first: take them in their order.")
+def backwards(x, blocks, final_norm):
+    return body(x, blocks[::-1], final_norm)
 
 
 @task.mistake(

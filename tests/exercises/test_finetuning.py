@@ -156,7 +156,7 @@ test_freeze_wrong = rejects(
     (freezes_copies, 1, "not on a copy"),
     (weights_only, 1, "through weights and biases"),
     (gradients_of_zero, 1, "with a gradient after `backward`"),
-    (gradients_of_zero, 1, "A hook may change a gradient, and it is one still"),
+    (gradients_of_zero, 1, "All have: a hook may change a gradient, and it is one still"),
     (evaluation_mode, 1, "All have: evaluation mode freezes nothing"),
     (clears_gradients_only, 1, "All have: a gradient taken away comes back"),
     (only_direct_parameters, 1, "nothing in the module has changed"),

@@ -52,5 +52,5 @@ test_wrong = rejects(
     (always_six_labels, 1, "One key per label"),
     (list_of_pairs, 1, "a list; expected a dict"),
     (none_if_empty, 1, "no label, no key"),
-    (shares_as_text, 2, "gave {'a': '0.75', 'b': '0.25'}; expected numbers, not text"),
+    (shares_as_text, 2, "gave {'a': '0.75', 'b': '0.25'}; the shares must be numbers"),
 )

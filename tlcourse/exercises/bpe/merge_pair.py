@@ -119,7 +119,7 @@ def many(candidate):
         task.probe(
             candidate, tokens, pair, new, gives=right,
             what=f"the tokens {tokens} with pair {pair} and new token {new}",
-            likely="Tokens may be any values, 0 and None, too: neither means that one is missing.",
+            likely="Tokens may be any values, 0 and None, too: take neither for the lack of one.",
         )  # fmt: skip
     task.probe(
         candidate, ("r", "a", "i"), ("a", "i"), "ai", gives=["r", "ai"],

@@ -85,11 +85,11 @@ def why_free(candidate):
     if not all(each.requires_grad for each in parameters):
         return "All have; they are frozen only if they have a gradient before."
     if any(each._backward_hooks for each in parameters):
-        return "All have. A hook may change a gradient, and it is one still: ask for none."
+        return "All have: a hook may change a gradient, and it is one still. Set `requires_grad`."
     if not model["body"].training:
-        return "All have: evaluation mode freezes nothing, it only tells dropout to rest."
+        return "All have: evaluation mode freezes nothing, it only switches dropout off."
     if all(each.grad is None for each in parameters):
-        return "All have: a gradient taken away comes back with the next `backward`; ask for none."
+        return "All have: a gradient taken away comes back with the next `backward`."
     return (
         "All have, and nothing in the module has changed. Set `requires_grad` on each of "
         "`parameters()`, which walks through all modules inside, and not on a copy."

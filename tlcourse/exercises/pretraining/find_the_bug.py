@@ -172,7 +172,7 @@ def one(candidate):
         raise Wrong(
             "the same arguments gave two answers: what was added up is kept from call to call."
         )
-    likely = "By hand it is a mean over the 5 examples: inputs times what each share is off by."
+    likely = "By hand: inputs times what the probabilities are off by, the mean over 5 examples."
     expect_gradient(candidate, *drawn([5], seed=1), likely=likely)
 
 

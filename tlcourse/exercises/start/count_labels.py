@@ -52,7 +52,7 @@ def whole(candidate, labels):
     """The sum of all shares."""
     shares = expect_unchanged(candidate, labels)
     if any(real_number(each) is None for each in shares.values()):
-        raise Wrong(f"{' '.join(labels)} gave {short(shares)}; expected numbers, not text.")
+        raise Wrong(f"`{' '.join(labels)}` gave {short(shares)}; the shares must be numbers.")
     return sum(shares.values())
 
 

@@ -192,7 +192,10 @@ def post_norm(x, blocks, final_norm):
     return x
 
 
-@task.mistake("each layer in its turn", "Only one block was used: is the `return` in the loop?")
+@task.mistake(
+    "each layer in its turn",
+    "Only one block was used: is the `return` in the loop, or one left out?",
+)
 def one_block(x, blocks, final_norm):
     return body(x, blocks[:1], final_norm)
 

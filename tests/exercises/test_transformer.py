@@ -64,6 +64,11 @@ def subtracts_the_mask(query, key, value, mask=None):
     return mixed(scaled(query, key) - drop, value)
 
 
+def overflows(query, key, value, mask=None):
+    powers = scaled(query, key).exp() * (1 if mask is None else mask)
+    return powers / powers.sum(-1, keepdim=True) @ value
+
+
 def overflows_beside_the_mask(query, key, value, mask=None):
     scores = scaled(query, key)
     powers = (scores if mask is None else scores.masked_fill(~mask, -math.inf)).exp()
@@ -118,6 +123,7 @@ test_wrong_attention = rejects(
     (softmax_over_queries, 2, "is the softmax over the last dimension?"),
     (turns_the_mask, 4, "Is the mask turned round"),
     (subtracts_the_mask, 4, "your code raised RuntimeError: Subtraction"),
+    (overflows, 5, "Does `exp` overflow?"),
     (overflows_beside_the_mask, 5, "Does `exp` overflow?"),
     (filled_with(-100.0), 5, "Masked keys still get weight: use -infinity"),
     (takes_a_thousand_off, 5, "Masked keys still get weight: use -infinity"),

@@ -204,57 +204,6 @@ def bias_twice_and_scaled(x, weight, bias, a, b, alpha):
     return F.linear(x, weight, bias) + alpha / len(a) * F.linear(F.linear(x, a), b, bias)
 
 
-@task.mistake("alpha and rank", "That is the old layer alone: where is the update?")
-def old_alone(x, weight, bias, a, b, alpha):
-    return F.linear(x, weight, bias)
-
-
-@task.mistake("alpha and rank", "Nothing was divided by the rank, the number of rows of `a`.")
-def not_by_the_rank(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, alpha)
-
-
-@task.mistake(
-    "alpha and rank",
-    "It was divided by the number of inputs, not by the rank, the number of rows of `a`.",
-)
-def by_the_inputs(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, alpha / a.shape[1])
-
-
-@task.mistake(
-    "alpha and rank",
-    "It was divided by the number of outputs, not by the rank, the number of rows of `a`.",
-)
-def by_the_outputs(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, alpha / len(b))
-
-
-@task.mistake("alpha and rank", "It was divided by the root of the rank, not by the rank.")
-def by_the_root(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, alpha / len(a) ** 0.5)
-
-
-@task.mistake("alpha and rank", "It was multiplied by the rank: divide.")
-def times_the_rank(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, alpha * len(a))
-
-
-@task.mistake("alpha and rank", "alpha / rank need not be whole: `/`, not `//`.")
-def whole_scale(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, alpha // len(a))
-
-
-@task.mistake("alpha and rank", "It is alpha / rank, not one over alpha.")
-def one_over_alpha(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, 1 / alpha)
-
-
-@task.mistake("alpha and rank", "It is alpha / rank, not rank / alpha.")
-def upside_down(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, len(a) / alpha)
-
-
 STRAIGHT = "There is a non-linearity between `a` and `b`: LoRA has none."
 
 
@@ -268,11 +217,29 @@ def with_relu(x, weight, bias, a, b, alpha):
     return F.linear(x, weight, bias) + alpha / len(a) * F.relu(x @ a.T) @ b.T
 
 
-@task.mistake("alpha and rank", "Where is alpha?")
-def without_alpha(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, 1 / len(a))
+def times(factor):
+    """A wrong solution that multiplies the update by `factor(alpha, a, b)`."""
+    return lambda x, weight, bias, a, b, alpha: scaled(x, weight, bias, a, b, factor(alpha, a, b))
 
 
-@task.mistake("alpha and rank", "Where is alpha?")
-def plain_sum(x, weight, bias, a, b, alpha):
-    return scaled(x, weight, bias, a, b, 1)
+NOT_THE = "It was divided by the {}, not by the rank, the number of rows of `a`."
+for says, factor in (
+    ("That is the old layer alone: where is the update?", lambda alpha, a, b: 0),
+    (
+        "Nothing was divided by the rank, the number of rows of `a`.",
+        lambda alpha, a, b: alpha,
+    ),
+    (NOT_THE.format("number of inputs"), lambda alpha, a, b: alpha / a.shape[1]),
+    (NOT_THE.format("number of outputs"), lambda alpha, a, b: alpha / len(b)),
+    (
+        "It was divided by the root of the rank, not by the rank.",
+        lambda alpha, a, b: alpha / len(a) ** 0.5,
+    ),
+    ("It was multiplied by the rank: divide.", lambda alpha, a, b: alpha * len(a)),
+    ("alpha / rank need not be whole: `/`, not `//`.", lambda alpha, a, b: alpha // len(a)),
+    ("It is alpha / rank, not one over alpha.", lambda alpha, a, b: 1 / alpha),
+    ("It is alpha / rank, not rank / alpha.", lambda alpha, a, b: len(a) / alpha),
+    ("Where is alpha?", lambda alpha, a, b: 1 / len(a)),
+    ("Where is alpha?", lambda alpha, a, b: 1),
+):
+    task.mistake("alpha and rank", says)(times(factor))

@@ -174,9 +174,10 @@ def the_other_order(groups, decay, factor):
     set_rates(groups[::-1], decay, factor)
 
 
-@task.mistake("one step", "The top layer is not divided at all: its depth is 0.")
-def depth_from_one(groups, decay, factor):
-    set_rates(groups, decay, factor / decay)
+DEPTH = "The top layer is not divided at all: its depth is 0."
+task.mistake("one step", DEPTH)(
+    lambda groups, decay, factor: set_rates(groups, decay, factor / decay)
+)
 
 
 @task.mistake("one step", "One layer further down is divided once more: `decay**depth`.")
@@ -191,14 +192,10 @@ def all_below_alike(groups, decay, factor):
         group["lr"] = group["initial_lr"] / (1 if group is groups[-1] else decay) * factor
 
 
-@task.mistake("one step", "Lower layers are slower: divide by `decay**depth`.")
-def multiplies(groups, decay, factor):
-    set_rates(groups, 1 / decay, factor)
-
-
-@task.mistake("one step", "`decay` is an argument: this is still divided by 3.")
-def always_three(groups, decay, factor):
-    set_rates(groups, 3.0, factor)
+SLOWER = "Lower layers are slower: divide by `decay**depth`."
+task.mistake("one step", SLOWER)(lambda groups, decay, factor: set_rates(groups, 1 / decay, factor))
+THREE = "`decay` is an argument: this is still divided by 3."
+task.mistake("one step", THREE)(lambda groups, decay, factor: set_rates(groups, 3.0, factor))
 
 
 @task.mistake("three steps", f"The lower layers were divided again at each step. {FRESH}")
@@ -209,14 +206,9 @@ def divides_again(groups, decay, factor):
         group["lr"] = group["lr"] * factor
 
 
-@task.mistake("a schedule", "The factor of the schedule was not used.")
-def without_factor(groups, decay, factor):
-    set_rates(groups, decay, 1.0)
-
-
-@task.mistake("a schedule", "The factor was multiplied in twice.")
-def factor_twice(groups, decay, factor):
-    set_rates(groups, decay, factor**2)
+UNUSED, TWICE = "The factor of the schedule was not used.", "The factor was multiplied in twice."
+task.mistake("a schedule", UNUSED)(lambda groups, decay, factor: set_rates(groups, decay, 1.0))
+task.mistake("a schedule", TWICE)(lambda groups, decay, factor: set_rates(groups, decay, factor**2))
 
 
 @task.mistake("a schedule", "Only the top layer got the factor.")

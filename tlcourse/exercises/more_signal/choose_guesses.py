@@ -111,9 +111,7 @@ def chosen(candidate, table: Tensor, least: float, most: int) -> list[int]:
     if rows != list(got) or any(not 0 <= row < len(table) for row in rows):
         raise Wrong(f"it gave {short(got)}; the numbers of rows go from 0 to {len(table) - 1}.")
     if len(set(rows)) < len(rows):
-        raise Wrong(
-            f"it gave {short(rows)}: a row is chosen twice. It has one guess, its likeliest."
-        )
+        raise Wrong(f"it gave {short(rows)}: a row is chosen twice. It has one guess only.")
     return rows
 
 
@@ -213,9 +211,7 @@ def by(order: Callable[[Tensor], Tensor]) -> Callable:
 
 
 LABELS = "These are columns: give the numbers of the rows that are sure enough, not their labels."
-AMONG_THE_SURE = (
-    "Counted among those that are sure enough; in the table these rows have other numbers."
-)
+RENUMBERED = "Counted among those that are sure enough; in the table these rows have other numbers."
 UNUSED = "`least` was not used: rows that are hardly sure were chosen, too."
 EXACTLY = "At `least` or more: a guess of exactly `least` is believed, so `>=`."
 REVERSED = "The most certain comes first; this is the other way round."
@@ -229,35 +225,22 @@ FILLED = "Room that is left over is not filled with guesses below `least`."
 FIRST_LABEL = "Of labels that are equally likely the first is the guess."
 TURNED = f"{LOWER} Was an ascending order turned round? That turns equals round, too."
 
-task.mistake("rows", LABELS)(
-    lambda table, *asked: sorted(
-        {int(table[row].argmax()) for row in choose_guesses(table, *asked)}
-    )
-)
-task.mistake("rows", AMONG_THE_SURE)(
-    lambda table, least, most: choose_guesses(table[table.amax(dim=-1) >= least], least, most)
-)
-task.mistake("rows", MARGIN)(
-    lambda table, least, most: [
-        row
-        for row in choose_guesses(table, least, most)
-        if -table[row].topk(2).values.diff() >= least
-    ]
-)
-task.mistake("rows", UNUSED)(lambda table, least, most: choose_guesses(table, 0.0, most))
-task.mistake("sure enough", EXACTLY)(
-    lambda table, least, most: choose_guesses(table, least + 1e-9, most)
-)
-task.mistake("sure enough", REVERSED)(lambda *asked: choose_guesses(*asked)[::-1])
-task.mistake("sure enough", MARGIN)(by(lambda table: table.topk(2)[0].diff().flatten().argsort()))
-task.mistake(ROOM, IN_ALL)(lambda table, least, most: choose_guesses(table, least, 999)[:most])
-task.mistake(ROOM, ONE_MORE)(lambda table, least, most: choose_guesses(table, least, most + 1))
-task.mistake(ROOM, NO_LIMIT)(lambda table, least, most: choose_guesses(table, least, 999))
-task.mistake(ROOM, FILLED)(
-    lambda table, least, most: choose_guesses(table, least if most > 2 else 0.0, most)
-)
-task.mistake("equals", FIRST_LABEL)(lambda table, *asked: choose_guesses(table.flip(1), *asked))
-task.mistake("equals", TURNED)(by(lambda table: table.amax(dim=-1).argsort(stable=True).flip(0)))
+for stage, says, wrong in (
+    ("rows", LABELS, lambda x, *asked: x[choose_guesses(x, *asked)].argmax(-1).unique().tolist()),
+    ("rows", RENUMBERED, lambda x, at, most: choose_guesses(x[x.amax(-1) >= at], at, most)),
+    ("rows", MARGIN, lambda x, at, n: choose_guesses(x * (x.topk(2)[0].diff() <= -at), at, n)),
+    ("rows", UNUSED, lambda x, at, most: choose_guesses(x, 0.0, most)),
+    ("sure enough", EXACTLY, lambda x, at, most: choose_guesses(x, at + 1e-9, most)),
+    ("sure enough", REVERSED, lambda *asked: choose_guesses(*asked)[::-1]),
+    ("sure enough", MARGIN, by(lambda x: x.topk(2)[0].diff().flatten().argsort())),
+    (ROOM, IN_ALL, lambda x, at, most: choose_guesses(x, at, 999)[:most]),
+    (ROOM, ONE_MORE, lambda x, at, most: choose_guesses(x, at, most + 1)),
+    (ROOM, NO_LIMIT, lambda x, at, most: choose_guesses(x, at, 999)),
+    (ROOM, FILLED, lambda x, at, most: choose_guesses(x, at if most > 2 else 0.0, most)),
+    ("equals", FIRST_LABEL, lambda x, *asked: choose_guesses(x.flip(1), *asked)),
+    ("equals", TURNED, by(lambda x: x.amax(dim=-1).argsort(stable=True).flip(0))),
+):
+    task.mistake(stage, says)(wrong)
 
 
 @task.mistake(ROOM, FIRST_ROWS)

@@ -113,14 +113,12 @@ def two_tensors(candidate):
         if not isinstance(value, Tensor):
             kind = "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
             raise Wrong(f"`{name}` is a {kind}; expected a tensor, see `torch.as_tensor`.")
-    expect_shape(corrupted, (4, 6), "the corrupted tokens of 4 windows of 6")
-    expect_shape(chosen, (4, 6), "the chosen positions of 4 windows of 6")
+        expect_shape(value, (4, 6), f"4 windows of 6: `{name}`")
     if chosen.dtype != torch.bool:
         said = f"`chosen` is {chosen.dtype}; expected a boolean mask, True = to predict."
         swapped = " The first of the two is one: `return corrupted, chosen`, in this order."
         raise Wrong(said + (swapped if corrupted.dtype == torch.bool else ""))
-    kind = corrupted.dtype
-    if kind.is_floating_point or kind.is_complex or kind == torch.bool:
+    if (kind := corrupted.dtype) == torch.bool or kind.is_floating_point or kind.is_complex:
         raise Wrong(f"the corrupted tokens are {kind}; expected ids, whole numbers.")
     again = both(candidate, tokens, *drawn)
     if not (again[0].equal(corrupted) and again[1].equal(chosen)):

@@ -65,15 +65,14 @@ def block_of(layer):
 
 
 def order(candidate, x):
-    """The names of the layers of two blocks as they are used; each gives ones."""
+    """The names of the layers of two blocks as they are used on ones; each gives ones."""
     said = []
 
     def layer(name):
         return lambda x: said.append(name) or torch.ones_like(x)
 
-    before = x.clone()
     out = candidate(x, [block_of(layer), block_of(layer)], layer("final_norm"))
-    if not x.equal(before):
+    if not x.equal(torch.ones_like(x)):
         raise Wrong("your function changed `x`, which it was given: `x = x + …`, not `x += …`.")
     expect_shape(out, x.shape, "two blocks")
     return [name for name in said if name != "final_norm"]
@@ -192,17 +191,10 @@ def post_norm(x, blocks, final_norm):
     return x
 
 
-@task.mistake(
-    "each layer in its turn",
-    "Only one block was used: is the `return` in the loop, or one left out?",
-)
-def one_block(x, blocks, final_norm):
-    return body(x, blocks[:1], final_norm)
-
-
-@task.mistake("a real model", "The last block came first: take them in their order.")
-def backwards(x, blocks, final_norm):
-    return body(x, blocks[::-1], final_norm)
+ONE_BLOCK = "Only one block was used: is the `return` in the loop, or one left out?"
+task.mistake("each layer in its turn", ONE_BLOCK)(lambda x, blocks, last: body(x, blocks[:1], last))
+BACKWARDS = "The last block came first: take them in their order."
+task.mistake("a real model", BACKWARDS)(lambda x, blocks, last: body(x, blocks[::-1], last))
 
 
 @task.mistake(
@@ -232,13 +224,8 @@ def half_mended(x, blocks, final_norm):
     return final_norm(x)
 
 
-@task.mistake(
-    "layers that write nothing",
-    "It came out twice: the last norm's result is all there is, add nothing to it.",
-)
-def adds_the_last_norm(x, blocks, final_norm):
-    x = no_last_norm(x, blocks, final_norm)
-    return x + final_norm(x)
+TWICE = "It came out twice: the last norm's result is all there is, add nothing to it."
+task.mistake("layers that write nothing", TWICE)(lambda x, b, f: body(x, b, lambda y: y + f(y)))
 
 
 @task.mistake(

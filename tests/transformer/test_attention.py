@@ -108,6 +108,18 @@ def test_rotation_is_multiplication_of_complex_numbers() -> None:
     assert torch.allclose(rotate(x, rotary_table(LENGTH, HEAD_DIM)), expected, atol=1e-5)
 
 
+def test_rotation_is_that_of_the_halves_up_to_gradients() -> None:
+    table = rotary_table(LENGTH, HEAD_DIM, dtype=torch.float64)
+    cosine, sine = table[0][:, : HEAD_DIM // 2], table[1][:, HEAD_DIM // 2 :]
+    gradients, x = [], draw(BATCH, HEADS, LENGTH, HEAD_DIM).double().requires_grad_()
+    first, second = x.chunk(2, dim=-1)
+    halves = [first * cosine - second * sine, second * cosine + first * sine]
+    for turned in (rotate(x, table), torch.cat(halves, dim=-1)):
+        torch.testing.assert_close(turned, torch.cat(halves, dim=-1), rtol=0, atol=1e-14)
+        gradients += torch.autograd.grad(turned.tanh().sum(), x, retain_graph=True)
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-14)
+
+
 def test_scores_are_divided_by_the_root_of_the_heads_width() -> None:
     one = torch.ones(1, 1, 1, 16)
     keys = torch.cat([one, torch.zeros_like(one)], dim=2)

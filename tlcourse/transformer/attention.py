@@ -8,8 +8,6 @@ from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
 
-LOWEST = torch.finfo(torch.bfloat16).min / 2  # what is added to a score that must not count
-
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
     """(length, length), True where a query (row) may look at a key (column): itself and before."""
@@ -21,38 +19,45 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     return torch.arange(length, device=lengths.device) < lengths[:, None]
 
 
-def additive(mask: Tensor) -> Tensor:
-    """A boolean mask (True = keep) as what explicit attention may add to the scores instead."""
-    return torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, LOWEST)
+def additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A boolean mask (True = keep) as what explicit attention may add to scores of that type."""
+    lowest = torch.finfo(dtype).min / 2  # half: the sum with a score stays finite
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, lowest)
 
 
 def explicit_attention(query, key, value, mask) -> tuple[Tensor, Tensor]:
     """(batch, heads, length, head_dim): softmax(QK^T / sqrt(head_dim)) V, and the weights.
 
-    `mask` is True = keep, or `additive`, broadcast to (batch, heads, length, length), or None. A
-    row that may look nowhere (a padded query) gets uniform weights, never NaN.
+    `mask` is True = keep, or `additive` in the scores' type, broadcast to (batch, heads, length,
+    length), or None. A row that may look nowhere (a padded query) gets uniform weights, never NaN.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
-        added = additive(mask) if mask.dtype == torch.bool else mask
-        lowest = torch.finfo(scores.dtype).min / 2  # half: the sum with a score stays finite
-        scores = scores + added.clamp(min=lowest).to(scores.dtype)
+        scores = scores + (additive(mask, scores.dtype) if mask.dtype == torch.bool else mask)
     weights = scores.softmax(dim=-1)
     return weights @ value, weights
 
 
-def rotary_table(length: int, head_dim: int, device=None) -> tuple[Tensor, Tensor]:
-    """(length, head_dim) cosines and sines of position times frequency (Su et al., 2021)."""
+def rotary_table(
+    length: int, head_dim: int, device=None, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor]:
+    """(length, head_dim) cosines and signed sines of position times frequency (Su et al., 2021).
+
+    A pair of features is turned by (x cos - y sin, y cos + x sin): the first sine has a minus.
+    """
     frequency = 10_000.0 ** -(torch.arange(0, head_dim, 2, device=device) / head_dim)
     angle = torch.arange(length, device=device)[:, None] * frequency
-    return torch.cat([angle, angle], -1).cos(), torch.cat([angle, angle], -1).sin()
+    cosine, sine = angle.cos(), angle.sin()
+    return torch.cat([cosine, cosine], -1).to(dtype), torch.cat([-sine, sine], -1).to(dtype)
 
 
 def rotate(x: Tensor, table: tuple[Tensor, Tensor]) -> Tensor:
-    """(batch, heads, length, head_dim): each pair of features turned by its position's angle."""
-    cosine, sine = (part[:, : part.shape[1] // 2].to(x.dtype) for part in table)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
+    """(batch, heads, length, head_dim): each pair of features turned by its position's angle.
+
+    A pair is one feature of the first half and one of the second.
+    """
+    cosine, signed_sine = (part.to(x.dtype) for part in table)
+    return torch.addcmul(x * cosine, x.roll(x.shape[-1] // 2, -1), signed_sine)
 
 
 def _behind(prefix: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple:

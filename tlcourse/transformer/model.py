@@ -150,9 +150,11 @@ class Transformer(nn.Module):
             if causal is not None:
                 allowed = allowed | ~causal[:, None, None, None]
             mask = allowed if mask is None else mask & allowed
+        precision = _precision(x)  # what all layers need is made and cast here once
         if mask is not None and self.blocks[0].attention.kernel != "sdpa":
-            mask = additive(mask)  # here once, where each layer would do it again
-        table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
+            mask = additive(mask, precision)
+        rotary = self.config.rotary
+        table = rotary_table(length, head_dim, x.device, precision) if rotary else None
         states = [x]
         for block in self.blocks:
             states.append(block(states[-1], mask, table))
@@ -182,6 +184,12 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """(batch, length) ids to (batch, length, vocabulary) logits."""
         return self.logits(self.hidden(tokens, padding_mask, types=types))
+
+
+def _precision(x: Tensor) -> torch.dtype:
+    """The type that products with `x` have: autocast's, where it is on."""
+    kind = x.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
 @dataclass

@@ -61,22 +61,24 @@ def update(
             parameter.grad.copy_(part.view_as(parameter))
     for optimizer in optimizers:
         scaler.unscale_(optimizer)
-    _divide([p.grad for p in moving], targets)
-    norm = torch.nn.utils.clip_grad_norm_(moving, clip)
+    gradients = [p.grad for p in moving]
+    norm = torch.nn.utils.get_total_norm(gradients).item() / targets
+    clipped = 1.0 if norm <= clip else clip / (norm + 1e-6)
+    _multiply(gradients, clipped / targets)  # the mean and the clipping in one pass
     for optimizer in optimizers:
         scaler.step(optimizer)
         optimizer.zero_grad(set_to_none=True)
     scaler.update()
-    return norm.item()
+    return norm
 
 
-def _divide(tensors: list[Tensor], number: float) -> None:
+def _multiply(tensors: list[Tensor], number: float) -> None:
     """In place, and in one call where PyTorch has it: the name is not one it promises to keep."""
-    if hasattr(torch, "_foreach_div_"):
-        torch._foreach_div_(tensors, number)
+    if hasattr(torch, "_foreach_mul_"):
+        torch._foreach_mul_(tensors, number)
         return
     for tensor in tensors:
-        tensor.div_(number)
+        tensor.mul_(number)
 
 
 @contextlib.contextmanager

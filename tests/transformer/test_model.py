@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from tlcourse.transformer import Block, Config, Transformer, bert, gpt2, padding_mask, record
 
@@ -177,3 +178,79 @@ def test_recording_ends_when_the_pass_fails() -> None:
 def test_misuse_says_what_was_expected(call, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         call(random_model(CONFIGS["shipped"]), draw_tokens())
+
+
+READ = torch.tensor([8, 0, 5])  # one position of each row
+
+
+def gradients(model: Transformer, states: torch.Tensor) -> list[torch.Tensor]:
+    weights = torch.randn(states.shape, generator=torch.Generator().manual_seed(2)).to(states)
+    return torch.autograd.grad((states * weights).sum(), list(model.blocks.parameters()))
+
+
+@each_config
+@pytest.mark.parametrize("attention", ["sdpa", "explicit"])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("double", [False, True])
+def test_one_position_is_what_the_whole_has_there(config, attention, padded, double) -> None:
+    model, tokens = random_model(config, attention), draw_tokens()
+    mask = padding_mask(torch.tensor([9, 4, 6]), 9) if padded else None
+    for dropout in [m for m in model.train().modules() if isinstance(m, torch.nn.Dropout)]:
+        dropout.p = 0.2  # the random draws are the same, too
+    model = model.double() if double else model
+    found = []
+    for read in (
+        lambda: model.hidden(tokens, mask)[torch.arange(3), READ],
+        lambda: model.hidden_at(tokens, mask, at=READ),
+    ):
+        torch.manual_seed(4)
+        states = read()
+        found.append([states, *gradients(model, states), torch.rand(3)])
+    largest = max(whole.abs().max() for whole in found[0])
+    for whole, alone in zip(*found, strict=True):
+        assert (whole - alone).abs().max() <= (1e-14 if double else 1e-6) * largest
+
+
+@each_config
+def test_one_position_spares_the_last_block_most_of_its_work(config) -> None:
+    model, work = random_model(config), {}
+    for name, read in (
+        ("whole", lambda: model.hidden(draw_tokens())),
+        ("alone", lambda: model.hidden_at(draw_tokens(), at=READ)),
+    ):
+        with FlopCounterMode(display=False) as counter:
+            read()
+        work[name] = counter.get_total_flops()
+    assert work["alone"] < 0.75 * work["whole"]  # of two blocks
+
+
+class Neighbours(torch.nn.Linear):
+    """A layer that looks at other positions."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x + x.roll(1, dims=1))
+
+
+def test_one_position_is_right_whatever_stands_in_the_last_block() -> None:
+    model, tokens, rows = random_model(CONFIGS["shipped"]), draw_tokens(), torch.arange(3)
+    model.blocks[-1].down.__class__ = Neighbours
+    found = model.hidden_at(tokens, at=READ)
+    assert torch.allclose(found, model.hidden(tokens)[rows, READ], atol=1e-6)
+
+
+def test_who_looks_at_the_last_block_sees_all_positions() -> None:
+    model, tokens, seen = random_model(CONFIGS["shipped"]), draw_tokens(), []
+    expected = model.hidden_at(tokens, at=READ)
+    for part in (model.blocks[-1], model.blocks[-1].attention.query, model.norm):
+        hook = part.register_forward_hook(lambda part, given, out: seen.append(out.shape))
+        looked = model.hidden_at(tokens, at=READ)
+        hook.remove()
+        assert torch.allclose(looked, expected, atol=1e-6)
+    assert seen == [(3, 9, 24)] * 3
+    with record(model) as kept:
+        model.hidden_at(tokens, at=READ)
+    assert [w.shape for w in kept.attention] == [(3, 3, 9, 9)] * 2
+    assert kept.hidden_states[-1].shape == (3, 9, 24)
+    model.set_attention("record")
+    model.hidden_at(tokens, at=READ)
+    assert model.blocks[-1].attention.weights.shape == (3, 3, 9, 9)

@@ -24,7 +24,8 @@ from tlcourse.transformer import Transformer
 if TYPE_CHECKING:
     from tlcourse.adaptation.adapting import Report
 
-POOLINGS = ("classification token", "last token", "mean", "concatenation")
+READ_AT = {"classification token": 0, "last token": -1}  # one position, counted from <cls>
+POOLINGS = (*READ_AT, "mean", "concatenation")
 
 
 class Classifier(nn.Module):
@@ -174,8 +175,8 @@ class Classifier(nn.Module):
         """
         rows = torch.arange(len(hidden), device=hidden.device)
         ends = mask.sum(dim=1) - 1  # the place of <cls>
-        if self.pooling in ("classification token", "last token"):
-            return hidden[rows, ends if self.pooling == "classification token" else ends - 1]
+        if self.pooling in READ_AT:
+            return hidden[rows, ends + READ_AT[self.pooling]]
         words = mask & (torch.arange(mask.shape[1], device=mask.device) < ends[:, None])
         others = ~words[:, :, None]
         kept = hidden.masked_fill(others, 0.0)  # NaN in a pad does not matter
@@ -190,6 +191,8 @@ class Classifier(nn.Module):
 
         (batch, width) or three times that; with a mix (batch, layers + 1, ...), layers normalised.
         """
+        if self.mix is None and self.pooling in READ_AT:  # all that is read
+            return self.body.hidden_at(tokens, mask, at=mask.sum(1) - 1 + READ_AT[self.pooling])
         if self.mix is None:
             return self.pool(self.body.hidden(tokens, mask), mask)
         states = self.body.hidden_states(tokens, mask)

@@ -34,6 +34,8 @@ class LoRALinear(nn.Module):
     A is random, B zero: the update starts at 0.
     """
 
+    position_wise = True  # no position looks at another: see `Transformer.hidden_at`
+
     def __init__(self, base: nn.Linear, rank: int, alpha: float):
         super().__init__()
         self.base, self.scale = base, alpha / rank
@@ -95,6 +97,8 @@ class AdapterLayer(nn.Module):
 
     Houlsby et al. (2019). `up` starts at zero, so the layer starts as it was.
     """
+
+    position_wise = True
 
     def __init__(self, base: nn.Linear, bottleneck: int):
         super().__init__()

@@ -31,7 +31,8 @@ from tlcourse.transformer.config import (
     flops_per_token,
     gpt2,
 )
-from tlcourse.transformer.model import Block, Record, Transformer, record
+from tlcourse.transformer.model import Block, Transformer
+from tlcourse.transformer.recording import Record, record
 
 __all__ = [
     "ACTIVATIONS",

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
+from tlcourse.transformer.places import EVERYWHERE
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
@@ -82,17 +83,20 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.prefix = None  # (2, heads, any, head_dim): keys and values that all may look at
 
-    def forward(self, x: Tensor, mask: Tensor | None, table) -> Tensor:
-        """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles."""
-        batch, length, width = x.shape
-        split = (batch, length, self.config.heads, width // self.config.heads)
+    def forward(self, x: Tensor, mask: Tensor | None, table, places=EVERYWHERE) -> Tensor:
+        """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles.
+
+        Who asks are `places`, whom they look at are all.
+        """
+        asking, mask = places.of(x), places.mask(mask)
         query, key, value = (
-            layer(x).view(split).transpose(1, 2) for layer in (self.query, self.key, self.value)
+            layer(part).view(*part.shape[:2], self.config.heads, -1).transpose(1, 2)
+            for layer, part in ((self.query, asking), (self.key, x), (self.value, x))
         )
         if self.config.qk_norm:
             query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
         if table is not None:
-            query, key = rotate(query, table), rotate(key, table)
+            query, key = rotate(query, places.angles(table)), rotate(key, table)
         if self.prefix is not None:
             key, value, mask = _behind(self.prefix, key, value, mask)
         if self.kernel == "sdpa":
@@ -101,4 +105,4 @@ class Attention(nn.Module):
             mixed, weights = explicit_attention(query, key, value, mask)
             if self.kernel == "record":
                 self.weights = weights.detach()
-        return self.dropout(self.output(mixed.transpose(1, 2).reshape(batch, length, width)))
+        return places.dropout(self.dropout, self.output(mixed.transpose(1, 2).flatten(2)))

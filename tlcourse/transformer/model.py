@@ -4,16 +4,13 @@ Sources: Vaswani et al. (2017); Radford et al. (2019, GPT-2); Devlin et al. (201
 (2021, rotary positions); So et al. (2021, squared ReLU); Henry et al. (2020, query-key norm).
 """
 
-import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse.transformer.attention import Attention, additive, causal_mask, rotary_table
 from tlcourse.transformer.config import ACTIVATIONS, Config
+from tlcourse.transformer.places import EVERYWHERE, Everywhere, OnlyAt
 
 
 class Block(nn.Module):
@@ -29,17 +26,19 @@ class Block(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
 
-    def feed_forward(self, x: Tensor) -> Tensor:
+    def feed_forward(self, x: Tensor, places: Everywhere = EVERYWHERE) -> Tensor:
         """(batch, length, width) to the same, position by position."""
-        return self.dropout(self.down(self.activation(self.up(x))))
+        return places.dropout(self.dropout, self.down(self.activation(self.up(x))))
 
-    def forward(self, x: Tensor, mask: Tensor | None, table) -> Tensor:
-        """(batch, length, width) to the same."""
+    def forward(
+        self, x: Tensor, mask: Tensor | None, table, places: Everywhere = EVERYWHERE
+    ) -> Tensor:
+        """(batch, length, width) to the same, or to (batch, 1, width) for `OnlyAt` one place."""
         if self.norm_first:
-            x = x + self.attention(self.attention_norm(x), mask, table)
-            return x + self.feed_forward(self.feed_forward_norm(x))
-        x = self.attention_norm(x + self.attention(x, mask, table))
-        return self.feed_forward_norm(x + self.feed_forward(x))
+            x = places.of(x) + self.attention(self.attention_norm(x), mask, table, places)
+            return x + self.feed_forward(self.feed_forward_norm(x), places)
+        x = self.attention_norm(places.of(x) + self.attention(x, mask, table, places))
+        return self.feed_forward_norm(x + self.feed_forward(x, places))
 
 
 class Transformer(nn.Module):
@@ -118,6 +117,24 @@ class Transformer(nn.Module):
         x = self.hidden_states(tokens, padding_mask, types=types, causal=causal)[-1]
         return self.norm(x) if self.config.norm_first else x
 
+    def hidden_at(
+        self, tokens: Tensor, padding_mask: Tensor | None = None, *, at: Tensor
+    ) -> Tensor:
+        """What `hidden` gives at position `at` (batch,) of each row alone: (batch, width).
+
+        The last block does no more than that takes. It does everything where somebody looks at
+        it, or put something into it that is not known to work position by position.
+        """
+        *earlier, last = self.blocks
+        places = OnlyAt(at, tokens.shape[1])
+        if not _works_alone(last, self.norm) or last.attention.kernel == "record":
+            return places.of(self.hidden(tokens, padding_mask))[:, 0]
+        x, mask, table = self._inputs(tokens, padding_mask)
+        for block in earlier:
+            x = block(x, mask, table)
+        x = last(x, mask, table, places)
+        return (self.norm(x) if self.config.norm_first else x)[:, 0]
+
     def hidden_states(
         self,
         tokens: Tensor,
@@ -133,6 +150,20 @@ class Transformer(nn.Module):
         configuration says. Raises ValueError for another kind of mask, and for more tokens than
         there are positions.
         """
+        x, mask, table = self._inputs(tokens, padding_mask, types, causal)
+        states = [x]
+        for block in self.blocks:
+            states.append(block(states[-1], mask, table))
+        return states
+
+    def _inputs(
+        self,
+        tokens: Tensor,
+        padding_mask: Tensor | None,
+        types: Tensor | None = None,
+        causal: Tensor | None = None,
+    ) -> tuple:
+        """What the blocks are given: embeddings, mask and rotary table, see `hidden_states`."""
         if padding_mask is not None and (padding_mask.dtype, padding_mask.shape) != (
             torch.bool,
             tokens.shape,
@@ -155,10 +186,7 @@ class Transformer(nn.Module):
             mask = additive(mask, precision)
         rotary = self.config.rotary
         table = rotary_table(length, head_dim, x.device, precision) if rotary else None
-        states = [x]
-        for block in self.blocks:
-            states.append(block(states[-1], mask, table))
-        return states
+        return x, mask, table
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
         """(..., width) to (..., width): what the output layer is multiplied with."""
@@ -189,43 +217,20 @@ class Transformer(nn.Module):
 def _precision(x: Tensor) -> torch.dtype:
     """The type that products with `x` have: autocast's, where it is on."""
     kind = x.device.type
-    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+    on = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    return torch.get_autocast_dtype(kind) if on else x.dtype
 
 
-@dataclass
-class Record:
-    """What `record` saw: one entry a layer."""
+def _works_alone(*modules: nn.Module) -> bool:
+    """Whether all parts work position by position, and no hook waits for what they give.
 
-    attention: list[Tensor] = field(default_factory=list)  # (batch, heads, length, length)
-    hidden_states: list[Tensor] = field(default_factory=list)  # (batch, length, width)
-
-
-@contextlib.contextmanager
-def record(model: Transformer) -> Iterator[Record]:
-    """Keeps attention weights and hidden states of each forward pass inside the block.
-
-    The same layers switch to the explicit kernel and back; outside the block looking costs nothing.
-    `hidden_states[0]` is the embeddings, then one entry a block; a new pass replaces the old.
+    A module of one's own may say so of itself: `position_wise = True`.
     """
-    seen = Record()
-    kernels = [block.attention.kernel for block in model.blocks]
-
-    def start(_, inputs):
-        seen.attention.clear()
-        seen.hidden_states[:] = [inputs[0].detach()]
-
-    def keep(block, _, output):
-        seen.attention.append(block.attention.weights)
-        seen.hidden_states.append(output.detach())
-        block.attention.weights = None
-
-    hooks = [block.register_forward_hook(keep) for block in model.blocks]
-    hooks.append(model.blocks[0].register_forward_pre_hook(start))
-    model.set_attention("record")
-    try:
-        yield seen
-    finally:
-        for hook in hooks:
-            hook.remove()
-        for block, kernel in zip(model.blocks, kernels, strict=True):
-            block.attention.kernel = kernel
+    known = (Block, Attention, nn.Linear, nn.LayerNorm, nn.Dropout)
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return all(
+        (type(part) in known or getattr(part, "position_wise", False))
+        and not any(getattr(part, kind) for kind in hooks)
+        for module in modules
+        for part in module.modules()
+    )

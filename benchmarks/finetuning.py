@@ -6,7 +6,8 @@ training question once a round, 32 a step, with fused AdamW and no dropout, in t
 the row names. transformers trains in a plain loop with its own `LengthGroupedSampler` and
 `DataCollatorWithPadding`. Nobody compiles: that takes longer than the whole fine-tuning. A row's
 `ratio` is our questions per second divided by the peer's: above 1, ours is faster; `memory_ratio`
-compares the step on the longest questions.
+compares the step on the longest questions. A part of it is work left out: all heads read one
+position, and ours runs the last block at that position alone, which transformers does not.
 """
 
 import statistics

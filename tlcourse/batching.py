@@ -31,12 +31,10 @@ def pad(sequences: Sequence[Sequence[int]], pad_id: int = 0) -> tuple[Tensor, Te
     lengths = [len(sequence) for sequence in sequences]
     if not lengths or min(lengths) == 0:
         raise ValueError(f"expected at least one token in every sequence, got lengths {lengths}")
-    tokens = torch.full((len(lengths), max(lengths)), pad_id)
-    mask = torch.zeros(tokens.shape, dtype=torch.bool)
-    for row, sequence in enumerate(sequences):
-        tokens[row, : len(sequence)] = torch.as_tensor(sequence)
-        mask[row, : len(sequence)] = True
-    return tokens, mask
+    longest = max(lengths)
+    mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    padded = [[*row, *[pad_id] * (longest - len(row))] for row in sequences]
+    return torch.tensor(padded), mask
 
 
 def bucket_batches(lengths: Sequence[int], batch_size: int, *seed: int) -> list[list[int]]:

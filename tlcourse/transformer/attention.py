@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
+from tlcourse.transformer.fused import joins, joint, rms_norm
 from tlcourse.transformer.places import EVERYWHERE
 
 
@@ -89,12 +90,15 @@ class Attention(nn.Module):
         Who asks are `places`, whom they look at are all.
         """
         asking, mask = places.of(x), places.mask(mask)
-        query, key, value = (
-            layer(part).view(*part.shape[:2], self.config.heads, -1).transpose(1, 2)
-            for layer, part in ((self.query, asking), (self.key, x), (self.value, x))
-        )
+        layers = self.query, self.key, self.value
+        if asking is x and joins(x, layers):
+            projected = joint(x, layers)
+        else:
+            projected = self.query(asking), self.key(x), self.value(x)
+        split = (len(x), -1, self.config.heads, self.config.width // self.config.heads)
+        query, key, value = (part.view(split).transpose(1, 2) for part in projected)
         if self.config.qk_norm:
-            query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
+            query, key = rms_norm(query), rms_norm(key)
         if table is not None:
             query, key = rotate(query, places.angles(table)), rotate(key, table)
         if self.prefix is not None:

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from tlcourse.transformer.attention import Attention, additive, causal_mask, rotary_table
 from tlcourse.transformer.config import ACTIVATIONS, Config
+from tlcourse.transformer.fused import is_watched
 from tlcourse.transformer.places import EVERYWHERE, Everywhere, OnlyAt
 
 
@@ -184,8 +185,10 @@ class Transformer(nn.Module):
         precision = _precision(x)  # what all layers need is made and cast here once
         if mask is not None and self.blocks[0].attention.kernel != "sdpa":
             mask = additive(mask, precision)
-        rotary = self.config.rotary
-        table = rotary_table(length, head_dim, x.device, precision) if rotary else None
+        table = None
+        if self.config.rotary:  # CUDA's autocast norms queries and keys in float32
+            angles = precision if x.device.type == "cpu" else torch.float32
+            table = rotary_table(length, head_dim, x.device, angles)
         return x, mask, table
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
@@ -227,10 +230,8 @@ def _works_alone(*modules: nn.Module) -> bool:
     A module of one's own may say so of itself: `position_wise = True`.
     """
     known = (Block, Attention, nn.Linear, nn.LayerNorm, nn.Dropout)
-    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
     return all(
-        (type(part) in known or getattr(part, "position_wise", False))
-        and not any(getattr(part, kind) for kind in hooks)
+        (type(part) in known or getattr(part, "position_wise", False)) and not is_watched(part)
         for module in modules
         for part in module.modules()
     )

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
 from tlcourse.transformer.fused import joins, joint, rms_norm
-from tlcourse.transformer.places import EVERYWHERE
+from tlcourse.transformer.places import angles_of, chosen, mask_of
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
@@ -84,23 +84,23 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.prefix = None  # (2, heads, any, head_dim): keys and values that all may look at
 
-    def forward(self, x: Tensor, mask: Tensor | None, table, places=EVERYWHERE) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, table, at: Tensor | None = None) -> Tensor:
         """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles.
 
-        Who asks are `places`, whom they look at are all.
+        With `at` (batch,) only that position of each row asks, and the result is (batch, 1, width).
         """
-        asking, mask = places.of(x), places.mask(mask)
         layers = self.query, self.key, self.value
-        if asking is x and joins(x, layers):
+        if at is None and joins(x, layers):
             projected = joint(x, layers)
         else:
-            projected = self.query(asking), self.key(x), self.value(x)
+            projected = self.query(chosen(x, at)), self.key(x), self.value(x)
         split = (len(x), -1, self.config.heads, self.config.width // self.config.heads)
         query, key, value = (part.view(split).transpose(1, 2) for part in projected)
         if self.config.qk_norm:
             query, key = rms_norm(query), rms_norm(key)
         if table is not None:
-            query, key = rotate(query, places.angles(table)), rotate(key, table)
+            query, key = rotate(query, angles_of(table, at)), rotate(key, table)
+        mask = mask_of(mask, at)
         if self.prefix is not None:
             key, value, mask = _behind(self.prefix, key, value, mask)
         if self.kernel == "sdpa":
@@ -109,4 +109,4 @@ class Attention(nn.Module):
             mixed, weights = explicit_attention(query, key, value, mask)
             if self.kernel == "record":
                 self.weights = weights.detach()
-        return places.dropout(self.dropout, self.output(mixed.transpose(1, 2).flatten(2)))
+        return self.dropout(self.output(mixed.transpose(1, 2).flatten(2)))

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from tlcourse.transformer.attention import Attention, additive, causal_mask, rotary_table
 from tlcourse.transformer.config import ACTIVATIONS, Config
 from tlcourse.transformer.fused import is_watched
-from tlcourse.transformer.places import EVERYWHERE, Everywhere, OnlyAt
+from tlcourse.transformer.places import chosen
 
 
 class Block(nn.Module):
@@ -27,19 +27,18 @@ class Block(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
 
-    def feed_forward(self, x: Tensor, places: Everywhere = EVERYWHERE) -> Tensor:
+    def feed_forward(self, x: Tensor) -> Tensor:
         """(batch, length, width) to the same, position by position."""
-        return places.dropout(self.dropout, self.down(self.activation(self.up(x))))
+        return self.dropout(self.down(self.activation(self.up(x))))
 
-    def forward(
-        self, x: Tensor, mask: Tensor | None, table, places: Everywhere = EVERYWHERE
-    ) -> Tensor:
-        """(batch, length, width) to the same, or to (batch, 1, width) for `OnlyAt` one place."""
+    def forward(self, x: Tensor, mask: Tensor | None, table, at: Tensor | None = None) -> Tensor:
+        """(batch, length, width) to the same; with `at` (batch,) to (batch, 1, width): what is there."""
+        here = chosen(x, at)
         if self.norm_first:
-            x = places.of(x) + self.attention(self.attention_norm(x), mask, table, places)
-            return x + self.feed_forward(self.feed_forward_norm(x), places)
-        x = self.attention_norm(places.of(x) + self.attention(x, mask, table, places))
-        return self.feed_forward_norm(x + self.feed_forward(x, places))
+            here = here + self.attention(self.attention_norm(x), mask, table, at)
+            return here + self.feed_forward(self.feed_forward_norm(here))
+        here = self.attention_norm(here + self.attention(x, mask, table, at))
+        return self.feed_forward_norm(here + self.feed_forward(here))
 
 
 class Transformer(nn.Module):
@@ -127,13 +126,12 @@ class Transformer(nn.Module):
         it, or put something into it that is not known to work position by position.
         """
         *earlier, last = self.blocks
-        places = OnlyAt(at, tokens.shape[1])
         if not _works_alone(last, self.norm) or last.attention.kernel == "record":
-            return places.of(self.hidden(tokens, padding_mask))[:, 0]
+            return chosen(self.hidden(tokens, padding_mask), at)[:, 0]
         x, mask, table = self._inputs(tokens, padding_mask)
         for block in earlier:
             x = block(x, mask, table)
-        x = last(x, mask, table, places)
+        x = last(x, mask, table, at)
         return (self.norm(x) if self.config.norm_first else x)[:, 0]
 
     def hidden_states(

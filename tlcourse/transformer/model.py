@@ -32,7 +32,7 @@ class Block(nn.Module):
         return self.dropout(self.down(self.activation(self.up(x))))
 
     def forward(self, x: Tensor, mask: Tensor | None, table, at: Tensor | None = None) -> Tensor:
-        """(batch, length, width) to the same; with `at` (batch,) to (batch, 1, width): what is there."""
+        """(batch, length, width) to the same; with `at` (batch,) to (batch, 1, width)."""
         here = chosen(x, at)
         if self.norm_first:
             here = here + self.attention(self.attention_norm(x), mask, table, at)

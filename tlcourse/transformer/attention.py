@@ -41,7 +41,7 @@ def explicit_attention(query, key, value, mask) -> tuple[Tensor, Tensor]:
 
 
 def rotary_table(
-    length: int, head_dim: int, device=None, dtype: torch.dtype = torch.float32
+    length: int, head_dim: int, device=None, *, dtype: torch.dtype = torch.float32
 ) -> tuple[Tensor, Tensor]:
     """(length, head_dim) cosines and signed sines of position times frequency (Su et al., 2021).
 

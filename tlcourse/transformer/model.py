@@ -186,7 +186,7 @@ class Transformer(nn.Module):
         table = None
         if self.config.rotary:  # CUDA's autocast norms queries and keys in float32
             angles = precision if x.device.type == "cpu" else torch.float32
-            table = rotary_table(length, head_dim, x.device, angles)
+            table = rotary_table(length, head_dim, x.device, dtype=angles)
         return x, mask, table
 
     def transformed(self, hidden_states: Tensor) -> Tensor:

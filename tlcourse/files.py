@@ -85,13 +85,21 @@ def refuse_occupied(folder: str | Path) -> None:
         raise FileExistsError(
             f"expected a new folder, but {folder} is there already; give another name or remove it"
         )
-    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    refuse_unwritable(folder, "a folder", "give another place")
+
+
+def refuse_unwritable(folder: Path, what: str, do: str) -> None:
+    """Raises OSError where a folder cannot be made, or nothing written into it; makes none.
+
+    The message says `what` was expected and what to `do`.
+    """
+    above = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
         tempfile.TemporaryDirectory(dir=above).cleanup()
     except OSError as error:
         raise OSError(
-            f"expected a folder that can be written to, got {above} ({error.strerror}); give "
-            "another place"
+            f"expected {what} that can be written to, got {folder}: {above} ({error.strerror}); "
+            + do
         ) from None
 
 

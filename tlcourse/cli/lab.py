@@ -4,7 +4,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import TextIO
@@ -51,14 +50,8 @@ def _folder(arguments: argparse.Namespace) -> Path:
 
 def refuse_unwritable(folder: Path) -> None:
     """Raises OSError where a learner's folder cannot be made, or nothing written into it."""
-    above = next(place for place in (folder, *folder.parents) if place.exists())
-    try:
-        tempfile.TemporaryDirectory(dir=above).cleanup()
-    except OSError as error:
-        raise OSError(
-            f"expected a folder for your copy and answers that can be written to, got {folder} "
-            f"({above}: {error.strerror}); name another with TLCOURSE_MY, or --folder"
-        ) from None
+    do = "name another with TLCOURSE_MY, or --folder"
+    files.refuse_unwritable(folder, "a folder for your copy and answers", do)
 
 
 def _serve(command: list[str], variables: dict[str, str]) -> int:

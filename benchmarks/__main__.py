@@ -21,6 +21,7 @@ NAMES = (
     *SPEED,
     *WAITING,
     "transfer",
+    "search",
     "adaptation",
     "open_questions",
     "tasks",

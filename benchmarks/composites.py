@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from tlcourse import checkpoints, corpora, device
+from benchmarks.starts import body_of
+from tlcourse import corpora
 from tlcourse.adaptation import (
     FULL,
     Classifier,
@@ -55,11 +56,11 @@ class Task:
 
     def start(self) -> Classifier:
         """The pretrained body under a new head, which goes on with torch's random numbers."""
-        body, tokenizer = checkpoints.load(self.model, device.choose())
+        body, tokenizer = body_of(self.model)
         return Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=self.pooling)
 
-    def fit(self, classifier: Classifier) -> Classifier:
-        """A copy of the classifier, adapted by the task's scheme."""
+    def fit(self, classifier: Classifier, **more) -> Classifier:
+        """A copy of the classifier, adapted by the task's scheme; `more` is for `adapt`."""
         return adapt(
             classifier,
             self.texts,
@@ -67,6 +68,7 @@ class Task:
             scheme=self.scheme,
             recipe=self.recipe,
             seed=self.seed,
+            **more,
         )
 
     def unlabelled(self) -> list[str]:

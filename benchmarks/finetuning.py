@@ -2,16 +2,17 @@
 
 Ours is `adapt` as the lessons call it, a copy of the model and cutting questions into tokens
 included; the others get the tokens. All start from random weights of the shipped shape, see every
-training question once a round, 32 a step, with fused AdamW and no dropout, in the precision that
-the row names. transformers trains in a plain loop with its own `LengthGroupedSampler` and
-`DataCollatorWithPadding`. Nobody compiles: that takes longer than the whole fine-tuning. A row's
-`ratio` is our questions per second divided by the peer's: above 1, ours is faster; `memory_ratio`
-compares the step on the longest questions. A part of it is work left out: all heads read one
-position, and ours runs the last block at that position alone, which transformers does not.
+question once a round, 32 a step, with fused AdamW and no dropout: in float32, and in the machine's
+faster precision, if it has one; a row compares two of the same (`precision`). transformers trains
+in a plain loop with its own `LengthGroupedSampler` and `DataCollatorWithPadding`. Nobody compiles:
+that takes longer than the whole fine-tuning. A row's `ratio` is our questions per second divided by
+the peer's: above 1, ours is faster; `memory_ratio` compares the step on the longest questions. A
+part of it is work left out: all heads read one position, and ours runs the last block at that
+position alone, which transformers does not.
 """
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -33,7 +34,6 @@ from tlcourse.training import train
 from tlcourse.transformer import Config, Transformer
 
 VOCABULARY = "causal-small"  # whose tokens everybody reads
-OURS, PADDED = "ours", "ours, every question padded to the longest"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Scale:
 
 SCALES = {
     "tiny": Scale(32, 2, 2, 64, 2),
-    "small": Scale(256, 6, 4, 10_000, 3),
-    "full": Scale(256, 6, 4, 10_000, 5),
+    "small": Scale(256, 6, 4, 2_000, 7),
+    "full": Scale(256, 6, 4, 10_000, 7),
 }
 
 
@@ -106,8 +106,8 @@ class Learner:
 class Ours(Learner):
     """The package's `adapt`: batches of about equal lengths."""
 
-    def __init__(self, task: Task):
-        super().__init__(task, device.choose())
+    def __init__(self, task: Task, precision: torch.dtype):
+        super().__init__(task, replace(device.choose(), precision=precision))
         body = Transformer(task.config, self.compute.attention)
         model = Classifier(
             body, self.tokenizer, task.names(), pooling="classification token", dropout=0.0
@@ -122,7 +122,10 @@ class Ours(Learner):
         """A step is an epoch."""
         recipe, task = Recipe(epochs=1, batch_size=self.task.batch_size), self.task
         for _ in range(steps):
-            self.model = adapt(self.model, task.texts, task.labels, recipe=recipe, seed=self.done)
+            self.model = adapt(
+                self.model, task.texts, task.labels, recipe=recipe, seed=self.done,
+                compute=self.compute,
+            )  # fmt: skip
             self.done += 1
 
 
@@ -209,34 +212,46 @@ def measure() -> dict:
     }
 
 
-def compete(body: str, task: Task, rounds: int) -> list[dict]:
-    """One contest: a row for each peer, and each form of it."""
+def pairs(body: str, task: Task) -> Iterator[tuple[Entry, Entry, dict[str, str]]]:
+    """What a row compares: ours, who is beside it in the same precision, and what is said of it."""
     name, build = BODIES[body]
-    fast = device.choose().precision
     quicker = "eager" if device.choose().attention == "explicit" else "sdpa"
-    entries = [Entry(OURS, Ours, {"task": task}), Entry(PADDED, Padded, {"task": task})]
-    peers = {PADDED: {"peer": "padding to the longest", "form": "our model and engine"}}
-    for form in dict.fromkeys(
-        [Form(torch.float32, "sdpa"), Form(fast, "sdpa"), Form(fast, quicker)]
-    ):
-        entries.append(
-            Entry(f"{name}, {form}", Library, {"task": task, "build": build, "form": form})
-        )
-        peers[entries[-1].name] = {"peer": name, "form": str(form)}
+    fast = device.choose().precision
+    for precision in dict.fromkeys([fast, torch.float32]):
+        said, mine = str(precision).removeprefix("torch."), {"task": task, "precision": precision}
+        ours = Entry(f"ours, {said}", Ours, mine)
+        if precision == fast:
+            words = {"peer": "padding to the longest", "form": "our model and engine"}
+            padded = Entry(f"ours, {said}, padded to the longest", Padded, mine)
+            yield ours, padded, {"precision": said, **words}
+        for form in dict.fromkeys([Form(precision, "sdpa"), Form(precision, quicker)]):
+            theirs = {"task": task, "build": build, "form": form}
+            words = {"peer": name, "form": f"{form.attention} attention"}
+            library = Entry(f"{name}, {form}", Library, theirs)
+            yield ours, library, {"precision": said, **words}
+
+
+def compete(body: str, task: Task, rounds: int) -> list[dict]:
+    """One contest: a row for each pair."""
+    rows = list(pairs(body, task))
     print(f"fine-tuning, {body} body: warming up", flush=True)
-    with Contest(entries) as contest:
+    entries = {entry.name: entry for pair in rows for entry in pair[:2]}
+    with Contest(entries.values()) as contest:
         contest.warm_up(1)
         rates, facts = contest.rates(rounds, 0.0), contest.ask("facts")
     return [
-        {"job": "finetuning", "body": body}
-        | peer
-        | ratio(rates[OURS], rates[name])
-        | {
-            "memory_ratio": round(facts[OURS]["memory"] / facts[name]["memory"], 3),
-            "questions_per_second": round(statistics.median(rates[name])),
-            "questions_per_second_ours": round(statistics.median(rates[OURS])),
-            "parameters": facts[name]["parameters"],
-            "parameters_ours": facts[OURS]["parameters"],
-        }
-        for name, peer in peers.items()
+        {"job": "finetuning", "body": body, **words}
+        | _compared(ours.name, theirs.name, rates, facts)
+        for ours, theirs, words in rows
     ]
+
+
+def _compared(ours: str, theirs: str, rates: dict[str, list[float]], facts: dict) -> dict:
+    return {
+        **ratio(rates[ours], rates[theirs]),
+        "memory_ratio": round(facts[ours]["memory"] / facts[theirs]["memory"], 3),
+        "questions_per_second": round(statistics.median(rates[theirs])),
+        "questions_per_second_ours": round(statistics.median(rates[ours])),
+        "parameters": facts[theirs]["parameters"],
+        "parameters_ours": facts[ours]["parameters"],
+    }

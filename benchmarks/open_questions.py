@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from benchmarks import adaptation, clocks, jobs, transfer
-from benchmarks.adaptation import MODEL, POOLING
 from benchmarks.composites import (
     ELSEWHERE,
     QUESTION,
@@ -25,6 +24,7 @@ from benchmarks.composites import (
     pretrained,
     sentences_elsewhere,
 )
+from benchmarks.trials import MODEL, POOLING
 from tlcourse import corpora
 from tlcourse.adaptation import FULL, SCHEMES, Recipe, leaderboard, wrong
 

@@ -7,6 +7,7 @@ COLUMNS = {  # key of a row, and what stands above its column
     "vocabulary": "vocabulary",
     "vocabulary_size": "vocabulary",
     "body": "body",
+    "precision": "precision",
     "peer": "peer",
     "form": "form",
     "ratio": "times as fast",

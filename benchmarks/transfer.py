@@ -15,16 +15,16 @@ from datasets import Dataset, DatasetDict
 
 from benchmarks import clocks, jobs
 from benchmarks.selection import choose_pooling
-from tlcourse import checkpoints, corpora, device, metrics
+from benchmarks.starts import SCRATCH, body_of, weights_of
+from tlcourse import checkpoints, corpora, metrics
 from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, wrong
 from tlcourse.corpora import label_subset, trec_with_dev
-from tlcourse.transformer import Transformer
+from tlcourse.corpora.trec import DEV_SEED
 
 SEEDS = (0, 1, 2, 3, 4)
 LABELS = (50, 100, 500, 1000, "all")
 ALL = 5452
-SCRATCH, TFIDF = "from scratch", "TF-IDF"
-SHAPE = "causal-small"  # whose shape and vocabulary the one from scratch has
+TFIDF = "TF-IDF"
 WITHIN = "chosen within the labels"
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 CHOICE_STEPS = 100  # the same in cross-validation, to save time
@@ -45,17 +45,13 @@ class Job(jobs.Job):
 
     def weights(self) -> str:
         """None of any checkpoint for the shape from scratch."""
-        return "none" if self.model == SCRATCH else super().weights()
+        return weights_of(self.model)
 
     def work(self) -> dict:
         """Trains and evaluates one classifier."""
-        compute = device.choose()
         train, held_out = questions(self.labels, self.seed, self.split)
         torch.manual_seed(self.seed)
-        shipped = SHAPE if self.model == SCRATCH else self.model
-        body, tokenizer = checkpoints.load(shipped, compute)
-        if self.model == SCRATCH:
-            body = Transformer(body.config, compute.attention)
+        body, tokenizer = body_of(self.model)
         texts, labels = list(train["text"]), list(train["label"])
         pooling, chosen = self.pooling, {}
         if self.pooling == WITHIN:
@@ -73,10 +69,15 @@ class Job(jobs.Job):
         return {"wrong": errors, "of": len(held_out), "seconds": seconds} | chosen
 
 
-def questions(labels: int | str, seed: int, split: str) -> tuple[Dataset, Dataset]:
-    """What a run learns from, and what it is judged on: "dev" or "test"."""
+def questions(
+    labels: int | str, seed: int, split: str, *, fold: int = 0
+) -> tuple[Dataset, Dataset]:
+    """What a run learns from, and what it is judged on: "dev" or "test".
+
+    `fold` 0 is the course's dev split; others are carved out of train in the same way.
+    """
     data = corpora.load("trec", source="local")
-    data = trec_with_dev(data) if split == "dev" else data
+    data = trec_with_dev(data, seed=DEV_SEED + fold) if split == "dev" else data
     train = data["train"]
     return train if labels == "all" else label_subset(train, labels, seed=seed), data[split]
 

@@ -184,6 +184,7 @@ def test_what_cannot_be_a_choice_of_a_scheme(choices, said):
         (lambda: Recipe(weight_decay=-1), "weight_decay: expected a number at least 0, got -1"),
         (lambda: Recipe(min_steps=-1), "min_steps: expected a whole number at least 0, got -1"),
         (lambda: Recipe(stop_below=-1), "stop_below: expected a number at least 0, got -1"),
+        (lambda: Recipe(head_learning_rate=0), "head_learning_rate: expected a number above 0"),
         (lambda: L2SP(-5), "strength: expected a number at least 0, got -5"),
         (lambda: EWC({}, -5), "strength: expected a number at least 0, got -5"),
         (lambda: EWC(0.03, 1.0), "importance: expected what `fisher` gives, got 0.03"),

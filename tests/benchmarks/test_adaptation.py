@@ -5,11 +5,15 @@ from dataclasses import replace
 import pytest
 from datasets import Dataset
 
-from benchmarks import adaptation, composites
+from benchmarks import adaptation, composites, trials
 from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
+from benchmarks.space import SPACE
+from benchmarks.starts import SCRATCH
 from tlcourse import corpora
-from tlcourse.adaptation import FULL, SCHEMES, Recipe, adapting, more_signal
+from tlcourse.adaptation import FULL, Recipe, adapting, more_signal
+
+OTHER = "gradual unfreezing"
 
 
 def result(scheme, wrong, seed=0, **more):
@@ -18,7 +22,7 @@ def result(scheme, wrong, seed=0, **more):
     return (
         found
         | {"forgetting": 0.1 * seed, "training_memory": 7, "scheme": scheme, "labels": 100}
-        | {"recipe": {"learning_rate": 5e-4}}
+        | {"recipe": {"learning_rate": 5e-4}, "size": None}
         | more
     )
 
@@ -28,14 +32,33 @@ def test_a_job_adapts_judges_and_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
-    job = adaptation.Job("LoRA", 24, 0, "test", Recipe(epochs=1))
+    job = trials.Job("LoRA", 24, 0, "test", Recipe(epochs=1), size=2)
     found = job.run()
     assert found["declared_is_moved"] and found["start_difference"] == 0.0
     assert 0 < found["trained_share"] < 0.05 and found["forgetting"] != 0
     assert found["training_memory"] > 4 * 6_836_224  # the weights alone
     monkeypatch.setattr(composites, "adapt", None)
     assert job.run() == found
-    assert job.place() != adaptation.Job("LoRA", 24, 1, "test", Recipe(epochs=1)).place()
+    assert found["dev"] == []  # the test set is read once
+    assert job.place() != trials.Job("LoRA", 24, 1, "test", Recipe(epochs=1), size=2).place()
+    assert job.place() != trials.Job("LoRA", 24, 0, "test", Recipe(epochs=1), size=4).place()
+
+
+def test_on_dev_the_errors_are_taken_after_each_epoch(little, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+    found = trials.Job(FULL.name, "all", 0, "dev", Recipe(epochs=3), little, size=1e-2).run()
+    assert len(found["dev"]) == 3
+    assert found["dev"][-1] == pytest.approx(100 * len(found["wrong"]) / found["of"])
+    other = trials.Job(FULL.name, "all", 0, "dev", Recipe(epochs=3), little, size=1e-2, fold=1)
+    first, second = (
+        trials.transfer.questions("all", 0, "dev", fold=fold)[1]["text"][:] for fold in (0, 1)
+    )
+    assert first != second and other.key() != trials.Job(**{**vars(other), "fold": 0}).key()
+    scratch = trials.Job(SCRATCH, "all", 0, "dev", Recipe(epochs=1), little, size=1)
+    assert scratch.weights() == "none" != other.weights()
 
 
 @pytest.mark.parametrize("name", COMPOSITES)
@@ -54,7 +77,7 @@ def test_each_composite_gives_models_that_answer(name, little, tmp_path, monkeyp
 
     for module in (composites, more_signal):
         monkeypatch.setattr(module, "adapt", adapt)
-    found = adaptation.Job(name, 24, 0, "test", Recipe(epochs=1), little).run()
+    found = trials.Job(name, 24, 0, "test", Recipe(epochs=1), little).run()
     assert 0 <= len(found["wrong"]) <= found["of"] and found["forgetting"] != 0
     assert found["seconds"] > 0 and found["start_difference"] is None
     for each in trainings:  # each starts as the model stood that it was given, and moves all of it
@@ -97,58 +120,46 @@ def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
 def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
     wrong = {FULL.name: (50, 80), "LoRA": (30, 58), "BitFit": (50, 80), PRIMARY[0]: (30, 58)}
     rows = [
-        adaptation._row([result(scheme, count, seed) for seed, count in enumerate(counts)], 100)
+        adaptation._row([result(scheme, n, seed) for seed, n in enumerate(counts)], labels)
+        for labels in (100, 5452)
         for scheme, counts in wrong.items()
     ]
-    found = {entry["scheme"]: entry for entry in adaptation.compare(rows, 500)}
-    assert list(found) == ["LoRA", "BitFit", PRIMARY[0]]
+    found = {(e["scheme"], e["labels"]): e for e in adaptation.compare(rows, 500)}
+    assert list(found)[:3] == [("LoRA", 100), ("BitFit", 100), (PRIMARY[0], 100)]
     # 4.0 and 4.4 points apart: the mean 4.2, Student's t for one degree of freedom 12.706.
-    assert found["LoRA"]["points"] == pytest.approx(-4.2)
-    assert found["LoRA"]["points_interval"] == pytest.approx(
+    assert found["LoRA", 100]["points"] == pytest.approx(-4.2)
+    assert found["LoRA", 100]["points_interval"] == pytest.approx(
         [-4.2 - 12.706 * 0.2, -4.2 + 12.706 * 0.2], 1e-3
     )
-    assert found["BitFit"]["points"] == 0 and found["BitFit"]["p"] == 1
-    assert found["LoRA"]["p_holm"] == 2 * found["LoRA"]["p"]  # one of two
-    assert found[PRIMARY[0]]["p_holm"] == found[PRIMARY[0]]["p"]  # named beforehand, alone
-
-
-def test_each_number_of_labels_is_a_family_of_its_own():
-    wrong = {FULL.name: (50, 80), "LoRA": (30, 58), "BitFit": (44, 71), PRIMARY[0]: (30, 58)}
-    rows = [
-        adaptation._row([result(scheme, n, seed) for seed, n in enumerate(counts)], labels)
-        for labels in (100, 500)
-        for scheme, counts in wrong.items()
-    ]
-    found = {(each["scheme"], each["labels"]): each for each in adaptation.compare(rows, 500)}
+    assert found["BitFit", 100]["points"] == 0 and found["BitFit", 100]["p"] == 1
     times = {key: each["p_holm"] / each["p"] for key, each in found.items()}
-    # With 500 labels the primary scheme is one of the family.
-    assert times["LoRA", 100] == 2 and times["LoRA", 500] == 3
-    assert times[PRIMARY] == 1
+    assert times[PRIMARY[0], 5452] == 1  # named beforehand, alone
+    assert times["LoRA", 100] == times[PRIMARY[0], 100] == 5  # one family: six rows, less one
 
 
-def test_rates_go_on_while_none_below_the_highest_is_better(monkeypatch):
-    dev = {2.5e-4: 90, 5e-4: 80, 1e-3: 85, 2e-3: 70, 4e-3: 60, 8e-3: 60, 1.6e-2: 61}
-    monkeypatch.setattr(
-        adaptation.Job,
-        "run",
-        lambda job: {"wrong": list(range(dev[job.recipe.learning_rate])), "of": 100},
-    )
-    tried = adaptation.tune("LoRA")
-    assert tried == {rate: float(count) for rate, count in dev.items()}
-    dev[2e-3] = 81
-    assert list(adaptation.tune("LoRA")) == list(adaptation.LEARNING_RATES)
+def stored(size=None):
+    choices = {
+        name: {"size": size, "recipe": {"learning_rate": 1e-3, "epochs": 10}, "dev_error": 9.0}
+        for name in SPACE
+    }
+    choices["LoRA"] = {"size": 8, "recipe": {"learning_rate": 8e-3, "epochs": 10}, "dev_error": 8}
+    few = {name: {"size": 2, "recipe": {"learning_rate": 2e-3, "epochs": 10}} for name in SPACE}
+    return {"choices": choices, "few": few}
 
 
-def test_with_all_labels_each_runs_at_its_best_rate_and_composites_at_that_of_full():
-    tried = {name: {5e-4: 10.0, 1e-3: 12.0} for name in SCHEMES}
-    tried["LoRA"] = {5e-4: 10.0, 1e-3: 9.0}
-    jobs = adaptation._jobs(tried)
-    rate = {(job.scheme, job.labels): job.recipe.learning_rate for job in jobs}
-    assert rate["LoRA", "all"] == 1e-3 and rate[FULL.name, "all"] == 5e-4
-    assert rate["ensemble", "all"] == 5e-4 and rate["LoRA", 100] == Recipe().learning_rate
-    seeds = [job.seed for job in jobs if (job.scheme, job.labels) == ("TAPT", 500)]
-    assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in rate
-    assert {labels for name, labels in rate if name == "self-training"} == {100, "all"}
+def test_each_runs_as_it_was_chosen_and_composites_as_full_fine_tuning():
+    asked = adaptation._jobs(stored())
+    chosen = {(job.scheme, job.labels): job for job in asked}
+    assert chosen["LoRA", "all"].recipe == Recipe(epochs=10, learning_rate=8e-3)
+    assert chosen["LoRA", "all"].size == 8 and chosen["LoRA", 100].size == 2
+    assert chosen["ensemble", "all"].recipe == chosen[FULL.name, "all"].recipe
+    assert chosen["ensemble", "all"].size is None
+    few = chosen["ensemble", 100].recipe
+    assert (few.learning_rate, few.min_steps) == (2e-3, adaptation.MIN_STEPS)
+    seeds = [job.seed for job in asked if (job.scheme, job.labels) == ("TAPT", 500)]
+    assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in chosen
+    assert {labels for name, labels in chosen if name == "self-training"} == {100, "all"}
+    assert {job.split for job in asked} == {"test"}
 
 
 def test_the_primary_comparison_is_one_of_the_table():

@@ -6,7 +6,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import contest
 from tests.benchmarks.conftest import Child
-from tlcourse import files, sizes
+from tlcourse import device, files, sizes
 
 # A size at which measuring takes a moment; nothing is concluded from its times.
 SMALLEST = replace(
@@ -101,10 +101,12 @@ def test_pretraining_peers_do_the_same_work(everything, job, library):
 )
 def test_finetuning_is_held_against_padding_and_the_library(everything, body, library):
     rows = [row for row in rows_of(everything, "finetuning") if row["body"] == body]
-    padding, *peers = [row["peer"] for row in rows]
-    assert padding == "padding to the longest"
-    assert set(peers) == {f"{library}, grouped by length"}
-    assert rows[0]["memory_ratio"] == 1.0  # the step on the longest questions is the same
+    padding, *peers = rows
+    assert padding["peer"] == "padding to the longest"
+    assert padding["memory_ratio"] == 1.0  # the step on the longest questions is the same
+    assert {row["peer"] for row in peers} == {f"{library}, grouped by length"}
+    fast = str(device.choose().precision).removeprefix("torch.")
+    assert {row["precision"] for row in peers} == {fast, "float32"}  # the latter learners have
     assert all(row["questions_per_second"] > 0 for row in rows)
 
 

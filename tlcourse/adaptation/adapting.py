@@ -20,7 +20,7 @@ from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
 from tlcourse.adaptation.examples import Batches, Text
 from tlcourse.adaptation.extra_losses import Term
-from tlcourse.adaptation.groups import Groups
+from tlcourse.adaptation.groups import Group, Groups
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.device import Compute
@@ -39,6 +39,7 @@ class Recipe:
     weight_decay: float = 0.01
     min_steps: int = 0  # small sets get more epochs, until they reach this many steps
     stop_below: float | None = None  # nats: ends once the mean loss of PATIENCE steps is below it
+    head_learning_rate: float | None = None  # of the group "head"; None: as its factor says
 
     def __post_init__(self) -> None:
         ranges.check(
@@ -49,11 +50,17 @@ class Recipe:
             weight_decay=ranges.NOT_NEGATIVE,
             min_steps=ranges.WHOLE,
             stop_below=ranges.NOT_NEGATIVE,
+            head_learning_rate=ranges.POSITIVE,
         )
 
     def steps(self, texts: int) -> int:
         """How many steps so many texts take."""
         return max(self.epochs * math.ceil(texts / self.batch_size), self.min_steps)
+
+    def rate_of(self, name: str, group: Group) -> float:
+        """The learning rate of one group."""
+        own = self.head_learning_rate if name == "head" else None
+        return self.learning_rate * group.factor if own is None else own
 
 
 @dataclass(frozen=True)
@@ -219,6 +226,11 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
             "expected groups of parameters of the classifier, each in one group; "
             f"unknown or twice: {wrong}, empty: {empty or list(groups) == []}"
         )
+    if recipe.head_learning_rate is not None and "head" not in groups:
+        raise ValueError(
+            f"expected a group named head, for the recipe's head_learning_rate, got {list(groups)}; "
+            "name it so, or give that group a factor"
+        )
     for name, parameter in parameters.items():
         parameter.requires_grad_(name in names)
     return torch.optim.AdamW(
@@ -226,7 +238,7 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
             {
                 "name": name,
                 "params": [parameters[each] for each in group.names],
-                "lr": recipe.learning_rate * group.factor,
+                "lr": recipe.rate_of(name, group),
             }
             for name, group in groups.items()
         ],

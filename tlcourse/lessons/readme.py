@@ -140,21 +140,24 @@ def speed_section(pretraining: dict[str, Any]) -> str:
 
 
 def finetuning_section(finetuning: dict[str, Any]) -> str:
-    """How many questions a second fine-tuning reads beside others: a line a body and peer.
+    """How many questions a second fine-tuning reads beside others: a line a body, precision, peer.
 
     `finetuning` is what `python -m benchmarks finetuning` wrote. Of a peer's forms its quickest.
     """
-    rows: dict[tuple[str, str], dict] = {}
+    rows: dict[tuple[str, str, str], dict] = {}
     for row in finetuning["rows"]:
-        key = row["body"], row["peer"]
+        key = row["body"], row["precision"], row["peer"]
         rows[key] = min(rows.get(key, row), row, key=lambda each: each["ratio"])
     lines = [
         "Fine-tuning on TREC, our questions per second over theirs, nobody compiled "
         "(`python -m benchmarks finetuning`):",
         "",
     ]
-    for (body, peer), row in rows.items():
-        lines.append(f"- {body} body, {peer} ({row['form']}): {row['ratio']:.2f}")
+    for (body, precision, peer), row in rows.items():
+        span = f"{row['ratio_lowest']:.2f} to {row['ratio_highest']:.2f}"
+        lines.append(
+            f"- {body} body, {precision}, {peer} ({row['form']}): {row['ratio']:.2f} ({span})"
+        )
     return "\n".join(lines)
 
 

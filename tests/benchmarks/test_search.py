@@ -1,0 +1,188 @@
+"""The search: the same budget for each scheme, edges, what is confirmed, and what is chosen."""
+
+import pytest
+import torch
+
+from benchmarks import jobs, search, space
+from benchmarks.composites import Task
+from benchmarks.space import MAIN, SPACE
+from tlcourse import corpora
+from tlcourse.adaptation import FULL, Classifier, Recipe
+
+
+def found(wrong, **more):
+    return {"wrong": list(range(wrong)), "of": 100, "dev": [50.0, float(wrong)]} | {
+        "seconds": 1.0, "forgetting": 0.5, **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def by_rate(monkeypatch):
+    """Dev errors by (learning rate, size), those of the grid's worst where none is given."""
+    errors, asked = {}, []
+
+    def run(job):
+        asked.append(job)
+        return found(errors.get((job.recipe.learning_rate, job.size), 90))
+
+    monkeypatch.setattr(search.Job, "run", run)
+    return errors, asked
+
+
+def test_sizes_are_tried_at_the_best_rate_of_the_middle_one_and_its_neighbours(by_rate):
+    errors, asked = by_rate
+    errors |= {(4e-3, 8): 10, (8e-3, 32): 8, (2e-3, 2): 9}
+    points = search.screen("LoRA, all layers")
+    grid = [(point["size"], point["rate"]) for point in points]
+    assert grid[:6] == [(8, 1e-3 * 2**step) for step in range(6)]
+    assert grid[6:] == [(size, rate) for size in (2, 32) for rate in (2e-3, 4e-3, 8e-3)]
+    assert min(points, key=lambda each: each["error"])["size"] == 32
+    assert {job.split for job in asked} == {"dev"} and {job.labels for job in asked} == {"all"}
+    assert {job.recipe.head_learning_rate for job in asked} == {space.HEAD_RATE}
+    assert {job.recipe.epochs for job in asked} == {search.SCREEN_EPOCHS}
+
+
+@pytest.mark.parametrize(("best", "more"), [(0, [2e-3, 1e-3, 5e-4]), (5, [0.256, 0.512, 1.024])])
+def test_learning_rates_go_on_while_the_best_is_at_an_edge(by_rate, best, more):
+    errors, _ = by_rate
+    lowest = SPACE["BitFit"].lowest
+    rates = [lowest * 2**step for step in range(6)]
+    edge = rates[best]
+    errors |= {(edge, None): 20, (more[0], None): 19, (more[1], None): 18, (more[2], None): 17}
+    tried = [point["rate"] for point in search.screen("BitFit")]
+    assert tried[:6] == rates and tried[6:] == pytest.approx(more)  # and there it ends
+    errors[more[1], None] = 30
+    assert [p["rate"] for p in search.screen("BitFit")][6:] == pytest.approx(more[:2])
+
+
+def test_every_scheme_has_the_same_budget(by_rate):
+    errors, _ = by_rate
+    for name, entry in SPACE.items():
+        middle = entry.sizes[len(entry.sizes) // 2]
+        errors[entry.lowest * 4, middle] = 5  # no edge
+        assert len(search.screen(name)) == 6 + 3 * (len(entry.sizes) - 1)
+        assert len(entry.sizes) in (1, 3)
+    assert set(MAIN) <= set(SPACE)
+
+
+def test_the_best_three_points_are_confirmed_and_the_best_of_them_is_chosen(monkeypatch):
+    screened = {
+        name: [
+            {"scheme": name, "size": None, "rate": rate, "error": error}
+            for rate, error in ((1e-3, 9.0), (2e-3, 8.0), (4e-3, 8.5), (8e-3, 12.0))
+        ]
+        for name in SPACE
+    }
+    wrong = {1e-3: 5, 2e-3: 7, 4e-3: 6, 8e-3: 1}
+    asked = []
+
+    def run_all(each):
+        asked.extend(each)
+        return [found(wrong[job.recipe.learning_rate] + job.seed) for job in asked]
+
+    monkeypatch.setattr(jobs, "run_all", run_all)
+    monkeypatch.setattr(
+        SPACE[FULL.name].__class__,
+        "recipe",
+        lambda self, size, rate, epochs: Recipe(epochs=epochs, learning_rate=rate),
+    )
+    confirmed = search.confirm(screened)
+    assert set(confirmed) == set(MAIN) and len(asked) == len(MAIN) * 3 * 3 * 2
+    assert {(job.seed, job.fold) for job in asked} == {(s, f) for s in (0, 1, 2) for f in (0, 1)}
+    assert [point["rate"] for point in confirmed[FULL.name]] == [1e-3, 4e-3, 2e-3]
+    assert confirmed[FULL.name][0]["mean"] == pytest.approx(6.0)
+    chosen = search.choices(screened, confirmed)
+    assert chosen[FULL.name]["recipe"]["learning_rate"] == 1e-3
+    assert chosen[FULL.name]["dev_error"] == pytest.approx(6.0)
+    assert chosen["BitFit"]["recipe"]["learning_rate"] == 2e-3  # not confirmed: its screen's best
+    assert chosen["BitFit"]["recipe"]["epochs"] == search.EPOCHS
+
+
+@pytest.fixture
+def task(little, monkeypatch):
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+    train = corpora.load("trec")["train"]
+    texts, labels = train["text"][:24], train["label"][:24]
+    every = train["text"][:]
+    return Task(little, "mean", texts, labels, every, Recipe(epochs=1, batch_size=8), 0)
+
+
+@pytest.mark.parametrize("name", SPACE)
+def test_every_entry_of_the_space_trains(name, task):
+    entry = SPACE[name]
+    size = entry.sizes[-1] if name != "top layers" else entry.sizes[0]  # of two layers one
+    there = space.task_at(name, task, size)
+    assert there.scheme.name == name
+    torch.manual_seed(0)
+    recipe = entry.recipe(size, entry.lowest, 1)
+    report = search.adapt(
+        there.start(), task.texts, task.labels, scheme=there.scheme, recipe=recipe
+    ).report
+    assert set(report.declared) == set(report.moved)
+    if entry.what == "head's learning rate":
+        assert recipe.head_learning_rate == size
+    assert (recipe.head_learning_rate is None) == (not entry.head)
+
+
+def test_consistency_counts_what_the_model_is_sure_of_and_asks_for_sharper_answers(task):
+    torch.manual_seed(0)
+    model = task.start()
+    term = space.Consistency(tuple(task.texts), 1.0, temperature=1.0, confidence=0.0)(model)
+    assert term(model, (torch.zeros(1),)) > 0 and model.training
+    never = space.Consistency(tuple(task.texts), 1.0, confidence=1.1)(model)
+    assert never(model, (torch.zeros(1),)) == 0
+    with torch.no_grad():  # no doubt at all, and no change by damage: nothing to ask for
+        model.head.weight.zero_()
+        model.head.bias.copy_(torch.tensor([50.0, 0, 0, 0, 0, 0]))
+    sharp = space.Consistency(tuple(task.texts), 1.0)(model)
+    assert sharp(model, (torch.zeros(1),)) == pytest.approx(0, abs=1e-5)
+
+
+def test_damage_keeps_the_classification_token_and_something_to_read():
+    draw = space.np.random.default_rng(0)
+    for length in (2, 3, 30):
+        ids = list(range(100, 100 + length))
+        for _ in range(50):
+            left = space._damaged(ids, draw)
+            assert left[-1] == ids[-1] and len(left) >= 2 and left == sorted(left)
+    counts = [len(space._damaged(list(range(1001)), draw)) for _ in range(20)]
+    assert 1 + 1000 * 0.83 < sum(counts) / 20 < 1 + 1000 * 0.87
+
+
+def test_few_labels_take_the_rate_that_another_task_chose(task, monkeypatch):
+    asked = []
+
+    def run_all(each):
+        asked.extend(each)
+        return [
+            found(10 if job.recipe.learning_rate == 4 * SPACE[job.scheme].lowest else 20)
+            for job in asked
+        ]
+
+    monkeypatch.setattr(jobs, "run_all", run_all)
+    chosen = search.few()
+    for name, entry in SPACE.items():
+        assert chosen[name]["recipe"]["learning_rate"] == 4 * entry.lowest
+        assert chosen[name]["recipe"]["min_steps"] == search.MIN_STEPS
+        assert len(chosen[name]["tried"]) == 6
+    assert {job.study for job in asked} == {"elsewhere"}
+
+
+def test_a_run_elsewhere_reads_and_judges_different_texts_of_its_train_split(
+    task, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    seen = {}
+
+    def adapt(start, texts, labels, **more):
+        seen["texts"] = list(texts)
+        assert isinstance(start, Classifier) and start.labels == ["negative", "positive"]
+        return start
+
+    monkeypatch.setattr(search, "adapt", adapt)
+    result = search.Elsewhere(FULL.name, 1e-2, 0, Recipe(), task.model).run()
+    train = corpora.load("sst-2")["train"].shuffle(seed=0)["text"][:]
+    assert result["of"] == min(search.OTHER_JUDGED, len(train) // 2)
+    assert set(seen["texts"]) <= set(train[result["of"] :])

@@ -3,7 +3,7 @@
 import pytest
 from datasets import Dataset
 
-from benchmarks import composites, open_questions, transfer
+from benchmarks import adaptation, composites, open_questions, transfer
 from benchmarks.open_questions import BEST, COMPARED, KNOWN, QUESTIONS, STATEMENTS, VARIANTS
 from tlcourse import corpora
 from tlcourse.adaptation import Recipe
@@ -70,10 +70,11 @@ def test_the_comparison_named_beforehand_is_not_corrected_and_the_others_are():
 
 
 def test_rows_of_the_leaderboard_are_taken_over_if_they_are_of_the_same_draws():
-    stored = {"scheme": "TAPT", "labels": 500, "seeds": [*range(10)], "seconds": 7.0, "mean": 3.0}
-    stored |= {"test_wrong": [[*range(15 + seed)] for seed in range(10)]}
+    draws = adaptation.DRAWS[500]
+    stored = {"scheme": "TAPT", "labels": 500, "seeds": [*range(draws)], "seconds": 7.0}
+    stored |= {"mean": 3.0, "test_wrong": [[*range(15 + seed)] for seed in range(draws)]}
     found = open_questions.known({"rows": [stored]}, "TAPT", 500, "own", 500)
     assert (found["model"], found["labels"], found["seconds"]) == ("own", 500, 7.0)
     assert found["errors"][:2] == [3.0, 3.2] and found["test_wrong"] == stored["test_wrong"]
-    with pytest.raises(ValueError, match="expected 10 draws of TAPT"):
+    with pytest.raises(ValueError, match=f"expected {draws} draws of TAPT"):
         open_questions.known({"rows": [stored | {"seeds": [0]}]}, "TAPT", 500, "own", 500)

@@ -40,6 +40,8 @@ def measure() -> dict:
         mine = [each for each in found if (each["scheme"], each["labels"]) == (scheme, labels)]
         dev = choices["choices"].get(scheme, {}).get("dev_error") if labels == "all" else None
         rows.append(_row(mine, transfer.ALL if labels == "all" else labels) | {"dev_error": dev})
+    counting = transfer.tfidf_rows(DRAWS)
+    comparisons, beside = compare(rows, counting, len(test))
     return {
         "job": "adaptation",
         **jobs.provenance(
@@ -49,7 +51,9 @@ def measure() -> dict:
         "model": MODEL,
         "what_is": [row for row, text in enumerate(test["text"]) if WHAT_IS.match(text)],
         "rows": rows,
-        "comparisons": compare(rows, len(test)),
+        "counting": counting,
+        "comparisons": comparisons,
+        "against_counting": beside,
         "primary": [PRIMARY[0], transfer.ALL],
     }
 
@@ -115,28 +119,37 @@ def _over(together: Callable, mine: list[dict], name: str) -> Any:
 def apart(row: dict, other: dict, questions: int) -> dict:
     """By how much two rows differ that have the same draws of labels.
 
-    "points" are the mean difference and "points_interval" Student's over the draws; "p" is of a
-    sign-flip test over questions on the mean over seeds.
+    "points" are the mean difference and "points_interval" Student's over the draws, of which the
+    other may have one alone; "p" is of a sign-flip test over questions on the mean over seeds.
     """
     found = metrics.sign_flip_test(row["test_wrong"], other["test_wrong"], questions)
-    points = [a - b for a, b in zip(row["errors"], other["errors"], strict=True)]
+    theirs = other["errors"] * (len(row["errors"]) if len(other["errors"]) == 1 else 1)
+    points = [a - b for a, b in zip(row["errors"], theirs, strict=True)]
     mean, low, high = metrics.mean_interval(points)
     return {"points": mean, "points_interval": [low, high], "p": found.p_value}
 
 
-def compare(rows: list[dict], questions: int) -> list[dict]:
-    """Each scheme `apart` from full fine-tuning with as many labels; one family, Holm-corrected.
+def compare(
+    rows: list[dict], counting: list[dict], questions: int
+) -> tuple[list[dict], list[dict]]:
+    """Each scheme `apart` from full fine-tuning with as many labels, and FEW from counting words.
 
-    PRIMARY, named beforehand, is tested alone.
+    All are one family, Holm-corrected; PRIMARY, named beforehand, is tested alone.
     """
     by = {(row["scheme"], row["labels"]): row for row in rows}
-    comparisons = []
+    simpler = {row["labels"]: row for row in counting}
+    comparisons, beside = [], []
     for (scheme, labels), row in by.items():
+        names = {"scheme": scheme, "labels": labels}
         if scheme != FULL.name:
-            names = {"scheme": scheme, "against": FULL.name, "labels": labels}
-            comparisons.append(names | apart(row, by[FULL.name, labels], questions))
+            found = apart(row, by[FULL.name, labels], questions)
+            comparisons.append(names | {"against": FULL.name} | found)
+        if scheme in FEW and labels in simpler:
+            found = apart(row, simpler[labels], questions)
+            beside.append(names | {"against": transfer.TFIDF} | found)
     primary = (PRIMARY[0], transfer.ALL)
-    jobs.correct([each for each in comparisons if (each["scheme"], each["labels"]) != primary])
+    family = [each for each in comparisons if (each["scheme"], each["labels"]) != primary]
+    jobs.correct(family + beside)
     for entry in comparisons:
         entry.setdefault("p_holm", entry["p"])
-    return comparisons
+    return comparisons, beside

@@ -124,7 +124,9 @@ def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
         for labels in (100, 5452)
         for scheme, counts in wrong.items()
     ]
-    found = {(e["scheme"], e["labels"]): e for e in adaptation.compare(rows, 500)}
+    counting = [{"labels": 5452, "errors": [12.0], "test_wrong": [list(range(60))]}]
+    comparisons, beside = adaptation.compare(rows, counting, 500)
+    found = {(e["scheme"], e["labels"]): e for e in comparisons}
     assert list(found)[:3] == [("LoRA", 100), ("BitFit", 100), (PRIMARY[0], 100)]
     # 4.0 and 4.4 points apart: the mean 4.2, Student's t for one degree of freedom 12.706.
     assert found["LoRA", 100]["points"] == pytest.approx(-4.2)
@@ -134,7 +136,11 @@ def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
     assert found["BitFit", 100]["points"] == 0 and found["BitFit", 100]["p"] == 1
     times = {key: each["p_holm"] / each["p"] for key, each in found.items()}
     assert times[PRIMARY[0], 5452] == 1  # named beforehand, alone
-    assert times["LoRA", 100] == times[PRIMARY[0], 100] == 5  # one family: six rows, less one
+    # One family: six rows, less one, and two that are held against counting, too.
+    assert times["LoRA", 100] == times[PRIMARY[0], 100] == 7
+    assert [entry["scheme"] for entry in beside] == [FULL.name, PRIMARY[0]]
+    # 10 and 16 % against the one 12 %: +1; 6.0 and 11.6 %: -3.2.
+    assert [entry["points"] for entry in beside] == pytest.approx([1.0, -3.2])
 
 
 def stored(size=None):

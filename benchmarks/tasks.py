@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import jobs
 from tlcourse import checkpoints, corpora, device
 from tlcourse.adaptation import (
+    FULL,
     SCHEMES,
     Classifier,
     Recipe,
@@ -33,6 +34,7 @@ from tlcourse.adaptation import (
 
 MODEL = "causal-small"
 NAMES = ("frozen body", "full fine-tuning")
+POOLED = "full fine-tuning, pooled concatenation"  # of long texts
 SOLVED = "frozen body, solved"  # the head at its optimum, in place of so many steps towards it
 SOLVED_STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the values of C tried for that head
 TFIDF = "TF-IDF"
@@ -40,7 +42,7 @@ CUT = "TF-IDF, cut texts"  # that reads no more of a text than the body does
 SEEDS = (0, 1, 2)
 JUDGED = 1_000  # texts that are judged, at most
 ASKED, FIRST = 1_000, 12  # texts that the body's nats are measured on, and tokens of each
-LONG = Recipe(epochs=1, batch_size=16, min_steps=100)  # for reviews of 250 tokens
+LONG = Recipe(epochs=3, batch_size=16, min_steps=100)  # for reviews, which are read in windows
 SHORT = Recipe(epochs=4, min_steps=200)
 
 
@@ -79,7 +81,7 @@ class Job(jobs.Job):
         train, judged = questions(self)
         kind = TASKS[self.task]
         given = texts_of(train, kind), train["label"][:], texts_of(judged, kind)
-        guessed = (_adapted if self.scheme in SCHEMES else LINEAR[self.scheme])(self, *given)
+        guessed = (_adapted if self.scheme in SCHEMES else OTHERS[self.scheme])(self, *given)
         missed = [
             row
             for row, pair in enumerate(zip(guessed, judged["label"], strict=True))
@@ -106,8 +108,10 @@ def questions(job: Job) -> tuple[Dataset, Dataset]:
 
 
 def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
-    start = Classifier.from_checkpoint(MODEL, sorted(set(labels)), seed=job.seed)
-    scheme = SCHEMES[job.scheme]
+    """A scheme; full fine-tuning by another pooling for POOLED."""
+    pooling = "concatenation" if job.scheme == POOLED else "mean"
+    start = Classifier.from_checkpoint(MODEL, sorted(set(labels)), pooling=pooling, seed=job.seed)
+    scheme = SCHEMES.get(job.scheme, FULL)
     adapted = adapt(start, texts, labels, scheme=scheme, recipe=job.recipe, seed=job.seed)
     return adapted.predict(asked)
 
@@ -123,7 +127,7 @@ def _linear(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
 
 
 def _cut(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
-    """The same on the words that the body reads; of single texts."""
+    """The same on the words that the body reads at once; of single texts."""
     body, tokenizer = checkpoints.load(MODEL)
     texts, asked = (
         [tokenizer.decode(ids[:-1]) for ids in encode(some, tokenizer, body.config.max_length)]
@@ -150,7 +154,7 @@ def _solved(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
     return list(head.predict(new.cpu().numpy()))
 
 
-LINEAR = {TFIDF: _linear, CUT: _cut, SOLVED: _solved}
+OTHERS = {TFIDF: _linear, CUT: _cut, SOLVED: _solved, POOLED: _adapted}
 
 
 @torch.no_grad()
@@ -183,7 +187,7 @@ def measure() -> dict:
         Job(task, labels, scheme, seed, kind.recipe)
         for task, kind in TASKS.items()
         for labels in kind.labels
-        for scheme in (*NAMES, SOLVED, TFIDF, *((CUT,) if kind.recipe == LONG else ()))
+        for scheme in (*NAMES, SOLVED, TFIDF, *((CUT, POOLED) if kind.recipe == LONG else ()))
         for seed in SEEDS
     ]
     rows = [

@@ -39,8 +39,8 @@ def test_counting_words_of_cut_texts_does_not_read_what_the_body_cannot():
     texts, labels = list(said.values()) * 10, list(said) * 10
     job = tasks.Job("imdb", 20, tasks.CUT, 0, Recipe())
     asked = ["the " * 400 + text for text in said.values()]
-    assert tasks.LINEAR[tasks.TFIDF](job, texts, labels, asked) == ["good", "bad"]
-    alike = tasks.LINEAR[tasks.CUT](job, texts, labels, asked)
+    assert tasks.OTHERS[tasks.TFIDF](job, texts, labels, asked) == ["good", "bad"]
+    alike = tasks.OTHERS[tasks.CUT](job, texts, labels, asked)
     assert alike[0] == alike[1]
 
 
@@ -48,7 +48,7 @@ def test_a_solved_head_learns_its_texts():
     rows = corpora.load("trec")["train"]
     texts, labels = rows["text"][:40], rows["label"][:40]
     job = tasks.Job("trec", 40, tasks.SOLVED, 0, Recipe())
-    found = tasks.LINEAR[tasks.SOLVED](job, texts, labels, texts)
+    found = tasks.OTHERS[tasks.SOLVED](job, texts, labels, texts)
     commonest = max(labels.count(label) for label in labels)
     assert sum(a == b for a, b in zip(found, labels, strict=True)) > commonest + 10
 

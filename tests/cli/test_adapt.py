@@ -154,7 +154,7 @@ def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
         ([("Who ?", "Place")] * 2, "labels that differ in case only: Place, place"),
         (
             [("Who ran ? " * 256, "person")],
-            "1 of 6 texts of my.csv is longer than 48 tokens; only",
+            "1 of 6 texts of my.csv is longer than 48 tokens: read in windows; of 1 not more than",
         ),
         ([("Who ran ? " * 256, "person")] * 2, "2 of 7 texts of my.csv are longer than 48 tokens"),
         ([], None),
@@ -179,7 +179,10 @@ def test_long_texts_of_the_test_are_told_too_and_a_long_pair_is_a_pair(tmp_path,
     options = ["--pair", "two", "--epochs", "1", "--test", test]
     assert adapt(tmp_path, base, *options, train=train) == 0
     said = capsys.readouterr().out
-    assert "1 of 1 pair of test.csv is longer than 48 tokens" in said and "of my.csv" not in said
+    assert (
+        "1 of 1 pair of test.csv is longer than 48 tokens: only the beginning" in said
+        and "of my.csv" not in said
+    )
 
 
 @pytest.mark.parametrize(("rate", "learnt"), [("1e-9", False), ("3e-3", True)])

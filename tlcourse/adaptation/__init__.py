@@ -54,6 +54,7 @@ from tlcourse.adaptation.schedules import (
     Triangular,
 )
 from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
+from tlcourse.adaptation.windows import WINDOWS
 
 __all__ = [
     "EWC",
@@ -62,6 +63,7 @@ __all__ = [
     "L2SP",
     "POOLINGS",
     "SCHEMES",
+    "WINDOWS",
     "AdapterLayer",
     "Adapters",
     "AddedOnly",

@@ -74,6 +74,7 @@ class Report:
     trained: int  # numbers in the declared parameters
     parameters: int  # numbers in all
     seconds: float
+    in_windows: int = 0  # texts that are longer than the body reads at once
 
 
 def adapt(
@@ -140,6 +141,7 @@ def adapt(
         sum(parameters[name].numel() for name in declared),
         sum(parameter.numel() for parameter in parameters.values()),
         seconds,
+        sum(len(ids) > classifier.body.config.max_length for ids in examples.sequences),
     )
     return classifier
 
@@ -228,8 +230,8 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
         )
     if recipe.head_learning_rate is not None and "head" not in groups:
         raise ValueError(
-            f"expected a group named head, for the recipe's head_learning_rate, got {list(groups)}; "
-            "name it so, or give that group a factor"
+            f"head_learning_rate: expected a group named head, got {list(groups)}; name it so, or "
+            "give that group a factor"
         )
     for name, parameter in parameters.items():
         parameter.requires_grad_(name in names)

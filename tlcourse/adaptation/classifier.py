@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse import checkpoints, device
-from tlcourse.adaptation import saved
+from tlcourse.adaptation import saved, windows
 from tlcourse.adaptation.edits import Edit, Unchanged
 from tlcourse.adaptation.examples import Text, by_length, encode, label_names
 from tlcourse.adaptation.schemes import Scheme
@@ -120,8 +120,9 @@ class Classifier(nn.Module):
         return other
 
     def encode(self, texts: Iterable[Text]) -> list[list[int]]:
-        """The ids of each text, see the function `encode`."""
-        return encode(texts, self.tokenizer, self.body.config.max_length)
+        """The ids of each text, see the function `encode`; a long one's are read in windows."""
+        longest = self.body.config.max_length
+        return encode(texts, self.tokenizer, longest, room=windows.room(longest))
 
     @torch.no_grad()
     def probabilities(
@@ -190,7 +191,12 @@ class Classifier(nn.Module):
         """(batch, length) tokens and mask, True = token, to what `classify` reads.
 
         (batch, width) or three times that; with a mix (batch, layers + 1, ...), layers normalised.
+        A text that is longer than the body's positions is read in windows, see `windows`.
         """
+        longest = self.body.config.max_length
+        if tokens.shape[1] > longest:
+            *parts, owner = windows.split(tokens, mask, longest)
+            return windows.averaged(self.features(*parts), owner)
         if self.mix is None and self.pooling in READ_AT:  # all that is read
             return self.body.hidden_at(tokens, mask, at=mask.sum(1) - 1 + READ_AT[self.pooling])
         if self.mix is None:

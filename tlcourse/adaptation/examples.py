@@ -30,8 +30,12 @@ def listed(values: Iterable, what: str) -> list:
     return list(values)
 
 
-def encode(texts: Iterable[Text], tokenizer: Tokenizer, max_length: int) -> list[list[int]]:
+def encode(
+    texts: Iterable[Text], tokenizer: Tokenizer, max_length: int, *, room: int | None = None
+) -> list[list[int]]:
     """Each text normalised, cut to `max_length` ids, the last of them `<cls>`.
+
+    A single text may have `room` ids, if that is given: those who read it in windows ask for more.
 
     A pair is its first part, `<sep>`, its second part (Radford et al., 2018; Devlin et al., 2019);
     one that is too long loses tokens from the end of its longer part first. Raises ValueError for
@@ -51,7 +55,7 @@ def encode(texts: Iterable[Text], tokenizer: Tokenizer, max_length: int) -> list
         if not all(ids):
             raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
         if len(ids) == 1:
-            encoded.append([*ids[0][: max_length - 1], CLS])
+            encoded.append([*ids[0][: (room or max_length) - 1], CLS])
         else:
             first, second = _cut(*ids, max_length - 2)
             encoded.append([*first, SEP, *second, CLS])

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse import ranges
+from tlcourse.adaptation import windows
 from tlcourse.adaptation.knobs import Tensors, short
 from tlcourse.bpe import CLS
 
@@ -133,7 +134,12 @@ class LanguageModelling:
 
 
 def causal_nats(body: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Mean nats a target over padded texts with `<cls>` at their ends; neither is a target."""
+    """Mean nats a target over padded texts with `<cls>` at their ends; neither is a target.
+
+    A long text is read in windows, see `windows`.
+    """
+    if tokens.shape[1] > body.config.max_length:
+        tokens, mask, _ = windows.split(tokens, mask, body.config.max_length)
     logits = body(tokens, mask)[:, :-1]
     asked = mask[:, 1:] & (tokens[:, 1:] != CLS)
     targets = tokens[:, 1:].masked_fill(~asked, -100)

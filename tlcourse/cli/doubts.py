@@ -66,17 +66,23 @@ def of_labels(counts: Mapping[str, int], columns: tables.Columns) -> Iterator[st
 
 
 def of_long_texts(classifier: Classifier, texts: Sequence[Text], file: str = "") -> Iterator[str]:
-    """A line for texts of which the model reads only the beginning."""
-    from tlcourse.adaptation import encode
+    """A line for texts that the model reads in windows, or of which it reads only the beginning."""
+    from tlcourse.adaptation import WINDOWS, encode
 
     limit = classifier.body.config.max_length
-    whole = encode(texts, classifier.tokenizer, sys.maxsize)
-    long = sum(len(ids) > limit for ids in whole)
+    whole = [len(ids) for ids in encode(texts, classifier.tokenizer, sys.maxsize)]
+    read = [len(ids) for ids in classifier.encode(texts)]
+    long = sum(length > limit for length in whole)
     if long:
-        what = number_of(len(whole), "text" if isinstance(texts[0], str) else "pair")
+        single = isinstance(texts[0], str)
+        what = number_of(len(whole), "text" if single else "pair")
+        cut = sum(is_read < length for is_read, length in zip(read, whole, strict=True))
+        how = "read in windows" if single else "only the beginning is read"
+        if single and cut:
+            how += f"; of {cut} not more than the first {WINDOWS} windows"
         yield (
             f"{long} of {what}{file and f' of {file}'} {'is' if long == 1 else 'are'} longer than "
-            f"{limit} tokens; only the beginning is read"
+            f"{limit} tokens: {how}"
         )
 
 

@@ -1,9 +1,10 @@
 """Every number that depends on the machine, at three sizes: tiny, small, full.
 
 `tiny` is what continuous integration runs (seconds a lesson), `small` is a laptop without a GPU,
-`full` is for a real GPU; what it means, each lesson says: in lesson 03 a model of some 50M
-parameters on WikiText-103, as in the 2019 tutorial; elsewhere more steps, seeds and texts. The
-size changes numbers, never the code path. `TLCOURSE_SIZE` chooses; `small` is the default.
+`full` is for a real GPU; what it means, each lesson says: in lesson 03 as many parameters as the
+2019 tutorial's model, 50M, and far fewer tokens of WikiText-103; elsewhere more steps, seeds and
+texts. The size changes numbers, never the code path. `TLCOURSE_SIZE` chooses; `small` is the
+default.
 
     size = sizes.current()
     size.adaptation_steps     # 100

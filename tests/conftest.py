@@ -1,4 +1,4 @@
-"""Real data for the tests marked `real_data`, samples for all others; a GPU for those with `cuda`."""
+"""Real data for the tests that are marked `real_data`, the bundled samples for all others."""
 
 import os
 

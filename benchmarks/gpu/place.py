@@ -45,7 +45,7 @@ def note(name: str, found: dict) -> None:
 
 
 def data() -> Path:
-    """The folder of the data; where it is not there, ValueError that says which parts are missing."""
+    """The folder of the data; ValueError that names the missing parts where it is not there."""
     place = folder() / "data"
     if not (place / TEXTS).exists():
         there = [Part.read(path) for path in (folder() / "arriving").glob("data-*-of-*.part")]

@@ -11,10 +11,10 @@ from pathlib import Path
 from benchmarks import jobs, studies
 from benchmarks.gpu import place
 from benchmarks.gpu.plan import MARGIN, Clock, Training
-from tlcourse import checkpoints, device, evaluation, files, pretraining
+from tlcourse import checkpoints, corpora, device, evaluation, files, pretraining
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
-from tlcourse.cli import cards, finishing
+from tlcourse.cli import cards, finishing, limits
 from tlcourse.cli.evaluate import WINDOW
 from tlcourse.pretraining import logs
 from tlcourse.transformer import Transformer, count_parameters
@@ -101,8 +101,9 @@ def _finish(leg: Training, model: Transformer, history: list[dict], begin: int) 
         "tokens_per_second": round(tokens / seconds),
         "parameters": count_parameters(model.config)["total"],
         "last_loss": studies.tail_loss(history),
-        text: figures,
-    } | ({"published": dict(leg.published)} if leg.published else {})
+        "evaluation": {text: figures},
+        "published": dict(leg.published),
+    }
     training = done / "training" / leg.name
     lines = (training / logs.LOG).read_text(encoding="utf-8")
     files.write_text(done / "logs" / leg.name / logs.LOG, lines)
@@ -140,5 +141,5 @@ def _figures(leg: Training, folder: Path) -> tuple[str, list[dict]]:
                 model, tokenizer, texts["articles"], window=window, stride=window // 2
             ).figures()
         figures.append(found)
-    text = f"{place.VALIDATION} validation"
-    return f"{text} (bundled sample)" if texts["articles_source"] == "sample" else text, figures
+    sample = limits.SAMPLE if texts["articles_source"] == corpora.SAMPLE else ""
+    return f"{place.VALIDATION} validation{sample}", figures

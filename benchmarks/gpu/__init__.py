@@ -16,5 +16,5 @@ Each command may be repeated: what is done already is not done again.
 The plan (`benchmarks.gpu.plan`): the tests on CUDA; our steps against Hugging Face's; a causal
 model; a masked one that goes on from it; at last a model of the 2019 tutorial's shape. Everything
 lies in `runs/gpu`; the rows of what was measured go to `benchmarks/results/gpu.json`. With
-`TLCOURSE_SIZE=tiny` the whole plan is rehearsed on a CPU within a minute, in `runs/gpu-tiny`.
+`TLCOURSE_SIZE=tiny` the whole plan is rehearsed on a CPU in minutes, in `runs/gpu-tiny`.
 """

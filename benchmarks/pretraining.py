@@ -12,6 +12,7 @@ that projecting positions without a target earns nothing.
 
 import statistics
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def measure() -> dict:
     scale, rows, ours = SCALES[sizes.current().name], [], []
     for vocabulary in scale.vocabularies:
         for objective in PEERS:
-            mine, others = compete(objective, vocabulary, scale)
+            mine, others = compete(objective, vocabulary, scale, PEERS[objective])
             ours.append(mine)
             rows += others
     return {
@@ -87,8 +88,10 @@ def measure() -> dict:
     }
 
 
-def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[dict]]:
-    """One contest: what we did, and a row for each form of each peer."""
+def compete(
+    objective: str, vocabulary: int, scale: Scale, builds: Mapping[str, type]
+) -> tuple[dict, list[dict]]:
+    """One contest against the peers in `builds`: what we did, and a row for each of their forms."""
     config = Config(
         vocabulary, scale.width, scale.layers, scale.heads, 4 * scale.width,
         max(256, scale.length), causal=objective == "causal",
@@ -100,9 +103,10 @@ def compete(objective: str, vocabulary: int, scale: Scale) -> tuple[dict, list[d
             objective, config, scale.batch_size, scale.length, str(tokens), scale.compiles
         )
         entries, peers = [Entry(OURS, Ours, {"work": work})], {}
-        for name, build in PEERS[objective].items():
+        for name, build in builds.items():
             found = forms(build, compute, scale.compiles and compute.compiles)
-            tuned = [(f"{name}, {TUNED}", found[-1], True)] * (build is not Encoder)
+            has_setting = build is not Encoder and compute.device.type == "cpu"
+            tuned = [(f"{name}, {TUNED}", found[-1], True)] * has_setting
             for peer, form, keeps in [(name, form, False) for form in found] + tuned:
                 arguments = {"work": work, "build": build, "form": form, "keeps_memory": keeps}
                 entries.append(Entry(f"{peer}, {form}", Peer, arguments))

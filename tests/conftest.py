@@ -14,6 +14,11 @@ MIRROR = os.environ.get("TLCOURSE_DATA")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("cuda"):
+        import torch  # seconds, of which other tests may need none
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs an NVIDIA GPU")
     if item.get_closest_marker("real_data"):
         if not MIRROR:
             pytest.skip("needs a local mirror of the real data (TLCOURSE_DATA)")

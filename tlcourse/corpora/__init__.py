@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 
 import datasets
 
-from tlcourse.corpora import catalogue, conllu, hub, reading, release, wikitext
+from tlcourse.corpora import catalogue, conllu, hub, reading, release, treebank, wikitext
 from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError
 from tlcourse.corpora.corpus import Corpus
 from tlcourse.corpora.reading import Splits, StreamedSplits, name_of, source_of
@@ -49,6 +49,7 @@ __all__ = [
     "load",
     "name_of",
     "source_of",
+    "treebank",
     "trec_with_dev",
 ]
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
+from tlcourse import files
 from tlcourse.corpora.checks import Counted, DataError, lines_of
 
 _OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
@@ -158,6 +159,13 @@ def read(path: Path, source: str) -> Iterator[Sentence]:
             block = []
     if block:
         _refuse(path.name, number, "a blank line after the last sentence", "the end of the file")
+
+
+def write(path: str | Path, sentences: Iterable[Sentence]) -> None:
+    """Writes a file of sentences, whole or not at all."""
+    with files.atomic(path) as temporary:
+        text = "".join(f"{line}\n" for sentence in sentences for line in sentence.lines)
+        temporary.write_bytes(text.encode("utf-8"))
 
 
 def _refuse(name: str, line: int, expected: str, got: object) -> None:

@@ -59,5 +59,6 @@ CORPUS = Corpus(
     conllu.count,
     labels=conllu.UPOS,
     release=Release("UniversalDependencies/UD_English-EWT", "r2.16", FILES),
+    sample="data/samples/ud-english-ewt",
     lesson=7,
 )

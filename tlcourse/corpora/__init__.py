@@ -49,8 +49,8 @@ __all__ = [
     "load",
     "name_of",
     "source_of",
-    "treebank",
     "trec_with_dev",
+    "treebank",
 ]
 
 SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {

@@ -173,7 +173,7 @@ def test_versions_without_sense_have_the_tags_and_trees_of_their_sentences() -> 
 
 
 def constituents(tree: str) -> tuple[list[tuple[str, int, int]], list[tuple[str, str]]]:
-    """The spans (name, first, end) and the leaves (tag, form) of a bracketed tree, token by token."""
+    """The spans (name, first, end) and the leaves (tag, form) of a tree, token by token."""
     spans, leaves, opened = [], [], []
     tokens = re.findall(r"\(|\)|[^\s()]+", tree)
     for before, token in zip(["", *tokens], tokens, strict=False):
@@ -303,13 +303,44 @@ def test_the_sample_is_what_the_grammar_makes(tmp_path: Path) -> None:
         )
 
 
-def test_two_sentences_by_hand() -> None:
-    chosen = [s for s in SENTENCES if len(s.forms) == 8 and "obl:agent" in s.deprels]
-    assert chosen
-    first = next(s for s in treebank.generate(300) if s.multiwords)
-    starts = [first.text[start:end] for start, end in first.spans]
-    assert tuple(starts) == first.forms and "n't" in first.forms
-    assert first.forms[first.forms.index("n't") - 1] in ("does", "do", "did")
+def test_a_sentence_by_hand() -> None:
+    sentence = treebank.generate(375)[374]
+    assert sentence.text == "These farmers their pilot calls are ignored by those monks."
+    assert sentence.upos == (
+        *("DET", "NOUN", "PRON", "NOUN", "VERB", "AUX", "VERB"),
+        *("ADP", "DET", "NOUN", "PUNCT"),
+    )
+    assert sentence.heads == (2, 7, 4, 5, 2, 7, 0, 10, 10, 7, 7)
+    assert sentence.deprels == (
+        *("det", "nsubj:pass", "nmod:poss", "nsubj", "acl:relcl", "aux:pass", "root"),
+        *("case", "det", "obl:agent", "punct"),
+    )
+    assert treebank.roles(sentence) == [
+        treebank.Role(2, 5, "patient"),
+        treebank.Role(2, 7, "patient"),
+        treebank.Role(4, 5, "agent"),
+        treebank.Role(10, 7, "agent"),
+    ]
+    assert treebank.antecedents(sentence) == {3: 2}
+    assert treebank.agreements(sentence) == [
+        treebank.Agreement(5, 4, 0, "call"),
+        treebank.Agreement(6, 2, 1, "is"),
+    ]
+    assert treebank.phrases(sentence)[:5] == [
+        *(("NP", "NP"), ("NP", "NP"), ("NP", "S"), ("NP", "S"), ("VP", "S")),
+    ]
+    assert treebank.phrases(sentence)[-1] == ("S", "")
+
+
+def test_a_contraction_is_one_token_and_two_words() -> None:
+    found = [sentence for sentence in SENTENCES if sentence.multiwords]
+    assert len(found) > 50
+    for sentence in found:
+        spelled = tuple(sentence.text[start:end] for start, end in sentence.spans)
+        assert spelled == sentence.forms
+        for token in sentence.multiwords:
+            assert token.form.lower() in ("doesn't", "don't", "didn't")
+            assert sentence.heads[token.first - 1] == sentence.heads[token.last - 1]
 
 
 FORMS = {

@@ -9,6 +9,7 @@ The format: https://universaldependencies.org/format.html (Nivre et al., 2020). 
 a head. A *multi-word token* such as "don't" is one token of the text and two words, "do" and "n't".
 """
 
+import re
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -21,6 +22,8 @@ from tlcourse.corpora.checks import Counted, DataError, lines_of
 _OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
 _CLOSED = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
 UPOS = tuple(sorted((*_OPEN, *_CLOSED, "PUNCT", "SYM", "X")))  # the 17 universal tags
+
+UNTIDY = re.compile(r"^\s|\t\s|\s\t|\s$")  # an empty column, or white space around what is in one
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,9 @@ class Sentence:
     @property
     def row(self) -> dict:
         """The sentence as a row of COLUMNS, lists in the place of tuples."""
-        values = asdict(self)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        return {"text": self.text, **found}
+        return {"text": self.text, **found, "multiwords": [asdict(e) for e in self.multiwords]}
 
     @cached_property
     def tokens(self) -> tuple[Multiword, ...]:
@@ -184,7 +187,7 @@ def _sentence(block: Sequence[str], name: str, first: int) -> Sentence:
             comments.append(line.removeprefix("#").strip())
             continue
         cells = line.split("\t")
-        if len(cells) != 10 or not all(cell == cell.strip() != "" for cell in cells):
+        if len(cells) != 10 or UNTIDY.search(line):
             _refuse(name, number, "ten columns with a tab between two, none empty", line)
         if cells[0] == str(len(words) + 1):
             words.append(_checked(cells, name, number))

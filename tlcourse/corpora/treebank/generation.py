@@ -37,10 +37,14 @@ def generate(count: int, *, seed: int = 0) -> list[Sentence]:
 
     Raises ValueError on a negative count.
     """
-    if count < 0:
-        raise ValueError(f"expected a number of sentences, 0 or more, got {count}")
+    _check(count)
     found = _different(random.Random(f"treebank {seed}"), f"{NAME}-{seed}")
     return [next(found) for _ in range(count)]
+
+
+def _check(count: int) -> None:
+    if count < 0:
+        raise ValueError(f"expected a number of sentences, 0 or more, got {count}")
 
 
 def _different(chance: random.Random, name: str) -> Iterator[Sentence]:
@@ -55,8 +59,12 @@ def _different(chance: random.Random, name: str) -> Iterator[Sentence]:
 def splits(
     train: int = 2000, validation: int = 400, test: int = 400, *, seed: int = 0
 ) -> datasets.DatasetDict:
-    """Sentences as a data set with the columns of UD English EWT; no sentence is in two splits."""
+    """Sentences as a data set with the columns of UD English EWT; no sentence is in two splits.
+
+    `conllu.Sentence.of(row)` is the sentence of a row. Raises ValueError on a negative size.
+    """
     sizes = {"train": train, "validation": validation, "test": test}
+    _check(min(sizes.values()))
     rows = [sentence.row for sentence in generate(sum(sizes.values()), seed=seed)]
     found, first = Splits(), 0
     for split, size in sizes.items():
@@ -74,10 +82,11 @@ def agreement_pairs(
     They stand between subject and verb, in prepositional phrases and relative clauses, and no other
     noun does (Linzen et al., 2016; Marvin & Linzen, 2018). Every second subject is plural. With
     `nonsense` each is a version without sense (Gulordava et al., 2018) of the pair that has its
-    place without it. Raises ValueError on another number of attractors.
+    place without it. Raises ValueError on another number of attractors, or a negative count.
     """
     if attractors not in range(MOST_ATTRACTORS + 1):
         raise ValueError(f"expected 0 to {MOST_ATTRACTORS} attractors, got {attractors}")
+    _check(count)
     chance, found = random.Random(f"agreement {attractors} {seed}"), {}
     while len(found) < count:
         number, other = ("sg", "pl") if len(found) % 2 == 0 else ("pl", "sg")

@@ -141,7 +141,7 @@ def test_a_mirror_that_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "source", "message"),
     [
         ("treck", None, "out of trec, wikitext-2, wikitext-2-raw, .*'treck'"),
-        ("trec", "hug", "out of local, hub, sample, got 'hug'"),
+        ("trec", "hug", "out of local, hub, release, sample, got 'hug'"),
         ("trec", "local", "TLCOURSE_DATA is not set"),
         ("wikipedia-standin", None, "not on the Hugging Face Hub"),
         ("wikipedia-standin", "sample", "no bundled sample"),

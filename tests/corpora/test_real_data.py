@@ -12,6 +12,7 @@ import datasets
 import pytest
 
 from tlcourse import corpora, metrics
+from tlcourse.corpora import conllu
 from tlcourse.corpora.catalogue import CORPORA
 
 pytestmark = pytest.mark.real_data
@@ -26,6 +27,7 @@ PUBLISHED = {
     "sst-2": {"train": 67_349, "validation": 872, "test": 1_821},
     "imdb": {"train": 25_000, "test": 25_000},
     "rte": {"train": 2_490, "validation": 277},
+    "ud-english-ewt": {"train": 12_544, "validation": 2_001, "test": 2_077},
 }
 OTHERS = {  # what stands in their modules, and in their cards
     name: {split: facts.rows for split, facts in corpus.facts.items()}
@@ -47,7 +49,7 @@ def test_counts_and_digests(name: str, rows: dict[str, int]) -> None:
     assert corpora.source_of(data) == "local mirror" and corpora.caption_note(data) == ""
 
 
-@pytest.mark.parametrize("name", ["trec", "wikitext-2", "rte", "wnut17"])
+@pytest.mark.parametrize("name", ["trec", "wikitext-2", "rte", "wnut17", "marvin-linzen"])
 def test_what_was_verified_is_said(name: str) -> None:
     assert corpora.describe(name).endswith("counts and sha256 verified")
 
@@ -81,6 +83,26 @@ def test_blimp_has_1000_pairs_of_each_of_67_paradigms() -> None:
     assert Counter(pairs["pair"][:]) == dict.fromkeys(range(1000), 67)
     same = sum(good == bad for good, bad in zip(pairs["good"][:], pairs["bad"][:], strict=True))
     assert same == 7  # the data card says so
+
+
+def test_the_treebank_has_the_published_words_and_its_words_spell_the_text() -> None:
+    counts, spelled = {}, Counter()
+    for split, rows in load("ud-english-ewt").items():
+        sentences = [conllu.Sentence.of(row) for row in rows]
+        parts = ("forms", "multiwords")
+        counts[split] = [sum(len(getattr(s, part)) for s in sentences) for part in parts]
+        counts[split].append(sum(sentence.empty_nodes for sentence in sentences))
+        spelled.update(
+            sentence.text[start:end] == form
+            for sentence in sentences
+            for (start, end), form in zip(sentence.spans, sentence.forms, strict=True)
+        )
+    assert counts == {  # the words are those of the release's stats.xml
+        "train": [204_577, 2_614, 37],
+        "validation": [25_147, 359, 4],
+        "test": [25_094, 354, 2],
+    }
+    assert set(spelled) == {True}
 
 
 def test_what_is_not_unique_in_trec() -> None:

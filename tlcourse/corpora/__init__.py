@@ -1,4 +1,4 @@
-"""The data sets: a local mirror, else the Hugging Face Hub, else the bundled sample; all verified.
+"""The data sets: a local mirror, else the network, else the bundled sample; all verified.
 
     from tlcourse import corpora
 
@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 
 import datasets
 
-from tlcourse.corpora import catalogue, hub, reading, wikitext
-from tlcourse.corpora.checks import HUB, LOCAL, SAMPLE, Absent, DataError
+from tlcourse.corpora import catalogue, conllu, hub, reading, release, treebank, wikitext
+from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError
 from tlcourse.corpora.corpus import Corpus
 from tlcourse.corpora.reading import Splits, StreamedSplits, name_of, source_of
 from tlcourse.corpora.subsets import label_subset
@@ -33,6 +33,7 @@ from tlcourse.corpora.trec import (
 __all__ = [
     "HUB",
     "LOCAL",
+    "RELEASE",
     "SAMPLE",
     "TREC_FINE_LABELS",
     "TREC_LABELS",
@@ -40,6 +41,7 @@ __all__ = [
     "articles",
     "available",
     "caption_note",
+    "conllu",
     "describe",
     "duplicates_report",
     "label_subset",
@@ -48,19 +50,22 @@ __all__ = [
     "name_of",
     "source_of",
     "trec_with_dev",
+    "treebank",
 ]
 
 SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {
     "local": reading.from_mirror,
     "hub": reading.from_hub,
+    "release": reading.from_release,
     "sample": reading.from_sample,
 }
 NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 
 
 def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
-    """The data set `name`, verified; `source` forces "local", "hub" or "sample".
+    """The data set `name`, verified; `source` forces "local", "hub", "release" or "sample".
 
+    "hub" is the Hugging Face Hub; UD English EWT comes from its "release" on GitHub in its place.
     TREC's columns are text, label (the coarse name) and fine (such as LOC:city); those of others
     are told by their modules (`help("tlcourse.corpora.rte")`) and cards. `wikipedia-standin`
     (447 MB) is streamed, and verified when its end is reached. Raises DataError on an unknown name
@@ -69,11 +74,19 @@ def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
     corpus = catalogue.get(name)
     if source is not None and source not in SOURCES:
         raise DataError(f"expected a source out of {', '.join(SOURCES)}, got {source!r}")
-    splits, reasons = _first(corpus, SOURCES if source is None else {source: SOURCES[source]})
+    splits, reasons = _first(
+        corpus, _sources(corpus) if source is None else {source: SOURCES[source]}
+    )
     if source_of(splits) == SAMPLE:
         because = f" ({'; '.join(reasons)})" if reasons else ""
         print(f"[data] {name}: the bundled sample{because}; {NOT_COMPARABLE}")
     return splits
+
+
+def _sources(corpus: Corpus) -> dict[str, Callable]:
+    """Those that are asked for it: the release in the place of the Hub, if there is one."""
+    not_asked = "hub" if corpus.release else "release"
+    return {source: read for source, read in SOURCES.items() if source != not_asked}
 
 
 def _first(corpus: Corpus, sources: dict) -> tuple[Splits | StreamedSplits, list[str]]:
@@ -132,7 +145,10 @@ def describe(name: str) -> str:
     Reads the data through, `wikipedia-standin` too (half a minute). Raises DataError on wrong data.
     """
     corpus = catalogue.get(name)
-    sources = SOURCES | {"hub": lambda corpus: reading.from_hub(corpus, network=False)}
+    sources = SOURCES | {
+        "hub": lambda corpus: reading.from_hub(corpus, network=False),
+        "release": lambda corpus: reading.from_release(corpus, network=False),
+    }
     try:
         splits, _ = _first(corpus, sources)
     except Absent:
@@ -145,7 +161,7 @@ def describe(name: str) -> str:
 def _verified(corpus: Corpus, source: str, splits: dict) -> str:
     if source == SAMPLE:
         return NOT_COMPARABLE
-    known = source == LOCAL and all(corpus.facts[split].digest for split in splits)
+    known = source in (LOCAL, RELEASE) and all(corpus.facts[split].digest for split in splits)
     return "counts and sha256 verified" if known else "counts verified"
 
 
@@ -158,6 +174,7 @@ def available() -> dict[str, list[str]]:
     places = {
         LOCAL: reading.local_folder,
         HUB: lambda corpus: hub.fetch(corpus, network=False),
+        RELEASE: lambda corpus: release.fetch(corpus, network=False),
         SAMPLE: reading.sample_folder,
     }
     return {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LOCAL, HUB, SAMPLE = "local mirror", "Hugging Face Hub", "bundled sample"
+RELEASE = "release on GitHub"
 
 
 class DataError(ValueError):
@@ -75,8 +76,8 @@ class Measure:
 def verify(came: Measure, facts: Facts, *, what: str, source: str) -> None:
     """Compares a split with its facts; `what` and `source` name it in an error.
 
-    Raises DataError on another count, label set or histogram, and in a local mirror on another
-    digest. From the Hub, another digest is a printed line: there we have verified none.
+    Raises DataError on another count, label set or histogram, and in a local mirror or a
+    release on another digest. From the Hub, that is a printed line: there we have verified none.
     """
     pairs = [("rows", facts.rows, came.rows), ("words", facts.words, came.words)]
     if facts.labels is not None:
@@ -85,7 +86,7 @@ def verify(came: Measure, facts: Facts, *, what: str, source: str) -> None:
         )
     if facts.fine_labels is not None:
         pairs.append(("fine labels", facts.fine_labels, len(came.fine_labels)))
-    if source == LOCAL and facts.digest is not None:
+    if source in (LOCAL, RELEASE) and facts.digest is not None:
         pairs.append(("sha256", facts.digest, came.digest))
     for unit, expected, found in pairs:
         if expected != found:
@@ -100,6 +101,8 @@ def verify(came: Measure, facts: Facts, *, what: str, source: str) -> None:
 WHAT_TO_DO = {
     LOCAL: "replace the file below TLCOURSE_DATA, or unset TLCOURSE_DATA",
     HUB: "clear that data set from the Hub's cache and try again, or use source='sample'",
+    RELEASE: "delete it from the folder assets of the Hugging Face cache and try again, or use "
+    "source='sample'",
     SAMPLE: "install tlcourse again, or restore data/samples with git",
 }
 

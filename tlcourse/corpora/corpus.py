@@ -17,6 +17,15 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Release:
+    """A repository on GitHub and, for each split, its file there at a tag, which never changes."""
+
+    repository: str
+    tag: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Corpus:
     """A data set: the value `CORPUS` of the module that has all of it.
 
@@ -36,6 +45,7 @@ class Corpus:
     ids: tuple[str, ...] = ()  # those of the Hub's columns that have ids, named in its files
     labels: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    release: Release | None = None
     sample: str | None = None  # its folder
     archive: str | None = None
     blank_after_title: bool = True  # articles have a blank line after their title, not just before

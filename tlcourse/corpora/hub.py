@@ -28,7 +28,7 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, list[Path]]:
         raise Absent("it is not on the Hugging Face Hub")
     if not network or constants.HF_HUB_OFFLINE:
         raise Absent("it is not in the Hugging Face cache and the network is not used")
-    if not _answers():
+    if not answers(constants.ENDPOINT):
         raise Absent("the Hugging Face Hub does not answer")
     print(f"[data] {corpus.name}: fetching it from the Hugging Face Hub, once")
     failures = []
@@ -60,13 +60,13 @@ def _files(place: Place, local_files_only: bool) -> dict[str, list[Path]]:
         }
 
 
-def _answers() -> bool:
-    """Whether the Hub answers at all; in a thread, for looking up a name has no time limit."""
+def answers(address: str) -> bool:
+    """Whether a server answers at all; in a thread, for looking up a name has no time limit."""
     answered = threading.Event()
 
     def ask() -> None:
         with contextlib.suppress(*WENT_WRONG):
-            utils.get_session().head(constants.ENDPOINT, timeout=PATIENCE)
+            utils.get_session().head(address, timeout=PATIENCE)
             answered.set()
 
     thread = threading.Thread(target=ask, daemon=True)

@@ -7,8 +7,17 @@ from pathlib import Path
 import datasets
 
 from tlcourse import files
-from tlcourse.corpora import hub
-from tlcourse.corpora.checks import HUB, LOCAL, SAMPLE, Absent, DataError, Measure, verify
+from tlcourse.corpora import hub, release
+from tlcourse.corpora.checks import (
+    HUB,
+    LOCAL,
+    RELEASE,
+    SAMPLE,
+    Absent,
+    DataError,
+    Measure,
+    verify,
+)
 from tlcourse.corpora.corpus import Corpus
 
 
@@ -31,7 +40,7 @@ class StreamedSplits(_OneSource, datasets.IterableDatasetDict):
 
 
 def source_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
-    """Where data come from: "local mirror", "Hugging Face Hub" or "bundled sample".
+    """Where data come from: "local mirror", "Hugging Face Hub" and so on, as `corpora.load` says.
 
     Takes the splits, one split or any selection of its rows.
     """
@@ -57,10 +66,10 @@ def local_folder(corpus: Corpus) -> Path:
         raise Absent("TLCOURSE_DATA is not set")
     if not Path(mirror).is_dir():
         raise DataError(f"expected a folder in TLCOURSE_DATA, got {mirror!r}; correct or unset it")
-    folder = Path(mirror) / corpus.name
-    if not _found(corpus, folder):
-        raise Absent(f"TLCOURSE_DATA has no {corpus.name}")
-    return folder
+    for name in (corpus.name, corpus.name.replace("-", "_")):
+        if _found(corpus, Path(mirror) / name):
+            return Path(mirror) / name
+    raise Absent(f"TLCOURSE_DATA has no {corpus.name}")
 
 
 def _found(corpus: Corpus, folder: Path) -> dict[str, Path]:
@@ -107,6 +116,14 @@ def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
         rows = hub.rows(corpus, paths, f"{corpus.name} {split}")
         splits[split] = _dataset(corpus, split, rows, HUB)
     return splits
+
+
+def from_release(corpus: Corpus, *, network: bool = True) -> Splits:
+    """All splits, from a release on GitHub or its cache; raises Absent where neither has them."""
+    found = release.fetch(corpus, network=network)
+    return Splits(
+        {s: _dataset(corpus, s, corpus.parse(path, RELEASE), RELEASE) for s, path in found.items()}
+    )
 
 
 def _dataset(

@@ -1,0 +1,47 @@
+"""A treebank of the course's own: sentences that a small grammar makes, with all that it knows.
+
+    from tlcourse.corpora import treebank
+
+    data = treebank.splits(300, 75, 75, seed=0)         # the columns of UD English EWT
+    sentence = treebank.generate(10, seed=0)[3]         # a conllu.Sentence
+    treebank.roles(sentence)                            # who does what to whom
+    treebank.antecedents(sentence)                      # what each pronoun means
+    treebank.phrases(sentence)                          # each word's phrase, and the one around it
+    pair = treebank.agreement_pairs(20, attractors=2)[0]
+    pair.good.text, pair.bad.text                       # differ in one verb
+    treebank.without_sense(sentence).text               # the same tree, no sense
+
+Everything is a function of the seed. `grammar` has the rules, `lexicon` the words.
+"""
+
+from tlcourse.corpora.treebank.generation import (
+    AgreementPair,
+    agreement_pairs,
+    generate,
+    splits,
+)
+from tlcourse.corpora.treebank.nonsense import without_sense
+from tlcourse.corpora.treebank.sentences import (
+    Agreement,
+    Role,
+    agreements,
+    antecedents,
+    phrases,
+    roles,
+    tree_of,
+)
+
+__all__ = [
+    "Agreement",
+    "AgreementPair",
+    "Role",
+    "agreement_pairs",
+    "agreements",
+    "antecedents",
+    "generate",
+    "phrases",
+    "roles",
+    "splits",
+    "tree_of",
+    "without_sense",
+]

@@ -1,0 +1,125 @@
+"""As many sentences as are wanted, and pairs that differ in the agreement of one verb."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import datasets
+
+from tlcourse.corpora.conllu import COLUMNS, Sentence, key_of
+from tlcourse.corpora.reading import Splits
+from tlcourse.corpora.treebank.derivation import Derivation
+from tlcourse.corpora.treebank.nonsense import without_sense
+from tlcourse.corpora.treebank.sentences import agreements, tree_of, with_leaves, written
+
+NAME, SOURCE = "treebank", "grammar of the course"
+MOST_ATTRACTORS = 4
+LONGEST = 40  # words; a longer sentence is drawn again
+
+
+class AgreementPair(NamedTuple):
+    """Two sentences that differ in one verb: it agrees with its subject in `good` only.
+
+    `verb` and `subject` are words, counted from 1; the `attractors` nouns between them are all of
+    the other number.
+    """
+
+    good: Sentence
+    bad: Sentence
+    verb: int
+    subject: int
+    attractors: int
+
+
+def generate(count: int, *, seed: int = 0) -> list[Sentence]:
+    """`count` sentences of the grammar, all different; more of them begin with the same ones.
+
+    Raises ValueError on a negative count.
+    """
+    _check(count)
+    found = _different(random.Random(f"treebank {seed}"), f"{NAME}-{seed}")
+    return [next(found) for _ in range(count)]
+
+
+def _check(count: int) -> None:
+    if count < 0:
+        raise ValueError(f"expected a number of sentences, 0 or more, got {count}")
+
+
+def _different(chance: random.Random, name: str) -> Iterator[Sentence]:
+    seen: set[str] = set()
+    while True:
+        sentence = written(Derivation(chance), f"{name}-{len(seen):05d}")
+        if len(sentence.forms) <= LONGEST and sentence.text not in seen:
+            seen.add(sentence.text)
+            yield sentence
+
+
+def splits(
+    train: int = 2000, validation: int = 400, test: int = 400, *, seed: int = 0
+) -> datasets.DatasetDict:
+    """Sentences as a data set with the columns of UD English EWT; no sentence is in two splits.
+
+    `conllu.Sentence.of(row)` is the sentence of a row. Raises ValueError on a negative size.
+    """
+    sizes = {"train": train, "validation": validation, "test": test}
+    _check(min(sizes.values()))
+    rows = [sentence.row for sentence in generate(sum(sizes.values()), seed=seed)]
+    found, first = Splits(), 0
+    for split, size in sizes.items():
+        some, first = rows[first : first + size], first + size
+        found[split] = datasets.Dataset.from_dict({c: [row[c] for row in some] for c in COLUMNS})
+        found[split].info.dataset_name, found[split].info.description = NAME, SOURCE
+    return found
+
+
+def agreement_pairs(
+    count: int, *, attractors: int = 1, seed: int = 0, nonsense: bool = False
+) -> list[AgreementPair]:
+    """`count` different pairs with 0 to 4 attractors: nouns of the other number than the subject.
+
+    They stand between subject and verb, in prepositional phrases and relative clauses, and no other
+    noun does (Linzen et al., 2016; Marvin & Linzen, 2018). Every second subject is plural. With
+    `nonsense` each is a version without sense (Gulordava et al., 2018) of the pair that has its
+    place without it. Raises ValueError on another number of attractors, or a negative count.
+    """
+    if attractors not in range(MOST_ATTRACTORS + 1):
+        raise ValueError(f"expected 0 to {MOST_ATTRACTORS} attractors, got {attractors}")
+    _check(count)
+    chance, found = random.Random(f"agreement {attractors} {seed}"), {}
+    while len(found) < count:
+        number, other = ("sg", "pl") if len(found) % 2 == 0 else ("pl", "sg")
+        derivation = Derivation(chance, "S.agree", n=number, m=other, k=attractors, t="pres")
+        sentence = written(derivation, f"agreement-{attractors}-{seed}-{len(found):05d}")
+        found.setdefault(sentence.text, sentence)
+    sentences = found.values()
+    return [_pair(without_sense(each, seed=seed) if nonsense else each) for each in sentences]
+
+
+def _pair(good: Sentence) -> AgreementPair:
+    """The pair of a sentence: its main verb, or the auxiliary of it, in the other number."""
+    root = good.heads.index(0) + 1
+    auxiliaries = [
+        word
+        for word, (head, tag) in enumerate(zip(good.heads, good.upos, strict=True), start=1)
+        if head == root and tag == "AUX"
+    ]
+    finite = auxiliaries[0] if auxiliaries else root
+    found = next(each for each in agreements(good) if each.verb == finite)
+    columns = {name: list(getattr(good, name)) for name in ("forms", "xpos", "feats")}
+    place = found.verb - 1
+    columns["forms"][place] = found.other_form
+    columns["xpos"][place] = {"VBZ": "VBP", "VBP": "VBZ"}[good.xpos[place]]
+    columns["feats"][place] = swapped_number(good.feats[place])
+    bad = replace(good, **{name: tuple(values) for name, values in columns.items()})
+    tree = with_leaves(tree_of(good), bad.forms, bad.xpos)
+    bad = replace(bad, comments=(good.comments[0], f"text = {bad.text}", f"tree = {tree}"))
+    return AgreementPair(good, bad, found.verb, found.subject, found.attractors)
+
+
+def swapped_number(feats: str) -> str:
+    """Features with the other number."""
+    number = key_of(feats, "Number")
+    other = {"Sing": "Plur", "Plur": "Sing"}[number]
+    return feats.replace(f"Number={number}", f"Number={other}")

@@ -1,0 +1,218 @@
+"""From a derivation to a sentence in CoNLL-U, and from such a sentence to what the grammar knows.
+
+The comment `tree` is the bracketed tree of phrases. The keys of MISC:
+
+    Role=Agent:5,Patient:3           the word is the agent of word 5 and the patient of word 3
+    Antecedent=2                     the pronoun means word 2
+    Subject=2 | Attractors=1         the finite verb agrees with word 2; so many nouns of the other
+                                     number stand between the two
+    OtherForm=laugh                  the verb's form for the other number, where it differs
+
+Words are counted from 1, as heads are.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tlcourse.corpora.conllu import Multiword, Sentence, key_of
+from tlcourse.corpora.treebank.derivation import Derivation, Leaf, Node
+
+
+class Role(NamedTuple):
+    """Word `word` is the `role` (agent or patient) of the verb `verb`."""
+
+    word: int
+    verb: int
+    role: str
+
+
+class Agreement(NamedTuple):
+    """The finite verb `verb` agrees with `subject`, over so many nouns of the other number."""
+
+    verb: int
+    subject: int
+    attractors: int
+    other_form: str | None
+
+
+def roles(sentence: Sentence) -> list[Role]:
+    """Who does what and to whom; a passive's subject is a patient. Not marked: with adjectives."""
+    found = []
+    for word, misc in enumerate(sentence.misc, start=1):
+        for each in filter(None, (key_of(misc, "Role") or "").split(",")):
+            role, _, verb = each.partition(":")
+            found.append(Role(word, int(verb), role.lower()))
+    return found
+
+
+def antecedents(sentence: Sentence) -> dict[int, int]:
+    """For each pronoun that means an earlier noun, that noun."""
+    meant = {word: key_of(misc, "Antecedent") for word, misc in enumerate(sentence.misc, start=1)}
+    return {word: int(noun) for word, noun in meant.items() if noun}
+
+
+def agreements(sentence: Sentence) -> list[Agreement]:
+    """The finite verbs and auxiliaries, and what they agree with."""
+    return [
+        Agreement(
+            word,
+            int(key_of(misc, "Subject")),
+            int(key_of(misc, "Attractors")),
+            key_of(misc, "OtherForm"),
+        )
+        for word, misc in enumerate(sentence.misc, start=1)
+        if key_of(misc, "Subject")
+    ]
+
+
+def tree_of(sentence: Sentence) -> str:
+    """The bracketed tree, such as "(S (NP (DT the) (NN king)) (VP (VBZ laughs)) (. .))"."""
+    return next(c.partition(" = ")[2] for c in sentence.comments if c.startswith("tree = "))
+
+
+def phrases(sentence: Sentence) -> list[tuple[str, str]]:
+    """For each word, the name of the phrase that it is in, and of the one around that ("" if none).
+
+    They are S, SBAR, NP, VP, PP, ADJP, ADVP and WHNP.
+    """
+    above, found = ["", ""], []
+    for opened, tag, closed in re.findall(r"\((\S+) (?!\()|\((\S+) (?=\()|(\))", tree_of(sentence)):
+        if closed:
+            above.pop()
+        else:
+            above.append(opened or tag)
+        if opened:
+            found.append((above[-2], above[-3]))
+    return found
+
+
+def with_leaves(tree: str, forms: Iterable[str], tags: Iterable[str]) -> str:
+    """A bracketed tree with other words, and their fine tags."""
+    leaves = zip(tags, forms, strict=True)
+    return re.sub(r"\([^ ()]+ [^ ()]+\)", lambda _: "({} {})".format(*next(leaves)), tree)
+
+
+def bracketed(node: Node | Leaf, forms: list[str]) -> str:
+    """A node of a derivation and what is below it, in brackets."""
+    if isinstance(node, Leaf):
+        return f"({node.word.xpos} {forms[node.place]})"
+    inner = " ".join(bracketed(child, forms) for child in node.children)
+    return inner if node.name.islower() else f"({node.name} {inner})"
+
+
+def written(derivation: Derivation, name: str) -> Sentence:
+    """The sentence of a derivation, with the id `name`."""
+    words = [leaf.word for leaf in derivation.leaves]
+    forms = spelled([word.form for word in words])
+    heads, relations = [0] * len(words), ["root"] * len(words)
+    _attach(derivation.tree, heads, relations)
+    misc: list[list[str]] = [[] for _ in words]
+    for leaf in derivation.leaves:
+        if leaf.antecedent is not None:
+            misc[leaf.place].append(f"Antecedent={leaf.antecedent + 1}")
+    for word, found in _roles(derivation, heads, relations).items():
+        misc[word - 1].append("Role=" + ",".join(f"{role}:{verb}" for verb, role in found))
+    for place, keys in _agreements(derivation, heads, relations).items():
+        misc[place - 1] += keys
+    return laid_out(
+        forms,
+        [word.lemma for word in words],
+        [word.upos for word in words],
+        [word.xpos for word in words],
+        [word.feats for word in words],
+        heads,
+        relations,
+        misc,
+        [f"sent_id = {name}", f"tree = {bracketed(derivation.tree, forms)}"],
+    )
+
+
+def spelled(forms: list[str]) -> list[str]:
+    """The forms with "an" before a vowel, and the first letter a capital."""
+    found = [
+        "an" if form == "a" and after[0] in "aeiou" else form
+        for form, after in zip(forms, [*forms[1:], "."], strict=True)
+    ]
+    return [found[0][0].upper() + found[0][1:], *found[1:]]
+
+
+def laid_out(forms: list[str], *columns: list) -> Sentence:
+    """A sentence of its columns and comments: spaces, multi-word tokens and the text added."""
+    *columns, misc, comments = columns
+    for word, form in enumerate(forms[1:]):
+        if form in (".", ","):
+            misc[word] = [*misc[word], "SpaceAfter=No"]
+    tokens = tuple(
+        Multiword(word, word + 1, forms[word - 1] + form)
+        for word, form in enumerate(forms)
+        if form == "n't"
+    )
+    cells = ["|".join(sorted(keys)) or "_" for keys in misc]
+    parts = (forms, *columns, cells)
+    found = Sentence(*map(tuple, parts), multiwords=tokens, comments=tuple(comments))
+    said = (comments[0], f"text = {found.text}", *comments[1:])
+    return Sentence(*map(tuple, parts), multiwords=tokens, comments=said)
+
+
+def _attach(node: Node | Leaf, heads: list[int], relations: list[str]) -> None:
+    """Puts the heads (from 1) and relations below a node into the lists."""
+    if isinstance(node, Leaf):
+        return
+    for child, relation in zip(node.children, node.relations, strict=True):
+        _attach(child, heads, relations)
+        if relation != "*":
+            place = child.head if isinstance(child, Node) else child.place
+            heads[place], relations[place] = node.head + 1, relation
+
+
+def _children(heads: list[int], relations: list[str]) -> dict[int, dict[str, int]]:
+    """For every word, its children by relation."""
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for word, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
+        found[head][relation] = word
+    return found
+
+
+def _roles(
+    derivation: Derivation, heads: list[int], relations: list[str]
+) -> dict[int, list[tuple[int, str]]]:
+    """The verbs and roles of each word that has any; "that" passes its role to its noun."""
+    found, children = defaultdict(list), _children(heads, relations)
+    for leaf in derivation.leaves:
+        verb, below = leaf.place + 1, children[leaf.place + 1]
+        if leaf.word.upos != "VERB":
+            continue
+        noun = heads[leaf.place] if relations[leaf.place] == "acl:relcl" else None
+        mover = "Patient" if leaf.word.lexeme.group == "Fall" else "Agent"
+        parts = {"nsubj": mover, "obj": "Patient", "nsubj:pass": "Patient", "obl:agent": "Agent"}
+        arguments = {below[relation]: role for relation, role in parts.items() if relation in below}
+        if noun and "obj" not in below:
+            arguments[noun] = "Patient"
+        for word, role in arguments.items():
+            relative = derivation.leaves[word - 1].word.feats == "PronType=Rel"
+            found[noun if relative else word].append((verb, role))
+    return {word: sorted(pairs) for word, pairs in sorted(found.items())}
+
+
+def _agreements(
+    derivation: Derivation, heads: list[int], relations: list[str]
+) -> dict[int, list[str]]:
+    """What MISC says of each finite verb and auxiliary: its subject, attractors, other form."""
+    found, children = {}, _children(heads, relations)
+    leaves = derivation.leaves
+    for leaf in leaves:
+        if "VerbForm=Fin" not in leaf.word.feats:
+            continue
+        head = leaf.place + 1 if leaf.word.upos == "VERB" else heads[leaf.place]
+        below = children[head]
+        subject = below["nsubj"] if "nsubj" in below else below["nsubj:pass"]
+        if leaves[subject - 1].number is None:  # "that"
+            subject = heads[head - 1]
+        between = [each.number for each in leaves[subject : leaf.place] if each.word.lexeme]
+        others = {"sg": "pl", "pl": "sg"}[leaves[subject - 1].number]
+        found[leaf.place + 1] = [f"Subject={subject}", f"Attractors={between.count(others)}"]
+        if leaf.word.other:
+            found[leaf.place + 1].append(f"OtherForm={leaf.word.other}")
+    return found

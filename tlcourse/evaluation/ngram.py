@@ -59,6 +59,7 @@ class NgramModel:
             longer, often, places, longer_ends = _sorted_types(before, ids, vocabulary_size)
             various = np.bincount(ends[places], minlength=len(keys))  # tokens that come before
             counts = np.where(begins, counts, various) if length > 2 else various
+            del before, places, various
             self.orders.append(_smoothed(keys, counts, contexts, vocabulary_size))
             begins, contexts = begins[longer // vocabulary_size], len(keys)
             keys, counts, ends = longer, often, longer_ends
@@ -116,22 +117,29 @@ def _before(ends: np.ndarray, ids: np.ndarray, length: int) -> np.ndarray:
     `ends` has the places of the n-grams one shorter, by their last tokens; -1 where there is none.
     An `<eos>` may begin a context, not end it after another token.
     """
-    context = np.full(len(ids), -1, dtype=np.int64)
+    context = np.full(len(ids), -1, dtype=ends.dtype)
     context[1:] = ends[:-1] if length == 2 else np.where(ids[:-1] == EOS, -1, ends[:-1])
     return context
 
 
 def _sorted_types(before: np.ndarray, ids: np.ndarray, vocabulary_size: int) -> tuple:
-    """The different n-grams: keys, how often each is there, where one ends; and what ends where."""
-    there = np.flatnonzero(before >= 0)
-    keys = before[there] * vocabulary_size + ids[there]
-    order = np.argsort(keys)
-    keys = keys[order]
+    """The different n-grams: keys, how often each is there, where one ends; and what ends where.
+
+    Most of it in 32 bits, and one array given up before the next is made: there are many.
+    """
+    keys = before.astype(np.int64)
+    keys *= vocabulary_size
+    keys += ids
+    order = np.argsort(keys).astype(np.int32)
+    keys.sort()
+    none = np.searchsorted(keys, 0)  # those without a context are below 0
+    keys, order = keys[none:], order[none:]
     new = np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)]
-    often = np.diff(np.append(np.flatnonzero(new), len(keys)))
+    keys = keys[new]
     ends = np.full(len(ids), -1, dtype=np.int32)
-    ends[there[order]] = np.cumsum(new, dtype=np.int32) - 1
-    return keys[new], often, there[order[new]], ends
+    ends[order] = np.cumsum(new, dtype=np.int32) - 1
+    often = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.int32)
+    return keys, often, order[new], ends
 
 
 def _smoothed(keys: np.ndarray, counts: np.ndarray, contexts: int, vocabulary_size: int) -> Order:
@@ -140,7 +148,7 @@ def _smoothed(keys: np.ndarray, counts: np.ndarray, contexts: int, vocabulary_si
     totals = np.bincount(context, weights=counts, minlength=contexts)
     taken = np.bincount(context, weights=discounts[np.minimum(counts, 3)], minlength=contexts)
     left = np.divide(taken, totals, out=np.ones(contexts), where=totals > 0)
-    return Order(keys, counts.astype(np.int32), discounts, totals, left)
+    return Order(keys, counts.astype(np.int32), discounts, totals.astype(np.int32), left)
 
 
 def _found(order: Order, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

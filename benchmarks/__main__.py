@@ -25,6 +25,7 @@ NAMES = (
     "open_questions",
     "tasks",
     "tutorial",
+    "behaviour",
     *STUDIES,
 )
 

@@ -5,13 +5,12 @@ nouns of the other number between subject and verb, in sentences with sense and 
 log-probability of a sentence, or its pseudo-log-likelihood (Salazar et al., 2020). The shipped
 models stand beside three that read the same 20M tokens: counts of 5-grams, an LSTM as large as the
 shipped Transformer, at the best of three learning rates, and the Transformer itself. What was
-published on BLiMP stands beside, with other scores: there all 1,000 pairs of a paradigm, whole
-words, and much more text.
+published on BLiMP stands beside; there all 1,000 pairs of a paradigm were scored, by models with
+other vocabularies that had read other text.
 """
 
 import hashlib
 import json
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +31,7 @@ from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config
 
 TOKENS = {"tiny": 4_096, "small": 20_000_000, "full": 20_000_000}  # that the peers read
-EACH = {"tiny": 4, "small": 400, "full": 1_000}  # pairs of a test, and of a number of attractors
+EACH = {"tiny": 4, "small": 400, "full": 1_000}  # of a paradigm, and of a number of attractors
 ATTRACTORS = range(5)
 NGRAM, LSTM_, SNAPSHOT = "5-gram model", "LSTM", "Transformer"
 SHIPPED = ("causal-small", "masked-small")
@@ -153,31 +152,24 @@ def rows_of(result: dict) -> list[dict]:
 def all_pairs() -> dict[str, Pairs]:
     """The sets of pairs at the size that is set, the same ones each time."""
     each = EACH[sizes.current().name]
-    blimp = corpora.load("blimp")["test"]
-    columns = zip(*(blimp[name] for name in ("good", "bad", "phenomenon", "pair")), strict=True)
-    found = {"BLiMP": [(*row[:3],) for row in columns if row[3] < PAIRS]}
-    found["Marvin & Linzen"] = _marvin_linzen(each)
+    found = {
+        "BLiMP": _first("blimp", PAIRS, "phenomenon"),
+        "Marvin & Linzen": _first("marvin-linzen", each, "paradigm"),
+    }
     for name, nonsense in (("attractors", False), ("attractors, nonsense", True)):
         found[name] = [
             (pair.good.text, pair.bad.text, str(count))
             for count in ATTRACTORS
-            for pair in corpora.agreement_pairs(each, attractors=count, nonsense=nonsense)
+            for pair in corpora.treebank.agreement_pairs(each, attractors=count, nonsense=nonsense)
         ]
     return found
 
 
-def _marvin_linzen(each: int) -> Pairs:
-    """So many pairs of each test, drawn from a fixed seed."""
-    rows = corpora.load("marvin-linzen")["test"]
-    tests: dict[str, Pairs] = {}
-    for row in zip(rows["good"], rows["bad"], rows["test"], strict=True):
-        tests.setdefault(row[2], []).append(row)
-    draw = random.Random(0)
-    return [
-        row
-        for name in sorted(tests)
-        for row in draw.sample(tests[name], min(each, len(tests[name])))
-    ]
+def _first(name: str, pairs: int, group: str) -> Pairs:
+    """The first so many pairs of each paradigm of a data set, grouped by the column `group`."""
+    rows = corpora.load(name)["test"]
+    columns = (rows[column] for column in ("good", "bad", group, "pair"))
+    return [(*row,) for *row, number in zip(*columns, strict=True) if number < pairs]
 
 
 def _articles() -> list[str]:

@@ -10,6 +10,7 @@ from benchmarks import behaviour, jobs, studies
 from benchmarks.lstm import LSTM, Shape, train_lstm
 from tests.evaluation.test_perplexity import PLAIN
 from tlcourse import corpora, files, metrics
+from tlcourse.corpora import blimp
 from tlcourse.evaluation import BLIMP_PUBLISHED, sentence_scores
 from tlcourse.objectives import causal_loss
 from tlcourse.pretraining import PretrainingRecipe
@@ -38,13 +39,18 @@ def sets(monkeypatch, tmp_path, one_process):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(jobs, "FOLDER", tmp_path)
-    rows = [(f"it rains {n} .", f"it rain {n} .", test) for n in range(9) for test in ("b", "a")]
-    columns = zip(("good", "bad", "test"), map(list, zip(*rows, strict=True)), strict=True)
-    tests, load = {"test": Dataset.from_dict(dict(columns))}, corpora.load
+    pairs = [
+        (f"it rains {n} .", f"it rain {n} .", paradigm, "agreement", n)
+        for n in range(9)
+        for paradigm in ("b", "a")
+    ]
+    rows = [dict(zip(blimp.COLUMNS, pair, strict=True)) for pair in pairs]
+    tests, load = {"test": Dataset.from_list(rows)}, corpora.load
     monkeypatch.setattr(
         corpora, "load", lambda name: tests if name == "marvin-linzen" else load(name)
     )
-    monkeypatch.setattr(corpora, "agreement_pairs", agreement_pairs, raising=False)
+    grammar = SimpleNamespace(agreement_pairs=agreement_pairs)
+    monkeypatch.setattr(corpora, "treebank", grammar, raising=False)
 
 
 @pytest.fixture
@@ -96,6 +102,8 @@ def test_other_pairs_are_another_job(sets):
     assert jobs_of[0].key() != jobs_of[1].key()
     before = behaviour.all_pairs()
     assert before == behaviour.all_pairs()
+    assert ("it rains 3 .", "it rain 3 .", "a") in before["Marvin & Linzen"]
+    assert ("it rains 4 .", "it rain 4 .", "a") not in before["Marvin & Linzen"]
     assert [len(before["attractors"]), before["attractors"][-1][2]] == [20, "4"]
     assert before["attractors, nonsense"][0][:2] == (
         "the dog glorps 0 times.",

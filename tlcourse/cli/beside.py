@@ -26,7 +26,7 @@ def told(ties: Mapping[str, int], pairs: int, stored: Mapping[str, Any]) -> str:
         f"The {NGRAM} has counted {stored['facts']['tokens']:,} tokens of the shipped models' text "
         "(modified Kneser-Ney, the same vocabulary); its word perplexity on "
         f"{TEXT} is {stored[TEXT]['word_perplexity']:.4g}. Ties: {tied}, of {pairs:,} pairs.\n\n"
-        f"Published for all 67,000 pairs (Warstadt et al., 2020): {published}. There other "
-        "vocabularies and far more text stand behind the scores, and these are the first tenth of "
-        "the pairs: what is near to each other is not ranked by that."
+        f"Published for all 67,000 pairs (Warstadt et al., 2020): {published}. Behind those scores "
+        "stand other vocabularies and other text, and the pairs here are the first tenth: figures "
+        "that are near to each other are not ranked by this."
     )

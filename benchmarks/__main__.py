@@ -27,6 +27,7 @@ NAMES = (
     "open_questions",
     "tasks",
     "tutorial",
+    "behaviour",
     *STUDIES,
 )
 

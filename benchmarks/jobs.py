@@ -63,8 +63,12 @@ class Job:
         files.write_json(place, result)
         fields = {name: getattr(self, name) for name in asdict(self) if name != "recipe"}
         shown = ", ".join(f"{name} {value}" for name, value in fields.items())
-        print(f"{self.study}: {shown}: {error_of(result):.1f} % wrong", flush=True)
+        print(f"{self.study}: {shown}: {self.told(result)}", flush=True)
         return result
+
+    def told(self, result: dict) -> str:
+        """What is printed of a result."""
+        return f"{error_of(result):.1f} % wrong"
 
 
 def digest(model: str | Path) -> str:

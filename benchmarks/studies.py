@@ -53,7 +53,7 @@ class Run(jobs.Job):
         "history" is that of all its steps. What was done before is read by the training loop, which
         raises ValueError if it was of another text.
         """
-        file, tokenizer = corpus()
+        file, tokenizer = self.text()
         model, per_step = self.model_at_start(), self.recipe.batch_size * self.recipe.length
         steps = {tokens // per_step - 1: tokens for tokens in self.kept}
 
@@ -70,6 +70,10 @@ class Run(jobs.Job):
             on_step=[keep],
         )  # fmt: skip
         return {"history": history}
+
+    def text(self) -> tuple[TokenFile, Tokenizer]:
+        """What it reads."""
+        return corpus()
 
     def model_at_start(self) -> Transformer:
         """The model before the first step."""
@@ -94,9 +98,12 @@ def names() -> list[str]:
     return [name for name in CORPORA if there[name]]
 
 
-def corpus() -> tuple[TokenFile, Tokenizer]:
-    """The token file that all studies of a size read: the text of the shipped models at `small`."""
-    tokens = TOKENS[sizes.current().name]
+def corpus(tokens: int | None = None) -> tuple[TokenFile, Tokenizer]:
+    """A token file of the text of the shipped models, with their vocabulary: its first `tokens`.
+
+    None: the one that all runs of a size share.
+    """
+    tokens = TOKENS[sizes.current().name] if tokens is None else tokens
     folder = jobs.FOLDER / Run.study / f"corpus-{tokens / 1e6:g}M"
     known = Tokenizer.load(checkpoints.folder_of(VOCABULARY) / "tokenizer.json")
     tokenizer = pretraining.prepare(

@@ -89,6 +89,56 @@ def test_what_was_measured_is_in_tables():
     assert {len(row) for row in found if row[0] in ("text", "a text")} == {7, 9}
 
 
+STORED = {
+    "models": [
+        {"model": "LSTM", "facts": {"tokens": 7}},
+        {
+            "model": "5-gram model",
+            "facts": {"tokens": 20_000_000, "n-grams": 9},
+            "blimp": LOG["minimal_pairs"]["causal"]
+            | {
+                "accuracy": 0.25,
+                "ties": 12,
+                "phenomena": {"island_effects": 0.2, "s-selection": 0},
+            },
+            "wikitext-103 validation": {"word_perplexity": 386.24},
+        },
+    ]
+}
+
+
+@pytest.fixture
+def stored(monkeypatch, tmp_path):
+    """The result of `python -m benchmarks behaviour`, where it is looked for."""
+    files.write_json(tmp_path / "benchmarks" / "results" / "behaviour.json", STORED)
+    monkeypatch.setattr(files, "root", lambda: tmp_path)
+
+
+def test_counts_of_5_grams_and_published_figures_stand_beside_if_they_are_stored(stored):
+    text = cards.card("mine", LOG)
+    found = rows(text)
+    assert next(row for row in found if row[0] == "phenomenon")[3] == "5-gram model"
+    assert ["island effects", "50.0 %", "50.0 %", "20.0 %"] in found
+    assert next(row for row in found if row[0] == "**all**")[3].startswith("**25.0 % (")
+    assert "has counted 20,000,000 tokens" in text and "wikitext-103 validation is 386.2." in text
+    ties = "0 read causally, 0 read from both sides, 12 of the 5-gram model, of 400 pairs"
+    assert f"Ties: {ties}." in text and "the first 100 pairs of each of 4 paradigms" in text
+    for share in ("61.2", "69.8", "69.6", "83.0", "96.4"):
+        assert f"{share} % (" in text
+    assert "Warstadt et al., 2020" in text
+
+
+def test_a_card_without_minimal_pairs_has_nothing_beside_them(stored):
+    text = cards.card("mine", LOG | {"minimal_pairs": {}})
+    assert "5-gram" not in text and "Published" not in text
+
+
+def test_without_a_stored_result_the_model_stands_alone(stored, tmp_path):
+    (tmp_path / "benchmarks" / "results" / "behaviour.json").unlink()
+    alone = cards.card("mine", LOG)
+    assert "5-gram" not in alone and "Published" not in alone
+
+
 def test_samples_stay_inside_their_block():
     text = cards.card("mine", LOG)
     assert (

@@ -1,3 +1,5 @@
+from functools import partial
+
 import datasets
 import pytest
 import torch
@@ -5,13 +7,18 @@ import torch
 from tests.evaluation.test_scoring import PLAIN, TOKENIZER, by_hand, model_of
 from tlcourse import corpora
 from tlcourse.corpora import blimp
-from tlcourse.evaluation import minimal_pairs
+from tlcourse.evaluation import Accuracy, accuracies, minimal_pairs, sentence_scores
+from tlcourse.metrics import wilson_interval
 
 SHORT, LONG = "Rain fell.", "The rain fell on all of the trains."
 
 
 def pairs(*rows: tuple) -> datasets.Dataset:
     return datasets.Dataset.from_list([dict(zip(blimp.COLUMNS, row, strict=True)) for row in rows])
+
+
+def scorer(model, reading: str):
+    return partial(sentence_scores, model, TOKENIZER, reading=reading, compute=PLAIN)
 
 
 def even(causal: bool):
@@ -24,8 +31,7 @@ def even(causal: bool):
 @pytest.mark.parametrize(("causal", "reading"), [(True, "causal"), (False, "masked")])
 def test_with_an_even_guess_length_decides_and_a_tie_is_wrong(causal, reading):
     found = minimal_pairs(
-        even(causal),
-        TOKENIZER,
+        scorer(even(causal), reading),
         pairs(
             (SHORT, LONG, "inchoative", "argument_structure", 0),
             (LONG, SHORT, "inchoative", "argument_structure", 1),
@@ -33,8 +39,6 @@ def test_with_an_even_guess_length_decides_and_a_tie_is_wrong(causal, reading):
             ("Rain fell!", SHORT, "causative", "argument_structure", 1),
             (SHORT, LONG, "wh_island", "island_effects", 0),
         ),
-        reading=reading,
-        compute=PLAIN,
     )
     assert found == {
         "accuracy": pytest.approx((0.5 + 0.0 + 1.0) / 3),  # of paradigms, not of pairs
@@ -48,7 +52,7 @@ def test_with_an_even_guess_length_decides_and_a_tie_is_wrong(causal, reading):
 def test_the_first_hundred_pairs_count_wherever_they_stand():
     rows = [(LONG, SHORT, "passive_1", "argument_structure", 100 + row) for row in range(3)]
     rows += [(SHORT, LONG, "passive_1", "argument_structure", row) for row in range(100)]
-    found = minimal_pairs(even(True), TOKENIZER, pairs(*rows), reading="causal", compute=PLAIN)
+    found = minimal_pairs(scorer(even(True), "causal"), pairs(*rows))
     assert (found["pairs"], found["accuracy"]) == (100, 1.0)
 
 
@@ -59,5 +63,34 @@ def test_on_the_sample_it_is_a_count_of_scores_by_hand(causal, reading):
     right = [
         by_hand(model, row["good"], reading) > by_hand(model, row["bad"], reading) for row in rows
     ]
-    found = minimal_pairs(model, TOKENIZER, rows, reading=reading, compute=PLAIN)
+    found = minimal_pairs(scorer(model, reading), rows)
     assert found["accuracy"] == pytest.approx(sum(right) / 4) and len(set(right)) == 2
+
+
+def test_any_scorer_is_judged_by_groups():
+    asked = []
+
+    def score(sentences):
+        asked.append(len(sentences))
+        return [len(sentence) for sentence in sentences]
+
+    rows = [("aaa", "aa", 1), ("aa", "aaa", 0), ("aa", "bb", 1), ("aaa", "b", 1), ("aa", "b", 0)]
+    found = accuracies(score, iter(rows))
+    assert found == {1: Accuracy(2, 1, 3), 0: Accuracy(1, 0, 2)} and list(found) == [1, 0]
+    assert asked == [10]  # all at once
+    assert found[1].share == pytest.approx(2 / 3)
+    assert found[1].interval == wilson_interval(2, 3)
+    with pytest.raises(ValueError, match="at least one pair"):
+        accuracies(score, [])
+
+
+def test_what_is_not_a_number_is_never_right():
+    found = accuracies(lambda sentences: [float("nan")] * len(sentences), [("a", "b", "c")])
+    assert found["c"].right == 0
+
+
+def test_a_masked_and_a_causal_model_are_judged_by_their_own_scores():
+    rows = [(SHORT, LONG, "short"), (LONG, SHORT, "long")]
+    for causal, reading in ((True, "causal"), (False, "masked")):
+        found = accuracies(scorer(even(causal), reading), rows)
+        assert (found["short"].right, found["long"].right) == (1, 0)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tlcourse import metrics
-from tlcourse.cli import limits
+from tlcourse.cli import beside, limits
 from tlcourse.cli.limits import own_name
 
 STAND_IN = (
@@ -124,13 +124,18 @@ def _evaluation(texts: Mapping[str, Mapping[str, float]], held_out: Sequence[str
 def _minimal_pairs(found: Mapping[str, dict] | None) -> str:
     if not found:
         return ""
-    one = next(iter(found.values()))
-    titles = ["phenomenon", *(f"accuracy, {READ[reading]}" for reading in found)]
+    one, stored = next(iter(found.values())), beside.ngram()
+    columns = {f"accuracy, {READ[reading]}": each for reading, each in found.items()}
+    ties = {READ[reading]: each["ties"] for reading, each in found.items()}
+    if stored:
+        columns[beside.NGRAM] = stored["blimp"]
+        ties[f"of the {beside.NGRAM}"] = stored["blimp"]["ties"]
+    titles = ["phenomenon", *columns]
     rows = [
-        [name.replace("_", " "), *(_percent(each["phenomena"][name]) for each in found.values())]
+        [name.replace("_", " "), *(_percent(each["phenomena"][name]) for each in columns.values())]
         for name in one["phenomena"]
     ]
-    rows.append(["**all**", *(f"**{_mean_accuracy(each)}**" for each in found.values())])
+    rows.append(["**all**", *(f"**{_mean_accuracy(each)}**" for each in columns.values())])
     pairs = one["pairs"] // len(one["paradigms"])
     return (
         "### Grammar: minimal pairs (BLiMP)\n\n"
@@ -140,6 +145,7 @@ def _minimal_pairs(found: Mapping[str, dict] | None) -> str:
         "Sentences are scored after `<eos>`, in float32, by their log-probability or, read from "
         "both sides, by their pseudo-log-likelihood (each token masked in turn).\n\n"
         + _table(titles, rows, right=set(range(1, len(titles))))
+        + (f"\n\n{beside.told(ties, one['pairs'], stored)}" if stored else "")
     )
 
 

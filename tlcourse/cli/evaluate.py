@@ -7,6 +7,7 @@ import contextlib
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,13 +134,11 @@ def measured(
         print("[evaluate] blimp test: not on this machine")
     elif pairs is not None:
         with _timed("minimal pairs") as said:
-            new["minimal_pairs"] = {
-                reading: evaluation.minimal_pairs(
-                    model, tokenizer, pairs, reading=reading, compute=compute
-                )
-                for reading in readings
-            }
-            found = new["minimal_pairs"]
+            new["minimal_pairs"] = found = {}
+            for reading in readings:
+                kind = {"reading": reading, "compute": compute}
+                score = partial(evaluation.sentence_scores, model, tokenizer, **kind)
+                found[reading] = evaluation.minimal_pairs(score, pairs)
             said += [f"{way} {100 * found[way]['accuracy']:.1f} % right" for way in readings]
     return log | new | _of_ours(model, tokenizer, readings, "pronouns" in on, compute)
 

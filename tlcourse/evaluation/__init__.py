@@ -1,6 +1,7 @@
 """What a language model has learnt: perplexities, grammar, a bias, and what it says.
 
-Every function takes a model and its tokenizer; only `generate` and `fill_masks` work on ids.
+Functions take a model and its tokenizer; `generate` and `fill_masks` work on ids, and what asks for
+the likelier of two sentences takes any function that scores sentences.
 
     from tlcourse import checkpoints, corpora, evaluation
 
@@ -11,27 +12,42 @@ Every function takes a model and its tokenizer; only `generate` and `fill_masks`
     print(found.word_perplexity, found.bits_per_byte)
     print(evaluation.sentence_scores(model, tokenizer, ["It rained.", "It rain."]))
 
+    def score(sentences):               # whatever finds sentences more or less likely
+        return evaluation.sentence_scores(model, tokenizer, sentences)
+
+    pairs = [("The dogs near the car bark.", "The dogs near the car barks.", "one attractor")]
+    print(evaluation.accuracies(score, pairs)["one attractor"].share)
+    counts = evaluation.NgramModel(tokenizer.encode(articles[0]), tokenizer.vocabulary_size)
+    print(evaluation.evaluate_ngrams(counts, tokenizer, articles).word_perplexity)
+
     more = evaluation.generate(model, tokenizer.encode(" The old lighthouse"), 8)
     print(tokenizer.decode(more))      # fill_masks is for a model that sees both sides
 """
 
 from tlcourse.evaluation.generation import fill_masks, generate
 from tlcourse.evaluation.masked import evaluate_masked
-from tlcourse.evaluation.minimal_pairs import minimal_pairs
+from tlcourse.evaluation.minimal_pairs import BLIMP_PUBLISHED, Accuracy, accuracies, minimal_pairs
+from tlcourse.evaluation.ngram import NgramModel, evaluate_ngrams, ngram_scores
 from tlcourse.evaluation.perplexity import Evaluation, evaluate
 from tlcourse.evaluation.pronouns import share_of_she
 from tlcourse.evaluation.samples import continuations, fillings
 from tlcourse.evaluation.scoring import sentence_scores
 
 __all__ = [
+    "BLIMP_PUBLISHED",
+    "Accuracy",
     "Evaluation",
+    "NgramModel",
+    "accuracies",
     "continuations",
     "evaluate",
     "evaluate_masked",
+    "evaluate_ngrams",
     "fill_masks",
     "fillings",
     "generate",
     "minimal_pairs",
+    "ngram_scores",
     "sentence_scores",
     "share_of_she",
 ]

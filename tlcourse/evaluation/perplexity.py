@@ -2,7 +2,7 @@
 
 import itertools
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -81,14 +81,32 @@ def evaluate(
     Raises ValueError for a bidirectional model, for no text, and for a stride beyond the window.
     """
     reading_of(model, "causal")
-    if isinstance(articles, str) or not any(articles):
-        raise ValueError(f"expected texts in a list, got {reprlib.repr(articles)}")
     if not 1 <= stride <= window:
         raise ValueError(f"expected a stride of 1 to {window} tokens (the window), got {stride}")
-    compute = device.choose() if compute is None else compute
+    model.to((device.choose() if compute is None else compute).device).eval()
+
+    def nats(stream: list[int]) -> Tensor:
+        return _losses(model, torch.tensor(stream), window, stride)
+
+    return evaluate_stream(nats, tokenizer, articles, window=window, stride=stride)
+
+
+def evaluate_stream(
+    nats: Callable[[list[int]], Tensor],
+    tokenizer: Tokenizer,
+    articles: Sequence[str],
+    *,
+    window: int,
+    stride: int,
+) -> Evaluation:
+    """`evaluate` for whatever gives the nats (length - 1,) of all ids of a stream but the first.
+
+    Raises ValueError for no text.
+    """
+    if isinstance(articles, str) or not any(articles):
+        raise ValueError(f"expected texts in a list, got {reprlib.repr(articles)}")
     stream = [EOS, *itertools.chain.from_iterable(encode_articles(articles, tokenizer))]
-    losses = _losses(model.to(compute.device).eval(), torch.tensor(stream), window, stride)
-    targets = torch.tensor(stream[1:])
+    losses, targets = nats(stream), torch.tensor(stream[1:])
     text, unk = targets != EOS, targets == UNK
     # In WikiText's spacing a token for the bare space stands before `<unk>` and foretells it.
     with_space = unk.clone()

@@ -5,7 +5,7 @@ likelihood (Salazar et al., 2020): each token in turn is masked and predicted fr
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
+Score = Callable[[Sequence[str]], Sequence[float]]  # sentences to scores, higher for likelier
 READINGS = ("causal", "masked")
 TOKENS_AT_A_TIME = 2048
 
@@ -52,6 +53,18 @@ def reading_of(model: Transformer, reading: str | None) -> str:
     return reading
 
 
+def rows_of(tokenizer: Tokenizer, sentences: Sequence[str]) -> dict[str, list[int]]:
+    """The ids of each different sentence, normalised and after `<eos>`.
+
+    Raises ValueError for a sentence without words.
+    """
+    rows = {text: [EOS, *tokenizer.encode(normalise(text))] for text in sentences}
+    empty = next((text for text, row in rows.items() if len(row) == 1), None)
+    if empty is not None:
+        raise ValueError(f"expected words in every sentence, got {empty!r}")
+    return rows
+
+
 @torch.no_grad()
 def sentence_scores(
     model: Transformer,
@@ -71,10 +84,7 @@ def sentence_scores(
     compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
     score = {"causal": _log_likelihood, "masked": _pseudo_log_likelihood}[reading]
     model.to(compute.device).eval()
-    rows = {text: [EOS, *tokenizer.encode(normalise(text))] for text in sentences}
-    empty = next((text for text, row in rows.items() if len(row) == 1), None)
-    if empty is not None:
-        raise ValueError(f"expected words in every sentence, got {empty!r}")
+    rows = rows_of(tokenizer, sentences)
     scores: dict[str, float] = {}
     in_order = sorted(rows, key=lambda text: (len(rows[text]), text))
     for length, group in itertools.groupby(in_order, key=lambda text: len(rows[text])):

@@ -1,7 +1,9 @@
 """Whole trees in a space: the distance probe and the depth probe (Hewitt & Manning, 2019).
 
 A matrix B is learnt so that |B (h_i - h_j)|^2 is the number of arcs between words i and j, or that
-|B h_i|^2 is how deep word i is. Trees are given as `heads`, counted from 1, the root's 0.
+|B h_i + b|^2 is how deep word i is. (b, which distances do not feel, is ours: vectors are
+standardised first, and it puts the origin back to where roots are.) Trees are given as `heads`,
+counted from 1, the root's 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +30,7 @@ from tlcourse.training import train, warmup_stable_decay
 
 BATCH_SIZE = 32  # sentences
 LEAST_STEPS = 300
+LEARNING_RATE = 0.01
 
 Sentences = Sequence[np.ndarray]  # (words, width) each
 
@@ -100,7 +103,7 @@ def depth_probe(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> DepthProbe:
-    """Learns B (rank, width) from trees: the mean over words of |depth - |B h_i|^2|.
+    """Learns B (rank, width) from trees: the mean over words of |depth - |B h_i + b|^2|.
 
     Else as `distance_probe`.
     """
@@ -139,16 +142,17 @@ def _fit(
         off = (measure(module(padded)) - tree).abs().nan_to_num(0.0)  # nan: no word there
         return (off.flatten(1).sum(1) / counts ** (tree.ndim - 1)).sum(), len(counts)
 
-    linear = nn.Linear(states[0].shape[1], rank, bias=False)
+    linear = nn.Linear(states[0].shape[1], rank)
     noise = torch.randn(linear.weight.shape, generator=torch.Generator().manual_seed(seed))
     with torch.no_grad():
         linear.weight.copy_(noise / noise.numel() ** 0.5)
+        linear.bias.zero_()
     module = nn.Sequential(Standardise(np.concatenate(states)), linear)
     compute = device.choose() if compute is None else compute
     history = train(
         module, loss, _batches(states, wanted, steps, seed),
         steps=steps, seed=seed, clip=float("inf"),
-        optimizers=[torch.optim.Adam(module.parameters(), lr=3e-3)],
+        optimizers=[torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)],
         schedule=warmup_stable_decay(steps, warmup=0, decay=1.0),
         compute=replace(compute, precision=torch.float32),
     )  # fmt: skip

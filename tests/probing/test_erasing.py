@@ -27,7 +27,7 @@ def test_erasing_a_word_changes_nothing_before_it():
         return torch.nn.functional.cross_entropy(logits.mT, rows[:, 1:], reduction="none")
 
     ids = TOKENS[0].tolist()
-    found = erase_words(ids, loss, replacement=UNK)
+    found = erase_words(ids, loss, UNK)
     assert found.shape == (10, 9)
     for erased in range(10):
         assert found[erased, : max(erased - 1, 0)] == pytest.approx(0.0, abs=1e-5)
@@ -40,7 +40,7 @@ def test_erasing_a_word_changes_nothing_before_it():
 def test_erasing_neurons_is_zeroing_their_columns():
     model, other = model_of(), model_of()
     other.blocks[1].down.weight[:, [3, 7]] = 0.0
-    with erasing_neurons(model, [3, 7], block=1):
+    with erasing_neurons(model, [3, 7], 1):
         assert torch.allclose(model(TOKENS), other(TOKENS), atol=1e-5)
     assert torch.equal(model(TOKENS), model_of()(TOKENS))
 
@@ -52,18 +52,18 @@ def test_maps_of_units_and_neurons():
     def judge() -> float:
         return float(model(TOKENS).logsumexp(-1).mean())
 
-    units = erase_units(model, judge, groups=[[0, 1, 2, 3], 5])
-    cells = erase_neurons(model, judge, groups=range(4))
+    units = erase_units(model, judge, [[0, 1, 2, 3], 5])
+    cells = erase_neurons(model, judge, range(4))
     assert units.shape == (3, 2) and cells.shape == (2, 4)
     intact = judge()
     last = model.hidden_states(TOKENS)[2].clone()
     last[..., :4] = 0.0
     expected = float(model.logits(model.norm(last)).logsumexp(-1).mean()) - intact
     assert units[2, 0] == pytest.approx(expected, abs=1e-5)
-    with erasing_neurons(model, [2], block=0):
+    with erasing_neurons(model, [2], 0):
         assert cells[0, 2] == pytest.approx(judge() - intact)
     assert judge() == intact
-    assert erase_units(model, lambda: model(TOKENS)[0, :, 9], groups=[0]).shape == (3, 1, 10)
+    assert erase_units(model, lambda: model(TOKENS)[0, :, 9], [0]).shape == (3, 1, 10)
 
 
 def test_signals():
@@ -113,7 +113,7 @@ def test_a_planted_neuron_is_found_and_holds_on_other_text():
         text[1:3] = [20, 20]
     signals = [[[float(t == 20) for t in text] for text in some] for some in (texts, others)]
     best, *rest = find_neurons(
-        model, texts, signals[0], held_out=(others, signals[1]), count=3, compute=PLAIN
+        model, (texts, signals[0]), (others, signals[1]), count=3, compute=PLAIN
     )
     assert (best.block, best.neuron) == (0, 5)
     assert best.found > 0.95 and best.held_out > 0.95

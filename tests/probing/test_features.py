@@ -38,7 +38,7 @@ def test_rows_are_those_of_one_sentence_at_a_time(pooling, at_a_time, monkeypatc
     assert len(found.layers) == 3 and found.layers[0].dtype == np.float16
     for number, words in enumerate(SENTENCES):
         for layer, expected in enumerate(by_hand(model, TOKENIZER, words, pooling)):
-            got = found.sentence(number, layer=layer)
+            got = found.sentence(number, layer)
             assert got == pytest.approx(expected, rel=2e-3, abs=2e-3)
 
 
@@ -58,7 +58,7 @@ def test_what_is_longer_than_the_context_is_left_out_and_counted(capsys):
     found = extract(model, TOKENIZER, SENTENCES, compute=PLAIN)
     assert found.left_out == (1, 3)
     assert "[left out] 2 sentences of 4: more than 12 tokens" in capsys.readouterr().out
-    assert [len(each) for each in found.sentences(layer=0)] == [3, 0, 1, 0]
+    assert [len(each) for each in found.sentences(0)] == [3, 0, 1, 0]
     assert np.array_equal(found.places(np.arange(4))[0], [0, 0, 0, 2])
     assert found.holds(np.arange(4)).tolist() == [True, False, True, False]
     with pytest.raises(ValueError, match="at least one sentence"):
@@ -102,7 +102,7 @@ def test_what_is_refused(tmp_path):
         extract(model, TOKENIZER, SENTENCES, pooling="max")
     direction = np.eye(16)[:1]
     with (
-        removing(model, direction, layer=1),
+        removing(model, direction, 1),
         pytest.raises(ValueError, match="without hooks"),
     ):
         extract(model, TOKENIZER, SENTENCES, folder=tmp_path, compute=PLAIN)
@@ -153,6 +153,6 @@ def test_the_same_on_a_model_of_hugging_face():
     owners = [[1], [2, 3], [4], [4, 5, 6], [7]]
     for layer, state in enumerate(states):
         expected = np.stack([state[0][own].mean(0).numpy() for own in owners])
-        assert found.sentence(0, layer=layer) == pytest.approx(expected, rel=2e-3, abs=2e-3)
+        assert found.sentence(0, layer) == pytest.approx(expected, rel=2e-3, abs=2e-3)
     probe = linear_probe(found.layers[2], ["a", "b", "a", "b", "a", "a", "b"], compute=PLAIN)
     assert probe.logits(found.layers[2]).shape == (7, 2)

@@ -95,7 +95,7 @@ def test_a_basis_has_no_row_twice():
 def test_removing_takes_the_directions_out_of_one_layer_and_no_more(layer):
     model, rows = model_of(), random_directions(2, 16)
     before = model.hidden_states(TOKENS)
-    with removing(model, rows, layer=layer):
+    with removing(model, rows, layer):
         after = model.hidden_states(TOKENS)
         whole = model.hidden(TOKENS)
     # the states of layer 0 are kept before the first block sees them
@@ -112,7 +112,7 @@ def test_removing_takes_the_directions_out_of_one_layer_and_no_more(layer):
 @torch.no_grad()
 def test_removing_at_the_embeddings_is_removing_from_what_block_one_is_given():
     model, rows = model_of(), random_directions(2, 16)
-    with removing(model, rows, layer=0):
+    with removing(model, rows, 0):
         found = model(TOKENS)
     changed = model_of()
     embed = changed.embed
@@ -125,7 +125,7 @@ def test_the_mean_stays_where_it_is_asked_to():
     model, rows = model_of(), random_directions(2, 16)
     state = model.hidden_states(TOKENS)[1].flatten(0, 1).numpy()
     mean = state.mean(0)
-    with removing(model, rows, layer=1, mean=mean):
+    with removing(model, rows, 1, mean=mean):
         after = model.hidden_states(TOKENS)[1].flatten(0, 1).numpy()
     assert after @ rows.T == pytest.approx(np.tile(mean @ rows.T, (20, 1)), abs=1e-4)
     assert after.mean(0) == pytest.approx(mean, abs=1e-5)
@@ -135,15 +135,15 @@ def test_the_mean_stays_where_it_is_asked_to():
 def test_steering_adds_and_all_directions_leave_nothing():
     model, rows = model_of(), random_directions(1, 16)
     before = model.hidden_states(TOKENS)[2]
-    with steering(model, rows[0], layer=2, strength=3.0):
+    with steering(model, rows[0], 2, strength=3.0):
         after = model.hidden_states(TOKENS)[2]
     expected = np.tile(3.0 * rows[0], (2, 10, 1))
     assert (after - before).numpy() == pytest.approx(expected, abs=1e-5)
-    with removing(model, np.eye(16), layer=1):
+    with removing(model, np.eye(16), 1):
         assert model.hidden_states(TOKENS)[1].abs().max() < 1e-6
     with (
         pytest.raises(ValueError, match="expected a layer from 0 to 2, got 3"),
-        changing(model, lambda x: x, layer=3),
+        changing(model, lambda x: x, 3),
     ):
         pass
 
@@ -158,14 +158,16 @@ def test_judges_see_each_removal_and_random_ones():
 
     state = model.hidden_states(TOKENS)[1].flatten(0, 1).numpy()
     rows = orthonormal(np.linalg.svd(state - state.mean(0))[2][:3])
-    found = judge_removals(model, loss, {"main": rows, "one": rows[:1]}, layer=1, draws=3)
+    found = judge_removals(
+        loss, {"main": rows, "one": rows[:1]}, lambda each: removing(model, each, 1), draws=3
+    )
     assert [each.name for each in found] == ["main", "one"]
     assert [each.count for each in found] == [3, 1]
     assert {each.intact for each in found} == {loss()}
-    with removing(model, rows, layer=1):
+    with removing(model, rows, 1):
         assert found[0].without == loss()
     values = []
     for seed in range(3):
-        with removing(model, random_directions(3, 16, seed=seed), layer=1):
+        with removing(model, random_directions(3, 16, seed=seed), 1):
             values.append(loss())
     assert found[0].random.mean == pytest.approx(np.mean(values))

@@ -50,8 +50,7 @@ def test_objects_do_as_well_as_rows():
             self.__dict__.update(row)
 
     of_rows, of_objects = (
-        tasks.column(each, "xpos_" if False else "deprels")
-        for each in (ROWS, [Sentence(row) for row in ROWS])
+        tasks.column(each, "deprels") for each in (ROWS, [Sentence(row) for row in ROWS])
     )
     assert np.array_equal(of_rows.labels, of_objects.labels)
 
@@ -123,9 +122,9 @@ def test_what_a_pronoun_means():
     def nouns(row):
         return [place for place, tag in enumerate(row["upos"]) if tag == "NOUN"]
 
-    assert as_pairs(tasks.linked(ROWS, "Means", among=nouns), 1) == {(2, 0): "yes"}
+    assert as_pairs(tasks.linked(ROWS, "Means", nouns), 1) == {(2, 0): "yes"}
     longer = ROWS[0] | {"misc": ["_"] * 6 + ["Means=6"]}
-    assert as_pairs(tasks.linked([longer], "Means", among=nouns), 0) == {
+    assert as_pairs(tasks.linked([longer], "Means", nouns), 0) == {
         (6, 5): "yes", (6, 1): "no",
     }  # fmt: skip
 
@@ -142,19 +141,19 @@ def features_of(layers: int = 2) -> Features:
 
 def test_examples_are_the_rows_of_words_pairs_and_sentences():
     rows, states = [ROWS[0], ROWS[0], ROWS[1]], features_of().layers[1]
-    word = examples(features_of(), tasks.column(rows, "upos"), layer=1)
+    word = examples(features_of(), tasks.column(rows, "upos"), 1)
     assert np.array_equal(word.features, states)
     assert word.sentences.tolist() == [0] * 7 + [2] * 3  # of the one left out there are none
     assert word.labels[7:].tolist() == ["NOUN", "VERB", "PRON"]
-    pair = examples(features_of(), tasks.relation(rows), layer=1)
+    pair = examples(features_of(), tasks.relation(rows), 1)
     assert pair.features[-1].tolist() == [*states[9], *states[8]]
     whole = sentence_task("topic", rows, lambda row: "pets" if "cats" in row["forms"] else "none")
-    mean = examples(features_of(), whole, layer=1)
+    mean = examples(features_of(), whole, 1)
     assert mean.features == pytest.approx(np.stack([states[:7].mean(0), states[7:].mean(0)]))
     assert mean.labels.tolist() == ["pets", "none"]
 
 
 def test_tasks_on_a_model():
     read = extract(model_of(), TOKENIZER, [row["forms"] for row in ROWS], compute=PLAIN)
-    found = examples(read, tasks.head(ROWS), layer=2)
+    found = examples(read, tasks.head(ROWS), 2)
     assert found.features.shape == (len(found.labels), 32)

@@ -12,7 +12,7 @@
     features = probing.extract(model, tokenizer, [row["forms"] for row in rows])
     features.layers[3]                                      # (6, 256): words, width
 
-    words = probing.examples(features, tasks.column(rows, "upos"), layer=3)
+    words = probing.examples(features, tasks.column(rows, "upos"), 3)
     probe = probing.linear_probe(words.features, words.labels)
     probe.judge(words.features, words.labels).accuracy      # beside it stands what it must beat:
     probing.word_types(words.groups, words.labels).judge(words.groups, words.labels).accuracy
@@ -20,15 +20,18 @@
     probing.code_length(words.features, words.labels).compression
 
     heads = [row["heads"] for row in rows]
-    measure = probing.distance_probe(features.sentences(layer=3), heads)
-    measure.judge(features.sentences(layer=3), heads).uuas
+    measure = probing.distance_probe(features.sentences(3), heads)
+    measure.judge(features.sentences(3), heads).uuas
 
     directions = probing.null_space(words.features, words.labels, rounds=2).directions
 
     def judge():                                            # a loss, an accuracy: what you like
         return float(model(torch.tensor([tokenizer.encode(" The dog barks")])).logsumexp(-1).mean())
 
-    probing.judge_removals(model, judge, {"part of speech": directions}, layer=3)
+    with torch.no_grad():                                   # the directions, against random ones
+        probing.judge_removals(
+            judge, {"tags": directions}, lambda rows: probing.removing(model, rows, 3)
+        )
 
 Sentences are lists of words, or texts with the places of their words; what a model is judged by
 comes in as a function. `report` puts one accuracy beside all its baselines.

@@ -20,7 +20,7 @@ Groups = Sequence[int | Sequence[int]]  # what is erased together
 
 
 def erase_words(
-    tokens: Sequence[int], judge: Callable[[Tensor], Tensor], *, replacement: int
+    tokens: Sequence[int], judge: Callable[[Tensor], Tensor], replacement: int
 ) -> np.ndarray:
     """How the judgement of a text changes without each of its tokens: (length, ...).
 
@@ -36,7 +36,7 @@ def erase_words(
     return found[:-1] - found[-1]
 
 
-def erase_units(model: Transformer, judge: Judge, *, groups: Groups) -> np.ndarray:
+def erase_units(model: Transformer, judge: Judge, groups: Groups) -> np.ndarray:
     """How `judge()` changes without hidden units: (layers, groups, ...), embeddings first.
 
     A unit is one of the `width` numbers that a layer gives at each position; those of a group are 0
@@ -44,24 +44,24 @@ def erase_units(model: Transformer, judge: Judge, *, groups: Groups) -> np.ndarr
     """
 
     def without(layer: int, units: Sequence[int]) -> contextlib.AbstractContextManager:
-        return changing(model, lambda x: _zeroed(x, units), layer=layer)
+        return changing(model, lambda x: _zeroed(x, units), layer)
 
     return _effects(judge, without, range(len(model.blocks) + 1), groups)
 
 
-def erase_neurons(model: Transformer, judge: Judge, *, groups: Groups) -> np.ndarray:
+def erase_neurons(model: Transformer, judge: Judge, groups: Groups) -> np.ndarray:
     """How `judge()` changes without feed-forward neurons: (blocks, groups, ...); see
     `erasing_neurons`.
     """
 
     def without(block: int, neurons: Sequence[int]) -> contextlib.AbstractContextManager:
-        return erasing_neurons(model, neurons, block=block)
+        return erasing_neurons(model, neurons, block)
 
     return _effects(judge, without, range(len(model.blocks)), groups)
 
 
 @contextlib.contextmanager
-def erasing_neurons(model: Transformer, neurons: Sequence[int], *, block: int) -> Iterator[None]:
+def erasing_neurons(model: Transformer, neurons: Sequence[int], block: int) -> Iterator[None]:
     """Inside the block of code these neurons give 0: what a feed-forward layer makes of `up` and
     the activation, `feed_forward` numbers at each position. Blocks count from 0.
     """

@@ -40,13 +40,13 @@ class Features:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def sentence(self, number: int, *, layer: int) -> np.ndarray:
+    def sentence(self, number: int, layer: int) -> np.ndarray:
         """(words, width): the words of one sentence; no rows if it was left out."""
         return self.layers[layer][self.starts[number] : self.starts[number + 1]]
 
-    def sentences(self, *, layer: int) -> list[np.ndarray]:
+    def sentences(self, layer: int) -> list[np.ndarray]:
         """`sentence` for each of them."""
-        return [self.sentence(number, layer=layer) for number in range(len(self.starts) - 1)]
+        return [self.sentence(number, layer) for number in range(len(self.starts) - 1)]
 
     def holds(self, sentences: np.ndarray) -> np.ndarray:
         """(items,) whether the sentence of that number was read."""

@@ -42,15 +42,13 @@ class Examples:
     sentences: np.ndarray  # (items,) which to draw together when intervals are made
 
 
-def examples(features: Features, task: Task, *, layer: int) -> Examples:
+def examples(features: Features, task: Task, layer: int) -> Examples:
     """The vectors of a task's items; those of sentences that were left out are left out."""
     there = features.holds(task.sentences)
     sentences, words = task.sentences[there], task.words[there]
     states = features.layers[layer]
     if task.kind == "sentence":
-        means = [
-            features.sentence(i, layer=layer).mean(axis=0, dtype=np.float32) for i in sentences
-        ]
+        means = [features.sentence(i, layer).mean(axis=0, dtype=np.float32) for i in sentences]
         vectors = np.stack(means)
     else:
         rows = [features.rows(sentences, column) for column in words.T]

@@ -56,18 +56,18 @@ class Neuron:
 
 def find_neurons(
     model: Transformer,
-    texts: Texts,
-    signal: Signal,
-    *,
+    search: tuple[Texts, Signal],
     held_out: tuple[Texts, Signal],
+    *,
     count: int = 5,
     compute: Compute | None = None,
 ) -> list[Neuron]:
     """The `count` neurons that go most closely with a signal, up or down, best first.
 
-    Among thousands some will by chance: `held_out`, other texts with their signal, tells.
+    They are looked for in `search`, texts and their signal. Among thousands some fit by chance:
+    `held_out`, other texts and theirs, tells.
     """
-    found = correlations(model, texts, signal, compute=compute)
+    found = correlations(model, *search, compute=compute)
     check = correlations(model, *held_out, compute=compute)
     best = np.argsort(-np.abs(found), axis=None, kind="stable")[:count]
     places = zip(*(part.tolist() for part in np.unravel_index(best, found.shape)), strict=True)

@@ -105,9 +105,7 @@ def random_directions(count: int, width: int, *, seed: int = 0) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def changing(
-    model: Transformer, change: Callable[[Tensor], Tensor], *, layer: int
-) -> Iterator[None]:
+def changing(model: Transformer, change: Callable[[Tensor], Tensor], layer: int) -> Iterator[None]:
     """Inside the block what `layer` gives, (batch, length, width), passes through `change`.
 
     So do all later layers see it. Blocks may be nested. Raises ValueError for a layer that is not
@@ -128,7 +126,7 @@ def changing(
 
 
 def removing(
-    model: Transformer, directions: np.ndarray, *, layer: int, mean: np.ndarray | None = None
+    model: Transformer, directions: np.ndarray, layer: int, *, mean: np.ndarray | None = None
 ) -> contextlib.AbstractContextManager:
     """Inside the block the directions (count, width) are projected out of what a layer gives.
 
@@ -142,18 +140,18 @@ def removing(
         along = (x.float() - middle.to(rows)) @ rows.T
         return (x.float() - along @ rows).to(x.dtype)
 
-    return changing(model, change, layer=layer)
+    return changing(model, change, layer)
 
 
 def steering(
-    model: Transformer, direction: np.ndarray, *, layer: int, strength: float = 1.0
+    model: Transformer, direction: np.ndarray, layer: int, *, strength: float = 1.0
 ) -> contextlib.AbstractContextManager:
     """Inside the block `strength` times the direction (width,) is added at every position."""
 
     def change(x: Tensor) -> Tensor:
         return x + strength * torch.as_tensor(direction).to(x)
 
-    return changing(model, change, layer=layer)
+    return changing(model, change, layer)
 
 
 @dataclass(frozen=True)
@@ -168,24 +166,25 @@ class Removal:
 
 
 def judge_removals(
-    model: Transformer,
     judge: Callable[[], float],
     directions: Mapping[str, np.ndarray],
+    removal: Callable[[np.ndarray], contextlib.AbstractContextManager],
     *,
-    layer: int,
-    mean: np.ndarray | None = None,
     draws: int = 5,
 ) -> list[Removal]:
-    """What `judge()` says of the model as it is, without each set of directions, and without random
-    ones of the same number, `draws` times. It may be a loss or an accuracy; see `removing`.
+    """What `judge()` says as things are, without each set of directions, and without random ones.
+
+    `removal(directions)` is the block to judge in: `lambda rows: removing(model, rows, 3)`. Random
+    directions are of the same number, drawn `draws` times. A judge may be a loss or an accuracy.
     """
     intact, found = float(judge()), []
+
+    def without(rows: np.ndarray) -> float:
+        with removal(rows):
+            return float(judge())
+
     for name, rows in directions.items():
-        with removing(model, rows, layer=layer, mean=mean):
-            without = float(judge())
-        values = []
-        for seed in range(draws):
-            with removing(model, random_directions(*rows.shape, seed=seed), layer=layer, mean=mean):
-                values.append(float(judge()))
-        found.append(Removal(name, len(rows), intact, without, mean_interval(values)))
+        drawn = [random_directions(*rows.shape, seed=seed) for seed in range(draws)]
+        control = mean_interval([without(each) for each in drawn])
+        found.append(Removal(name, len(rows), intact, without(rows), control))
     return found

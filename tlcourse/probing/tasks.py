@@ -135,8 +135,8 @@ def relation(sentences: Iterable[Sentence]) -> Task:
 def linked(
     sentences: Iterable[Sentence],
     name: str,
-    *,
     among: Callable[[Sentence], Iterable[int]],
+    *,
     within: str = "misc",
 ) -> Task:
     """Which of some words another one is linked to, such as the noun that a pronoun means.

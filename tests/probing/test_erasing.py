@@ -45,7 +45,6 @@ def test_erasing_neurons_is_zeroing_their_columns():
     assert torch.equal(model(TOKENS), model_of()(TOKENS))
 
 
-@torch.no_grad()
 def test_maps_of_units_and_neurons():
     model = model_of()
 
@@ -56,7 +55,7 @@ def test_maps_of_units_and_neurons():
     cells = erase_neurons(model, judge, range(4))
     assert units.shape == (3, 2) and cells.shape == (2, 4)
     intact = judge()
-    last = model.hidden_states(TOKENS)[2].clone()
+    last = model.hidden_states(TOKENS)[2].detach().clone()
     last[..., :4] = 0.0
     expected = float(model.logits(model.norm(last)).logsumexp(-1).mean()) - intact
     assert units[2, 0] == pytest.approx(expected, abs=1e-5)

@@ -22,6 +22,11 @@ from tlcourse.probing import (
 TOKENS = torch.arange(8, 28).view(2, 10)
 
 
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    monkeypatch.setattr(fitting, "LEAST_STEPS", 100)
+
+
 def is_orthonormal(rows: np.ndarray) -> bool:
     return np.allclose(rows @ rows.T, np.eye(len(rows)), atol=1e-6)
 
@@ -68,8 +73,7 @@ def test_null_space_leaves_a_linear_probe_at_chance():
     assert again.judge(remove(x, found.directions), y).accuracy < 0.55
 
 
-def test_rounds_end_null_space(monkeypatch):
-    monkeypatch.setattr(fitting, "LEAST_STEPS", 50)
+def test_rounds_end_null_space():
     x, y = blobs(3, 30, 8, apart=2.0)
     found = null_space(x, y, rounds=1, compute=PLAIN)
     assert len(found.accuracies) == 1 and len(found.directions) == 2

@@ -28,10 +28,10 @@
     def judge():                                            # a loss, an accuracy: what you like
         return float(model(torch.tensor([tokenizer.encode(" The dog barks")])).logsumexp(-1).mean())
 
-    with torch.no_grad():                                   # the directions, against random ones
-        probing.judge_removals(
-            judge, {"tags": directions}, lambda rows: probing.removing(model, rows, 3)
-        )
+    def removal(rows):
+        return probing.removing(model, rows, 3)
+
+    probing.judge_removals(judge, {"tags": directions}, removal)      # against random directions
 
 Sentences are lists of words, or texts with the places of their words; what a model is judged by
 comes in as a function. `report` puts one accuracy beside all its baselines.

@@ -78,12 +78,17 @@ def _zeroed(x: Tensor, units: Sequence[int]) -> Tensor:
     return x.index_fill(-1, torch.as_tensor(units, device=x.device), 0.0)
 
 
+@torch.no_grad()
 def _effects(judge: Judge, without: Callable, places: Sequence[int], groups: Groups) -> np.ndarray:
     """(places, groups, ...): what `judge()` says within `without(place, group)`, less intact."""
-    intact = np.asarray(judge(), dtype=np.float64)
+    intact = _numbers(judge())
     found = np.empty((len(places), len(groups), *intact.shape))
     for row, place in enumerate(places):
         for column, group in enumerate(groups):
             with without(place, np.atleast_1d(group).tolist()):
-                found[row, column] = np.asarray(judge(), dtype=np.float64) - intact
+                found[row, column] = _numbers(judge()) - intact
     return found
+
+
+def _numbers(judgement: float | np.ndarray | Tensor) -> np.ndarray:
+    return torch.as_tensor(judgement).double().cpu().numpy()

@@ -165,6 +165,7 @@ class Removal:
     random: Interval  # over draws of random directions
 
 
+@torch.no_grad()
 def judge_removals(
     judge: Callable[[], float],
     directions: Mapping[str, np.ndarray],

@@ -3,7 +3,7 @@
 A task is made from tagged sentences: mappings (rows of a data set) or objects with the columns of
 CoNLL-U, `forms`, `upos`, `xpos`, `feats`, `heads`, `deprels`, `misc`, an entry a word; heads count
 words from 1, the root's is 0. Words of a task are counted from 0. `word_task`, `pair_task` and
-`sentence_task` make one's own.
+`sentence_task` make all others from a function of a sentence: phrases, roles, question types.
 
 Sources: Conneau et al. (2018, length, content), Hewitt & Liang (2019, part of speech and head),
 Hewitt & Manning (2019, depth, distance), Tenney et al. (2019, the rest).

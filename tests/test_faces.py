@@ -22,7 +22,16 @@ from tlcourse import corpora
 POSITIONAL = 3  # parameters that may be given by position, at most
 IN_THE_FIELDS_ORDER = {"explicit_attention"}  # query, key, value, mask
 # Faces whose examples run in seconds.
-RUN = ("adaptation", "bpe", "evaluation", "lessons", "pretraining", "training", "transformer")
+RUN = (
+    "adaptation",
+    "bpe",
+    "evaluation",
+    "lessons",
+    "pretraining",
+    "probing",
+    "training",
+    "transformer",
+)
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(tlcourse.__path__) if m.ispkg)
 FLAT = sorted(
     {module.split(".")[1] for code in lessons_code().values() for module, _ in imports_of(code)}

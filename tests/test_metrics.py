@@ -154,3 +154,23 @@ def test_holm_lies_between_none_and_bonferroni(p_values: list[float]) -> None:
             break
         rejected += 1
     assert sum(after <= level for after in corrected) == rejected
+
+
+def test_bootstrap_of_independent_items_is_about_students_interval():
+    values = np.random.default_rng(0).normal(3.0, 2.0, 400)
+    found, expected = metrics.bootstrap_interval(values), metrics.mean_interval(values)
+    assert found.mean == pytest.approx(expected.mean)
+    assert found.low == pytest.approx(expected.low, abs=0.03)
+    assert found.high == pytest.approx(expected.high, abs=0.03)
+    assert metrics.bootstrap_interval(values) == found
+
+
+def test_bootstrap_of_groups_knows_that_copies_tell_nothing_new():
+    values = np.random.default_rng(0).normal(0.0, 1.0, 100)
+    copies, groups = np.repeat(values, 9), np.repeat(np.arange(100), 9)
+    alone = metrics.bootstrap_interval(values)
+    assert metrics.bootstrap_interval(copies, groups=groups) == pytest.approx(alone)
+    naive = metrics.bootstrap_interval(copies)
+    assert naive.high - naive.low < 0.4 * (alone.high - alone.low)
+    with pytest.raises(ValueError, match="at least two items, or groups of them, got 1"):
+        metrics.bootstrap_interval([1.0, 2.0], groups=[7, 7])

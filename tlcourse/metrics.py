@@ -89,6 +89,34 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     return Interval(mean, mean - half, mean + half)
 
 
+def bootstrap_interval(
+    values: Sequence[float],
+    *,
+    groups: Sequence[int] | None = None,
+    confidence: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Interval:
+    """The mean of items and its percentile bootstrap interval (Efron, 1979).
+
+    It holds for other items of the kind. `groups` (items,) are numbers; items with the same one,
+    such as the words of a sentence, are drawn together: they are not independent. Raises ValueError
+    for fewer than two items or groups.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    numbers = np.arange(len(values)) if groups is None else np.asarray(groups)
+    _, numbers = np.unique(numbers, return_inverse=True)
+    sums, counts = np.bincount(numbers, weights=values), np.bincount(numbers)
+    if len(counts) < 2:
+        raise ValueError(f"expected at least two items, or groups of them, got {len(counts)}")
+    generator, means = np.random.default_rng(seed), np.empty(draws)
+    for draw in range(draws):
+        drawn = generator.integers(len(counts), size=len(counts))
+        means[draw] = sums[drawn].sum() / counts[drawn].sum()
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(values.mean()), float(low), float(high))
+
+
 class Comparison(NamedTuple):
     """`difference` is the error rate of a minus that of b, a fraction; `p_value` is two-sided."""
 

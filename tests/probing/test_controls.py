@@ -1,0 +1,168 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tests.probing.made import PLAIN, blobs, model_of
+from tlcourse.probing import (
+    Examples,
+    code_length,
+    control_labels,
+    controls,
+    fitting,
+    linear_probe,
+    majority,
+    random_encoder,
+    report,
+    selectivity,
+    shuffled_labels,
+    word_types,
+)
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    monkeypatch.setattr(fitting, "LEAST_STEPS", 60)
+
+
+class Laplace:
+    """A probe that sees no vector: p(label) = (count + 1) / (items + labels)."""
+
+    def __init__(self, _, labels, *, names, seed):
+        counts = Counter(labels.tolist())
+        self.shares = {name: (counts[name] + 1) / (len(labels) + len(names)) for name in names}
+
+    def nats(self, _, labels):
+        return [-np.log(self.shares[label]) for label in labels]
+
+
+def test_guesses():
+    groups, labels = ["the", "run", "run", "run", "a"], ["D", "N", "V", "V", "D"]
+    assert majority(labels).predict(["x"]).tolist() == ["D"]  # D before V
+    types = word_types(groups, labels)
+    assert types.predict(["run", "a", "unseen"]).tolist() == ["V", "D", "D"]
+    assert types.judge(groups, labels).accuracy == 0.8
+    with pytest.raises(ValueError, match="at least one label"):
+        majority([])
+
+
+def test_a_random_encoder_has_the_shape_and_nothing_else():
+    import torch
+
+    model = model_of()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    one, again, other = (random_encoder(model, seed=seed) for seed in (0, 0, 1))
+    assert one.config == model.config
+    tokens = torch.arange(8, 20)[None]
+    assert torch.equal(one.hidden(tokens), again.hidden(tokens))
+    assert not torch.equal(one.hidden(tokens), other.hidden(tokens))
+    assert all(torch.equal(before[name], each) for name, each in model.state_dict().items())
+    # each word sees its context, and is still to be seen after the last layer
+    changed = tokens.clone()
+    changed[0, 0] = 40
+    states, others = one.hidden_states(tokens), one.hidden_states(changed)
+    assert torch.equal(states[0][0, 5], others[0][0, 5])
+    assert not torch.allclose(states[-1][0, 5], others[-1][0, 5])
+    similar = torch.cosine_similarity(states[0][0], states[-1][0], dim=-1)
+    assert similar.min() > 0.2
+
+
+def test_control_labels_follow_types_and_their_distribution():
+    labels = ["N"] * 60 + ["V"] * 30 + ["D"] * 10
+    types = [f"word{number}" for number in range(4000)]
+    drawn = control_labels(types, labels)
+    shares = {name: count / 4000 for name, count in Counter(drawn.tolist()).items()}
+    assert shares == pytest.approx({"N": 0.6, "V": 0.3, "D": 0.1}, abs=0.03)
+    assert np.array_equal(control_labels(types[::-1], labels), drawn[::-1])  # by the type alone
+    assert not np.array_equal(control_labels(types, labels, seed=1), drawn)
+
+
+def test_shuffled_labels_are_the_same_labels():
+    labels = list("abcdefgh") * 5
+    mixed = shuffled_labels(labels)
+    assert sorted(mixed) == sorted(labels) and mixed.tolist() != labels
+
+
+def examples_of(one_hot: bool) -> list[Examples]:
+    """Word types by one-hot vectors, a fixed label for each type; or vectors of the label only."""
+    generator, found = np.random.default_rng(0), []
+    for size in (600, 300):
+        types = generator.integers(40, size=size)
+        labels = np.array(list("abcd"))[types % 4]
+        vectors = np.eye(40)[types] if one_hot else np.eye(4)[types % 4]
+        noise = 0.01 * generator.standard_normal(vectors.shape)
+        groups = np.array([f"type{number}" for number in types])
+        found.append(Examples((vectors + noise).astype(np.float32), labels, groups, types * 0 + 1))
+    return found
+
+
+def test_selectivity_is_about_zero_where_types_are_all_there_is():
+    found = selectivity(*examples_of(one_hot=True), compute=PLAIN)
+    assert found.task.accuracy == 1.0 and found.control.accuracy == 1.0 and found.value == 0.0
+
+
+def test_selectivity_is_high_where_types_cannot_be_told():
+    found = selectivity(*examples_of(one_hot=False), compute=PLAIN)
+    assert found.task.accuracy == 1.0 and found.value > 0.4
+
+
+def test_code_length_by_hand():
+    """Eight items, blocks that end after 2, 4 and 8; Laplace's rule in the place of a probe."""
+    labels = np.array(list("aababbaa"))
+    order = []
+
+    class Watching(Laplace):
+        def __init__(self, vectors, given, **settings):
+            order[:] = vectors[:, 0].tolist()
+            super().__init__(vectors, given, **settings)
+
+    features = np.arange(8.0)[:, None]
+    code_length(features, labels, fit=Watching, fractions=[0.25, 0.5, 0.999, 1.0])
+    order = [int(number) for number in order]
+    order += sorted(set(range(8)) - set(order))
+    sent = labels[order]
+    expected, parts = 2 * 1.0, []
+    for start, end in ((2, 4), (4, 8)):
+        known = Counter(sent[:start].tolist())
+        bits = -sum(np.log2((known[label] + 1) / (start + 2)) for label in sent[start:end])
+        parts.append(bits)
+        expected += bits
+    found = code_length(features, labels, fit=Laplace, fractions=[0.25, 0.5, 1.0])
+    assert found.bits == pytest.approx(expected)
+    assert [end for end, _ in found.parts] == [2, 4, 8]
+    assert [bits for _, bits in found.parts] == pytest.approx([2.0, *parts])
+    assert found.uniform_bits == 8.0 and found.compression == pytest.approx(8 / expected)
+
+
+def test_code_length_orders_what_is_easier_to_read():
+    (easy, y), (hard, _) = blobs(2, 150, 4, apart=4.0), blobs(2, 150, 4, apart=0.3)
+    lengths = [
+        code_length(x, labels, compute=PLAIN, fractions=[0.1, 0.3, 1.0])
+        for x, labels in ((easy, y), (hard, y), (easy, shuffled_labels(y)))
+    ]
+    assert lengths[0].bits < lengths[1].bits < lengths[2].bits
+    assert lengths[0].compression > 3 and lengths[2].compression < 1.1
+    assert lengths[0].uniform_bits == 300
+
+
+@pytest.mark.parametrize("fractions", [[0.5], [0.5, 0.1, 1.0], [0.0, 1.0]])
+def test_fractions_that_do_not_rise_to_1_are_refused(fractions):
+    with pytest.raises(ValueError, match="expected fractions that rise to 1"):
+        code_length(np.eye(4), list("abab"), fractions=fractions)
+
+
+def test_blocks_are_the_papers():
+    assert [round(100 * share, 2) for share in controls.FRACTIONS] == [
+        0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.25, 12.5, 25, 50, 100,
+    ]  # fmt: skip
+
+
+def test_a_report_is_its_parts():
+    train, test = examples_of(one_hot=True)
+    test = Examples(test.features, test.labels, test.groups, np.arange(300) // 3)
+    found = report(train, test, seeds=(0, 1), code=False, compute=PLAIN)
+    probe = linear_probe(train.features, train.labels, compute=PLAIN)
+    assert found.accuracy.mean == found.seeds[0] == probe.judge(test.features, test.labels).accuracy
+    assert found.word_types == 1.0 and found.above_word_types.mean == 0.0
+    assert found.selectivity == found.seeds[0] - found.control
+    assert found.majority < 0.5 and found.shuffled < 0.5 and found.compression is None

@@ -1,0 +1,178 @@
+"""The probes: linear, one hidden layer, class means, ridge, and a learnt mix of layers.
+
+A probe is fitted on vectors (items, width) and their labels; it is asked with `predict`, `judge`
+and `nats`. Sources: Alain & Bengio (2016); Hewitt & Liang (2019); Marks & Tegmark (2023); Peters
+et al. (2018).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tlcourse.device import Compute
+from tlcourse.probing.fitting import Probe, Standardise, fit, names_of, numbers_of
+
+
+def linear_probe(
+    features: np.ndarray,
+    labels: Iterable[str],
+    *,
+    l2: float = 1.0,
+    epochs: int = 4,
+    names: Iterable[str] | None = None,
+    seed: int = 0,
+    compute: Compute | None = None,
+) -> Probe:
+    """Multinomial logistic regression on standardised vectors.
+
+    Minimises the sum of nats plus l2 / 2 times the squared weights (scikit-learn's C is 1 / l2);
+    the biases are free. `names`: all labels there may be, where some are not among `labels`. The
+    start is zero, so the seed decides the order of the items only.
+    """
+    labels = list(labels)
+    known = names_of(labels, names)
+    head = nn.Linear(features.shape[1], len(known))
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    module = nn.Sequential(Standardise(features), head)
+    history = fit(
+        module, features, numbers_of(labels, known),
+        penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
+        learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
+    )  # fmt: skip
+    return Probe(module, known, history)
+
+
+def hidden_probe(
+    features: np.ndarray,
+    labels: Iterable[str],
+    *,
+    hidden: int = 256,
+    l2: float = 1.0,
+    epochs: int = 4,
+    names: Iterable[str] | None = None,
+    seed: int = 0,
+    compute: Compute | None = None,
+) -> Probe:
+    """One hidden layer of `hidden` ReLU units on standardised vectors; else as `linear_probe`."""
+    labels = list(labels)
+    known = names_of(labels, names)
+    with torch.random.fork_rng(devices=[]):  # the caller's draws stay
+        torch.manual_seed(seed)
+        layers = nn.Linear(features.shape[1], hidden), nn.ReLU(), nn.Linear(hidden, len(known))
+    module = nn.Sequential(Standardise(features), *layers)
+    history = fit(
+        module, features, numbers_of(labels, known),
+        penalty=lambda probe: l2 / 2 * sum(probe[i].weight.square().sum() for i in (1, 3)),
+        learning_rate=0.003, epochs=epochs, seed=seed, compute=compute,
+    )  # fmt: skip
+    return Probe(module, known, history)
+
+
+def mass_mean_probe(
+    features: np.ndarray, labels: Iterable[str], *, covariance: bool = True
+) -> Probe:
+    """The class whose mean is nearest, in closed form (Marks & Tegmark, 2023).
+
+    For two classes the direction is the difference of their means. With `covariance` distances are
+    measured after the classes' common covariance is made the identity: linear discriminant analysis
+    with equal priors. Raises ValueError for fewer than two labels.
+    """
+    labels = np.asarray(list(labels))
+    names = names_of(labels)
+    vectors = np.asarray(features, dtype=np.float64)
+    means = np.stack([vectors[labels == name].mean(axis=0) for name in names])
+    weight = means
+    if covariance:
+        spread = vectors - means[np.searchsorted(names, labels)]
+        weight = means @ np.linalg.pinv(spread.T @ spread / len(spread), hermitian=True)
+    head = nn.Linear(features.shape[1], len(names))
+    with torch.no_grad():  # -|x - mean|^2 / 2, less what is the same for every class
+        head.weight.copy_(torch.from_numpy(weight))
+        head.bias.copy_(torch.from_numpy(-(weight * means).sum(axis=1) / 2))
+    return Probe(head, names)
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """A linear function of vectors, such as one that reads off a position."""
+
+    weight: np.ndarray  # (width,)
+    bias: float
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """(items,) values."""
+        return np.asarray(features, dtype=np.float64) @ self.weight + self.bias
+
+    def r_squared(self, features: np.ndarray, values: Iterable[float]) -> float:
+        """1 minus the share of the variance that is left; below 0: worse than the mean."""
+        values = np.asarray(list(values), dtype=np.float64)
+        left = np.square(values - self.predict(features)).sum()
+        return float(1 - left / np.square(values - values.mean()).sum())
+
+
+def ridge_probe(features: np.ndarray, values: Iterable[float], *, l2: float = 1.0) -> Ridge:
+    """Least squares plus l2 times the squared weights, in closed form; the bias is free."""
+    vectors = np.asarray(features, dtype=np.float64)
+    values = np.asarray(list(values), dtype=np.float64)
+    mean, middle = vectors.mean(axis=0), values.mean()
+    vectors = vectors - mean
+    gram = vectors.T @ vectors + l2 * np.eye(vectors.shape[1])
+    weight = np.linalg.solve(gram, vectors.T @ (values - middle))
+    return Ridge(weight, float(middle - mean @ weight))
+
+
+class ScalarMix(nn.Module):
+    """Layers (items, layers, width) to their weighted sum, times a scale (Peters et al., 2018)."""
+
+    def __init__(self, features: Sequence[np.ndarray]):
+        super().__init__()
+        self.norms = nn.ModuleList(Standardise(layer) for layer in features)
+        self.scores = nn.Parameter(torch.zeros(len(features)))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: Tensor) -> Tensor:
+        normed = [norm(layers[:, number]) for number, norm in enumerate(self.norms)]
+        return self.scale * torch.einsum("l,lnw->nw", self.scores.softmax(0), torch.stack(normed))
+
+
+class MixProbe(Probe):
+    """A linear probe of a learnt mix of layers; it is asked with one array of vectors a layer."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(layers,) how much of each layer is taken: shares that sum to 1."""
+        return self.module[0].scores.detach().softmax(0).cpu().numpy()
+
+
+def mix_probe(
+    features: Sequence[np.ndarray],
+    labels: Iterable[str],
+    *,
+    l2: float = 1.0,
+    epochs: int = 4,
+    names: Iterable[str] | None = None,
+    seed: int = 0,
+    compute: Compute | None = None,
+) -> MixProbe:
+    """A linear probe of a softmax-weighted sum of layers, the weights learnt with it.
+
+    `features` has one array (items, width) a layer. Each layer is standardised first, so that a
+    weight says how much is taken of a layer and not how large its numbers are; `weights` start
+    equal. Else as `linear_probe`.
+    """
+    labels = list(labels)
+    known = names_of(labels, names)
+    head = nn.Linear(features[0].shape[1], len(known))
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    module = nn.Sequential(ScalarMix(features), head)
+    history = fit(
+        module, list(features), numbers_of(labels, known),
+        penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
+        learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
+    )  # fmt: skip
+    return MixProbe(module, known, history)

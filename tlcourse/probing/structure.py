@@ -1,0 +1,198 @@
+"""Whole trees in a space: the distance probe and the depth probe (Hewitt & Manning, 2019).
+
+A matrix B is learnt so that |B (h_i - h_j)|^2 is the number of arcs between words i and j, or that
+|B h_i + b|^2 is how deep word i is. (b, which distances do not feel, is ours: vectors are
+standardised first, and it puts the origin back to where roots are.) Trees are given as `heads`,
+counted from 1, the root's 0.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tlcourse import device
+from tlcourse.batching import bucket_batches
+from tlcourse.device import Compute
+from tlcourse.probing import trees
+from tlcourse.probing.fitting import Standardise
+from tlcourse.probing.tree_scores import (
+    DepthScore,
+    Heads,
+    Keep,
+    TreeScore,
+    judge_depths,
+    judge_distances,
+)
+from tlcourse.training import train, warmup_stable_decay
+
+BATCH_SIZE = 32  # sentences
+LEAST_STEPS = 300
+LEARNING_RATE = 0.01
+
+Sentences = Sequence[np.ndarray]  # (words, width) each
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralProbe:
+    """A fitted B. `module` maps vectors (..., width) to (..., rank)."""
+
+    module: nn.Module
+    history: list[dict]
+
+    @torch.no_grad()
+    def project(self, vectors: np.ndarray) -> np.ndarray:
+        """(words, width) to (words, rank): the space in which trees are measured."""
+        place = next(self.module.parameters()).device
+        projected = self.module(torch.from_numpy(np.asarray(vectors, np.float32)).to(place))
+        return projected.cpu().numpy()
+
+
+class DistanceProbe(StructuralProbe):
+    """Squared distances between words that mean arcs of the tree."""
+
+    def distances(self, vectors: np.ndarray) -> np.ndarray:
+        """(words, width) to (words, words)."""
+        projected = torch.from_numpy(self.project(vectors))
+        return _between(projected[None])[0].numpy()
+
+    def judge(self, vectors: Sentences, heads: Heads, *, keep: Keep = None) -> TreeScore:
+        """The trees it makes of sentences against the gold ones."""
+        return judge_distances([self.distances(each) for each in vectors], heads, keep=keep)
+
+
+class DepthProbe(StructuralProbe):
+    """Squared lengths of words that mean their depth in the tree."""
+
+    def depths(self, vectors: np.ndarray) -> np.ndarray:
+        """(words, width) to (words,)."""
+        return np.square(self.project(vectors)).sum(axis=1)
+
+    def judge(self, vectors: Sentences, heads: Heads, *, keep: Keep = None) -> DepthScore:
+        """The depths it gives words against the gold ones."""
+        return judge_depths([self.depths(each) for each in vectors], heads, keep=keep)
+
+
+def distance_probe(
+    vectors: Sentences,
+    heads: Heads,
+    *,
+    rank: int = 64,
+    epochs: int = 10,
+    seed: int = 0,
+    compute: Compute | None = None,
+) -> DistanceProbe:
+    """Learns B (rank, width) from trees, for words' vectors as `Features.sentences` gives them.
+
+    Minimises the sum over sentences of the mean over pairs of |arcs - |B (h_i - h_j)|^2|. Sentences
+    without words (left out) and of one word are passed over.
+    """
+    gold = [trees.distances(each) for each in heads]
+    fitted = _fit(vectors, gold, _between, rank, epochs, seed, compute)
+    return DistanceProbe(*fitted)
+
+
+def depth_probe(
+    vectors: Sentences,
+    heads: Heads,
+    *,
+    rank: int = 64,
+    epochs: int = 10,
+    seed: int = 0,
+    compute: Compute | None = None,
+) -> DepthProbe:
+    """Learns B (rank, width) from trees: the mean over words of |depth - |B h_i + b|^2|.
+
+    Else as `distance_probe`.
+    """
+    gold = [trees.depths(each) for each in heads]
+    return DepthProbe(*_fit(vectors, gold, _lengths, rank, epochs, seed, compute))
+
+
+def _between(projected: Tensor) -> Tensor:
+    """(sentences, words, rank) to squared distances (sentences, words, words)."""
+    square = projected.square().sum(-1)
+    product = projected @ projected.transpose(1, 2)
+    return (square[:, :, None] + square[:, None] - 2 * product).clamp_min(0.0)
+
+
+def _lengths(projected: Tensor) -> Tensor:
+    """(sentences, words, rank) to squared lengths (sentences, words)."""
+    return projected.square().sum(-1)
+
+
+def _fit(
+    vectors: Sentences,
+    gold: Sequence[np.ndarray],
+    measure: Callable[[Tensor], Tensor],
+    rank: int,
+    epochs: int,
+    seed: int,
+    compute: Compute | None,
+) -> tuple[nn.Module, list[dict]]:
+    """Learns B so that `measure` of what it makes of words gives what is gold; its history."""
+    chosen = _chosen(vectors, gold)
+    states, wanted = ([each[number] for number in chosen] for each in (vectors, gold))
+    steps = max(epochs * -(-len(chosen) // BATCH_SIZE), LEAST_STEPS)
+
+    def loss(module: nn.Module, part: tuple[Tensor, ...]) -> tuple[Tensor, int]:
+        padded, tree, counts = part
+        off = (measure(module(padded)) - tree).abs().nan_to_num(0.0)  # nan: no word there
+        return (off.flatten(1).sum(1) / counts ** (tree.ndim - 1)).sum(), len(counts)
+
+    linear = nn.Linear(states[0].shape[1], rank)
+    noise = torch.randn(linear.weight.shape, generator=torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        linear.weight.copy_(noise / noise.numel() ** 0.5)
+        linear.bias.zero_()
+    module = nn.Sequential(Standardise(np.concatenate(states)), linear)
+    compute = device.choose() if compute is None else compute
+    history = train(
+        module, loss, _batches(states, wanted, steps, seed),
+        steps=steps, seed=seed, clip=float("inf"),
+        optimizers=[torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)],
+        schedule=warmup_stable_decay(steps, warmup=0, decay=1.0),
+        compute=replace(compute, precision=torch.float32),
+    )  # fmt: skip
+    return module, history
+
+
+def _batches(
+    states: Sentences, gold: Sequence[np.ndarray], steps: int, seed: int
+) -> Callable[[int], tuple[Tensor, ...]]:
+    """Batches of sentences of about equal lengths: vectors, what is gold (else nan), words."""
+    numbers: list[list[int]] = []
+    for epoch in range(steps):
+        numbers += bucket_batches([len(each) for each in states], BATCH_SIZE, seed, epoch)
+        if len(numbers) >= steps:
+            break
+
+    def batch(step: int) -> tuple[Tensor, ...]:
+        parts = [torch.from_numpy(np.asarray(states[i], np.float32)) for i in numbers[step]]
+        counts = torch.tensor([len(part) for part in parts])
+        trees_ = [torch.from_numpy(gold[i]).float() for i in numbers[step]]
+        longest = int(counts.max())
+        wanted = torch.full((len(parts), *[longest] * trees_[0].ndim), torch.nan)
+        for row, tree in enumerate(trees_):
+            wanted[(row, *(slice(size) for size in tree.shape))] = tree
+        return nn.utils.rnn.pad_sequence(parts, batch_first=True), wanted, counts
+
+    return batch
+
+
+def _chosen(vectors: Sentences, gold: Sequence[np.ndarray]) -> list[int]:
+    """The sentences of more than one word; ValueError unless each has a tree of as many words."""
+    if len(vectors) != len(gold):
+        raise ValueError(f"expected a tree for each of {len(vectors)} sentences, got {len(gold)}")
+    for number, (states, tree) in enumerate(zip(vectors, gold, strict=True)):
+        if len(states) not in (0, len(tree)):
+            raise ValueError(
+                f"sentence {number}: expected a head for each of its {len(states)} words, got "
+                f"{len(tree)}"
+            )
+    chosen = [number for number, states in enumerate(vectors) if len(states) > 1]
+    if not chosen:
+        raise ValueError("expected sentences of at least two words, got none")
+    return chosen

@@ -28,6 +28,7 @@ NAMES = (
     "tasks",
     "tutorial",
     "behaviour",
+    "probing",
     *STUDIES,
 )
 

@@ -1,0 +1,91 @@
+"""The probing benchmark: what its tasks ask, and one row from end to end."""
+
+import pytest
+
+from benchmarks import jobs, probing
+from tlcourse import corpora
+from tlcourse.corpora import treebank
+from tlcourse.probing import fitting, structure
+
+
+@pytest.fixture
+def tiny(little, tmp_path, monkeypatch, one_process):
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "runs")
+    monkeypatch.setattr(probing, "MODELS", (little, little))
+    monkeypatch.setitem(probing.MOST, "tiny", 12)
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+    probing.sentences.cache_clear()
+    probing.vectors.cache_clear()
+    yield little
+    probing.sentences.cache_clear()
+    probing.vectors.cache_clear()
+
+
+@pytest.mark.parametrize("name", probing.TASKS)
+def test_every_task_has_something_to_tell_apart(name, tiny):
+    corpus, kind, made = probing.TASKS[name]
+    train, test = (made(rows) for rows in probing.sentences(corpus))
+    assert len(set(train.labels)) > 1 and len(test) > 0
+    assert kind in ("surface", "syntax", "meaning")
+    assert train.kind == ("sentence" if name in ("length", "question type") else train.kind)
+
+
+def test_roles_and_antecedents_are_those_of_the_grammar():
+    (sentence,) = [
+        each for each in treebank.generate(200, seed=0) if len(treebank.roles(each)) == 2
+    ][:1]
+    task = probing._roles([sentence])
+    found = {
+        (int(word) + 1, int(verb) + 1): label
+        for (word, verb), label in zip(task.words, task.labels, strict=True)
+    }
+    for role in treebank.roles(sentence):
+        assert found[role.word, role.verb] == role.role
+    pronouns = [each for each in treebank.generate(200, seed=0) if treebank.antecedents(each)]
+    task = probing._antecedents(pronouns)
+    said = sum(len(treebank.antecedents(each)) for each in pronouns)
+    assert (task.labels == "yes").sum() == said and (task.labels == "no").sum() > 0
+
+
+def test_the_phrases_are_those_around_a_word():
+    sentence = treebank.generate(1, seed=3)[0]
+    inner, outer = (probing._phrases(level)([sentence]).labels.tolist() for level in (0, 1))
+    assert list(zip(inner, outer, strict=True)) == treebank.phrases(sentence)
+
+
+def test_a_row_a_task_model_and_layer(tiny, monkeypatch):
+    monkeypatch.setattr(
+        probing, "TASKS", {n: probing.TASKS[n] for n in ("part of speech", "question type")}
+    )
+    asked = []
+    report = probing.probing.report
+    monkeypatch.setattr(
+        probing.probing, "report", lambda *parts, **how: asked.append(how) or report(*parts, **how)
+    )
+    monkeypatch.setattr(probing, "SEEDS", (0,))
+    monkeypatch.setattr(fitting, "LEAST_STEPS", 10)
+    monkeypatch.setattr(structure, "LEAST_STEPS", 10)
+    monkeypatch.setattr(jobs, "run_all", lambda each: [job.run() for job in list(each)[::7]])
+    found = probing.measure()
+    assert {row["model"] for row in found["rows"]} == {tiny, probing.RANDOM}
+    for row in found["rows"]:
+        if row["task"] == probing.TREES:
+            assert 0 <= row["uuas"][0] <= 1 and 0 < row["linear_order"] < 1
+        else:
+            low, high = row["accuracy"][1:]
+            assert low <= row["accuracy"][0] <= high and row["seeds"] == [row["accuracy"][0]]
+            assert row["selectivity"] == pytest.approx(row["accuracy"][0] - row["control"])
+            assert row["items"][0] > 0 and row["compression"] > 0
+    assert asked and found["kinds"]["question type"] == ["trec", "meaning"]
+    kept = len(list((jobs.FOLDER / "probing").glob("*.json")))
+    assert kept == len({(r["task"], r["model"], r["layer"]) for r in found["rows"]})
+
+
+def test_what_has_read_nothing_has_the_shape_of_the_first_model(tiny):
+    read, blank = (probing.vectors("trec", name)[0] for name in (tiny, probing.RANDOM))
+    assert read.layers[0].shape == blank.layers[0].shape
+    assert not (read.layers[1] == blank.layers[1]).all()
+    job = probing.Job("length", probing.RANDOM, 0)
+    assert job.weights() == probing.Job("length", tiny, 0).weights() and job.key()

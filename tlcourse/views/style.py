@@ -8,11 +8,14 @@ import base64
 import html
 import io
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 from PIL import Image
 
 WIDTH = 7.0  # inches
@@ -30,6 +33,7 @@ COLOURS = {
 }
 CYCLE = tuple(COLOURS[name] for name in list(COLOURS)[:7])  # yellow is too pale for a line
 GREY = "#595959"
+_FIXED = {"causal": "blue", "masked": "vermillion"}  # what keeps its colour in every figure
 SHADES = "Blues"  # light to dark in one hue: the order is seen without seeing colours
 
 _STYLE: dict[str, Any] = {
@@ -144,3 +148,27 @@ def ink_on(colour: Any) -> str:
     rgb = np.array(matplotlib.colors.to_rgb(colour))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.18 else "white"
+
+
+def colours_of(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each name: "causal" and "masked" keep theirs, by a name's first word.
+
+    The others take the free ones in order. Raises ValueError for more names than colours (7).
+    """
+    names = list(names)
+    if len(names) > len(CYCLE):
+        raise ValueError(f"expected at most {len(CYCLE)} series, one a colour, got {len(names)}")
+    found: dict[str, str] = {}
+    for name in names:
+        fixed = COLOURS.get(_FIXED.get(name.replace(",", " ").split(" ")[0], ""))
+        if fixed and fixed not in found.values():
+            found[name] = fixed
+    free = iter([colour for colour in CYCLE if colour not in found.values()])
+    return {name: found[name] if name in found else next(free) for name in names}
+
+
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """How wide a text is drawn at `size` points, in inches."""
+    use_style()
+    font = FontProperties(size=size, weight=weight)
+    return float(TextPath((0, 0), text, prop=font).get_extents().width) / 72 if text.strip() else 0

@@ -6,7 +6,15 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from tlcourse.views.lines import _plain, label_ends
-from tlcourse.views.panels import DASHES, Values, draw_line, name_lines, panels, with_ends
+from tlcourse.views.panels import (
+    DASHES,
+    Values,
+    draw_line,
+    label_below,
+    name_lines,
+    panels,
+    with_ends,
+)
 from tlcourse.views.style import GREY, Picture, colours_of, figure, finish, label_axes
 
 
@@ -49,8 +57,7 @@ def removal(
         axes.set_xticks(numbers, [_plain(number) for number in numbers])
         axes.set_xticks([], minor=True)
         axes.set_title(y_label, loc="left", fontsize=11)
-        label_axes(axes, x=x_label, y=y_label)
-        axes.set_ylabel("")  # it stands above, where it has room
+    label_below(shown, x_label)
     name_lines(shown, ends, 2.6)
     return finish(picture, alt, note)
 
@@ -122,35 +129,35 @@ def growth(
     levels = levels or {}
     if set(levels) - set(scores):
         raise ValueError(f"expected levels of {list(scores)}, got some of {list(levels)}")
+    read = [t for each in scores.values() for tokens, _ in each.values() for t in tokens]
+    if not any(t > 0 for t in read):
+        raise ValueError(f"expected at least one score with tokens above 0, got {dict(scores)}")
+    first, last = min(t for t in read if t > 0), max(read)
     picture, shown = panels(title, list(scores), height=1.9, sharex=True)
     colours = colours_of(dict.fromkeys(name for each in scores.values() for name in each))
     every = dict.fromkeys(name for each in levels.values() for name in each)
     dashes = dict(zip(every, DASHES * len(every), strict=False))
-    read = [t for each in scores.values() for tokens, _ in each.values() for t in tokens]
-    first, last = min(t for t in read if t > 0), max(read)
     ends: list[dict[str, tuple]] = []
     for axes, (label, series) in zip(shown, scores.items(), strict=True):
         ends.append({})
         for name, height in levels.get(label, {}).items():
-            axes.axhline(height, color=GREY, lw=1.6, ls=dashes[name], zorder=1.5)
+            draw_line(axes, [min(read), last], with_ends([height] * 2), GREY, dashes[name])
             ends[-1][name] = (last, height, GREY)
         for name, (tokens, values) in series.items():
             drawn = with_ends(values, len(tokens), name)
             draw_line(axes, tokens, drawn, colours[name])
             ends[-1][name] = (tokens[-1], drawn[0, -1], colours[name])
-        axes.yaxis.set_major_locator(MaxNLocator(4))
+        axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     if 0 in read:
         shown[0].set_xscale("symlog", linthresh=first, linscale=0.5)
     else:
         shown[0].set_xscale("log")
     ticks = 10.0 ** np.arange(np.ceil(np.log10(first)), np.floor(np.log10(last)) + 1)
-    for place, axes in enumerate(shown):
+    for axes in shown:
         axes.set_xticks([*([0] if 0 in read else []), *ticks])
         axes.xaxis.set_major_formatter(FuncFormatter(_plain))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        if place + axes.get_subplotspec().get_gridspec().ncols >= len(shown):
-            label_axes(axes, x=x_label)
-            axes.xaxis.label.set_size(12 if len(shown) == 1 else 10)
+    label_below(shown, x_label)
     if len(shown) == 1:
         label_axes(shown[0], y=next(iter(scores)))
     name_lines(shown, ends, 2.6 if len(shown) == 1 else 1.3)

@@ -3,7 +3,7 @@
 What they are made of stands in `drawing`. Numbers come from the live configuration.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tlcourse.views.drawing import (
@@ -12,6 +12,7 @@ from tlcourse.views.drawing import (
     PALE_BLUE,
     PALE_VERMILLION,
     SIZE,
+    Box,
     Point,
     arrow,
     box,
@@ -19,6 +20,8 @@ from tlcourse.views.drawing import (
     label,
 )
 from tlcourse.views.style import COLOURS, GREY, Picture, finish, text_width
+
+POOLED = {"mean": slice(None), "first": slice(1), "last": slice(-1, None)}  # tokens of a word
 
 
 def probe_on_frozen_body(
@@ -29,6 +32,7 @@ def probe_on_frozen_body(
     width: int = 0,
     layers: int = 0,
     classes: int = 0,
+    pooling: str = "mean",
     title: str = "",
     alt: str = "",
     note: str | None = None,
@@ -37,90 +41,99 @@ def probe_on_frozen_body(
 
     `words` holds the tokens of each word; `probed` is (word, layer), 0 being the embeddings, and
     `answer` the label that the probe gives. `width`, `layers` and `classes` are the model's and the
-    task's. Raises ValueError for a word or layer that is not there, a sentence that is too wide,
-    and without title or alt text.
+    task's; `pooling` says which tokens of a word are read: "mean" (of all), "first" or "last".
+    Raises ValueError for a word or layer that is not there, another pooling, a sentence that is too
+    wide, and without title or alt text.
     """
     word, layer = probed
-    if not (0 <= word < len(words) and 0 <= layer <= layers and min(width, layers, classes) > 0):
+    inside = 0 <= word < len(words) and 0 <= layer <= layers and min(width, layers, classes) > 0
+    if not inside or pooling not in POOLED:
         raise ValueError(
-            f"expected a word of {len(words)}, a layer from 0 to {layers} and positive sizes, got "
-            f"{probed}, width {width}, layers {layers}, classes {classes}"
+            f"expected a word of {len(words)}, a layer from 0 to {layers}, positive sizes and a "
+            f"pooling of {list(POOLED)}, got {probed}, width {width}, layers {layers}, classes "
+            f"{classes}, pooling {pooling!r}"
         )
-    tokens = [(number, token) for number, each in enumerate(words) for token in each]
-    column = max(0.5, *(text_width(token, SIZE) + 0.28 for _, token in tokens))
-    wide = column * len(tokens)
-    if wide > 3.7:
-        raise ValueError(f"expected words that fit into 3.7 inches, got {wide:.1f}; take fewer")
-    rows = sorted({0, 1, layer, layers})  # states that are drawn
-    step, first, left = 0.62, 0.98, 0.85
-    picture, axes = canvas(title, first + step * (len(rows) - 1) + 0.3)
-    x = [left + column * (i + 0.5) for i in range(len(tokens))]
-    _words_and_tokens(axes, words, x, column)
-    heights = {row: first + step * place for place, row in enumerate(rows)}
-    for row, y in heights.items():
-        if row:
-            more = "" if row - 1 in heights else f"blocks {_before(rows, row) + 1} to "
-            name = f"{more}{row}" if more else f"block {row}"
-            box(axes, (left + wide / 2, y - step / 2), name, width=wide - 0.06, height=0.24,
-                fill=PALE)  # fmt: skip
-        label(axes, (left - 0.1, y), f"layer {row}" if row else "embeddings", align="right",
-              colour=GREY)  # fmt: skip
-        for at, (number, _) in zip(x, tokens, strict=True):
-            _state(axes, (at, y), number == word and row == layer)
-    _read(axes, [at for at, (n, _) in zip(x, tokens, strict=True) if n == word],
-          left + wide, heights, layer)  # fmt: skip
-    middle = (5.75, heights[layer])
-    weights = (width + 1) * classes
-    probe = box(axes, middle, f"linear probe: {width:,} → {classes}\n{weights:,} weights, trained",
-                fill=PALE_BLUE, edge=COLOURS["blue"])  # fmt: skip
-    up = heights[layer] + 0.62 < heights[rows[-1]] + 0.2
-    said = box(axes, (5.75, middle[1] + (0.62 if up else -0.62)), answer, fill=PALE_BLUE,
-               edge=COLOURS["blue"], bold=True)  # fmt: skip
-    arrow(axes, probe.top if up else probe.bottom, said.bottom if up else said.top,
-          colour=COLOURS["blue"])  # fmt: skip
-    label(axes, (5.75, 0.3), f"grey: frozen, {layers} blocks\nof width {width:,}", colour=GREY,
-          align="center")  # fmt: skip
+    column = max(0.5, *(text_width(token, SIZE) + 0.28 for each in words for token in each))
+    places, left = [], 0.85  # inches; of each word's tokens
+    for tokens in words:
+        places.append([left + column * (i + 0.5) for i in range(len(tokens))])
+        left += column * len(tokens)
+    if left > 4.5:
+        raise ValueError(
+            f"expected words that fit into 3.65 inches, got {left - 0.85:.1f}; take fewer"
+        )
+    rows = sorted({0, 1, layer, layers})  # those that are drawn
+    heights = {row: 0.98 + 0.62 * place for place, row in enumerate(rows)}
+    picture, axes = canvas(title, heights[layers] + 0.3)
+    _words_and_tokens(axes, words, places, column)
+    read = places[word][POOLED[pooling]]
+    _blocks_and_states(axes, heights, places, (layer, read))
+    probe = _probe(axes, heights, layer, answer, (width, classes))
+    _read(axes, (read, heights[layer]), left, probe.left, pooling)
+    said = f"grey: frozen, no gradient;\n{layers} blocks of width {width:,}"
+    label(axes, (probe.middle[0], 0.3), said, colour=GREY, align="center")
     return finish(picture, alt, note)
 
 
-def _before(rows: Sequence[int], row: int) -> int:
-    return rows[rows.index(row) - 1]
-
-
-def _words_and_tokens(axes: Any, words: Sequence[Sequence[str]], x: list, column: float) -> None:
+def _words_and_tokens(axes: Any, words: Sequence, places: Sequence, column: float) -> None:
     """Words at the bottom, their tokens above, each with an arrow up."""
-    place = 0
     label(axes, (0.75, 0.15), "words", align="right", colour=GREY)
     label(axes, (0.75, 0.57), "tokens", align="right", colour=GREY)
-    for tokens in words:
-        here = x[place : place + len(tokens)]
-        middle = (here[0] + here[-1]) / 2
+    for tokens, x in zip(words, places, strict=True):
+        middle = (x[0] + x[-1]) / 2
         box(axes, (middle, 0.15), "".join(tokens), width=column * len(tokens) - 0.06, height=0.24)
-        for at, token in zip(here, tokens, strict=True):
+        for at, token in zip(x, tokens, strict=True):
             drawn = box(axes, (at, 0.57), token, width=column - 0.06, height=0.24)
             arrow(axes, (at, 0.27), drawn.bottom)
             arrow(axes, drawn.top, (at, 0.9))
-        place += len(tokens)
 
 
-def _state(axes: Any, middle: Point, read: bool) -> None:
-    """A state: a row of five small cells, blue where the probe reads it."""
-    for cell in range(5):
-        at = (middle[0] + 0.075 * (cell - 2), middle[1])
-        box(axes, at, width=0.075, height=0.13, fill=PALE_BLUE if read else "white",
-            edge=COLOURS["blue"] if read else "#9A9A9A")  # fmt: skip
+def _blocks_and_states(
+    axes: Any, heights: Mapping[int, float], places: Sequence, read: tuple[int, Sequence[float]]
+) -> None:
+    """A row of states for each layer, five small cells a token, above the blocks that made it."""
+    x, below = [at for each in places for at in each], 0
+    middle, wide = (x[0] + x[-1]) / 2, x[-1] - x[0] + 2 * (x[0] - 0.85) - 0.06
+    for row, y in heights.items():
+        if row:
+            name = f"block {row}" if row == below + 1 else f"blocks {below + 1} to {row}"
+            box(axes, (middle, y - 0.31), name, width=wide, height=0.24, fill=PALE)
+        said, below = f"layer {row}" if row else "embeddings", row
+        label(axes, (0.75, y), said, align="right", colour=GREY)
+        for at in x:
+            mine = row == read[0] and at in read[1]
+            fill, edge = (PALE_BLUE, COLOURS["blue"]) if mine else ("white", "#9A9A9A")
+            for cell in range(-2, 3):
+                box(axes, (at + 0.075 * cell, y), width=0.075, height=0.13, fill=fill, edge=edge)
 
 
-def _read(axes: Any, x: Sequence[float], right: float, heights: dict, layer: int) -> None:
-    """From the states of the word to the probe, past the other words; other layers in dashes."""
-    y, blue = heights[layer], COLOURS["blue"]
-    above = y + 0.13
+def _probe(
+    axes: Any, heights: Mapping[int, float], layer: int, answer: str, sizes: tuple[int, int]
+) -> Box:
+    """The probe at the height of its layer, and its answer above, or below if there is no room."""
+    (width, classes), blue = sizes, COLOURS["blue"]
+    text = f"linear probe: {width:,} → {classes}\n{(width + 1) * classes:,} weights, trained"
+    at = (5.75, heights[layer])
+    probe = box(axes, at, text, fill=PALE_BLUE, edge=blue)
+    up = layer < max(heights)
+    other = (at[0], at[1] + (0.62 if up else -0.62))
+    said = box(axes, other, answer, fill=PALE_BLUE, edge=blue, bold=True)
+    arrow(axes, probe.top if up else probe.bottom, said.bottom if up else said.top, colour=blue)
+    return probe
+
+
+def _read(
+    axes: Any, states: tuple[Sequence[float], float], right: float, end: Point, pooling: str
+) -> None:
+    """A line from the states that are read, over the others, to the probe."""
+    (x, y), blue = states, COLOURS["blue"]
     for at in x:
-        axes.plot([at, at], [y + 0.07, above], color=blue, lw=1)
-    axes.plot([x[0], right + 0.05, right + 0.05], [above, above, y], color=blue, lw=1)
-    arrow(axes, (right + 0.05, y), (4.78, y), colour=blue)
+        axes.plot([at, at], [y + 0.07, y + 0.13], color=blue, lw=1)
+    turn = right + 0.05
+    axes.plot([x[0], turn, turn], [y + 0.13, y + 0.13, y], color=blue, lw=1)
+    arrow(axes, (turn, y), end, colour=blue)
     if len(x) > 1:
-        label(axes, (right + 0.1, above + 0.05), "mean", colour=blue)
+        label(axes, (turn + 0.05, y + 0.12), pooling, colour=blue)
 
 
 def control_task(

@@ -75,7 +75,7 @@ def box(
     axes.add_patch(
         FancyBboxPatch(
             (middle[0] - width / 2, middle[1] - height / 2), width, height,
-            boxstyle="round,pad=0,rounding_size=0.04", fc=fill, ec=edge, lw=1,
+            boxstyle=f"round,pad=0,rounding_size={min(0.04, width / 9)}", fc=fill, ec=edge, lw=1,
         )
     )  # fmt: skip
     if text:
@@ -103,6 +103,6 @@ def label(
 ) -> Any:
     """Text of 9 pt at a point, to its right, around it ("center") or to its left ("right")."""
     return axes.text(
-        *at, text, color=colour, fontsize=SIZE, ha=align, va="center", linespacing=1.25,
+        *at, text, color=colour, fontsize=SIZE, ha=align, va="center_baseline", linespacing=1.25,
         fontweight="bold" if bold else "normal",
     )  # fmt: skip

@@ -1,12 +1,13 @@
 """Small multiples: one to six panels with the same lines, named once in each row."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tlcourse.views.lines import label_ends
-from tlcourse.views.style import GREY, Picture, figure
+from tlcourse.views.style import GREY, Picture, figure, label_axes
 
 MOST = 6  # panels in one figure
 DASHES = (":", "--", "-.", (0, (6, 1)), (0, (1, 4)), (0, (3, 1, 1, 1, 1, 1)))
@@ -57,6 +58,15 @@ def panels(
     return picture, shown
 
 
+def label_below(shown: Sequence[Any], x_label: str) -> None:
+    """Labels the x axis of each panel that has none below it, in lines that are not too wide."""
+    columns = shown[0].get_subplotspec().get_gridspec().ncols
+    for place, axes in enumerate(shown):
+        if place + columns >= len(shown):
+            label_axes(axes, x=x_label if columns == 1 else textwrap.fill(x_label, 48 // columns))
+            axes.xaxis.label.set_size(12 if columns == 1 else 10)
+
+
 def draw_line(
     axes: Any, x: Sequence[float], values: np.ndarray, colour: str, dash: Any = "-"
 ) -> None:
@@ -94,22 +104,22 @@ def _name_inside(axes: Any, name: str, end: tuple[float, float], colour: str) ->
 
     `end` is the line's last point.
     """
-    lines = [np.array(line.get_data(), float) for line in axes.lines]
-    mine = next(line for line in lines if tuple(line[:, -1]) == end)
-    (left, right), (low, high) = mine[0][[0, -1]], axes.get_ylim()
-    x, best = np.linspace(left, right, 41), (-1.0, 0.0, 0.0, "left")
-    others = [np.interp(x, *line) for line in lines if line is not mine]
-    others += [np.full_like(x, low), np.full_like(x, high)]
-    for half, align in ((slice(0, 26), "left"), (slice(15, 41), "right")):
-        for side in (1, -1):
-            y = np.interp(x, *mine) + side * 0.08 * (high - low)
-            room = min(
-                np.abs(each - y)[half].min() for each in [*others, 0 * x + low, 0 * x + high]
-            )
+    to_axes = axes.transData + axes.transAxes.inverted()
+    lines = [line for line in axes.lines if len(line.get_xdata())]
+    mine = next(line for line in lines if tuple(line.get_xydata()[-1]) == end)
+    along, *others = (
+        to_axes.transform(line.get_xydata()).T
+        for line in sorted(lines, key=lambda x: x is not mine)
+    )
+    x, best = np.linspace(*along[0][[0, -1]], 41), (-1.0, 0.0, 0.0, "left")
+    heights = [np.interp(x, *line) for line in others] + [np.zeros_like(x), np.ones_like(x)]
+    for half, align, at in ((slice(0, 26), "left", 0), (slice(15, 41), "right", -1)):
+        for side in (0.08, -0.08):
+            y = np.interp(x, *along) + side
+            room = min(np.abs(each - y)[half].min() for each in heights)
             if room > best[0]:
-                at = 0 if align == "left" else -1
                 best = (room, x[at], y[at], align)
     axes.text(
         best[1], best[2], name, ha=best[3], va="center", color=colour, fontsize=9,
-        fontweight="bold",
+        fontweight="bold", transform=axes.transAxes,
     )  # fmt: skip

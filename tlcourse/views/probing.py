@@ -6,8 +6,18 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter
 
-from tlcourse.views.panels import DASHES, Values, draw_line, name_lines, panels, with_ends
+from tlcourse.views.lines import _plain
+from tlcourse.views.panels import (
+    DASHES,
+    Values,
+    draw_line,
+    label_below,
+    name_lines,
+    panels,
+    with_ends,
+)
 from tlcourse.views.style import (
     COLOURS,
     GREY,
@@ -76,9 +86,7 @@ def _layer_ticks(shown: Sequence[Any], count: int, x_label: str, y_label: str) -
     for place, axes in enumerate(shown):
         axes.set_xticks(range(0, count, step), [i or "emb" for i in range(0, count, step)])
         label_axes(axes, **({} if place % columns else {"y": y_label}))
-        if place + columns >= len(shown):
-            label_axes(axes, x=x_label)
-            axes.xaxis.label.set_size(12 if columns == 1 else 10)
+    label_below(shown, x_label)
 
 
 def task_by_layer(
@@ -214,16 +222,19 @@ def code_lengths(
         totals[name] = bits.sum()
     left.axhline(uniform_bits / items.pop(), color=GREY, lw=1.6, ls=":", zorder=1.5)
     left.set(xscale="log", ylim=(0, None))
+    left.xaxis.set_major_formatter(FuncFormatter(_plain))
     label_axes(left, x="items sent (logarithmic)", y="bits an item")
-    unit, size = ("kbit", 1000) if max(totals.values()) >= 10_000 else ("bits", 1)
+    most = max(totals.values())
+    unit, size = ("kbit", 1000) if most >= 10_000 else ("bits", 1)
     for row, (name, bits) in enumerate(totals.items()):
         right.barh(row, bits / size, color=colours[name], height=0.6)
         shorter = "" if name == "uniform code" else f"  ÷ {uniform_bits / bits:.1f}"
-        right.text(1.02 * bits / size, row, f"{bits / size:,.3g}{shorter}", va="center")
+        text = f"{bits / size:,.{1 if size > 1 else 0}f}{shorter}"
+        right.text((bits + 0.02 * most) / size, row, text, va="center")
     right.set_yticks(range(len(totals)), list(totals), fontweight="bold")
     for tick, name in zip(right.get_yticklabels(), totals, strict=True):
         tick.set_color(colours[name])
-    right.set(ylim=(len(totals) - 0.5, -0.5), xlim=(0, 1.3 * max(totals.values()) / size))
+    right.set(ylim=(len(totals) - 0.5, -0.5), xlim=(0, 1.45 * most / size))
     right.grid(False, axis="y")
     right.tick_params(axis="y", length=0)
     label_axes(right, x=f"length of the code ({unit})")

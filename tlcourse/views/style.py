@@ -108,13 +108,22 @@ def figure(
     if not title.strip():
         raise ValueError("expected a title that says what the figure shows, got an empty one")
     use_style()
-    lines = textwrap.wrap(title, 63)
+    lines = _wrapped(title)
     picture = Picture(figsize=(WIDTH, height), layout="constrained")
     picture.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     picture.suptitle(
         "\n".join(lines), x=0.012, ha="left", fontsize=13, fontweight="bold", linespacing=1.2
     )
     return picture, picture.subplots(rows, columns, **subplots)
+
+
+def _wrapped(title: str) -> list[str]:
+    """The lines of a title, each as long as fits."""
+    for characters in range(63, 20, -1):  # wide letters need more room
+        lines = textwrap.wrap(title, characters)
+        if all(text_width(line, 13, "bold") <= WIDTH - 0.2 for line in lines):
+            break
+    return lines
 
 
 def finish(picture: Picture, alt: str, note: str | None = None) -> Picture:
@@ -153,7 +162,8 @@ def ink_on(colour: Any) -> str:
 def colours_of(names: Iterable[str]) -> dict[str, str]:
     """A colour for each name: "causal" and "masked" keep theirs, by a name's first word.
 
-    The others take the free ones in order. Raises ValueError for more names than colours (7).
+    The others take the free ones in order; beside a model, what is the other model's comes last.
+    Raises ValueError for more names than colours (7).
     """
     names = list(names)
     if len(names) > len(CYCLE):
@@ -163,7 +173,8 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
         fixed = COLOURS.get(_FIXED.get(name.replace(",", " ").split(" ")[0], ""))
         if fixed and fixed not in found.values():
             found[name] = fixed
-    free = iter([colour for colour in CYCLE if colour not in found.values()])
+    kept = {COLOURS[colour] for colour in _FIXED.values()} if found else set()  # taken last
+    free = iter(sorted((c for c in CYCLE if c not in found.values()), key=kept.__contains__))
     return {name: found[name] if name in found else next(free) for name in names}
 
 

@@ -10,8 +10,10 @@ from matplotlib.path import Path
 from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish, text_width
 
 WORDS_A_LINE = 25
-LINES = 4
+LINES = 5
 _WIDE = 6.75  # inches, of a line
+_MARGIN = 0.65  # inches at both sides where a sentence has more than one line
+_ROOM = 0.4  # inches above and below the arcs of a line, together
 _SIZE = 10  # points, of a word
 _SPACE = 0.16  # inches between words, at least
 _LEVEL = 0.2  # inches between arcs one above the other
@@ -36,7 +38,7 @@ def arcs(
     arrows point from head to dependent; predicted edges that are not in the gold tree are dashed.
     A sentence that is too long for the width, or has over 25 words, goes on in the next line, with
     the other end of an arc named at the edge. Raises ValueError for heads or edges that are not of
-    these words, a sentence over four lines, and without title or alt text.
+    these words, a sentence over five lines, and without title or alt text.
     """
     gold = _gold(words, heads, predicted)
     found = {frozenset(edge) for edge in gold} & {frozenset(edge) for edge in predicted}
@@ -46,18 +48,20 @@ def arcs(
             f"expected a sentence of at most {LINES} lines, got {len(words)} words in "
             f"{len(spans)}; draw a shorter one"
         )
-    below = [(min(edge), max(edge)) for edge in predicted]
+    below = sorted({(min(edge), max(edge)) for edge in predicted})
     levels = [_levels(gold), _levels(below)]
-    tall = [
-        [_reach(level, span) for level in levels] for span in spans
-    ]  # (above, below) of each line, inches
-    picture, axes = figure(title, 0.95 + sum(up + down + 0.3 for up, down in tall))
+    reaches = [[_reach(level, span) for level in levels] for span in spans]  # (above, below)
+    height = sum(up + down + _ROOM for up, down in reaches)
+    picture, axes = figure(title, 0.95 + height)
     axes.set_axis_off()
-    axes.set(xlim=(0, _WIDE), ylim=(-sum(up + down + 0.3 for up, down in tall), 0))
+    axes.set(xlim=(0, _WIDE), ylim=(-height, 0))
     top = 0.0
-    for span, (up, down) in zip(spans, tall, strict=True):
-        middle = top - up - 0.12
-        places = _places(words, span)
+    for span, (up, down) in zip(spans, reaches, strict=True):
+        middle = top - up - _ROOM / 2
+        places = _places(words, span, 0 if len(spans) == 1 else _MARGIN)
+        if top == 0:
+            for y, text in ((middle + up + 0.09, "gold"), (middle - down - 0.09, "predicted")):
+                axes.text(0, y, text, color=GREY, fontsize=_SIZE, fontweight="bold", va="center")
         for word, (left, right) in places.items():
             axes.text(
                 (left + right) / 2, middle, words[word], ha="center", va="center", fontsize=_SIZE,
@@ -69,11 +73,10 @@ def arcs(
                 right = frozenset(edge) in found
                 style = {"color": COLOURS["blue"] if right else GREY, "lw": 1.6 if right else 1.2}
                 style["ls"] = "-" if right or side == 1 else (0, (4, 2))
-                height = side * (_FIRST + _LEVEL * level[edge])
-                _arc(axes, edge, at, (middle, height), style, (words, span))
-        top -= up + down + 0.3
-    share = f"{len(found)} of {len(gold)}" if gold else "none"
-    said = f"Above: gold, bold the root. Below: predicted. Blue: in both, {share} gold arcs."
+                peak = side * (_FIRST + _LEVEL * level[edge])
+                _arc(axes, edge, at, (middle, peak), style, (words, span))
+        top -= up + down + _ROOM
+    said = f"Bold: the root. Blue: in both trees, {len(found)} of {len(gold)} gold arcs."
     return finish(picture, alt, f"{said} {note}" if note else said)
 
 
@@ -94,22 +97,23 @@ def _gold(words: Sequence[str], heads: Sequence[int | None], predicted: Collecti
 
 
 def _lines(words: Sequence[str]) -> Iterator[range]:
-    """The words of each line, as many as fit."""
+    """The words of each line, as many as fit: all in one, else with margins for their arcs."""
+    widths = [text_width(word, _SIZE, "bold") + _SPACE for word in words]
+    room = _WIDE if sum(widths) <= _WIDE else _WIDE - 2 * _MARGIN
     first, wide = 0, 0.0
-    for number, word in enumerate(words):
-        needed = text_width(word, _SIZE, "bold") + _SPACE
-        if number > first and (wide + needed > _WIDE or number - first == WORDS_A_LINE):
+    for number, needed in enumerate(widths):
+        if number > first and (wide + needed > room or number - first == WORDS_A_LINE):
             yield range(first, number)
             first, wide = number, 0.0
         wide += needed
     yield range(first, len(words))
 
 
-def _places(words: Sequence[str], span: range) -> dict[int, tuple[float, float]]:
+def _places(words: Sequence[str], span: range, margin: float) -> dict[int, tuple[float, float]]:
     """The left and right edge of each word of a line, in inches; the rest lies between them."""
     widths = {i: text_width(words[i], _SIZE, "bold") for i in span}
-    gap = min(0.45, (_WIDE - sum(widths.values())) / len(span))
-    left, places = gap / 2, {}
+    gap = min(0.45, (_WIDE - 2 * margin - sum(widths.values())) / len(span))
+    left, places = margin + gap / 2, {}
     for i in span:
         places[i] = (left, left + widths[i])
         left += widths[i] + gap
@@ -162,6 +166,7 @@ def _arc(axes: Any, edge: Edge, at: dict, heights: tuple, style: dict, text: tup
         away = _WIDE if ends[0] in span else 0.0
         corners = [(low, base), (low, peak), (away, peak)]
         partner = words[ends[1] if away else ends[0]]
+        partner = partner if len(partner) < 9 else f"{partner[:7]}…"
         axes.text(
             away, peak + side * 0.02, f"{partner} →" if away else f"← {partner}", fontsize=8,
             ha="right" if away else "left", va="bottom" if side == 1 else "top",

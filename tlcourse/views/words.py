@@ -23,6 +23,7 @@ from tlcourse.views.style import (
 )
 
 LABELS = 12  # contexts that are written
+COVERED = 1  # points that one of them may cover
 _MARKS = "os^Dv*P"
 
 
@@ -76,12 +77,14 @@ def words_in_context(
         axes.yaxis.label.set_size(10)
         if len(arrays) > 1:
             axes.text(
-                0.02, 0.98, name, transform=axes.transAxes, va="top", fontweight="bold", zorder=5
-            )
+                0.02, 0.98, name, transform=axes.transAxes, va="top", fontweight="bold", zorder=5,
+                bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1},
+            )  # fmt: skip
     grid[0, 0].legend(
         loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=len(colours),
         frameon=False, labelcolor="linecolor", prop={"weight": "bold"}, handletextpad=0.2,
-    ).set_in_layout(True)  # fmt: skip
+    ).set_in_layout(False)  # fmt: skip
+    grid[0, 0].set_title(" ")  # room for it
     finish(picture, alt, note)
     picture.draw_without_rendering()  # now the axes have their places
     picture.set_layout_engine("none")
@@ -99,18 +102,19 @@ def _write_beside(
     at = axes.transData.transform(points) / to_pixels  # in points of 1/72 inch
     room = np.array(axes.get_window_extent().extents) / to_pixels
     taken = [_box(text, to_pixels) for text in axes.texts]
-    angles = np.pi * np.arange(0, 2, 0.25)
+    angles = np.pi * np.arange(0, 2, 0.125)
     for number, text in texts.items():
         written = axes.annotate(
             text, points[number], (0, 0), textcoords="offset points", ha="center", va="center",
             fontsize=8.5, color=inks[number], zorder=4,
             arrowprops={"arrowstyle": "-", "color": inks[number], "lw": 0.7, "shrinkA": 0,
                         "shrinkB": 3},
+            bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0},
         )  # fmt: skip
         extent = _box(written, to_pixels)
         size = np.array([extent[2] - extent[0], extent[3] - extent[1]]) + 2
         best, least = None, np.inf
-        for reach in (5, 10, 16, 24, 34, 46, 60):
+        for reach in (5, 10, 16, 24, 34):
             for angle in angles:
                 way = np.array([np.cos(angle), np.sin(angle)])
                 middle = at[number] + way * (reach + size / 2)
@@ -119,8 +123,8 @@ def _write_beside(
                 if not inside or any(_overlap(box, other) for other in taken):
                     continue
                 covered = ((at > box[:2] - 3) & (at < box[2:] + 3)).all(axis=1).sum()
-                if reach + 15 * covered < least:
-                    best, least = (middle, box), reach + 15 * covered
+                if covered <= COVERED and reach + 20 * covered < least:
+                    best, least = (middle, box), reach + 20 * covered
         if best is None:
             written.remove()
             continue
@@ -166,7 +170,8 @@ def importance(
     if len(columns) <= 10:
         for (row, column), value in np.ndenumerate(effects):
             ink = ink_on(image.cmap(image.norm(value)))
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=10, color=ink)
+            text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+            axes.text(column, row, text, ha="center", va="center", fontsize=10, color=ink)
     step = -(-len(columns) // (16 if max(len(str(each)) for each in columns) < 4 else 8))
     axes.set_xticks(range(0, len(columns), step), [str(each) for each in columns[::step]])
     axes.set_yticks(range(len(rows)), rows)

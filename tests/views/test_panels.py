@@ -49,3 +49,15 @@ def test_a_line_is_named_at_the_right_or_inside_where_there_is_room():
     picture.draw_without_rendering()
     box = inside.get_window_extent()
     assert shown[0].bbox.x0 <= box.x0 and box.x1 <= shown[0].bbox.x1
+
+
+def test_headings_do_not_reach_into_the_next_panel():
+    headings = ["grandparent constituent", "object or subject of which verb", "depth"] * 2
+    picture, shown = panels("title", headings, sharey=True)
+    for axes in shown:
+        draw_line(axes, [0, 1], with_ends([0, 1]), "#000000")
+    name_lines(shown, [{"random encoder": (1, 1, "grey")}] * 6, 1.5)
+    picture.draw_without_rendering()
+    boxes = [axes._left_title.get_window_extent() for axes in shown]
+    assert all(a.x1 < b.x0 for a, b in zip(boxes[:2], boxes[1:3], strict=True))
+    assert shown[2]._left_title.get_fontsize() == 11 > shown[1]._left_title.get_fontsize()

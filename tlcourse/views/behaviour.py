@@ -10,6 +10,7 @@ from tlcourse.views.panels import (
     DASHES,
     Values,
     draw_line,
+    head,
     label_below,
     name_lines,
     panels,
@@ -56,7 +57,7 @@ def removal(
             axes.set_xscale("log")
         axes.set_xticks(numbers, [_plain(number) for number in numbers])
         axes.set_xticks([], minor=True)
-        axes.set_title(y_label, loc="left", fontsize=11)
+        head(axes, y_label, len(effects))
     label_below(shown, x_label)
     name_lines(shown, ends, 2.6)
     return finish(picture, alt, note)

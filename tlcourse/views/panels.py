@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tlcourse.views.lines import label_ends
-from tlcourse.views.style import GREY, Picture, figure, label_axes
+from tlcourse.views.style import GREY, Picture, figure, label_axes, text_width
 
 MOST = 6  # panels in one figure
 DASHES = (":", "--", "-.", (0, (6, 1)), (0, (1, 4)), (0, (3, 1, 1, 1, 1, 1)))
@@ -51,11 +51,18 @@ def panels(
         axes.set_visible(False)
     for place, (axes, heading) in enumerate(zip(shown, headings, strict=True)):
         if len(headings) > 1:
-            axes.set_title(heading, loc="left", fontsize=11)
+            head(axes, heading, columns)
         axes.tick_params(labelsize=11 if len(headings) == 1 else 10)
         if place + columns >= len(headings):  # nothing below
             axes.tick_params(labelbottom=True)
     return picture, shown
+
+
+def head(axes: Any, heading: str, columns: int) -> None:
+    """Writes what a panel shows above it, smaller where it would reach into the next column."""
+    room = 5.2 / columns  # inches; the names of the lines have the rest
+    size = min(11, 11 * room / max(text_width(heading, 11), 0.1))
+    axes.set_title(heading, loc="left", fontsize=max(size, 7))
 
 
 def label_below(shown: Sequence[Any], x_label: str) -> None:

@@ -90,3 +90,32 @@ def test_own_figures_get_the_style():
         matplotlib.rcdefaults()
         style.use_style()
         assert matplotlib.rcParams["axes.prop_cycle"].by_key()["color"][0] == "#0072B2"
+
+
+@pytest.mark.parametrize("words", ["removing number many random ", "will it tilt ", "WOMAN MMMM "])
+def test_no_line_of_a_title_is_cut(words):
+    picture, _ = style.figure(words * 6)
+    picture.draw_without_rendering()
+    assert picture._suptitle.get_window_extent().x1 <= picture.bbox.x1
+    assert picture.get_suptitle().split() == (words * 6).split()
+
+
+def test_the_two_models_keep_their_colours():
+    blue, vermillion = style.COLOURS["blue"], style.COLOURS["vermillion"]
+    both = style.colours_of(["LSTM", "masked, 20M tokens", "5-gram", "causal"])
+    assert (both["masked, 20M tokens"], both["causal"]) == (vermillion, blue)
+    assert style.colours_of(["masked", "x", "y"])["masked"] == vermillion
+    assert vermillion not in style.colours_of(["causal", "embeddings", "other"]).values()
+    assert list(style.colours_of(["a", "b"]).values()) == [blue, vermillion]
+    assert len(set(style.colours_of(["causal", "causal, 20M", *"abcde"]).values())) == 7
+    with pytest.raises(ValueError, match="at most 7 series, one a colour, got 8"):
+        style.colours_of("abcdefgh")
+
+
+def test_the_width_of_a_text_is_what_is_drawn():
+    picture, axes = style.figure("title")
+    text = axes.text(0, 0, "responsible words", fontsize=10)
+    picture.draw_without_rendering()
+    drawn = text.get_window_extent().width / picture.dpi
+    assert style.text_width("responsible words", 10) == pytest.approx(drawn, rel=0.05)
+    assert style.text_width("  ", 10) == 0

@@ -22,8 +22,10 @@ ValueError. As the last value of a cell it shows itself. A figure of one's own:
 
 from tlcourse.views.adaptation import movement, trade_off, unbeaten
 from tlcourse.views.attention import heat_map, mask_maps
+from tlcourse.views.behaviour import attractors, growth, removal
 from tlcourse.views.bpe import merge_boxes, token_boxes
 from tlcourse.views.classification import confusion, learning_curve
+from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.dots import grouped_dots, strips
 from tlcourse.views.interactive import slider
 from tlcourse.views.lines import curves, horizontal_bars
@@ -35,32 +37,48 @@ from tlcourse.views.pretraining import (
     seen_and_asked,
     smooth,
 )
+from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
 from tlcourse.views.style import COLOURS, Picture, figure, finish
+from tlcourse.views.trees import arcs
+from tlcourse.views.words import importance, neuron, words_in_context
 
 __all__ = [
     "COLOURS",
     "LiveCurve",
     "Picture",
+    "arcs",
+    "attractors",
+    "by_layer",
     "clocks",
+    "code_lengths",
     "confusion",
+    "control_task",
     "curves",
     "figure",
     "finish",
     "grouped_dots",
+    "growth",
     "heat_map",
     "horizontal_bars",
+    "importance",
     "learning_curve",
     "long_and_short",
     "loss_over_compute",
     "mask_maps",
     "merge_boxes",
     "movement",
+    "neuron",
+    "probe_on_frozen_body",
+    "removal",
     "score_maps",
     "seen_and_asked",
+    "selectivity_by_layer",
     "slider",
     "smooth",
     "strips",
+    "task_by_layer",
     "token_boxes",
     "trade_off",
     "unbeaten",
+    "words_in_context",
 ]

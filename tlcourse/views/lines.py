@@ -23,16 +23,19 @@ def _spread(wanted: np.ndarray, gap: float) -> np.ndarray:
     return result
 
 
-def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]], height: float) -> None:
+def label_ends(
+    axes: Any, ends: Sequence[tuple[float, float, str, str]], height: float, size: float = 12
+) -> None:
     """Writes each (x, y, text, colour) to the right of the axes, apart from the others.
 
-    `height` is the height of the axes in inches, roughly. The limits of the axes are frozen.
+    `height` is the height of the axes in inches, roughly; `size` is the text's, in points. The
+    limits of the axes are frozen.
     """
     axes.set_xlim(axes.get_xlim())
     axes.set_ylim(axes.get_ylim())
     to_axes = axes.transData + axes.transAxes.inverted()
     at = np.array([to_axes.transform((x, y)) for x, y, _, _ in ends])
-    places = _spread(at[:, 1], 0.2 / height)
+    places = _spread(at[:, 1], size / 60 / height)
     for (x, y, text, colour), place in zip(ends, places, strict=True):
         axes.annotate(
             text,
@@ -40,6 +43,7 @@ def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]], height:
             xytext=(1.03, place),
             textcoords="axes fraction",
             color=colour,
+            fontsize=size,
             fontweight="bold",
             va="center",
             arrowprops={

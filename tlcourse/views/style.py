@@ -8,11 +8,14 @@ import base64
 import html
 import io
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 from PIL import Image
 
 WIDTH = 7.0  # inches
@@ -30,6 +33,7 @@ COLOURS = {
 }
 CYCLE = tuple(COLOURS[name] for name in list(COLOURS)[:7])  # yellow is too pale for a line
 GREY = "#595959"
+_FIXED = {"causal": "blue", "masked": "vermillion"}  # what keeps its colour in every figure
 SHADES = "Blues"  # light to dark in one hue: the order is seen without seeing colours
 
 _STYLE: dict[str, Any] = {
@@ -104,13 +108,22 @@ def figure(
     if not title.strip():
         raise ValueError("expected a title that says what the figure shows, got an empty one")
     use_style()
-    lines = textwrap.wrap(title, 63)
+    lines = _wrapped(title)
     picture = Picture(figsize=(WIDTH, height), layout="constrained")
     picture.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     picture.suptitle(
         "\n".join(lines), x=0.012, ha="left", fontsize=13, fontweight="bold", linespacing=1.2
     )
     return picture, picture.subplots(rows, columns, **subplots)
+
+
+def _wrapped(title: str) -> list[str]:
+    """The lines of a title, each as long as fits."""
+    for characters in range(63, 20, -1):  # wide letters need more room
+        lines = textwrap.wrap(title, characters)
+        if all(text_width(line, 13, "bold") <= WIDTH - 0.2 for line in lines):
+            break
+    return lines
 
 
 def finish(picture: Picture, alt: str, note: str | None = None) -> Picture:
@@ -144,3 +157,29 @@ def ink_on(colour: Any) -> str:
     rgb = np.array(matplotlib.colors.to_rgb(colour))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return "black" if linear @ [0.2126, 0.7152, 0.0722] > 0.18 else "white"
+
+
+def colours_of(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each name: "causal" and "masked" keep theirs, by a name's first word.
+
+    The others take the free ones in order; beside a model, what is the other model's comes last.
+    Raises ValueError for more names than colours (7).
+    """
+    names = list(names)
+    if len(names) > len(CYCLE):
+        raise ValueError(f"expected at most {len(CYCLE)} series, one a colour, got {len(names)}")
+    found: dict[str, str] = {}
+    for name in names:
+        fixed = COLOURS.get(_FIXED.get(name.replace(",", " ").split(" ")[0], ""))
+        if fixed and fixed not in found.values():
+            found[name] = fixed
+    kept = {COLOURS[colour] for colour in _FIXED.values()} if found else set()  # taken last
+    free = iter(sorted((c for c in CYCLE if c not in found.values()), key=kept.__contains__))
+    return {name: found[name] if name in found else next(free) for name in names}
+
+
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """How wide a text is drawn at `size` points, in inches."""
+    use_style()
+    font = FontProperties(size=size, weight=weight)
+    return float(TextPath((0, 0), text, prop=font).get_extents().width) / 72 if text.strip() else 0

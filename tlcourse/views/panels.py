@@ -1,0 +1,132 @@
+"""Small multiples: one to six panels with the same lines, named once in each row."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tlcourse.views.lines import label_ends
+from tlcourse.views.style import GREY, Picture, figure, label_axes, text_width
+
+MOST = 6  # panels in one figure
+DASHES = (":", "--", "-.", (0, (6, 1)), (0, (1, 4)), (0, (3, 1, 1, 1, 1, 1)))
+Values = Sequence[float] | Sequence[tuple[float, float, float]]  # or with (low, high) ends
+
+
+def with_ends(values: Values, count: int | None = None, what: str = "series") -> np.ndarray:
+    """(3, n) values with the low and high ends of their intervals, NaN where none are given.
+
+    Raises ValueError unless each value is a number or (value, low, high), and there are `count`.
+    """
+    array = np.asarray(values, float)
+    if array.ndim == 1:
+        array = np.stack([array, *np.full((2, len(array)), np.nan)], axis=1)
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array):
+        raise ValueError(
+            f"expected numbers or (value, low, high) for {what!r}, got shape "
+            f"{np.asarray(values).shape}"
+        )
+    if count is not None and len(array) != count:
+        raise ValueError(f"expected {count} values for {what!r}, got {len(array)}")
+    return array.T
+
+
+def panels(
+    title: str, headings: Sequence[str], *, height: float = 1.75, **subplots: Any
+) -> tuple[Picture, list[Any]]:
+    """A figure with a panel of that height (inches) for each heading; one alone has none.
+
+    Up to three stand in a row, four in two rows. `subplots` goes to `figure` (`sharey=True`).
+    Raises ValueError for no panel or more than six, and without title.
+    """
+    if not 1 <= len(headings) <= MOST:
+        raise ValueError(f"expected 1 to {MOST} panels in one figure, got {len(headings)}")
+    columns = 2 if len(headings) == 4 else min(3, len(headings))
+    rows = -(-len(headings) // columns)
+    tall = 4.0 if len(headings) == 1 else 1.25 + rows * height
+    picture, grid = figure(title, tall, rows=rows, columns=columns, squeeze=False, **subplots)
+    shown = list(grid.flat)[: len(headings)]
+    for axes in list(grid.flat)[len(headings) :]:
+        axes.set_visible(False)
+    for place, (axes, heading) in enumerate(zip(shown, headings, strict=True)):
+        if len(headings) > 1:
+            head(axes, heading, columns)
+        axes.tick_params(labelsize=11 if len(headings) == 1 else 10)
+        if place + columns >= len(headings):  # nothing below
+            axes.tick_params(labelbottom=True)
+    return picture, shown
+
+
+def head(axes: Any, heading: str, columns: int) -> None:
+    """Writes what a panel shows above it, smaller where it would reach into the next column."""
+    room = 5.2 / columns  # inches; the names of the lines have the rest
+    size = min(11, 11 * room / max(text_width(heading, 11), 0.1))
+    axes.set_title(heading, loc="left", fontsize=max(size, 7))
+
+
+def label_below(shown: Sequence[Any], x_label: str) -> None:
+    """Labels the x axis of each panel that has none below it, in lines that are not too wide."""
+    columns = shown[0].get_subplotspec().get_gridspec().ncols
+    for place, axes in enumerate(shown):
+        if place + columns >= len(shown):
+            label_axes(axes, x=x_label if columns == 1 else textwrap.fill(x_label, 48 // columns))
+            axes.xaxis.label.set_size(12 if columns == 1 else 10)
+
+
+def draw_line(
+    axes: Any, x: Sequence[float], values: np.ndarray, colour: str, dash: Any = "-"
+) -> None:
+    """A line through (3, n) values with its interval as a band; grey ones are thin, unmarked."""
+    mark = {"lw": 1.6} if colour == GREY else {"lw": 2.2, "marker": "o", "ms": 5}
+    axes.plot(x, values[0], color=colour, ls=dash, zorder=1.5 if colour == GREY else 3, **mark)
+    if np.isfinite(values[1:]).any():
+        axes.fill_between(x, *values[1:], color=colour, alpha=0.2, lw=0, label="_interval")
+
+
+def name_lines(shown: Sequence[Any], ends: Sequence[Mapping[str, tuple]], height: float) -> None:
+    """Names the lines at the right of each row of panels; `ends` is theirs, name → (x, y, colour).
+
+    A line that the last panel of a row lacks is named inside the last one that has it, where there
+    is most room. `height` is that of a panel, in inches. The limits of the axes are frozen.
+    """
+    columns = shown[0].get_subplotspec().get_gridspec().ncols
+    size = 12 if len(shown) == 1 else 10
+    for start in range(0, len(shown), columns):
+        row = ends[start : start + columns]
+        last, named = shown[start + len(row) - 1], list(row[-1].items())
+        before = len(last.texts)
+        label_ends(last, [(x, y, name, colour) for name, (x, y, colour) in named], height, size)
+        for text in last.texts[before:]:
+            text.set_in_layout(len(row) == columns)  # else the empty place at the right has room
+        left: dict[str, tuple] = {}
+        for axes, each in zip(shown[start:], row[:-1], strict=False):
+            left |= {name: (axes, *end) for name, end in each.items() if name not in row[-1]}
+        for name, (axes, x, y, colour) in left.items():
+            _name_inside(axes, name, (x, y), colour)
+
+
+def _name_inside(axes: Any, name: str, end: tuple[float, float], colour: str) -> None:
+    """Writes the name of a line along it: above or below, at its left or right, away from others.
+
+    `end` is the line's last point.
+    """
+    to_axes = axes.transData + axes.transAxes.inverted()
+    lines = [line for line in axes.lines if len(line.get_xdata())]
+    mine = next(line for line in lines if tuple(line.get_xydata()[-1]) == end)
+    along, *others = (
+        to_axes.transform(line.get_xydata()).T
+        for line in sorted(lines, key=lambda x: x is not mine)
+    )
+    x, best = np.linspace(*along[0][[0, -1]], 41), (-1.0, 0.0, 0.0, "left")
+    heights = [np.interp(x, *line) for line in others] + [np.zeros_like(x), np.ones_like(x)]
+    for half, align, at in ((slice(0, 26), "left", 0), (slice(15, 41), "right", -1)):
+        for side in (0.08, -0.08):
+            y = np.interp(x, *along) + side
+            room = min(np.abs(each - y)[half].min() for each in heights)
+            if room > best[0]:
+                best = (room, x[at], y[at], align)
+    axes.text(
+        best[1], best[2], name, ha=best[3], va="center", color=colour, fontsize=9,
+        fontweight="bold", transform=axes.transAxes,
+    )  # fmt: skip

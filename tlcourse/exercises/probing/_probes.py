@@ -20,7 +20,7 @@ def clouds(each: int, seed: int, numbers: tuple[int, ...] = (0, 1, 2)) -> tuple[
 
 def resized(features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """The same clouds with columns of other sizes; that without use is the largest."""
-    sizes, shifts = torch.tensor([0.001, 1000, 1, 10000]), torch.tensor([0, 5000, 0, 0])
+    sizes, shifts = torch.tensor([0.001, 1000, 0.01, 10000]), torch.tensor([0, 5000, 0, 0])
     return features * sizes + shifts, labels
 
 

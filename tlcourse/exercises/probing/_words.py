@@ -20,11 +20,11 @@ class Salted(str):
         return hash((self.salt, str(self)))
 
 
-def in_two_sessions(candidate, *arguments):
-    """What the candidate gives with the words of each list of `arguments` hashed in two ways.
+def in_two_sessions(look, *arguments):
+    """What `look(*arguments)` gives with the words of each list hashed in two ways.
 
-    What is no list is handed in as it is. The second is the first where a solution cannot take
-    words of another class.
+    What is no list is handed in as it is. Twice None where a solution cannot take words of another
+    class, such as one that looks them up among those of NumPy.
     """
     gave = []
     for salt in (1, 2):
@@ -33,7 +33,7 @@ def in_two_sessions(candidate, *arguments):
             for each in arguments
         ]
         try:
-            gave.append(candidate(*salted))
+            gave.append(look(*salted))
         except Exception:
             return None, None
     return tuple(gave)

@@ -66,7 +66,7 @@ def given(candidate, words, labels, seed):
     if len(got) != len(words):
         each = " Each word of the text has one, also when it comes again."
         raise Wrong(f"{len(words)} words gave {len(got)} labels.{each}")
-    if strange := set(got) - set(labels):
+    if strange := {*map(str, got)} - {*map(str, labels)}:
         raise Wrong(f"it gave {short(strange.pop())}, which is none of the labels {short(labels)}.")
     return list(got)
 
@@ -115,8 +115,8 @@ def shares_by_own(candidate, words, labels, seed):
 
 def is_lasting(candidate, words, labels, seed):
     """Whether another session gives the same."""
-    one, other = in_two_sessions(candidate, words, labels, seed)
-    return bool(one == other)
+    one, other = in_two_sessions(lambda *setting: given(candidate, *setting), words, labels, seed)
+    return one == other
 
 
 def types(count, each=1):

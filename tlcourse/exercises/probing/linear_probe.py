@@ -177,7 +177,10 @@ SLOW = (
     "A straight line separates them, so all can be right. Does the loop take its steps, and is the "
     "learning rate large enough? Adam with 0.01 to 0.1 will do."
 )
-NOTHING = "Nothing was learnt: `loss.backward()` and `optimizer.step()` belong into the loop."
+NOTHING = (
+    "Nothing was learnt: are `loss.backward()` and `optimizer.step()` in the loop, and is the "
+    "learning rate large enough?"
+)
 WRONG_WAY = "None is right: is the loss made larger, or the *smallest* score taken?"
 ALL = "Each step takes the mean cross-entropy of all examples, and nothing else."
 IDLE = "`steps` was not used: it says how often the loop runs."

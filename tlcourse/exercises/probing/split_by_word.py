@@ -95,8 +95,8 @@ def is_same(candidate, words, share, *seeds):
 
 def is_lasting(candidate, words, share, seed):
     """Whether another session gives the same."""
-    one, other = in_two_sessions(candidate, words, share, seed)
-    return bool(one == other)
+    one, other = in_two_sessions(lambda *setting: sides(candidate, *setting), words, share, seed)
+    return one == other
 
 
 def text(types, each=1):

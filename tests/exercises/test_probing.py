@@ -1,0 +1,572 @@
+import hashlib
+import math
+import random
+from bisect import bisect_right
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+from torch.nn import functional as F
+
+from tests.exercises.standard import accepts, rejects
+from tlcourse.exercises.probing._probes import noisy
+from tlcourse.exercises.probing._words import Salted, in_two_sessions
+from tlcourse.exercises.probing.code_length import by_cross_entropy, code_length
+from tlcourse.exercises.probing.control_labels import control_labels
+from tlcourse.exercises.probing.linear_probe import by_hand, by_normalisation, linear_probe
+from tlcourse.exercises.probing.remove import remove
+from tlcourse.exercises.probing.split_by_word import by_places, split_by_word
+from tlcourse.exercises.probing.word_of_each import as_given, word_of_each
+
+
+def nothing(*arguments): ...  # your code here
+
+
+# word_of_each
+
+
+def by_bisection(tokens, words):
+    starts, found = [start for start, _ in words], []
+    for start, end in tokens:
+        number = max(0, bisect_right(starts, start) - 1)
+        if number < len(words) and words[number][1] <= start:
+            number += 1
+        hit = number < len(words) and max(start, words[number][0]) < min(end, words[number][1])
+        found.append(number if hit else None)
+    return found
+
+
+def strips_one_space(tokens, words):
+    starts = {start for start, _ in words}
+    tokens = [(start + (start + 1 in starts), end) for start, end in tokens]
+    return [
+        next((n for n, (begin, stop) in enumerate(words) if begin <= start < stop), None)
+        for start, _ in tokens
+    ]
+
+
+def by_most_characters(tokens, words):
+    found = []
+    for start, end in tokens:
+        shared = [min(end, stop) - max(start, begin) for begin, stop in words]
+        most = max(shared, default=0)
+        found.append(shared.index(most) if most > 0 else None)
+    return found
+
+
+def counts_from_one(tokens, words):
+    return [None if n is None else n + 1 for n in word_of_each(tokens, words)]
+
+
+def lists_of_numbers(tokens, words):
+    return [[] if n is None else [n] for n in word_of_each(tokens, words)]
+
+
+def as_an_array(tokens, words):
+    return np.array(word_of_each(tokens, words), dtype=object)
+
+
+def empty_is_at_its_place(tokens, words):
+    return [
+        next(
+            (n for n, (begin, stop) in enumerate(words) if start < stop and begin < max(end, 1)),
+            None,
+        )
+        for start, end in tokens
+    ]
+
+
+test_word_of_each_right = accepts("probing.word_of_each", by_bisection)
+test_word_of_each_wrong = rejects(
+    "probing.word_of_each",
+    (nothing, 0, "Not solved yet"),
+    (as_given, 0, "the code as it was given"),
+    (counts_from_one, 1, "counted from 0"),
+    (lists_of_numbers, 1, "expected [0]"),
+    (as_an_array, 1, "expected [0]"),
+    (strips_one_space, 2, "Go by the characters that they share"),
+    (empty_is_at_its_place, 3, "shares no character with any word gets None"),
+    (by_most_characters, 4, "gets the first of them"),
+)
+
+
+# linear_probe
+
+
+class Probe(nn.Module):
+    def __init__(self, features, classes):
+        super().__init__()
+        self.register_buffer("mean", features.mean(dim=0, keepdim=True))
+        self.register_buffer("scale", 1 / (features.var(dim=0, keepdim=True) + 1e-8).sqrt())
+        self.scores = nn.Linear(features.shape[1], classes)
+
+    def forward(self, new):
+        scores = self.scores((new - self.mean) * self.scale)
+        return scores if self.training else scores.softmax(dim=1).topk(1).indices.squeeze(1)
+
+
+def as_a_module(features, labels, classes, steps):
+    probe = Probe(features.detach(), classes)
+    optimizer = torch.optim.AdamW(probe.parameters(), lr=0.02)
+    for _ in range(steps):
+        optimizer.zero_grad(set_to_none=False)
+        F.nll_loss(F.log_softmax(probe(features.detach()), dim=1), labels).backward()
+        optimizer.step()
+    return probe.eval()
+
+
+def slow_descent(features, labels, classes, steps):
+    return with_optimizer(lambda p: torch.optim.SGD(p, lr=0.1))(features, labels, classes, steps)
+
+
+def with_optimizer(make, clears=True, loss=F.cross_entropy, mean_alone=False):
+    def candidate(features, labels, classes, steps):
+        features = features.detach()
+        mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
+        deviation = 1.0 if mean_alone else deviation
+        layer = nn.Linear(features.shape[1], classes)
+        optimizer, inputs = make(layer.parameters()), (features - mean) / deviation
+        for _ in range(steps):
+            if clears:
+                optimizer.zero_grad()
+            loss(layer(inputs), labels).backward()
+            optimizer.step()
+        return lambda new: layer((new - mean) / deviation).argmax(dim=1)
+
+    return candidate
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=0.05)
+
+
+hardly_learns = with_optimizer(lambda p: torch.optim.SGD(p, lr=1e-5))
+never_clears = with_optimizer(adam, clears=False)
+mean_alone = with_optimizer(adam, mean_alone=True)
+twenty_examples = with_optimizer(
+    adam, loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])
+)
+
+
+def as_lists(features, labels, classes, steps):
+    return lambda new: linear_probe(features, labels, classes, steps)(new).tolist()
+
+
+def in_an_array(features, labels, classes, steps):
+    return lambda new: linear_probe(features, labels, classes, steps)(new).numpy()
+
+
+def no_return(features, labels, classes, steps):
+    linear_probe(features, labels, classes, steps)
+
+
+def changes_what_is_new(features, labels, classes, steps):
+    predict = linear_probe(features, labels, classes, steps)
+
+    def candidate(new):
+        new -= 1
+        return predict(new + 1)
+
+    return candidate
+
+
+def never_steps(features, labels, classes, steps):
+    layer = nn.Linear(features.shape[1], classes)
+    mean, deviation = features.detach().mean(0), features.detach().std(0)
+    for _ in range(steps):
+        F.cross_entropy(layer((features.detach() - mean) / deviation), labels).backward()
+    return lambda new: layer((new - mean) / deviation).argmax(1)
+
+
+def new_with_their_own(features, labels, classes, steps):
+    predict = linear_probe((features - features.mean(0)) / features.std(0), labels, classes, steps)
+    return lambda new: predict((new - new.mean(0)) / new.std(0))
+
+
+def kept_graph(features, labels, classes, steps):
+    layer = nn.Linear(features.shape[1], classes)
+    mean, deviation = features.mean(0).detach(), features.std(0).detach().clamp(min=1e-6)
+    optimizer, inputs = adam(layer.parameters()), (features - mean) / deviation
+    for _ in range(steps):
+        optimizer.zero_grad()
+        F.cross_entropy(layer(inputs), labels).backward(retain_graph=True)
+        optimizer.step()
+    return lambda new: layer((new - mean) / deviation).argmax(1)
+
+
+test_linear_probe_right = accepts("probing.linear_probe", as_a_module, slow_descent)
+test_linear_probe_wrong = rejects(
+    "probing.linear_probe",
+    (nothing, 0, "Not solved yet"),
+    (no_return, 1, "expected a function that predicts. Is a `return` missing?"),
+    (as_lists, 1, "expected a tensor of shape (7,)"),
+    (in_an_array, 1, "array"),
+    (changes_what_is_new, 1, "changed argument 1 that it was given, `new`"),
+    (never_steps, 2, "Nothing was learnt"),
+    (hardly_learns, 2, "is the learning rate large enough?"),
+    (never_clears, 4, "Gradients add up from step to step"),
+    (twenty_examples, 4, "the mean cross-entropy of all examples"),
+    (mean_alone, 5, "Give *each column* mean 0 and standard deviation 1"),
+    (new_with_their_own, 5, "0 / 0 is NaN"),
+    (kept_graph, 8, "a gradient went through the features into the model"),
+)
+
+
+@pytest.mark.parametrize("probe", [linear_probe, by_hand, by_normalisation])
+def test_probes_are_as_good_as_the_library(probe):
+    *train, _ = noisy(400, 1)
+    *new, _ = noisy(2000, 2)
+    torch.manual_seed(0)
+    mine = (probe(*train, 3, 300)(new[0]) == new[1]).double().mean().item()
+    library = LogisticRegression().fit(*train).score(*new)
+    assert mine == pytest.approx(library, abs=0.02)
+
+
+# control_labels
+
+
+def by_digest(words, labels, seed):
+    def draw(word):
+        return int(hashlib.sha256(f"{seed} {word}".encode()).hexdigest(), 16)
+
+    return [labels[draw(word) % len(labels)] for word in words]
+
+
+def by_numpy(words, labels, seed):
+    types, places = np.unique(words, return_inverse=True)
+    return np.random.default_rng(seed).choice(labels, len(types))[places]
+
+
+def by_shuffled_text(words, labels, seed):
+    moved, met = random.Random(seed).sample(labels, len(labels)), {}
+    return [met.setdefault(word, label) for word, label in zip(words, moved, strict=True)]
+
+
+def by_unique_and_dictionary(words, labels, seed):
+    types = np.unique(words)
+    drawn = dict(zip(types, random.Random(seed).choices(labels, k=len(types)), strict=True))
+    return [drawn[word] for word in words]
+
+
+def as_a_dictionary(words, labels, seed):
+    return dict(zip(words, control_labels(words, labels, seed), strict=True))
+
+
+def numbers_of_labels(words, labels, seed):
+    kinds = sorted(set(labels))
+    return [100 + kinds.index(label) for label in control_labels(words, labels, seed)]
+
+
+def at_random_each_time(words, labels, seed):
+    generator = random.Random(seed)
+    return [generator.choice(labels) for _ in words]
+
+
+def most_frequent(words, labels, seed):
+    return [Counter(labels).most_common(1)[0][0]] * len(words)
+
+
+def label_before(words, labels, seed):
+    """Each type gets the label of the word after its first place."""
+    met = {}
+    return [met.setdefault(word, labels[(n + 1) % len(labels)]) for n, word in enumerate(words)]
+
+
+def half_their_own(words, labels, seed):
+    draw, drawn = random.Random(f"half {seed}"), control_labels(words, labels, seed)
+    own = dict(zip(words, labels, strict=True))
+    stays = {word: draw.random() < 0.5 for word in own}
+    return [own[word] if stays[word] else drawn[n] for n, word in enumerate(words)]
+
+
+def root_of_counts(words, labels, seed):
+    counts, types = Counter(labels), list(dict.fromkeys(words))
+    weights = [count**0.5 for count in counts.values()]
+    drawn = random.Random(seed).choices(list(counts), weights=weights, k=len(types))
+    drawn = dict(zip(types, drawn, strict=True))
+    return [drawn[word] for word in words]
+
+
+def labels_in_a_set(words, labels, seed):
+    kinds, types = list(set(labels)), sorted(set(words))
+    weights = [labels.count(kind) for kind in kinds]
+    drawn = random.Random(seed).choices(kinds, weights=weights, k=len(types))
+    return [dict(zip(types, drawn, strict=True))[word] for word in words[:1]] + [
+        drawn[types.index(word)] for word in words[1:]
+    ]
+
+
+test_control_labels_right = accepts(
+    "probing.control_labels", by_digest, by_numpy, by_shuffled_text, by_unique_and_dictionary
+)
+test_control_labels_wrong = rejects(
+    "probing.control_labels",
+    (nothing, 0, "Not solved yet"),
+    (as_a_dictionary, 1, "expected a list with a label for each word"),
+    (numbers_of_labels, 1, "which is none of the labels"),
+    (at_random_each_time, 2, "Draw once for a type"),
+    (most_frequent, 3, "They all got the same one"),
+    (label_before, 3, "another seed has to give another draw"),
+    (half_their_own, 4, "must not change its chances"),
+    (root_of_counts, 5, "Draw from the list of all labels"),
+    (labels_in_a_set, 6, "hashes words differently"),
+)
+
+
+def test_salted_words_are_equal_and_stand_in_sets_otherwise():
+    words = [f"word{n}" for n in range(50)]
+    assert [Salted(word, 1) for word in words] == words
+    assert in_two_sessions(sorted, words) == (words := sorted(words), words)
+    one, other = in_two_sessions(lambda words: list(set(words)), words)
+    assert one != other and sorted(one) == sorted(other)
+
+
+# code_length
+
+
+def by_one_table(labels, classes, ends, fit):
+    table = torch.full((len(labels), classes), -math.log(classes))
+    for start, end in pairwise(ends):
+        table[start:end] = fit(start)[start:end]
+    return -table.gather(1, labels[:, None]).sum(dtype=torch.double) / math.log(2)
+
+
+def in_base_two(labels, classes, ends, fit):
+    bits = [math.log(classes, 2)] * ends[0]
+    for block, start in enumerate(ends[:-1]):
+        logs = (fit(start) * math.log2(math.e)).numpy()
+        bits += [-logs[n][labels[n]] for n in range(start, ends[block + 1])]
+    return np.sum(bits)
+
+
+def block_by_block(labels, classes, ends, fit):
+    return [code_length(labels, classes, ends[: n + 1], fit) for n in range(len(ends))]
+
+
+def all_by_the_uniform_code(labels, classes, ends, fit):
+    return len(labels) * math.log2(classes)
+
+
+def errors(labels, classes, ends, fit):
+    missed = [(fit(a)[a:b].argmax(1) != labels[a:b]).sum().item() for a, b in pairwise(ends)]
+    return ends[0] * math.log2(classes) + sum(missed)
+
+
+def all_in_nats(labels, classes, ends, fit):
+    return code_length(labels, classes, ends, fit) * math.log(2)
+
+
+def takes_them_for_probabilities(labels, classes, ends, fit):
+    return code_length(labels, classes, ends, lambda n: fit(n).abs().log())
+
+
+def takes_ends_for_sizes(labels, classes, ends, fit):
+    bits, start = ends[0] * math.log2(classes), ends[0]
+    for size in ends[1:]:
+        logs = fit(start)[start : start + size]
+        bits += F.cross_entropy(logs, labels[start : start + size], reduction="sum") / math.log(2)
+        start += size
+    return bits
+
+
+def probe_before_the_last(labels, classes, ends, fit):
+    bits = code_length(labels, classes, ends[:2], fit)
+    for before, start, end in zip(ends, ends[1:], ends[2:], strict=False):
+        bits += F.cross_entropy(fit(before)[start:end], labels[start:end]) * (end - start)
+    return bits
+
+
+def trains_on_the_last_label(labels, classes, ends, fit):
+    return code_length(labels, classes, ends, lambda n: fit(n - 1))
+
+
+def first_class_when_sure(labels, classes, ends, fit):
+    return code_length(labels, classes, ends, lambda n: fit(n).clamp(min=-30))
+
+
+test_code_length_right = accepts("probing.code_length", by_one_table, in_base_two)
+test_code_length_wrong = rejects(
+    "probing.code_length",
+    (nothing, 0, "Not solved yet"),
+    (block_by_block, 1, "expected one number, the bits of all labels"),
+    (all_in_nats, 1, "The first block is in nats"),
+    (all_by_the_uniform_code, 2, "then 3 bits and 2 bits"),
+    (errors, 2, "then 3 bits and 2 bits"),
+    (takes_them_for_probabilities, 2, "then 3 bits and 2 bits"),
+    (trains_on_the_last_label, 2, "`fit(1)` was called, and `ends` is [2, 4]"),
+    (takes_ends_for_sizes, 3, "`fit("),
+    (probe_before_the_last, 3, "has a probe of its own, trained on all before it"),
+    (first_class_when_sure, 4, "stay with the logarithms"),
+)
+
+
+def test_a_probe_that_knows_nothing_compresses_nothing():
+    labels = torch.randint(5, (40,), generator=torch.Generator().manual_seed(0))
+    bits = by_cross_entropy(labels, 5, [3, 10, 40], lambda n: torch.zeros(40, 5))
+    assert bits.item() == pytest.approx(40 * math.log2(5), rel=1e-5)
+
+
+# remove
+
+
+def by_least_squares(states, directions):
+    flat = states.reshape(-1, states.shape[-1]).T
+    amounts = torch.linalg.lstsq(directions.T, flat, driver="gelsd").solution
+    return (flat - directions.T @ amounts).T.reshape(states.shape)
+
+
+def by_eigenvectors(states, directions):
+    values, vectors = torch.linalg.eigh(directions.T @ directions)
+    rest = vectors[:, values < 1e-5 * values.max()]
+    return states @ rest @ rest.T
+
+
+def in_numpy(states, directions):
+    left = np.linalg.pinv(directions.numpy()) @ directions.numpy()
+    return states - torch.from_numpy(states.numpy() @ left)
+
+
+def as_an_array_of_numbers(states, directions):
+    return remove(states, directions).numpy()
+
+
+def in_single(states, directions):
+    return remove(states.float(), directions.float()).double().to(states.dtype)
+
+
+def takes_two_dimensions(states, directions):
+    return torch.atleast_2d(remove(states, directions))
+
+
+def in_its_place(states, directions):
+    states -= states - remove(states, directions)
+    return states
+
+
+def first_state_alone(states, directions):
+    return remove(states, directions).reshape(-1, states.shape[-1])[0]
+
+
+def width_of_directions(states, directions):
+    return states - (states @ directions.T / directions.norm(dim=1) ** 2).sum(-1, keepdim=True)
+
+
+def twice_over(states, directions):
+    for _ in range(2):
+        for each in directions:
+            states = states - (states @ each)[..., None] * each / (each @ each).clamp(min=1e-9)
+    return states
+
+
+def largest_direction(states, directions):
+    return remove(states, directions[directions.norm(dim=1).argmax()][None])
+
+
+def at_most_two(states, directions):
+    return (
+        remove(states, torch.linalg.svd(directions, full_matrices=False)[2][:2])
+        if len(directions) > 4
+        else remove(states, directions)
+    )
+
+
+test_remove_right = accepts("probing.remove", by_least_squares, by_eigenvectors, in_numpy)
+test_remove_wrong = rejects(
+    "probing.remove",
+    (nothing, 0, "Not solved yet"),
+    (as_an_array_of_numbers, 1, "Stay with PyTorch throughout"),
+    (in_its_place, 1, "changed argument 1 that it was given, `states`"),
+    (takes_two_dimensions, 1, "The states keep their shape"),
+    (first_state_alone, 1, "The states keep their shape"),
+    (width_of_directions, 2, "what is at right angles"),
+    (largest_direction, 3, "Nothing is left along any direction"),
+    (twice_over, 3, "Nothing is left along any direction"),
+    (at_most_two, 5, "all else goes"),
+    (in_single, 5, "rounded to single precision"),
+)
+
+
+# split_by_word
+
+
+def by_numpy_types(words, share, seed):
+    types = np.unique(words)
+    chosen = np.random.default_rng(seed).choice(types, int(share * len(types)), replace=False)
+    is_test = np.isin(words, chosen)
+    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+
+def by_torch(words, share, seed):
+    types, places = np.unique(words, return_inverse=True)
+    coins = torch.rand(len(types), generator=torch.Generator().manual_seed(seed))
+    is_test = (coins < share)[torch.from_numpy(places)]
+    return (~is_test).nonzero()[:, 0], is_test.nonzero()[:, 0]
+
+
+def by_digest_of_the_word(words, share, seed):
+    def coin(word):
+        return hashlib.md5(f"{word}{seed}".encode()).digest()[0] / 256
+
+    test = [n for n, word in enumerate(words) if coin(word) < share]
+    return sorted(set(range(len(words))) - set(test)), test
+
+
+def words_themselves(words, share, seed):
+    return tuple([words[n] for n in side] for side in split_by_word(words, share, seed))
+
+
+def as_masks(words, share, seed):
+    test = set(split_by_word(words, share, seed)[1])
+    return [n not in test for n in range(len(words))], [n in test for n in range(len(words))]
+
+
+def the_test_alone(words, share, seed):
+    return split_by_word(words, share, seed)[1]
+
+
+def types_by_number(words, share, seed):
+    """The places of the types, not of the words."""
+    return split_by_word(sorted(set(words)), share, seed)
+
+
+def halves(words, share, seed):
+    return split_by_word(words, 0.5, seed)
+
+
+def first_words_are_the_test(words, share, seed):
+    types = list(dict.fromkeys(words))
+    test = set(types[: round(share * len(types))])
+    return tuple([n for n, word in enumerate(words) if (word in test) == is_test]
+                 for is_test in (False, True))  # fmt: skip
+
+
+def coin_of_the_hash(words, share, seed):
+    test = [n for n, word in enumerate(words) if hash((seed, word)) % 1000 < 1000 * share]
+    return sorted(set(range(len(words))) - set(test)), test
+
+
+def keeps_the_last_word(words, share, seed):
+    train, test = split_by_word(words[:-1], share, seed)
+    return [*train, len(words) - 1], test
+
+
+test_split_by_word_right = accepts(
+    "probing.split_by_word", by_numpy_types, by_torch, by_digest_of_the_word
+)
+test_split_by_word_wrong = rejects(
+    "probing.split_by_word",
+    (nothing, 0, "Not solved yet"),
+    (words_themselves, 1, "expected a list of places"),
+    (as_masks, 1, "expected a list of places"),
+    (the_test_alone, 1, "expected two lists, (train, test)"),
+    (types_by_number, 1, "Each of the 8 places"),
+    (by_places, 2, "Were places drawn?"),
+    (keeps_the_last_word, 2, "the words on both sides"),
+    (halves, 3, "gave 0.49"),
+    (first_words_are_the_test, 4, "another seed has to give another split"),
+    (coin_of_the_hash, 5, "hashes words differently"),
+)

@@ -1,0 +1,131 @@
+"""Help for the exercise on a linear probe: data, what is seen of a probe, and faulty probes."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged, short
+
+
+def clouds(each: int, seed: int, numbers: tuple[int, ...] = (0, 1, 2)) -> tuple[Tensor, Tensor]:
+    """Features (n, 4) and labels (n,): `each` examples of each class, in a cloud of its own."""
+    draw = torch.Generator().manual_seed(seed)
+    places = torch.arange(len(numbers)).repeat(each)
+    features = torch.rand(len(places), 4, generator=draw) - 0.5
+    features[torch.arange(len(places)), places] += 3
+    return features, torch.tensor(numbers)[places]
+
+
+def resized(features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The same clouds with columns of other sizes; that without use is the largest."""
+    sizes, shifts = torch.tensor([0.001, 1000, 0.01, 10000]), torch.tensor([0, 5000, 0, 0])
+    return features * sizes + shifts, labels
+
+
+def with_constant(features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The same clouds with a column that never varies."""
+    return F.pad(features, (0, 1), value=7.0), labels
+
+
+def line(each: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Features (n, 1) and labels (n,): three classes on a line, the middle one around 0."""
+    labels = torch.arange(3).repeat(each)
+    jitter = torch.rand(len(labels), generator=torch.Generator().manual_seed(seed)) - 0.5
+    return (3 * (labels - 1) + jitter)[:, None], labels
+
+
+def noisy(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Features (n, 6), labels (n,) drawn by a linear rule, and the likeliest class by that rule."""
+    rule = 1.5 * torch.randn(6, 3, generator=torch.Generator().manual_seed(9))
+    draw = torch.Generator().manual_seed(seed)
+    features = torch.randn(count, 6, generator=draw)
+    scores = features @ rule + torch.tensor([0.0, 2.5, -1.0])
+    labels = torch.multinomial(scores.softmax(dim=1), 1, generator=draw)[:, 0]
+    return features, labels, scores.argmax(dim=1)
+
+
+def probe(candidate, features, labels, classes, steps=100):
+    """What the candidate returns, a function; raises Wrong for all else."""
+    torch.manual_seed(0)
+    predict = expect_unchanged(candidate, features, labels, classes, steps)
+    if not callable(predict):
+        missing = " Is a `return` missing?" if predict is None else ""
+        raise Wrong(f"it gave {short(predict)}; expected a function that predicts.{missing}")
+    return predict
+
+
+def shape(candidate, features, labels, new):
+    """The shape of what is predicted."""
+    got = expect_unchanged(probe(candidate, features, labels, 3, 3), new)
+    if not hasattr(got, "detach"):
+        expect_shape(got, (len(new),), f"what was returned, asked for {len(new)} new examples,")
+    return tuple(got.shape)
+
+
+def right_of(guesses, labels):
+    """The share of guesses that are right, to two digits."""
+    return round((torch.as_tensor(guesses) == labels).double().mean().item(), 2)
+
+
+def share(candidate, train, classes, new):
+    """The share of new examples that the probe gets right."""
+    return right_of(probe(candidate, *train, classes)(new[0]), new[1])
+
+
+def share_alone(candidate, train, new):
+    """The same, with the new examples one at a time."""
+    predict = probe(candidate, *train, 3)
+    return right_of([int(predict(row[None])[0]) for row in new[0]], new[1])
+
+
+def is_right(candidate, train, new, least):
+    """Whether at least this share of new examples is right."""
+    return bool(right_of(probe(candidate, *train, 3, 300)(new[0]), new[1]) >= least)
+
+
+def is_settled(candidate, train, new, *steps, least=0.97):
+    """Whether so many steps, and so many, predict the same for nearly all new examples."""
+    return right_of(*(probe(candidate, *train, 3, count)(new[0]) for count in steps)) >= least
+
+
+def standard(features: Tensor, least: float = 1e-6) -> Callable:
+    """A function that standardises with the mean and deviation of these features."""
+    mean, deviation = features.mean(dim=0), features.std(dim=0, correction=0).clamp(min=least)
+    return lambda new: (new - mean) / deviation
+
+
+def largest(scores: Tensor) -> Tensor:
+    return scores.argmax(dim=1)
+
+
+def by(scaler=standard, choose=largest, count=lambda steps: steps, **how) -> Callable:
+    """A probe with `scaler(features)`, a function that standardises, and `choose(scores)`.
+
+    It takes `count(steps)` steps; `how` goes to `trained`.
+    """
+
+    def candidate(features, labels, classes, steps):
+        scale = scaler(features.detach())
+        score = trained(scale(features.detach()), labels, classes, count(steps), **how)
+        return lambda new: choose(score(scale(new)))
+
+    return candidate
+
+
+@torch.no_grad()
+def trained(inputs, labels, classes, steps, bias=True, rate=1.0, kept=0):
+    """The scores of a linear layer after so many steps, a function.
+
+    Each step goes down the slope, plus `kept` times the slopes before. It starts as `nn.Linear`.
+    """
+    layer = nn.Linear(inputs.shape[1], classes, bias=bias)
+    weights = torch.cat([each.reshape(classes, -1) for each in layer.parameters()], dim=1).T
+    inputs = F.pad(inputs, (0, int(bias)), value=1.0)
+    targets, slope = F.one_hot(labels, classes), 0
+    for _ in range(steps):
+        errors = (inputs @ weights).softmax(dim=1) - targets
+        slope = kept * slope + inputs.T @ errors / len(labels)
+        weights = weights - rate * slope
+    return lambda new: F.pad(new, (0, int(bias)), value=1.0) @ weights

@@ -1,0 +1,242 @@
+"""Lesson 07: states without what lies along some directions.
+
+The true answer is worked out by Gram and Schmidt, one direction after the other, in double
+precision.
+"""
+
+import torch
+from torch.nn import functional as F
+
+from tlcourse.exercises.expect import expect_shape, expect_unchanged
+from tlcourse.exercises.task import Exercise
+
+task = Exercise(
+    __name__,
+    number="7.5",
+    title="Remove a direction",
+    difficulty=3,
+    minutes=15,
+    hints=(
+        "one direction d first: how far a state h reaches along it is h · d, if d has length one. "
+        "What is subtracted then is (h · d) d. And if d has another length?",
+        "two directions that are not at right angles share something. If you subtract one after "
+        "the other, the second puts back some of the first; if you subtract both at once, what "
+        "they share goes twice. Which vectors span the same plane and *are* at right angles?",
+        "`torch.linalg.svd(directions, full_matrices=False)` gives (u, s, v): the rows of v are at "
+        "right angles and of length one. Those with s near 0 belong to no direction: leave them "
+        "out.",
+        "with such rows as `basis`: `states - states @ basis.T @ basis`. (Or in one step: "
+        "`torch.linalg.pinv(directions) @ directions` projects onto all that they span.)",
+    ),
+    imports="import numpy as np\nimport torch\nfrom torch.nn import functional as F",
+)
+
+
+@task.reference
+def remove(states, directions):
+    """(..., width) states without their part in the span of the directions, (k, width)."""
+    _, lengths, basis = torch.linalg.svd(directions, full_matrices=False)
+    basis = basis[lengths > 1e-5 * lengths.max()]
+    return states - states @ basis.T @ basis
+
+
+@task.right
+def by_pseudo_inverse(states, directions):
+    onto = torch.linalg.pinv(directions) @ directions
+    return states @ (torch.eye(states.shape[-1], dtype=states.dtype) - onto)
+
+
+@task.right
+def by_gram_schmidt(states, directions):
+    basis = []
+    for direction in directions:
+        rest = direction
+        for _ in range(2):  # once more, against rounding
+            for each in basis:
+                rest = rest - (rest @ each) * each
+        if rest.norm() > 1e-5 * direction.norm():
+            basis.append(rest / rest.norm())
+    for each in basis:
+        states = states - (states @ each)[..., None] * each
+    return states
+
+
+def removed(candidate, states, directions):
+    """What comes out, (..., width); raises Wrong for another shape."""
+    got = expect_unchanged(candidate, states, directions)
+    what = f"states {tuple(states.shape)}, directions {tuple(directions.shape)}"
+    expect_shape(got, tuple(states.shape), what, "The states keep their shape.")
+    return got
+
+
+def shape_of(candidate, *setting):
+    return tuple(removed(candidate, *setting).shape)
+
+
+def drawn(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def expect(candidate, states, directions, gives, likely):
+    """Raises Wrong unless these states, lists, become what is expected."""
+    task.observe(
+        candidate, removed, torch.tensor(states), torch.tensor(directions),
+        gives=gives, what=f"the state {states} without the directions {directions}",
+        likely=likely, tolerance=1e-5,
+    )  # fmt: skip
+
+
+@task.stage("shape")
+def shape(candidate):
+    for leading in ((4,), (), (2, 7), (1, 1)):
+        task.observe(
+            candidate, shape_of, drawn(*leading, 5), drawn(2, 5, seed=2), gives=(*leading, 5),
+            what=f"states {(*leading, 5)} without 2 directions: the shape",
+        )  # fmt: skip
+
+
+@task.stage("one direction")
+def one(candidate):
+    likely = "The axes that the direction does not touch stay, and so does what is at right angles."
+    expect(candidate, [2.0, 3.0, 5.0], [[0.0, 1.0, 0.0]], [2.0, 0.0, 5.0], likely)
+    expect(candidate, [10.0, 5.0, 2.0], [[3.0, 4.0, 0.0]], [4.0, -3.0, 2.0], likely)
+    expect(candidate, [0.0, 1.0, 1.0], [[0.0, -0.5, 0.0]], [0.0, 0.0, 1.0], likely)
+
+
+@task.stage("two directions")
+def several(candidate):
+    likely = "Nothing is left along any direction; what is at right angles to all of them stays."
+    expect(candidate, [1.0, 2.0, 3.0], [[2.0, 0.0, 0.0], [0.0, 0.0, 5.0]], [0.0, 2.0, 0.0], likely)
+    expect(candidate, [1.0, 2.0, 3.0], [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [0.0, 0.0, 3.0], likely)
+    expect(candidate, [1.0, 2.0, 3.0], [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]], [0.0, 0.0, 3.0], likely)
+
+
+@task.stage("a direction that adds nothing")
+def dependent(candidate):
+    likely = "Of these directions some add nothing new: remove what they span, and no more."
+    twice = [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]
+    expect(candidate, [3.0, 1.0, 2.0], twice, [1.0, -1.0, 2.0], likely)
+    plane = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]]
+    expect(candidate, [3.0, 7.0, 1.0], plane, [1.0, 0.0, -1.0], likely)
+    expect(candidate, [3.0, 1.0, 2.0], [[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [3.0, 1.0, 0.0], likely)
+
+
+def by_hand(states, directions):
+    """The true answer, in double precision."""
+    rest, basis = states.double(), []
+    for direction in directions.double():
+        for each in basis * 2:
+            direction = direction - (direction @ each) * each
+        basis.append(direction / direction.norm())
+    for each in basis:
+        rest = rest - (rest @ each)[..., None] * each
+    return rest
+
+
+@task.stage("random directions")
+def whole(candidate):
+    for seed, (count, *leading) in enumerate(((1,), (1, 4), (3, 2, 5), (6, 3))):
+        states, directions = drawn(*leading, 8, seed=seed), drawn(count, 8, seed=seed + 50)
+        directions = directions * 2.0 ** torch.arange(-1, 5)[:count, None]
+        task.observe(
+            candidate, removed, states, directions, gives=by_hand(states, directions),
+            what=f"states {tuple(states.shape)} without {count} random directions of width 8",
+            likely="What is at right angles to all directions stays as it is, all else goes.",
+            tolerance=1e-3,
+        )  # fmt: skip
+    states, directions = drawn(4, 8).double(), drawn(2, 8, seed=2).double()
+    task.observe(
+        candidate, removed, states, directions, gives=by_hand(states, directions),
+        what="4 states and 2 directions in double precision", tolerance=1e-9,
+        likely="Something was rounded to single precision: leave the numbers in what they come in.",
+    )  # fmt: skip
+
+
+NOT_ONE = (
+    "The direction was used as it is, but its length is not one: divide it by its length first."
+)
+HALF_ONE = "The direction is in (h · d) d twice, and only one of the two was divided by its length."
+KEPT = "That is the part along the direction; it is the rest that is wanted."
+MIRROR = "The part along the direction was subtracted twice."
+LENGTH = "The states were rescaled afterwards: what is left stays as it is."
+AXES = "Every axis that the direction touches was set to 0. Remove only what lies along it."
+SQUARE = "Each row is made of length one, not each column: `dim=1` (or `dim=-1`)."
+SHARED = (
+    "Each direction was removed on its own, so what the two share was subtracted twice. Make them "
+    "orthogonal first."
+)
+AFTER = (
+    "They were removed one after the other, and the second put back some of the first. Make them "
+    "orthogonal first."
+)
+FIRST = "Only the first direction was removed."
+MEAN = "Only the mean of the directions was removed. Each of them has to go."
+QR = (
+    "QR and SVD give one vector per direction, even for a direction that adds nothing new; that "
+    "vector is arbitrary. Keep the ones with a singular value above 0."
+)
+NAN = (
+    "Something was divided by a length of 0, or nearly 0. Leave out a direction once nothing is "
+    "left of it."
+)
+SINGULAR = (
+    "Where directions depend on each other, `directions @ directions.T` has no inverse. Its pseudo-"
+    "inverse will do, `torch.linalg.pinv`, and so will an SVD."
+)
+
+
+def unit(directions):
+    return directions / directions.norm(dim=1, keepdim=True)
+
+
+def along(states, directions):
+    """The sum of the parts along each direction, as if they were orthogonal and of length one."""
+    return states @ directions.T @ directions
+
+
+def basis(directions):
+    """Orthogonal and of length one, without those that add nothing."""
+    _, lengths, rows = torch.linalg.svd(directions, full_matrices=False)
+    return rows[lengths > 1e-5 * lengths.max()]
+
+
+def by_inverse(states, directions):
+    gram = directions @ directions.T
+    return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
+
+
+def one_after_the_other(states, directions):
+    for each in unit(directions):
+        states = states - along(states, each[None])
+    return states
+
+
+for stage, says, wrong in (
+    ("one direction", KEPT, lambda h, d: along(h, basis(d))),
+    ("one direction", MIRROR, lambda h, d: h - 2 * along(h, basis(d))),
+    ("one direction", LENGTH,
+     lambda h, d: h.norm(dim=-1, keepdim=True) * F.normalize(remove(h, d), dim=-1)),
+    ("one direction", NOT_ONE, lambda h, d: h - along(h, d)),
+    ("one direction", HALF_ONE, lambda h, d: h - h @ d.T @ unit(d)),
+    ("one direction", SQUARE, lambda h, d: h - along(h, F.normalize(d, dim=0))),
+    ("one direction", AXES, lambda h, d: h * (d == 0).all(dim=0)),
+    ("two directions", SHARED, lambda h, d: h - along(h, unit(d))),
+    ("two directions", AFTER, one_after_the_other),
+    ("two directions", FIRST, lambda h, d: remove(h, d[:1])),
+    ("two directions", MEAN, lambda h, d: remove(h, d.mean(dim=0, keepdim=True))),
+    ("a direction that adds nothing", QR, lambda h, d: h - along(h, torch.linalg.qr(d.T)[0].T)),
+    ("a direction that adds nothing", QR,
+     lambda h, d: h - along(h, torch.linalg.svd(d, full_matrices=False)[2])),
+    ("a direction that adds nothing", SINGULAR, by_inverse),
+):  # fmt: skip
+    task.mistake(stage, says)(wrong)
+
+
+@task.mistake("a direction that adds nothing", NAN)
+def divides_by_nothing(states, directions):
+    found = []
+    for direction in directions:
+        for each in found:
+            direction = direction - (direction @ each) * each
+        found.append(direction / direction.norm())
+    return states - along(states, torch.stack(found))

@@ -129,11 +129,11 @@ def with_optimizer(make, clears=True, loss=F.cross_entropy, mean_alone=False):
         mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
         deviation = 1.0 if mean_alone else deviation
         layer = nn.Linear(features.shape[1], classes)
-        optimizer = make(layer.parameters())
+        optimizer, inputs = make(layer.parameters()), (features - mean) / deviation
         for _ in range(steps):
             if clears:
                 optimizer.zero_grad()
-            loss(layer((features - mean) / deviation), labels).backward()
+            loss(layer(inputs), labels).backward()
             optimizer.step()
         return lambda new: layer((new - mean) / deviation).argmax(dim=1)
 
@@ -208,7 +208,7 @@ test_linear_probe_wrong = rejects(
     (changes_what_is_new, 1, "changed argument 1 that it was given, `new`"),
     (never_steps, 2, "Nothing was learnt"),
     (hardly_learns, 2, "is the learning rate large enough?"),
-    (never_clears, 4, "Gradients add up until"),
+    (never_clears, 4, "Gradients add up from step to step"),
     (twenty_examples, 4, "the mean cross-entropy of all examples"),
     (mean_alone, 5, "Give *each column* mean 0 and standard deviation 1"),
     (new_with_their_own, 5, "0 / 0 is NaN"),
@@ -313,7 +313,7 @@ test_control_labels_wrong = rejects(
     (label_before, 3, "another seed has to give another draw"),
     (half_their_own, 4, "must not change its chances"),
     (root_of_counts, 5, "Draw from the list of all labels"),
-    (labels_in_a_set, 6, "another `hash`"),
+    (labels_in_a_set, 6, "hashes words differently"),
 )
 
 
@@ -568,5 +568,5 @@ test_split_by_word_wrong = rejects(
     (keeps_the_last_word, 2, "the words on both sides"),
     (halves, 3, "gave 0.49"),
     (first_words_are_the_test, 4, "another seed has to give another split"),
-    (coin_of_the_hash, 5, "another `hash`"),
+    (coin_of_the_hash, 5, "hashes words differently"),
 )

@@ -1,5 +1,6 @@
 """Help for the exercises on word types: words as they are hashed in another session."""
 
+import zlib
 from typing import Self
 
 
@@ -17,7 +18,7 @@ class Salted(str):
         return self
 
     def __hash__(self) -> int:
-        return hash((self.salt, str(self)))
+        return zlib.crc32(f"{self.salt} {self}".encode())
 
 
 def in_two_sessions(look, *arguments):

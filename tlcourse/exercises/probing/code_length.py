@@ -177,7 +177,7 @@ ALL_CLASSES = "The log-probabilities of all classes were added; that of the labe
 ALL_BEFORE = "The labels before the block were paid for again: rows `start` to `end` only."
 ONE_PROBE = "One probe sent all blocks. With each block more labels are known: fit again."
 STOPS = "Only the first two blocks are in it. Is the `return` inside the loop?"
-LAST_LOST = "The last block is missing: `ends` has n borders, and so n - 1 blocks after the first."
+LAST_LOST = "The last block is missing: it ends at the last number of `ends`."
 
 
 def by(block, begin=lambda labels, classes, ends: ends[0] * math.log2(classes), borders=pairwise):

@@ -175,7 +175,7 @@ def distribution(candidate):
 @task.stage("in another session")
 def lasting(candidate):
     task.observe(
-        candidate, is_lasting, types(300), ["A", "B", "C", "D"] * 75, 0, gives=True,
+        candidate, is_lasting, types(300), types(12, each=25), 0, gives=True,
         what="whether a new session gives the same labels", likely=SESSION,
     )  # fmt: skip
 
@@ -191,7 +191,7 @@ ALL_ONE = (
 OWN = "These are the words' own labels. A control task has random ones."
 UNSEEDED = "Draw with `random.Random(seed)`, not with a generator that nobody has seeded."
 NO_SEED = "`seed` was not used: another seed has to give another draw."
-NOT_OWN = "A type never got its own label. The draw has to take no notice of it."
+NOT_OWN = "A type never got its own label. The draw must not depend on it."
 UNIFORM = (
     "Each label is as likely as the others here. Draw from the list of labels, not from the set "
     "of them."
@@ -201,8 +201,8 @@ BY_TYPES = (
     "all labels of the text."
 )
 SESSION = (
-    "Python gives words another `hash`, and so a `set` of words another order, in each session. "
-    "Go through the types in the order of `sorted(set(words))` or `dict.fromkeys(words)`."
+    "Each session of Python hashes words differently, so a `set` of words has another order. Go "
+    "through the types in the order of `sorted(set(words))` or `dict.fromkeys(words)`."
 )
 
 

@@ -142,7 +142,7 @@ def noise(candidate):
 @task.stage("columns of every size")
 def columns(candidate):
     train, new = clouds(15, 1), clouds(15, 2)
-    what = f"columns whose sizes differ ten million times, {FAR}"
+    what = f"columns whose sizes differ by a factor of ten million, {FAR}"
     setting = _probes.resized(*train), 3, _probes.resized(*new)
     expect(candidate, _probes.share, *setting, what=what, likely=COLUMNS)
     what = f"with a column of sevens, {FAR}"
@@ -172,7 +172,7 @@ def frozen(candidate):
 
 
 SCORES = "These are the scores of all classes; the largest one says which class: `argmax(dim=1)`."
-OVER_EXAMPLES = "Was the largest looked for over the examples? Over the classes: `argmax(dim=1)`."
+OVER_EXAMPLES = "The argmax was taken over the examples. Take it over the classes: `argmax(dim=1)`."
 SLOW = (
     "A straight line separates them, so all can be right. Does the loop take its steps, and is the "
     "learning rate large enough? Adam with 0.01 to 0.1 will do."
@@ -181,7 +181,7 @@ NOTHING = (
     "Nothing was learnt: are `loss.backward()` and `optimizer.step()` in the loop, and is the "
     "learning rate large enough?"
 )
-WRONG_WAY = "None is right: is the loss made larger, or the *smallest* score taken?"
+WRONG_WAY = "None is right: does each step increase the loss, or is the *smallest* score taken?"
 ALL = "Each step takes the mean cross-entropy of all examples, and nothing else."
 IDLE = "`steps` was not used: it says how often the loop runs."
 NO_BIAS = "Without a bias the class in the middle can never win: `nn.Linear` has one by default."
@@ -195,13 +195,13 @@ CONSTANT = (
 )
 OF_TRAINING = (
     "New features have to be standardised with the mean and deviation of the *training* features: "
-    "their own depend on who else is asked."
+    "their own change with the other examples in the batch."
 )
 OUTPUTS = "The layer has an output for each of `classes`, also where no label says so."
 NUMBERED = "The labels were numbered anew: translate what is predicted back."
 FROZEN = "The features are frozen: begin with `features.detach()`."
 NO_ZERO = (
-    "Is something left over from step to step? Gradients add up until `optimizer.zero_grad()` "
+    "Training does not settle. Gradients add up from step to step until `optimizer.zero_grad()` "
     "clears them."
 )
 

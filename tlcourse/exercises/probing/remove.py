@@ -153,33 +153,32 @@ def whole(candidate):
 
 
 NOT_ONE = (
-    "The direction was taken as it is, but it does not have length one: divide it by its length "
-    "first."
+    "The direction was used as it is, but its length is not one: divide it by its length first."
 )
-HALF_ONE = (
-    "The direction comes in twice, in (h · d) d: divide by its length twice, or make it one of "
-    "length one first."
-)
+HALF_ONE = "The direction is in (h · d) d twice, and only one of the two was divided by its length."
 KEPT = "That is the part along the direction; it is the rest that is wanted."
-MIRROR = "It was subtracted twice: that is the mirror image, not the shadow."
-LENGTH = "The states were stretched or shortened afterwards: what is left stays as it is."
-AXES = "All is gone where the direction is not 0. Only what lies along the direction goes."
+MIRROR = "The part along the direction was subtracted twice."
+LENGTH = "The states were rescaled afterwards: what is left stays as it is."
+AXES = "Every axis that the direction touches was set to 0. Remove only what lies along it."
 SQUARE = "Each row is made of length one, not each column: `dim=1` (or `dim=-1`)."
 SHARED = (
-    "Each direction was removed from the states as they were. What the two share went twice: make "
-    "them orthogonal first."
+    "Each direction was removed on its own, so what the two share was subtracted twice. Make them "
+    "orthogonal first."
 )
 AFTER = (
-    "They were removed one after the other, and the second put back some of the first: make them "
+    "They were removed one after the other, and the second put back some of the first. Make them "
     "orthogonal first."
 )
 FIRST = "Only the first direction was removed."
 MEAN = "Only the mean of the directions was removed. Each of them has to go."
 QR = (
-    "QR, and an SVD that is not cut, has as many vectors as there were directions, also where "
-    "these add nothing new: the rest are arbitrary. Keep those that belong to a direction."
+    "QR and SVD give one vector per direction, even for a direction that adds nothing new; that "
+    "vector is arbitrary. Keep the ones with a singular value above 0."
 )
-NAN = "It was divided by the length of nothing. Leave out a direction of which nothing is left."
+NAN = (
+    "Something was divided by a length of 0, or nearly 0. Leave out a direction once nothing is "
+    "left of it."
+)
 SINGULAR = (
     "Where directions depend on each other, `directions @ directions.T` has no inverse. Its pseudo-"
     "inverse will do, `torch.linalg.pinv`, and so will an SVD."

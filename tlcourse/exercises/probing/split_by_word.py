@@ -164,14 +164,14 @@ DROPPED = (
 )
 FIRST_ONLY = "Each word is there once only: a type takes *all* of its places to its side."
 SWAPPED = "Train and test are swapped: `share` is that of the test, which comes second."
-OF_PLACES = "That goes by places. `share` is that of the types, each of which counts once."
+OF_PLACES = "`share` counts word types, each of them once, not places in the text."
 UNSEEDED = "Draw with `random.Random(seed)`, not with a generator that nobody has seeded."
 NO_SEED = (
     "`seed` was not used: another seed has to give another split, and not always the words that "
     "come first."
 )
 SESSION = (
-    "Python gives words another `hash`, and so a `set` of words another order, in each session. "
+    "Each session of Python hashes words differently, so a `set` of words has another order. "
     "Begin with `sorted(set(words))` or `list(dict.fromkeys(words))`."
 )
 

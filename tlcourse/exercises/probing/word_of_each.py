@@ -162,8 +162,8 @@ LAST_IS_OUT = (
     "first one of the next word. So `<`, not `<=`."
 )
 STARTS_OUTSIDE = (
-    "` dog` starts on the space, which is in no word, so its start does not tell, and it does not "
-    "lie within its word either. Ask whether the two share a character."
+    "` dog` starts on the space, which is in no word. So neither its start nor the whole of it "
+    "lies in a word. Ask whether the two share a character."
 )
 ONE_MORE = (
     "Not every sub-word begins with a space: start + 1 is then the second character, or already in "

@@ -3,9 +3,12 @@
 Tasks about words, pairs of words and sentences, from UD English EWT, a treebank of the course's own
 (what no free treebank marks: constituents, roles, antecedents), TREC and WNUT-17. Each layer of the
 causal model, of the masked one and of a model of the same shape that has read nothing is asked by a
-linear probe, with three seeds, beside the most frequent label, the most frequent label of each
-word type, a control task, shuffled labels and the length of the online code. Trees are asked for,
-too: distances and depths, beside linear order. Test sentences are drawn for the intervals.
+linear probe, beside the most frequent label, the most frequent label of each word type, a control
+task, shuffled labels and the length of the online code. Trees are asked for, too: distances and
+depths, beside linear order. Test sentences are drawn for the intervals.
+
+The model that has read nothing is drawn three times, a row each. The probe has one seed: it starts
+at zero and what it minimises is convex, so a seed would only change the order of its batches.
 
 Vectors are kept in `runs/vectors/`, finished probes in `runs/probing/`.
 """
@@ -22,7 +25,7 @@ from tlcourse.probing import tasks
 
 MODELS = ("causal-small", "masked-small")
 RANDOM = "random"  # the shape of the first of MODELS, with weights that have read nothing
-SEEDS = (0, 1, 2)
+DRAWS = (0, 1, 2)  # seeds of RANDOM's weights
 MOST = {"tiny": 40, "small": 2_000, "full": 100_000}  # training sentences of a task, at most
 OWN = "treebank"  # sentences of the course's own grammar
 
@@ -77,7 +80,7 @@ TASKS: dict[str, tuple[str, str, Made]] = {  # the corpus, what kind of thing is
     "seen before": ("ud-english-ewt", "surface", tasks.seen_before),
     "part of speech": ("ud-english-ewt", "syntax", lambda rows: tasks.column(rows, "upos")),
     "fine part of speech": ("ud-english-ewt", "syntax", lambda rows: tasks.column(rows, "xpos")),
-    "number": ("ud-english-ewt", "syntax", lambda rows: tasks.key(rows, "Number")),
+    "number": ("ud-english-ewt", "syntax", tasks.number),
     "tense": ("ud-english-ewt", "syntax", lambda rows: tasks.key(rows, "Tense")),
     "head": ("ud-english-ewt", "syntax", tasks.head),
     "relation": ("ud-english-ewt", "syntax", tasks.relation),
@@ -94,9 +97,8 @@ TREES = "trees"
 
 
 @functools.cache
-def sentences(corpus: str) -> tuple[Rows, Rows]:
-    """What probes of a corpus learn from, and what they are judged on."""
-    most = MOST[sizes.current().name]
+def sentences(corpus: str, most: int) -> tuple[Rows, Rows]:
+    """What probes of a corpus learn from, and what they are judged on: at most so many of each."""
     data = treebank.splits(most, 0, most) if corpus == OWN else corpora.load(corpus)
     parts = []
     for split in ("train", "test"):
@@ -114,12 +116,20 @@ def _sentence(corpus: str, row: dict) -> Any:
     return conllu.Sentence.of(row)
 
 
-@functools.lru_cache(maxsize=2)
-def vectors(corpus: str, model: str) -> tuple[probing.Features, probing.Features]:
+def readers() -> list[tuple[str, int]]:
+    """The models, each with the seed of its weights, which is 0 for those that have read."""
+    return [*((model, 0) for model in MODELS), *((RANDOM, draw) for draw in DRAWS)]
+
+
+@functools.lru_cache(maxsize=5)  # the readers of a corpus; their layers stay on disk
+def vectors(
+    corpus: str, most: int, reader: tuple[str, int]
+) -> tuple[probing.Features, probing.Features]:
     """The hidden states of all words of `sentences`, in every layer."""
+    model, draw = reader
     body, tokenizer = checkpoints.load(MODELS[0] if model == RANDOM else model)
     if model == RANDOM:
-        body = probing.random_encoder(body)
+        body = probing.random_encoder(body, seed=draw)
     found = [
         probing.extract(
             body,
@@ -130,7 +140,7 @@ def vectors(corpus: str, model: str) -> tuple[probing.Features, probing.Features
             ],
             folder=jobs.FOLDER / "vectors",
         )
-        for part in sentences(corpus)
+        for part in sentences(corpus, most)
     ]
     return found[0], found[1]
 
@@ -143,6 +153,8 @@ class Job(jobs.Job):
     task: str
     model: str
     layer: int
+    most: int  # sentences to learn from, and to judge on, at most
+    draw: int = 0  # the seed of the weights of RANDOM
 
     def weights(self) -> str:
         """Those of the model whose shape it has, where it has read nothing."""
@@ -158,11 +170,12 @@ class Job(jobs.Job):
         if self.task == TREES:
             return _trees(self)
         corpus, _, made = TASKS[self.task]
+        read = vectors(corpus, self.most, (self.model, self.draw))
         train, test = (
             probing.examples(features, made(rows), layer=self.layer)
-            for features, rows in zip(vectors(corpus, self.model), sentences(corpus), strict=True)
+            for features, rows in zip(read, sentences(corpus, self.most), strict=True)
         )
-        found = probing.report(train, test, seeds=SEEDS)
+        found = probing.report(train, test)
         return {
             "items": [len(train.labels), len(test.labels)],
             "labels": len(set(train.labels)),
@@ -175,9 +188,8 @@ class Job(jobs.Job):
 def _trees(job: Job) -> dict:
     """Distances and depths of words in EWT's trees; punctuation does not count."""
     parts = []
-    for features, rows in zip(
-        vectors("ud-english-ewt", job.model), sentences("ud-english-ewt"), strict=True
-    ):
+    read = vectors("ud-english-ewt", job.most, (job.model, job.draw))
+    for features, rows in zip(read, sentences("ud-english-ewt", job.most), strict=True):
         heads = [row.heads for row in rows]
         keep = [[tag != "PUNCT" for tag in row.upos] for row in rows]
         parts.append((features.sentences(layer=job.layer), heads, keep))
@@ -197,26 +209,24 @@ def _trees(job: Job) -> dict:
 
 
 def measure() -> dict:
-    """A row a task, model and layer."""
+    """A row a task, model, draw of its weights and layer."""
+    most = MOST[sizes.current().name]
     layers = len(checkpoints.load(MODELS[0])[0].blocks) + 1
     asked = [
-        Job(task, model, layer)
+        Job(task, model, layer, most, draw)
         for task in (*TASKS, TREES)
-        for model in (*MODELS, RANDOM)
+        for model, draw in readers()
         for layer in range(layers)
     ]
+    told = []
     for corpus in dict.fromkeys(each[0] for each in TASKS.values()):
-        for model in (*MODELS, RANDOM):
-            vectors(corpus, model)  # once, before all of them want it
+        for reader in readers():
+            vectors(corpus, most, reader)  # once, before all of them want it
+        train, test = sentences(corpus, most)
+        told.append(f"{corpus}, {len(train)} and {len(test)} sentences")
     return {
         "job": "probing",
-        **jobs.provenance(
-            "; ".join(
-                f"{corpus}, {len(sentences(corpus)[0])} and {len(sentences(corpus)[1])} sentences"
-                for corpus in dict.fromkeys(each[0] for each in TASKS.values())
-            ),
-            note=jobs.pooled(),
-        ),
+        **jobs.provenance("; ".join(told), note=jobs.pooled()),
         "kinds": {name: [corpus, kind] for name, (corpus, kind, _) in TASKS.items()},
         "rows": jobs.run_all(asked),
     }

@@ -26,7 +26,7 @@ def tiny(little, tmp_path, monkeypatch, one_process):
 @pytest.mark.parametrize("name", probing.TASKS)
 def test_every_task_has_something_to_tell_apart(name, tiny):
     corpus, kind, made = probing.TASKS[name]
-    train, test = (made(rows) for rows in probing.sentences(corpus))
+    train, test = (made(rows) for rows in probing.sentences(corpus, 12))
     assert len(set(train.labels)) > 1 and len(test) > 0
     assert kind in ("surface", "syntax", "meaning")
     assert train.kind == ("sentence" if name in ("length", "question type") else train.kind)
@@ -64,10 +64,12 @@ def test_a_row_a_task_model_and_layer(tiny, monkeypatch):
     monkeypatch.setattr(
         probing.probing, "report", lambda *parts, **how: asked.append(how) or report(*parts, **how)
     )
-    monkeypatch.setattr(probing, "SEEDS", (0,))
     monkeypatch.setattr(fitting, "LEAST_STEPS", 10)
     monkeypatch.setattr(structure, "LEAST_STEPS", 10)
-    monkeypatch.setattr(jobs, "run_all", lambda each: [job.run() for job in list(each)[::7]])
+    planned = []
+    monkeypatch.setattr(
+        jobs, "run_all", lambda each: planned.extend(each) or [job.run() for job in planned[::7]]
+    )
     found = probing.measure()
     assert {row["model"] for row in found["rows"]} == {tiny, probing.RANDOM}
     for row in found["rows"]:
@@ -76,16 +78,46 @@ def test_a_row_a_task_model_and_layer(tiny, monkeypatch):
         else:
             low, high = row["accuracy"][1:]
             assert low <= row["accuracy"][0] <= high and row["seeds"] == [row["accuracy"][0]]
-            assert row["selectivity"] == pytest.approx(row["accuracy"][0] - row["control"])
+            assert row["known"]["share"] + row["unknown"]["share"] == pytest.approx(1)
+            if row["task"] == "question type":
+                assert row["control"] is None and row["selectivity"] is None
+            else:
+                here = row["known"]["probe"] - row["control"]
+                assert row["selectivity"] == pytest.approx(here)
             assert row["items"][0] > 0 and row["compression"] > 0
     assert asked and found["kinds"]["question type"] == ["trec", "meaning"]
     kept = len(list((jobs.FOLDER / "probing").glob("*.json")))
-    assert kept == len({(r["task"], r["model"], r["layer"]) for r in found["rows"]})
+    assert kept == len({(r["task"], r["model"], r["draw"], r["layer"]) for r in found["rows"]})
+    assert {(job.model, job.draw) for job in planned} == {
+        (tiny, 0), (probing.RANDOM, 0), (probing.RANDOM, 1), (probing.RANDOM, 2),
+    }  # fmt: skip
+    assert {row["most"] for row in found["rows"]} == {12}
 
 
 def test_what_has_read_nothing_has_the_shape_of_the_first_model(tiny):
-    read, blank = (probing.vectors("trec", name)[0] for name in (tiny, probing.RANDOM))
+    read, blank, other = (
+        probing.vectors("trec", 12, reader)[0]
+        for reader in ((tiny, 0), (probing.RANDOM, 0), (probing.RANDOM, 1))
+    )
     assert read.layers[0].shape == blank.layers[0].shape
     assert not (read.layers[1] == blank.layers[1]).all()
-    job = probing.Job("length", probing.RANDOM, 0)
-    assert job.weights() == probing.Job("length", tiny, 0).weights() and job.key()
+    assert not (other.layers[1] == blank.layers[1]).all()
+    job = probing.Job("length", probing.RANDOM, 0, 12)
+    assert job.weights() == probing.Job("length", tiny, 0, 12).weights()
+
+
+def test_rows_of_fewer_sentences_or_of_another_draw_are_other_rows(tiny):
+    jobs_of = [
+        probing.Job("length", probing.RANDOM, 0, most, draw)
+        for most, draw in ((12, 0), (40, 0), (12, 1))
+    ]
+    assert len({job.key() for job in jobs_of}) == 3
+
+
+def test_number_is_asked_of_nouns_alone(tiny):
+    corpus, _, made = probing.TASKS["number"]
+    rows = probing.sentences(corpus, 12)[0]
+    task = made(rows)
+    assert set(task.labels) == {"Sing", "Plur"}
+    asked = zip(task.sentences, task.words[:, 0], strict=True)
+    assert {rows[number].upos[word] for number, word in asked} == {"NOUN"}

@@ -119,7 +119,16 @@ def test_the_list_says_what_the_modules_say_and_none_is_missing() -> None:
         assert import_module(f"tlcourse.cli.{name}").__doc__.splitlines()[0] == does
     folder = command_line.__file__.removesuffix("command_line.py")
     found = {name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")}
-    shared = {"__init__", "cards", "command_line", "doubts", "finishing", "limits", "parsing"}
+    shared = {
+        "__init__",
+        "beside",
+        "cards",
+        "command_line",
+        "doubts",
+        "finishing",
+        "limits",
+        "parsing",
+    }
     assert found - shared - {"saying", "stage", "stopping"} == set(COMMANDS)
 
 

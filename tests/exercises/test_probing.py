@@ -147,6 +147,9 @@ def adam(parameters):
 hardly_learns = with_optimizer(lambda p: torch.optim.SGD(p, lr=1e-5))
 never_clears = with_optimizer(adam, clears=False)
 mean_alone = with_optimizer(adam, mean_alone=True)
+softmax_twice = with_optimizer(
+    adam, loss=lambda scores, labels: F.cross_entropy(scores.softmax(-1), labels)
+)
 twenty_examples = with_optimizer(
     adam, loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])
 )
@@ -198,6 +201,17 @@ def kept_graph(features, labels, classes, steps):
     return lambda new: layer((new - mean) / deviation).argmax(1)
 
 
+def no_detach(features, labels, classes, steps):
+    layer = nn.Linear(features.shape[1], classes)
+    mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
+    optimizer, inputs = adam(layer.parameters()), (features - mean) / deviation
+    for _ in range(steps):
+        optimizer.zero_grad()
+        F.cross_entropy(layer(inputs), labels).backward()
+        optimizer.step()
+    return lambda new: layer((new - mean) / deviation).argmax(1)
+
+
 test_linear_probe_right = accepts("probing.linear_probe", as_a_module, slow_descent)
 test_linear_probe_wrong = rejects(
     "probing.linear_probe",
@@ -212,7 +226,9 @@ test_linear_probe_wrong = rejects(
     (twenty_examples, 4, "the mean cross-entropy of all examples"),
     (mean_alone, 5, "Give *each column* mean 0 and standard deviation 1"),
     (new_with_their_own, 5, "0 / 0 is NaN"),
-    (kept_graph, 8, "a gradient went through the features into the model"),
+    (softmax_twice, 8, "Is there a softmax before the cross-entropy?"),
+    (kept_graph, 9, "a gradient went through the features into the model"),
+    (no_detach, 9, "frozen features: The features are frozen: begin with `features.detach()`."),
 )
 
 
@@ -266,6 +282,10 @@ def at_random_each_time(words, labels, seed):
     return [generator.choice(labels) for _ in words]
 
 
+def by_hash_of_word(words, labels, seed):
+    return [labels[hash((word, seed)) % len(labels)] for word in words]
+
+
 def most_frequent(words, labels, seed):
     return [Counter(labels).most_common(1)[0][0]] * len(words)
 
@@ -308,7 +328,9 @@ test_control_labels_wrong = rejects(
     (nothing, 0, "Not solved yet"),
     (as_a_dictionary, 1, "expected a list with a label for each word"),
     (numbers_of_labels, 1, "which is none of the labels"),
+    (at_random_each_time, 2, "of 40 types: word0, word1, word10, …'; expected '0 of 40 types'"),
     (at_random_each_time, 2, "Draw once for a type"),
+    (by_hash_of_word, 6, "`hash` gives another number"),
     (most_frequent, 3, "They all got the same one"),
     (label_before, 3, "another seed has to give another draw"),
     (half_their_own, 4, "must not change its chances"),
@@ -349,6 +371,14 @@ def block_by_block(labels, classes, ends, fit):
 
 def all_by_the_uniform_code(labels, classes, ends, fit):
     return len(labels) * math.log2(classes)
+
+
+def rows_by_label(labels, classes, ends, fit):
+    bits = ends[0] * math.log2(classes)
+    for a, b in pairwise(ends):
+        logp = fit(a)
+        bits += -logp[labels[a:b]].sum() / math.log(2)
+    return bits
 
 
 def errors(labels, classes, ends, fit):
@@ -395,6 +425,7 @@ test_code_length_wrong = rejects(
     (block_by_block, 1, "expected one number, the bits of all labels"),
     (all_in_nats, 1, "The first block is in nats"),
     (all_by_the_uniform_code, 2, "then 3 bits and 2 bits"),
+    (rows_by_label, 2, "take one entry per row, that of the row's own label"),
     (errors, 2, "then 3 bits and 2 bits"),
     (takes_them_for_probabilities, 2, "then 3 bits and 2 bits"),
     (trains_on_the_last_label, 2, "`fit(1)` was called, and `ends` is [2, 4]"),
@@ -426,7 +457,7 @@ def by_eigenvectors(states, directions):
 
 
 def in_numpy(states, directions):
-    left = np.linalg.pinv(directions.numpy()) @ directions.numpy()
+    left = np.linalg.pinv(directions.numpy(), rcond=1e-5) @ directions.numpy()
     return states - torch.from_numpy(states.numpy() @ left)
 
 
@@ -436,6 +467,43 @@ def as_an_array_of_numbers(states, directions):
 
 def in_single(states, directions):
     return remove(states.float(), directions.float()).double().to(states.dtype)
+
+
+def with_eye(states, directions):
+    onto = torch.linalg.pinv(directions) @ directions
+    return states @ (torch.eye(states.shape[-1]) - onto.float())
+
+
+def all_but_exact_zeros(states, directions):
+    kept = torch.empty(0, directions.shape[1], dtype=directions.dtype)
+    for each in directions:
+        each = each - kept.T @ (kept @ each)
+        if each.norm() > 0:
+            kept = torch.cat([kept, each[None] / each.norm()])
+    return states - states @ kept.T @ kept
+
+
+def leaves_out_no_nan(states, directions):
+    found = []
+    for each in directions / directions.norm(dim=1, keepdim=True):
+        for other in found:
+            each = each - (each @ other) * other
+        if each.norm() < 1e-4:
+            continue
+        found.append(each / each.norm())
+        states = states - (states @ found[-1])[..., None] * found[-1]
+    return states
+
+
+def pinv_of_numpy(states, directions):
+    """By default it cuts at 1e-15, too little for single precision."""
+    left = np.linalg.pinv(directions.numpy()) @ directions.numpy()
+    return states - torch.from_numpy(states.numpy() @ left)
+
+
+def by_qr_alone(states, directions):
+    basis = torch.linalg.qr(directions.T, mode="reduced").Q
+    return states - (states @ basis) @ basis.T
 
 
 def takes_two_dimensions(states, directions):
@@ -486,7 +554,12 @@ test_remove_wrong = rejects(
     (largest_direction, 3, "Nothing is left along any direction"),
     (twice_over, 3, "Nothing is left along any direction"),
     (at_most_two, 5, "all else goes"),
-    (in_single, 5, "rounded to single precision"),
+    (in_single, 5, "the result has the dtype of `states`"),
+    (with_eye, 5, "the result has the dtype of `states`"),
+    (all_but_exact_zeros, 4, "Rounding leaves a little"),
+    (pinv_of_numpy, 4, "Rounding leaves a little"),
+    (leaves_out_no_nan, 4, "A direction of length 0 was divided by its length"),
+    (by_qr_alone, 4, "Use an SVD and keep those whose singular value is clearly above 0"),
 )
 
 
@@ -564,8 +637,9 @@ test_split_by_word_wrong = rejects(
     (as_masks, 1, "expected a list of places"),
     (the_test_alone, 1, "expected two lists, (train, test)"),
     (types_by_number, 1, "Each of the 8 places"),
+    (by_places, 2, "of 50 types: word"),
     (by_places, 2, "Were places drawn?"),
-    (keeps_the_last_word, 2, "the words on both sides"),
+    (keeps_the_last_word, 2, "the words on both sides gave '1 of 50 types: word49'"),
     (halves, 3, "gave 0.49"),
     (first_words_are_the_test, 4, "another seed has to give another split"),
     (coin_of_the_hash, 5, "hashes words differently"),

@@ -46,6 +46,37 @@ def test_guesses():
         majority([])
 
 
+def pairs_of(count: int, seed: int) -> tuple[list[str], list[str]]:
+    """The second word says the label; of the first there are as many as items."""
+    generator = np.random.default_rng(seed)
+    numbers = generator.integers(12, size=count)
+    groups = [f"rare{seed}.{place}\tword{number}" for place, number in enumerate(numbers)]
+    return groups, ["xyz"[number % 3] for number in numbers]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_pair_may_be_known_by_either_word(place):
+    parts = []
+    for seed in (0, 1):
+        groups, labels = pairs_of(400, seed)
+        if place == 0:
+            groups = ["\t".join(reversed(group.split("\t"))) for group in groups]
+        parts.append((groups, labels))
+    assert word_types(*parts[0]).judge(*parts[1]).accuracy == 1.0
+
+
+def test_pairs_known_as_pairs_come_first_and_others_back_off():
+    """The label is whether the numbers are alike: neither word alone says it."""
+    pairs = [(one, other) for one in range(6) for other in range(6)] * 8
+    groups = [f"a{one}\tb{other}" for one, other in pairs]
+    labels = ["even" if (one + other) % 2 == 0 else "odd" for one, other in pairs]
+    guess = word_types(["only\tc"] * 9 + groups, ["other"] * 9 + labels)
+    assert guess.judge(groups, labels).accuracy == 1.0
+    asked = ["only\tc", "only\tnew", "new\tc", "new\tnew"]
+    assert guess.predict(asked).tolist() == ["other", "other", "other", "even"]
+    assert word_types(["a\tb"], ["x"]).predict(["a\tc", "d\te"]).tolist() == ["x", "x"]
+
+
 def test_a_random_encoder_has_the_shape_and_nothing_else():
     import torch
 
@@ -104,6 +135,56 @@ def test_selectivity_is_about_zero_where_types_are_all_there_is():
 def test_selectivity_is_high_where_types_cannot_be_told():
     found = selectivity(*examples_of(one_hot=False), compute=PLAIN)
     assert found.task.accuracy == 1.0 and found.value > 0.4
+
+
+def with_unknown(test: Examples, *, kind: str = "word") -> Examples:
+    """Every third item has a group that the training items do not have."""
+    groups = [f"new{i}" if i % 3 == 0 else group for i, group in enumerate(test.groups)]
+    return Examples(test.features, test.labels, np.array(groups), np.arange(300) // 3, kind)
+
+
+def test_selectivity_is_judged_on_items_whose_group_is_known():
+    train, test = examples_of(one_hot=True)
+    found = selectivity(train, with_unknown(test), compute=PLAIN)
+    assert found.known == pytest.approx(2 / 3)
+    assert len(found.task.correct) == len(found.control.correct) == 200
+    assert found.control.accuracy == 1.0 and found.value == 0.0  # nobody knows a new type's label
+    others = Examples(test.features, test.labels, np.array(["new"] * 300), test.sentences)
+    with pytest.raises(ValueError, match="are among the training groups, got none of 300"):
+        selectivity(train, others, compute=PLAIN)
+
+
+def test_a_report_tells_known_items_from_unknown_ones():
+    train, test = examples_of(one_hot=True)
+    test = with_unknown(test)
+    found = report(train, test, code=False, compute=PLAIN)
+    there = np.arange(300) % 3 != 0
+    guess = majority(train.labels).predict(["x"])[0]
+    assert found.known.share == pytest.approx(2 / 3) and found.unknown.share == pytest.approx(1 / 3)
+    assert found.known.probe == found.known.word_types == found.unknown.probe == 1.0
+    assert found.unknown.word_types == pytest.approx(np.mean(test.labels[~there] == guess))
+    assert found.above_word_types_known.mean == 0.0
+    assert found.above_word_types.mean == pytest.approx((1 - found.unknown.word_types) / 3)
+    assert found.control == 1.0 and found.selectivity == 0.0
+
+
+@pytest.mark.parametrize("kind", ["pair", "sentence"])
+def test_a_report_has_no_control_for_pairs_and_sentences(kind):
+    train, test = examples_of(one_hot=True)
+    train = Examples(train.features, train.labels, train.groups, train.sentences, kind)
+    found = report(train, with_unknown(test, kind=kind), code=False, compute=PLAIN)
+    assert found.control is None and found.selectivity is None
+    assert found.known.share == pytest.approx(2 / 3)
+
+
+def test_a_report_on_items_that_are_all_unknown():
+    train, test = examples_of(one_hot=True)
+    groups = np.array([f"new{i}" for i in range(300)])
+    test = Examples(test.features, test.labels, groups, np.arange(300))
+    found = report(train, test, code=False, compute=PLAIN)
+    assert found.known.share == 0.0 and found.known.probe is None
+    assert found.above_word_types_known is None and found.control is None
+    assert found.unknown.share == 1.0 and found.unknown.probe == found.accuracy.mean
 
 
 def test_code_length_by_hand():

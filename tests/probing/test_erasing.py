@@ -65,6 +65,30 @@ def test_maps_of_units_and_neurons():
     assert erase_units(model, lambda: model(TOKENS)[0, :, 9], [0]).shape == (3, 1, 10)
 
 
+@torch.no_grad()
+def test_erasing_by_the_mean_over_the_text():
+    model = model_of()
+    state = model.hidden_states(TOKENS)[2].clone()
+
+    def judge() -> float:
+        return float(model(TOKENS).logsumexp(-1).mean())
+
+    state[..., [1, 4]] = state[..., [1, 4]].mean(dim=(0, 1))
+    expected = float(model.logits(model.norm(state)).logsumexp(-1).mean()) - judge()
+    found = erase_units(model, judge, [[1, 4]], by="mean")
+    assert found[2, 0] == pytest.approx(expected, abs=1e-5)
+    assert found[2, 0] != pytest.approx(erase_units(model, judge, [[1, 4]])[2, 0], abs=1e-4)
+    seen = []
+    with erasing_neurons(model, [3], 1, by="mean"):
+        hook = model.blocks[1].down.register_forward_pre_hook(lambda _, x: seen.append(x[0]))
+        after = judge()
+        hook.remove()
+    assert seen[0][..., 3].std() < 1e-6 and seen[0][..., 2].std() > 1e-3
+    assert erase_neurons(model, judge, [3], by="mean")[1, 0] == pytest.approx(after - judge())
+    with pytest.raises(ValueError, match="expected by= one of zero, mean, got 'median'"):
+        erase_units(model, judge, [0], by="median")
+
+
 def test_signals():
     tokens = [" (", "a", "[b", "])", " c", ")"]
     assert neurons.bracket_depth(tokens) == [1, 1, 2, 0, 0, 0]

@@ -38,6 +38,17 @@ def test_the_mean_direction_points_from_the_first_class_to_the_second():
     assert direction == pytest.approx(difference / np.linalg.norm(difference), abs=1e-5)
 
 
+def test_the_mean_direction_between_two_named_labels():
+    x, y = blobs(4, 50, 6, apart=1.0)
+    (there,) = mean_directions(x, y, between=("c", "a"))
+    difference = x[y == "a"].mean(0) - x[y == "c"].mean(0)
+    assert there == pytest.approx(difference / np.linalg.norm(difference), abs=1e-5)
+    assert mean_directions(x, y, between=("a", "c"))[0] == pytest.approx(-there)
+    for between in (("a", "Plur"), ("a", "a")):
+        with pytest.raises(ValueError, match=r"expected two labels out of \['a', 'b', 'c', 'd'\]"):
+            mean_directions(x, y, between=between)
+
+
 def test_without_the_mean_directions_the_means_are_one():
     x, y = blobs(4, 50, 8, apart=2.0)
     directions = mean_directions(x, y)
@@ -71,6 +82,17 @@ def test_null_space_leaves_a_linear_probe_at_chance():
     assert len(found.accuracies) == len(found.directions) + 1  # two classes: one a round
     again = linear_probe(remove(x, found.directions), y, compute=PLAIN)
     assert again.judge(remove(x, found.directions), y).accuracy < 0.55
+
+
+def test_null_space_stops_by_what_it_was_not_fitted_on():
+    """As many units as items: every probe remembers all, and none of it holds on other items."""
+    generator = np.random.default_rng(0)
+    x, asked = generator.standard_normal((2, 60, 60)).astype(np.float32)
+    y, right = (generator.permutation(list("ab" * 30)) for _ in range(2))
+    given = null_space(x, y, rounds=5, margin=0.2, l2=0.01, held_out=(asked, right), compute=PLAIN)
+    alone = null_space(x, y, rounds=5, margin=0.2, l2=0.01, compute=PLAIN)
+    assert len(given.directions) == 0 and given.accuracies[0] <= 0.7
+    assert len(alone.directions) > 3 and alone.accuracies[0] > 0.9
 
 
 def test_rounds_end_null_space():
@@ -175,3 +197,6 @@ def test_judges_see_each_removal_and_random_ones():
         with removing(model, random_directions(3, 16, seed=seed), 1):
             values.append(loss())
     assert found[0].random.mean == pytest.approx(np.mean(values))
+    draws = found[0].random
+    assert draws.values == tuple(values)
+    assert (draws.lowest, draws.highest) == (min(values), max(values))

@@ -62,12 +62,23 @@ def test_a_key_labels_the_words_that_have_it():
     assert as_pairs(roles, 0) == {(1,): "agent", (5,): "patient"}
 
 
+def test_number_is_asked_of_nouns_alone():
+    row = {
+        "forms": ["dogs", "pants", "are", "dog"],
+        "upos": ["NOUN", "NOUN", "AUX", "NOUN"],
+        "feats": ["Number=Plur", "Number=Ptan", "Number=Plur", "Case=Nom|Number=Sing"],
+    }
+    assert as_pairs(tasks.number([row]), 0) == {(0,): "Plur", (3,): "Sing"}
+
+
 def test_surface_tasks():
     assert tasks.length(ROWS).labels.tolist() == ["05-08", "01-04"]
     longer = [{"forms": ["x"] * count} for count in (4, 5, 25, 26, 90)]
     assert tasks.length(longer).labels.tolist() == ["01-04", "05-08", "21-25", "26+", "26+"]
     assert as_pairs(tasks.seen_before(ROWS), 0)[(3,)] == "seen"  # The, the
-    assert list(tasks.seen_before(ROWS).labels).count("seen") == 1
+    assert as_pairs(tasks.seen_before(ROWS), 0) == {(0,): "new", (3,): "seen"}
+    thrice = tasks.seen_before([{"forms": ["a", "b", "A", "c", "b", "a", "d"]}])
+    assert as_pairs(thrice, 0) == {(0,): "new", (1,): "new", (2,): "seen", (4,): "seen"}
     assert tasks.position(longer[2:3]).labels.tolist() == [*map(str, range(8)), *["8+"] * 17]
 
 
@@ -115,7 +126,7 @@ def test_syntactic_tasks():
         (1, 2): "yes", (1, 0): "no", (4, 5): "yes", (4, 3): "no", (3, 5): "yes", (3, 1): "no",
     }  # fmt: skip
     assert as_pairs(tasks.relation(ROWS), 1) == {(0, 1): "nsubj", (2, 1): "obj"}
-    assert tasks.relation(ROWS).groups[-1] == "themselves see"
+    assert tasks.relation(ROWS).groups[-1] == "themselves\tsee"
 
 
 def test_what_a_pronoun_means():
@@ -151,6 +162,7 @@ def test_examples_are_the_rows_of_words_pairs_and_sentences():
     mean = examples(features_of(), whole, 1)
     assert mean.features == pytest.approx(np.stack([states[:7].mean(0), states[7:].mean(0)]))
     assert mean.labels.tolist() == ["pets", "none"]
+    assert [each.kind for each in (word, pair, mean)] == ["word", "pair", "sentence"]
 
 
 def test_tasks_on_a_model():

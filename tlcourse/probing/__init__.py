@@ -49,7 +49,13 @@ from tlcourse.probing.controls import (
     selectivity,
     shuffled_labels,
 )
-from tlcourse.probing.erasing import erase_neurons, erase_units, erase_words, erasing_neurons
+from tlcourse.probing.erasing import (
+    WAYS,
+    erase_neurons,
+    erase_units,
+    erase_words,
+    erasing_neurons,
+)
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
 from tlcourse.probing.items import (
@@ -72,6 +78,7 @@ from tlcourse.probing.probes import (
     ridge_probe,
 )
 from tlcourse.probing.removal import (
+    Draws,
     NullSpace,
     Removal,
     changing,
@@ -85,7 +92,7 @@ from tlcourse.probing.removal import (
     removing,
     steering,
 )
-from tlcourse.probing.reporting import Report, report
+from tlcourse.probing.reporting import Part, Report, report
 from tlcourse.probing.structure import DepthProbe, DistanceProbe, depth_probe, distance_probe
 from tlcourse.probing.tree_scores import (
     DepthScore,
@@ -99,11 +106,13 @@ __all__ = [
     "FRACTIONS",
     "POOLINGS",
     "SIGNALS",
+    "WAYS",
     "Aligned",
     "CodeLength",
     "DepthProbe",
     "DepthScore",
     "DistanceProbe",
+    "Draws",
     "Examples",
     "Features",
     "Guess",
@@ -111,6 +120,7 @@ __all__ = [
     "MixProbe",
     "Neuron",
     "NullSpace",
+    "Part",
     "Probe",
     "Removal",
     "Report",

@@ -2,26 +2,38 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 import numpy as np
 import torch
 from torch import nn
 
 from tlcourse.probing.fitting import Judgement
+from tlcourse.probing.items import BETWEEN
 from tlcourse.transformer import Transformer
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A label for each group, and one for all other groups; it sees no vector."""
+    """A label for each group, and one for all other groups; it sees no vector.
+
+    A pair may also be known by its first word, as `"dog\\t"`, or by its second, as `"\\tbarks"`;
+    `order` says which of the three ("pair", "first", "second") is asked first, and which next.
+    """
 
     otherwise: str
     by_group: dict[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = ("pair", "first", "second")
 
     def predict(self, groups: Iterable[str]) -> np.ndarray:
         """(items,) labels."""
-        return np.asarray([self.by_group.get(group, self.otherwise) for group in groups])
+        return np.asarray([self._label(group) for group in groups])
+
+    def _label(self, group: str) -> str:
+        ways = _ways(group)
+        asked = (ways[way] for way in self.order if way in ways)
+        return next((self.by_group[way] for way in asked if way in self.by_group), self.otherwise)
 
     def judge(self, groups: Iterable[str], labels: Iterable[str]) -> Judgement:
         """What it says of each item against what is right."""
@@ -34,13 +46,42 @@ def majority(labels: Iterable[str]) -> Guess:
 
 
 def word_types(groups: Iterable[str], labels: Iterable[str]) -> Guess:
-    """The most frequent label of each word type; a type not among `groups` gets the majority's."""
+    """The most frequent label of each word type; a type not among `groups` gets the majority's.
+
+    A pair (a group with a tab) may be known as a pair, or by its first or its second word alone:
+    often one word says more than the few pairs that occur again. Asked first is what is right most
+    often on the last fifth of the items when only the others are known; an unseen one backs off to
+    the next.
+    """
     groups, labels = list(groups), list(labels)
+    found = _counted(groups, labels)
+    if not any(BETWEEN in group for group in groups):
+        return found
+    cut = len(groups) * 4 // 5
+    before = _counted(groups[: max(cut, 1)], labels[: max(cut, 1)])
+    orders = permutations(found.order)
+    best = max(orders, key=lambda order: _accuracy(before, order, groups[cut:], labels[cut:]))
+    return replace(found, order=best)
+
+
+def _counted(groups: list[str], labels: list[str]) -> Guess:
+    """The most frequent label of each group, and of each word of those that are pairs."""
     counts: dict[str, Counter] = {}
     for group, label in zip(groups, labels, strict=True):
-        counts.setdefault(group, Counter())[label] += 1
+        for way in _ways(group).values():
+            counts.setdefault(way, Counter())[label] += 1
     by_group = {group: _commonest(each) for group, each in counts.items()}
     return Guess(majority(labels).otherwise, by_group)
+
+
+def _accuracy(guess: Guess, order: tuple[str, ...], groups: list[str], labels: list[str]) -> float:
+    return replace(guess, order=order).judge(groups, labels).accuracy
+
+
+def _ways(group: str) -> dict[str, str]:
+    """As what a group may be known: itself; a pair also by either word."""
+    first, tab, second = group.partition(BETWEEN)
+    return {"pair": group} | ({"first": first + tab, "second": tab + second} if tab else {})
 
 
 def _commonest(counts: Counter) -> str:

@@ -51,10 +51,15 @@ def shuffled_labels(labels: Iterable[str], *, seed: int = 0) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Selectivity:
-    """A probe on the task and the same kind of probe on the control task."""
+    """A probe on the task and the same kind of probe on the control task, on the same items.
+
+    Those are the test items whose group is among the training groups: of the others nobody can know
+    the control label, and a probe that fails there shows nothing.
+    """
 
     task: Judgement
     control: Judgement
+    known: float  # the share of the test items that these are
 
     @property
     def value(self) -> float:
@@ -72,13 +77,40 @@ def selectivity(
 ) -> Selectivity:
     """Fits `fit(vectors, labels, seed=, **settings)` on the task and on its control task.
 
-    Control labels follow the types and the label distribution of `train`.
+    Control labels follow the types and the label distribution of `train`. Made for tasks about
+    words: few pairs and hardly any sentence occur again, so little is left to judge by, which
+    `known` says. Raises ValueError where no test item has a group of the training items.
     """
+    known = known_items(train, test)
+    if not known.any():
+        raise ValueError(
+            f"expected test items whose groups are among the training groups, got none of "
+            f"{len(known)}"
+        )
+    control = judge_control(train, test, fit=fit, seed=seed, **settings)
+    probe = fit(train.features, train.labels, seed=seed, **settings)
+    task = probe.judge(test.features, test.labels).among(known)
+    return Selectivity(task, control, float(known.mean()))
+
+
+def known_items(train: Examples, test: Examples) -> np.ndarray:
+    """(test items,) whether the group of each is among those of the training items."""
+    return np.isin(test.groups, train.groups)
+
+
+def judge_control(
+    train: Examples,
+    test: Examples,
+    *,
+    fit: Callable[..., Any] = linear_probe,
+    seed: int = 0,
+    **settings: Any,
+) -> Judgement:
+    """What a probe of the control task says of the test items that are known."""
     control = control_labels(train.groups, train.labels, seed=seed)
     asked = control_labels(test.groups, train.labels, seed=seed)
-    probe = fit(train.features, train.labels, seed=seed, **settings)
-    other = fit(train.features, control, seed=seed, **settings)
-    return Selectivity(probe.judge(test.features, test.labels), other.judge(test.features, asked))
+    probe = fit(train.features, control, seed=seed, **settings)
+    return probe.judge(test.features, asked).among(known_items(train, test))
 
 
 @dataclass(frozen=True)

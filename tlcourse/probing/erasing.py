@@ -17,6 +17,7 @@ from tlcourse.transformer import Transformer
 
 Judge = Callable[[], float | np.ndarray | Tensor]
 Groups = Sequence[int | Sequence[int]]  # what is erased together
+WAYS = ("zero", "mean")  # what is put in the place of what is erased
 
 
 def erase_words(
@@ -36,37 +37,48 @@ def erase_words(
     return found[:-1] - found[-1]
 
 
-def erase_units(model: Transformer, judge: Judge, groups: Groups) -> np.ndarray:
+def erase_units(
+    model: Transformer, judge: Judge, groups: Groups, *, by: str = "zero"
+) -> np.ndarray:
     """How `judge()` changes without hidden units: (layers, groups, ...), embeddings first.
 
-    A unit is one of the `width` numbers that a layer gives at each position; those of a group are 0
-    together.
+    A unit is one of the `width` numbers that a layer gives at each position; those of a group are
+    erased together. With `by="zero"` they become 0 (zero ablation): where a unit is never near 0,
+    what that costs is also that later layers have never met a 0 there. With "mean" each becomes its
+    mean over all positions of the batch (mean ablation), padding too: judge texts of one length, or
+    one at a time. Raises ValueError for another `by`.
     """
 
     def without(layer: int, units: Sequence[int]) -> contextlib.AbstractContextManager:
-        return changing(model, lambda x: _zeroed(x, units), layer)
+        return changing(model, lambda x: _erased(x, units, by), layer)
 
     return _effects(judge, without, range(len(model.blocks) + 1), groups)
 
 
-def erase_neurons(model: Transformer, judge: Judge, groups: Groups) -> np.ndarray:
+def erase_neurons(
+    model: Transformer, judge: Judge, groups: Groups, *, by: str = "zero"
+) -> np.ndarray:
     """How `judge()` changes without feed-forward neurons: (blocks, groups, ...); see
     `erasing_neurons`.
     """
 
     def without(block: int, neurons: Sequence[int]) -> contextlib.AbstractContextManager:
-        return erasing_neurons(model, neurons, block)
+        return erasing_neurons(model, neurons, block, by=by)
 
     return _effects(judge, without, range(len(model.blocks)), groups)
 
 
 @contextlib.contextmanager
-def erasing_neurons(model: Transformer, neurons: Sequence[int], block: int) -> Iterator[None]:
-    """Inside the block of code these neurons give 0: what a feed-forward layer makes of `up` and
-    the activation, `feed_forward` numbers at each position. Blocks count from 0.
+def erasing_neurons(
+    model: Transformer, neurons: Sequence[int], block: int, *, by: str = "zero"
+) -> Iterator[None]:
+    """Inside the block of code these neurons give 0, or with `by="mean"` their mean over the batch.
+
+    Neurons are what a feed-forward layer makes of `up` and the activation, `feed_forward` numbers
+    at each position; blocks count from 0. See `erase_units` for the two ways.
     """
     hook = model.blocks[block].down.register_forward_pre_hook(
-        lambda _, inputs: (_zeroed(inputs[0], neurons),)
+        lambda _, inputs: (_erased(inputs[0], neurons, by),)
     )
     try:
         yield
@@ -74,8 +86,15 @@ def erasing_neurons(model: Transformer, neurons: Sequence[int], block: int) -> I
         hook.remove()
 
 
-def _zeroed(x: Tensor, units: Sequence[int]) -> Tensor:
-    return x.index_fill(-1, torch.as_tensor(units, device=x.device), 0.0)
+def _erased(x: Tensor, units: Sequence[int], by: str) -> Tensor:
+    """(..., width) with these units 0 or at their mean; ValueError for another way."""
+    if by not in WAYS:
+        raise ValueError(f"expected by= one of {', '.join(WAYS)}, got {by!r}")
+    units = torch.as_tensor(units, device=x.device)
+    if by == "zero":
+        return x.index_fill(-1, units, 0.0)
+    means = x[..., units].float().flatten(0, -2).mean(0).to(x.dtype)
+    return x.index_copy(-1, units, means.expand(*x.shape[:-1], -1))
 
 
 @torch.no_grad()

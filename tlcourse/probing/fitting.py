@@ -39,6 +39,12 @@ class Judgement:
             )
         return cls(predictions, predictions == labels)
 
+    def among(self, chosen: np.ndarray) -> "Judgement":
+        """The same of some items, (items,) True or False; ValueError for none."""
+        if not chosen.any():
+            raise ValueError(f"expected at least one of {len(chosen)} items to be chosen, got none")
+        return Judgement(self.predictions[chosen], self.correct[chosen])
+
     @property
     def accuracy(self) -> float:
         """The share of items that are right."""

@@ -9,6 +9,7 @@ import numpy as np
 from tlcourse.probing.features import Features
 
 KINDS = {"word": 1, "pair": 2, "sentence": 0}  # how many words an item has
+BETWEEN = "\t"  # the two forms in the group of a pair: no form has a tab
 
 Sentence = Mapping[str, Any] | Any  # a row of a data set, or an object with its columns
 
@@ -18,7 +19,7 @@ class Task:
     """Items to be told apart: of each its sentence, its words, its label and its group.
 
     A group is what a control task gives one random label, and what the baseline of word types
-    knows: the form of a word, the forms of a pair, the text of a sentence.
+    knows: the form of a word, the forms of a pair with a tab between them, the text of a sentence.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Examples:
     labels: np.ndarray  # (items,)
     groups: np.ndarray  # (items,)
     sentences: np.ndarray  # (items,) which to draw together when intervals are made
+    kind: str = "word"  # that of the task
 
 
 def examples(features: Features, task: Task, layer: int) -> Examples:
@@ -53,7 +55,7 @@ def examples(features: Features, task: Task, layer: int) -> Examples:
     else:
         rows = [features.rows(sentences, column) for column in words.T]
         vectors = np.concatenate([states[row] for row in rows], axis=1)
-    return Examples(vectors, task.labels[there], task.groups[there], sentences)
+    return Examples(vectors, task.labels[there], task.groups[there], sentences, task.kind)
 
 
 def of(sentence: Sentence, column: str) -> Sequence:
@@ -99,12 +101,12 @@ def pair_task(
         name,
         "pair",
         (
-            (number, (one, other), each, f"{of(sentence, 'forms')[one]} "
-             f"{of(sentence, 'forms')[other]}")
+            (number, (one, other), each, BETWEEN.join([forms[one], forms[other]]))
             for number, sentence in enumerate(sentences)
+            for forms in [of(sentence, "forms")]
             for one, other, each in label(sentence)
         ),
-    )  # fmt: skip
+    )
 
 
 def sentence_task(

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tlcourse.metrics import Interval, mean_interval
+from tlcourse.probing.baselines import majority
 from tlcourse.probing.fitting import Probe, names_of
 from tlcourse.probing.probes import linear_probe
 from tlcourse.transformer import Transformer
@@ -29,13 +29,26 @@ def orthonormal(rows: np.ndarray) -> np.ndarray:
     return basis[sizes > SMALL * max(sizes[0], 1e-30)]
 
 
-def mean_directions(features: np.ndarray, labels: Iterable[str]) -> np.ndarray:
+def mean_directions(
+    features: np.ndarray, labels: Iterable[str], *, between: tuple[str, str] | None = None
+) -> np.ndarray:
     """The directions in which the classes' means differ, one fewer than classes.
 
-    For two classes that is the mass-mean direction, from the first in the alphabet to the second.
+    With `between=("Sing", "Plur")` only items of these two labels count, and the one direction
+    points from the first mean to the second: steering by it adds plural. Without, two classes are
+    taken in the order of the alphabet; of the directions of more classes the signs mean nothing.
+    Raises ValueError for a label that no item has, and for fewer than two.
     """
     labels = np.asarray(list(labels))
-    names = names_of(labels)
+    if between is not None:
+        missing = sorted(set(between) - set(labels.tolist()))
+        if missing or len(set(between)) != 2:
+            raise ValueError(
+                f"expected two labels out of {names_of(labels)[:8]}, got {list(between)}"
+            )
+        chosen = np.isin(labels, between)
+        features, labels = features[chosen], labels[chosen]
+    names = names_of(labels) if between is None else list(between)
     means = np.stack([features[labels == name].mean(axis=0, dtype=np.float64) for name in names])
     found = orthonormal(means[1:] - means[0])
     return found * np.sign(found[0] @ (means[-1] - means[0])) if len(names) == 2 else found
@@ -63,7 +76,7 @@ class NullSpace:
     """What iterative null-space projection found."""
 
     directions: np.ndarray  # (count, width), orthonormal
-    accuracies: tuple[float, ...]  # of each round's probe on its own training data
+    accuracies: tuple[float, ...]  # of each round's probe: held out if given, else in training
 
 
 def null_space(
@@ -72,22 +85,27 @@ def null_space(
     *,
     rounds: int = 20,
     margin: float = 0.01,
+    held_out: tuple[np.ndarray, Iterable[str]] | None = None,
     fit: Callable[..., Probe] = linear_probe,
     **settings: Any,
 ) -> NullSpace:
     """Directions without which no linear probe is left (Ravfogel et al., 2020).
 
     Fits a linear probe, projects its directions out, fits again on what is left; until a probe's
-    accuracy is within `margin` of the majority's share, or the rounds are over. That last probe's
-    directions are not taken.
+    accuracy is within `margin` of what the most frequent label gets, or the rounds are over. That
+    last probe's directions are not taken. Both are judged on `held_out`, vectors and labels that no
+    probe is fitted on. Without it they are judged on the training data, where a probe of many
+    units stays above chance by what it remembers, so that more directions go than say the label.
     """
     labels = np.asarray(list(labels))
-    chance = max(np.unique(labels, return_counts=True)[1]) / len(labels)
+    asked, right = (features, labels) if held_out is None else held_out
+    right = np.asarray(list(right))
+    chance = majority(labels).judge(right, right).accuracy
     found, accuracies = np.empty((0, features.shape[1])), []
     for _ in range(rounds):
         left = remove(features, found)
         probe = fit(left, labels, **settings)
-        accuracies.append(probe.judge(left, labels).accuracy)
+        accuracies.append(probe.judge(remove(asked, found), right).accuracy)
         if accuracies[-1] <= chance + margin:
             break
         found = orthonormal(np.concatenate([found, remove(probe_directions(probe), found)]))
@@ -155,6 +173,32 @@ def steering(
 
 
 @dataclass(frozen=True)
+class Draws:
+    """What a judge says without random directions, a value a draw.
+
+    That is what a removal is to be seen beside: where it falls among the values. An interval of
+    their mean would shrink with the number of draws.
+    """
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the values."""
+        return float(np.mean(self.values))
+
+    @property
+    def lowest(self) -> float:
+        """The smallest value."""
+        return min(self.values)
+
+    @property
+    def highest(self) -> float:
+        """The largest value."""
+        return max(self.values)
+
+
+@dataclass(frozen=True)
 class Removal:
     """What a judge says without some directions, and without as many random ones."""
 
@@ -162,7 +206,7 @@ class Removal:
     count: int  # directions
     intact: float
     without: float
-    random: Interval  # over draws of random directions
+    random: Draws
 
 
 @torch.no_grad()
@@ -186,6 +230,6 @@ def judge_removals(
 
     for name, rows in directions.items():
         drawn = [random_directions(*rows.shape, seed=seed) for seed in range(draws)]
-        control = mean_interval([without(each) for each in drawn])
+        control = Draws(tuple(without(each) for each in drawn))
         found.append(Removal(name, len(rows), intact, without(rows), control))
     return found

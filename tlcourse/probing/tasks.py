@@ -36,6 +36,21 @@ def key(sentences: Iterable[Sentence], name: str, *, within: str = "feats") -> T
     return word_task(name, sentences, lambda sentence: _values(sentence, within, name))
 
 
+def number(sentences: Iterable[Sentence]) -> Task:
+    """Whether a noun is singular or plural ("Sing", "Plur"); other words and values are not asked.
+
+    Verbs and pronouns have a number too, but what `key` "Number" asks of them is another question.
+    """
+
+    def label(sentence: Sentence) -> list[str | None]:
+        values = zip(of(sentence, "upos"), _values(sentence, "feats", "Number"), strict=True)
+        return [
+            value if tag == "NOUN" and value in ("Sing", "Plur") else None for tag, value in values
+        ]
+
+    return word_task("number", sentences, label)
+
+
 def length(sentences: Iterable[Sentence]) -> Task:
     """How many words a sentence has, in bins: up to 4, 8, 12, 16, 20, 25, and more."""
 
@@ -76,11 +91,20 @@ def position(sentences: Iterable[Sentence]) -> Task:
 
 
 def seen_before(sentences: Iterable[Sentence]) -> Task:
-    """Whether a word has occurred earlier in its sentence, in upper or lower case."""
+    """Whether a word has occurred earlier in its sentence, in upper or lower case.
 
-    def label(sentence: Sentence) -> list[str]:
+    Asked are only words that occur again: their first place ("new") and their second ("seen"). So
+    there are as many of each, and neither the label's share nor the word says which.
+    """
+
+    def label(sentence: Sentence) -> list[str | None]:
         forms = [form.lower() for form in of(sentence, "forms")]
-        return ["seen" if form in forms[:place] else "new" for place, form in enumerate(forms)]
+        again = {form for form, count in Counter(forms).items() if count > 1}
+        said = ("new", "seen", None)
+        return [
+            said[min(forms[:place].count(form), 2)] if form in again else None
+            for place, form in enumerate(forms)
+        ]
 
     return word_task("seen before", sentences, label)
 

@@ -8,6 +8,8 @@ from torch.nn import functional as F
 
 from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged, short
 
+FROZEN = "The features are frozen: begin with `features.detach()`."
+
 
 def clouds(each: int, seed: int, numbers: tuple[int, ...] = (0, 1, 2)) -> tuple[Tensor, Tensor]:
     """Features (n, 4) and labels (n,): `each` examples of each class, in a cloud of its own."""
@@ -34,6 +36,18 @@ def line(each: int, seed: int) -> tuple[Tensor, Tensor]:
     labels = torch.arange(3).repeat(each)
     jitter = torch.rand(len(labels), generator=torch.Generator().manual_seed(seed)) - 0.5
     return (3 * (labels - 1) + jitter)[:, None], labels
+
+
+def pulled(seed: int) -> tuple[Tensor, Tensor]:
+    """Features (86, 1) and labels (86,): 0 around -1, 1 around 1, and six of class 1 around -6.
+
+    By the cross-entropy, to which a mistake costs the more the further off it is, those six pull
+    the border from 0 to -0.78. By a loss that has an upper limit it stays at 0.
+    """
+    places, labels = torch.tensor([-1.0, 1.0, -6.0]), torch.tensor([0, 1, 1])
+    which = torch.arange(3).repeat_interleave(torch.tensor([40, 40, 6]))
+    jitter = torch.randn(len(which), generator=torch.Generator().manual_seed(seed))
+    return (places[which] + 0.3 * jitter)[:, None], labels[which]
 
 
 def noisy(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -80,6 +94,21 @@ def share_alone(candidate, train, new):
     return right_of([int(predict(row[None])[0]) for row in new[0]], new[1])
 
 
+def share_of_a_model(candidate, train, new):
+    """`share` with features that a model has just computed; raises Wrong if it gets a gradient."""
+    weight = torch.ones(train[0].shape[1], requires_grad=True)
+    torch.manual_seed(0)
+    try:
+        guesses = candidate(train[0] * weight, train[1], 3, 100)(new[0])
+    except RuntimeError as error:
+        if "backward through the graph a second time" not in str(error):
+            raise
+        raise Wrong(f"{FROZEN} The second `backward()` went into the model, and failed.") from None
+    if weight.grad is not None:
+        raise Wrong(f"{FROZEN} Now a gradient went through the features into the model.")
+    return right_of(guesses, new[1])
+
+
 def is_right(candidate, train, new, least):
     """Whether at least this share of new examples is right."""
     return bool(right_of(probe(candidate, *train, 3, 300)(new[0]), new[1]) >= least)
@@ -114,8 +143,22 @@ def by(scaler=standard, choose=largest, count=lambda steps: steps, **how) -> Cal
     return candidate
 
 
+def slope_of_loss(scores, targets):
+    """The gradient of the cross-entropy, for each of the scores."""
+    return scores.softmax(dim=1) - targets
+
+
+def slope_after_softmax(scores, targets):
+    """The same where a softmax comes before the cross-entropy, which has one of its own."""
+    shares = scores.softmax(dim=1)
+    slope = slope_of_loss(shares, targets)
+    return shares * (slope - (shares * slope).sum(dim=1, keepdim=True))
+
+
 @torch.no_grad()
-def trained(inputs, labels, classes, steps, bias=True, rate=1.0, kept=0):
+def trained(
+    inputs, labels, classes, steps, bias=True, rate=1.0, kept=0, slope_of_scores=slope_of_loss
+):
     """The scores of a linear layer after so many steps, a function.
 
     Each step goes down the slope, plus `kept` times the slopes before. It starts as `nn.Linear`.
@@ -125,7 +168,7 @@ def trained(inputs, labels, classes, steps, bias=True, rate=1.0, kept=0):
     inputs = F.pad(inputs, (0, int(bias)), value=1.0)
     targets, slope = F.one_hot(labels, classes), 0
     for _ in range(steps):
-        errors = (inputs @ weights).softmax(dim=1) - targets
+        errors = slope_of_scores(inputs @ weights, targets)
         slope = kept * slope + inputs.T @ errors / len(labels)
         weights = weights - rate * slope
     return lambda new: F.pad(new, (0, int(bias)), value=1.0) @ weights

@@ -21,6 +21,12 @@ class Salted(str):
         return zlib.crc32(f"{self.salt} {self}".encode())
 
 
+def some_of(words: list[str], types: int) -> str:
+    """How many of the types these are, and the first three of them."""
+    shown = [*words[:3], *["…"] * (len(words) > 3)]
+    return f"{len(words)} of {types} types" + ": " * bool(words) + ", ".join(shown)
+
+
 def in_two_sessions(look, *arguments):
     """What `look(*arguments)` gives with the words of each list hashed in two ways.
 

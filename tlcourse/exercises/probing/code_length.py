@@ -173,7 +173,14 @@ FIRST_ROWS = (
 )
 SEEN = "`fit(end)` has seen the very labels it has to predict: a block's probe is `fit(start)`."
 LIKELIEST = "That is the cost of the likeliest class. Look up that of the label, whatever it is."
-ALL_CLASSES = "The log-probabilities of all classes were added; that of the label alone counts."
+ALL_CLASSES = (
+    "The log-probabilities of all classes were added: take one entry per row, that of the row's "
+    "own label."
+)
+ROWS = (
+    "The labels were taken for the numbers of rows, and whole rows were added: take one entry per "
+    "row, that of the row's own label."
+)
 ALL_BEFORE = "The labels before the block were paid for again: rows `start` to `end` only."
 ONE_PROBE = "One probe sent all blocks. With each block more labels are known: fit again."
 STOPS = "Only the first two blocks are in it. Is the `return` inside the loop?"
@@ -224,6 +231,8 @@ for stage, says, wrong in (
      cost(fit(start).argmax(dim=1), start, end, fit))),
     ("a block sent with a probe", ALL_CLASSES, by(lambda labels, start, end, fit:
      -fit(start)[start:end].sum().item() / math.log(2))),
+    ("a block sent with a probe", ROWS, by(lambda labels, start, end, fit:
+     -fit(start)[labels[start:end]].sum().item() / math.log(2))),
     ("a block sent with a probe", ALL_BEFORE, by(lambda labels, start, end, fit:
      cost(labels, 0, end, fit, start))),
     ("a block sent with a probe", LAST_LOST, by(cost, borders=lambda ends: pairwise(ends[:-1]))),

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 
 from tlcourse.exercises.expect import Wrong, expect_unchanged, short
-from tlcourse.exercises.probing._words import in_two_sessions
+from tlcourse.exercises.probing._words import in_two_sessions, some_of
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -77,9 +77,10 @@ def by_type(candidate, words, labels, seed):
 
 
 def unlike(candidate, *setting):
-    """The types that got more than one label."""
+    """The types that got more than one label, in words."""
     pairs = set(zip(setting[0], given(candidate, *setting), strict=True))
-    return sorted(word for word, count in Counter(word for word, _ in pairs).items() if count > 1)
+    counts = Counter(word for word, _ in pairs)
+    return some_of(sorted(word for word in counts if counts[word] > 1), len(counts))
 
 
 def how_many(candidate, *setting):
@@ -132,8 +133,8 @@ def for_each(candidate):
 @task.stage("the same word, the same label")
 def same(candidate):
     task.observe(
-        candidate, unlike, types(40, each=5), ["A", "B", "C", "D"] * 50, 0, gives=[],
-        what="40 types, 5 times each: those with more than one label", likely=AGAIN,
+        candidate, unlike, types(40, each=5), ["A", "B", "C", "D"] * 50, 0,
+        gives="0 of 40 types", what="those with more than one label", likely=AGAIN,
     )  # fmt: skip
 
 
@@ -201,8 +202,9 @@ BY_TYPES = (
     "all labels of the text."
 )
 SESSION = (
-    "Each session of Python hashes words differently, so a `set` of words has another order. Go "
-    "through the types in the order of `sorted(set(words))` or `dict.fromkeys(words)`."
+    "Each session of Python hashes words differently: `hash` gives another number, and a `set` of "
+    "words has another order. Go through the types in the order of `sorted(set(words))` or "
+    "`dict.fromkeys(words)`, and draw without `hash`."
 )
 
 

@@ -8,9 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong
 from tlcourse.exercises.probing import _probes
-from tlcourse.exercises.probing._probes import by, clouds, right_of, standard
+from tlcourse.exercises.probing._probes import FROZEN, by, clouds, right_of, standard
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -84,16 +83,6 @@ def by_normalisation(features, labels, classes, steps=300):
     return lambda new: model(new).argsort(dim=1)[:, -1]
 
 
-def share_of_a_model(candidate, train, new):
-    """`share` with features that a model has just computed; raises Wrong if it gets a gradient."""
-    weight = torch.ones(train[0].shape[1], requires_grad=True)
-    torch.manual_seed(0)
-    guesses = candidate(train[0] * weight, train[1], 3, 100)(new[0])
-    if weight.grad is not None:
-        raise Wrong(f"a gradient went through the features into the model. {FROZEN}")
-    return right_of(guesses, new[1])
-
-
 def expect(candidate, look, *setting, gives=1.0, what, likely):
     """Raises Wrong unless this is seen."""
     task.observe(candidate, look, *setting, gives=gives, what=what, likely=likely)
@@ -165,10 +154,20 @@ def absent(candidate):
     expect(candidate, _probes.share, *setting, what=what, likely=OUTPUTS)
 
 
+@task.stage("mistakes far off")
+def far_off(candidate):
+    what = "class 0 around -1, class 1 around 1 and a few times at -6, which pull the border to "
+    what += "-0.8: whether your probe takes -0.6 to -0.2 for class 1"
+    between = torch.linspace(-0.6, -0.2, 41)[:, None], torch.ones(41)
+    setting = _probes.pulled(1), between, 0.9
+    expect(candidate, _probes.is_right, *setting, gives=True, what=what, likely=SOFTMAX)
+
+
 @task.stage("frozen features")
 def frozen(candidate):
     what = f"features that a model has just computed, {FAR}"
-    expect(candidate, share_of_a_model, clouds(15, 1), clouds(5, 2), what=what, likely=FROZEN)
+    setting = clouds(15, 1), clouds(5, 2)
+    expect(candidate, _probes.share_of_a_model, *setting, what=what, likely=FROZEN)
 
 
 SCORES = "These are the scores of all classes; the largest one says which class: `argmax(dim=1)`."
@@ -199,7 +198,10 @@ OF_TRAINING = (
 )
 OUTPUTS = "The layer has an output for each of `classes`, also where no label says so."
 NUMBERED = "The labels were numbered anew: translate what is predicted back."
-FROZEN = "The features are frozen: begin with `features.detach()`."
+SOFTMAX = (
+    "Is there a softmax before the cross-entropy? It has one of its own and takes the scores as "
+    "they are. After another one a mistake far off costs hardly more than a near one."
+)
 NO_ZERO = (
     "Training does not settle. Gradients add up from step to step until `optimizer.zero_grad()` "
     "clears them."
@@ -221,6 +223,7 @@ for stage, says, wrong in (
     ("columns of every size", COLUMNS,
      by(lambda features: lambda new: (new - features.mean()) / features.std())),
     ("columns of every size", CONSTANT, by(lambda features: standard(features, least=0))),
+    ("mistakes far off", SOFTMAX, by(slope_of_scores=_probes.slope_after_softmax)),
     ("one example at a time", OF_TRAINING, by(lambda features: lambda new: standard(new)(new))),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)

@@ -113,12 +113,13 @@ def several(candidate):
 
 @task.stage("a direction that adds nothing")
 def dependent(candidate):
-    likely = "Of these directions some add nothing new: remove what they span, and no more."
     twice = [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]
-    expect(candidate, [3.0, 1.0, 2.0], twice, [1.0, -1.0, 2.0], likely)
+    expect(candidate, [3.0, 1.0, 2.0], twice, [1.0, -1.0, 2.0], ROUNDED)
     plane = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]]
-    expect(candidate, [3.0, 7.0, 1.0], plane, [1.0, 0.0, -1.0], likely)
-    expect(candidate, [3.0, 1.0, 2.0], [[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [3.0, 1.0, 0.0], likely)
+    expect(candidate, [3.0, 7.0, 1.0], plane, [1.0, 0.0, -1.0], ROUNDED)
+    expect(candidate, [3.0, 1.0, 2.0], [[0.0, 0.0, 0.0], [0.0, 0.0, 4.0]], [3.0, 1.0, 0.0], ROUNDED)
+    thrice = [[0.1, 0.7, 0.3], [0.3, 2.1, 0.9], [0.07, 0.49, 0.21]]
+    expect(candidate, [7.0, 2.0, -7.0], thrice, [7.0, 2.0, -7.0], ROUNDED)
 
 
 def by_hand(states, directions):
@@ -148,7 +149,7 @@ def whole(candidate):
     task.observe(
         candidate, removed, states, directions, gives=by_hand(states, directions),
         what="4 states and 2 directions in double precision", tolerance=1e-9,
-        likely="Something was rounded to single precision: leave the numbers in what they come in.",
+        likely=DOUBLE,
     )  # fmt: skip
 
 
@@ -173,11 +174,21 @@ FIRST = "Only the first direction was removed."
 MEAN = "Only the mean of the directions was removed. Each of them has to go."
 QR = (
     "QR and SVD give one vector per direction, even for a direction that adds nothing new; that "
-    "vector is arbitrary. Keep the ones with a singular value above 0."
+    "vector is arbitrary. Use an SVD and keep those whose singular value is clearly above 0."
 )
+ROUNDED = (
+    "Some of these directions add nothing new: remove what they span, and no more. Rounding leaves "
+    "a little of such a direction, seldom exactly 0, that points anywhere: keep what is clearly "
+    "above 0."
+)
+ZERO = "A direction of length 0 was divided by its length: leave it out before you divide."
 NAN = (
     "Something was divided by a length of 0, or nearly 0. Leave out a direction once nothing is "
     "left of it."
+)
+DOUBLE = (
+    "States and directions are in double precision (float64) here, and the result has the dtype of "
+    "`states`. Is something in single precision, by `.float()` or by `torch.eye` without a dtype?"
 )
 SINGULAR = (
     "Where directions depend on each other, `directions @ directions.T` has no inverse. Its pseudo-"
@@ -194,12 +205,6 @@ def along(states, directions):
     return states @ directions.T @ directions
 
 
-def basis(directions):
-    """Orthogonal and of length one, without those that add nothing."""
-    _, lengths, rows = torch.linalg.svd(directions, full_matrices=False)
-    return rows[lengths > 1e-5 * lengths.max()]
-
-
 def by_inverse(states, directions):
     gram = directions @ directions.T
     return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
@@ -211,9 +216,24 @@ def one_after_the_other(states, directions):
     return states
 
 
+def one_by_one(keeps, start=lambda directions: directions):
+    """By Gram and Schmidt, from `start(directions)`; of a direction what `keeps(its length)`."""
+
+    def candidate(states, directions):
+        found = []
+        for rest in start(directions):
+            for each in found:
+                rest = rest - (rest @ each) / (each @ each) * each
+            if keeps(rest.norm()):
+                found.append(rest)
+        return states - along(states, unit(torch.stack(found)))
+
+    return candidate
+
+
 for stage, says, wrong in (
-    ("one direction", KEPT, lambda h, d: along(h, basis(d))),
-    ("one direction", MIRROR, lambda h, d: h - 2 * along(h, basis(d))),
+    ("one direction", KEPT, lambda h, d: h - remove(h, d)),
+    ("one direction", MIRROR, lambda h, d: 2 * remove(h, d) - h),
     ("one direction", LENGTH,
      lambda h, d: h.norm(dim=-1, keepdim=True) * F.normalize(remove(h, d), dim=-1)),
     ("one direction", NOT_ONE, lambda h, d: h - along(h, d)),
@@ -228,15 +248,10 @@ for stage, says, wrong in (
     ("a direction that adds nothing", QR,
      lambda h, d: h - along(h, torch.linalg.svd(d, full_matrices=False)[2])),
     ("a direction that adds nothing", SINGULAR, by_inverse),
+    ("a direction that adds nothing", NAN, one_by_one(lambda length: True)),
+    ("a direction that adds nothing", ROUNDED, one_by_one(lambda length: length > 0)),
+    ("a direction that adds nothing", ZERO, one_by_one(lambda length: not length < 1e-5, unit)),
+    ("a direction that adds nothing", ZERO, lambda h, d: remove(h, unit(d))),
+    ("random directions", DOUBLE, lambda h, d: remove(h, d.float())),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)
-
-
-@task.mistake("a direction that adds nothing", NAN)
-def divides_by_nothing(states, directions):
-    found = []
-    for direction in directions:
-        for each in found:
-            direction = direction - (direction @ each) * each
-        found.append(direction / direction.norm())
-    return states - along(states, torch.stack(found))

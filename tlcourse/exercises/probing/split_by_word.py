@@ -3,7 +3,7 @@
 import random
 
 from tlcourse.exercises.expect import Wrong, expect_unchanged, short
-from tlcourse.exercises.probing._words import in_two_sessions
+from tlcourse.exercises.probing._words import in_two_sessions, some_of
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -76,9 +76,10 @@ def everywhere(candidate, *setting):
 
 
 def on_both(candidate, words, share, seed):
-    """The words that are on both sides."""
+    """The words that are on both sides, in words."""
     train, test = sides(candidate, words, share, seed)
-    return sorted({words[place] for place in train} & {words[place] for place in test})
+    shared = {words[place] for place in train} & {words[place] for place in test}
+    return some_of(sorted(shared), len(set(words)))
 
 
 def share_of_types(candidate, words, share, seed):
@@ -118,7 +119,7 @@ def once(candidate):
 def apart(candidate):
     for share, seed in ((0.5, 0), (0.2, 1), (0.8, 2)):
         task.observe(
-            candidate, on_both, text(50, each=6), share, seed, gives=[],
+            candidate, on_both, text(50, each=6), share, seed, gives="0 of 50 types",
             what=f"50 types, 6 times each, with share {share}: the words on both sides",
             likely=PLACES,
         )  # fmt: skip
@@ -171,8 +172,9 @@ NO_SEED = (
     "come first."
 )
 SESSION = (
-    "Each session of Python hashes words differently, so a `set` of words has another order. "
-    "Begin with `sorted(set(words))` or `list(dict.fromkeys(words))`."
+    "Each session of Python hashes words differently: `hash` gives another number, and a `set` of "
+    "words has another order. Begin with `sorted(set(words))` or `list(dict.fromkeys(words))`, and "
+    "draw without `hash`."
 )
 
 

@@ -1,4 +1,4 @@
-"""Lesson 07: which word each sub-word belongs to, with two bugs at the border to be found.
+"""Lesson 07: which word each token belongs to, with two bugs at the border to be found.
 
 The true answer is counted out, character by character.
 """
@@ -23,12 +23,12 @@ def as_given(tokens, words):
 task = Exercise(
     __name__,
     number="7.1",
-    title="Find the bugs: which word a sub-word belongs to",
+    title="Find the bugs: which word a token belongs to",
     difficulty=2,
     minutes=10,
     hints=(
         "draw it: write the numbers of the characters under `the dog`. Which of them has the "
-        "word `the`, which has the sub-word ` dog`? Does the code as given agree?",
+        "word `the`, which has the token ` dog`? Does the code as given agree?",
         "the first bug: a span ends *before* its second number, as in `text[start:end]`. The word "
         "(0, 3) has no character 3.",
         "the second bug shows when the first is mended: ` dog` starts on the space, which is in no "
@@ -42,7 +42,7 @@ task = Exercise(
 
 @task.reference
 def word_of_each(tokens, words):
-    """For each sub-word the number of the first word it shares a character with, or None."""
+    """For each token the number of the first word it shares a character with, or None."""
     numbers = []
     for start, end in tokens:
         found = None
@@ -87,20 +87,20 @@ def placed(pieces, words):
 def expect(candidate, pieces, words, gives, likely):
     """Raises Wrong unless the candidate gives these numbers."""
     tokens, spans = placed(pieces, words)
-    what = f"sub-words {pieces} at {tokens}, words {words} at {spans}:"
+    what = f"tokens {pieces} at {tokens}, words {words} at {spans}:"
     task.probe(candidate, tokens, spans, gives=gives, what=what, likely=likely)
 
 
 @task.stage("the end of a word")
 def border(candidate):
-    likely = "One number for each sub-word: that of its word, counted from 0."
+    likely = "One number for each token: that of its word, counted from 0."
     expect(candidate, ["dog"], ["dog"], [0], likely)
     expect(candidate, ["fi", "sh", "."], ["fish", "."], [0, 0, 1], likely)
 
 
 @task.stage("a space at the border")
 def space(candidate):
-    likely = "A space is in the sub-word and in no word. Go by the characters that they share."
+    likely = "A space is in the token and in no word. Go by the characters that they share."
     expect(candidate, ["the", " dog"], ["the", "dog"], [0, 1], likely)
     expect(candidate, [" the", "  dog", "s"], ["the", "dogs"], [0, 1, 1], likely)
     expect(candidate, ["the ", "dog"], ["the", "dog"], [0, 1], likely)
@@ -108,7 +108,7 @@ def space(candidate):
 
 @task.stage("in no word")
 def nowhere(candidate):
-    likely = "A sub-word that shares no character with any word gets None."
+    likely = "A token that shares no character with any word gets None."
     expect(candidate, ["the", " ", " dog", "\n"], ["the", "dog"], [0, None, 1, None], likely)
     expect(candidate, ["", "the", " dog"], ["the", "dog"], [None, 0, 1], likely)
     expect(candidate, ["..."], [], [None], likely)
@@ -116,7 +116,7 @@ def nowhere(candidate):
 
 @task.stage("in two words")
 def two(candidate):
-    likely = "A sub-word that shares characters with several words gets the first of them."
+    likely = "A token that shares characters with several words gets the first of them."
     expect(candidate, ["I", " don", "'t"], ["I", "do", "n't"], [0, 1, 2], likely)
     expect(candidate, [" don't", "!"], ["do", "n't", "!"], [0, 2], likely)
 
@@ -143,7 +143,7 @@ def sentences(candidate):
         tokens = list(zip([0, *cuts], [*cuts, len(text)], strict=True))
         task.probe(
             candidate, tokens, words, gives=counted(text, tokens, words),
-            what=f"sub-words {tokens}, words {words}:", likely="Which characters do they share?",
+            what=f"tokens {tokens}, words {words}:", likely="Which characters do they share?",
         )  # fmt: skip
 
 
@@ -166,7 +166,7 @@ STARTS_OUTSIDE = (
     "lies in a word. Ask whether the two share a character."
 )
 ONE_MORE = (
-    "Not every sub-word begins with a space: start + 1 is then the second character, or already in "
+    "Not every token begins with a space: start + 1 is then the second character, or already in "
     "the next word."
 )
 LAST_TELLS = (
@@ -174,7 +174,7 @@ LAST_TELLS = (
     "character, whichever it is."
 )
 NEXT_WORD = (
-    "That is the word that comes next. A sub-word without a character of it, a space alone or an "
+    "That is the word that comes next. A token without a character of it, a space alone or an "
     "empty one, belongs to no word: None."
 )
 LAST_OF_TWO = "It shares characters with two words; of these the first is wanted."
@@ -190,7 +190,7 @@ for stage, says, wrong in (
      by_shared(lambda a, b, start, end: start <= a and b <= end)),
     ("a space at the border", LAST_TELLS, by_shared(lambda a, b, start, end: start < b <= end)),
     ("in no word", NEXT_WORD, by_shared(lambda a, b, start, end: a < end)),
-    ("in no word", "The place of such a sub-word stays in the list, with None in it.",
+    ("in no word", "The place of such a token stays in the list, with None in it.",
      lambda *spans: [n for n in word_of_each(*spans) if n is not None]),
     ("in no word", "It is None for no word, not -1, which in Python means the last one.",
      by_shared(lambda a, b, start, end: a < end and start < b, none=-1)),

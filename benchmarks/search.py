@@ -20,10 +20,11 @@ import torch
 from benchmarks import jobs
 from benchmarks.adaptation import MIN_STEPS
 from benchmarks.composites import Task
-from benchmarks.space import MAIN, RATES, SPACE, task_at
+from benchmarks.space import MAIN, RATES, SPACE, task_at, task_model
+from benchmarks.starts import body_of, weights_of
 from benchmarks.trials import MODEL, POOLING, Job
 from tlcourse import corpora
-from tlcourse.adaptation import Classifier, Recipe, adapt, wrong
+from tlcourse.adaptation import Classifier, Recipe, wrong
 
 SCREEN_EPOCHS, EPOCHS = 5, 10
 BEST, SEEDS, FOLDS = 3, (0, 1, 2), (0, 1)  # points that are confirmed, and how
@@ -42,6 +43,10 @@ class Elsewhere(jobs.Job):
     recipe: Recipe
     model: str = MODEL
 
+    def weights(self) -> str:
+        """None of any checkpoint for what starts from scratch."""
+        return weights_of(task_model(self.scheme, self.model))
+
     def work(self) -> dict:
         """Adapts and judges."""
         train = corpora.load(OTHER)["train"].shuffle(seed=0)
@@ -53,11 +58,10 @@ class Elsewhere(jobs.Job):
             model=self.model, pooling=POOLING, texts=few["text"][:], labels=few["label"][:],
             every_text=(), recipe=self.recipe, seed=self.seed,
         )  # fmt: skip
-        scheme = task_at(self.scheme, task, self.size).scheme
-        start = Classifier.from_checkpoint(self.model, names, pooling=POOLING, seed=self.seed)
-        adapted = adapt(
-            start, task.texts, task.labels, scheme=scheme, recipe=self.recipe, seed=self.seed
-        )
+        torch.manual_seed(self.seed)
+        task = task_at(self.scheme, task, self.size)
+        start = Classifier(*body_of(task.model), names, pooling=POOLING)
+        adapted = task.fit(start)
         missed = wrong(adapted.probabilities(judged["text"]), judged["label"], names)
         return {"wrong": missed, "of": len(judged)}
 
@@ -65,7 +69,6 @@ class Elsewhere(jobs.Job):
 def trial(name: str, size: Any, rate: float) -> dict:
     """One point of a scheme's grid, as the screen asks for it."""
     recipe = SPACE[name].recipe(size, rate, SCREEN_EPOCHS)
-    torch.manual_seed(0)
     found = Job(name, "all", SEEDS[0], "dev", recipe, size=size, fold=FOLDS[0]).run()
     kept = {key: found[key] for key in ("dev", "seconds", "forgetting")}
     return {"scheme": name, "size": size, "rate": rate, "error": jobs.error_of(found)} | kept

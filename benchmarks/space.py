@@ -58,16 +58,13 @@ class Entry:
     what: str = ""  # the size is
     head: bool = True  # whether the head has the learning rate HEAD_RATE
     model: str = ""  # where it starts, if not where all do
+    changed: Callable[[Recipe, Any], Recipe] = lambda recipe, size: recipe  # by a size of training
 
     def recipe(self, size: Any, rate: float, epochs: int) -> Recipe:
         """How it is trained at one point of the grid."""
         head = HEAD_RATE if self.head else None
         recipe = Recipe(epochs=epochs, learning_rate=rate, head_learning_rate=head)
-        if self.what == "head's learning rate":
-            recipe = replace(recipe, head_learning_rate=size)
-        if self.what == "times the epochs":
-            recipe = replace(recipe, epochs=epochs * size)
-        return recipe
+        return self.changed(recipe, size)
 
 
 def _full(size: Any, task: Task) -> Scheme:
@@ -146,7 +143,10 @@ def _consistent(weight: float, task: Task) -> Scheme:
 
 
 SPACE: dict[str, Entry] = {
-    FULL.name: Entry(_full, 1.25e-4, (1e-3, HEAD_RATE, 1e-2), "head's learning rate"),
+    FULL.name: Entry(
+        _full, 1.25e-4, (1e-3, HEAD_RATE, 1e-2), "head's learning rate",
+        changed=lambda recipe, rate: replace(recipe, head_learning_rate=rate),
+    ),
     "frozen body": Entry(lambda _, task: Scheme(groups=HeadOnly()), 2e-3, head=False),
     "mix of layers": Entry(
         lambda factor, task: Scheme(edit=LayerMix(), groups=AddedOnly(factor)),
@@ -181,7 +181,10 @@ SPACE: dict[str, Entry] = {
         1.25e-4, (0.1, 0.3, 1.0), "weight",
     ),
     "consistency": Entry(_consistent, 1.25e-4, (0.3, 1.0, 3.0), "weight"),
-    SCRATCH: Entry(_full, 1.25e-4, (1, 2, 4), "times the epochs", model=SCRATCH),
+    SCRATCH: Entry(
+        _full, 1.25e-4, (1, 2, 4), "times the epochs", model=SCRATCH,
+        changed=lambda recipe, times: replace(recipe, epochs=recipe.epochs * times),
+    ),
 }  # fmt: skip
 MAIN = (  # whose best three points are confirmed
     FULL.name,

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks import jobs, search, space
+from benchmarks import composites, jobs, search, space
 from benchmarks.composites import Task
 from benchmarks.space import MAIN, SPACE
-from tlcourse import corpora
-from tlcourse.adaptation import FULL, Classifier, Recipe
+from benchmarks.starts import SCRATCH
+from tlcourse import checkpoints, corpora
+from tlcourse.adaptation import FULL, Classifier, Recipe, adapt
 
 
 def found(wrong, **more):
@@ -119,7 +120,7 @@ def test_every_entry_of_the_space_trains(name, task):
     assert there.scheme.name == name
     torch.manual_seed(0)
     recipe = replace(entry.recipe(size, entry.lowest, 1), min_steps=12)
-    report = search.adapt(
+    report = adapt(
         there.start(), task.texts, task.labels, scheme=there.scheme, recipe=recipe
     ).report
     assert set(report.declared) == set(report.moved)
@@ -172,19 +173,24 @@ def test_few_labels_take_the_rate_that_another_task_chose(task, monkeypatch):
     assert {job.study for job in asked} == {"elsewhere"}
 
 
-def test_a_run_elsewhere_reads_and_judges_different_texts_of_its_train_split(
-    task, tmp_path, monkeypatch
-):
+def test_a_run_elsewhere_judges_other_texts_than_it_learns_from(task, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     seen = {}
 
     def adapt(start, texts, labels, **more):
-        seen["texts"] = list(texts)
+        seen["texts"], seen["start"] = list(texts), start
         assert isinstance(start, Classifier) and start.labels == ["negative", "positive"]
         return start
 
-    monkeypatch.setattr(search, "adapt", adapt)
+    monkeypatch.setattr(composites, "adapt", adapt)
     result = search.Elsewhere(FULL.name, 1e-2, 0, Recipe(), task.model).run()
     train = corpora.load("sst-2")["train"].shuffle(seed=0)["text"][:]
     assert result["of"] == min(search.OTHER_JUDGED, len(train) // 2)
     assert set(seen["texts"]) <= set(train[result["of"] :])
+    read = checkpoints.load(task.model)[0].embedding.weight
+    assert seen["start"].body.embedding.weight.cpu().equal(read)
+    scratch = search.Elsewhere(SCRATCH, 1, 0, Recipe(), task.model)
+    scratch.run()  # the shipped shape, with the weights of no checkpoint
+    shipped = checkpoints.load("causal-small")[0]
+    assert seen["start"].body.config == shipped.config and scratch.weights() == "none"
+    assert not seen["start"].body.embedding.weight.cpu().equal(shipped.embedding.weight)

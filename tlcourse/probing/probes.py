@@ -34,16 +34,21 @@ def linear_probe(
     """
     labels = list(labels)
     known = names_of(labels, names)
-    head = nn.Linear(features.shape[1], len(known))
-    nn.init.zeros_(head.weight)
-    nn.init.zeros_(head.bias)
-    module = nn.Sequential(Standardise(features), head)
+    module = nn.Sequential(Standardise(features), _from_zero(features, known))
     history = fit(
         module, features, numbers_of(labels, known),
         penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
         learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
     return Probe(module, known, history)
+
+
+def _from_zero(features: np.ndarray, labels: Sequence[str]) -> nn.Linear:
+    """The linear layer of a probe, all zeros."""
+    head = nn.Linear(features.shape[1], len(labels))
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head
 
 
 def hidden_probe(
@@ -166,10 +171,7 @@ def mix_probe(
     """
     labels = list(labels)
     known = names_of(labels, names)
-    head = nn.Linear(features[0].shape[1], len(known))
-    nn.init.zeros_(head.weight)
-    nn.init.zeros_(head.bias)
-    module = nn.Sequential(ScalarMix(features), head)
+    module = nn.Sequential(ScalarMix(features), _from_zero(features[0], known))
     history = fit(
         module, list(features), numbers_of(labels, known),
         penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),

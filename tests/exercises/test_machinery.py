@@ -683,6 +683,11 @@ def test_a_notebook_shows_a_mark_and_a_colour():
     )
 
 
+def test_a_notebook_stresses_a_word_between_stars_but_not_in_code():
+    shown = messages.Said("hint", ["A *minus* here, `2 * a * b` and 3 * 4 * 5."])._repr_html_()
+    assert "A <em>minus</em> here, <code>2 * a * b</code> and 3 * 4 * 5." in shown
+
+
 def test_a_terminal_gets_colour_unless_it_wants_none(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -15,6 +15,13 @@ MARKS = {
     "open": ("○", "#56B4E9", 36),
     "hint": ("", "#999999", 0),
 }
+MARKED = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w[\w ]*)\*(?![\w*])")  # `code`, *emphasis*
+
+
+def _tagged(found: re.Match) -> str:
+    """What MARKED found as HTML; within code a star is a star."""
+    code, stressed = found.groups()
+    return f"<code>{code}</code>" if code else f"<em>{stressed}</em>"
 
 
 class Said:
@@ -30,7 +37,7 @@ class Said:
     def _repr_html_(self) -> str:
         mark, colour, _ = MARKS[self.kind]
         escaped = (html.escape(each).replace("\n", "<br>") for each in self.lines)
-        first, *rest = (re.sub(r"`([^`]+)`", r"<code>\1</code>", each) for each in escaped)
+        first, *rest = (MARKED.sub(_tagged, each) for each in escaped)
         return (
             f'<div style="border-left:4px solid {colour};padding-left:0.6em">'
             f"<b>{mark}</b> {'<br>'.join([first, *rest])}</div>"

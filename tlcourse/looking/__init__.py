@@ -1,0 +1,29 @@
+"""Looking inside a model: what its heads look at, and whether it matters.
+
+    import torch
+    from tlcourse import looking
+    from tlcourse.transformer import Config, Transformer, record
+
+    model = Transformer(Config(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=128))
+    texts = [[8, 9, 10, 8, 9], [20, 21, 22]]                # ids of a corpus, never of one text
+    looking.head_scores(model, texts)["previous token"]     # (2, 4): layers, heads
+    looking.induction_score(model)                          # (2, 4), on random tokens said twice
+    with record(model) as seen:
+        model(torch.tensor(texts[:1]))
+    looking.rollout(torch.stack(seen.attention)[:, 0])      # (5, 5)
+
+Heads are (layer, head), both counted from 0; of hidden states, layer 0 is the embeddings.
+"""
+
+from tlcourse.looking.induction import induction_of, induction_score, said_twice
+from tlcourse.looking.scores import head_scores, rollout, score_intervals, scores_by_text
+
+__all__ = [
+    "head_scores",
+    "induction_of",
+    "induction_score",
+    "rollout",
+    "said_twice",
+    "score_intervals",
+    "scores_by_text",
+]

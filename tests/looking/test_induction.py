@@ -3,8 +3,7 @@ import pytest
 import torch
 
 from tests.looking.made import PLAIN, each_kind, model_of
-from tlcourse.looking import induction_of, induction_score
-from tlcourse.looking.induction import said_twice
+from tlcourse.looking import induction_of, induction_score, said_twice
 from tlcourse.transformer import record
 
 
@@ -50,10 +49,8 @@ def test_the_score_of_a_model_is_the_mean_over_texts(kind, monkeypatch):
     found = induction_score(model, **settings, compute=PLAIN)
     with torch.no_grad(), record(model) as seen:
         model(texts)
-    expected = [
-        [induction_of(head, 6).mean() for head in each.unbind(1)] for each in seen.attention
-    ]
-    assert found == pytest.approx(np.array(expected), abs=1e-6) and found.shape == (2, 3)
+    expected = np.stack([induction_of(each, 6).mean(0) for each in seen.attention])
+    assert found == pytest.approx(expected, abs=1e-6) and found.shape == (2, 3)
 
 
 def test_texts_are_said_twice_and_depend_on_the_seed_alone():

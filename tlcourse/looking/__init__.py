@@ -12,18 +12,42 @@
         model(torch.tensor(texts[:1]))
     looking.rollout(torch.stack(seen.attention)[:, 0])      # (5, 5)
 
+    with looking.ablating(model, [(0, 3), (1, 0)], means=looking.head_means(model, texts)):
+        model(torch.tensor(texts[:1]))                      # two heads say what they always say
+    with looking.skipping(model, [1], part="feed-forward"):
+        model(torch.tensor(texts[:1]))
+    state = model.hidden_states(torch.tensor(texts[:1]))[1][0, 4:]
+    with looking.patching(model, state, 1, places=[2]):     # from one text into another
+        model(torch.tensor(texts[1:]))
+    with looking.permuting(model):                          # attention to the wrong tokens
+        model(torch.tensor(texts[:1]))
+
+    looking.logit_lens(model, texts[0])                     # (3, 5, 300): layers, places, ids
+
 Heads are (layer, head), both counted from 0; of hidden states, layer 0 is the embeddings.
 """
 
+from tlcourse.looking.ablation import PARTS, ablating, head_means, skipping
 from tlcourse.looking.induction import induction_of, induction_score, said_twice
+from tlcourse.looking.lens import Guesses, lens_guesses, logit_lens
+from tlcourse.looking.putting import patching, permuting
 from tlcourse.looking.scores import head_scores, rollout, score_intervals, scores_by_text
 
 __all__ = [
+    "PARTS",
+    "Guesses",
+    "ablating",
+    "head_means",
     "head_scores",
     "induction_of",
     "induction_score",
+    "lens_guesses",
+    "logit_lens",
+    "patching",
+    "permuting",
     "rollout",
     "said_twice",
     "score_intervals",
     "scores_by_text",
+    "skipping",
 ]

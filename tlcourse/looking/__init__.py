@@ -24,11 +24,30 @@
 
     looking.logit_lens(model, texts[0])                     # (3, 5, 300): layers, places, ids
 
+    found = looking.attribution(model, texts[0], 8)         # who put token 8 there, at the end
+    found.heads, found.parts()["feed-forward 1"]            # (2, 4), and by name; sum: found.logit
+
+    def nats(text):
+        return torch.nn.functional.cross_entropy(model(torch.tensor([text[:-1]]))[0],
+                                                 torch.tensor(text[1:]))
+
+    def harm(removed):                                      # the lower, the better
+        with looking.ablating(model, removed):
+            return float(sum(map(nats, texts)))
+
+    heads = [(layer, head) for layer in range(2) for head in range(4)]
+    looking.head_importance(model, nats, texts)             # (2, 4)
+    found = looking.greedy_pruning(harm, heads, steps=2)    # its order, its curve
+    smaller = looking.prune(model, found.order)
+
+    looking.birth(steps=2, every=1).scores                  # (3, 2, 2): looks, layers, heads
+
 Heads are (layer, head), both counted from 0; of hidden states, layer 0 is the embeddings.
 """
 
 from tlcourse.looking.ablation import PARTS, ablating, head_means, skipping
 from tlcourse.looking.attribution import Attribution, attribution
+from tlcourse.looking.birth import NEWBORN, Birth, birth
 from tlcourse.looking.induction import induction_of, induction_score, said_twice
 from tlcourse.looking.lens import Guesses, lens_guesses, logit_lens
 from tlcourse.looking.pruning import Pruning, greedy_pruning, head_importance, prune
@@ -36,12 +55,15 @@ from tlcourse.looking.putting import patching, permuting
 from tlcourse.looking.scores import head_scores, rollout, score_intervals, scores_by_text
 
 __all__ = [
+    "NEWBORN",
     "PARTS",
     "Attribution",
+    "Birth",
     "Guesses",
     "Pruning",
     "ablating",
     "attribution",
+    "birth",
     "greedy_pruning",
     "head_importance",
     "head_means",

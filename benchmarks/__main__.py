@@ -29,6 +29,7 @@ NAMES = (
     "tutorial",
     "behaviour",
     "probing",
+    "looking",
     *STUDIES,
 )
 

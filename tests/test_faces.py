@@ -27,6 +27,7 @@ RUN = (
     "bpe",
     "evaluation",
     "lessons",
+    "looking",
     "pretraining",
     "probing",
     "training",

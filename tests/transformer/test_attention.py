@@ -134,3 +134,17 @@ def test_a_row_that_may_look_nowhere_is_uniform_in_every_precision(precision):
     assert (weights == 0.25).all()
     _, weights = explicit_attention(-key, key, key, causal_mask(4))
     assert (weights[..., ~causal_mask(4)] == 0).all() and torch.isfinite(weights).all()
+
+
+def test_a_change_gets_the_weights_and_gives_those_that_are_used() -> None:
+    query, key, value = projected()
+    plain = explicit_attention(query, key, value, causal_mask(LENGTH))
+    seen = []
+
+    def first_only(weights, mask):
+        seen.append((weights, mask))
+        return torch.eye(LENGTH)[0].expand_as(weights)
+
+    mixed, weights = explicit_attention(query, key, value, causal_mask(LENGTH), change=first_only)
+    assert torch.equal(seen[0][0], plain[1]) and torch.equal(seen[0][1], causal_mask(LENGTH))
+    assert torch.allclose(mixed, value[:, :, :1].expand_as(value)) and (weights[..., 0] == 1).all()

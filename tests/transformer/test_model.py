@@ -129,6 +129,21 @@ def test_recording_gives_what_ran_and_leaves_no_trace(config: Config) -> None:
     assert torch.equal(model.norm(last) if config.norm_first else last, looked)
 
 
+@torch.no_grad()
+@each_config
+@pytest.mark.parametrize("attention", ["sdpa", "explicit"])
+def test_looking_changes_no_logit(config: Config, attention: str) -> None:
+    """Not by more than rounding: what differs in float32 is gone in float64."""
+    for precision, most in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
+        model, tokens = random_model(config, attention).to(precision), draw_tokens()
+        mask = padding_mask(torch.tensor([9, 6, 1]), 9)
+        expected = model(tokens, mask)
+        with record(model):
+            looked = model(tokens, mask)
+        difference = (looked - expected)[mask].abs().max() / expected.abs().max()
+        assert difference <= (0.0 if attention == "explicit" else most)
+
+
 @each_config
 def test_recorded_attention_rebuilds_the_layers_output(config: Config) -> None:
     """The weights are those that ran: with them, the values give the block's own output."""

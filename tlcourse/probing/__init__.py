@@ -81,7 +81,6 @@ from tlcourse.probing.removal import (
     Draws,
     NullSpace,
     Removal,
-    changing,
     judge_removals,
     mean_directions,
     null_space,
@@ -101,6 +100,7 @@ from tlcourse.probing.tree_scores import (
     judge_distances,
     linear_distances,
 )
+from tlcourse.transformer import changing
 
 __all__ = [
     "FRACTIONS",

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tlcourse.probing.removal import changing
-from tlcourse.transformer import Transformer
+from tlcourse.transformer import Transformer, changing
 
 Judge = Callable[[], float | np.ndarray | Tensor]
 Groups = Sequence[int | Sequence[int]]  # what is erased together

@@ -7,7 +7,7 @@ Elazar et al. (2021, random directions as the control); Turner et al. (2023, ste
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from torch import Tensor
 from tlcourse.probing.baselines import majority
 from tlcourse.probing.fitting import Probe, names_of
 from tlcourse.probing.probes import linear_probe
-from tlcourse.transformer import Transformer
+from tlcourse.transformer import Transformer, changing
 
 SMALL = 1e-6  # of the largest: what is below is no direction of its own
 
@@ -120,27 +120,6 @@ def random_directions(count: int, width: int, *, seed: int = 0) -> np.ndarray:
         raise ValueError(f"expected 1 to {width} directions, got {count}")
     rows = np.random.default_rng(seed).standard_normal((count, width))
     return np.linalg.qr(rows.T)[0].T
-
-
-@contextlib.contextmanager
-def changing(model: Transformer, change: Callable[[Tensor], Tensor], layer: int) -> Iterator[None]:
-    """Inside the block what `layer` gives, (batch, length, width), passes through `change`.
-
-    So do all later layers see it. Blocks may be nested. Raises ValueError for a layer that is not
-    there.
-    """
-    if not 0 <= layer <= len(model.blocks):
-        raise ValueError(f"expected a layer from 0 to {len(model.blocks)}, got {layer}")
-    if layer == 0:
-        hook = model.blocks[0].register_forward_pre_hook(
-            lambda _, inputs: (change(inputs[0]), *inputs[1:])
-        )
-    else:
-        hook = model.blocks[layer - 1].register_forward_hook(lambda *seen: change(seen[-1]))
-    try:
-        yield
-    finally:
-        hook.remove()
 
 
 def removing(

@@ -23,6 +23,7 @@ from tlcourse.transformer.attention import (
     rotary_table,
     rotate,
 )
+from tlcourse.transformer.changing import changing
 from tlcourse.transformer.config import (
     ACTIVATIONS,
     Config,
@@ -43,6 +44,7 @@ __all__ = [
     "Transformer",
     "bert",
     "causal_mask",
+    "changing",
     "count_parameters",
     "explicit_attention",
     "flops_per_token",

@@ -27,16 +27,19 @@ def additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, lowest)
 
 
-def explicit_attention(query, key, value, mask) -> tuple[Tensor, Tensor]:
+def explicit_attention(query, key, value, mask, *, change=None) -> tuple[Tensor, Tensor]:
     """(batch, heads, length, head_dim): softmax(QK^T / sqrt(head_dim)) V, and the weights.
 
     `mask` is True = keep, or `additive` in the scores' type, broadcast to (batch, heads, length,
     length), or None. A row that may look nowhere (a padded query) gets uniform weights, never NaN.
+    `change(weights, mask)` gives what is to be taken in the place of the weights.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores + (additive(mask, scores.dtype) if mask.dtype == torch.bool else mask)
     weights = scores.softmax(dim=-1)
+    if change is not None:
+        weights = change(weights, mask)
     return weights @ value, weights
 
 
@@ -83,6 +86,7 @@ class Attention(nn.Module):
         self.output = nn.Linear(config.width, config.width)
         self.dropout = nn.Dropout(config.dropout)
         self.prefix = None  # (2, heads, any, head_dim): keys and values that all may look at
+        self.change = None  # of the weights, in the explicit kernel: see `explicit_attention`
 
     def forward(self, x: Tensor, mask: Tensor | None, table, at: Tensor | None = None) -> Tensor:
         """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles.
@@ -106,7 +110,7 @@ class Attention(nn.Module):
         if self.kernel == "sdpa":
             mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         else:
-            mixed, weights = explicit_attention(query, key, value, mask)
+            mixed, weights = explicit_attention(query, key, value, mask, change=self.change)
             if self.kernel == "record":
                 self.weights = weights.detach()
         return self.dropout(self.output(mixed.transpose(1, 2).flatten(2)))

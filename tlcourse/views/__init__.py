@@ -27,12 +27,14 @@ from tlcourse.views.bpe import merge_boxes, token_boxes
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.dots import grouped_dots, strips
-from tlcourse.views.head_curves import birth, pruning_curve
-from tlcourse.views.heads import ablation_grid, head_grid, score_grid
+from tlcourse.views.head_curves import birth_curves, pruning_curve
+from tlcourse.views.head_scores import ablation_grid, score_grid
+from tlcourse.views.heads import head_grid
 from tlcourse.views.interactive import slider
 from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
+from tlcourse.views.looking_diagrams import attention_record, induction_pattern
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
     LiveCurve,
@@ -52,8 +54,9 @@ __all__ = [
     "Picture",
     "ablation_grid",
     "arcs",
+    "attention_record",
     "attractors",
-    "birth",
+    "birth_curves",
     "by_layer",
     "clocks",
     "code_lengths",
@@ -69,6 +72,7 @@ __all__ = [
     "heat_map",
     "horizontal_bars",
     "importance",
+    "induction_pattern",
     "learning_curve",
     "lens_table",
     "long_and_short",

@@ -13,10 +13,10 @@ from tlcourse.views.style import COLOURS, GREY, Picture, colours_of, figure, fin
 Series = Sequence[float] | Mapping[str, Sequence[float]]
 
 
-def birth(
+def birth_curves(
     steps: Sequence[float],
     loss: Series,
-    score: Series,
+    score: Any,
     *,
     title: str = "",
     alt: str = "",
@@ -28,16 +28,13 @@ def birth(
 ) -> Picture:
     """Losses above scores over the same steps, with a line where the score jumps.
 
-    Both are values, one a step, or map names to them. The score that ends highest is coloured, the
-    others are grey. `jump` is the step of the line; None takes the first at which that score is
-    past the middle between its first value and its highest (Olsson et al., 2022, see the loss fall
-    there). Raises ValueError where steps and values differ in number, and without title, alt text
-    or labels.
+    `loss` is a value a step, or maps names to such values; `score` likewise, or it is (steps,
+    layers, heads). The score that ends highest is coloured and named, the others are grey. `jump`
+    is the step of the line; None takes the first at which that score is past the middle between its
+    first value and its highest (Olsson et al., 2022, see the loss fall there). Raises ValueError
+    where steps and values differ in number, and without title, alt text or labels.
     """
-    losses, scores = (
-        {name: np.asarray(values, float) for name, values in _series(each).items()}
-        for each in (loss, score)
-    )
+    losses, scores = _series(loss), _series(score)
     counts = {values.shape for each in (losses, scores) for values in each.values()}
     if counts != {(len(steps),)} or len(steps) < 2:
         raise ValueError(
@@ -63,11 +60,9 @@ def birth(
     lower.set_ylim(min(0.0, lower.get_ylim()[0]), lower.get_ylim()[1])
     label_axes(upper, y=loss_label)
     label_axes(lower, x=x_label, y=score_label)
-    late = jump > (steps[0] + 3 * steps[-1]) / 4
     upper.annotate(
-        f"step {jump:,g}", (jump, 1), (-4 if late else 4, -2), va="top", color=GREY, fontsize=10.5,
+        f"step {jump:,g}", (jump, 1), (0, 2), va="bottom", ha="center", color=GREY, fontsize=10.5,
         xycoords=("data", "axes fraction"), textcoords="offset points",
-        ha="right" if late else "left",
     )  # fmt: skip
     if len(losses) > 1:
         label_ends(upper, [(steps[-1], v[-1], n, colours[n]) for n, v in losses.items()], 1.7, 11)
@@ -77,8 +72,17 @@ def birth(
     return finish(picture, alt, note)
 
 
-def _series(values: Series) -> dict[str, Sequence[float]]:
-    return dict(values) if isinstance(values, Mapping) else {"": values}
+def _series(values: Any) -> dict[str, np.ndarray]:
+    """Arrays by name: "" for a single one, "head 1.2" for the heads of (steps, layers, heads)."""
+    if isinstance(values, Mapping):
+        return {name: np.asarray(each, float) for name, each in values.items()}
+    values = np.asarray(values, float)
+    if values.ndim != 3:
+        return {"": values}
+    return {
+        f"head {layer}.{head}": values[:, layer, head]
+        for layer, head in np.ndindex(values.shape[1:])
+    }
 
 
 def pruning_curve(

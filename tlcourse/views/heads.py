@@ -66,7 +66,8 @@ def head_grid(
     bar.outline.set_visible(False)
     text = " ".join(brief(token, 20) for token in tokens)
     text = text if len(text) <= 76 else text[:75] + "…"
-    return finish(picture, alt, f"{length} tokens: {text}" + (f"\n{note}" if note else ""))
+    said = f"{length} tokens: “{text}”"
+    return finish(picture, alt, f"{said}. {note}" if note else said)
 
 
 def _frames(axes: Any, heads: Iterable[Head], line: tuple[str, float]) -> None:

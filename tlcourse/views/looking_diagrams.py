@@ -42,9 +42,9 @@ def attention_record(
 ) -> Picture:
     """Where in a block attention and hidden states are read (blue) and changed (vermillion).
 
-    The block is number `layer`, and `head` the one that is switched off, both from 0; the block
-    has `heads` of them and is `width` wide. Names are those of the modules. Raises ValueError for
-    a head that is not there, heads that do not divide the width, and without title or alt text.
+    A pre-norm block: its number is `layer`, and `head` the one that is switched off, both from 0;
+    it has `heads` of them and is `width` wide. Names are those of the modules. Raises ValueError
+    for a head that is not there, heads that do not divide the width, and without title or alt text.
     """
     fits = 0 < heads <= _MOST_HEADS and width > 0 and width % heads == 0
     if not fits or not 0 <= head < heads or layer < 0:

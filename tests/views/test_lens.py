@@ -101,6 +101,7 @@ def test_of_many_tokens_each_different_one_is_named_once():
     points = np.random.default_rng(1).normal(size=(3, 128, 2))
     picture = state_paths(points, ["a", "b"] * 64, **SAID)
     assert sorted(text.get_text() for text in picture.axes[0].texts) == ["a", "b"]
+    picture.draw_without_rendering()
     boxes = [Text.get_window_extent(text) for text in picture.axes[0].texts]
     assert not boxes[0].overlaps(boxes[1])
 

@@ -5,6 +5,7 @@ formula: pass `parse_math=False` where a token is written by other means than th
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -55,12 +56,15 @@ def brief(token: str, most: int = 12) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
+@cache
 def fitting(token: str, room: float, size: float) -> str:
     """The name as by `brief`, of any length that fits into `room` inches at `size` points."""
     name = brief(token, 40)
-    while len(name) > 1 and text_width(name, size) > room:
-        name = name.removesuffix("…")[:-1] + "…"
-    return name
+    if len(name) < 2 or text_width(name, size) <= room:
+        return name
+    short = range(1, len(name))
+    kept = bisect_right(short, room, key=lambda count: text_width(name[:count] + "…", size))
+    return name[:kept] + "…"
 
 
 def named(count: int, side: float, size: float = 9) -> range:

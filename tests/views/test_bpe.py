@@ -1,13 +1,7 @@
 import pytest
 
 from tlcourse.views import merge_boxes, token_boxes
-from tlcourse.views.bpe import visible
-
-
-def test_what_cannot_be_seen_is_written():
-    assert visible(" a\n") == "␣a↵"
-    assert visible("naïve") == "naïve"
-    assert visible("中\x00") == "⟨4E2D⟩⟨0⟩"
+from tlcourse.views.tokens import visible
 
 
 def test_each_token_is_a_box_in_reading_order():

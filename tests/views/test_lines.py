@@ -155,3 +155,15 @@ def test_bars_below_zero_are_in_the_picture():
     )
     left, right = picture.axes[0].get_xlim()
     assert left <= -0.2 and right >= 0.4
+
+
+def test_bars_below_zero_have_their_numbers_beside_zero():
+    picture = horizontal_bars(
+        {"a": -2.0, "b": -0.5}, title="t", alt="a", x_label="logit", number="{:+.1f}"
+    )
+    axes = picture.axes[0]
+    assert [text.get_text() for text in axes.texts] == ["−2.0", "−0.5"]
+    assert axes.get_xlim()[0] < -2 and axes.get_xlim()[1] > 0
+    picture.draw_without_rendering()
+    inner = axes.get_window_extent()
+    assert all(text.get_window_extent().x1 <= inner.x1 + 1 for text in axes.texts)

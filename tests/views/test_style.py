@@ -119,3 +119,18 @@ def test_the_width_of_a_text_is_what_is_drawn():
     drawn = text.get_window_extent().width / picture.dpi
     assert style.text_width("responsible words", 10) == pytest.approx(drawn, rel=0.05)
     assert style.text_width("  ", 10) == 0
+
+
+def test_a_token_in_a_title_or_note_is_no_formula():
+    picture, _ = style.figure("From $ to $_ and $")
+    style.finish(picture, "alt", note="$x$")
+    for text in (picture._suptitle, picture._supxlabel):
+        assert not text.get_parse_math()
+    assert style.text_width("$$", 10) > style.text_width("$", 10) > 0
+
+
+def test_the_png_has_all_rows_of_an_odd_height():
+    picture, axes = style.figure("t", 3.333)
+    axes.set_axis_off()
+    image = Image.open(io.BytesIO(picture.png()))
+    assert image.size == (7 * style.DPI, int(3.333 * style.DPI))

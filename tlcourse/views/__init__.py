@@ -21,14 +21,20 @@ ValueError. As the last value of a cell it shows itself. A figure of one's own:
 """
 
 from tlcourse.views.adaptation import movement, trade_off, unbeaten
-from tlcourse.views.attention import heat_map, mask_maps
+from tlcourse.views.attention import difference_map, heat_map, mask_maps
 from tlcourse.views.behaviour import attractors, growth, removal
 from tlcourse.views.bpe import merge_boxes, token_boxes
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.head_curves import birth_curves, pruning_curve
+from tlcourse.views.head_scores import ablation_grid, score_grid
+from tlcourse.views.heads import head_grid
 from tlcourse.views.interactive import slider
+from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
+from tlcourse.views.links import token_lines, token_shades
+from tlcourse.views.looking_diagrams import attention_record, induction_pattern
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
     LiveCurve,
@@ -46,22 +52,29 @@ __all__ = [
     "COLOURS",
     "LiveCurve",
     "Picture",
+    "ablation_grid",
     "arcs",
+    "attention_record",
     "attractors",
+    "birth_curves",
     "by_layer",
     "clocks",
     "code_lengths",
     "confusion",
     "control_task",
     "curves",
+    "difference_map",
     "figure",
     "finish",
     "grouped_dots",
     "growth",
+    "head_grid",
     "heat_map",
     "horizontal_bars",
     "importance",
+    "induction_pattern",
     "learning_curve",
+    "lens_table",
     "long_and_short",
     "loss_over_compute",
     "mask_maps",
@@ -69,15 +82,20 @@ __all__ = [
     "movement",
     "neuron",
     "probe_on_frozen_body",
+    "pruning_curve",
     "removal",
+    "score_grid",
     "score_maps",
     "seen_and_asked",
     "selectivity_by_layer",
     "slider",
     "smooth",
+    "state_paths",
     "strips",
     "task_by_layer",
     "token_boxes",
+    "token_lines",
+    "token_shades",
     "trade_off",
     "unbeaten",
     "words_in_context",

@@ -104,5 +104,5 @@ def label(
     """Text of 9 pt at a point, to its right, around it ("center") or to its left ("right")."""
     return axes.text(
         *at, text, color=colour, fontsize=SIZE, ha=align, va="center_baseline", linespacing=1.25,
-        fontweight="bold" if bold else "normal",
+        fontweight="bold" if bold else "normal", parse_math=False,
     )  # fmt: skip

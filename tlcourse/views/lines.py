@@ -62,8 +62,8 @@ def _plain(value: float, _: Any = None) -> str:
     """1200000 as 1.2M, 0.05 as 0.05."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
-            return f"{value / (1e3 if letter == 'k' else size):g}{letter}"
-    return f"{value:g}"
+            return f"{value / (1e3 if letter == 'k' else size):g}{letter}".replace("-", "−")
+    return f"{value:g}".replace("-", "−")
 
 
 def _interval(axes: Any, x: np.ndarray, y: np.ndarray, low: Any, high: Any, colour: str) -> None:
@@ -165,15 +165,17 @@ def horizontal_bars(
         raise ValueError(f"expected bars, and {highlight!r} among them; got {list(values)}")
     picture, axes = figure(title, 1.35 + (0.34 if len(values) <= 12 else 0.25) * len(values))
     numbers = [v if isinstance(v, tuple) else (v, v, v) for v in values.values()]
-    reach = max(max(each) for each in numbers)
-    for row, (name, (value, low, high)) in enumerate(zip(values, numbers, strict=True)):
+    low, high = min(0.0, *map(min, numbers)), max(0.0, *map(max, numbers))
+    reach = max(high, -low)
+    for row, (name, (value, *ends)) in enumerate(zip(values, numbers, strict=True)):
         axes.barh(row, value, height=0.62, color=CYCLE[1] if name == highlight else CYCLE[0])
-        if low != high:
-            axes.hlines(row, low, high, color="black", lw=1.6)
-            axes.plot([low, high], [row, row], "|", color="black", ms=8)
-        axes.text(max(value, high, 0.0) + 0.015 * reach, row, number.format(value), va="center")
+        if ends[0] != ends[1]:
+            axes.hlines(row, *ends, color="black", lw=1.6)
+            axes.plot(ends, [row, row], "|", color="black", ms=8)
+        text = number.format(value).replace("-", "−")
+        axes.text(max(value, *ends, 0.0) + 0.015 * reach, row, text, va="center")
     axes.set_yticks(range(len(values)), list(values))
-    axes.set_xlim(min(0.0, 1.16 * min(min(each) for each in numbers)), 1.16 * reach)
+    axes.set_xlim(1.16 * low, high + 0.16 * reach)
     axes.set_ylim(len(values) - 0.5, -0.5)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)

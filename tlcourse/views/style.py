@@ -71,11 +71,13 @@ class Picture(Figure):
     def png(self) -> bytes:
         """The figure as PNG with at most 256 colours, a third of the size of one with all."""
         file = io.BytesIO()
-        self.savefig(file, format="png", dpi=DPI)
-        picture = Image.open(file).convert("RGB")
+        self.savefig(file, format="rgba", dpi=DPI)  # the pixels: twice as fast as a PNG on the way
+        width = int(self.get_figwidth() * DPI)
+        size = width, len(file.getvalue()) // (4 * width)
+        picture = Image.frombytes("RGBA", size, file.getvalue()).convert("RGB")
         picture = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         small = io.BytesIO()
-        picture.save(small, format="png", optimize=True)
+        picture.save(small, format="png")  # optimised: 6 % smaller, six times slower
         return small.getvalue()
 
     def html(self) -> str:
@@ -112,8 +114,9 @@ def figure(
     picture = Picture(figsize=(WIDTH, height), layout="constrained")
     picture.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     picture.suptitle(
-        "\n".join(lines), x=0.012, ha="left", fontsize=13, fontweight="bold", linespacing=1.2
-    )
+        "\n".join(lines), x=0.012, ha="left", fontsize=13, fontweight="bold", linespacing=1.2,
+        parse_math=False,  # a title may name a token that holds a $
+    )  # fmt: skip
     return picture, picture.subplots(rows, columns, **subplots)
 
 
@@ -136,8 +139,9 @@ def finish(picture: Picture, alt: str, note: str | None = None) -> Picture:
     picture.alt = " ".join(alt.split())
     if note:
         picture.supxlabel(
-            textwrap.fill(note, 88), x=0.012, ha="left", fontsize=9.5, color=GREY, linespacing=1.2
-        )
+            textwrap.fill(note, 88), x=0.012, ha="left", fontsize=9.5, color=GREY, linespacing=1.2,
+            parse_math=False,
+        )  # fmt: skip
     return picture
 
 
@@ -182,4 +186,5 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     """How wide a text is drawn at `size` points, in inches."""
     use_style()
     font = FontProperties(size=size, weight=weight)
+    text = text.replace("$", r"\$")  # never a formula
     return float(TextPath((0, 0), text, prop=font).get_extents().width) / 72 if text.strip() else 0

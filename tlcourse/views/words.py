@@ -5,10 +5,8 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.patches import FancyBboxPatch
 from matplotlib.text import Text
 
-from tlcourse.views.bpe import _CHARACTER, _ROW, _place, visible
 from tlcourse.views.panels import MOST
 from tlcourse.views.style import (
     COLOURS,
@@ -21,6 +19,7 @@ from tlcourse.views.style import (
     ink_on,
     label_axes,
 )
+from tlcourse.views.tokens import CHARACTER, ROW, draw_boxes, place, visible
 
 LABELS = 12  # contexts that are written
 COVERED = 1  # points that one of them may cover
@@ -90,11 +89,11 @@ def words_in_context(
     picture.set_layout_engine("none")
     for axes, array in zip(grid.flat, arrays.values(), strict=False):
         inks = {number: colours[senses[number]] for number in contexts}
-        _write_beside(axes, array, contexts, inks)
+        write_beside(axes, array, contexts, inks)
     return picture
 
 
-def _write_beside(
+def write_beside(
     axes: Any, points: np.ndarray, texts: Mapping[int, str], inks: Mapping[int, str]
 ) -> None:
     """Writes each text near its point, where it covers no other text and the fewest points."""
@@ -106,7 +105,7 @@ def _write_beside(
     for number, text in texts.items():
         written = axes.annotate(
             text, points[number], (0, 0), textcoords="offset points", ha="center", va="center",
-            fontsize=8.5, color=inks[number], zorder=4,
+            fontsize=8.5, color=inks[number], zorder=4, parse_math=False,
             arrowprops={"arrowstyle": "-", "color": inks[number], "lw": 0.7, "shrinkA": 0,
                         "shrinkB": 3},
             bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0},
@@ -164,7 +163,7 @@ def importance(
             f"expected effects of shape {(len(rows), len(columns))}, a row a name, and a label "
             f"with their unit; got shape {effects.shape} and label {label!r}"
         )
-    colours, low, high = _scale(effects)
+    colours, low, high = scale(effects)
     picture, axes = figure(title, 1.8 + 0.27 * len(rows))
     image = axes.imshow(effects, aspect="auto", cmap=colours, vmin=low, vmax=high)
     if len(columns) <= 10:
@@ -185,7 +184,7 @@ def importance(
     return finish(picture, alt, note)
 
 
-def _scale(values: np.ndarray) -> tuple[str, float, float]:
+def scale(values: np.ndarray) -> tuple[str, float, float]:
     """Colours and their ends: around zero if anything is below it."""
     reach = float(np.abs(values).max()) or 1.0
     return ("PuOr", -reach, reach) if values.min() < 0 else (SHADES, 0.0, reach)
@@ -213,29 +212,19 @@ def neuron(
             f"activations and signals of {[len(each) for each in signals.values()]}"
         )
     drawn = [visible(token.strip() or token) for token in tokens]
-    places = _place(drawn)
-    text, curve = _ROW * (places[-1][1] + 1), 0.85  # inches
+    places = place(drawn)
+    text, curve = ROW * (places[-1][1] + 1), 0.85  # inches
     below = {"activation": activations, **signals}
     heights = [text, *[curve] * len(below)]
     picture, (axes, *others) = figure(
         title, 1.1 + sum(heights), rows=len(heights), height_ratios=heights
     )
-    colours, low, high = _scale(np.asarray(activations, float))
+    colours, low, high = scale(np.asarray(activations, float))
     shade = matplotlib.colormaps[colours]
     axes.set_axis_off()
-    axes.set(xlim=(-0.2, 6.8 / _CHARACTER), ylim=(places[-1][1] + 0.95, 0))
-    for token, (left, row, width), value in zip(drawn, places, activations, strict=True):
-        colour = shade((value - low) / (high - low))
-        axes.add_patch(
-            FancyBboxPatch(
-                (left, row + 0.06), width, 0.8, boxstyle="round,pad=0,rounding_size=0.25",
-                fc=colour, ec="#BFBFBF", lw=0.5, mutation_aspect=_CHARACTER / _ROW,
-            )
-        )  # fmt: skip
-        axes.text(
-            left + width / 2, row + 0.46, token, family="DejaVu Sans Mono", fontsize=11.4,
-            ha="center", va="center", color=ink_on(colour),
-        )  # fmt: skip
+    axes.set(xlim=(-0.2, 6.8 / CHARACTER), ylim=(places[-1][1] + 0.95, 0))
+    fills = [shade((value - low) / (high - low)) for value in activations]
+    draw_boxes(axes, drawn, places, fills, [("#BFBFBF", 0.5)] * len(drawn))
     for panel, (name, values) in zip(others, below.items(), strict=True):
         colour = COLOURS["blue"] if name == "activation" else GREY
         panel.step(range(len(tokens)), values, where="mid", color=colour, lw=1.8)

@@ -68,13 +68,15 @@ def changes(model: Transformer, work: Callable[[], object]) -> list[str]:
         elif new[3] != old[3]:
             found.append(f"a hook is left on {name}")
         elif new[1] != old[1]:
-            found.append(f"{name or 'the model'} is in another mode")
+            found.append("the model is in another mode")
         elif new[2] != old[2]:
-            found.append(f"{name} has another kernel")
+            found.append("the model has another kernel")
     after = model.state_dict()
     for name, each in model.named_parameters():
         if not after[name].equal(before[name]):
             found.append(f"{name} has other numbers")
-        elif each is not weights[name] or each.requires_grad != asked[name]:
+        elif each is not weights[name]:
             found.append(f"{name} is another parameter")
-    return found
+        elif each.requires_grad != asked[name]:
+            found.append("the model's parameters ask for other gradients")
+    return list(dict.fromkeys(found))

@@ -166,16 +166,15 @@ def only(candidate):
     )  # fmt: skip
 
 
-@task.stage("every head of a model")
+@task.stage("heads of a model of 3 layers")
 def every(candidate):
     model, ids = toy(seed=4, layers=3), tokens(3)
-    for layer in range(3):
-        for head in range(3):
-            task.observe(
-                candidate, logits, model, ids, layer, head, gives=without(model, ids, layer, head),
-                what=f"3 layers; head {head} of layer {layer} taken away, both counted from 0: the "
-                "logits", likely=COUNTED, tolerance=1e-4,
-            )  # fmt: skip
+    for layer, head in ((0, 1), (1, 2), (2, 0)):
+        task.observe(
+            candidate, logits, model, ids, layer, head, gives=without(model, ids, layer, head),
+            what=f"3 layers; head {head} of layer {layer} taken away, both counted from 0: the "
+            "logits", likely=COUNTED, tolerance=1e-4,
+        )  # fmt: skip
 
 
 @task.stage("the model afterwards")
@@ -236,20 +235,20 @@ for stage, says, wrong in (
      by_hook(lambda model, head: columns_of(model, (head - 1) % model.config.heads))),
     ("the only head that writes", NOTHING, lambda model, tokens, *rest: model(tokens)),
     ("the only head that writes", UNIFORM,
-     by_copy(lambda attention, columns: (attention.query.weight[columns].zero_(),
-                                         attention.query.bias[columns].zero_()))),
+     by_copy(lambda attention, columns: [each[columns].zero_() for each in
+                                         attention.query.parameters()])),
     ("the only head that writes", UNIFORM,
-     by_copy(lambda attention, columns: (attention.key.weight[columns].zero_(),
-                                         attention.key.bias[columns].zero_()))),
+     by_copy(lambda attention, columns: [each[columns].zero_() for each in
+                                         attention.key.parameters()])),
     ("the only head that writes", VALUE_BIAS,
      by_copy(lambda attention, columns: attention.value.weight[columns].zero_())),
     ("a head that writes nothing", BIAS,
      by_copy(lambda attention, columns: (attention.output.weight[:, columns].zero_(),
                                          attention.output.bias.zero_()))),
-    ("every head of a model", "The head was taken away in every layer.",
+    ("heads of a model of 3 layers", "The head was taken away in every layer.",
      by_hook(layers=lambda model, layer: range(len(model.blocks)))),
-    ("every head of a model", FROM_ONE, by_hook(layers=lambda model, layer: [layer - 1])),
-    ("every head of a model", "The head was always taken from the first layer.",
+    ("heads of a model of 3 layers", FROM_ONE, by_hook(layers=lambda model, layer: [layer - 1])),
+    ("heads of a model of 3 layers", "The head was always taken from the first layer.",
      by_hook(layers=lambda model, layer: [0])),
     ("the model afterwards", LEFT, by_hook(removes=False)),
     ("the model afterwards", STAYS, edits_and_leaves),

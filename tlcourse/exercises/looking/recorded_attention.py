@@ -38,8 +38,8 @@ task = Exercise(
         "the last two lines: `scores = query @ key.transpose(-2, -1) / math.sqrt(head_dim)`, and "
         "`scores.masked_fill(~mask, float('-inf')).softmax(dim=-1)`.",
     ),
-    imports="import math\nimport numpy as np\nimport torch\nfrom torch import nn\n"
-    "from torch.nn import functional as F\n"
+    imports="import math\nimport numpy as np\nimport torch\n"
+    "from torch import nn\nfrom torch.nn import functional as F\n"
     "from tlcourse.transformer import causal_mask, record, rotary_table, rotate",
 )
 
@@ -90,9 +90,8 @@ def weights(candidate, layer, x, mask, table=None):
     """What comes out, (batch, heads, length, length); raises Wrong for another shape."""
     with torch.no_grad():
         got = expect_unchanged(lambda x, mask: candidate(layer, x, mask, table), x, mask)
-    batch, length, width = x.shape
-    what = f"x {tuple(x.shape)}, {layer.config.heads} heads"
-    expect_shape(got, (batch, layer.config.heads, length, length), what, SHAPES)
+    shape = len(x), layer.config.heads, x.shape[1], x.shape[1]
+    expect_shape(got, shape, f"x {tuple(x.shape)}, {layer.config.heads} heads", SHAPES)
     return got
 
 
@@ -100,7 +99,7 @@ def shape_of(candidate, layer, x, mask):
     """The shape of what comes out."""
     with torch.no_grad():
         got = expect_unchanged(lambda x, mask: candidate(layer, x, mask, None), x, mask)
-    expect_shape(got, tuple(getattr(got, "shape", (2, 3, 5, 5))), "2 texts of 5 tokens, 3 heads")
+    expect_shape(got, tuple(getattr(got, "shape", (2, 3, 5, 5))), "x (2, 5, 6), 3 heads")
     return tuple(got.shape)
 
 

@@ -1,0 +1,644 @@
+import contextlib
+import copy
+import itertools
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from tests.exercises.standard import accepts, rejects
+from tlcourse.exercises.looking import _models, _pruning, _weights
+from tlcourse.exercises.looking.ablate import run_without
+from tlcourse.exercises.looking.greedy_pruning import greedy_pruning
+from tlcourse.exercises.looking.head_score import looking_at, previous_token_score
+from tlcourse.exercises.looking.induction_score import as_given, induction_score
+from tlcourse.exercises.looking.logit_lens import cut_off, logit_lens
+from tlcourse.exercises.looking.recorded_attention import recorded_attention
+from tlcourse.transformer import record, rotary_table, rotate
+
+
+def nothing(*arguments): ...  # your code here
+
+
+# recorded_attention
+
+
+def head_by_head(layer, x, mask, table=None):
+    size = layer.config.width // layer.config.heads
+    found = []
+    for start in range(0, layer.config.width, size):
+        query, key = (part(x)[..., start : start + size] for part in (layer.query, layer.key))
+        if layer.config.qk_norm:
+            query = query * size**0.5 / query.norm(dim=-1, keepdim=True)
+            key = key * size**0.5 / key.norm(dim=-1, keepdim=True)
+        if table is not None:
+            query, key = (rotate(each[:, None], table)[:, 0] for each in (query, key))
+        scores = torch.baddbmm(torch.zeros(1), query, key.mT, alpha=size**-0.5)
+        allowed = mask if mask.dim() == 2 else mask[:, 0]
+        found.append(torch.where(allowed, scores, -torch.inf).softmax(2))
+    return torch.stack(found, dim=1)
+
+
+class Heads(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.parts, self.config = nn.ModuleList([layer.query, layer.key]), layer.config
+
+    def forward(self, x, mask, table):
+        query, key = (part(x).reshape(*x.shape[:2], self.config.heads, -1).permute(0, 2, 1, 3)
+                      for part in self.parts)  # fmt: skip
+        if table is not None:
+            query, key = rotate(query, table), rotate(key, table)
+        if self.config.qk_norm:  # afterwards is the same: turning keeps the length
+            norm = nn.RMSNorm(query.shape[-1], elementwise_affine=False)
+            query, key = norm(query), norm(key)
+        scores = query.div(query.shape[-1] ** 0.25) @ key.mT.div(key.shape[-1] ** 0.25)
+        return F.softmax(scores + torch.zeros(mask.shape).masked_fill_(~mask, -1e9), dim=3)
+
+
+def as_a_module(layer, x, mask, table=None):
+    return Heads(layer)(x, mask, table)
+
+
+def runs_the_layer(layer, x, mask, table=None):
+    layer.kernel = "record"
+    layer(x, mask, table)
+    return layer.weights
+
+
+def views_alone(layer, x, mask, table=None):
+    b, n, _ = x.shape
+    q = layer.query(x).view(b, layer.config.heads, n, -1)
+    k = layer.key(x).view(b, layer.config.heads, n, -1)
+    return (q @ k.transpose(2, 3) / q.size(-1) ** 0.5).masked_fill(~mask, -1e9).softmax(-1)
+
+
+def as_in_lesson_02(layer, x, mask, table=None):
+    """Without norm and without rotary positions."""
+    b, n, _ = x.shape
+    q, k = (f(x).view(b, n, layer.config.heads, -1).transpose(1, 2)
+            for f in (layer.query, layer.key))  # fmt: skip
+    return (q @ k.mT / q.size(-1) ** 0.5).masked_fill(mask == 0, -torch.inf).softmax(-1)
+
+
+def weighs_the_values(layer, x, mask, table=None):
+    return recorded_attention(layer, x, mask, table) @ layer.value(x)
+
+
+def subtracts_the_mask(layer, x, mask, table=None):
+    b, n, _ = x.shape
+    q, k = (f(x).view(b, n, layer.config.heads, -1).transpose(1, 2)
+            for f in (layer.query, layer.key))  # fmt: skip
+    return (q @ k.mT / q.size(-1) ** 0.5 - 10 * ~mask).softmax(-1)
+
+
+def rotates_before_cutting(layer, x, mask, table=None):
+    def cut(part):
+        part = part.view(*part.shape[:2], layer.config.heads, -1)
+        return part if table is None else rotate(part, table)
+
+    q, k = cut(layer.query(x)).transpose(1, 2), cut(layer.key(x)).transpose(1, 2)
+    if layer.config.qk_norm:
+        q, k = F.rms_norm(q, q.shape[-1:]), F.rms_norm(k, k.shape[-1:])
+    return (q @ k.mT / q.size(-1) ** 0.5).masked_fill(~mask, -torch.inf).softmax(-1)
+
+
+def norms_without_asking_for_rotary(layer, x, mask, table=None):
+    found = recorded_attention(layer, x, mask, table)
+    normed = SimpleNamespace(qk_norm=layer.config.qk_norm or table is not None,
+                             heads=layer.config.heads)  # fmt: skip
+    parts = SimpleNamespace(config=normed, query=layer.query, key=layer.key)
+    return found if table is None else recorded_attention(parts, x, mask, table)
+
+
+def scores_alone(layer, x, mask, table=None):
+    return recorded_attention(layer, x, mask, table).log()
+
+
+def as_an_array(layer, x, mask, table=None):
+    return recorded_attention(layer, x, mask, table).detach().numpy()
+
+
+def returns_nothing(layer, x, mask, table=None):
+    recorded_attention(layer, x, mask, table)
+
+
+test_recorded_attention_right = accepts("looking.recorded_attention", head_by_head, as_a_module)
+test_recorded_attention_wrong = rejects(
+    "looking.recorded_attention",
+    (nothing, 0, "Not solved yet"),
+    (runs_the_layer, 1, "it ran the layer. Use its parts"),
+    (weighs_the_values, 1, "'Parts' object has no attribute 'value'"),
+    (as_an_array, 1, "Stay with PyTorch throughout"),
+    (returns_nothing, 1, "is a `return` missing?"),
+    (views_alone, 2, "Are the heads cut wrongly?"),
+    (scores_alone, 2, "Each row of weights, one for each query, sums to 1"),
+    (subtracts_the_mask, 4, "All other keys get the weight 0"),
+    (as_in_lesson_02, 5, "queries and keys are normed in each head"),
+    (norms_without_asking_for_rotary, 6, "`rotate(query, table)`"),
+    (rotates_before_cutting, 6, "rotary positions: "),
+)
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+def test_weights_that_are_counted_out_are_those_that_a_model_records(rotary):
+    model, ids = _models.toy(seed=3, rotary=rotary, causal=False), _models.tokens(5)
+    with torch.no_grad(), record(model) as seen:
+        model(ids)
+        x = model.blocks[1].attention_norm(seen.hidden_states[1])
+    mask = torch.ones(6, 6, dtype=torch.bool)
+    parts = _weights.Parts(model.blocks[1].attention)
+    counted = _weights.counted(parts, x, mask, rotary_table(6, 4) if rotary else None)
+    torch.testing.assert_close(counted.float(), seen.attention[1], atol=1e-5, rtol=1e-4)
+
+
+# head_score
+
+
+def by_einsum(attention):
+    n = attention.shape[-1]
+    return torch.einsum("lhqk,qk->lh", attention, torch.eye(n).roll(-1, 1).tril()) / (n - 1)
+
+
+def by_loops(attention):
+    scores = torch.empty(attention.shape[:2])
+    for layer, head in itertools.product(*map(range, attention.shape[:2])):
+        one = attention[layer, head]
+        scores[layer, head] = np.mean([one[i, i - 1].item() for i in range(1, len(one))])
+    return scores
+
+
+def by_offset_diagonal(attention):
+    return attention[..., 1:, :].diagonal(dim1=-2, dim2=-1).mean(-1)
+
+
+def block_mean(attention):
+    return attention[:, :, 1:, :-1].mean((-1, -2))
+
+
+def as_lists(attention):
+    return previous_token_score(attention).tolist()
+
+
+def of_the_last_query(attention):
+    return attention[:, :, -1, -2]
+
+
+def share_of_what_is_before(attention):
+    before = attention.tril(-1).sum((-1, -2))
+    return attention.diagonal(-1, -2, -1).sum(-1) / before
+
+
+test_head_score_right = accepts("looking.head_score", by_einsum, by_loops, by_offset_diagonal)
+test_head_score_wrong = rejects(
+    "looking.head_score",
+    (nothing, 0, "Not solved yet"),
+    (as_lists, 1, "expected a tensor of shape (3, 2)"),
+    (block_mean, 2, "Of the queries 1 to 4"),
+    (of_the_last_query, 2, "Of the queries 1 to 4"),
+    (share_of_what_is_before, 2, "Of the queries 1 to 4"),
+)
+
+
+# logit_lens
+
+
+def by_matrix_products(model, hidden_states):
+    matrix, bias = model.output_layer
+    rows = [model.norm(each) @ matrix.mT for each in hidden_states]
+    return torch.stack(rows) + (0 if bias is None else bias)
+
+
+def by_einsum_over_tokens(model, hidden_states):
+    states = F.layer_norm(torch.stack(hidden_states), hidden_states[0].shape[-1:],
+                          model.norm.weight, model.norm.bias, model.norm.eps)  # fmt: skip
+    logits = torch.einsum("ltw,vw->ltv", states, model.embedding.weight)
+    return logits if model.head_bias is None else logits.add(model.head_bias)
+
+
+def as_a_list(model, hidden_states):
+    return [model.logits(model.norm(each)) for each in hidden_states]
+
+
+def runs_the_rest(model, hidden_states):
+    """Each state is sent through the blocks that follow: the same logits for every layer."""
+    last = hidden_states[-1]
+    return logit_lens(model, [last for _ in hidden_states])
+
+
+def norm_of_its_block(model, hidden_states):
+    norms = [*(block.attention_norm for block in model.blocks), model.norm]
+    return torch.stack([model.logits(norm(each))
+                        for norm, each in zip(norms, hidden_states, strict=True)])  # fmt: skip
+
+
+def all_joined(model, hidden_states):
+    return model.logits(model.norm(torch.cat(hidden_states)))
+
+
+def in_its_place(model, hidden_states):
+    for each in hidden_states:
+        each -= each.mean(-1, keepdim=True)
+    return logit_lens(model, hidden_states)
+
+
+def a_head_of_its_own(model, hidden_states):
+    torch.manual_seed(0)
+    head = nn.Linear(model.config.width, model.config.vocabulary_size, bias=False)
+    return torch.stack([head(model.norm(each)) for each in hidden_states])
+
+
+def leaves_a_hook(model, hidden_states):
+    model.norm.register_forward_hook(lambda module, inputs, output: None)
+    return logit_lens(model, hidden_states)
+
+
+def cosines(model, hidden_states):
+    states = F.normalize(model.norm(torch.stack(hidden_states)), dim=-1)
+    return states @ F.normalize(model.embedding.weight, dim=-1).T
+
+
+test_logit_lens_right = accepts("looking.logit_lens", by_matrix_products, by_einsum_over_tokens)
+test_logit_lens_wrong = rejects(
+    "looking.logit_lens",
+    (nothing, 0, "Not solved yet"),
+    (as_a_list, 1, "gave a list; expected a tensor of shape (3, 6, 11)"),
+    (all_joined, 1, "One tensor, (layers + 1, length, vocabulary)"),
+    (in_its_place, 1, "changed argument 1 that it was given, `hidden_states`"),
+    (a_head_of_its_own, 2, "They must be those of the model itself"),
+    (cosines, 2, "They must be those of the model itself"),
+    (runs_the_rest, 3, "Every layer gets the same end"),
+    (norm_of_its_block, 3, "Every layer gets the same end"),
+    (leaves_a_hook, 6, "'a hook is left on norm'"),
+)
+
+
+def test_a_model_whose_later_blocks_are_mute_is_one_that_ends_there():
+    model, ids = _models.toy(seed=7), _models.tokens(7)
+    with torch.no_grad():
+        states = model.hidden_states(ids[:1])
+        torch.testing.assert_close(cut_off(model, 2, ids), model(ids)[0])
+        for layer, state in enumerate(states):
+            right = model.logits(model.norm(state))[0]
+            torch.testing.assert_close(cut_off(model, layer, ids), right)
+
+
+# ablate
+
+
+class Muted(nn.Module):
+    def __init__(self, output, columns):
+        super().__init__()
+        keep = torch.ones(output.in_features)
+        keep[columns] = 0
+        self.output, self.keep = output, keep
+
+    def forward(self, mixed):
+        return self.output(mixed * self.keep)
+
+
+def by_another_module(model, tokens, layer, head):
+    attention, size = model.blocks[layer].attention, model.config.width // model.config.heads
+    before = attention.output
+    attention.output = Muted(before, slice(head * size, head * size + size))
+    try:
+        return model(tokens)
+    finally:
+        attention.output = before
+
+
+def by_functional_call(model, tokens, layer, head):
+    name = f"blocks.{layer}.attention.output.weight"
+    weight = model.get_parameter(name).detach().clone()
+    weight.chunk(model.config.heads, dim=1)[head].zero_()
+    return torch.func.functional_call(model, {name: weight}, (tokens,))
+
+
+def by_a_hook_on_values(model, tokens, layer, head):
+    def mute(module, inputs, output):
+        parts = list(output.chunk(model.config.heads, dim=-1))
+        parts[head] = torch.zeros_like(parts[head])
+        return torch.cat(parts, dim=-1)
+
+    with contextlib.ExitStack() as stack:
+        hook = model.blocks[layer].attention.value.register_forward_hook(mute)
+        stack.callback(hook.remove)
+        return model(tokens)
+
+
+def keeps_a_shallow_copy(model, tokens, layer, head):
+    other = copy.copy(model)
+    other.blocks[layer].attention.output.weight.data[:, 4 * head : 4 * head + 4] = 0
+    return other(tokens)
+
+
+def hook_without_a_return(model, tokens, layer, head):
+    def mute(module, inputs):
+        mixed = inputs[0].clone()
+        mixed[:, :, head * 4 : head * 4 + 4] = 0
+
+    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
+    found = model(tokens)
+    hook.remove()
+    return found
+
+
+def positions_instead(model, tokens, layer, head):
+    def mute(module, inputs):
+        mixed = inputs[0].clone()
+        mixed[:, head * 4 : head * 4 + 4] = 0
+        return mixed
+
+    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
+    found = model(tokens)
+    hook.remove()
+    return found
+
+
+def skips_the_layer(model, tokens, layer, head):
+    block = model.blocks[layer]
+    forward, block.forward = block.forward, lambda x, *rest: x
+    found = model(tokens)
+    block.forward = forward
+    return found
+
+
+def two_columns(model, tokens, layer, head):
+    def mute(module, inputs):
+        mixed = inputs[0].clone()
+        mixed[..., head * 2 : head * 2 + 2] = 0
+        return mixed
+
+    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
+    try:
+        return model(tokens)
+    finally:
+        hook.remove()
+
+
+def the_mean_instead(model, tokens, layer, head):
+    def mute(module, inputs):
+        mixed = inputs[0].clone()
+        own = mixed[..., head * 4 : head * 4 + 4]
+        own[:] = own.mean((0, 1), keepdim=True)
+        return mixed
+
+    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
+    try:
+        return model(tokens)
+    finally:
+        hook.remove()
+
+
+def leaves_the_method(model, tokens, layer, head):
+    output = model.blocks[layer].attention.output
+    forward, keep = output.forward, torch.ones(12)
+    keep[4 * head : 4 * head + 4] = 0
+    output.forward = lambda mixed: forward(mixed * keep)
+    return model(tokens)
+
+
+def freezes(model, tokens, layer, head):
+    model.requires_grad_(False)
+    return run_without(model, tokens, layer, head)
+
+
+test_ablate_right = accepts(
+    "looking.ablate", by_another_module, by_functional_call, by_a_hook_on_values
+)
+test_ablate_wrong = rejects(
+    "looking.ablate",
+    (nothing, 0, "Not solved yet"),
+    (positions_instead, 2, "The other heads have to go on as before"),
+    (skips_the_layer, 2, "The other heads have to go on as before"),
+    (two_columns, 2, "The other heads have to go on as before"),
+    (hook_without_a_return, 3, "does the hook return the new input"),
+    (the_mean_instead, 3, "has to be zero before the projection"),
+    (keeps_a_shallow_copy, 5, "'blocks.1.attention.output.weight has other numbers'"),
+    (leaves_the_method, 5, "'blocks.1.attention.output is replaced'"),
+    (freezes, 5, "parameters ask for other gradients"),
+)
+
+
+def test_a_head_that_is_gone_leaves_the_others_as_they_are():
+    model, ids = _models.toy(seed=9, layers=1), _models.tokens(9)
+    seen = []
+    output = model.blocks[0].attention.output
+    output.register_forward_hook(lambda _, given, found: seen.append(given))
+    with torch.no_grad():
+        model(ids)
+        run_without(model, ids, 0, 1)
+    (whole,), (less,) = seen
+    assert less[..., 4:8].eq(0).all() and whole[..., 4:8].ne(0).all()
+    assert less[..., :4].equal(whole[..., :4]) and less[..., 8:].equal(whole[..., 8:])
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (lambda model: model(_models.tokens()), []),
+        (lambda model: model.train(), ["the model is in another mode"]),
+        (lambda model: model.set_attention("explicit"), ["the model has another kernel"]),
+        (lambda model: model.norm.weight.data.add_(1), ["norm.weight has other numbers"]),
+        (lambda model: setattr(model.norm, "weight", nn.Parameter(model.norm.weight.clone())),
+         ["norm.weight is another parameter"]),
+        (lambda model: setattr(model.norm, "forward", abs), ["norm is replaced"]),
+        (lambda model: model.requires_grad_(False),
+         ["the model's parameters ask for other gradients"]),
+        (lambda model: model.norm.register_forward_hook(print), ["a hook is left on norm"]),
+    ],
+)  # fmt: skip
+def test_what_is_different_about_a_model_is_said(work, said):
+    model = _models.toy(seed=1)
+    assert _models.changes(model, lambda: work(model)) == said
+
+
+# induction_score
+
+
+def by_blocks(attention, length):
+    lower_left = attention[..., length:, 1 : length + 1]
+    return lower_left.diagonal(dim1=-2, dim2=-1).mean(-1)
+
+
+def by_a_mask(attention, length):
+    i, j = torch.meshgrid(torch.arange(2 * length), torch.arange(2 * length), indexing="ij")
+    mask = (j == i - length + 1) & (i >= length)
+    return (attention * mask).sum((2, 3)) / length
+
+
+def keys_of_first_half_only(attention, length):
+    lower_left = attention[..., length:, :length]
+    return lower_left.diagonal(1, -2, -1).mean(-1)
+
+
+def later_queries_instead(attention, length):
+    """Shifts the queries where the keys are one too few."""
+    queries = torch.arange(length, 2 * length)
+    return attention[:, :, (queries + 1) % (2 * length), queries - length].mean(-1)
+
+
+def all_after_the_first(attention, length):
+    return attention[:, :, length:, 1 : length + 1].mean((-1, -2))
+
+
+def keys_from_a_list(attention, length):
+    scores = [attention[:, :, i, i - length + 1] for i in range(length, 2 * length - 1)]
+    return torch.stack(scores).mean(0)
+
+
+def largest_there(attention, length):
+    queries = torch.arange(length, 2 * length)
+    return (attention[:, :, length:].argmax(-1) == queries - length + 1).float().mean(-1)
+
+
+def by_half_of_the_keys(attention, length):
+    half = attention.shape[-1] // 2 + 1
+    return attention.diagonal(-half, -2, -1).mean(-1)
+
+
+test_induction_score_right = accepts("looking.induction_score", by_blocks, by_a_mask)
+test_induction_score_wrong = rejects(
+    "looking.induction_score",
+    (nothing, 0, "Not solved yet"),
+    (as_given, 0, "the code as it was given"),
+    (keys_of_first_half_only, 2, "The last query is left out"),
+    (keys_from_a_list, 2, "The last query is left out"),
+    (later_queries_instead, 2, "the token *before* the first occurrence"),
+    (all_after_the_first, 2, "What comes next stands *after* the first occurrence"),
+    (largest_there, 2, "What comes next stands *after* the first occurrence"),
+    (by_half_of_the_keys, 2, "What comes next stands *after* the first occurrence"),
+)
+
+
+def test_a_head_that_copies_what_came_next_has_an_induction_score_of_one():
+    sequence = torch.tensor([3, 1, 4, 5, 9] * 2)
+    keys = [0] * 5 + [sequence.tolist().index(sequence[i]) + 1 for i in range(5, 10)]
+    attention = looking_at(keys)
+    assert induction_score(attention, 5).item() == 1
+    copied = attention[0, 0].argmax(-1)[5:9]
+    assert sequence[copied].equal(sequence[6:])
+
+
+# greedy_pruning
+
+
+def with_a_list_of_what_is_left(judge, heads, count):
+    left, gone, found = list(heads), [], []
+    for _ in range(count):
+        errors = [judge(frozenset(gone + [head])) for head in left]
+        place = int(np.argmin(errors))
+        gone.append(left.pop(place))
+        found.append((gone[-1], errors[place]))
+    return found
+
+
+def with_a_cache(judge, heads, count):
+    known, found = {}, []
+
+    def error(removed):
+        if removed not in known:
+            known[removed] = judge(removed)
+        return known[removed]
+
+    while len(found) < count:
+        gone = frozenset(head for head, _ in found)
+        best = min((h for h in heads if h not in gone), key=lambda head: error(gone | {head}))
+        found.append((best, error(gone | {best})))
+    return found
+
+
+def asks_again_for_the_best(judge, heads, count):
+    gone, found = set(), []
+    for _ in range(count):
+        left = [head for head in heads if head not in gone]
+        best = min(left, key=lambda head: judge(frozenset(gone | {head})))
+        gone.add(best)
+        found.append((best, judge(frozenset(gone))))
+    return found
+
+
+def best_set_of_each_size(judge, heads, count):
+    """Not greedy: looks through all sets."""
+    found, before = [], frozenset()
+    for size in range(1, count + 1):
+        sets = map(frozenset, itertools.combinations(heads, size))
+        best, error = min(((each, judge(each)) for each in sets), key=lambda pair: pair[1])
+        new = sorted(best - before) or sorted(best)
+        found.append((new[0], error))
+        before = best
+    return found
+
+
+def pops_from_heads(judge, heads, count):
+    gone, found = frozenset(), []
+    for _ in range(count):
+        errors = [judge(gone | {head}) for head in heads]
+        place = errors.index(min(errors))
+        gone |= {heads.pop(place)}
+        found.append((max(gone), errors[place]))
+    return found
+
+
+def asks_with_a_tuple(judge, heads, count):
+    return greedy_pruning(lambda gone: judge(tuple(gone)), heads, count)
+
+
+def as_a_dictionary(judge, heads, count):
+    return dict(greedy_pruning(judge, heads, count))
+
+
+def how_much_it_rises(judge, heads, count):
+    found = greedy_pruning(judge, heads, count)
+    before = [0.0, *(error for _, error in found)]
+    return [(head, error - old) for (head, error), old in zip(found, before, strict=False)]
+
+
+def walks_through_heads(judge, heads, count):
+    """Goes through the list once, and takes each head that does not raise the error."""
+    gone, error, found = set(), math.inf, []
+    for head in heads:
+        new = judge(frozenset({*gone, head}))
+        if new <= error and len(found) < count:
+            gone.add(head)
+            found.append((head, new))
+            error = new
+    return found
+
+
+def from_the_full_set(judge, heads, count):
+    """Puts heads back instead, from a model without any."""
+    gone = frozenset(heads)
+    while len(gone) > count:
+        gone = min((gone - {head} for head in heads if head in gone), key=judge)
+    return [(head, judge(frozenset({head}))) for head in heads if head in gone]
+
+
+test_greedy_pruning_right = accepts(
+    "looking.greedy_pruning", with_a_list_of_what_is_left, with_a_cache
+)
+test_greedy_pruning_wrong = rejects(
+    "looking.greedy_pruning",
+    (nothing, 0, "Not solved yet"),
+    (asks_with_a_tuple, 1, "expected a frozenset of heads"),
+    (as_a_dictionary, 1, "expected a list"),
+    (pops_from_heads, 1, "changed argument 1 that it was given, `heads`"),
+    (walks_through_heads, 1, "Ask `judge` for each head"),
+    (how_much_it_rises, 2, "Ask anew in each round"),
+    (from_the_full_set, 2, "Ask anew in each round"),
+    (asks_again_for_the_best, 5, "gave [0, 5, 4, 3]; expected [0, 4, 3, 2]"),
+    (best_set_of_each_size, 5, "Once for each head that is left"),
+)
+
+
+def test_greedy_is_not_always_best():
+    heads = ["a", "b", "c"]
+    errors = {"a": 1, "b": 2, "c": 2, "ab": 9, "ac": 9, "bc": 3, "abc": 9}
+    table = {frozenset(each): error for each, error in errors.items()}
+    assert greedy_pruning(_pruning.Judge(table), heads, 2) == [("a", 1), ("b", 9)]
+    assert _pruning.by_hand(table, heads, 2) == [("a", 1), ("b", 9)]
+    assert min(error for each, error in table.items() if len(each) == 2) == 3

@@ -27,6 +27,7 @@ from tlcourse.views.bpe import merge_boxes, token_boxes
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.positions import clocks, score_maps
@@ -60,6 +61,7 @@ __all__ = [
     "growth",
     "heat_map",
     "horizontal_bars",
+    "hover",
     "importance",
     "learning_curve",
     "long_and_short",

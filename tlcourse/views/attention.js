@@ -21,8 +21,10 @@
 
 const FAINT = 0.05; // a weaker line is drawn for a chosen token only,
 const NOTHING = 0.005; // and one that would read 0.00 never
+const HEADINGS = { queries: "query: this token looks", keys: "key: at this token" };
 const COLOURS = 7; // in attention.css; the eighth head has the first colour again, dashed
 const SPOKEN = 4; // heads that get a sentence; the others are counted
+const LONGEST = 14; // signs of a token in a sentence
 
 // ---- pure functions -----------------------------------------------------------------------------
 
@@ -88,7 +90,9 @@ export function means(data, state) {
 /** What is to be seen, in sentences; a screen reader says them when they change. */
 export function sentences(data, state) {
   if (!state.on.length) return [`layer ${state.layer}: no head is switched on`];
-  if (!state.chosen) return [`layer ${state.layer}: choose a token; lines under ${FAINT} appear then`];
+  if (!state.chosen) {
+    return [`layer ${state.layer}: weights from ${FAINT}; choose a token to see where it looks`];
+  }
   const best = strongest(data, state);
   const spoken = best.slice(0, SPOKEN).map(({ head, query, key, weight }) => {
     const [from, to] = [quoted(data.queries[query]), quoted(data.keys[key])];
@@ -98,9 +102,11 @@ export function sentences(data, state) {
   return left > 0 ? [...spoken, `and ${left} more, with less`] : spoken;
 }
 
-/** A token in quotes; the two signs nobody sees keep its direction of writing to itself. */
+/** A token in quotes, cut; the two signs nobody sees keep its direction of writing to itself. */
 function quoted(token) {
-  return `'\u2068${visible(token)}\u2069'`;
+  const signs = Array.from(visible(token));
+  const cut = signs.length > LONGEST ? [...signs.slice(0, LONGEST - 1), "…"] : signs;
+  return `'\u2068${cut.join("")}\u2069'`;
 }
 
 /** The heads that are on after one of them was switched. */
@@ -172,6 +178,10 @@ function build(root, data) {
     none: button("", "no heads"),
     whole: button("", "all tokens"),
     said: element("p", { class: "attention-said", "aria-live": "polite" }),
+    headings: {
+      queries: element("div", { class: "attention-heading" }),
+      keys: element("div", { class: "attention-heading" }),
+    },
     queries: data.queries.map(token),
     keys: data.keys.map(token),
     lines: drawn("svg", {
@@ -181,12 +191,11 @@ function build(root, data) {
     }),
   };
   const picture = element("div", { class: "attention-picture" });
-  picture.append(
-    element("div", {}, "query: this token looks"), element("div"),
-    element("div", {}, "key: at this token"),
-    row("queries", parts.queries, DOWN), parts.lines, row("keys", parts.keys, DOWN),
-  ); // prettier-ignore
+  const between = element("div", { class: "attention-lines" }, parts.lines);
+  picture.append(parts.headings.queries, element("div"), parts.headings.keys);
+  picture.append(row("queries", parts.queries, DOWN), between, row("keys", parts.keys, DOWN));
   root.classList.add("attention");
+  root.style.setProperty("--sentences", Math.min(data.heads, SPOKEN) + (data.heads > SPOKEN));
   root.replaceChildren(
     element("h1", {}, data.title),
     element("p", { class: "attention-alt" }, data.alt),
@@ -212,12 +221,14 @@ function update(parts, data, state) {
   parts.said.textContent = sentences(data, state).join("\n");
   parts.lines.replaceChildren(...lines(data, state).map(line));
   const shares = state.chosen && state.on.length ? means(data, state) : [];
+  const bars = state.on.length > 1 ? `mean of ${state.on.length} heads` : "weight";
   for (const side of ["queries", "keys"]) {
     const mine = state.chosen?.side === side;
+    parts.headings[side].textContent = HEADINGS[side] + (shares.length && !mine ? `\n${bars}` : "");
     parts[side].forEach((button, place) => {
       const share = mine ? undefined : shares[place];
       press(button, mine && state.chosen.place === place);
-      button.lastChild.textContent = share?.toFixed(2) ?? "";
+      button.lastChild.textContent = share >= NOTHING ? share.toFixed(2) : "";
       button.style.setProperty("--share", share ?? 0);
     });
   }

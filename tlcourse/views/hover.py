@@ -33,6 +33,7 @@ _PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 body {{ margin: 0; }}
+main {{ margin: auto; }}
 {style}</style>
 </head>
 <body>

@@ -18,9 +18,11 @@ import pytest
 from tlcourse.lessons import finding
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra: .[browser]")
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402, F401
+from selenium.webdriver.common.keys import Keys  # noqa: E402
 
+__all__ = ["ActionChains", "By", "Keys"]  # handed on
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
 DRIVER = shutil.which("chromedriver")

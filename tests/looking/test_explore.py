@@ -82,11 +82,11 @@ def test_each_switch_changes_the_picture(model, tokenizer):
 
 
 @pytest.mark.usefixtures("on")
-def test_the_picture_tells_the_largest_weight(model, tokenizer):
+def test_the_alt_text_tells_where_the_last_token_looks(model, tokenizer):
     found = parts(explore(model, tokenizer, TEXT))
     found["layer"].value, found["head"].value = 1, 2
-    largest = weights(model, tokenizer)[1, 2].max()
-    assert f"the largest weight is {largest:.2f}" in found["picture"].value
+    largest = weights(model, tokenizer)[1, 2, -1].max()
+    assert f", with {largest:.2f}." in found["picture"].value
 
 
 @pytest.mark.usefixtures("on")
@@ -120,8 +120,8 @@ def test_another_model_brings_its_own_layers_heads_and_tokens(model, tokenizer):
     found["model"].value = "masked"
     assert (found["layer"].value, found["head"].value) == (0, 1)
     assert len(found["token"].options) == len(" " + TEXT) + 1
-    largest = weights(other, letters)[0, 1].max()
-    assert f"the largest weight is {largest:.2f}" in found["picture"].value
+    largest = weights(other, letters)[0, 1, -1].max()
+    assert f", with {largest:.2f}." in found["picture"].value
     found["model"].value = "this model"
     assert (found["layer"].max, found["layer"].value) == (2, 0)
 

@@ -31,14 +31,14 @@ class Choice:
 
 
 def _one_head(choice: Choice) -> Picture:
-    weights, name = choice.attention[choice.layer, choice.head], f"{choice.layer}.{choice.head}"
-    query, key = np.unravel_index(weights.argmax(), weights.shape)
+    weights, tokens = choice.attention[choice.layer, choice.head], choice.tokens
+    key, name = weights[choice.token].argmax(), f"{choice.layer}.{choice.head}"
     return heat_map(
         weights,
-        choice.tokens,
+        tokens,
         title=f"Head {name}: where each token looks",
-        alt=f"Heat map of head {name}; the largest weight is {weights.max():.2f}, with which "
-        f"{choice.tokens[query]!r} looks at {choice.tokens[key]!r}.",
+        alt=f"Attention of head {name}; {tokens[choice.token]!r} looks most at {tokens[key]!r}, "
+        f"with {weights[choice.token, key]:.2f}.",
         note=NOTE,
     )
 

@@ -1,7 +1,7 @@
 """Looking inside a model: what its heads look at, and whether it matters.
 
     import torch
-    from tlcourse import looking
+    from tlcourse import checkpoints, looking
     from tlcourse.transformer import Config, Transformer, record
 
     model = Transformer(Config(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=128))
@@ -42,12 +42,16 @@
 
     looking.birth(steps=2, every=1).scores                  # (3, 2, 2): looks, layers, heads
 
+    shipped = checkpoints.load("causal-small")              # a model and its tokenizer
+    looking.explore(*shipped, "The dog that chased the cats barks.")    # live, in a notebook
+
 Heads are (layer, head), both counted from 0; of hidden states, layer 0 is the embeddings.
 """
 
 from tlcourse.looking.ablation import PARTS, ablating, head_means, skipping
 from tlcourse.looking.attribution import Attribution, attribution
 from tlcourse.looking.birth import NEWBORN, Birth, birth
+from tlcourse.looking.explore import explore
 from tlcourse.looking.induction import induction_of, induction_score, said_twice
 from tlcourse.looking.lens import Guesses, lens_guesses, logit_lens
 from tlcourse.looking.pruning import Pruning, greedy_pruning, head_importance, prune
@@ -64,6 +68,7 @@ __all__ = [
     "ablating",
     "attribution",
     "birth",
+    "explore",
     "greedy_pruning",
     "head_importance",
     "head_means",

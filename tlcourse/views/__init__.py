@@ -30,6 +30,7 @@ from tlcourse.views.dots import grouped_dots, strips
 from tlcourse.views.head_curves import birth_curves, pruning_curve
 from tlcourse.views.head_scores import ablation_grid, score_grid
 from tlcourse.views.heads import head_grid
+from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
 from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
@@ -71,6 +72,7 @@ __all__ = [
     "head_grid",
     "heat_map",
     "horizontal_bars",
+    "hover",
     "importance",
     "induction_pattern",
     "learning_curve",

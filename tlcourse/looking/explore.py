@@ -1,0 +1,157 @@
+"""A text box and some switches that turn a picture of attention; without widgets, the picture."""
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from tlcourse.bpe import EOS, Tokenizer, normalise
+from tlcourse.transformer import Transformer, record
+from tlcourse.views import Picture, heat_map
+from tlcourse.views.interactive import widgets_on
+
+LONGEST = 128  # tokens: of more, a figure shows little
+NOTE = "One text: it shows what a head can do, not what it does as a rule."
+FIRST = "this model"  # what the model is called that stands beside others
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is looked at: attention (layers, heads, length, length) of a text, and where in it."""
+
+    tokens: list[str]
+    attention: np.ndarray
+    layer: int = 0
+    head: int = 0
+    token: int = 0  # the one that looks
+
+
+def _one_head(choice: Choice) -> Picture:
+    weights, tokens = choice.attention[choice.layer, choice.head], choice.tokens
+    key, name = weights[choice.token].argmax(), f"{choice.layer}.{choice.head}"
+    return heat_map(
+        weights,
+        tokens,
+        title=f"Head {name}: where each token looks",
+        alt=f"Attention of head {name}; {tokens[choice.token]!r} looks most at {tokens[key]!r}, "
+        f"with {weights[choice.token, key]:.2f}.",
+        note=NOTE,
+    )
+
+
+def _from_one_token(choice: Choice) -> Picture:
+    weights, token = choice.attention[choice.layer, :, choice.token], choice.tokens[choice.token]
+    best = [f"{choice.tokens[key]!r} in head {h}" for h, key in enumerate(weights.argmax(axis=-1))]
+    return heat_map(
+        weights,
+        [f"{choice.layer}.{head}" for head in range(len(weights))],
+        keys=choice.tokens,
+        title=f"Where “{token.strip()}” looks, in each head of layer {choice.layer}",
+        alt=f"Heat map, a row a head. {token!r} looks most at {', at '.join(best)}.",
+        note=NOTE,
+        y_label="head",
+    )
+
+
+# What each view draws, and the switches that turn it; the first is shown first.
+VIEWS: dict[str, tuple[Callable[[Choice], Picture], tuple[str, ...]]] = {
+    "one head": (_one_head, ("layer", "head")),
+    "from one token": (_from_one_token, ("layer", "token")),
+}
+
+
+def explore(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    beside: Mapping[str, tuple[Transformer, Tokenizer]] | None = None,
+) -> Any:
+    """A model's attention over a text that one can type, with a choice of layer, head and view.
+
+    The text is read in the normaliser's form and after `<eos>`, as in pretraining; another one is
+    taken on Enter. `beside` names models, each with its tokenizer, to switch to. Layers and heads
+    count from 0. What goes wrong while turning is said in a line, and the picture stays.
+
+    Returns what the cell has to end with: a widget, or the first figure when widgets are off. Uses
+    only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, or with more
+    tokens than 128 or than the model has positions.
+    """
+    models = {FIRST: (model, tokenizer), **(beside or {})}
+    if widgets_on():
+        return _Switches(models, text).box
+    draw, _ = next(iter(VIEWS.values()))
+    return draw(_read(model, tokenizer, text))
+
+
+def _read(model: Transformer, tokenizer: Tokenizer, text: str) -> Choice:
+    """The tokens of a text and the attention of all heads over them."""
+    ids = [EOS, *tokenizer.encode(normalise(text))]
+    most = min(LONGEST, model.config.max_length)
+    if len(ids) == 1:
+        raise ValueError("expected a text, got none; type a sentence")
+    if len(ids) > most:
+        raise ValueError(f"expected at most {most} tokens, got {len(ids):,}; shorten the text")
+    with torch.no_grad(), record(model) as seen:
+        model.hidden(torch.tensor([ids], device=model.embedding.weight.device))
+    attention = torch.stack(seen.attention)[:, 0].float().cpu().numpy()
+    return Choice(tokenizer.tokens(ids), attention, token=len(ids) - 1)
+
+
+class _Switches:
+    """The widgets of `explore`; `box` holds them all."""
+
+    def __init__(self, models: Mapping[str, tuple[Transformer, Tokenizer]], text: str):
+        import ipywidgets
+
+        wide = {"layout": ipywidgets.Layout(width="95%", max_width="672px")}
+        slider = {"min": 0, "continuous_update": False}
+        self.read = lru_cache(maxsize=8)(lambda name, text: _read(*models[name], text))
+        self.text = ipywidgets.Text(text, description="text", continuous_update=False, **wide)
+        self.model = ipywidgets.Dropdown(options=list(models), description="model")
+        self.view = ipywidgets.Dropdown(options=list(VIEWS), description="view")
+        self.layer = ipywidgets.IntSlider(0, description="layer", **slider)
+        self.head = ipywidgets.IntSlider(0, description="head", **slider)
+        self.token = ipywidgets.Dropdown(options=[("", 0)], description="token")
+        self.said = ipywidgets.HTML()
+        self.picture = ipywidgets.HTML()
+        self.tokens: list[str] = []
+        self.busy = False
+        self.draw()
+        controls = [self.text, self.view, self.layer, self.head, self.token]
+        if len(models) > 1:
+            controls.insert(1, self.model)
+        for control in controls:
+            control.observe(self.changed, names="value")
+        self.box = ipywidgets.VBox([*controls, self.said, self.picture])
+
+    def draw(self) -> None:
+        """Brings the switches up to date with the text that was read, then the picture."""
+        seen = self.read(self.model.value, self.text.value)
+        self.layer.max, self.head.max = (size - 1 for size in seen.attention.shape[:2])
+        if seen.tokens != self.tokens:
+            self.tokens = seen.tokens
+            self.token.options = [(f"{at}: {token}", at) for at, token in enumerate(seen.tokens)]
+            self.token.value = seen.token
+        draw, turned = VIEWS[self.view.value]
+        for name in ("layer", "head", "token"):
+            getattr(self, name).disabled = name not in turned
+        where = {name: getattr(self, name).value for name in ("layer", "head", "token")}
+        self.picture.value = draw(replace(seen, **where)).html()
+
+    def changed(self, _: Any) -> None:
+        """Draws anew; says in a line what is wrong, which would be lost in a log otherwise."""
+        if self.busy:  # one switch moves another
+            return
+        self.busy, said = True, ""
+        try:
+            self.draw()
+        except Exception as error:
+            line = str(error).strip().split("\n")[0] or type(error).__name__
+            said = f"<b>{html.escape(line)}</b> The picture is still the one before."
+        self.said.value = said
+        self.busy = False

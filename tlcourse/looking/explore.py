@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from tlcourse.bpe import EOS, Tokenizer, normalise
+from tlcourse.looking.scores import rollout
 from tlcourse.transformer import Transformer, record
-from tlcourse.views import Picture, heat_map
+from tlcourse.views import Picture, head_grid, heat_map, token_lines
 from tlcourse.views.interactive import widgets_on
 
 LONGEST = 128  # tokens: of more, a figure shows little
@@ -57,10 +58,49 @@ def _from_one_token(choice: Choice) -> Picture:
     )
 
 
+def _all_heads(choice: Choice) -> Picture:
+    name = f"{choice.layer}.{choice.head}"
+    return head_grid(
+        choice.attention,
+        choice.tokens,
+        title="All heads; framed: the one of the switches",
+        alt=f"A map of attention for each head, layers as rows; head {name} is framed.",
+        note=NOTE,
+        mark=[(choice.layer, choice.head)],
+    )
+
+
+def _lines(choice: Choice) -> Picture:
+    name = f"{choice.layer}.{choice.head}"
+    return token_lines(
+        choice.attention[choice.layer, choice.head],
+        choice.tokens,
+        title=f"Head {name}: “{choice.tokens[choice.token].strip()}” and where it looks",
+        alt=f"Lines of head {name} from {choice.tokens[choice.token]!r} to the tokens it looks at.",
+        note=NOTE,
+        chosen=choice.token,
+    )
+
+
+def _rollout(choice: Choice) -> Picture:
+    return heat_map(
+        rollout(choice.attention),
+        choice.tokens,
+        title="Rollout: from which tokens each state comes, all layers together",
+        alt="Heat map; rows are tokens after the last layer, columns the tokens they come from.",
+        note=NOTE,
+        label="share",
+        y_label="state",
+    )
+
+
 # What each view draws, and the switches that turn it; the first is shown first.
 VIEWS: dict[str, tuple[Callable[[Choice], Picture], tuple[str, ...]]] = {
     "one head": (_one_head, ("layer", "head")),
+    "all heads": (_all_heads, ("layer", "head")),
+    "lines": (_lines, ("layer", "head", "token")),
     "from one token": (_from_one_token, ("layer", "token")),
+    "rollout": (_rollout, ()),
 }
 
 

@@ -69,7 +69,7 @@ def words_in_context(
             axes.plot(*mine.T, mark, color=colour, ms=6, alpha=0.85, mew=0, label=sense)
         axes.set_xticks([])
         axes.set_yticks([])
-        axes.margins(0.12)
+        axes.margins(x=0.12, y=0.2)  # the name of the panel stands above all points
         axes.spines[:].set(visible=True, color="#8C8C8C", linewidth=0.8)
         label_axes(axes, x=x_label, y=y_label)
         axes.xaxis.label.set_size(10)

@@ -22,7 +22,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="8.4",
+    number="8.5",
     title="Take a head away",
     difficulty=3,
     minutes=15,

@@ -19,7 +19,7 @@ def as_given(attention, length):
 
 task = Exercise(
     __name__,
-    number="8.5",
+    number="8.3",
     title="Find the bug: where does an induction head look?",
     difficulty=3,
     minutes=10,

@@ -14,7 +14,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="8.3",
+    number="8.4",
     title="The logit lens",
     difficulty=3,
     minutes=15,

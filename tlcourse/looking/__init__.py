@@ -46,10 +46,16 @@ Heads are (layer, head), both counted from 0; of hidden states, layer 0 is the e
 """
 
 from tlcourse.looking.ablation import PARTS, ablating, head_means, skipping
-from tlcourse.looking.attribution import Attribution, attribution
-from tlcourse.looking.birth import NEWBORN, Birth, birth
-from tlcourse.looking.induction import induction_of, induction_score, said_twice
+from tlcourse.looking.induction import (
+    NEWBORN,
+    Birth,
+    birth,
+    induction_of,
+    induction_score,
+    said_twice,
+)
 from tlcourse.looking.lens import Guesses, lens_guesses, logit_lens
+from tlcourse.looking.logit_parts import Attribution, attribution
 from tlcourse.looking.pruning import Pruning, greedy_pruning, head_importance, prune
 from tlcourse.looking.putting import patching, permuting
 from tlcourse.looking.scores import head_scores, rollout, score_intervals, scores_by_text

@@ -32,7 +32,7 @@
                                                  torch.tensor(text[1:]))
 
     def harm(removed):                                      # the lower, the better
-        with looking.ablating(model, removed):
+        with torch.no_grad(), looking.ablating(model, removed):
             return float(sum(map(nats, texts)))
 
     heads = [(layer, head) for layer in range(2) for head in range(4)]

@@ -7,7 +7,7 @@ import torch
 
 from tests.looking.made import PLAIN
 from tlcourse.looking import NEWBORN, birth, induction_score
-from tlcourse.looking.birth import repeating
+from tlcourse.looking.induction import repeating
 
 SMALL = replace(NEWBORN, width=16, feed_forward=16, max_length=24)
 
@@ -21,7 +21,7 @@ def test_texts_repeat_a_part_of_their_own():
         assert repeats == [place >= period for place in range(25)]
         assert all(text[place] == text[place - period] for place in range(period, 25))
         periods.append(period)
-    assert set(periods) == set(range(3, 13))  # an eighth to a half
+    assert set(periods) == set(range(8, 13))  # a third to a half
     assert torch.equal(ids, repeating(SMALL, 200, 3)[0])
     assert not torch.equal(ids, repeating(SMALL, 200, 4)[0])
 

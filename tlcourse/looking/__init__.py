@@ -32,7 +32,7 @@
                                                  torch.tensor(text[1:]))
 
     def harm(removed):                                      # the lower, the better
-        with looking.ablating(model, removed):
+        with torch.no_grad(), looking.ablating(model, removed):
             return float(sum(map(nats, texts)))
 
     heads = [(layer, head) for layer in range(2) for head in range(4)]
@@ -49,11 +49,17 @@ Heads are (layer, head), both counted from 0; of hidden states, layer 0 is the e
 """
 
 from tlcourse.looking.ablation import PARTS, ablating, head_means, skipping
-from tlcourse.looking.attribution import Attribution, attribution
-from tlcourse.looking.birth import NEWBORN, Birth, birth
-from tlcourse.looking.explore import explore
-from tlcourse.looking.induction import induction_of, induction_score, said_twice
+from tlcourse.looking.exploring import explore
+from tlcourse.looking.induction import (
+    NEWBORN,
+    Birth,
+    birth,
+    induction_of,
+    induction_score,
+    said_twice,
+)
 from tlcourse.looking.lens import Guesses, lens_guesses, logit_lens
+from tlcourse.looking.logit_parts import Attribution, attribution
 from tlcourse.looking.pruning import Pruning, greedy_pruning, head_importance, prune
 from tlcourse.looking.putting import patching, permuting
 from tlcourse.looking.scores import head_scores, rollout, score_intervals, scores_by_text

@@ -77,7 +77,7 @@ class Size:
     # Lesson 08, looking inside
     looking_windows: int = _at(4, 60, 400)  # windows of text over which heads are judged
     looking_judged: int = _at(2, 16, 64)  # windows on which losses without a head are measured
-    looking_steps: int = _at(50, 1_000, 2_000)  # optimizer steps of the birth of an induction head
+    looking_steps: int = _at(20, 300, 600)  # optimizer steps of the birth of an induction head
     looking_dev: int = _at(20, 300, 2_000)  # questions by which heads to remove are chosen
     looking_removed: int = _at(2, 12, 24)  # heads that are removed one after the other
     looking_draws: int = _at(1, 3, 10)  # random orders of removing beside

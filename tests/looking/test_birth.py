@@ -17,8 +17,8 @@ def test_texts_repeat_a_part_of_their_own():
     assert ids.shape == known.shape == (200, 25) and ids.min() >= 6 and ids.max() < 64
     periods = []
     for text, repeats in zip(ids.tolist(), known.tolist(), strict=True):
-        period = repeats.index(True)
-        assert repeats == [place >= period for place in range(25)]
+        period = repeats.index(True) - 1
+        assert repeats == [place > period for place in range(25)]
         assert all(text[place] == text[place - period] for place in range(period, 25))
         periods.append(period)
     assert set(periods) == set(range(8, 13))  # a third to a half

@@ -103,17 +103,18 @@ class Birth:
 
 
 def repeating(config: Config, count: int, *seed: int) -> tuple[Tensor, Tensor]:
-    """Random texts that repeat themselves: ids (count, max_length + 1), and where they do so.
+    """Random texts that repeat themselves: ids (count, max_length + 1), and where one can know it.
 
     Each says a part of its own two to three times; how long that is, from a third of the text to
-    half of it, is drawn, so that no fixed distance says what comes next.
+    half of it, is drawn, so that no fixed distance says what comes next. The first token of the
+    repetition cannot be known: nothing yet says that it begins.
     """
     generator, length = generator_for(*seed), config.max_length + 1
     shape = (count, length)
     ids = torch.randint(len(SPECIALS), config.vocabulary_size, shape, generator=generator)
     period = torch.randint(length // 3, length // 2 + 1, (count, 1), generator=generator)
     place = torch.arange(length)
-    return ids.gather(1, place % period), place >= period
+    return ids.gather(1, place % period), place > period
 
 
 def birth(
@@ -129,8 +130,7 @@ def birth(
     What comes next is random until the text repeats itself, and known from there on, to who looks
     for the last place where the token stood and says what came after it. That takes two layers: a
     head that looks at the previous token, and behind it an induction head. For long nothing seems
-    to happen, then the loss of what is known falls at once. Query-key norm bounds how sure a head
-    of so few features can be, so scores end near one half.
+    to happen, then the loss of what is known falls at once.
     """
     compute = device.choose() if compute is None else compute
     with torch.random.fork_rng(devices=[]):

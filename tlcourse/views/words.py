@@ -171,8 +171,13 @@ def importance(
             ink = ink_on(image.cmap(image.norm(value)))
             text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
             axes.text(column, row, text, ha="center", va="center", fontsize=10, color=ink)
-    step = -(-len(columns) // (16 if max(len(str(each)) for each in columns) < 4 else 8))
-    axes.set_xticks(range(0, len(columns), step), [str(each) for each in columns[::step]])
+    long = max(len(str(each)) for each in columns) >= 4
+    slanted = long and 8 < len(columns) <= 16
+    step = -(-len(columns) // (16 if slanted or not long else 8))
+    axes.set_xticks(
+        range(0, len(columns), step), [str(each) for each in columns[::step]],
+        **({"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}),
+    )  # fmt: skip
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.grid(False)

@@ -90,6 +90,16 @@ def test_the_alt_text_tells_where_the_last_token_looks(model, tokenizer):
 
 
 @pytest.mark.usefixtures("on")
+def test_every_view_is_another_picture(model, tokenizer):
+    found = parts(explore(model, tokenizer, TEXT))
+    pictures = {found["picture"].value}
+    for name in found["view"].options[1:]:
+        found["view"].value = name
+        pictures.add(found["picture"].value)
+    assert found["said"].value == "" and len(pictures) == len(found["view"].options)
+
+
+@pytest.mark.usefixtures("on")
 def test_a_bad_text_is_one_line_and_the_picture_stays(model, tokenizer):
     found = parts(explore(model, tokenizer, TEXT))
     before = found["picture"].value

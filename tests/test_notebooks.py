@@ -85,7 +85,7 @@ def test_a_solution_can_be_pasted_where_it_is_asked_for(lesson: Lesson, capsys) 
             exec(capsys.readouterr().out, names)
             assert checking.check(task.get(found[2]), names[found[1]]).passed, found[2]
             pasted += 1
-    assert pasted > 0
+    assert pasted > 0 or lesson.id.endswith("b")  # what is deeper may have none
 
 
 @each_lesson

@@ -39,7 +39,7 @@ def test_a_chosen_query_has_its_lines_and_weights_alone():
 
 
 def test_keys_may_be_other_tokens():
-    picture = token_lines(np.array([[0.0, 1.0]]), ["q"], **SAID, to=["a", "b"])
+    picture = token_lines(np.array([[0.0, 1.0]]), ["q"], **SAID, keys=["a", "b"])
     assert set(lines(picture)) == {(0, 1)}
     assert {"q", "a", "b"} <= {text.get_text() for text in picture.axes[0].texts}
     assert "0 to 0" in str(pytest.raises(ValueError, token_lines, WEIGHTS, ["q"], **SAID).value)
@@ -59,7 +59,7 @@ def test_of_128_tokens_those_are_named_that_do_not_overlap():
 
 
 def test_lines_that_do_not_fit_are_refused():
-    for wrong in ({"to": ["a"]}, {"chosen": 3}, {"chosen": -1}):
+    for wrong in ({"keys": ["a"]}, {"chosen": 3}, {"chosen": -1}):
         with pytest.raises(ValueError, match=r"shape \(queries, keys\) = .* a chosen query from 0"):
             token_lines(WEIGHTS, TOKENS, **SAID, **wrong)
 

@@ -24,20 +24,20 @@ def token_lines(
     *,
     title: str = "",
     alt: str = "",
-    to: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
     chosen: int | None = None,
     threshold: float = 0.05,
     note: str | None = None,
 ) -> Picture:
     """Attention of one head, (queries, keys), as lines: the darker a line, the larger its weight.
 
-    Queries stand at the left, keys at the right; `to` are the keys where they are other tokens.
+    Queries stand at the left, `keys` at the right; None: the same tokens.
     Weights below `threshold` are left out. With `chosen`, the position of a query, only its lines
     are drawn and their weights written. Of many tokens every nth is named, those of
     the chosen one's lines first. Raises ValueError when the shape does not fit the tokens, for a
     chosen one that is not there, and without title or alt text.
     """
-    keys, weights = tokens if to is None else to, np.asarray(weights, float)
+    keys, weights = tokens if keys is None else keys, np.asarray(weights, float)
     there = chosen is None or 0 <= chosen < len(tokens)
     if weights.shape != (len(tokens), len(keys)) or not weights.size or not there:
         raise ValueError(

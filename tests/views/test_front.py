@@ -59,7 +59,7 @@ def test_another_part_is_refused():
 
 def test_the_story_shows_tokens_arcs_and_both_answers():
     weights = [0.5, 0.3, 0.02, 0.1, 0.08]
-    picture = story(TOKENS, weights, LIKELY, LABELS, cut="was the", **SAID)
+    picture = story(TOKENS, weights, LIKELY, labels=LABELS, cut="was the", **SAID)
     arcs = [each for each in picture.axes[0].patches if type(each) is FancyArrowPatch]
     assert len(arcs) == 3, "one token gets too little for an arc, and the last is where they begin"
     assert [each.get_linewidth() for each in arcs] == pytest.approx([3, 1.8, 0.6])
@@ -70,6 +70,10 @@ def test_the_story_shows_tokens_arcs_and_both_answers():
     )
 
 
+def test_without_a_classifier_nothing_is_asked():
+    assert not any("fine-tuned" in text for text in said(story(TOKENS, [0.2] * 5, LIKELY, **SAID)))
+
+
 def test_a_weight_for_each_token_is_asked_for():
     with pytest.raises(ValueError, match="one weight a token, 5, got an array of shape"):
-        story(TOKENS, [1.0], LIKELY, LABELS, **SAID)
+        story(TOKENS, [1.0], LIKELY, **SAID)

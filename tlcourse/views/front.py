@@ -95,8 +95,8 @@ def story(
     tokens: Sequence[str],
     weights: Any,
     likely: Mapping[str, float],
-    labels: Mapping[str, float],
     *,
+    labels: Mapping[str, float] | None = None,
     cut: str = "",
     title: str = "",
     alt: str = "",
@@ -105,8 +105,8 @@ def story(
     """A text's tokens, what the last of them looks at, what comes next, and what is asked for.
 
     `weights` (length,) is the attention of the last token to each; `likely` are the next tokens
-    after the beginning of the text that ends with `cut`, and `labels` a classifier's labels for
-    the whole, each with its probability. Raises ValueError where the weights
+    after the beginning of the text that ends with `cut`, and `labels` a classifier's for the
+    whole (None: nobody asked), each with its probability. Raises ValueError where the weights
     are not one a token, and without title or alt text.
     """
     weights = np.asarray(weights, float)
@@ -135,10 +135,11 @@ def story(
     label(axes, (0.05, 3.2), "1  text becomes tokens", bold=True)
     said = "2  tokens look at each other"
     label(axes, (ACROSS, 3.2), said, bold=True, align="right", colour=_BLUE)
-    for x in (1.7, 5.1):
+    for x in (1.7, 5.1)[: 1 + bool(labels)]:
         arrow(axes, (x, 1.93), (x, 1.68))
     _bars(axes, 0.05, f"3  pretrained: what follows “{cut}”?", likely, _BLUE)
-    _bars(axes, 3.6, "4  fine-tuned: what is asked for?", labels, _RED)
+    if labels:
+        _bars(axes, 3.6, "4  fine-tuned: what is asked for?", labels, _RED)
     return finish(picture, alt, note)
 
 

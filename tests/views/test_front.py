@@ -63,6 +63,11 @@ def test_the_story_shows_tokens_arcs_and_both_answers():
     arcs = [each for each in picture.axes[0].patches if type(each) is FancyArrowPatch]
     assert len(arcs) == 3, "one token gets too little for an arc, and the last is where they begin"
     assert [each.get_linewidth() for each in arcs] == pytest.approx([3, 1.8, 0.6])
+    before = story(TOKENS, [0.6, 0.4, 0, 0, 0], LIKELY, cut="Who was", at=1, **SAID)
+    (arc,) = (each for each in before.axes[0].patches if type(each) is FancyArrowPatch)
+    (x, _), (to, _) = arc.get_path().vertices[[0, -1]]
+    second, first = (boxes(before)[place].get_bbox() for place in (1, 0))
+    assert second.x0 < x < second.x1 and first.x0 < to < first.x1
     filled = [to_hex(each.get_facecolor()).upper() for each in boxes(picture)]
     assert [fill == PALE_BLUE for fill in filled] == [True, True, False, True, False]
     assert {"␣Who", "60%", "HUM", "90%", "3  pretrained: what follows “was the”?"} <= set(

@@ -98,16 +98,17 @@ def story(
     *,
     labels: Mapping[str, float] | None = None,
     cut: str = "",
+    at: int = -1,
     title: str = "",
     alt: str = "",
     note: str | None = None,
 ) -> Picture:
-    """A text's tokens, what the last of them looks at, what comes next, and what is asked for.
+    """A text's tokens, what one of them looks at, what comes next, and what is asked for.
 
-    `weights` (length,) is the attention of the last token to each; `likely` are the next tokens
-    after the beginning of the text that ends with `cut`, and `labels` a classifier's for the
-    whole (None: nobody asked), each with its probability. Raises ValueError where the weights
-    are not one a token, and without title or alt text.
+    `weights` (length,) is the attention of the token `at` to each; `likely` are the next tokens
+    after it, where the text ends with `cut`, and `labels` a classifier's for the whole (None:
+    nobody asked), each with its probability. Raises ValueError where the weights are not one a
+    token, and without title or alt text.
     """
     weights = np.asarray(weights, float)
     if weights.shape != (len(tokens),) or not len(tokens):
@@ -123,15 +124,18 @@ def story(
         middles.append((left + wide / 2, 2.15))
         box(axes, middles[-1], name, width=wide, height=0.3, fill=fill)
         left += wide + 0.06
-    most = max(weights[:-1], default=1.0) or 1.0
-    for (x, y), weight in zip(middles[:-1], weights[:-1], strict=True):
-        if weight >= 0.04:
-            arc = FancyArrowPatch(
-                (middles[-1][0], y + 0.17), (x, y + 0.17), arrowstyle="-",
-                connectionstyle=f"arc3,rad={0.16 + 0.06 * (middles[-1][0] - x) / ACROSS}",
-                color=_BLUE, lw=3 * weight / most, alpha=0.75,
-            )  # fmt: skip
-            axes.add_patch(arc)
+    looks = range(len(tokens))[at]
+    others = [place for place in range(len(tokens)) if place != looks and weights[place] >= 0.04]
+    most = max((weights[place] for place in others), default=1.0)
+    start = middles[looks][0], middles[looks][1] + 0.17
+    for place in others:
+        x, y = middles[place]
+        arc = FancyArrowPatch(
+            start, (x, y + 0.17), arrowstyle="-",
+            connectionstyle=f"arc3,rad={0.16 + 0.06 * (start[0] - x) / ACROSS}",
+            color=_BLUE, lw=3 * weights[place] / most, alpha=0.75,
+        )  # fmt: skip
+        axes.add_patch(arc)
     label(axes, (0.05, 3.2), "1  text becomes tokens", bold=True)
     said = "2  tokens look at each other"
     label(axes, (ACROSS, 3.2), said, bold=True, align="right", colour=_BLUE)

@@ -60,18 +60,21 @@ export function softmax(x) {
 export function attention(query, key, value, mask, headDim) {
   const length = query.length / headDim;
   const weights = new Float32Array(length * length);
-  const mixed = new Float32Array(query.length);
+  const mixed = new Float32Array(length * headDim);
   for (let from = 0; from < length; from++) {
-    const row = weights.subarray(from * length, (from + 1) * length);
+    const row = weights.subarray(from * length, (from + 1) * length).fill(-Infinity);
     for (let to = 0; to < length; to++) {
+      if (mask && !mask[from * length + to]) continue;
       let score = 0;
       for (let k = 0; k < headDim; k++) score += query[from * headDim + k] * key[to * headDim + k];
-      row[to] = mask && !mask[from * length + to] ? -Infinity : score / Math.sqrt(headDim);
+      row[to] = score / Math.sqrt(headDim);
     }
     softmax(row);
     for (let to = 0; to < length; to++) {
-      if (row[to] === 0) continue;
-      for (let k = 0; k < headDim; k++) mixed[from * headDim + k] += row[to] * value[to * headDim + k];
+      if (mask && !mask[from * length + to]) continue;
+      for (let k = 0; k < headDim; k++) {
+        mixed[from * headDim + k] += row[to] * value[to * headDim + k];
+      }
     }
   }
   return { mixed, weights };

@@ -45,7 +45,10 @@ for (const { name, model: of, ids, heads, scale, ...options } of runs) {
 }
 for (const { name, model: of, ids } of lenses) {
   const { states } = model(of).run(ids, { logits: "none" });
-  keep(name, states.map((state) => model(of).logits(state)));
+  keep(
+    name,
+    states.map((state) => model(of).logits(state)),
+  );
 }
 for (const { name, model: of, ids, ...how } of texts) {
   answers.written[name] = [...generate(model(of), ids, how)];

@@ -17,11 +17,13 @@ from tlcourse import checkpoints, looking
 from tlcourse.adaptation import Classifier, LayerMix, LoRA
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
+from tlcourse.device import Compute
 from tlcourse.evaluation import generate
 from tlcourse.looking.heads import changing_heads
 from tlcourse.transformer import Config, Transformer, record
 
 pytestmark = needed
+PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 CLOSE = 5e-6  # the largest difference, as a share of the largest number
 TEXTS = [
     "The first train to Paris leaves in the morning, and the last one never does.",
@@ -72,7 +74,7 @@ def small(folder: Path, tokenizer: Tokenizer) -> Transformer:
     model = Transformer(Config(width=36, layers=3, heads=3, feed_forward=22, max_length=40))
     shaken(model.parameters())
     checkpoints.save(folder, model, tokenizer)
-    return checkpoints.load(folder)[0]
+    return checkpoints.load(folder, PLAIN)[0]
 
 
 def made(body: Transformer, tokenizer: Tokenizer) -> dict[str, Classifier]:
@@ -102,8 +104,8 @@ def without_body(folder: Path, to: Path) -> None:
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     folder = tmp_path_factory.mktemp("numbers")
-    models = {name: checkpoints.load(name)[0] for name in ("causal-small", "masked-small")}
-    tokenizer = checkpoints.load("causal-small")[1]
+    models = {name: checkpoints.load(name, PLAIN)[0] for name in ("causal-small", "masked-small")}
+    tokenizer = Tokenizer.load(checkpoints.folder_of("causal-small") / "tokenizer.json")
     ids = [[EOS, *tokenizer.encode(normalise(text))][:64] for text in TEXTS]
     ids[1][2] = MASK
     models["small"] = small(folder / "small", tokenizer)
@@ -208,9 +210,8 @@ def test_the_likeliest_continuation(asked: Asked) -> None:
 
 
 def probabilities(classifier: Classifier) -> torch.Tensor:
-    return classifier.probabilities(
-        [each if isinstance(each, str) else tuple(each) for each in INPUTS]
-    )
+    texts = [each if isinstance(each, str) else tuple(each) for each in INPUTS]
+    return classifier.probabilities(texts, compute=PLAIN)
 
 
 @pytest.mark.parametrize("name", [*POOLINGS, "mix"])

@@ -15,6 +15,9 @@ const answers = {
     ids: tokenizer.encode(text),
     special: tokenizer.encode(text, { allowSpecial: true }),
   })),
-  sequences: sequences.map((ids) => ({ text: tokenizer.decode(ids), tokens: tokenizer.tokens(ids) })),
+  sequences: sequences.map((ids) => ({
+    text: tokenizer.decode(ids),
+    tokens: tokenizer.tokens(ids),
+  })),
 };
 writeFileSync(join(folder, "answers.json"), JSON.stringify(answers));

@@ -1,7 +1,6 @@
-// Self-attention, its mask and its rotary positions, as in tlcourse.transformer (Vaswani et al., 2017).
-//
-// All of it is written out number by number for one head of one text, (length × headDim), row after
-// row: there is no batch and no padding.
+// Self-attention, its mask and its rotary positions, as in tlcourse.transformer (Vaswani et al.,
+// 2017). All of it is written out number by number for one head of one text, (length × headDim),
+// row after row: there is no batch and no padding.
 
 /** (length × length), 1 where a query (row) may look at a key (column): itself and before. */
 export function causalMask(length) {
@@ -54,8 +53,8 @@ export function softmax(x) {
 }
 
 /**
- * One head: softmax(QKᵀ / √headDim) V, and the weights. Query, key and value are (length × headDim),
- * the weights (length × length); `mask` has 1 where a query may look, or is null.
+ * One head: softmax(QKᵀ / √headDim) V, and the weights. Query, key and value are (length ×
+ * headDim), the weights (length × length); `mask` has 1 where a query may look, or is null.
  */
 export function attention(query, key, value, mask, headDim) {
   const length = query.length / headDim;

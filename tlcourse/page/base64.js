@@ -29,5 +29,5 @@ export function lettersToBytes(text) {
 }
 
 function cutBase64(got) {
-  return `expected base64 in groups of four letters, got ${got}; the file is damaged, fetch it again`;
+  return `expected base64 in groups of four letters, got ${got}; fetch the file again`;
 }

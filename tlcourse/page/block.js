@@ -30,9 +30,9 @@ export class Block {
   }
 
   /**
-   * (length, width) to the same in `x`; in `weights` where the heads looked, (heads, length, length).
-   * `mask` and `table` are those of `attention` and `rotate`; what each head says is multiplied by
-   * its number in `headScale`, if there is one.
+   * (length × width) to the same in `x`; in `weights` where the heads looked, (heads × length ×
+   * length). `mask` and `table` are those of `attention` and `rotate`; what each head says is
+   * multiplied by its number in `headScale`, if there is one.
    */
   forward(x, { mask, table, headScale }) {
     const seen = this.attend(this.norm(x, "attention_norm"), { mask, table, headScale });

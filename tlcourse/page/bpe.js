@@ -125,7 +125,7 @@ export class Tokenizer {
     return best;
   }
 
-  /** The text of `ids`; bytes that are no UTF-8 become U+FFFD. Throws a RangeError on unknown ids. */
+  /** The text of `ids`; what is no UTF-8 becomes U+FFFD. Throws a RangeError on unknown ids. */
   decode(ids) {
     const bytes = Array.from(ids).flatMap((id) => this.bytesOf(id));
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new Uint8Array(bytes));

@@ -1,4 +1,4 @@
-// A text classifier that `tlcourse adapt` saved, as in tlcourse.adaptation: a body, a pooling, a head.
+// A text classifier that `tlcourse adapt` saved: a body, a pooling of its states, a head.
 
 import { softmax } from "./attention.js";
 import { layerNorm } from "./block.js";
@@ -14,7 +14,8 @@ export class Classifier {
   /**
    * `record`, `config` and `tensors` are what classifier.json, config.json and model.safetensors
    * hold. Where the weights are those of LoRA and the head alone, `base` is the Transformer they
-   * belong to. Throws an Error for an edit that the page cannot read and for weights that do not fit.
+   * belong to. Throws an Error for an edit that the page cannot read, and for weights that do not
+   * fit.
    */
   constructor(kernel, tokenizer, { record, config, tensors, base = null }) {
     const edit = record.scheme?.edit ?? { knob: "Unchanged" };
@@ -42,8 +43,8 @@ export class Classifier {
   }
 
   /**
-   * The ids of a text, or of a pair [text, text], normalised, cut to `longest`, `<cls>` last. Throws
-   * an Error where there is no text.
+   * The ids of a text, or of a pair [text, text], normalised, cut to `longest`, `<cls>` last.
+   * Throws an Error where there is no text.
    */
   encode(text, longest = this.body.config.max_length) {
     const parts = [text].flat().map((part) => this.tokenizer.encode(normalise(part)));
@@ -79,7 +80,10 @@ export class Classifier {
     if (!this.mix) return this.pool(this.body.hidden(states.at(-1)));
     const pooled = states.map((state) => this.pool(normalised(state, this.body.config.width)));
     return pooled[0].map((_, place) => {
-      const sum = pooled.reduce((sum, each, layer) => sum + this.mix.shares[layer] * each[place], 0);
+      const sum = pooled.reduce(
+        (sum, each, layer) => sum + this.mix.shares[layer] * each[place],
+        0,
+      );
       return this.mix.scale * sum;
     });
   }
@@ -125,8 +129,8 @@ function vectorOf(tensors, name, shape) {
   const found = tensors.get(name);
   if (`${found?.shape}` !== `${shape}`) {
     throw new Error(
-      `expected ${name} of shape [${shape}], as classifier.json says, got [${found?.shape ?? ""}]; ` +
-        "give the files of one classifier",
+      `expected ${name} of shape [${shape}], as classifier.json says, got ` +
+        `[${found?.shape ?? ""}]; give the files of one classifier`,
     );
   }
   return found.numbers();

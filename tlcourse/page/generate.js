@@ -27,7 +27,8 @@ export function candidates(logits, { temperature = 1, topK = 50, topP = 1 } = {}
   const kept = order.slice(0, temperature === 0 ? 1 : topK);
   const shares = softmax(Float64Array.from(kept, (id) => open[id] / (temperature || 1)));
   let count = 0;
-  for (let sum = 0; count < kept.length && (count === 0 || sum < topP); count++) sum += shares[count];
+  for (let sum = 0; count < kept.length && (count === 0 || sum < topP); count++)
+    sum += shares[count];
   const total = shares.subarray(0, count).reduce((sum, share) => sum + share, 0);
   return kept.slice(0, count).map((id, rank) => ({ id, probability: shares[rank] / total }));
 }
@@ -53,7 +54,8 @@ export function* generate(model, ids, options = {}) {
   if (!model.config.causal) {
     throw new Error("expected a causal model, got one that reads both ways; choose a causal one");
   }
-  if (!ids.length) throw new Error("expected at least one token to start from, got none; write one");
+  if (!ids.length)
+    throw new Error("expected at least one token to start from, got none; write one");
   const [random, text] = [seeded(seed), [...ids]];
   for (let step = 0; step < count && (step === 0 || text.at(-1) !== EOS); step++) {
     const { logits } = model.run(text.slice(-longest), { ...run, logits: "last" });

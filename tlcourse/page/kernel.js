@@ -1,7 +1,7 @@
 // The one product that has to be fast, in WebAssembly (kernel.wat) or in plain JavaScript.
 //
 //     const kernel = chooseKernel();
-//     kernel.product(x, weight, out); // out = x · weightᵀ, matrices of `kernel.matrix(rows, columns)`
+//     kernel.product(x, weight, out); // out = x · weightᵀ, each of them a `kernel.matrix(…)`
 //     kernel.note;                    // "", or what a visitor should know
 
 import { fromBase64 } from "./base64.js";

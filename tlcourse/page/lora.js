@@ -1,4 +1,4 @@
-// LoRA, as in tlcourse.adaptation.edits: W + (alpha / rank) B A in the place of W (Hu et al., 2021).
+// LoRA, as in tlcourse.adaptation: W + (alpha / rank) B A in the place of W (Hu et al., 2021).
 
 /** The updates of a model's linear layers, at any strength. */
 export class LoRA {

@@ -65,7 +65,14 @@ export class Transformer {
    */
   run(ids, options = {}) {
     const { layers, causal: trained } = this.config;
-    const { headScale, causal = trained, lora, strength = 1, upTo = layers, logits = "all" } = options;
+    const {
+      headScale,
+      causal = trained,
+      lora,
+      strength = 1,
+      upTo = layers,
+      logits = "all",
+    } = options;
     this.checkIds(ids);
     const blocks = lora ? this.blocksWith(lora, strength) : this.blocks;
     return this.kernel.temporarily(() => {
@@ -109,7 +116,9 @@ export class Transformer {
   embed(ids) {
     const x = this.kernel.matrix(ids.length, this.config.width);
     const [rows, all] = [x.data, this.embedding.data];
-    ids.forEach((id, row) => rows.set(all.subarray(id * x.columns, (id + 1) * x.columns), row * x.columns));
+    ids.forEach((id, row) =>
+      rows.set(all.subarray(id * x.columns, (id + 1) * x.columns), row * x.columns),
+    );
     return x;
   }
 

@@ -1,7 +1,7 @@
 // Weights as they lie in a checkpoint: model.safetensors, in half or single precision.
 //
-// The format: 8 bytes that say how long the header is; the header, in JSON, with each tensor's type,
-// shape and place; the numbers themselves. Nothing in such a file is ever run.
+// The format: 8 bytes that say how long the header is; the header, in JSON, with each tensor's
+// type, shape and place; the numbers themselves. Nothing in such a file is ever run.
 
 const SIZES = { F16: 2, BF16: 2, F32: 4 }; // bytes of a number
 const LONGEST_HEADER = 100_000_000; // bytes, as in the safetensors library
@@ -92,7 +92,7 @@ function toFloats(bytes, dtype) {
 
 let halfValues = null; // made once, by whoever needs it first
 
-/** The value of each of the 65,536 half-precision numbers: sign, 5 bits exponent, 10 of fraction. */
+/** The value of each half-precision number: a sign, 5 bits of exponent, 10 of fraction. */
 export function halfTable() {
   halfValues ??= Float32Array.from({ length: 65536 }, (_, bits) => {
     const [sign, exponent] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31];

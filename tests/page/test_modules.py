@@ -45,7 +45,6 @@ def test_modules_can_stand_one_behind_the_other_in_one_file() -> None:
         lines = IMPORT.sub("", source)
         assert not re.search(r"^\s*import\b|\bimport\(|\bexport (default|\{|\*)", lines, re.M), name
         assert not re.search(r"^(const .*)?await\b", lines, re.M), name
-        )
         assert set(IMPORT.findall(source)) <= set(sources()), name
         for each in top_names(source):
             assert each not in places, f"{each} is defined in {places.get(each)} and in {name}"

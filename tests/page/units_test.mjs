@@ -157,7 +157,7 @@ test("base64 letter by letter is what node makes of it", () => {
     assert.deepEqual(fromBase64(text), bytes);
   }
   for (const text of ["AAA", "AA*A", "AAé="]) {
-    assert.throws(() => lettersToBytes(text), /base64.* fetch it again$/u);
+    assert.throws(() => lettersToBytes(text), /base64.* fetch the file again$/u);
   }
 });
 

@@ -75,42 +75,57 @@ def loaded(browser: Any, address: str) -> str:
     return wait("the model", lambda: said(browser) if "tokens, read in" in said(browser) else "")
 
 
+def choose(browser: Any, name: str) -> None:
+    script = """
+        const model = document.getElementById("model");
+        model.value = arguments[0];
+        model.dispatchEvent(new Event("change"));"""
+    browser.execute_script(script, name)
+
+
 def test_one_file_opens_from_disk(browser: Any, tmp_path: Path) -> None:
     page = build(tmp_path / "page.html", ["causal-small"])
     assert page.stat().st_size < 20e6
     loaded(browser, page.as_uri())
     text = "The ship sank in the North Atlantic in the"
-    assert typed(browser, text).startswith("10 tokens, read in")
+    assert typed(browser, text).startswith("11 tokens, read in")
     screenshot(browser, "page")
     tokens, shares = expected("causal-small", text)
     assert texts(browser, "#tokens bdi") == [token.removeprefix(" ") for token in tokens]
     assert texts(browser, "#bars span:last-child") == shares
-    assert "Only the first 64 tokens" in typed(browser, HOSTILE * 5)
-    assert "🦙" in "".join(texts(browser, "#tokens bdi")) or len(texts(browser, "#tokens li")) == 64
+
+
+def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
+    """On the page of the test before."""
+    assert "Only the first 64 tokens are read." in typed(browser, HOSTILE * 5)
+    assert len(texts(browser, "#tokens li")) == 64
     assert not browser.find_elements(By.TAG_NAME, "img")
     assert browser.execute_script("return window.hacked") is None
-    connects = "return fetch('http://127.0.0.1:9/').then(() => 'yes', (error) => error.message)"
-    blocked = "return performance.getEntriesByType('resource').length"
-    assert browser.execute_script(connects) and browser.execute_script(blocked) == 0
+    asks = """
+        const violated = new Promise((resolve) => {
+          const heard = (event) => resolve(event.effectiveDirective);
+          document.addEventListener("securitypolicyviolation", heard);
+        });
+        fetch("https://example.org").catch(() => null);
+        return violated;"""
+    assert browser.execute_script(asks) == "connect-src"
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
 
 
 def test_a_folder_is_served_as_it_is(browser: Any, tmp_path: Path) -> None:
     build(tmp_path / "page", ["causal-small", "masked-small"])
+    weights = tmp_path / "page" / "masked-small" / "model.safetensors"
+    asks = "Write <mask> where a word is to be guessed."
     with served(tmp_path / "page") as address:
         loaded(browser, address)
-        browser.execute_script(
-            "const model = document.getElementById('model'); model.value = 'masked-small';"
-            "model.dispatchEvent(new Event('change'));"
-        )
-        asks = "Write <mask> where a word is to be guessed."
+        weights.rename(weights.with_suffix(".away"))
+        choose(browser, "masked-small")
+        wait("an error", lambda: "got the answer 404; copy the whole folder" in said(browser))
+        weights.with_suffix(".away").rename(weights)
+        choose(browser, "masked-small")
         wait("the masked model", lambda: asks in said(browser))
         assert asks not in typed(browser, "Paris is the <mask> of France.")
         assert "capital" in texts(browser, "#bars bdi")
         assert "<mask>" in texts(browser, "#tokens .special bdi")
-        (tmp_path / "page" / "causal-small" / "model.safetensors").write_bytes(b"<html>")
-        loaded_short = "document.location.reload()"
-        browser.execute_script(loaded_short)
-        assert wait(
-            "an error",
-            lambda: "fetch or copy it again" in said(browser) or "another kind" in said(browser),
-        )
+        choose(browser, "causal-small")
+        wait("the first model", lambda: "What may come next" in texts(browser, "#question"))

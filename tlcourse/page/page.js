@@ -12,10 +12,16 @@ const MOST = 64; // tokens
 const BARS = 10;
 const PAUSE = 150; // milliseconds without a key before the model is asked
 
-/** The ids of a text as the models were trained: after the end of the text before, cut to MOST. */
-export function idsOf(tokenizer, text, causal) {
-  const written = tokenizer.encode(normalise(text), { allowSpecial: !causal });
-  return { ids: [EOS, ...written].slice(0, MOST), cut: written.length + 1 > MOST };
+/**
+ * The ids of a text as the models were trained, after the end of the text before and cut to MOST.
+ * Where a mask may be guessed, `<mask>` stands for a word and the space before it.
+ */
+export function idsOf(tokenizer, text, { causal }) {
+  const normal = normalise(text);
+  const parts = causal ? [normal] : normal.split(/ ?<mask>/u);
+  const written = parts.map((part) => tokenizer.encode(part));
+  const ids = written.reduce((before, after) => [...before, MASK, ...after]);
+  return { ids: [EOS, ...ids].slice(0, MOST), cut: ids.length + 1 > MOST };
 }
 
 /** The likeliest tokens at one place, [{id, probability}], likeliest first. */
@@ -65,7 +71,7 @@ function barItem(text, probability) {
 /** Shows what the model makes of the text; gives the sentence for the status line. */
 function display(parts, { model, tokenizer }) {
   const { causal } = model.config;
-  const { ids, cut } = idsOf(tokenizer, parts.text.value, causal);
+  const { ids, cut } = idsOf(tokenizer, parts.text.value, model.config);
   const before = performance.now();
   const { logits } = model.run(ids, { logits: causal ? "last" : "all" });
   const took = performance.now() - before;

@@ -16,6 +16,7 @@ const tensors = (...path) => readSafetensors(new Uint8Array(readFileSync(join(..
 const { models, runs, lenses, texts, classifiers } = json(folder, "asked.json");
 const answers = { kernel: chooseKernel().note, written: {}, same: {} };
 const opened = new Map();
+let tokenizer = null; // all classifiers have the same
 
 function model(name) {
   if (!opened.has(name)) {
@@ -28,8 +29,8 @@ function model(name) {
 }
 
 function keep(name, arrays) {
-  const all = Float32Array.from(arrays.flatMap((array) => Array.from(array)));
-  writeFileSync(join(folder, `${name}.f32`), all);
+  const parts = arrays.map((array) => Buffer.from(Float32Array.from(array).buffer));
+  writeFileSync(join(folder, `${name}.f32`), Buffer.concat(parts));
 }
 
 function keepRun(name, { attention, states, logits, probabilities }) {
@@ -54,7 +55,7 @@ for (const { name, model: of, ids, ...how } of texts) {
   answers.written[name] = [...generate(model(of), ids, how)];
 }
 for (const { name, folder: path, base, inputs, strengths = [1] } of classifiers) {
-  const tokenizer = new Tokenizer(json(path, "tokenizer.json"));
+  tokenizer ??= new Tokenizer(json(path, "tokenizer.json"));
   const classifier = new Classifier(base ? model(base).kernel : chooseKernel(), tokenizer, {
     record: json(path, "classifier.json"),
     config: json(path, "config.json"),

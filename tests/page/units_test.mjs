@@ -105,6 +105,8 @@ test("all three kinds of numbers are read, wherever they lie", () => {
   assert.deepEqual([...tensors.get("brain").numbers()], [1, -3.140625]);
   assert.deepEqual([...tensors.get("scalar").numbers()], [Math.fround(0.1)]);
   assert.equal(tensors.get("none").numbers().length, 0);
+  tensors.get("scalar").numbers()[0] = 7;
+  assert.deepEqual([...tensors.get("scalar").numbers()], [Math.fround(0.1)], "each time anew");
   assert.equal(tensors.size, 4);
 });
 
@@ -303,10 +305,10 @@ test("what one run gives, the next does not change", () => {
 });
 
 test("heads that are not there, foreign ids and too many of them are errors", () => {
-  assert.deepEqual(ablating(CONFIG, [[1, 0]], 3), [
-    [1, 1],
-    [3, 1],
-  ]);
+  const head = [1, 0];
+  for (const heads of [[head], [head, head]]) {
+    assert.deepEqual(ablating(CONFIG, heads, -3).flat(), [1, 1, -3, 1]);
+  }
   for (const head of [
     [2, 0],
     [0, 2],

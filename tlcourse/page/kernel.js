@@ -23,7 +23,7 @@ export const KERNEL = [
 ].join("");
 const PAGE = 65536; // bytes by which the memory grows
 const SLOW =
-  "This browser has no SIMD WebAssembly, so each answer takes several times as long as it need; " +
+  "This browser has no SIMD WebAssembly, so answers take about ten times as long as they need; " +
   "an up-to-date Chrome, Edge, Firefox or Safari has it.";
 
 /** The fast kernel where the browser has what it takes, else the plain one, which says so. */

@@ -158,7 +158,7 @@ export class Transformer {
 export function ablating({ layers, heads }, chosen, scale = 0) {
   const table = Array.from({ length: layers }, () => new Array(heads).fill(1));
   for (const [layer, head] of chosen) {
-    if (!(table[layer]?.[head] >= 0)) {
+    if (table[layer]?.[head] === undefined) {
       const there = `layers 0 to ${layers - 1} and heads 0 to ${heads - 1}`;
       throw new RangeError(`expected heads as [layer, head], ${there}, got [${layer}, ${head}]`);
     }

@@ -7,8 +7,8 @@ const SIZES = { F16: 2, BF16: 2, F32: 4 }; // bytes of a number
 const LONGEST_HEADER = 100_000_000; // bytes, as in the safetensors library
 
 /**
- * The tensors of a file by name, each {shape, numbers()}; `numbers()` gives them as a Float32Array.
- * `bytes` is a Uint8Array. Throws an Error for a file that is cut short, or that is none of these.
+ * The tensors of a file by name, each {shape, numbers()}; `numbers()` gives a new Float32Array each
+ * time. `bytes` is a Uint8Array. Throws an Error for a file that is cut short, or is another kind.
  */
 export function readSafetensors(bytes, name = "model.safetensors") {
   const { header, start } = readHeader(bytes, name);
@@ -77,16 +77,15 @@ function foreign(bytes) {
 }
 
 function toFloats(bytes, dtype) {
-  const whole = bytes.byteOffset % 4 ? bytes.slice() : bytes; // typed arrays begin at even places
-  const count = whole.length / SIZES[dtype];
-  if (dtype === "F32") return new Float32Array(whole.buffer, whole.byteOffset, count);
-  const halves = new Uint16Array(whole.buffer, whole.byteOffset, count);
+  const { buffer } = bytes.slice(); // a copy, which begins where numbers may begin
+  if (dtype === "F32") return new Float32Array(buffer);
+  const halves = new Uint16Array(buffer);
   if (dtype === "BF16") {
     return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
   }
   const table = halfTable();
-  const floats = new Float32Array(count);
-  for (let place = 0; place < count; place++) floats[place] = table[halves[place]];
+  const floats = new Float32Array(halves.length);
+  for (let place = 0; place < halves.length; place++) floats[place] = table[halves[place]];
   return floats;
 }
 

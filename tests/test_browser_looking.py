@@ -103,7 +103,7 @@ def test_switches_and_pointer_change_the_lines(browser: Any, tmp_path: Path) -> 
     shown = [each.text.split() for each in all_of(browser, "[aria-label=keys] button")]
     assert shown[:4] == [["<eos>", "0.40"], ["The"], ["dog", "0.40"], ["barks", "0.20"]]
     screenshot(browser, "attention-light")
-    all_of(browser, "[aria-label=layer] button")[1].click()
+    all_of(browser, "[aria-label=block] button")[1].click()
     assert pressed(browser, "head") == ["head 1.0", "head 1.2"]
     assert said(browser)[0] == "head 1.0: 'barks' looks at 'barks' with 1.00"
 
@@ -120,7 +120,7 @@ def test_everything_is_reached_by_keyboard(browser: Any, tmp_path: Path) -> None
         ActionChains(browser).send_keys(Keys.TAB).perform()
         return browser.switch_to.active_element.text.split("\n")[0]
 
-    assert [tab(), tab(), tab(), tab()] == ["layer 0", "head 0.0", "all heads", "<eos>"]
+    assert [tab(), tab(), tab(), tab()] == ["block 0", "head 0.0", "all heads", "<eos>"]
     first = said(browser)
     assert first[0] == "head 0.0: '<eos>' looks at '.' with 0.80"
     assert press(Keys.ARROW_DOWN, Keys.ARROW_DOWN).text == "dog"
@@ -197,8 +197,8 @@ def test_typing_and_switching_change_the_picture_in_a_lab(browser: Any, tmp_path
         text = area.find_element(By.CSS_SELECTOR, "input[type=text]")
         text.send_keys(Keys.CONTROL + "a", "The cat that the dogs chased sleeps.", Keys.ENTER)
         seen.append(changed(seen[-1]))
-        layer, head = area.find_elements(By.CSS_SELECTOR, ".noUi-handle")
-        for handle, name in ((layer, "head 1.0"), (head, "head 1.1")):
+        block, head = area.find_elements(By.CSS_SELECTOR, ".noUi-handle")
+        for handle, name in ((block, "head 1.0"), (head, "head 1.1")):
             handle.send_keys(Keys.ARROW_RIGHT)
             seen.append(changed(seen[-1]))
             assert name in alt()

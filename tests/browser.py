@@ -106,7 +106,13 @@ def choose(browser: Any, menu: str, command: str) -> None:
 
 
 def run_all(browser: Any) -> bool:
-    """Chooses Run All Cells; says whether a cell began: while a page loads, a click can be lost."""
+    """Chooses Run All Cells; says whether a cell began: while a page loads, a click can be lost.
+
+    On a busy machine JupyterLab may ask which kernel it should be, and is told the one that it
+    offers.
+    """
+    for button in browser.find_elements(By.CSS_SELECTOR, ".jp-Dialog .jp-mod-accept"):
+        button.click()
     choose(browser, "Run", "runmenu:run-all")
     end = time.monotonic() + 20
     while time.monotonic() < end:

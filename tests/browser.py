@@ -21,8 +21,9 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra: .
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
 
-__all__ = ["ActionChains", "By", "Keys"]  # handed on
+__all__ = ["ActionChains", "By", "Keys", "Select"]  # handed on
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
 DRIVER = shutil.which("chromedriver")

@@ -16,6 +16,7 @@ from tests.browser import (
     ActionChains,
     By,
     Keys,
+    Select,
     chromium,
     jupyterlab,
     needed,
@@ -195,7 +196,9 @@ def test_typing_and_switching_change_the_picture_in_a_lab(browser: Any, tmp_path
 
         seen = [wait("the picture", picture)]
         text = area.find_element(By.CSS_SELECTOR, "input[type=text]")
-        text.send_keys(Keys.CONTROL + "a", "The cat that the dogs chased sleeps.", Keys.ENTER)
+        text.send_keys(
+            Keys.CONTROL + "a" + Keys.NULL, "The cat that the dogs chased sleeps.", Keys.ENTER
+        )
         seen.append(changed(seen[-1]))
         block, head = area.find_elements(By.CSS_SELECTOR, ".noUi-handle")
         for handle, name in ((block, "head 1.0"), (head, "head 1.1")):
@@ -203,10 +206,10 @@ def test_typing_and_switching_change_the_picture_in_a_lab(browser: Any, tmp_path
             seen.append(changed(seen[-1]))
             assert name in alt()
         (model, *_) = area.find_elements(By.TAG_NAME, "select")
-        model.send_keys("masked")
+        Select(model).select_by_visible_text("masked-small")  # letters are the lab's commands
         seen.append(changed(seen[-1]))
         assert len(set(seen)) == 5
-        text.send_keys(Keys.CONTROL + "a", Keys.BACKSPACE, Keys.ENTER)
+        text.send_keys(Keys.CONTROL + "a" + Keys.NULL, Keys.BACKSPACE, Keys.ENTER)
         wait("the line", lambda: "type a sentence" in area.text)
         assert picture() == seen[-1] and "Traceback" not in area.text
         browser.execute_script("arguments[0].scrollIntoView()", area)

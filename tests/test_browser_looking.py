@@ -196,9 +196,8 @@ def test_typing_and_switching_change_the_picture_in_a_lab(browser: Any, tmp_path
 
         seen = [wait("the picture", picture)]
         text = area.find_element(By.CSS_SELECTOR, "input[type=text]")
-        text.send_keys(
-            Keys.CONTROL + "a" + Keys.NULL, "The cat that the dogs chased sleeps.", Keys.ENTER
-        )
+        select_all = Keys.CONTROL + "a" + Keys.NULL  # which lets go of Control
+        text.send_keys(select_all, "The cat that the dogs chased sleeps.", Keys.ENTER)
         seen.append(changed(seen[-1]))
         block, head = area.find_elements(By.CSS_SELECTOR, ".noUi-handle")
         for handle, name in ((block, "head 1.0"), (head, "head 1.1")):
@@ -209,7 +208,7 @@ def test_typing_and_switching_change_the_picture_in_a_lab(browser: Any, tmp_path
         Select(model).select_by_visible_text("masked-small")  # letters are the lab's commands
         seen.append(changed(seen[-1]))
         assert len(set(seen)) == 5
-        text.send_keys(Keys.CONTROL + "a" + Keys.NULL, Keys.BACKSPACE, Keys.ENTER)
+        text.send_keys(select_all, Keys.BACKSPACE, Keys.ENTER)
         wait("the line", lambda: "type a sentence" in area.text)
         assert picture() == seen[-1] and "Traceback" not in area.text
         browser.execute_script("arguments[0].scrollIntoView()", area)

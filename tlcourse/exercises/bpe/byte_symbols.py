@@ -14,7 +14,7 @@ task = Exercise(
     number="1.4",
     title="A symbol for each byte",
     difficulty=2,
-    minutes=10,
+    minutes=8,
     hints=(
         "`chr(65)` is 'A', and `range(33, 127)` ends at 126.",
         "put the three ranges into one list first: `[*range(33, 127), *range(161, 173), ...]`.",

@@ -11,7 +11,7 @@ task = Exercise(
     number="1.6",
     title="Split at special tokens",
     difficulty=2,
-    minutes=10,
+    minutes=8,
     hints=(
         "`re.split` keeps what it splits at if the pattern stands in brackets: "
         "`re.split('(b)', 'abc')` is `['a', 'b', 'c']`.",

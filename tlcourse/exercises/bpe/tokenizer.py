@@ -13,7 +13,7 @@ task = Exercise(
     number="1.7",
     title="The tokenizer",
     difficulty=3,
-    minutes=25,
+    minutes=20,
     hints=(
         "for one pre-token: its UTF-8 bytes, their symbols, `encode_pre_token`, and then the id of "
         "each symbol that is left.",

@@ -16,7 +16,7 @@ task = Exercise(
     number="1.3",
     title="The trainer",
     difficulty=3,
-    minutes=20,
+    minutes=15,
     hints=(
         "one step is three lines: count, choose, merge. What has to be different when the second "
         "step begins?",

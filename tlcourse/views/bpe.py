@@ -8,8 +8,10 @@ import matplotlib.ticker
 
 from tlcourse.views.drawing import PALE, PALE_VERMILLION
 from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish, label_axes
-from tlcourse.views.tokens import CHARACTER, ROW, draw_boxes, place, visible
+from tlcourse.views.tokens import CHARACTER, GAP, ROW, draw_boxes, place, visible
 
+Row = tuple[Sequence[str | bytes | None], str | bytes | None]
+_BETWEEN = 2.5  # characters between two words
 _THIN, _THICK = ("#8C8C8C", 0.6), (COLOURS["vermillion"], 2.0)
 
 
@@ -30,45 +32,52 @@ def _is_part(token: str | bytes) -> bool:
     return isinstance(token, bytes) and "\ufffd" in token.decode("utf-8", "replace")
 
 
-def merge_rows(
-    rows: Mapping[int, tuple[Sequence[str | bytes], str | bytes | None]],
-    *,
-    note: str | None = None,
-) -> Picture:
+def merge_rows(rows: Mapping[int, Row], *, note: str | None = None) -> Picture:
     """A text after so many merges, one block of boxes below the other.
 
     `rows` maps a number of merges to (tokens, the newest token or None). Tokens are texts or bytes;
-    a lone byte of a longer character is written in hex, in grey. The newest token, that which the
-    latest merge made, is marked wherever it occurs. Title and alt text count the tokens. Raises
-    ValueError for no rows, or one without tokens.
+    a lone byte of a longer character is written in hex, in grey; None stands between two words,
+    where no merge reaches across. The newest token, that which the latest merge made, is marked
+    wherever it occurs. Title and alt text count the tokens. Raises ValueError for no rows, or one
+    without tokens.
     """
-    if not rows or not all(len(tokens) for tokens, _ in rows.values()):
+    texts = {k: [t for t in tokens if t is not None] for k, (tokens, _) in rows.items()}
+    if not rows or not all(texts.values()):
         raise ValueError(f"expected at least one row, each of at least one token, got {dict(rows)}")
-    said = {k: _heading(k, len(tokens), newest) for k, (tokens, newest) in rows.items()}
-    counts = [len(tokens) for tokens, _ in rows.values()]
+    counts = [len(tokens) for tokens in texts.values()]
     title = f"The text after {max(rows):,} merge{'s' * (max(rows) != 1)}: {counts[-1]:,} tokens"
     if len(rows) > 1:
         title = f"Merge by merge, {counts[0]:,} tokens become {counts[-1]:,}"
-    drawn = {k: [written(token) for token in tokens] for k, (tokens, _) in rows.items()}
-    places = {k: place(each) for k, each in drawn.items()}
+    drawn = {k: [written(token) for token in tokens] for k, tokens in texts.items()}
+    places = {k: place(drawn[k], _gaps(tokens)) for k, (tokens, _) in rows.items()}
+    said = {k: _heading(k, len(texts[k]), newest) for k, (_, newest) in rows.items()}
     lines = sum(each[-1][1] + 1.75 for each in places.values())
     picture, axes = figure(title, 0.55 + ROW * lines + (0.25 if note else 0))
     axes.set_axis_off()
     axes.set_xlim(-0.2, (picture.get_figwidth() - 0.2) / CHARACTER)
     axes.set_ylim(lines - 0.1, -0.1)
     top = 0.0
-    for k, (tokens, newest) in rows.items():
+    for k, (_, newest) in rows.items():
         axes.text(0, top + 0.4, said[k], fontsize=10.5, va="center", color=GREY, parse_math=False)
-        fresh = [newest is not None and token == newest for token in tokens]
-        fills = [
-            PALE_VERMILLION if new else PALE if _is_part(token) else "white"
-            for token, new in zip(tokens, fresh, strict=True)
-        ]
         moved = [(left, row + top + 0.65, width) for left, row, width in places[k]]
-        draw_boxes(axes, drawn[k], moved, fills, [_THICK if new else _THIN for new in fresh])
+        looks = [_look(token, newest) for token in texts[k]]
+        draw_boxes(axes, drawn[k], moved, *zip(*looks, strict=True))
         top += places[k][-1][1] + 1.75
     alt = "; ".join(f"{said[k]}: {' | '.join(drawn[k][:60])}" for k in rows)
     return finish(picture, f"{title}. {alt}.", note)
+
+
+def _gaps(tokens: Sequence[str | bytes | None]) -> list[float]:
+    """What is left free before each token: more where a new word begins."""
+    before = [GAP, *(_BETWEEN if token is None else GAP for token in tokens[:-1])]
+    return [gap for gap, token in zip(before, tokens, strict=True) if token is not None]
+
+
+def _look(token: str | bytes, newest: str | bytes | None) -> tuple[str, tuple[str, float]]:
+    """The colour of a token's box, and its edge."""
+    if newest is not None and token == newest:
+        return PALE_VERMILLION, _THICK
+    return PALE if _is_part(token) else "white", _THIN
 
 
 def _heading(merges: int, tokens: int, newest: str | bytes | None) -> str:

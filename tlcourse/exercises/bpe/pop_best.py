@@ -27,7 +27,7 @@ task = Exercise(
 
 @task.reference
 def pop_best(heap, pairs):
-    """Takes the most frequent pair from a heap whose entries may be too high; None if it is empty."""
+    """Takes the best pair from a heap whose entries may be too high; None if it is empty."""
     while heap:
         count, pair = heapq.heappop(heap)
         if pairs[pair] == -count:

@@ -114,7 +114,7 @@ def trainer_race(
         colour = COLOURS["vermillion"] if name == highlight else GREY
         if name in visited:
             _dots(left, row, [visited[name]], f"{visited[name]:,.0f}", colour)
-        _dots(right, row, times, f"{sorted(times)[len(times) // 2]:.2g} s", colour)
+        _dots(right, row, times, _seconds(sorted(times)[len(times) // 2]), colour)
     for axes, label in ((left, "words visited per merge"), (right, "seconds")):
         axes.set_xscale("log")
         low, high = axes.get_xlim()
@@ -127,6 +127,11 @@ def trainer_race(
     left.set_yticks(range(len(seconds)), list(seconds))
     left.set_ylim(len(seconds) - 0.5, -0.5)
     return finish(picture, alt, note)
+
+
+def _seconds(value: float) -> str:
+    """With two digits that count."""
+    return f"{float(f'{value:.2g}'):,g} s"
 
 
 def _dots(axes: Any, row: int, values: Sequence[float], text: str, colour: str) -> None:

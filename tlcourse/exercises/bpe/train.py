@@ -225,7 +225,9 @@ def counts_once(words, steps):
     return sorted(pairs, key=lambda p: (-pairs[p], age[p[0]], age[p[1]]))[:steps]
 
 
-@task.mistake("ties go to the older tokens", "This tie went to the pair that was met first.")
+@task.mistake(
+    "ties go to the older tokens", "This tie went to the younger token: `best_of` decides by `age`."
+)
 def first_seen(words, steps):
     merges = []
     while len(merges) < steps and (pairs := count_pairs(words)):

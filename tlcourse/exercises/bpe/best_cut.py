@@ -120,6 +120,14 @@ def product_wins(candidate):
         task.observe(candidate, cut, word, scores, gives=right, what=what, likely=likely)
 
 
+def total_of(candidate, word, scores):
+    """The score of the candidate's cut: of two cuts with the same one either is right."""
+    tokens = cut(candidate, word, scores)
+    if "".join(tokens) != word or not set(tokens) <= set(scores):
+        raise Wrong(f"{word!r} gave {short(tokens)}; expected tokens of {short(scores)} in a row.")
+    return sum(scores[token] for token in tokens)
+
+
 def all_cuts(word):
     for marks in itertools.product((False, True), repeat=len(word) - 1):
         places = [0, *(i + 1 for i, mark in enumerate(marks) if mark), len(word)]
@@ -136,8 +144,9 @@ def random_words(candidate):
         )
         scores = {token: -6 * draw.random() for token in ["a", "b", *sorted(tokens)]}
         known = [each for each in all_cuts(word) if set(each) <= set(scores)]
-        right = max(known, key=lambda tokens: sum(scores[token] for token in tokens))
-        task.observe(candidate, cut, word, scores, gives=right, what=f"{word!r} with {scores}")
+        right = max(sum(scores[token] for token in tokens) for tokens in known)
+        what = f"the sum of the scores of the cut of {word!r} with {short(scores)}"
+        task.observe(candidate, total_of, word, scores, gives=right, what=what, tolerance=1e-9)
 
 
 @task.stage("a word of 60 letters")

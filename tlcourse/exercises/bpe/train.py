@@ -127,8 +127,7 @@ def on_merges(candidate):
         task.observe(
             candidate, learnt, words, steps, gives=right[:steps],
             what=f"`a b c d` 5 times, `a b c` 3 times, `b c d` once, {steps} steps",
-            likely="The second step counts the words that the first one left: what it merged is "
-            "one token now.",
+            likely="The second step counts the words that the first one left behind.",
         )  # fmt: skip
 
 
@@ -137,8 +136,7 @@ def ties(candidate):
     for words, steps, right, what, likely in (
         (
             TOY, 1, [("a", "i")], "the four words of the lesson, 1 step",
-            "`r a` and `a i` stand there 13 times each: `a` is older than `r`, because it comes "
-            "first in the alphabet.",
+            "`r a` and `a i` stand there 13 times each: `a` comes first in the alphabet.",
         ),
         (
             {tuple("ax"): 1, tuple("ab"): 1}, 1, [("a", "b")], "`a x` and `a b`, once each, 1 step",

@@ -7,7 +7,7 @@ from tests.exercises.standard import accepts, rejects
 from tlcourse.bpe import merge_pair
 from tlcourse.exercises.bpe.best_cut import best_cut
 from tlcourse.exercises.bpe.count_pairs import count_pairs
-from tlcourse.exercises.bpe.encode_pre_token import one_merge_after_the_other
+from tlcourse.exercises.bpe.encode_pre_token import encode_pre_token
 from tlcourse.exercises.bpe.tokenizer import Tokenizer
 from tlcourse.exercises.bpe.train import best_of, train
 
@@ -62,7 +62,7 @@ def lists_only(tokens, pair, new_token):
 
 
 def only_thirty_merges(tokens, merges):
-    return one_merge_after_the_other(tokens, merges[:30])
+    return encode_pre_token(tokens, merges[:30])
 
 
 # Written by someone who saw only the text of the exercises.
@@ -223,11 +223,11 @@ def longest_that_is_there(tokens, merges):
 
 
 def without_the_last_merge(tokens, merges):
-    return one_merge_after_the_other(tokens, merges[:-1])
+    return encode_pre_token(tokens, merges[:-1])
 
 
 def without_the_first_merge(tokens, merges):
-    return one_merge_after_the_other(tokens, merges[1:])
+    return encode_pre_token(tokens, merges[1:])
 
 
 def least_of_nothing(tokens, merges):

@@ -15,7 +15,7 @@ task = Exercise(
     difficulty=4,
     minutes=20,
     hints=(
-        "the best cut of a word ends with some token. What stands before that token is a shorter "
+        "the best cut of a word ends with some token. What is before that token is a shorter "
         "word, and it must be cut in the best way, too.",
         "go through the ends 1, 2, ... of the word. For each end remember two things: the best sum "
         "of scores up to there, and where the last token of that cut begins. `best = [(0.0, 0)]` "

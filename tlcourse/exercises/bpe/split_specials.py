@@ -13,10 +13,10 @@ task = Exercise(
     difficulty=2,
     minutes=8,
     hints=(
-        "`re.split` keeps what it splits at if the pattern stands in brackets: "
+        "`re.split` keeps what it splits at if the pattern is in brackets: "
         "`re.split('(b)', 'abc')` is `['a', 'b', 'c']`.",
-        "`'|'.join(map(re.escape, specials))` is a pattern for any of them: `re.escape` makes "
-        "signs such as `|` stand for themselves.",
+        "`'|'.join(map(re.escape, specials))` is a pattern for any of them: `re.escape` takes "
+        "away the meaning that characters such as `|` have in a pattern.",
         "filter out the empty parts at the end; and if there are no specials, there is nothing to "
         "split at.",
     ),
@@ -72,7 +72,7 @@ def one(candidate):
         ("Hi", ["Hi"], "'Hi' with ['<eos>']", "Nothing to split at: one part."),
         (
             "a<eos>b<eos>c", ["a", "<eos>", "b", "<eos>", "c"], "'a<eos>b<eos>c' with ['<eos>']",
-            "It stands there twice.",
+            "It occurs twice.",
         ),
         ("Hi < eos >", ["Hi < eos >"], "'Hi < eos >' with ['<eos>']", "That is another text."),
     ):  # fmt: skip
@@ -82,7 +82,7 @@ def one(candidate):
 @task.stage("no empty parts, no specials")
 def empty(candidate):
     for text, specials, right, likely in (
-        ("<eos>", ["<eos>"], ["<eos>"], "Leave out parts in which nothing stands."),
+        ("<eos>", ["<eos>"], ["<eos>"], "Leave out empty parts."),
         ("a<eos><eos>", ["<eos>"], ["a", "<eos>", "<eos>"], "Between the two there is nothing."),
         ("", ["<eos>"], [], "An empty text has no part."),
         ("a b", [], ["a b"], "Without specials the text is one part."),
@@ -127,7 +127,7 @@ def drops_them(text, specials):
     return [part for part in text.split(specials[0]) if part] if specials else [text]
 
 
-@task.mistake("one special token", "Only the first place was split at; it stands there twice.")
+@task.mistake("one special token", "Only the first place was split at; it occurs twice.")
 def once_only(text, specials):
     for special in specials:
         if special in text:
@@ -135,7 +135,7 @@ def once_only(text, specials):
     return [text] if text else []
 
 
-@task.mistake("no empty parts, no specials", "Leave out parts in which nothing stands.")
+@task.mistake("no empty parts, no specials", "Leave out empty parts.")
 def keeps_empty_parts(text, specials):
     return re.split("(" + "|".join(map(re.escape, specials)) + ")", text)
 

@@ -13,10 +13,10 @@ task = Exercise(
     number="1.7",
     title="The tokenizer",
     difficulty=3,
-    minutes=20,
+    minutes=30,
     hints=(
         "for one pre-token: its UTF-8 bytes, their symbols, `encode_pre_token`, and then the id of "
-        "each symbol that is left.",
+        "each token that is left.",
         "`encode`: with `allow_special`, the parts are `split_specials(text, self.specials)`, and "
         "a part that is a special gives one id. Every other part is cut by `pre_tokenise`.",
         "`decode`: turn `vocabulary` round (id → symbol) and `byte_symbols()` too (symbol → byte); "

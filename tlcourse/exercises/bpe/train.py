@@ -16,14 +16,15 @@ task = Exercise(
     number="1.3",
     title="The trainer",
     difficulty=3,
-    minutes=15,
+    minutes=20,
     hints=(
         "one step is three lines: count, choose, merge. What has to be different when the second "
         "step begins?",
         "keep a dictionary `age` from each token to a number: first "
         "`sorted({token for word in words for token in word})` from 0 on, then each new token when "
         "it is made. `best_of(pairs, age)` needs it.",
-        "the words after a merge are a new dictionary: "
+        "`merge_pair` returns a list, and the keys of a dictionary must be tuples. The words after a "
+        "merge are a new dictionary: "
         "`{tuple(merge_pair(word, best, new)): count for word, count in words.items()}`, with "
         "`new = best[0] + best[1]`. Leave the loop when `count_pairs` gives nothing.",
     ),
@@ -104,7 +105,7 @@ def first(candidate):
     for words, steps, right, what, likely in (
         (
             {tuple("abc"): 2, tuple("bc"): 3}, 1, [("b", "c")],
-            "`a b c` twice and `b c` 3 times, 1 step", "`b c` stands there 5 times.",
+            "`a b c` twice and `b c` 3 times, 1 step", "`b c` occurs 5 times.",
         ),
         (TOY, 0, [], "no step", "With 0 steps nothing is learnt."),
         (
@@ -136,7 +137,7 @@ def ties(candidate):
     for words, steps, right, what, likely in (
         (
             TOY, 1, [("a", "i")], "the four words of the lesson, 1 step",
-            "`r a` and `a i` stand there 13 times each: `a` comes first in the alphabet.",
+            "`r a` and `a i` occur 13 times each: `a` comes first in the alphabet.",
         ),
         (
             {tuple("ax"): 1, tuple("ab"): 1}, 1, [("a", "b")], "`a x` and `a b`, once each, 1 step",
@@ -145,7 +146,7 @@ def ties(candidate):
         (
             {tuple("bc"): 9, tuple("bca"): 2, tuple("da"): 2}, 2, [("b", "c"), ("d", "a")],
             "`b c` 9 times, `b c a` and `d a` twice, 2 steps",
-            "`bc a` and `d a` stand there twice each. `bc` was made by a merge, so it is younger "
+            "`bc a` and `d a` occur twice each. `bc` was made by a merge, so it is younger "
             "than every letter.",
         ),
     ):  # fmt: skip

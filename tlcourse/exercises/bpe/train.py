@@ -23,8 +23,8 @@ task = Exercise(
         "keep a dictionary `age` from each token to a number: first "
         "`sorted({token for word in words for token in word})` from 0 on, then each new token when "
         "it is made. `best_of(pairs, age)` needs it.",
-        "`merge_pair` returns a list, and the keys of a dictionary must be tuples. The words after a "
-        "merge are a new dictionary: "
+        "`merge_pair` returns a list, and the keys of a dictionary must be tuples. So the words "
+        "after a merge are a new dictionary: "
         "`{tuple(merge_pair(word, best, new)): count for word, count in words.items()}`, with "
         "`new = best[0] + best[1]`. Leave the loop when `count_pairs` gives nothing.",
     ),

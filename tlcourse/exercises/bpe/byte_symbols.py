@@ -22,12 +22,13 @@ task = Exercise(
         "`chr(257)`, and so on. Two dictionaries are joined by `|`.",
     ),
 )
-task.reference(bpe.byte_symbols)
+task.right(bpe.byte_symbols)
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 
 
-@task.right
-def one_after_the_other():
+@task.reference
+def byte_symbols():
+    """The character that stands for each byte, so that merges can be read (GPT-2's table)."""
     symbols, free = {}, 256
     for byte in range(256):
         if 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174:

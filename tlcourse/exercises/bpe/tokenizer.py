@@ -19,7 +19,7 @@ task = Exercise(
         "each token that is left.",
         "`encode`: with `allow_special`, the parts are `split_specials(text, self.specials)`, and "
         "a part that is a special gives one id. Every other part is cut by `pre_tokenise`.",
-        "`decode`: turn `vocabulary` round (id → symbol) and `byte_symbols()` too (symbol → byte); "
+        "`decode`: turn `vocabulary` round (id → symbol) and `self.symbols` too (symbol → byte); "
         "collect the bytes of all ids in one `bytearray`, and decode them once, at the end, with "
         '`errors="replace"`.',
     ),
@@ -36,6 +36,7 @@ class Tokenizer:
         self.vocabulary = vocabulary
         self.merges = [((left, right), left + right) for left, right in merges]
         self.specials = specials
+        self.symbols = byte_symbols()
         self.seen = {}  # pre-token → its ids
 
     def encode(self, text, allow_special=False):
@@ -50,14 +51,14 @@ class Tokenizer:
 
     def ids_of(self, word):
         if word not in self.seen:
-            symbols = byte_symbols()
-            tokens = encode_pre_token([symbols[b] for b in word.encode("utf-8")], self.merges)
+            symbols = [self.symbols[byte] for byte in word.encode("utf-8")]
+            tokens = encode_pre_token(symbols, self.merges)
             self.seen[word] = [self.vocabulary[token] for token in tokens]
         return self.seen[word]
 
     def decode(self, ids):
         symbol_of = {number: symbol for symbol, number in self.vocabulary.items()}
-        byte_of = {symbol: byte for byte, symbol in byte_symbols().items()}
+        byte_of = {symbol: byte for byte, symbol in self.symbols.items()}
         data = bytearray()
         for symbol in (symbol_of[number] for number in ids):
             if symbol in self.specials:
@@ -74,8 +75,7 @@ class AllAtOnce(Tokenizer):
             parts = split_specials(text, self.specials)
             each = [[self.vocabulary[p]] if p in self.specials else self.encode(p) for p in parts]
             return sum(each, [])
-        symbols = byte_symbols()
-        words = [[symbols[b] for b in word.encode()] for word in pre_tokenise(text)]
+        words = [[self.symbols[b] for b in word.encode()] for word in pre_tokenise(text)]
         return [self.vocabulary[t] for word in words for t in encode_pre_token(word, self.merges)]
 
     def decode(self, ids):
@@ -197,8 +197,7 @@ def against_the_library(candidate):
 )
 class Characters(Tokenizer):
     def ids_of(self, word):
-        symbols = byte_symbols()
-        tokens = encode_pre_token([symbols[ord(c)] for c in word], self.merges)
+        tokens = encode_pre_token([self.symbols[ord(c)] for c in word], self.merges)
         return [self.vocabulary[token] for token in tokens]
 
 

@@ -1,4 +1,4 @@
-"""Training byte-level BPE: our incremental trainer against the textbook, counted words and Rust.
+"""Training byte-level BPE: our incremental trainer against the naive loop, counted words and Rust.
 
 From the same lines of WikiText-2 (or of the bundled sample) to the same list of merges, cutting
 into pieces included. A row's `ratio` is the peer's seconds divided by ours: above 1, ours is
@@ -15,7 +15,7 @@ import tokenizers
 from benchmarks import clocks, jobs
 from tlcourse import bpe, corpora, sizes
 
-REPEATS = {"textbook": 3, "counted": 3, "tokenizers": 5}
+REPEATS = {"naive": 3, "counted": 3, "tokenizers": 5}
 
 
 def _ours(texts: list[str], vocabulary_size: int) -> list[tuple]:
@@ -71,7 +71,7 @@ def _row(peer: str, trainer: Callable, texts: list[str], vocabulary: int, data: 
 
 
 def measure() -> dict:
-    """The textbook and the counted trainer on the race's text, the library on both texts."""
+    """The naive and the counted trainer on the race's text, the library on both texts."""
     size, corpus = sizes.current(), corpora.load("wikitext-2")
     lines = list(corpus["train"]["text"])
     data = f"wikitext-2 train, {corpora.source_of(corpus)}"
@@ -81,7 +81,7 @@ def measure() -> dict:
         "job": "bpe",
         **jobs.provenance(data, tokenizers),
         "rows": [
-            _row("textbook", bpe.train_textbook, short, size.bpe_race_vocabulary, data),
+            _row("naive", bpe.train_naive, short, size.bpe_race_vocabulary, data),
             _row("counted", _counted, short, size.bpe_race_vocabulary, data),
             _row("tokenizers", _library, short, size.bpe_race_vocabulary, data),
             _row("tokenizers", _library, long, size.bpe_vocabulary, data),

@@ -13,7 +13,7 @@ from tlcourse.bpe import (
     merge_pair,
     train,
     train_counted,
-    train_textbook,
+    train_naive,
 )
 
 SMALL_TEXTS = st.lists(st.text(alphabet="ab ", max_size=30), max_size=6)
@@ -56,7 +56,7 @@ def test_a_tie_goes_to_the_smaller_pair_of_ids():
 def test_three_trainers_and_the_library_agree(texts, size):
     counts = count_words(texts)
     merges = train(counts, size)
-    assert merges == train_counted(counts, size) == train_textbook(texts, size)
+    assert merges == train_counted(counts, size) == train_naive(texts, size)
     assert_same(Tokenizer(merges), trained(texts, size))
 
 
@@ -67,11 +67,11 @@ def test_equal_to_the_library_on_the_bundled_corpus():
     assert_same(tokenizer, trained(lines, 2_000))
 
 
-def test_the_textbook_agrees_on_the_bundled_corpus():
+def test_the_naive_one_agrees_on_the_bundled_corpus():
     lines = sample_lines()[:60]
     merges = train(count_words(lines), 400)
     assert len(merges) == 138
-    assert merges == train_textbook(lines, 400) == train_counted(count_words(lines), 400)
+    assert merges == train_naive(lines, 400) == train_counted(count_words(lines), 400)
 
 
 @pytest.mark.real_data
@@ -110,10 +110,10 @@ def test_stops_when_no_pair_is_left():
 @pytest.mark.parametrize("trainer", [train, train_counted])
 def test_an_empty_corpus_has_no_merges(trainer):
     assert trainer(Counter(), 300) == trainer(Counter({"a": 3}), 300) == []
-    assert train_textbook([], 300) == train_textbook([""], 300) == []
+    assert train_naive([], 300) == train_naive([""], 300) == []
 
 
-@pytest.mark.parametrize("trainer", [train, train_counted, lambda c, v: train_textbook(list(c), v)])
+@pytest.mark.parametrize("trainer", [train, train_counted, lambda c, v: train_naive(list(c), v)])
 def test_a_vocabulary_without_room_for_the_bytes_is_an_error(trainer):
     with pytest.raises(ValueError, match="at least 262 entries .* got 256"):
         trainer(Counter({"ab": 2}), 256)

@@ -8,7 +8,7 @@
     tokenizer.save("tokenizer.json")            # in the format of the `tokenizers` library
     Tokenizer.load("tokenizer.json")
 
-`train_textbook`, `train_counted` and `train` are the same trainer, each quicker than the one
+`train_naive`, `train_counted` and `train` are the same trainer, each quicker than the one
 before; `train_unigram` is the other way to a vocabulary. PAD, UNK, CLS, SEP, MASK and EOS are the
 ids of the SPECIALS, the same in every vocabulary.
 """
@@ -35,7 +35,7 @@ from tlcourse.bpe.trainers import (
     merge_pair,
     train,
     train_counted,
-    train_textbook,
+    train_naive,
 )
 from tlcourse.bpe.unigram import train_unigram
 
@@ -59,6 +59,6 @@ __all__ = [
     "to_ids",
     "train",
     "train_counted",
-    "train_textbook",
+    "train_naive",
     "train_unigram",
 ]

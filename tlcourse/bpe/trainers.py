@@ -1,9 +1,9 @@
 """Three byte-pair encoding trainers that learn the same merges (Sennrich et al., 2016).
 
-The textbook loop, the loop over counted words, and the incremental trainer with a lazy heap. Words
-are pre-tokens: most are one, with the space in front, but ` ,` and `'s` are words here, too. Ties
-go to the smaller pair of ids, as in the `tokenizers` library. Each trainer stops early when no pair
-is left, and raises ValueError if the vocabulary has no room for the specials and the bytes.
+The naive loop, the published one over counted words, and the incremental one with a lazy heap.
+Words are pre-tokens: most are one, with the space in front, but ` ,` and `'s` are words here, too.
+Ties go to the smaller pair of ids, as in the `tokenizers` library. Each trainer stops early when no
+pair is left, and raises ValueError if the vocabulary has no room for the specials and the bytes.
 """
 
 import heapq
@@ -18,7 +18,7 @@ Merge = tuple[Pair, int]  # the pair, and the id of the merged token
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each pre-token stands in `texts`; all that BPE training needs to know of a corpus.
+    """How often each pre-token occurs in `texts`; all that BPE training needs to know of a corpus.
 
     Raises TypeError for a single string, whose letters would pass for texts.
     """
@@ -78,8 +78,8 @@ def _best(pair_counts: Counter[Pair]) -> Pair:
     return min(pair_counts, key=lambda pair: (-pair_counts[pair], pair))
 
 
-def train_textbook(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
-    """The loop as published (Gage, 1994; Sennrich et al., 2016): recounts everything every time.
+def train_naive(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
+    """The naive loop: every step walks through every pre-token of the text, repeated or not.
 
     Quadratic: it walks the whole corpus once for each merge. Here to be beaten.
     """
@@ -96,7 +96,7 @@ def train_textbook(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
 
 
 def train_counted(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
-    """The same loop over distinct words, each weighed by how often it occurs."""
+    """The loop of Sennrich et al. (2016): distinct words, each weighed by how often it occurs."""
     words = [(to_ids(word), count) for word, count in word_counts.items()]
     symbols, merges = _Symbols(vocabulary_size), []
     while not symbols.full:

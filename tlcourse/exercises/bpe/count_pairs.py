@@ -28,7 +28,7 @@ task = Exercise(
 
 @task.reference
 def count_pairs(words):
-    """How often each pair of neighbours stands in `words`, a dict from token tuples to counts."""
+    """How often each pair of neighbours occurs in `words`, a dict from token tuples to counts."""
     pairs = Counter()
     for word, count in words.items():
         for pair in zip(word, word[1:], strict=False):
@@ -88,7 +88,7 @@ def weights(candidate):
         ),
         (
             {tuple("anan"): 1}, {("a", "n"): 2, ("n", "a"): 1}, "the word `a n a n`, seen once",
-            "A pair that stands twice in a word counts twice: add to what is there already.",
+            "A pair that occurs twice in a word counts twice: add to what is there already.",
         ),
         (
             {("a", "a", "a"): 10}, {("a", "a"): 20}, "the word `a a a`, seen 10 times",
@@ -151,7 +151,7 @@ def without_weights(words):
     return Counter(pair for word in words for pair in pairwise(word))
 
 
-@task.mistake("weights", "A pair that stands twice in a word counts twice.")
+@task.mistake("weights", "A pair that occurs twice in a word counts twice.")
 def once_a_word(words):
     pairs = Counter()
     for word, count in words.items():
@@ -182,7 +182,7 @@ def overwrites(words):
 
 @task.mistake(
     "pairs of neighbours",
-    "Each token goes with the one directly to its right, and not with all behind it.",
+    "Each token goes with the one directly to its right, and not with all after it.",
 )
 def not_only_neighbours(words):
     counts = Counter()

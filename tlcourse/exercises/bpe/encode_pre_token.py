@@ -10,16 +10,16 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="1.3",
+    number="1.5",
     title="Encode with the merges that were learnt",
-    difficulty=3,
-    minutes=15,
+    difficulty=2,
+    minutes=8,
     hints=(
         "try it by hand: what becomes of `a b c`, if `b c` was learnt first and `a b` second?",
-        "of all the pairs that stand in `tokens` now, which one was learnt first? A dictionary "
-        "from each pair to its place in `merges` answers that.",
-        "repeat: list the neighbours that are in the dictionary; stop if there is none; else call "
-        "`merge_pair` with the earliest, which `min(..., key=...)` finds.",
+        "one loop, `for pair, new_token in merges`, is enough: `merge_pair` does each step, and "
+        "does nothing where the pair does not occur.",
+        "`merge_pair` returns a new list: keep it, `tokens = merge_pair(tokens, pair, new_token)`. "
+        "After the loop return `list(tokens)`, which is a list of your own even without merges.",
     ),
     imports="from collections import Counter, defaultdict\nfrom itertools import pairwise",
     builds_on=("bpe.merge_pair",),
@@ -29,6 +29,13 @@ task = Exercise(
 @task.reference
 def encode_pre_token(tokens, merges):
     """`tokens` of one pre-token after all `merges`, a list of (pair, new token), earliest first."""
+    for pair, new_token in merges:
+        tokens = merge_pair(tokens, pair, new_token)
+    return list(tokens)
+
+
+@task.right
+def by_a_table_of_ranks(tokens, merges):
     rank_of = {pair: (rank, new) for rank, (pair, new) in enumerate(merges)}
     while True:
         known = [pair for pair in zip(tokens, tokens[1:], strict=False) if pair in rank_of]
@@ -36,13 +43,6 @@ def encode_pre_token(tokens, merges):
             return list(tokens)
         first = min(known, key=rank_of.get)
         tokens = merge_pair(tokens, first, rank_of[first][1])
-
-
-@task.right
-def one_merge_after_the_other(tokens, merges):
-    for pair, new_token in merges:
-        tokens = merge_pair(tokens, pair, new_token)
-    return list(tokens)
 
 
 @task.right
@@ -87,12 +87,12 @@ def earliest(candidate):
     for letters, learnt, right, what, likely in (
         (
             "abc", merges, ["a", "bc"], "`a b c` with the merges `b c`, `a b`, `ab c`",
-            "`b c` was learnt first, so it is merged first, although `a b` stands further left "
+            "`b c` was learnt first, so it is merged first, although `a b` is further left "
             "and `abc` is longer. Among the pairs that are there, take the one learnt earliest.",
         ),
         (
             "bcabc", merges, ["bc", "a", "bc"], "`b c a b c` with the same merges",
-            "A merge applies wherever its pair stands.",
+            "A merge applies wherever its pair occurs.",
         ),
         (
             "ab", merges, ["ab"], "`a b` with the same merges",
@@ -173,12 +173,12 @@ def leftmost_first(tokens, merges):
 @task.mistake("the earliest merge first", LONGEST)
 def longest_first(tokens, merges):
     longest = sorted(merges, key=lambda merge: len(str(merge[1])), reverse=True)
-    return one_merge_after_the_other(tokens, longest)
+    return encode_pre_token(tokens, longest)
 
 
 @task.mistake("the earliest merge first", "The other way round: take the one learnt earliest.")
 def latest_first(tokens, merges):
-    return one_merge_after_the_other(tokens, merges[::-1])
+    return encode_pre_token(tokens, merges[::-1])
 
 
 @task.mistake("the earliest merge first", "One is not enough: go on until no learnt pair is left.")

@@ -16,9 +16,9 @@ task = Exercise(
     hints=(
         "when a pair has just been merged, at which token do you go on?",
         "walk through `tokens` with an index that you move yourself, not with `for`.",
-        "where the pair stands, append the new token and move on by two; elsewhere append the "
+        "where the pair occurs, append the new token and move on by two; elsewhere append the "
         "token and move on by one.",
-        "`tuple(tokens[i : i + 2]) == tuple(pair)` is true exactly where the pair stands; at the "
+        "`tuple(tokens[i : i + 2]) == tuple(pair)` is true exactly where the pair occurs; at the "
         "last token the slice has length one, so nothing can go wrong.",
     ),
     imports="from itertools import pairwise",
@@ -160,7 +160,7 @@ def from_the_right(tokens, pair, new_token):
     return bpe.merge_pair(tokens[::-1], pair[::-1], new_token)[::-1]
 
 
-@task.mistake("no token used twice", "Only the first pair was merged; go on behind it.")
+@task.mistake("no token used twice", "Only the first pair was merged; go on after it.")
 def first_pair_only(tokens, pair, new_token):
     for i in range(len(tokens) - 1):
         if (tokens[i], tokens[i + 1]) == pair:

@@ -9,13 +9,13 @@ from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get
 from tlcourse.exercises.transformer.attention import mixed, scaled
 from tlcourse.exercises.transformer.body import no_last_norm
-from tlcourse.exercises.transformer.combined_mask import by_tril, kept_keys
+from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
 
 
 def nothing(*arguments): ...  # your code here
 
 
-def only_pass(lengths, length):
+def only_pass(is_token, causal=True):
     pass
 
 
@@ -239,35 +239,36 @@ test_outside_attention_wrong = rejects(
 )
 
 
-def by_the_smaller(lengths, length):
-    query = torch.arange(1, length + 1)
-    seen = torch.minimum(query[None, :], lengths[:, None])
-    return torch.arange(length) < seen[:, None, :, None]
+def by_the_smaller(is_token, causal=True):
+    length = is_token.shape[1]
+    key = torch.arange(length, device=is_token.device)
+    query = key if causal else torch.full_like(key, length)
+    last = torch.minimum(query[None, :], is_token.sum(1)[:, None] - 1)
+    return (key <= last[:, :, None])[:, None]
 
 
-def sentence_by_sentence(lengths, length):
+def sentence_by_sentence(is_token, causal=True):
     rows = []
-    for tokens in lengths:
-        row = torch.tril(torch.ones(length, length)).bool()
-        row[:, tokens:] = False
-        rows.append(row)
+    for sentence in is_token:
+        square = sentence[None].expand(len(sentence), -1)
+        rows.append(square.tril() if causal else square)
     return torch.stack(rows).unsqueeze(1)
 
 
-def drops_queries_and_keys(lengths, length):
-    return by_tril(lengths, length) & kept_keys(lengths, length).mT
+def drops_queries_and_keys(is_token, causal=True):
+    return with_padding(is_token, causal) & kept_keys(is_token).mT
 
 
-def padding_only(lengths, length):
-    return kept_keys(lengths, length).expand(-1, 1, length, length)
+def padding_only(is_token, causal=True):
+    return kept_keys(is_token).expand(-1, 1, is_token.shape[1], -1)
 
 
-def as_long_as_the_longest(lengths, length):
-    return by_tril(lengths, int(lengths.max()))
+def with_lengths(is_token, causal=True):
+    return torch.arange(is_token.shape[1]) < is_token.sum(1)[:, None]
 
 
-def mask_as_an_array(lengths, length):
-    return by_tril(lengths, length).numpy()
+def mask_as_an_array(is_token, causal=True):
+    return with_padding(is_token, causal).numpy()
 
 
 test_outside_mask_right = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence)
@@ -275,7 +276,7 @@ test_outside_mask_wrong = rejects(
     "transformer.combined_mask",
     (drops_queries_and_keys, 3, "a row of the mask is empty"),
     (padding_only, 2, "Every key is kept: the causal part is missing, or joined by `|`"),
-    (as_long_as_the_longest, 1, "`length` says how many positions there are"),
+    (with_lengths, 1, "gave a tensor of shape (2, 5); expected (2, 1, 5, 5)"),
     (mask_as_an_array, 1, "gave a NumPy array; expected a tensor"),
 )
 

@@ -46,6 +46,12 @@ from tlcourse.views.pretraining import (
 )
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
 from tlcourse.views.style import COLOURS, Picture, figure, finish
+from tlcourse.views.transformer_diagrams import (
+    attention_heads,
+    attention_lookup,
+    block_and_stream,
+    whole_model,
+)
 from tlcourse.views.trees import arcs
 from tlcourse.views.words import importance, neuron, words_in_context
 
@@ -55,9 +61,12 @@ __all__ = [
     "Picture",
     "ablation_grid",
     "arcs",
+    "attention_heads",
+    "attention_lookup",
     "attention_record",
     "attractors",
     "birth_curves",
+    "block_and_stream",
     "by_layer",
     "clocks",
     "code_lengths",
@@ -100,5 +109,6 @@ __all__ = [
     "token_shades",
     "trade_off",
     "unbeaten",
+    "whole_model",
     "words_in_context",
 ]

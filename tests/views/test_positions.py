@@ -25,17 +25,21 @@ def test_other_maps_are_refused(maps) -> None:
 
 def test_clocks_write_the_angle_between_the_hands() -> None:
     quarter = np.pi / 2
-    picture = clocks(
-        [0, quarter, 0.1], [quarter, 0, 2 * np.pi], ["a", "b", "c"], title="Clocks", alt="alt"
-    )
+    row = [0, quarter, 0.1], [quarter, 0, 2 * np.pi]
+    picture = clocks({"one row": row}, ["a", "b", "c"], title="Clocks", alt="alt")
     assert arcs(picture) == ["+90°", "-90°", "-6°"]
 
 
 def test_turning_both_hands_leaves_the_angle() -> None:
-    for shift in (0.0, 3.0, 40.0):
-        assert arcs(clocks([1 + shift], [2 + shift], ["a"], title="t", alt="alt")) == ["+57°"]
+    rows = {f"at {shift}": ([1 + shift], [2 + shift]) for shift in (0.0, 3.0, 40.0)}
+    picture = clocks(rows, ["a"], title="t", alt="alt")
+    assert arcs(picture) == ["+57°"] * 3
+    said = [text.get_text() for axes in picture.axes for text in axes.texts]
+    assert set(rows) < set(said)
 
 
 def test_clocks_need_as_many_angles_as_names() -> None:
-    with pytest.raises(ValueError, match="got 1, 1 and 2"):
-        clocks([0], [0], ["a", "b"], title="t", alt="alt")
+    with pytest.raises(ValueError, match=r"2 names .* got \[1, 1\]"):
+        clocks({"row": ([0], [0])}, ["a", "b"], title="t", alt="alt")
+    with pytest.raises(ValueError, match="expected as many"):
+        clocks({}, ["a"], title="t", alt="alt")

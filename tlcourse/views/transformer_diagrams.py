@@ -144,16 +144,16 @@ def block_and_stream(
     picture, axes = canvas(title, 2.35)
     stream, row = 0.55, 1.35
     halves = (
-        (0.55, "attention_norm", f"attention\n{heads} heads", PALE_BLUE, _BLUE,
+        (0.25, "attention_norm", f"attention\n{heads} heads", PALE_BLUE, _BLUE,
          "moves information\nbetween positions"),
-        (3.6, "feed_forward_norm", f"feed_forward\n{width} → {feed_forward} → {width}",
+        (3.55, "feed_forward_norm", f"feed_forward\n{width} → {feed_forward} → {width}",
          PALE_VERMILLION, _RED, "works on each\nposition alone"),
     )  # fmt: skip
     sums = []
     for left, norm_name, name, fill, edge, said in halves:
-        norm = box(axes, (left + 0.45, row), norm_name, fill=PALE)
-        layer = box(axes, (left + 2.0, row), name, fill=fill, edge=edge, height=0.5)
-        total = box(axes, (left + 2.82, stream), "+", width=0.22, height=0.22, bold=True)
+        norm = box(axes, (left + 0.6, row), norm_name, fill=PALE)
+        layer = box(axes, (left + 2.1, row), name, fill=fill, edge=edge, height=0.5)
+        total = box(axes, (left + 2.92, stream), "+", width=0.22, height=0.22, bold=True)
         arrow(axes, (norm.middle[0], stream), norm.bottom)
         arrow(axes, norm.right, layer.left)
         axes.plot([layer.right[0], total.middle[0]], [row, row], color=GREY, lw=1)

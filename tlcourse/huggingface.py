@@ -186,9 +186,7 @@ def _mirrored(name: str) -> tuple[PreTrainedModel, object, str] | None:
         ) from error
 
 
-def _cached_or_downloaded(
-    name: str, patience: float
-) -> tuple[PreTrainedModel, object, str] | None:
+def _cached_or_downloaded(name: str, patience: float) -> tuple[PreTrainedModel, object, str] | None:
     """(model, tokenizer, from where), or None and one printed line."""
     try:
         return *_load(name, local_files_only=True), "from the Hub's cache on this machine"

@@ -2,14 +2,19 @@ import math
 from functools import reduce
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get
 from tlcourse.exercises.transformer.attention import mixed, scaled
+from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.body import no_last_norm
 from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
+from tlcourse.exercises.transformer.convert_gpt2 import convert_gpt2
+from tlcourse.exercises.transformer.model import Model
+from tlcourse.exercises.transformer.self_attention import Attention
 
 
 def nothing(*arguments): ...  # your code here
@@ -288,4 +293,151 @@ def a_last_norm_of_its_own(x, blocks, final_norm):
 test_outside_body_wrong = rejects(
     "transformer.body",
     (a_last_norm_of_its_own, 2, "`final_norm`, which was handed in, was never used"),
+)
+
+
+# self_attention
+
+
+class NoInit(nn.Module):
+    def __init__(self, config):
+        self.query = nn.Linear(config.width, config.width)
+
+    def forward(self, x, mask=None, table=None):
+        return x
+
+
+class NoModule:
+    def __init__(self, config):
+        self.config = config
+
+    def forward(self, x, mask=None, table=None):
+        return x
+
+
+class Unwritten(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        ...  # your code here
+
+    def forward(self, x, mask=None, table=None): ...  # your code here
+
+
+class OneJointLayer(Attention):
+    def __init__(self, config):
+        super().__init__(config)
+        del self.query, self.key, self.value
+        self.joint = nn.Linear(config.width, 3 * config.width)
+
+
+class WithAGain(Attention):
+    def __init__(self, config):
+        super().__init__(config)
+        self.query_norm = nn.RMSNorm(config.width // config.heads)
+
+
+class AddsToTheInput(Attention):
+    def forward(self, x, mask=None, table=None):
+        x += 0.0 * x + 1
+        return super().forward(x, mask, table)
+
+
+class WithoutGradients(Attention):
+    @torch.no_grad()
+    def forward(self, x, mask=None, table=None):
+        return super().forward(x, mask, table)
+
+
+class GivesTheWeightsToo(Attention):
+    def forward(self, x, mask=None, table=None):
+        return super().forward(x, mask, table), None
+
+
+test_wrong_self_attention = rejects(
+    "transformer.self_attention",
+    (Unwritten, 0, "Not solved yet"),
+    (NoInit, 1, "Module.__init__() call"),
+    (NoModule, 1, "expected a module"),
+    (OneJointLayer, 1, "query.weight is missing"),
+    (WithAGain, 1, "query_norm.weight is not expected"),
+    (AddsToTheInput, 2, "`forward` changed `x`"),
+    (GivesTheWeightsToo, 2, "gave a tuple"),
+    (WithoutGradients, 7, "carries no gradient"),
+)
+
+
+# model
+
+
+class NormsTwice(Model):
+    def forward(self, tokens, padding_mask=None):
+        return self.logits(self.norm(self.hidden(tokens, padding_mask)))
+
+
+class NeedsAMask(Model):
+    def hidden(self, tokens, padding_mask=None):
+        return super().hidden(tokens, padding_mask.bool())
+
+
+class SoftmaxedLogits(Model):
+    def logits(self, hidden):
+        return super().logits(hidden).softmax(-1)
+
+
+class OneBlockTooFew(Model):
+    def __init__(self, config):
+        super().__init__(config)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers - 1))
+
+
+test_wrong_model = rejects(
+    "transformer.model",
+    (OneBlockTooFew, 1, "blocks.1.attention.query.weight is missing"),
+    (NeedsAMask, 2, "'NoneType' object has no attribute 'bool'"),
+    (SoftmaxedLogits, 6, "Logits are the products"),
+    (NormsTwice, 6, "Logits are the products"),
+)
+
+
+# convert_gpt2
+
+
+def by_view(theirs, layers):
+    """Reads (in, out) as (out, in): the right shapes, the wrong numbers."""
+    right = convert_gpt2(theirs, layers)
+    plain = {n for n in right if n.endswith(("up.weight", "down.weight", "output.weight"))}
+    return {n: e.t().reshape(e.shape) if n in plain else e for n, e in right.items()}
+
+
+def heads_interleaved(theirs, layers):
+    """Takes every third column for the query, and so on."""
+    right = convert_gpt2(theirs, layers)
+    for layer in range(layers):
+        joint = theirs[f"transformer.h.{layer}.attn.c_attn.weight"]
+        for place, name in enumerate(("query", "key", "value")):
+            right[f"blocks.{layer}.attention.{name}.weight"] = joint[:, place::3].t()
+    return right
+
+
+def empties_theirs(theirs, layers):
+    right = convert_gpt2(theirs, layers)
+    theirs.clear()
+    return right
+
+
+def a_list(theirs, layers):
+    return list(convert_gpt2(theirs, layers).items())
+
+
+def with_biases_for_the_embeddings(theirs, layers):
+    return convert_gpt2(theirs, layers) | {"embedding.bias": torch.zeros(4)}
+
+
+test_wrong_conversion = rejects(
+    "transformer.convert_gpt2",
+    (a_list, 1, "expected a dict"),
+    (empties_theirs, 1, "changed argument 1"),
+    (by_view, 2, "attention.output.weight has other numbers"),
+    (heads_interleaved, 3, "query.weight has other numbers"),
+    (with_biases_for_the_embeddings, 4, "embedding.bias is not expected"),
 )

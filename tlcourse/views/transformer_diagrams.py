@@ -11,14 +11,13 @@ from tlcourse.views.drawing import (
     PALE,
     PALE_BLUE,
     PALE_VERMILLION,
-    SIZE,
     Box,
     arrow,
     box,
     canvas,
     label,
 )
-from tlcourse.views.style import COLOURS, GREY, Picture, finish, text_width
+from tlcourse.views.style import COLOURS, GREY, Picture, finish
 
 _BLUE, _RED = COLOURS["blue"], COLOURS["vermillion"]
 _MOST_HEADS = 6
@@ -169,9 +168,7 @@ def block_and_stream(
     return finish(picture, alt, note)
 
 
-def whole_model(
-    config: Any, *, title: str = "", alt: str = "", note: str | None = None
-) -> Picture:
+def whole_model(config: Any, *, title: str = "", alt: str = "", note: str | None = None) -> Picture:
     """Tokens to logits, from left to right, with the shape behind every step.
 
     `config` has `vocabulary_size`, `width`, `layers`, `heads` and `feed_forward`. Raises ValueError

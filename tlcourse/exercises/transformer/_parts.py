@@ -101,3 +101,17 @@ def linear(name: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:
 def norm(name: str, width: int) -> dict[str, tuple[int, ...]]:
     """The names and shapes of a LayerNorm's parameters."""
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+
+
+def model_shapes(config: Config) -> dict[str, tuple[int, ...]]:
+    """The names and shapes of a model's parameters."""
+    width, wide = config.width, config.feed_forward
+    found = {"embedding.weight": (config.vocabulary_size, width)} | norm("norm", width)
+    for layer in range(config.layers):
+        of = f"blocks.{layer}"
+        for name in ("query", "key", "value", "output"):
+            found |= linear(f"{of}.attention.{name}", width, width)
+        found |= linear(f"{of}.feed_forward.up", wide, width)
+        found |= linear(f"{of}.feed_forward.down", width, wide)
+        found |= norm(f"{of}.attention_norm", width) | norm(f"{of}.feed_forward_norm", width)
+    return found

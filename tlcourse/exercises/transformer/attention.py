@@ -14,7 +14,7 @@ task = Exercise(
     number="2.1",
     title="Scaled dot-product attention with a mask",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "write the shape beside each step before you write the step.",
         "three lines: scores, softmax, mixture. Scores are `query @ key.transpose(-2, -1)`, "

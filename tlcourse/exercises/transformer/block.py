@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.transformer._block_mistakes import MISTAKES
 from tlcourse.exercises.transformer._parts import (
     IMPORTS,
     built,
@@ -26,7 +27,7 @@ task = Exercise(
     number="2.6",
     title="The block",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "`forward` is the formula, two lines: `x` plus what a layer makes of the norm of `x`.",
         "`x = x + self.attention(self.attention_norm(x), mask, table)`, and the same with the "
@@ -217,73 +218,8 @@ def of_the_package(config, x, mask, table):
         return theirs.eval()(x, mask, table)
 
 
-def wrong(stage, says, forward):
-    """A known mistake: another `forward(block, x, mask, table)`."""
-
-    class Faulty(Block):
-        def forward(self, x, mask=None, table=None):
-            return forward(self, x, mask, table)
-
-    task.mistake(stage, says)(Faulty)
-
-
-def post_norm(s, x, mask, table):
-    x = s.attention_norm(x + s.attention(x, mask, table))
-    return s.feed_forward_norm(x + s.feed_forward(x))
-
-
-def of_2019(s, x, mask, table):
-    x = s.attention_norm(x)
-    x = x + s.attention(x, mask, table)
-    x = s.feed_forward_norm(x)
-    return x + s.feed_forward(x)
-
-
-def side_by_side(s, x, mask, table):
-    return (
-        x + s.attention(s.attention_norm(x), mask, table) + s.feed_forward(s.feed_forward_norm(x))
-    )
-
-
-def attention_lost(s, x, mask, table):
-    attended = x + s.attention(s.attention_norm(x), mask, table)
-    return x + s.feed_forward(s.feed_forward_norm(attended))
-
-
-def no_residual(s, x, mask, table):
-    x = s.attention(s.attention_norm(x), mask, table)
-    return s.feed_forward(s.feed_forward_norm(x))
-
-
-def one_residual(s, x, mask, table):
-    x = x + s.attention(s.attention_norm(x), mask, table)
-    return s.feed_forward(s.feed_forward_norm(x))
-
-
-for says, forward in (
-    ("This is post-norm: the layer reads the stream itself, and the sum is normed.", post_norm),
-    (
-        "Feed-forward reads after attention has written; here both read the same stream.",
-        side_by_side,
-    ),
-    ("`x +` is missing at both layers: what came in is lost.", no_residual),
-    ("`x +` is missing at the feed-forward layer.", one_residual),
-    ("What attention wrote must stay in the stream.", attention_lost),
-    (
-        "The norm's result runs on here instead of `x`. It goes into the layer and nowhere else: "
-        "`x + layer(norm(x))`.",
-        of_2019,
-    ),
-):
-    wrong("the residual stream", says, forward)
-wrong(
-    "mask and table", "`self.attention(…, mask, table)`: both are handed on.",
-    lambda s, x, mask, table: Block.forward(s, x, mask),
-)  # fmt: skip
-wrong(
-    "mask and table", "`self.attention(…, mask, table)`: both are handed on.",
-    lambda s, x, mask, table: Block.forward(s, x),
-)  # fmt: skip
+for stage, says, forward in MISTAKES:
+    task.mistake(stage, says)(type("Faulty", (Block,), {"forward": forward}))
 
 
 def starts(stage, says, zeroed):

@@ -24,7 +24,7 @@ task = Exercise(
     number="2.5",
     title="The feed-forward layer",
     difficulty=1,
-    minutes=10,
+    minutes=5,
     hints=(
         "two linear layers, and one function between them.",
         "`self.up = nn.Linear(config.width, config.feed_forward)`; `self.down` goes back.",

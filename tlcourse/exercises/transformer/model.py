@@ -6,15 +6,25 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_shape
+from tlcourse.exercises.expect import Wrong
 from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.transformer._model_looks import (
+    IS_TOKEN,
+    at_a_pad,
+    first_loss,
+    moved,
+    on_meta,
+    result,
+    shape_of,
+    tokens,
+)
+from tlcourse.exercises.transformer._model_mistakes import MISTAKES, Steps
 from tlcourse.exercises.transformer._parts import (
     IMPORTS,
     built,
     differing,
-    linear,
+    model_shapes,
     new,
-    norm,
     small,
 )
 from tlcourse.exercises.transformer.block import Block
@@ -26,7 +36,7 @@ task = Exercise(
     number="2.7",
     title="The model",
     difficulty=3,
-    minutes=25,
+    minutes=20,
     hints=(
         "three parts have weights: `nn.Embedding(config.vocabulary_size, config.width)`, "
         "`nn.ModuleList(Block(config) for _ in range(config.layers))`, "
@@ -130,41 +140,16 @@ class FromNumbers(Model):
         return self.norm(x)
 
 
-def shapes(config):
-    """The names and shapes of a model's parameters."""
-    width, wide = config.width, config.feed_forward
-    found = {"embedding.weight": (config.vocabulary_size, width)} | norm("norm", width)
-    for layer in range(config.layers):
-        of = f"blocks.{layer}"
-        for name in ("query", "key", "value", "output"):
-            found |= linear(f"{of}.attention.{name}", width, width)
-        found |= linear(f"{of}.feed_forward.up", wide, width)
-        found |= linear(f"{of}.feed_forward.down", width, wide)
-        found |= norm(f"{of}.attention_norm", width) | norm(f"{of}.feed_forward_norm", width)
-    return found
-
-
 @task.stage("the parts")
 def parts(candidate):
     task.observe(
-        candidate, differing, small(), shapes(small()), gives=[],
+        candidate, differing, small(), model_shapes(small()), gives=[],
         what="2 layers, width 12, 40 tokens: what is different about the parameters",
         likely="The parts are called embedding, blocks and norm: an `nn.Embedding`, an "
         "`nn.ModuleList` of as many blocks as `config.layers` says, an `nn.LayerNorm`.",
     )  # fmt: skip
-
-
-def tokens(*shape, seed=0):
-    return torch.randint(40, shape, generator=torch.Generator().manual_seed(seed))
-
-
-def shape_of(candidate, method, *given):
-    """The shape of what a method gives."""
-    with torch.no_grad():
-        got = getattr(built(candidate, small()), method)(*given)
-    if not hasattr(got, "shape"):
-        expect_shape(got, (), f"`{method}`")
-    return tuple(got.shape)
+    if getattr(new(candidate, small()), "config", None) != small():
+        raise Wrong("the model does not keep its configuration: `self.config = config`.")
 
 
 @task.stage("shapes")
@@ -177,15 +162,6 @@ def shape(candidate):
         task.observe(candidate, shape_of, method, given, gives=gives, what=f"{what}: the shape")
 
 
-def first_loss(candidate):
-    """The mean loss of a new model on random tokens, in nats."""
-    config = small(vocabulary_size=500, width=96)
-    ids = torch.randint(500, (4, 16), generator=torch.Generator().manual_seed(1))
-    with torch.no_grad():
-        logits = new(candidate, config)(ids[:, :-1])
-    return round(F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item(), 1)
-
-
 @task.stage("a new model knows nothing")
 def start(candidate):
     loss = first_loss(candidate)
@@ -195,16 +171,6 @@ def start(candidate):
         likely="Its logits are too large: it is sure of itself and wrong. Embeddings start small, "
         "with a standard deviation of 0.02.",
     )  # fmt: skip
-
-
-def moved(candidate, config, ids, at):
-    """The positions whose logits move when the token at position `at` is another one."""
-    changed = ids.clone()
-    changed[:, at] = (changed[:, at] + 1) % 40
-    with torch.no_grad():
-        model = built(candidate, config)
-        apart = (model(changed) - model(ids)).abs().amax(dim=(0, 2))
-    return (apart > 1e-6).nonzero()[:, 0].tolist()
 
 
 @task.stage("who sees whom")
@@ -219,18 +185,6 @@ def seen(candidate):
     task.observe(candidate, moved, both_sides, tokens(1, 6), 3, gives=[*range(6)], **told)
 
 
-def at_a_pad(candidate, config, ids, is_token):
-    """By how much the last logits of text 0 move when the pads of the text are other tokens."""
-    other = ids.masked_fill(~is_token, 7)
-    with torch.no_grad():
-        model = built(candidate, config)
-        apart = (model(other, is_token) - model(ids, is_token))[is_token]
-    return round(apart.abs().max().item(), 4)
-
-
-IS_TOKEN = torch.arange(6) < torch.tensor([4, 6])[:, None]
-
-
 @task.stage("padding")
 def padding(candidate):
     task.observe(
@@ -238,12 +192,6 @@ def padding(candidate):
         what="config.causal is False; other tokens at the pads: the largest change of a logit at "
         "the tokens", likely="No token looks at a pad: `padding_mask` goes into the mask.",
     )  # fmt: skip
-
-
-def result(candidate, method, config, *given):
-    """What a method of a model with drawn weights gives."""
-    with torch.no_grad():
-        return getattr(built(candidate, config), method)(*given)
 
 
 @task.stage("the package's numbers")
@@ -273,113 +221,35 @@ def whole(candidate):
 
 @task.stage("on the device of the tokens")
 def device(candidate):
-    model = built(candidate, small()).to("meta")
-    try:
-        there = model(tokens(2, 5).to("meta"), IS_TOKEN[:, :5].to("meta"))
-        place = there.device.type
-    except (RuntimeError, NotImplementedError):
-        place = ""
-    if place != "meta":
+    if on_meta(candidate) != "meta":
         raise Wrong(
             "all numbers are right, but mask or table are made on the CPU wherever the tokens are, "
             "and would stop on a GPU. `rotary_table` takes a device: `tokens.device`."
         )
 
 
-class Shared(Model):
+class Faulty(Model):
+    """The reference with some step done otherwise, see `_model_mistakes`."""
+
+    steps = Steps()
+
     def __init__(self, config):
         super().__init__(config)
-        self.blocks = nn.ModuleList([Block(config)] * config.layers)
+        self.steps.init(self, config)
 
-
-class AList(Model):
-    def __init__(self, config):
-        super().__init__(config)
-        del self.blocks
-        self.blocks = [Block(config) for _ in range(config.layers)]
-
-
-class Untied(Model):
-    def __init__(self, config):
-        super().__init__(config)
-        self.head = nn.Linear(config.width, config.vocabulary_size, bias=False)
+    def hidden(self, tokens, padding_mask=None):
+        do = self.steps
+        is_token = torch.ones_like(tokens).bool() if padding_mask is None else padding_mask
+        keep = do.mask(is_token, self.config.causal)
+        angles = do.table(tokens.shape[1], self.config.width // self.config.heads, tokens.device)
+        x = do.start(self.embedding(tokens))
+        for block in do.order(self.blocks):
+            x = block(x, keep, angles)
+        return do.end(self, x)
 
     def logits(self, hidden):
-        return self.head(hidden)
+        return self.steps.logits(self, hidden)
 
 
-class LargeAtFirst(Model):
-    def __init__(self, config):
-        super().__init__(config)
-        nn.init.normal_(self.embedding.weight)
-
-
-for stage, says, kind in (
-    (
-        "the parts",
-        "All layers are one and the same block: `[Block(config)] * layers` makes one. Build each: "
-        "`nn.ModuleList(Block(config) for _ in range(config.layers))`.",
-        Shared,
-    ),
-    (
-        "the parts",
-        "A plain list hides its modules from PyTorch; `nn.ModuleList(…)` does not.",
-        AList,
-    ),
-    (
-        "the parts",
-        "The head has a matrix of its own; here it is tied: the embedding's, used again.",
-        Untied,
-    ),
-    (
-        "a new model knows nothing",
-        "`nn.Embedding` draws with a standard deviation of 1: "
-        "`nn.init.normal_(self.embedding.weight, std=0.02)`.",
-        LargeAtFirst,
-    ),
-):
-    task.mistake(stage, says)(kind)
-
-
-def wrong(stage, says, *, mask=combined_mask, table=rotary_table, end=lambda s, x: s.norm(x),
-          order=lambda blocks: blocks, logits=None, start=lambda x: x):  # fmt: skip
-    """A known mistake: the reference with one step done otherwise."""
-
-    class Faulty(Model):
-        def hidden(self, tokens, padding_mask=None):
-            is_token = torch.ones_like(tokens).bool() if padding_mask is None else padding_mask
-            keep = mask(is_token, self.config.causal)
-            angles = table(tokens.shape[1], self.config.width // self.config.heads, tokens.device)
-            x = start(self.embedding(tokens))
-            for block in order(self.blocks):
-                x = block(x, keep, angles)
-            return end(self, x)
-
-        def logits(self, hidden):
-            return Model.logits(self, hidden) if logits is None else logits(self, hidden)
-
-    task.mistake(stage, says)(Faulty)
-
-
-wrong("shapes", "`hidden` ends after the last norm; logits are made from it.",
-      end=lambda s, x: Model.logits(s, s.norm(x)))  # fmt: skip
-wrong("shapes", "`logits` multiplies with the embedding's matrix, transposed.",
-      logits=lambda s, hidden: hidden)  # fmt: skip
-wrong("who sees whom", "The model sees the future: is the mask handed to the blocks?",
-      mask=lambda is_token, causal: combined_mask(is_token, False))  # fmt: skip
-wrong("who sees whom", "It is causal although `config.causal` is False: hand that on to your mask.",
-      mask=lambda is_token, causal: combined_mask(is_token))  # fmt: skip
-wrong("padding", "`padding_mask` is not used: every pad is looked at.",
-      mask=lambda is_token, causal: combined_mask(torch.ones_like(is_token), causal))  # fmt: skip
-NUMBERS = "the package's numbers"
-wrong(NUMBERS, "The last norm is missing.", end=lambda s, x: x)
-wrong(NUMBERS, "Positions are missing: no table was handed to the blocks.",
-      table=lambda *given: None)  # fmt: skip
-wrong(NUMBERS, "The blocks come in the wrong order.", order=lambda blocks: blocks[::-1])
-wrong(NUMBERS, "One block is left out.", order=lambda blocks: blocks[1:])
-wrong(NUMBERS, "The embeddings are normed before the first block; only the last sum is.",
-      start=lambda x: F.layer_norm(x, x.shape[-1:]))  # fmt: skip
-wrong(NUMBERS, "The logits are divided by something; they are plain products.",
-      logits=lambda s, hidden: Model.logits(s, hidden) / math.sqrt(12))  # fmt: skip
-wrong("on the device of the tokens", "made on the CPU wherever the tokens are",
-      table=lambda length, size, device: rotary_table(length, size))  # fmt: skip
+for stage, says, steps in MISTAKES:
+    task.mistake(stage, says)(type("Faulty", (Faulty,), {"steps": steps}))

@@ -15,7 +15,7 @@ task = Exercise(
     number="2.3",
     title="Rotary positions",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "write the two lines of the formula for the first half and for the second half of `x`. "
         "Which half is multiplied with the cosine, which with the sine?",

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from tlcourse.exercises.looking._weights import counted
 from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.transformer._attention_mistakes import MISTAKES, Steps
 from tlcourse.exercises.transformer._parts import (
     IMPORTS,
     differing,
@@ -27,7 +28,7 @@ task = Exercise(
     number="2.4",
     title="Self-attention with heads",
     difficulty=3,
-    minutes=25,
+    minutes=20,
     hints=(
         "write the shape behind every line. Which one has to be (batch, heads, length, head_dim)?",
         "`self.query(x).view(batch, length, heads, head_dim).transpose(1, 2)`, and the same for "
@@ -200,98 +201,21 @@ def whole(candidate):
     )  # fmt: skip
 
 
-def cut(x, heads):
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+class Faulty(Attention):
+    """The reference with some step done otherwise, see `_attention_mistakes`."""
+
+    steps = Steps()
+
+    def forward(self, x, mask=None, table=None):
+        do, heads = self.steps, self.config.heads
+        query, key, value = do.project(self, x)
+        query, key = do.before(query, key, self.config.qk_norm)
+        query, key, value = (do.cut(a, heads) for a in (query, key, value))
+        query, key, value = do.norm(query, key, value, self.config.qk_norm)
+        if table is not None:
+            query, key, value = do.turn(query, key, value, table)
+        return do.end(self.output, do.join(attention(query, key, value, do.mask_of(mask))))
 
 
-def rms(x):
-    return F.rms_norm(x, x.shape[-1:])
-
-
-def wrong(stage, says, *, cut=cut, join=lambda mixed: mixed.transpose(1, 2).flatten(2),
-          norm=lambda q, k, v, on: (rms(q), rms(k), v) if on else (q, k, v),
-          before=lambda q, k, on: (q, k), mask_of=lambda mask: mask, end=lambda layer, x: layer(x),
-          turn=lambda q, k, v, table: (rotate(q, table), rotate(k, table), v),
-          project=lambda s, x: (s.query(x), s.key(x), s.value(x))):  # fmt: skip
-    """A known mistake: the reference with one step done otherwise."""
-
-    class Faulty(Attention):
-        def forward(self, x, mask=None, table=None):
-            query, key, value = project(self, x)
-            query, key = before(query, key, self.config.qk_norm)
-            query, key, value = (cut(a, self.config.heads) for a in (query, key, value))
-            query, key, value = norm(query, key, value, self.config.qk_norm)
-            if table is not None:
-                query, key, value = turn(query, key, value, table)
-            mixed = attention(query, key, value, mask_of(mask))
-            return end(self.output, join(mixed))
-
-    task.mistake(stage, says)(Faulty)
-
-
-wrong("one head", "The output layer is not used.", end=lambda layer, x: x)
-wrong(
-    "one head", "Query and key come from the same layer: each has its own.",
-    project=lambda s, x: (s.query(x), s.query(x), s.value(x)),
-)  # fmt: skip
-wrong(
-    "one head", "Each of the three reads `x`: here a layer reads what another gave.",
-    project=lambda s, x: (s.query(x), s.key(x), s.value(s.key(x))),
-)  # fmt: skip
-wrong(
-    "three heads",
-    "Tokens and heads are mixed: view as (batch, length, heads, head_dim) first, then transpose.",
-    cut=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1),
-)
-wrong(
-    "three heads",
-    "Heads and tokens are mixed on the way back: `transpose(1, 2)` before the `reshape`.",
-    join=lambda mixed: mixed.reshape(len(mixed), mixed.shape[2], -1),
-)
-wrong(
-    "three heads", "There is one head of the full width: cut it into `config.heads`.",
-    cut=lambda x, heads: x[:, None],
-)  # fmt: skip
-wrong(
-    "three heads",
-    "A head takes every third feature here. Its features stand side by side: (…, heads, head_dim).",
-    cut=lambda x, heads: x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2),
-)
-wrong("the mask", "The mask is not used: hand it on.", mask_of=lambda mask: None)
-wrong(
-    "the mask", "The mask is turned into its opposite on the way.",
-    mask_of=lambda mask: mask if mask is None else ~mask,
-)  # fmt: skip
-wrong(
-    "one head", "Queries and keys are normalised although `config.qk_norm` is False here.",
-    norm=lambda q, k, v, on: (rms(q), rms(k), v),
-)  # fmt: skip
-for says, norm in (
-    ("`config.qk_norm` is not looked at.", lambda q, k, v, on: (q, k, v)),
-    ("Values are normalised, too; leave them.", lambda q, k, v, on: (rms(q), rms(k), rms(v))),
-    ("Only the query is normalised; the key, too.", lambda q, k, v, on: (rms(q), k, v)),
-    (
-        "They are divided by their length; `rms_norm` divides by the root of the mean square.",
-        lambda q, k, v, on: (F.normalize(q, dim=-1), F.normalize(k, dim=-1), v),
-    ),
-    (
-        "LayerNorm takes the mean off as well; `F.rms_norm` does not.",
-        lambda q, k, v, on: (*(F.layer_norm(a, a.shape[-1:]) for a in (q, k)), v),
-    ),
-):
-    wrong("QK-norm", says, norm=lambda *given, norm=norm: norm(*given) if given[-1] else given[:3])
-wrong(
-    "QK-norm", "The whole width is normalised; cut into heads first, so that each has its own.",
-    before=lambda q, k, on: (rms(q), rms(k)) if on else (q, k),
-    norm=lambda q, k, v, on: (q, k, v),
-)  # fmt: skip
-for says, turn in (
-    ("The table is not used: `rotate` both.", lambda q, k, v, table: (q, k, v)),
-    ("Only the query is turned.", lambda q, k, v, table: (rotate(q, table), k, v)),
-    ("Only the key is turned.", lambda q, k, v, table: (q, rotate(k, table), v)),
-    (
-        "Values are turned, too: they are what is mixed, not what is compared.",
-        lambda q, k, v, table: (rotate(q, table), rotate(k, table), rotate(v, table)),
-    ),
-):
-    wrong("rotary positions", says, turn=turn)
+for stage, says, steps in MISTAKES:
+    task.mistake(stage, says)(type("Faulty", (Faulty,), {"steps": steps}))

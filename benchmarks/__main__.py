@@ -29,6 +29,7 @@ NAMES = (
     "tutorial",
     "behaviour",
     "probing",
+    "growth",
     "looking",
     *STUDIES,
 )

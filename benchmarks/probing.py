@@ -41,6 +41,18 @@ def _phrases(level: int) -> Made:
     )
 
 
+def _chunks(rows: Rows) -> probing.Task:
+    """Where a chunk begins and which it is, by the grammar."""
+    return probing.word_task("chunk", rows, treebank.chunks)
+
+
+def _content(rows: Rows) -> probing.Task:
+    """Which of the most frequent longer words of the training sentences, up to 50, is in it."""
+    most = MOST[sizes.current().name]
+    known = tasks.content(sentences("ud-english-ewt", most)[0], most=min(50, 2 + most // 40))
+    return tasks.content(rows, words=set(known.labels))
+
+
 def _roles(rows: Rows) -> probing.Task:
     """For a noun and a verb: whether the noun is the verb's agent, its patient, or neither."""
 
@@ -76,6 +88,7 @@ def _questions(rows: Rows) -> probing.Task:
 
 TASKS: dict[str, tuple[str, str, Made]] = {  # the corpus, what kind of thing is asked, and how
     "length": ("ud-english-ewt", "surface", tasks.length),
+    "content": ("ud-english-ewt", "surface", _content),
     "position": ("ud-english-ewt", "surface", tasks.position),
     "seen before": ("ud-english-ewt", "surface", tasks.seen_before),
     "part of speech": ("ud-english-ewt", "syntax", lambda rows: tasks.column(rows, "upos")),
@@ -86,6 +99,7 @@ TASKS: dict[str, tuple[str, str, Made]] = {  # the corpus, what kind of thing is
     "relation": ("ud-english-ewt", "syntax", tasks.relation),
     "depth": ("ud-english-ewt", "syntax", tasks.depth),
     "distance": ("ud-english-ewt", "syntax", tasks.distance),
+    "chunk": (OWN, "syntax", _chunks),
     "constituent": (OWN, "syntax", _phrases(0)),
     "constituent above": (OWN, "syntax", _phrases(1)),
     "role": (OWN, "meaning", _roles),

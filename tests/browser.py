@@ -21,8 +21,9 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra: .
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
 
-__all__ = ["ActionChains", "By", "Keys"]  # handed on
+__all__ = ["ActionChains", "By", "Keys", "Select"]  # handed on
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
 DRIVER = shutil.which("chromedriver")
@@ -106,7 +107,13 @@ def choose(browser: Any, menu: str, command: str) -> None:
 
 
 def run_all(browser: Any) -> bool:
-    """Chooses Run All Cells; says whether a cell began: while a page loads, a click can be lost."""
+    """Chooses Run All Cells; says whether a cell began: while a page loads, a click can be lost.
+
+    On a busy machine JupyterLab may ask which kernel it should be, and is told the one that it
+    offers.
+    """
+    for button in browser.find_elements(By.CSS_SELECTOR, ".jp-Dialog .jp-mod-accept"):
+        button.click()
     choose(browser, "Run", "runmenu:run-all")
     end = time.monotonic() + 20
     while time.monotonic() < end:

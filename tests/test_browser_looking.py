@@ -16,6 +16,7 @@ from tests.browser import (
     ActionChains,
     By,
     Keys,
+    Select,
     chromium,
     jupyterlab,
     needed,
@@ -103,7 +104,7 @@ def test_switches_and_pointer_change_the_lines(browser: Any, tmp_path: Path) -> 
     shown = [each.text.split() for each in all_of(browser, "[aria-label=keys] button")]
     assert shown[:4] == [["<eos>", "0.40"], ["The"], ["dog", "0.40"], ["barks", "0.20"]]
     screenshot(browser, "attention-light")
-    all_of(browser, "[aria-label=layer] button")[1].click()
+    all_of(browser, "[aria-label=block] button")[1].click()
     assert pressed(browser, "head") == ["head 1.0", "head 1.2"]
     assert said(browser)[0] == "head 1.0: 'barks' looks at 'barks' with 1.00"
 
@@ -120,7 +121,7 @@ def test_everything_is_reached_by_keyboard(browser: Any, tmp_path: Path) -> None
         ActionChains(browser).send_keys(Keys.TAB).perform()
         return browser.switch_to.active_element.text.split("\n")[0]
 
-    assert [tab(), tab(), tab(), tab()] == ["layer 0", "head 0.0", "all heads", "<eos>"]
+    assert [tab(), tab(), tab(), tab()] == ["block 0", "head 0.0", "all heads", "<eos>"]
     first = said(browser)
     assert first[0] == "head 0.0: '<eos>' looks at '.' with 0.80"
     assert press(Keys.ARROW_DOWN, Keys.ARROW_DOWN).text == "dog"
@@ -195,18 +196,19 @@ def test_typing_and_switching_change_the_picture_in_a_lab(browser: Any, tmp_path
 
         seen = [wait("the picture", picture)]
         text = area.find_element(By.CSS_SELECTOR, "input[type=text]")
-        text.send_keys(Keys.CONTROL + "a", "The cat that the dogs chased sleeps.", Keys.ENTER)
+        select_all = Keys.CONTROL + "a" + Keys.NULL  # which lets go of Control
+        text.send_keys(select_all, "The cat that the dogs chased sleeps.", Keys.ENTER)
         seen.append(changed(seen[-1]))
-        layer, head = area.find_elements(By.CSS_SELECTOR, ".noUi-handle")
-        for handle, name in ((layer, "head 1.0"), (head, "head 1.1")):
+        block, head = area.find_elements(By.CSS_SELECTOR, ".noUi-handle")
+        for handle, name in ((block, "head 1.0"), (head, "head 1.1")):
             handle.send_keys(Keys.ARROW_RIGHT)
             seen.append(changed(seen[-1]))
             assert name in alt()
         (model, *_) = area.find_elements(By.TAG_NAME, "select")
-        model.send_keys("masked")
+        Select(model).select_by_visible_text("masked-small")  # letters are the lab's commands
         seen.append(changed(seen[-1]))
         assert len(set(seen)) == 5
-        text.send_keys(Keys.CONTROL + "a", Keys.BACKSPACE, Keys.ENTER)
+        text.send_keys(select_all, Keys.BACKSPACE, Keys.ENTER)
         wait("the line", lambda: "type a sentence" in area.text)
         assert picture() == seen[-1] and "Traceback" not in area.text
         browser.execute_script("arguments[0].scrollIntoView()", area)

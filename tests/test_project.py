@@ -48,9 +48,10 @@ def test_the_readme_has_two_set_up_commands_that_ci_takes() -> None:
     assert "${commands[0]% && .venv/bin/tlcourse lab}" in script
 
 
-def test_the_readmes_tables_are_up_to_date() -> None:
+def test_the_readme_and_the_results_page_are_up_to_date() -> None:
     said = "run `python -m tlcourse.lessons.readme`"
     assert readme.written(text("README.md"), ROOT) == text("README.md"), said
+    assert readme.results_page(ROOT) == text("RESULTS.md"), said
 
 
 def test_the_readme_has_a_row_for_every_command() -> None:

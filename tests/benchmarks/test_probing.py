@@ -29,7 +29,7 @@ def test_every_task_has_something_to_tell_apart(name, tiny):
     train, test = (made(rows) for rows in probing.sentences(corpus, 12))
     assert len(set(train.labels)) > 1 and len(test) > 0
     assert kind in ("surface", "syntax", "meaning")
-    assert train.kind == ("sentence" if name in ("length", "question type") else train.kind)
+    assert (train.kind == "sentence") == (name in ("length", "content", "question type"))
 
 
 def test_roles_and_antecedents_are_those_of_the_grammar():
@@ -53,6 +53,13 @@ def test_the_phrases_are_those_around_a_word():
     sentence = treebank.generate(1, seed=3)[0]
     inner, outer = (probing._phrases(level)([sentence]).labels.tolist() for level in (0, 1))
     assert list(zip(inner, outer, strict=True)) == treebank.phrases(sentence)
+
+
+def test_content_asks_for_the_same_words_of_new_sentences(tiny):
+    train, test = (
+        probing.TASKS["content"][2](each) for each in probing.sentences("ud-english-ewt", 12)
+    )
+    assert set(test.labels) <= set(train.labels)
 
 
 def test_a_row_a_task_model_and_layer(tiny, monkeypatch):

@@ -208,6 +208,24 @@ def test_phrases_hold_the_words_and_each_hangs_together() -> None:
     assert {"S", "SBAR", "NP", "VP", "PP", "ADJP", "ADVP", "WHNP"} <= set(names)
 
 
+def test_chunks_are_runs_of_words_in_one_smallest_phrase() -> None:
+    begun = Counter()
+    for sentence in SENTENCES[:500]:
+        spans, _ = constituents(treebank.tree_of(sentence))
+        smallest = [  # the first of those around a word is its own tag
+            sorted((e - f, order, name) for order, (name, f, e) in enumerate(spans) if f <= w < e)[
+                1
+            ]
+            for w in range(len(sentence.forms))
+        ]
+        for word, chunk in enumerate(treebank.chunks(sentence)):
+            inside = word > 0 and smallest[word] == smallest[word - 1]
+            name = smallest[word][2]
+            assert chunk == ("O" if name in ("S", "SBAR") else f"{'BI'[inside]}-{name}")
+            begun[chunk] += 1
+    assert {"B-NP", "I-NP", "B-VP", "B-PP", "O"} <= set(begun)
+
+
 def test_a_pronoun_means_the_one_earlier_noun_that_it_fits() -> None:
     gender = {
         word.split("/")[0].lower(): sex

@@ -107,6 +107,12 @@ def rotates_before_cutting(layer, x, mask, table=None):
     return (q @ k.mT / q.size(-1) ** 0.5).masked_fill(~mask, -torch.inf).softmax(-1)
 
 
+def asks_the_configuration(layer, x, mask, table=None):
+    """Turns by a table of its own."""
+    table = rotary_table(x.shape[1], x.shape[2] // layer.config.heads)
+    return recorded_attention(layer, x, mask, table if layer.config.rotary else None)
+
+
 def norms_without_asking_for_rotary(layer, x, mask, table=None):
     found = recorded_attention(layer, x, mask, table)
     normed = SimpleNamespace(qk_norm=layer.config.qk_norm or table is not None,
@@ -132,7 +138,7 @@ test_recorded_attention_wrong = rejects(
     "looking.recorded_attention",
     (nothing, 0, "Not solved yet"),
     (runs_the_layer, 1, "it ran the layer. Use its parts"),
-    (weighs_the_values, 1, "'Parts' object has no attribute 'value'"),
+    (weighs_the_values, 1, "the layer's `value` is not needed: use `layer.query`"),
     (as_an_array, 1, "Stay with PyTorch throughout"),
     (returns_nothing, 1, "is a `return` missing?"),
     (views_alone, 2, "Are the heads cut wrongly?"),
@@ -140,6 +146,7 @@ test_recorded_attention_wrong = rejects(
     (subtracts_the_mask, 4, "All other keys get the weight 0"),
     (as_in_lesson_02, 5, "queries and keys are normed in each head"),
     (norms_without_asking_for_rotary, 6, "`rotate(query, table)`"),
+    (asks_the_configuration, 6, "positions 0, 2, 4, 6 and 8"),
     (rotates_before_cutting, 6, "rotary positions: "),
 )
 
@@ -193,6 +200,15 @@ def share_of_what_is_before(attention):
     return attention.diagonal(-1, -2, -1).sum(-1) / before
 
 
+def on_itself_but_for_the_first(attention):
+    queries = torch.arange(1, attention.shape[-1])
+    return attention[..., queries, queries].mean(-1)
+
+
+def ends_one_early(attention):
+    return attention.diagonal(-1, -2, -1)[..., :-1].mean(-1)
+
+
 test_head_score_right = accepts("looking.head_score", by_einsum, by_loops, by_offset_diagonal)
 test_head_score_wrong = rejects(
     "looking.head_score",
@@ -201,6 +217,8 @@ test_head_score_wrong = rejects(
     (block_mean, 2, "Of the queries 1 to 4"),
     (of_the_last_query, 2, "Of the queries 1 to 4"),
     (share_of_what_is_before, 2, "Of the queries 1 to 4"),
+    (ends_one_early, 2, "Of the queries 1 to 4"),
+    (on_itself_but_for_the_first, 2, "This is the weight on the token itself"),
 )
 
 
@@ -262,10 +280,24 @@ def cosines(model, hidden_states):
     return states @ F.normalize(model.embedding.weight, dim=-1).T
 
 
+def empties_the_list(model, hidden_states):
+    found = []
+    while hidden_states:
+        found.insert(0, model.logits(model.norm(hidden_states.pop())))
+    return torch.stack(found)
+
+
+def what_each_block_adds(model, hidden_states):
+    states = torch.stack(hidden_states)
+    return model.logits(model.norm(torch.cat([states[:1], states.diff(dim=0)])))
+
+
 test_logit_lens_right = accepts("looking.logit_lens", by_matrix_products, by_einsum_over_tokens)
 test_logit_lens_wrong = rejects(
     "looking.logit_lens",
     (nothing, 0, "Not solved yet"),
+    (empties_the_list, 1, "took states out of the list"),
+    (what_each_block_adds, 2, "They must be those of the model itself"),
     (as_a_list, 1, "gave a list; expected a tensor of shape (3, 6, 11)"),
     (all_joined, 1, "One tensor, (layers + 1, length, vocabulary)"),
     (in_its_place, 1, "changed argument 1 that it was given, `hidden_states`"),
@@ -407,18 +439,33 @@ def freezes(model, tokens, layer, head):
     return run_without(model, tokens, layer, head)
 
 
+def removes_all_hooks(model, tokens, layer, head):
+    for module in model.modules():
+        module._forward_pre_hooks.clear()
+    return run_without(model, tokens, layer, head)
+
+
+def prints_the_error(model, tokens, layer, head):
+    try:
+        return run_without(model, tokens, layer, head)
+    except Exception as error:
+        print(error)
+
+
 test_ablate_right = accepts(
     "looking.ablate", by_another_module, by_functional_call, by_a_hook_on_values
 )
 test_ablate_wrong = rejects(
     "looking.ablate",
     (nothing, 0, "Not solved yet"),
-    (positions_instead, 2, "The other heads have to go on as before"),
+    (positions_instead, 2, "The columns are the last dimension"),
     (skips_the_layer, 2, "The other heads have to go on as before"),
     (two_columns, 2, "The other heads have to go on as before"),
     (hook_without_a_return, 3, "does the hook return the new input"),
     (the_mean_instead, 3, "has to be zero before the projection"),
     (keeps_a_shallow_copy, 5, "'blocks.1.attention.output.weight has other numbers'"),
+    (removes_all_hooks, 5, "remove your own alone"),
+    (prints_the_error, 6, "without `except`"),
     (leaves_the_method, 5, "'blocks.1.attention.output is replaced'"),
     (freezes, 5, "parameters ask for other gradients"),
 )
@@ -450,10 +497,13 @@ def test_a_head_that_is_gone_leaves_the_others_as_they_are():
         (lambda model: model.requires_grad_(False),
          ["the model's parameters ask for other gradients"]),
         (lambda model: model.norm.register_forward_hook(print), ["a hook is left on norm"]),
+        (lambda model: model.blocks[0].down._forward_hooks.clear(),
+         ["a hook is gone from blocks.0.down"]),
     ],
 )  # fmt: skip
 def test_what_is_different_about_a_model_is_said(work, said):
     model = _models.toy(seed=1)
+    model.blocks[0].down.register_forward_hook(lambda *_: None)
     assert _models.changes(model, lambda: work(model)) == said
 
 
@@ -496,6 +546,16 @@ def largest_there(attention, length):
     return (attention[:, :, length:].argmax(-1) == queries - length + 1).float().mean(-1)
 
 
+def looks_one_ahead(attention, length):
+    queries = torch.arange(length, 2 * length - 1)
+    return attention[..., queries, queries + 1].mean(-1)
+
+
+def starts_again(attention, length):
+    queries = torch.arange(length, 2 * length)
+    return attention[..., queries, (queries + 1) % length].mean(-1)
+
+
 def by_half_of_the_keys(attention, length):
     half = attention.shape[-1] // 2 + 1
     return attention.diagonal(-half, -2, -1).mean(-1)
@@ -511,6 +571,8 @@ test_induction_score_wrong = rejects(
     (later_queries_instead, 2, "the token *before* the first occurrence"),
     (all_after_the_first, 2, "What comes next stands *after* the first occurrence"),
     (largest_there, 2, "What comes next stands *after* the first occurrence"),
+    (looks_one_ahead, 2, "What comes next stands *after* the first occurrence"),
+    (starts_again, 2, "The last query has a wrong key"),
     (by_half_of_the_keys, 2, "What comes next stands *after* the first occurrence"),
 )
 
@@ -610,6 +672,10 @@ def walks_through_heads(judge, heads, count):
     return found
 
 
+def one_too_many(judge, heads, count):
+    return with_a_list_of_what_is_left(judge, heads, min(count + 1, len(heads)))
+
+
 def from_the_full_set(judge, heads, count):
     """Puts heads back instead, from a model without any."""
     gone = frozenset(heads)
@@ -627,8 +693,9 @@ test_greedy_pruning_wrong = rejects(
     (asks_with_a_tuple, 1, "expected a frozenset of heads"),
     (as_a_dictionary, 1, "expected a list"),
     (pops_from_heads, 1, "changed argument 1 that it was given, `heads`"),
+    (one_too_many, 1, "no more and no fewer"),
     (walks_through_heads, 1, "Ask `judge` for each head"),
-    (how_much_it_rises, 2, "Ask anew in each round"),
+    (how_much_it_rises, 2, "wanted is the error itself"),
     (from_the_full_set, 2, "Ask anew in each round"),
     (asks_again_for_the_best, 5, "gave [0, 5, 4, 3]; expected [0, 4, 3, 2]"),
     (best_set_of_each_size, 5, "Once for each head that is left"),

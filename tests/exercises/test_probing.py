@@ -627,8 +627,22 @@ def keeps_the_last_word(words, share, seed):
     return [*train, len(words) - 1], test
 
 
+def numbers_of_numpy(words, share, seed):
+    return tuple(
+        [*np.array(places, dtype=np.int64)] for places in split_by_word(words, share, seed)
+    )
+
+
+def rarest_first(words, share, seed):
+    counts, draw = Counter(words), random.Random(seed)
+    order = sorted(counts, key=lambda word: (counts[word], draw.random()))
+    test = set(order[: round(share * len(order))])
+    places = range(len(words))
+    return [n for n in places if words[n] not in test], [n for n in places if words[n] in test]
+
+
 test_split_by_word_right = accepts(
-    "probing.split_by_word", by_numpy_types, by_torch, by_digest_of_the_word
+    "probing.split_by_word", by_numpy_types, by_torch, by_digest_of_the_word, numbers_of_numpy
 )
 test_split_by_word_wrong = rejects(
     "probing.split_by_word",
@@ -642,5 +656,6 @@ test_split_by_word_wrong = rejects(
     (keeps_the_last_word, 2, "the words on both sides gave '1 of 50 types: word49'"),
     (halves, 3, "gave 0.49"),
     (first_words_are_the_test, 4, "another seed has to give another split"),
+    (rarest_first, 4, "Every type has the same chance"),
     (coin_of_the_hash, 5, "hashes words differently"),
 )

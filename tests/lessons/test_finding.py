@@ -65,7 +65,7 @@ def test_a_deeper_lesson_is_in_the_readmes_table_and_in_the_learners_copy(
     four: Path, tmp_path: Path
 ) -> None:
     rows = readme.lessons_table({"01": {"minutes": 2.5}, "01b": {"minutes": 1.5}}).splitlines()[2:6]
-    assert [row.split(" | ")[1] for row in rows] == [
+    assert [row.split(" | ")[3] for row in rows] == [
         "not measured yet", "2.5", "1.5", "not measured yet"
     ]  # fmt: skip
     assert rows[2].startswith("| [The title of 01b_bpe_deeper](notebooks/01b_bpe_deeper.ipynb) | ")

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tlcourse.bpe import EOS, Tokenizer
-from tlcourse.looking import explore
+from tlcourse.looking import explore, exploring
 from tlcourse.transformer import Config, Transformer, record
 from tlcourse.views import Picture, style
 
@@ -63,12 +63,30 @@ def test_without_widgets_the_first_figure_is_drawn(model, tokenizer):
 
 
 @pytest.mark.usefixtures("on")
+def test_what_goes_to_a_learned_prefix_is_said_and_not_drawn(tokenizer):
+    model = made(2, 4, seed=5)
+    for block in model.blocks:
+        block.attention.prefix = torch.nn.Parameter(torch.randn(2, 4, 3, 4))
+    found = parts(explore(model, tokenizer, TEXT))
+    seen = weights(model, tokenizer)
+    length = seen.shape[-2]
+    assert seen.shape[-1] == length + 3
+    share = seen[..., :3].sum(-1).mean()
+    for view in exploring.VIEWS:
+        found["view"].value = view
+        assert found["said"].value == "", view
+    text = exploring._read(model, tokenizer, TEXT)
+    np.testing.assert_allclose(text.attention, seen[..., 3:], atol=1e-6)
+    assert f" {share:.0%} of the attention, not drawn, goes to a learned prefix" in text.note
+
+
+@pytest.mark.usefixtures("on")
 def test_each_switch_changes_the_picture(model, tokenizer):
     found = parts(explore(model, tokenizer, TEXT))
-    assert list(found) == ["text", "view", "layer", "head", "token", "said", "picture"]
-    assert (found["layer"].max, found["head"].max) == (2, 3)
+    assert list(found) == ["text", "view", "block", "head", "token", "said", "picture"]
+    assert (found["block"].max, found["head"].max) == (2, 3)
     pictures = [found["picture"].value]
-    for name, value in {"layer": 2, "head": 3, "text": "the cat", "view": "from one token"}.items():
+    for name, value in {"block": 2, "head": 3, "text": "the cat", "view": "from one token"}.items():
         found[name].value = value
         pictures.append(found["picture"].value)
     found["token"].value = 1
@@ -84,7 +102,7 @@ def test_each_switch_changes_the_picture(model, tokenizer):
 @pytest.mark.usefixtures("on")
 def test_the_alt_text_tells_where_the_last_token_looks(model, tokenizer):
     found = parts(explore(model, tokenizer, TEXT))
-    found["layer"].value, found["head"].value = 1, 2
+    found["block"].value, found["head"].value = 1, 2
     largest = weights(model, tokenizer)[1, 2, -1].max()
     assert f", with {largest:.2f}." in found["picture"].value
 
@@ -106,7 +124,7 @@ def test_a_bad_text_is_one_line_and_the_picture_stays(model, tokenizer):
     for text, said in {"  ": "type a sentence", "x" * 41: "at most 40 tokens, got 43"}.items():
         found["text"].value = text
         assert said in found["said"].value and "\n" not in found["said"].value
-        found["layer"].value = 1 - found["layer"].value  # still there: nothing was read
+        found["block"].value = 1 - found["block"].value  # still there: nothing was read
         assert said in found["said"].value
         assert found["picture"].value == before
     found["text"].value = "<b>$x^$</b> & the 'dog'"
@@ -126,22 +144,22 @@ def test_an_error_while_drawing_is_one_line(model, tokenizer, monkeypatch):
 def test_another_model_brings_its_own_layers_heads_and_tokens(model, tokenizer):
     other, letters = made(1, 2, seed=1, causal=False), Tokenizer([])
     found = parts(explore(model, tokenizer, TEXT, beside={"masked": (other, letters)}))
-    found["layer"].value, found["head"].value = 2, 3
+    found["block"].value, found["head"].value = 2, 3
     found["model"].value = "masked"
-    assert (found["layer"].value, found["head"].value) == (0, 1)
+    assert (found["block"].value, found["head"].value) == (0, 1)
     assert len(found["token"].options) == len(" " + TEXT) + 1
     largest = weights(other, letters)[0, 1, -1].max()
     assert f", with {largest:.2f}." in found["picture"].value
     found["model"].value = "this model"
-    assert (found["layer"].max, found["layer"].value) == (2, 0)
+    assert (found["block"].max, found["block"].value) == (2, 0)
 
 
 @pytest.mark.usefixtures("on")
 def test_only_the_switches_that_turn_the_view_can_be_moved(model, tokenizer):
     found = parts(explore(model, tokenizer, TEXT))
-    assert [found[name].disabled for name in ("layer", "head", "token")] == [False, False, True]
+    assert [found[name].disabled for name in ("block", "head", "token")] == [False, False, True]
     found["view"].value = "from one token"
-    assert [found[name].disabled for name in ("layer", "head", "token")] == [False, True, False]
+    assert [found[name].disabled for name in ("block", "head", "token")] == [False, True, False]
 
 
 @pytest.mark.parametrize("switch", [None, "on"])

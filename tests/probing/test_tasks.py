@@ -87,6 +87,7 @@ def test_content_is_one_of_some_words():
     assert task.labels.tolist() == ["themselves"] and task.sentences.tolist() == [1]  # 0 has two
     chosen = tasks.content(ROWS)  # of four letters: cats (both), themselves
     assert chosen.labels.tolist() == ["cats"] and chosen.sentences.tolist() == [0]
+    assert tasks.content(ROWS, most=1).labels.tolist() == ["cats", "cats"]
 
 
 def test_trees():

@@ -43,18 +43,18 @@ def test_steps_without_their_values_are_refused():
             birth_curves(*wrong, **SAID)
 
 
-ERRORS = [5.0, 5.5, 5.9, 6.2, 5.8, 30.0]  # 5.8 again after the limit was passed
+ERRORS = [5.0, 5.5, 5.9, 6.2, 5.8, 30.0]  # the limit, 6.0, is passed, and 5.8 again below it
 
 
 def rings(axes):
     return [(x[0], y[0]) for x, y in (li.get_data() for li in axes.lines if li.get_mfc() == "none")]
 
 
-def test_the_last_number_of_heads_before_the_limit_is_first_passed_is_marked():
+def test_the_most_heads_that_can_go_within_the_limit_are_marked():
     picture = pruning_curve(range(6), {"least": ERRORS, "random": [6.0] * 6}, 5.0, **SAID)
     axes = picture.axes[0]
-    assert rings(axes) == [(2, 5.9)]
-    assert {"2 heads", "least", "random", "all heads", "1 point more"} <= set(written(axes))
+    assert rings(axes) == [(4, 5.8)]
+    assert {"4 can go", "least", "random", "all heads", "1 point more"} <= set(written(axes))
     dashed = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
     assert dashed == [6.0] and axes.get_yscale() == "log" and "logarithmic" in axes.get_ylabel()
     most = pruning_curve(range(6), {"least": ERRORS}, 5.0, **SAID, allowed=30).axes[0]
@@ -67,7 +67,7 @@ def test_an_error_of_zero_and_intervals_are_drawn():
     assert axes.get_yscale() == "linear" and axes.get_ylim()[0] == 0
     band = axes.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == 0 and band[:, 1].max() == 3
-    assert "1 point more" in written(axes) and "0 heads" in written(axes)
+    assert "1 point more" in written(axes) and "none can go" in written(axes)
 
 
 def test_errors_that_do_not_fit_are_refused():

@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
     add("--train", type=table, required=True, help="CSV (or .tsv), UTF-8, with column names")
     add("--test", type=table, help="rows to measure the error on; they are not learnt")
     add("--out", type=Path, required=True, help="new folder for the classifier")
-    add("--text", default="text", metavar="COLUMN", help="column of the texts; 256 tokens of each")
+    add("--text", default="text", metavar="COLUMN", help="column of the texts")
     add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
     add("--label", default="label", metavar="COLUMN", help="column of labels")
     add("--model", default="causal-small", help="a shipped name or the folder of a checkpoint")

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 
 from tlcourse import files
-from tlcourse.lessons import finding
+from tlcourse.lessons import finding, studying
 
 # What the lessons import and Colab does not ship. pip leaves alone what is already there.
 MISSING_ON_COLAB = ("pytorch-ignite",)
@@ -65,6 +65,7 @@ def conform(notebook: Any, file_name: str) -> Any:
     notebook.metadata = nbformat.from_dict(METADATA)
     _set_badge(notebook, file_name)
     _set_first_cell(notebook)
+    studying.state(notebook)
     return notebook
 
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from tlcourse.lessons import studying
 from tlcourse.lessons.finding import code_cells, opening
 
 MINUTES = "**Minutes:**"
@@ -71,6 +72,8 @@ def complaints_about_source(notebook: Any) -> list[str]:
         said.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
     if lengths and statistics.median(lengths) >= 10:
         said.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
+    if (study := studying.of(notebook)) and f"{studying.STUDY} {study}".lower() not in told:
+        said.append("the study time is not the rule's; run `python -m tlcourse.lessons.first_cell`")
     ids = [cell.get("id") for cell in notebook.cells]
     if None in ids or len(set(ids)) < len(ids):
         said.append("a cell has no id of its own; run `python -m tlcourse.lessons.first_cell`")

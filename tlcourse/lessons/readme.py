@@ -1,6 +1,6 @@
-"""For maintainers: the README's tables and pictures, and what lesson 00 shows of both.
+"""For maintainers: what README, RESULTS.md and lesson 00 show of the lessons and of the studies.
 
-`python -m tlcourse.lessons.readme` writes them.
+`python -m tlcourse.lessons.readme` writes it.
 """
 
 import base64
@@ -10,155 +10,38 @@ from pathlib import Path
 from typing import Any
 
 from tlcourse import files
-from tlcourse.adaptation import leaderboard
-from tlcourse.lessons import execution, finding, first_cell, marks, start
+from tlcourse.lessons import execution, finding, first_cell, marks, results, start, studying
 
-RESULTS = "benchmarks/results"
 PICTURES = "notebooks/pictures"
-TAG = "readme"  # on the lessons' cells whose figure the README shows
+TAG = "readme"  # on the lessons' cells whose figure is shown outside of them
+FRONT = ("story", "road")  # the cells of lesson 00 whose figures the README shows itself
 
 
 def lessons_table(logs: dict[str, Any]) -> str:
-    """One row a lesson: title, measured minutes, badge."""
-    rows = ["| lesson | minutes of computing | |", "|---|---:|---|"]
+    """One row a lesson: title, what is built, minutes of study and of computing, badge."""
+    rows = ["| lesson | you build | study | runs | |", "|---|---|---:|---:|---|"]
     for lesson in finding.every():
-        minutes = logs.get(lesson.id, {}).get("minutes", "not measured yet")
+        notebook = finding.read_notebook(lesson.path)
+        runs = logs.get(lesson.id, {}).get("minutes", "not measured yet")
         link = f"[{lesson.title}](notebooks/{lesson.path.name})"
-        rows.append(f"| {link} | {minutes} | {first_cell.badge(lesson.path.name)} |")
-    rows.append("\nMinutes at size `small` on two CPU cores without bf16, as the run's log says.")
+        built = start.told(finding.opening(notebook), start.BUILD)
+        cells = link, built, _study(notebook), str(runs), first_cell.badge(lesson.path.name)
+        rows.append("| " + " | ".join(cells) + " |")
+    rows.append(
+        f"\nMinutes. *Study*: the core, and what is deeper, by a rule ({studying.WORDS} words or "
+        f"{studying.LINES} lines of code a minute, {60 * studying.RUN:.0f} seconds to look at what "
+        "a cell shows, and the time that each exercise states). *Runs*: at size `small` on two CPU "
+        "cores without bf16, as the run's log says."
+    )
     return "\n".join(rows)
 
 
-def results_section(transfer: dict[str, Any]) -> str:
-    """What transfer brings on TREC: a row for each model, a column for each number of labels.
-
-    `transfer` is what `python -m benchmarks transfer` wrote; errors are in percent.
-    """
-    cells = {
-        (row["model"], row["labels"]): "{:.1f} ({:.1f}-{:.1f})".format(
-            row["mean"], *row["interval"]
-        )
-        for row in transfer["rows"]
-    }
-    columns = sorted({labels for _, labels in cells})
-    lines = [
-        "## Results",
-        "",
-        "Does pretraining help, and does it beat word counts? The shipped models, fine-tuned whole,"
-        " beside the same network from scratch and linear models on TF-IDF (how: "
-        "`python -m benchmarks transfer`; what the models are: their cards in "
-        "[data/checkpoints](data/checkpoints)).",
-        "",
-        f"Test error in percent. {transfer['data']}; {transfer['machine']}.",
-        "",
-        "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for model in dict.fromkeys(model for model, _ in cells):
-        errors = " | ".join(cells.get((model, labels), "") for labels in columns)
-        lines.append(f"| {model} | {errors} |")
-    return "\n".join([*lines, "", transfer["note"]])
-
-
-def adaptation_section(adaptation: dict[str, Any]) -> str:
-    """Every scheme beside full fine-tuning: a row a scheme, a column for each number of labels.
-
-    `adaptation` is what `python -m benchmarks adaptation` wrote.
-    """
-    marks = {"fewer errors": " ↓", "more errors": " ↑"}
-    counts = [n for n in (100, 500, 5452) if leaderboard.rows_at(adaptation, n)]
-    tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
-    names = dict.fromkeys(name for table in tables.values() for name in table)
-    heads = [
-        f"{n:,} labels, {len(next(iter(table.values()))['seeds'])} seeds"
-        for n, table in tables.items()
-    ]
-    lines = [
-        "## Ways to adapt",
-        "",
-        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
-        "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
-        "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
-        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe; the "
-        "table above chose pooling and epochs on dev, so full fine-tuning makes other errors there "
-        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
-        "",
-        "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
-        "|---|" + "---:|" * (len(counts) + 3),
-    ]
-    for name in names:
-        cells = []
-        for n in counts:
-            row = tables[n].get(name)
-            said = leaderboard.verdict(adaptation, name, n)
-            error = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) if row else ""
-            cells.append(error + marks.get(said, ""))
-        row = tables[counts[0]].get(name) or tables[counts[-1]][name]
-        cells += [
-            f"{row['trained_share']:.2%}",
-            f"{row['seconds']:.0f}",
-            f"{row['forgetting']:+.2f}",
-        ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def speed_section(pretraining: dict[str, Any]) -> str:
-    """How fast a pretraining step is beside the libraries': a row a peer, a column a job.
-
-    `pretraining` is what `python -m benchmarks pretraining` wrote. A cell is our tokens per second
-    over the peer's, and in brackets our training memory over theirs.
-    """
-    columns = list(dict.fromkeys((row["job"], row["vocabulary"]) for row in pretraining["rows"]))
-    cells: dict[str, dict] = {}
-    for row in pretraining["rows"]:
-        peer = row["peer"].replace("GPT-2", "model").replace("BERT", "model")
-        described = ["as it comes"] * (row["form"].startswith("float32"))
-        described += ["fastest form"] * row["fastest"]
-        if described:
-            cell = f"{row['ratio']:.2f} ({row['memory_ratio']:.2f})"
-            name = f"{peer}, {' and '.join(described)}: {row['form']}"
-            cells.setdefault(name, {})[row["job"], row["vocabulary"]] = cell
-    lines = [
-        "## Speed",
-        "",
-        "A step of our pretraining against the libraries': our tokens per second over theirs (above"
-        " 1 we are faster), in brackets our training memory over theirs. One run, every contestant"
-        f" in its own process; {pretraining['step']}; {pretraining['machine']}"
-        " (`python -m benchmarks pretraining`).",
-        "",
-        "| | " + " | ".join(f"{job}, vocabulary {size:,}" for job, size in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for name, found in cells.items():
-        lines.append(f"| {name} | " + " | ".join(found.get(c, "") for c in columns) + " |")
-    shares = [f"{100 * row['peak_share']:.0f} %" for row in pretraining["ours"]]
-    lines += ["", f"Our step reaches {', '.join(shares)} of this machine's fastest matrix product "]
-    lines[-1] += "(a number for each column)."
-    return "\n".join(lines)
-
-
-def finetuning_section(finetuning: dict[str, Any]) -> str:
-    """How many questions a second fine-tuning reads beside others: a line a body, precision, peer.
-
-    `finetuning` is what `python -m benchmarks finetuning` wrote. Of a peer's forms its quickest.
-    """
-    rows: dict[tuple[str, str, str], dict] = {}
-    for row in finetuning["rows"]:
-        key = row["body"], row["precision"], row["peer"]
-        rows[key] = min(rows.get(key, row), row, key=lambda each: each["ratio"])
-    lines = [
-        "Fine-tuning on TREC, our questions per second over theirs, nobody compiled "
-        "(`python -m benchmarks finetuning`):",
-        "",
-    ]
-    for (body, precision, peer), row in rows.items():
-        span = f"{row['ratio_lowest']:.2f} to {row['ratio_highest']:.2f}"
-        lines.append(
-            f"- {body} body, {precision}, {peer} ({row['form']}): {row['ratio']:.2f} ({span})"
-        )
-    return "\n".join(lines)
+def _study(notebook: Any) -> str:
+    """Minutes of the core, plus those of what is deeper."""
+    study = studying.of(notebook)
+    if study is None:
+        return ""
+    return f"{study.core} + {study.all - study.core}" if study.core else str(study.all)
 
 
 @dataclass(frozen=True)
@@ -183,42 +66,40 @@ def figures() -> Iterable[Figure]:
                     yield Figure(f"{lesson.id}_{cell.id}.png", alt.strip("'"), png)
 
 
-def pictures_section(shown: Iterable[Figure]) -> str:
-    """The figures, one below the other, with their alt texts."""
-    images = (
-        f"![{each.alt.translate(str.maketrans('[]', '()'))}]({PICTURES}/{each.name})"
-        for each in shown
-    )
-    return "\n\n".join(["## From the lessons", *images])
+def image(shown: Figure) -> str:
+    """The Markdown of a figure, with its alt text."""
+    return f"![{shown.alt.translate(str.maketrans('[]', '()'))}]({PICTURES}/{shown.name})"
 
 
 def written(readme: str, root: Path) -> str:
-    """The README's text with its tables brought up to date with the logs below `root`."""
+    """The README's text with its table and pictures as what is below `root` says."""
     logs = files.read_json(root / execution.RESULTS)
     new = marks.replaced(readme, "lessons", lessons_table(logs))
-    sections = {
-        "transfer": results_section,
-        "adaptation": adaptation_section,
-        "pretraining": speed_section,
-        "finetuning": finetuning_section,
-    }
-    paths = {root / RESULTS / f"{name}.json": section for name, section in sections.items()}
-    found = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
-    new = marks.replaced(new, "results", "\n\n".join(found))
-    return marks.replaced(new, "pictures", pictures_section(figures()))
+    shown = {each.name: each for each in figures()}
+    for name in FRONT:
+        new = marks.replaced(new, name, image(shown[f"00_{name}.png"]))
+    return new
+
+
+def results_page(root: Path) -> str:
+    """RESULTS.md: what the studies stored, and figures of the lessons."""
+    front = [f"00_{name}.png" for name in FRONT]
+    images = [image(each) for each in figures() if each.name not in front]
+    return "\n\n".join([results.page(root), "## From the lessons", *images]) + "\n"
 
 
 def main() -> None:
-    """Writes README.md, the pictures that it shows, and lesson 00's map and example."""
+    """Writes README.md, RESULTS.md, the pictures that they show, lesson 00's map and example."""
     for figure in figures():
         with files.atomic(files.root() / PICTURES / figure.name) as temporary:
             temporary.write_bytes(figure.png)
-    path = files.bundled("README.md")
-    old = path.read_text(encoding="utf-8")
-    new = written(old, files.root())
-    files.write_text(path, new)
-    print("README.md written" if new != old else "README.md is up to date")
-    print(start.write(new))
+    front = files.bundled("README.md")
+    readme = written(front.read_text(encoding="utf-8"), files.root())
+    for path, new in ((front, readme), (files.root() / "RESULTS.md", results_page(files.root()))):
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        files.write_text(path, new)
+        print(f"{path.name} written" if new != old else f"{path.name} is up to date")
+    print(start.write(readme))
 
 
 if __name__ == "__main__":

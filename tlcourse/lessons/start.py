@@ -13,11 +13,11 @@ def lessons_map() -> str:
     for number, lesson in enumerate(finding.every()):
         opening = finding.opening(finding.read_notebook(lesson.path))
         title = f"[{lesson.title}]({lesson.path.name})" if number else lesson.title
-        rows.append(f"| {title} | {_told(opening, BUILD)} | {_told(opening, QUESTION)} |")
+        rows.append(f"| {title} | {told(opening, BUILD)} | {told(opening, QUESTION)} |")
     return "\n".join(rows)
 
 
-def _told(opening: str, what: str) -> str:
+def told(opening: str, what: str) -> str:
     """The rest of the line of an opening block that begins with `what`."""
     lines = [line for line in opening.splitlines() if line.startswith(what)]
     return lines[0].removeprefix(what).strip() if lines else ""

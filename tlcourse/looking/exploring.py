@@ -17,6 +17,7 @@ from tlcourse.views.interactive import widgets_on
 
 LONGEST = 128  # tokens: of more, a figure shows little
 NOTE = "One text: it shows what a head can do, not what it does as a rule."
+PREFIX = " {:.0%} of the attention, not drawn, goes to a learned prefix."
 FIRST = "this model"  # what the model is called that stands beside others
 
 
@@ -26,58 +27,59 @@ class Choice:
 
     tokens: list[str]
     attention: np.ndarray
-    layer: int = 0
+    note: str = NOTE
+    block: int = 0
     head: int = 0
     token: int = 0  # the one that looks
 
 
 def _one_head(choice: Choice) -> Picture:
-    weights, tokens = choice.attention[choice.layer, choice.head], choice.tokens
-    key, name = weights[choice.token].argmax(), f"{choice.layer}.{choice.head}"
+    weights, tokens = choice.attention[choice.block, choice.head], choice.tokens
+    key, name = weights[choice.token].argmax(), f"{choice.block}.{choice.head}"
     return heat_map(
         weights,
         tokens,
         title=f"Head {name}: where each token looks",
         alt=f"Attention of head {name}; {tokens[choice.token]!r} looks most at {tokens[key]!r}, "
         f"with {weights[choice.token, key]:.2f}.",
-        note=NOTE,
+        note=choice.note,
     )
 
 
 def _from_one_token(choice: Choice) -> Picture:
-    weights, token = choice.attention[choice.layer, :, choice.token], choice.tokens[choice.token]
+    weights, token = choice.attention[choice.block, :, choice.token], choice.tokens[choice.token]
     best = [f"{choice.tokens[key]!r} in head {h}" for h, key in enumerate(weights.argmax(axis=-1))]
     return heat_map(
         weights,
-        [f"{choice.layer}.{head}" for head in range(len(weights))],
+        [f"{choice.block}.{head}" for head in range(len(weights))],
         keys=choice.tokens,
-        title=f"Where “{token.strip()}” looks, in each head of layer {choice.layer}",
+        title=f"Where “{token.strip()}” looks, in each head of block {choice.block}",
         alt=f"Heat map, a row a head. {token!r} looks most at {', at '.join(best)}.",
-        note=NOTE,
+        note=choice.note,
         y_label="head",
     )
 
 
 def _all_heads(choice: Choice) -> Picture:
-    name = f"{choice.layer}.{choice.head}"
+    name = f"{choice.block}.{choice.head}"
     return head_grid(
         choice.attention,
         choice.tokens,
         title="All heads; framed: the one of the switches",
-        alt=f"A map of attention for each head, layers as rows; head {name} is framed.",
-        note=NOTE,
-        mark=[(choice.layer, choice.head)],
+        alt=f"A map of attention for each head, blocks as rows; head {name} is framed.",
+        note=choice.note,
+        mark=[(choice.block, choice.head)],
     )
 
 
 def _lines(choice: Choice) -> Picture:
-    name = f"{choice.layer}.{choice.head}"
+    name = f"{choice.block}.{choice.head}"
     return token_lines(
-        choice.attention[choice.layer, choice.head],
+        choice.attention[choice.block, choice.head],
         choice.tokens,
         title=f"Head {name}: “{choice.tokens[choice.token].strip()}” and where it looks",
         alt=f"Lines of head {name} from {choice.tokens[choice.token]!r} to the tokens it looks at.",
-        note=NOTE,
+        note=choice.note,
         chosen=choice.token,
     )
 
@@ -86,20 +88,22 @@ def _rollout(choice: Choice) -> Picture:
     return heat_map(
         rollout(choice.attention),
         choice.tokens,
-        title="Rollout: from which tokens each state comes, all layers together",
-        alt="Heat map; rows are tokens after the last layer, columns the tokens they come from.",
-        note=NOTE,
+        title="Rollout: from which tokens each state comes, all blocks together",
+        alt="Heat map; rows are tokens after the last block, columns the tokens they come from.",
+        note=choice.note,
         label="share",
         y_label="state",
     )
 
 
+SWITCHES = ("block", "head", "token")
+
 # What each view draws, and the switches that turn it; the first is shown first.
 VIEWS: dict[str, tuple[Callable[[Choice], Picture], tuple[str, ...]]] = {
-    "one head": (_one_head, ("layer", "head")),
-    "all heads": (_all_heads, ("layer", "head")),
-    "lines": (_lines, ("layer", "head", "token")),
-    "from one token": (_from_one_token, ("layer", "token")),
+    "one head": (_one_head, ("block", "head")),
+    "all heads": (_all_heads, ("block", "head")),
+    "lines": (_lines, SWITCHES),
+    "from one token": (_from_one_token, ("block", "token")),
     "rollout": (_rollout, ()),
 }
 
@@ -111,11 +115,12 @@ def explore(
     *,
     beside: Mapping[str, tuple[Transformer, Tokenizer]] | None = None,
 ) -> Any:
-    """A model's attention over a text that one can type, with a choice of layer, head and view.
+    """A model's attention over a text that one can type, with a choice of block, head and view.
 
     The text is read in the normaliser's form and after `<eos>`, as in pretraining; another one is
-    taken on Enter. `beside` names models, each with its tokenizer, to switch to. Layers and heads
-    count from 0. What goes wrong while turning is said in a line, and the picture stays.
+    taken on Enter. `beside` names models, each with its tokenizer, to switch to. Blocks and heads
+    count from 0. Of attention to a learned prefix the figure's note says how much it is. What goes
+    wrong while turning is said in a line, and the picture stays.
 
     Returns what the cell has to end with: a widget, or the first figure when widgets are off. Uses
     only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, or with more
@@ -139,7 +144,9 @@ def _read(model: Transformer, tokenizer: Tokenizer, text: str) -> Choice:
     with torch.no_grad(), record(model) as seen:
         model.hidden(torch.tensor([ids], device=model.embedding.weight.device))
     attention = torch.stack(seen.attention)[:, 0].float().cpu().numpy()
-    return Choice(tokenizer.tokens(ids), attention, token=len(ids) - 1)
+    prefix, attention = np.split(attention, [-len(ids)], axis=-1)  # its keys come first
+    note = NOTE + PREFIX.format(prefix.sum(axis=-1).mean()) if prefix.size else NOTE
+    return Choice(tokenizer.tokens(ids), attention, note, token=len(ids) - 1)
 
 
 class _Switches:
@@ -154,7 +161,7 @@ class _Switches:
         self.text = ipywidgets.Text(text, description="text", continuous_update=False, **wide)
         self.model = ipywidgets.Dropdown(options=list(models), description="model")
         self.view = ipywidgets.Dropdown(options=list(VIEWS), description="view")
-        self.layer = ipywidgets.IntSlider(0, description="layer", **slider)
+        self.block = ipywidgets.IntSlider(0, description="block", **slider)
         self.head = ipywidgets.IntSlider(0, description="head", **slider)
         self.token = ipywidgets.Dropdown(options=[("", 0)], description="token")
         self.said = ipywidgets.HTML()
@@ -162,7 +169,7 @@ class _Switches:
         self.tokens: list[str] = []
         self.busy = False
         self.draw()
-        controls = [self.text, self.view, self.layer, self.head, self.token]
+        controls = [self.text, self.view, self.block, self.head, self.token]
         if len(models) > 1:
             controls.insert(1, self.model)
         for control in controls:
@@ -172,15 +179,15 @@ class _Switches:
     def draw(self) -> None:
         """Brings the switches up to date with the text that was read, then the picture."""
         seen = self.read(self.model.value, self.text.value)
-        self.layer.max, self.head.max = (size - 1 for size in seen.attention.shape[:2])
+        self.block.max, self.head.max = (size - 1 for size in seen.attention.shape[:2])
         if seen.tokens != self.tokens:
             self.tokens = seen.tokens
             self.token.options = [(f"{at}: {token}", at) for at, token in enumerate(seen.tokens)]
             self.token.value = seen.token
         draw, turned = VIEWS[self.view.value]
-        for name in ("layer", "head", "token"):
+        for name in SWITCHES:
             getattr(self, name).disabled = name not in turned
-        where = {name: getattr(self, name).value for name in ("layer", "head", "token")}
+        where = {name: getattr(self, name).value for name in SWITCHES}
         self.picture.value = draw(replace(seen, **where)).html()
 
     def changed(self, _: Any) -> None:

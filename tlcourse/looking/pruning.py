@@ -48,9 +48,8 @@ class Pruning:
     curve: tuple[float, ...]  # with all of them, then after each that went: one entry more
 
     def can_go(self, limit: float) -> int:
-        """How many went before the judge first said more than `limit`."""
-        above = [count for count, value in enumerate(self.curve) if value > limit]
-        return max(above[0] - 1, 0) if above else len(self.order)
+        """The most heads without which the judge says no more than `limit`; 0 if there are none."""
+        return max((count for count, value in enumerate(self.curve) if value <= limit), default=0)
 
 
 def greedy_pruning(

@@ -62,16 +62,18 @@ def length(sentences: Iterable[Sentence]) -> Task:
     return sentence_task("length", sentences, label)
 
 
-def content(sentences: Sequence[Sentence], *, words: Iterable[str] | None = None) -> Task:
+def content(
+    sentences: Sequence[Sentence], *, words: Iterable[str] | None = None, most: int = 50
+) -> Task:
     """Which of some words is in a sentence, for sentences with just one of them.
 
     `words` in lower case, for test data those of the training data: `set(task.labels)`. None: the
-    50 most frequent of at least four letters.
+    `most` most frequent of at least four letters.
     """
     if words is None:
         counts = Counter(form for sentence in sentences for form in _lower(sentence))
         longer = [form for form in counts if form.isalpha() and len(form) > 3]
-        words = sorted(longer, key=lambda form: (-counts[form], form))[:50]
+        words = sorted(longer, key=lambda form: (-counts[form], form))[:most]
     words = set(words)
 
     def label(sentence: Sentence) -> str | None:

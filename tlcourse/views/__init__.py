@@ -27,6 +27,7 @@ from tlcourse.views.bpe import merge_boxes, token_boxes
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.front import road, story
 from tlcourse.views.head_curves import birth_curves, pruning_curve
 from tlcourse.views.head_scores import ablation_grid, score_grid
 from tlcourse.views.heads import head_grid
@@ -95,6 +96,7 @@ __all__ = [
     "probe_on_frozen_body",
     "pruning_curve",
     "removal",
+    "road",
     "score_grid",
     "score_maps",
     "seen_and_asked",
@@ -102,6 +104,7 @@ __all__ = [
     "slider",
     "smooth",
     "state_paths",
+    "story",
     "strips",
     "task_by_layer",
     "token_boxes",

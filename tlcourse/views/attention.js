@@ -89,9 +89,9 @@ export function means(data, state) {
 
 /** What is to be seen, in sentences; a screen reader says them when they change. */
 export function sentences(data, state) {
-  if (!state.on.length) return [`layer ${state.layer}: no head is switched on`];
+  if (!state.on.length) return [`block ${state.layer}: no head is switched on`];
   if (!state.chosen) {
-    return [`layer ${state.layer}: weights from ${FAINT}; choose a token to see where it looks`];
+    return [`block ${state.layer}: weights from ${FAINT}; choose a token to see where it looks`];
   }
   const best = strongest(data, state);
   const spoken = best.slice(0, SPOKEN).map(({ head, query, key, weight }) => {
@@ -172,7 +172,7 @@ function build(root, data) {
     return button(name, element("span", { dir: "auto" }, visible(text)), element("span"));
   };
   const parts = {
-    layers: numbers(data.layers).map((layer) => button("", `layer ${layer}`)),
+    layers: numbers(data.layers).map((layer) => button("", `block ${layer}`)),
     heads: numbers(data.heads).map((head) => button(colour(head))),
     every: button("", "all heads"),
     none: button("", "no heads"),
@@ -199,7 +199,7 @@ function build(root, data) {
   root.replaceChildren(
     element("h1", {}, data.title),
     element("p", { class: "attention-alt" }, data.alt),
-    row("layer", parts.layers, ACROSS),
+    row("block", parts.layers, ACROSS),
     row("head", parts.heads, ACROSS),
     row("show", [parts.every, parts.none, parts.whole], ACROSS),
     parts.said,

@@ -101,9 +101,10 @@ def pruning_curve(
 
     `errors` maps an order of removing to values at `removed`, each a number or (value, low, high),
     drawn as a band; `baseline` is the error of the whole model in per cent, and the dashed line
-    lies `allowed` points above. The first order is coloured, its last point before it first passes
-    that line is marked; the others are grey. The y axis is logarithmic where no error is 0. Raises
-    ValueError where numbers of values differ, for no errors, and without title, alt text or labels.
+    lies `allowed` points above. The first order is coloured, and its last point that is not above
+    that line is marked: so many heads can go; the others are grey. The y axis is logarithmic where
+    no error is 0. Raises ValueError where numbers of values differ, for no errors, and without
+    title, alt text or labels.
     """
     if not errors or len(removed) < 2:
         raise ValueError(f"expected errors at two numbers of heads or more, got {dict(errors)}")
@@ -140,14 +141,14 @@ def pruning_curve(
 
 
 def _mark_last(axes: Any, removed: Sequence[int], errors: np.ndarray, limit: float) -> None:
-    """A ring around the last point before errors first pass the limit, with its number of heads."""
-    passed = errors > limit
-    last = int(np.argmax(passed)) - 1 if passed.any() else len(errors) - 1
-    if last < 0:
+    """A ring around the last point within the limit, which says how many heads can go."""
+    within = np.flatnonzero(errors <= limit)
+    if not len(within):
         return
+    last, count = within[-1], removed[within[-1]]
     axes.plot(removed[last], errors[last], "o", ms=12, mfc="none", mec="black", mew=2)
     axes.annotate(
-        f"{removed[last]} head{'' if removed[last] == 1 else 's'}", (removed[last], errors[last]),
+        f"{count or 'none'} can go", (count, errors[last]),
         (0, -24), ha="center", va="top", textcoords="offset points", fontweight="bold",
         bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1},
     )  # fmt: skip

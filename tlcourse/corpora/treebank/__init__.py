@@ -7,6 +7,7 @@
     treebank.roles(sentence)                            # who does what to whom
     treebank.antecedents(sentence)                      # what each pronoun means
     treebank.phrases(sentence)                          # each word's phrase, and the one around it
+    treebank.chunks(sentence)                           # runs of words in one phrase: B-NP, I-NP, O
     pair = treebank.agreement_pairs(20, attractors=2)[0]
     pair.good.text, pair.bad.text                       # differ in one verb
     treebank.without_sense(sentence).text               # the same tree, no sense
@@ -26,6 +27,7 @@ from tlcourse.corpora.treebank.sentences import (
     Role,
     agreements,
     antecedents,
+    chunks,
     phrases,
     roles,
     tree_of,
@@ -38,6 +40,7 @@ __all__ = [
     "agreement_pairs",
     "agreements",
     "antecedents",
+    "chunks",
     "generate",
     "phrases",
     "roles",

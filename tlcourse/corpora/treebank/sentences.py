@@ -14,10 +14,13 @@ Words are counted from 1, as heads are.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import count
 from typing import NamedTuple
 
 from tlcourse.corpora.conllu import Multiword, Sentence, key_of
 from tlcourse.corpora.treebank.derivation import Derivation, Leaf, Node
+
+CLAUSES = ("S", "SBAR")
 
 
 class Role(NamedTuple):
@@ -77,14 +80,36 @@ def phrases(sentence: Sentence) -> list[tuple[str, str]]:
 
     They are S, SBAR, NP, VP, PP, ADJP, ADVP and WHNP.
     """
-    above, found = ["", ""], []
-    for opened, tag, closed in re.findall(r"\((\S+) (?!\()|\((\S+) (?=\()|(\))", tree_of(sentence)):
+    names = [["", *(name for name, _ in around)] for around in _around(sentence)]
+    return [(each[-1], each[-2]) for each in names]
+
+
+def chunks(sentence: Sentence) -> list[str]:
+    """For each word "B-NP" where a chunk begins, "I-NP" inside it, and "O" outside of all.
+
+    A chunk is a run of words that are in the same phrase, and in no smaller one (after Tjong Kim
+    Sang & Buchholz, 2000). What is in a clause alone, such as its full stop, is outside.
+    """
+    found, before = [], None
+    for *_, phrase in _around(sentence):
+        name = phrase[0]
+        found.append("O" if name in CLAUSES else f"{'I' if phrase == before else 'B'}-{name}")
+        before = phrase
+    return found
+
+
+def _around(sentence: Sentence) -> list[list[tuple[str, int]]]:
+    """For each word the phrases around it, from the sentence down: name and number of each."""
+    above, found, numbers = [], [], count()
+    for opened, name, closed in re.findall(
+        r"\((\S+) (?!\()|\((\S+) (?=\()|(\))", tree_of(sentence)
+    ):
+        if opened:
+            found.append([*above])
         if closed:
             above.pop()
         else:
-            above.append(opened or tag)
-        if opened:
-            found.append((above[-2], above[-3]))
+            above.append((opened or name, next(numbers)))
     return found
 
 

@@ -66,7 +66,8 @@ def changes(model: Transformer, work: Callable[[], object]) -> list[str]:
         if new is None or new[0] != old[0] or new[4] != old[4]:
             found.append(f"{name} is replaced")
         elif new[3] != old[3]:
-            found.append(f"a hook is left on {name}")
+            less = sum(map(len, new[3])) < sum(map(len, old[3]))
+            found.append(f"a hook is {'gone from' if less else 'left on'} {name}")
         elif new[1] != old[1]:
             found.append("the model is in another mode")
         elif new[2] != old[2]:

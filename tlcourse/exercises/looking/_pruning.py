@@ -66,3 +66,20 @@ def ranked_once(tells):
         return [tells(judge, order, errors, n) for n in range(count)]
 
     return candidate
+
+
+def rises(judge, heads, count):
+    order = rounds()(judge, heads, count)
+    before = [0.0, *(error for _, error in order)]
+    return [(head, error - old) for (head, error), old in zip(order, before, strict=False)]
+
+
+def errors_before(judge, heads, count):
+    order = rounds()(judge, heads, count)
+    before = [judge(frozenset()), *(error for _, error in order)]
+    return [(head, error) for (head, _), error in zip(order, before, strict=False)]
+
+
+def more_or_fewer(change):
+    """A solution that removes `change(count, heads)` heads."""
+    return lambda judge, heads, count: rounds()(judge, heads, change(count, len(heads)))

@@ -18,6 +18,13 @@ class Parts(nn.Module):
         super().__init__()
         self.config, self.query, self.key = layer.config, layer.query, layer.key
 
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            only = "use `layer.query`, `layer.key` and `layer.config` alone"
+            raise AttributeError(f"the layer's `{name}` is not needed: {only}") from None
+
     def forward(self, *_):
         raise Wrong("it ran the layer. Use its parts: `layer.query`, `layer.key`, `layer.config`.")
 
@@ -41,18 +48,17 @@ def counted(layer, x, mask, table=None):
         if layer.config.qk_norm:
             of_query, of_keys = (a / (a**2).mean(-1, True).sqrt() for a in (of_query, of_keys))
         if table is not None:
-            of_query, of_keys = turned(of_query, i), turned(of_keys)
+            of_query, of_keys = turned(of_query, table, i), turned(of_keys, table)
         scores = of_keys @ of_query[0] / size**0.5
         right[b, h, i] = scores.masked_fill(~allowed[b, h, i], -math.inf).softmax(0)
     return right
 
 
-def turned(vectors, first=0):
-    """(places, size) vectors turned by the angles of their places, as complex numbers."""
+def turned(vectors, table, first=0):
+    """(places, size) vectors turned by the table's angles, row `first` on, as complex numbers."""
     pairs = torch.complex(*vectors.chunk(2, dim=-1))
-    frequencies = 10_000.0 ** -torch.linspace(0, 1, pairs.shape[1] + 1)[:-1].double()
-    angles = torch.arange(first, first + len(pairs))[:, None] * frequencies
-    pairs = pairs * torch.polar(torch.ones_like(angles), angles)
+    cosine, sine = (part.double()[first : first + len(pairs)].chunk(2, dim=-1) for part in table)
+    pairs = pairs * torch.complex(cosine[0], sine[1])  # the first sine has a minus
     return torch.cat([pairs.real, pairs.imag], dim=-1)
 
 

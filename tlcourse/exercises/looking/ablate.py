@@ -3,7 +3,6 @@
 The true answer is that of a copy whose values, as that head sees them, are zero.
 """
 
-import contextlib
 import copy
 
 import torch
@@ -11,11 +10,16 @@ import torch
 from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.looking._heads import (
     all_others,
+    as_many_as_heads,
     by_copy,
     by_hook,
+    clears_all_hooks,
     columns_of,
     edits_and_leaves,
     edits_and_mends,
+    swallows_the_error,
+    without,
+    writers,
 )
 from tlcourse.exercises.looking._models import changes, tokens, toy
 from tlcourse.exercises.task import Exercise
@@ -111,32 +115,16 @@ def changed(candidate, model, ids, layer, head):
 
 
 def changed_by_an_error(candidate, model, ids, layer, head):
-    """The same where the model raises an error."""
+    """The same where the model raises an error, and whether that is lost."""
+    raised = []
 
     def work():
-        with contextlib.suppress(ValueError):
+        try:
             candidate(model, ids, layer, head)
+        except ValueError as error:
+            raised.append(error)
 
-    return changes(model, work)
-
-
-def without(model, ids, layer, head):
-    """The true answer, by values that are zero."""
-    other = copy.deepcopy(model)
-    size = model.config.width // model.config.heads
-    with torch.no_grad():
-        for each in other.blocks[layer].attention.value.parameters():
-            each[size * head : size * head + size] = 0
-        return other(ids)
-
-
-def writers(seed, *heads):
-    """A model of one layer in which only these heads write something."""
-    model = toy(seed=seed, layers=1)
-    columns = model.blocks[0].attention.output.weight.data.view(12, 3, 4)
-    for head in {0, 1, 2}.difference(heads):
-        columns[:, head] = 0
-    return model
+    return changes(model, work) + ([] if raised else ["the error is lost"])
 
 
 @task.stage("logits")
@@ -178,8 +166,10 @@ def every(candidate):
 
 @task.stage("the model afterwards")
 def afterwards(candidate):
+    model = toy(seed=5).train()
+    model.blocks[1].attention.output.register_forward_pre_hook(lambda *_: None)  # somebody's own
     task.observe(
-        candidate, changed, toy(seed=5).train(), tokens(4), 1, 0, gives=[],
+        candidate, changed, model, tokens(4), 1, 0, gives=[],
         what="what is different about the model afterwards", likely=STAYS,
     )  # fmt: skip
 
@@ -216,6 +206,11 @@ COUNTED = "Layers and heads are counted from 0, and all but this head stays."
 STAYS = "Put it back: a hook has `.remove()`; weights that were changed need a copy to go back to."
 LEFT = "Remove the hook afterwards, `hook.remove()`, or it mutes the head for good."
 FINALLY = "Put it back in a `finally:`, which is run after an error, too."
+SWALLOWED = "The model's error has to come out: `try` and `finally`, without `except`."
+POSITIONS = "These are positions. The columns are the last dimension: `mixed[..., start:end]`."
+INPUT = "All heads read what the attention layer is given. Hook its last part, `attention.output`."
+SIZE = "A head has `width // heads` columns; these are as many as there are heads."
+NOT_YOURS = "Another hook is gone, too: remove your own alone, by its handle."
 
 
 for stage, says, wrong in (
@@ -228,6 +223,9 @@ for stage, says, wrong in (
      by_hook(lambda model, head: slice(head, None, model.config.heads))),
     ("a head that writes nothing", WIDTH, by_hook(lambda model, head: head)),
     ("a head that writes nothing", ALL, by_hook(all_others)),
+    ("a head that writes nothing", POSITIONS, by_hook(cells=lambda own: (slice(None), own))),
+    ("a head that writes nothing", INPUT, by_hook(on=lambda attention: attention)),
+    ("a head that writes nothing", SIZE, by_hook(as_many_as_heads)),
     ("a head that writes nothing", ROWS,
      by_copy(lambda attention, columns: attention.output.weight[columns].zero_())),
     ("a head that writes nothing", FROM_ONE,
@@ -248,10 +246,12 @@ for stage, says, wrong in (
      by_hook(layers=lambda model, layer: range(len(model.blocks)))),
     ("heads of a model of 3 layers", FROM_ONE, by_hook(layers=lambda model, layer: [layer - 1])),
     ("the model afterwards", LEFT, by_hook(removes=False)),
+    ("the model afterwards", NOT_YOURS, clears_all_hooks),
     ("the model afterwards", STAYS, edits_and_leaves),
     ("the model afterwards", "Give the model back in the mode it came in.",
      lambda model, *rest: run_without(model.eval(), *rest)),
     ("after an error", FINALLY, by_hook()),
+    ("after an error", SWALLOWED, swallows_the_error),
     ("after an error", FINALLY, edits_and_mends),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)

@@ -7,7 +7,16 @@ import itertools
 import random
 
 from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
-from tlcourse.exercises.looking._pruning import Judge, by_hand, ranked_once, rounds, tabled
+from tlcourse.exercises.looking._pruning import (
+    Judge,
+    by_hand,
+    errors_before,
+    more_or_fewer,
+    ranked_once,
+    rises,
+    rounds,
+    tabled,
+)
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -176,6 +185,10 @@ LAST = "Of equals the last went; the first goes: `<`, not `<=`."
 OFTEN = "Once for each head that is left, and no more: a real judge takes seconds each time."
 STOPS = "It stopped early: `count` heads have to go, even if the error rises."
 KEPT = "`judge` takes what is *removed*, and not what is kept."
+COUNT = "`count` heads go, no more and no fewer."
+RISE = "These are the rises of the error; wanted is the error itself, after each removal."
+SORTED = "The list was sorted. The pairs come in the order of removal."
+EARLIER = "This is the error before each removal; wanted is that after it."
 SETS = "The first of each pair is the head that goes in this round, not all that are gone."
 
 
@@ -217,6 +230,10 @@ for stage, says, wrong in (
      rounds(tells=lambda gone, head, error: (error, head))),
     ("one head", "expected a frozenset of heads", rounds(asks=lambda gone, head: {*gone, head})),
     ("one head", KEPT, asks_for_what_is_kept),
+    ("one head", EARLIER, errors_before),
+    ("one head", COUNT, more_or_fewer(lambda count, all_: count + 1)),
+    ("one head", COUNT, more_or_fewer(lambda count, all_: count - 1)),
+    ("one head", COUNT, more_or_fewer(lambda count, all_: all_)),
     ("one head", "your function changed argument 1", takes_out_of_the_list),
     ("each is judged with those that are gone", ONCE,
      ranked_once(lambda judge, order, errors, n: (order[n], errors[order[n]]))),
@@ -225,6 +242,11 @@ for stage, says, wrong in (
     ("each is judged with those that are gone", SINGLE, errors_alone),
     ("each is judged with those that are gone", AGAIN, rounds(of=lambda heads, gone: heads)),
     ("each is judged with those that are gone", STOPS, stops_when_it_rises),
+    ("each is judged with those that are gone", RISE, rises),
+    ("each is judged with those that are gone", SORTED,
+     lambda *given: sorted(greedy_pruning(*given))),
+    ("all of them, or none", SORTED,
+     lambda *given: sorted(greedy_pruning(*given), key=lambda pair: pair[1])),
     ("the first of equals", LAST, rounds(key=lambda error, place, head: (error, -place))),
     ("the first of equals", BY_NAME, rounds(key=lambda error, place, head: (error, head))),
     ("no question too many", OFTEN, asks_twice),

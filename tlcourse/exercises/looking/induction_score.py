@@ -78,10 +78,16 @@ def half(keys):
 
 
 def undecided():
-    """A head that looks at several places around the right one, each with its own weight."""
+    """A head that looks at several places around the right one, each with its own weight.
+
+    In the first half it looks ahead, too: who takes keys for queries finds something there.
+    """
     right, same, two_after = half([1, 2, 3, 4]), half([0, 1, 2, 3]), half([2, 3, 4, 5])
     last, before = half([3, 4, 5, 6]), half([0, 0, 1, 2])
-    return 0.5 * right + 0.2 * same + 0.15 * two_after + 0.1 * last + 0.05 * before
+    found = 0.5 * right + 0.2 * same + 0.15 * two_after + 0.1 * last + 0.05 * before
+    ahead = torch.arange(1, 4)
+    found[..., ahead, 0], found[..., ahead, ahead + 3] = 0.7, 0.3
+    return found
 
 
 @task.stage("shape")
@@ -160,6 +166,10 @@ CELLS = "The sum is divided by the number of all cells; there are `length` queri
 SUM = "This is the sum over queries; their mean is wanted."
 TURNED = "Rows are queries and columns are keys; here it is the other way round."
 LAST = "The last query is left out. It counts, too: it looks at place `length`."
+WRAPS = (
+    "The last query has a wrong key. After its token comes the first one of the second half, at "
+    "place `length`."
+)
 
 
 def by(shift=0, first=0, last=0, finish=lambda cells, n: cells.mean(-1)):
@@ -169,6 +179,16 @@ def by(shift=0, first=0, last=0, finish=lambda cells, n: cells.mean(-1)):
         queries = torch.arange(length - first, 2 * length - last)
         cells = attention[:, :, queries, (queries - length + 1 + shift) % (2 * length)]
         return finish(cells, length)
+
+    return candidate
+
+
+def at_most(bound):
+    """A solution that keeps all keys in the first half: `bound(keys, length)`."""
+
+    def candidate(attention, length):
+        queries = torch.arange(length, 2 * length)
+        return attention[:, :, queries, bound(queries - length + 1, length)].mean(-1)
 
     return candidate
 
@@ -196,6 +216,8 @@ for stage, says, wrong in (
     ("drawn heads", ONE_MORE,
      lambda attention, length: attention.diagonal(1 - length, -2, -1).mean(-1)),
     ("drawn heads", LAST, by(last=1)),
+    ("drawn heads", WRAPS, at_most(lambda keys, length: keys % length)),
+    ("drawn heads", WRAPS, at_most(lambda keys, length: keys.clamp(max=length - 1))),
     ("drawn heads", SECOND,
      lambda attention, length: attention.roll(length, -1).diagonal(1, -2, -1).mean(-1)),
 ):  # fmt: skip

@@ -8,7 +8,15 @@ import copy
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import expect_shape, expect_unchanged
+from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged
+from tlcourse.exercises.looking._lens import (
+    by,
+    in_evaluation,
+    norms_all_but_the_last,
+    norms_the_last_alone,
+    norms_the_last_twice,
+    takes_them_out,
+)
 from tlcourse.exercises.looking._models import changes, tokens, toy
 from tlcourse.exercises.task import Exercise
 
@@ -64,8 +72,16 @@ def states_of(model, ids):
 
 def called(candidate, model, states):
     """What comes out; raises Wrong for no tensor. A model never equals its copy: see `changes`."""
+
+    def run(hidden_states):
+        handed = list(hidden_states)
+        got = candidate(model, handed)
+        if len(handed) != len(hidden_states):
+            raise Wrong(EMPTIED)
+        return got
+
     with torch.no_grad():
-        got = expect_unchanged(lambda hidden_states: candidate(model, list(hidden_states)), states)
+        got = expect_unchanged(run, states)
     if not hasattr(got, "detach"):
         expect_shape(got, (len(states), states.shape[1], model.config.vocabulary_size), STATES)
     return got
@@ -182,36 +198,12 @@ ALL_ONE = "The norm works on each position alone, over the last dimension; here 
 EVERY = "Every layer gets the same end: `model.norm`, then the output layer."
 PRODUCT = "The logit of a token is the product of the state with the *row* of that token."
 BIAS = "`model.head_bias` is added to the logits where the model has one."
+NO_BIAS = "This model has no bias, its `head_bias` is None: add one only where there is one."
+EMPTIED = (
+    "your function took states out of the list that it was given. Walk through it instead: "
+    "`for state in hidden_states`."
+)
 LOOK = "Looking changes nothing: the model must be left as it came, in its mode, too."
-
-
-def by(norm=lambda model, state: model.norm(state),
-       head=lambda model, x: model.logits(x), finish=lambda logits: logits):  # fmt: skip
-    """A solution with some step done otherwise, for each state."""
-
-    def candidate(model, hidden_states):
-        return finish(torch.stack([head(model, norm(model, each)) for each in hidden_states]))
-
-    return candidate
-
-
-def in_evaluation(model, hidden_states):
-    return logit_lens(model.eval(), hidden_states)
-
-
-def norms_all_but_the_last(model, hidden_states):
-    *others, last = hidden_states
-    return model.logits(torch.stack([*map(model.norm, others), last]))
-
-
-def norms_the_last_alone(model, hidden_states):
-    *others, last = hidden_states
-    return model.logits(torch.stack([*others, model.norm(last)]))
-
-
-def norms_the_last_twice(model, hidden_states):
-    *others, last = hidden_states
-    return logit_lens(model, [*others, model.norm(last)])
 
 
 for stage, says, wrong in (
@@ -220,6 +212,8 @@ for stage, says, wrong in (
      lambda model, states: logit_lens(model, states[-1:])[0]),
     ("shape", TURNED, by(head=lambda model, x: x @ model.embedding.weight)),
     ("shape", TURNED, by(head=lambda model, x: model.embedding(x))),
+    ("shape", NO_BIAS, by(head=lambda model, x: model.logits(x) + model.head_bias)),
+    ("shape", EMPTIED, takes_them_out),
     ("the last layer says what the model says", NO_NORM, by(norm=lambda model, x: x)),
     ("the last layer says what the model says", NO_NORM, norms_all_but_the_last),
     ("the last layer says what the model says", TWICE,

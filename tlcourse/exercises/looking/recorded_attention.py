@@ -12,13 +12,7 @@ from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.looking._models import drawn, tokens, toy
 from tlcourse.exercises.looking._weights import Parts, by, counted, layer_of, rms
 from tlcourse.exercises.task import Exercise
-from tlcourse.transformer import (
-    causal_mask,
-    padding_mask,
-    record,
-    rotary_table,
-    rotate,
-)
+from tlcourse.transformer import causal_mask, padding_mask, record, rotary_table, rotate
 
 task = Exercise(
     __name__,
@@ -160,10 +154,10 @@ def normed(candidate):
 
 @task.stage("rotary positions")
 def rotary(candidate):
-    expect(
-        candidate, layer_of(12, 3, rotary=True), drawn(2, 5, 12, seed=4), ALL, rotary_table(5, 4),
-        what="a layer with rotary positions", likely=ROTARY,
-    )  # fmt: skip
+    layer, x = layer_of(12, 3, rotary=True), drawn(2, 5, 12, seed=4)
+    for step, what in ((1, "a layer with rotary positions"), (2, "positions 0, 2, 4, 6 and 8")):
+        table = tuple(part[::step] for part in rotary_table(5 * step, 4))
+        expect(candidate, layer, x, ALL, table, what=what, likely=ROTARY)
 
 
 @task.stage("what the model records")
@@ -216,6 +210,7 @@ WHOLE_WIDTH = "They were normed over the whole width. Cut into heads first: each
 MEAN = "LayerNorm subtracts the mean, too. RMS norm does not: `F.rms_norm`."
 ONE_OF_TWO = "Only one of the two was treated: queries *and* keys."
 ROTARY = "Where `table` is given, queries and keys are turned by it: `rotate(query, table)`."
+OWN_TABLE = "Turn by the `table` that is given, and by no other one."
 
 
 for stage, says, wrong in (
@@ -254,6 +249,8 @@ for stage, says, wrong in (
      by(norm=lambda q, k: (F.layer_norm(q, q.shape[-1:]), F.layer_norm(k, k.shape[-1:])))),
     ("queries and keys are normed", ONE_OF_TWO, by(norm=lambda q, k: (rms(q), k))),
     ("rotary positions", ROTARY, by(turn=lambda q, k, table: (q, k))),
+    ("rotary positions", OWN_TABLE, by(turn=lambda q, k, table: (
+        [rotate(each, rotary_table(each.shape[-2], each.shape[-1])) for each in (q, k)]))),
     ("rotary positions", ONE_OF_TWO, by(turn=lambda q, k, table: (rotate(q, table), k))),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)

@@ -63,6 +63,13 @@ def by_cross_entropy(labels, classes, ends, fit):
     return torch.stack(nats).sum() / torch.tensor(2.0).log()
 
 
+def fits_of(candidate, labels, classes, ends, logs):
+    """How often the candidate calls `fit`."""
+    calls = []
+    candidate(labels, classes, ends, lambda count: calls.append(count) or logs[count].clone())
+    return len(calls)
+
+
 def bits_of(candidate, labels, classes, ends, logs):
     """What the candidate gives, a number; `logs[n]` is what a probe says after n examples."""
 
@@ -123,7 +130,8 @@ def second(candidate):
         candidate, bits_of, torch.tensor([0, 1, 1, 0]), 2, [2, 4], logs, gives=7.0,
         what="2 classes, labels 0 1 1 0, the first two uniform, the last two with probabilities "
         "1/8 and 1/4 by `fit(2)`",
-        likely="That is 1 bit and 1 bit, then 3 bits and 2 bits.", tolerance=1e-4,
+        likely="That is 1 bit and 1 bit, then 3 bits and 2 bits. What `fit` gives are logarithms "
+        "already: no softmax and no exp before they are added.", tolerance=1e-4,
     )  # fmt: skip
 
 
@@ -135,6 +143,10 @@ def blocks(candidate):
             candidate, bits_of, labels, 3, ends, logs, gives=counted(labels, 3, ends, logs),
             what=f"3 classes, ends {ends}", tolerance=1e-4,
             likely="Each block after the first has a probe of its own, trained on all before it.",
+        )  # fmt: skip
+        task.observe(
+            candidate, fits_of, labels, 3, ends, logs, gives=len(ends) - 1,
+            what=f"3 classes, ends {ends}: the number of calls of `fit`", likely=ONCE,
         )  # fmt: skip
 
 
@@ -184,6 +196,7 @@ ROWS = (
 ALL_BEFORE = "The labels before the block were paid for again: rows `start` to `end` only."
 ONE_PROBE = "One probe sent all blocks. With each block more labels are known: fit again."
 STOPS = "Only the first two blocks are in it. Is the `return` inside the loop?"
+ONCE = "`fit` trains a probe, which takes long: once for each block after the first."
 LAST_LOST = "The last block is missing: it ends at the last number of `ends`."
 
 
@@ -239,6 +252,8 @@ for stage, says, wrong in (
     ("each block with its own probe", ONE_PROBE,
      lambda labels, classes, ends, fit: code_length(labels, classes, ends, lambda _: fit(ends[0]))),
     ("each block with its own probe", STOPS, by(cost, borders=lambda ends: [*pairwise(ends)][:1])),
+    ("each block with its own probe", ONCE, by(lambda labels, start, end, fit:
+     sum(cost(labels, place, place + 1, fit, start) for place in range(start, end)))),
     ("30 random cases", FAR, by(lambda labels, start, end, fit:
      nats(labels, start, end, fit(start).exp().log()) / math.log(2))),
 ):  # fmt: skip

@@ -181,9 +181,12 @@ NOTHING = (
     "learning rate large enough?"
 )
 WRONG_WAY = "None is right: does each step increase the loss, or is the *smallest* score taken?"
-ALL = "Each step takes the mean cross-entropy of all examples, and nothing else."
+ALL = "One linear layer; each step the mean cross-entropy of all examples, and nothing else."
 IDLE = "`steps` was not used: it says how often the loop runs."
-NO_BIAS = "Without a bias the class in the middle can never win: `nn.Linear` has one by default."
+NO_BIAS = (
+    "Without a bias the class in the middle can never win: `nn.Linear` has one by default. (Or "
+    "were the *rows* standardised? `dim=0` gives the mean of each column.)"
+)
 COLUMNS = (
     "Give *each column* mean 0 and standard deviation 1 (`mean(dim=0)`, `std(dim=0)`), and treat "
     "new features in the same way."

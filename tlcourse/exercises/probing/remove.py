@@ -22,9 +22,9 @@ task = Exercise(
         "two directions that are not at right angles share something. If you subtract one after "
         "the other, the second puts back some of the first; if you subtract both at once, what "
         "they share goes twice. Which vectors span the same plane and *are* at right angles?",
+        "make every direction of length one (`F.normalize` leaves a zero as it is). Then "
         "`torch.linalg.svd(directions, full_matrices=False)` gives (u, s, v): the rows of v are at "
-        "right angles and of length one. Those with s near 0 belong to no direction: leave them "
-        "out.",
+        "right angles and of length one. Leave out those with s near 0: they belong to none.",
         "with such rows as `basis`: `states - states @ basis.T @ basis`. (Or in one step: "
         "`torch.linalg.pinv(directions) @ directions` projects onto all that they span.)",
     ),
@@ -35,8 +35,8 @@ task = Exercise(
 @task.reference
 def remove(states, directions):
     """(..., width) states without their part in the span of the directions, (k, width)."""
-    _, lengths, basis = torch.linalg.svd(directions, full_matrices=False)
-    basis = basis[lengths > 1e-5 * lengths.max()]
+    _, lengths, basis = torch.linalg.svd(F.normalize(directions, dim=-1), full_matrices=False)
+    basis = basis[lengths > 1e-5]
     return states - states @ basis.T @ basis
 
 
@@ -97,7 +97,7 @@ def shape(candidate):
 
 @task.stage("one direction")
 def one(candidate):
-    likely = "The axes that the direction does not touch stay, and so does what is at right angles."
+    likely = "Only (h · d) d goes, for a d of length one; what is at right angles to it stays."
     expect(candidate, [2.0, 3.0, 5.0], [[0.0, 1.0, 0.0]], [2.0, 0.0, 5.0], likely)
     expect(candidate, [10.0, 5.0, 2.0], [[3.0, 4.0, 0.0]], [4.0, -3.0, 2.0], likely)
     expect(candidate, [0.0, 1.0, 1.0], [[0.0, -0.5, 0.0]], [0.0, 0.0, 1.0], likely)

@@ -61,12 +61,10 @@ def sides(candidate, words, share, seed):
         raise Wrong(f"it gave {short(got)}; expected two lists, (train, test).{missing}")
     lists = [each.tolist() if hasattr(each, "tolist") else each for each in got]
     for each in lists:
-        if not isinstance(each, list | tuple) or any(type(place) is not int for place in each):
-            raise Wrong(
-                f"one of the two is {short(each)}; expected a list of places, which are whole "
-                "numbers from 0 on."
-            )
-    return [*lists[0]], [*lists[1]]
+        kinds = {type(place).__name__ for place in each} if isinstance(each, list | tuple) else {0}
+        if kinds - {"int", "int64", "int32"}:  # NumPy's are as good
+            raise Wrong(f"one of the two is {short(each)}; expected a list of places, from 0 on.")
+    return [*map(int, lists[0])], [*map(int, lists[1])]
 
 
 def everywhere(candidate, *setting):
@@ -86,6 +84,12 @@ def share_of_types(candidate, words, share, seed):
     """How many of the types are in the test."""
     _, test = sides(candidate, words, share, seed)
     return len({words[place] for place in test}) / len(set(words))
+
+
+def chance_of_the(candidate, words, share, seeds):
+    """The share of the seeds that have the word "the" in the test."""
+    each = [sides(candidate, words, share, seed)[1] for seed in range(seeds)]
+    return sum("the" in {words[place] for place in test} for test in each) / seeds
 
 
 def is_same(candidate, words, share, *seeds):
@@ -146,6 +150,12 @@ def drawn(candidate):
             likely=UNSEEDED if one == other else NO_SEED,
         )  # fmt: skip
 
+    task.observe(
+        candidate, chance_of_the, ["the"] * 100 + text(39), 0.5, 40, gives=0.5, tolerance=0.25,
+        what="`the` is 100 times in the text, 39 other types once, share 0.5: among 40 seeds the "
+        "share of those that have `the` in the test", likely=EVEN,
+    )  # fmt: skip
+
 
 @task.stage("in another session")
 def lasting(candidate):
@@ -159,6 +169,7 @@ PLACES = (
     "Were places drawn? Then most words are on both sides, and a probe that only remembers words "
     "looks good. Draw types, and let each take all of its places along."
 )
+EVEN = "Every type has the same chance, however frequent it is: draw from types, each once."
 DROPPED = (
     "Places of words that are on both sides were left out. Draw the types first; then nothing has "
     "to be thrown away."
@@ -213,6 +224,10 @@ def by_places(words, share, seed):
     return places[after:], places[:after]
 
 
+def by_frequency(words, seed):
+    return list(dict.fromkeys(random.Random(seed).sample(words, len(words))))
+
+
 def set_in_order_of_hash(words, seed):
     types = list(set(words))
     random.Random(seed).shuffle(types)
@@ -224,6 +239,7 @@ task.mistake("a share of the types", OF_PLACES)(by(shuffled, until_full))
 task.mistake("a share of the types", SWAPPED)(lambda *given: split_by_word(*given)[::-1])
 task.mistake("drawn by the seed", NO_SEED)(by(lambda words, seed: sorted(set(words))))
 task.mistake("drawn by the seed", NO_SEED)(by(lambda words, seed: shuffled(words, 0)))
+task.mistake("drawn by the seed", EVEN)(by(by_frequency))
 task.mistake("drawn by the seed", UNSEEDED)(by(lambda words, seed: shuffled(words, None)))
 task.mistake("in another session", SESSION)(by(set_in_order_of_hash))
 

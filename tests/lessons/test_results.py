@@ -1,6 +1,6 @@
-"""The README's tables, made of what was measured."""
+"""The tables of the results page, made of what was measured."""
 
-from tlcourse.lessons import readme
+from tlcourse.lessons import results
 
 
 def test_results_are_a_table_of_methods_and_labels() -> None:
@@ -10,7 +10,7 @@ def test_results_are_a_table_of_methods_and_labels() -> None:
         {"model": "causal", "labels": 5452, "mean": 6.6, "interval": [4.7, 9.1]},
     ]
     transfer = {"rows": rows, "data": "TREC-6", "machine": "2 threads", "note": "3 seeds."}
-    lines = readme.results_section(transfer).splitlines()
+    lines = results.transfer_section(transfer).splitlines()
     assert lines[-8:] == [
         "Test error in percent. TREC-6; 2 threads.",
         "",

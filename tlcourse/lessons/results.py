@@ -1,0 +1,164 @@
+"""For maintainers: the results page, RESULTS.md, made of what the studies stored.
+
+`python -m tlcourse.lessons.readme` writes it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from tlcourse import files
+from tlcourse.adaptation import leaderboard
+
+RESULTS = "benchmarks/results"
+HEAD = """# Results
+
+What the course's models and code reach, and what they are measured against. This page is written by
+`python -m tlcourse.lessons.readme` from the files in [benchmarks/results](benchmarks/results); each
+section names the command that made its numbers. The lessons say what they mean."""
+
+
+def transfer_section(transfer: dict[str, Any]) -> str:
+    """What transfer brings on TREC: a row for each model, a column for each number of labels.
+
+    `transfer` is what `python -m benchmarks transfer` wrote; errors are in percent.
+    """
+    cells = {
+        (row["model"], row["labels"]): "{:.1f} ({:.1f}-{:.1f})".format(
+            row["mean"], *row["interval"]
+        )
+        for row in transfer["rows"]
+    }
+    columns = sorted({labels for _, labels in cells})
+    lines = [
+        "## Does pretraining help?",
+        "",
+        "And does it beat counting words? The shipped models, fine-tuned whole, beside"
+        " the same network from scratch and linear models on TF-IDF (how: "
+        "`python -m benchmarks transfer`; what the models are: their cards in "
+        "[data/checkpoints](data/checkpoints)).",
+        "",
+        f"Test error in percent. {transfer['data']}; {transfer['machine']}.",
+        "",
+        "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for model in dict.fromkeys(model for model, _ in cells):
+        errors = " | ".join(cells.get((model, labels), "") for labels in columns)
+        lines.append(f"| {model} | {errors} |")
+    return "\n".join([*lines, "", transfer["note"]])
+
+
+def adaptation_section(adaptation: dict[str, Any]) -> str:
+    """Every scheme beside full fine-tuning: a row a scheme, a column for each number of labels.
+
+    `adaptation` is what `python -m benchmarks adaptation` wrote.
+    """
+    marks = {"fewer errors": " ↓", "more errors": " ↑"}
+    counts = [n for n in (100, 500, 5452) if leaderboard.rows_at(adaptation, n)]
+    tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
+    names = dict.fromkeys(name for table in tables.values() for name in table)
+    heads = [
+        f"{n:,} labels, {len(next(iter(table.values()))['seeds'])} seeds"
+        for n, table in tables.items()
+    ]
+    lines = [
+        "## Ways to adapt",
+        "",
+        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
+        "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
+        "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
+        "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
+        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe; the "
+        "table above chose pooling and epochs on dev, so full fine-tuning makes other errors there "
+        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
+        "",
+        "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
+        "|---|" + "---:|" * (len(counts) + 3),
+    ]
+    for name in names:
+        cells = []
+        for n in counts:
+            row = tables[n].get(name)
+            said = leaderboard.verdict(adaptation, name, n)
+            error = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) if row else ""
+            cells.append(error + marks.get(said, ""))
+        row = tables[counts[0]].get(name) or tables[counts[-1]][name]
+        cells += [
+            f"{row['trained_share']:.2%}",
+            f"{row['seconds']:.0f}",
+            f"{row['forgetting']:+.2f}",
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def speed_section(pretraining: dict[str, Any]) -> str:
+    """How fast a pretraining step is beside the libraries': a row a peer, a column a job.
+
+    `pretraining` is what `python -m benchmarks pretraining` wrote. A cell is our tokens per second
+    over the peer's, and in brackets our training memory over theirs.
+    """
+    columns = list(dict.fromkeys((row["job"], row["vocabulary"]) for row in pretraining["rows"]))
+    cells: dict[str, dict] = {}
+    for row in pretraining["rows"]:
+        peer = row["peer"].replace("GPT-2", "model").replace("BERT", "model")
+        described = ["as it comes"] * (row["form"].startswith("float32"))
+        described += ["fastest form"] * row["fastest"]
+        if described:
+            cell = f"{row['ratio']:.2f} ({row['memory_ratio']:.2f})"
+            name = f"{peer}, {' and '.join(described)}: {row['form']}"
+            cells.setdefault(name, {})[row["job"], row["vocabulary"]] = cell
+    lines = [
+        "## Speed",
+        "",
+        "A step of our pretraining against the libraries': our tokens per second over theirs (above"
+        " 1 we are faster), in brackets our training memory over theirs. One run, every contestant"
+        f" in its own process; {pretraining['step']}; {pretraining['machine']}"
+        " (`python -m benchmarks pretraining`).",
+        "",
+        "| | " + " | ".join(f"{job}, vocabulary {size:,}" for job, size in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for name, found in cells.items():
+        lines.append(f"| {name} | " + " | ".join(found.get(c, "") for c in columns) + " |")
+    shares = [f"{100 * row['peak_share']:.0f} %" for row in pretraining["ours"]]
+    lines += ["", f"Our step reaches {', '.join(shares)} of this machine's fastest matrix product "]
+    lines[-1] += "(a number for each column)."
+    return "\n".join(lines)
+
+
+def finetuning_section(finetuning: dict[str, Any]) -> str:
+    """How many questions a second fine-tuning reads beside others: a line a body, precision, peer.
+
+    `finetuning` is what `python -m benchmarks finetuning` wrote. Of a peer's forms its quickest.
+    """
+    rows: dict[tuple[str, str, str], dict] = {}
+    for row in finetuning["rows"]:
+        key = row["body"], row["precision"], row["peer"]
+        rows[key] = min(rows.get(key, row), row, key=lambda each: each["ratio"])
+    lines = [
+        "Fine-tuning on TREC, our questions per second over theirs, nobody compiled "
+        "(`python -m benchmarks finetuning`):",
+        "",
+    ]
+    for (body, precision, peer), row in rows.items():
+        span = f"{row['ratio_lowest']:.2f} to {row['ratio_highest']:.2f}"
+        lines.append(
+            f"- {body} body, {precision}, {peer} ({row['form']}): {row['ratio']:.2f} ({span})"
+        )
+    return "\n".join(lines)
+
+
+SECTIONS = {
+    "transfer": transfer_section,
+    "adaptation": adaptation_section,
+    "pretraining": speed_section,
+    "finetuning": finetuning_section,
+}
+
+
+def page(root: Path) -> str:
+    """The page's sections, one for each study that is stored below `root`."""
+    paths = {root / RESULTS / f"{name}.json": section for name, section in SECTIONS.items()}
+    found = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
+    return "\n\n".join([HEAD, *found])

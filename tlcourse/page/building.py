@@ -1,0 +1,136 @@
+"""Puts the page together: its sources and the files of models, as a folder or as one file."""
+
+import base64
+import html
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from string import Template
+
+from tlcourse import checkpoints, files
+from tlcourse.files import PACKAGE
+from tlcourse.transformer import Config
+
+HERE = PACKAGE / "page"
+VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
+FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a checkpoint
+USUAL = asdict(Config())
+BLOCK = ("rotary", "norm_first", "qk_norm", "activation", "token_types", "head_transform")
+BLOCK += ("head_bias",)  # what the page's block does as the course's models do
+# One file may connect to nothing at all; a folder fetches its own files.
+ALONE = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
+ALONE += "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+HOSTED = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; "
+HOSTED += "connect-src 'self'; base-uri 'none'; form-action 'none'"
+IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w]+)";\n', flags=re.MULTILINE)
+
+
+def build(out: str | Path, models: Iterable[str | Path] | None = None) -> Path:
+    """Writes the page with these checkpoints, names or folders; None: all that are shipped.
+
+    A name that ends in `.html` gives one file, which holds everything and replaces what was there;
+    any other a new folder, for a web server. Both appear whole or not at all. Returns the file to
+    open. Raises ValueError for a model that the page cannot read, FileNotFoundError for one that is
+    not there, FileExistsError for a folder with something in it.
+    """
+    out = Path(out)
+    folders = chosen(checkpoints.names() if models is None else models)
+    if out.suffix == ".html":
+        files.write_text(out, one_file(folders))
+        return out
+    with files.new_folder(out) as temporary:
+        fill(temporary, folders)
+    return out / "index.html"
+
+
+def chosen(models: Iterable[str | Path]) -> dict[str, Path]:
+    """The folders of models by the names that the page shows, checked."""
+    found: dict[str, Path] = {}
+    for model in [models] if isinstance(models, str | Path) else models:
+        folder, name = checkpoints.folder_of(model), checkpoints.name_of(model)
+        if name in found:
+            raise ValueError(f"expected models of different names, got {name} twice; rename one")
+        config = files.read_json(folder / "config.json")
+        other = [f"{each} {config.get(each)}" for each in BLOCK if config.get(each) != USUAL[each]]
+        if other:
+            raise ValueError(
+                f"expected a model of the course's own block for the page, got {name} with "
+                f"{', '.join(other)}; give one that `tlcourse pretrain` wrote"
+            )
+        found[name] = folder
+    if not found:
+        raise ValueError("expected at least one model for the page, got none; name one")
+    return found
+
+
+def page(models: Iterable[str], **parts: str) -> str:
+    """index.html with its parts put in."""
+    source = Template((HERE / "index.html").read_text(encoding="utf-8"))
+    listed = json.dumps({"models": list(models)}).replace("<", "\\u003c")
+    return source.substitute(parts, models=listed)
+
+
+def modules() -> dict[str, str]:
+    """The page's modules by file name, each behind all that it imports; page.js is the last."""
+    found: dict[str, str] = {}
+
+    def add(path: Path) -> None:
+        source = path.read_text(encoding="utf-8")
+        for _, imported in IMPORT.findall(source):
+            place = (path.parent / imported).resolve()
+            if file_name(place) not in found:
+                add(place)
+        found[file_name(path)] = source
+
+    add(HERE / "page.js")
+    return found
+
+
+def file_name(path: Path) -> str:
+    """What a module is called in a built page; the view has the name of another module."""
+    return "view.js" if path == VIEW else path.name
+
+
+def one_file(folders: dict[str, Path]) -> str:
+    """The page as one text: modules one behind the other, and the models' files in base64."""
+    script = "\n".join(
+        re.sub(r"^export ", "", IMPORT.sub("", source), flags=re.MULTILINE)
+        for source in modules().values()
+    )
+    blocks = [
+        f'<script id="{html.escape(name)}/{file}" type="application/octet-stream">'
+        f"{base64.b64encode((folder / file).read_bytes()).decode('ascii')}</script>"
+        for name, folder in folders.items()
+        for file in FILES
+    ]
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    return page(
+        folders,
+        policy=ALONE,
+        style=f"<style>\n{style}</style>",
+        files="\n".join(blocks),
+        script=f'<script type="module">\n{script}</script>',
+    )
+
+
+def fill(folder: Path, folders: dict[str, Path]) -> None:
+    """Writes the page into a folder: its modules, and a folder of files for each model."""
+    for name, source in modules().items():
+        own = source.replace('"../views/attention.js"', '"./view.js"')
+        files.write_text(folder / name, own)
+    shutil.copyfile(HERE / "page.css", folder / "page.css")
+    for name, place in folders.items():
+        (folder / name).mkdir()
+        for file in FILES:
+            shutil.copyfile(place / file, folder / name / file)
+    text = page(
+        folders,
+        policy=HOSTED,
+        style='<link rel="stylesheet" href="page.css">',
+        files="",
+        script='<script type="module" src="page.js"></script>',
+    )
+    files.write_text(folder / "index.html", text)

@@ -1,0 +1,25 @@
+// Where the page's files come from: they stand in the page itself, in base64, or lie beside it.
+
+import { fromBase64 } from "./base64.js";
+
+/** The bytes of a file. Throws an Error that says what to do when there is none. */
+export async function bytesOf(name) {
+  const kept = document.getElementById(name);
+  if (kept) return fromBase64(kept.textContent);
+  const said = `expected ${name} beside this page, got`;
+  const again = "copy the whole folder, and open the page through a web server";
+  const answer = await fetch(name).catch(() => null);
+  if (!answer) throw new Error(`${said} no answer; ${again}`);
+  if (!answer.ok) throw new Error(`${said} the answer ${answer.status}; ${again}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** What a JSON file holds. */
+export async function jsonOf(name) {
+  const text = new TextDecoder().decode(await bytesOf(name));
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`expected JSON in ${name}, got something else; fetch or copy it again`);
+  }
+}

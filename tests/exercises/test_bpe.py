@@ -1,10 +1,15 @@
+import heapq
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.bpe import merge_pair
+from tlcourse.exercises.bpe.best_cut import best_cut
+from tlcourse.exercises.bpe.count_pairs import count_pairs
 from tlcourse.exercises.bpe.encode_pre_token import one_merge_after_the_other
+from tlcourse.exercises.bpe.tokenizer import Tokenizer
+from tlcourse.exercises.bpe.train import best_of, train
 
 
 def nothing(*arguments): ...  # your code here
@@ -240,6 +245,143 @@ def most_frequent_here(tokens, merges):
     return list(tokens)
 
 
+def _trained(words, steps, choose):
+    """The trainer with another choice."""
+    merges, age = [], {t: n for n, t in enumerate(sorted({t for word in words for t in word}))}
+    while len(merges) < steps and (pairs := count_pairs(words)):
+        merges.append(choose(pairs, age))
+        age["".join(merges[-1])] = len(age)
+        words = {
+            tuple(merge_pair(word, merges[-1], "".join(merges[-1]))): count
+            for word, count in words.items()
+        }
+    return merges
+
+
+def only_what_occurs_again(words, steps):
+    def choose(pairs, age):
+        return best_of({p: n for p, n in pairs.items() if n > 1}, age)
+
+    return _trained(words, steps, choose)
+
+
+def younger_first(words, steps):
+    def choose(pairs, age):
+        return min(pairs, key=lambda p: (-pairs[p], -age[p[0]], -age[p[1]]))
+
+    return _trained(words, steps, choose)
+
+
+def second_token_first(words, steps):
+    def choose(pairs, age):
+        return min(pairs, key=lambda p: (-pairs[p], age[p[1]], age[p[0]]))
+
+    return _trained(words, steps, choose)
+
+
+def one_too_many(words, steps):
+    return train(words, steps + 1)
+
+
+def ages_of_letters_only(words, steps):
+    age = {t: n for n, t in enumerate(sorted({t for word in words for t in word}))}
+    return _trained(words, steps, lambda pairs, _: best_of(pairs, age))
+
+
+def merges_in_place(words, steps):
+    merges = train(words, steps)
+    for pair in merges:
+        for word in list(words):
+            words[tuple(merge_pair(word, pair, "".join(pair)))] = words.pop(word)
+    return merges
+
+
+class NumbersInOrder(Tokenizer):
+    def __init__(self, vocabulary, merges, specials):
+        super().__init__({s: n for n, s in enumerate(vocabulary)}, merges, specials)
+
+
+class ForgetsTheSpace(Tokenizer):
+    def encode(self, text, allow_special=False):
+        return [i for word in text.split() for i in self.ids_of(word)]
+
+
+class RemembersTooMuch(Tokenizer):
+    def ids_of(self, word):
+        self.all = [*getattr(self, "all", []), *super().ids_of(word)]
+        return self.all
+
+
+class GivesATuple(Tokenizer):
+    def encode(self, text, allow_special=False):
+        return tuple(super().encode(text, allow_special))
+
+
+class DropsHalves(Tokenizer):
+    def decode(self, ids):
+        return super().decode(ids).replace("\ufffd", "")
+
+
+class DropsSpecials(Tokenizer):
+    def decode(self, ids):
+        special = [self.vocabulary[each] for each in self.specials]
+        return super().decode([number for number in ids if number not in special])
+
+
+class OnlyTheFirstSpecial(Tokenizer):
+    def __init__(self, vocabulary, merges, specials):
+        super().__init__(vocabulary, merges, specials[:1])
+
+
+def fewest_tokens(word, scores):
+    return best_cut(word, dict.fromkeys(scores, -1.0))
+
+
+def best_average(word, scores):
+    cuts = {0: [[]]}
+    for end in range(1, len(word) + 1):
+        cuts[end] = [
+            [*cut, word[start:end]]
+            for start in range(end) if word[start:end] in scores for cut in cuts[start]
+        ]  # fmt: skip
+    return max(cuts[len(word)], key=lambda t: sum(map(scores.get, t)) / len(t) if t else 0)
+
+
+def string_joined(word, scores):
+    return " ".join(best_cut(word, scores))
+
+
+def recounts(heap, pairs):
+    """Right in what it returns, but the heap is not used."""
+    best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+    return best if pairs[best] else None
+
+
+def corrects_all_at_once(heap, pairs):
+    heap[:] = [(-pairs[pair], pair) for _, pair in heap if pairs[pair]]
+    heap.sort()
+    return heap.pop(0)[1] if heap else None
+
+
+def lowers_the_true_count(heap, pairs):
+    while heap:
+        count, pair = heapq.heappop(heap)
+        if pairs[pair] >= -count:
+            return pair
+        pairs[pair] = max(0, pairs[pair] - 1)
+    return None
+
+
+def positive_again(heap, pairs):
+    while heap:
+        count, pair = heapq.heappop(heap)
+        if pairs[pair] == -count:
+            return pair
+        if pairs[pair] > 0:
+            heapq.heappush(heap, (pairs[pair], pair))
+    return None
+
+
 test_merge_pair_right = accepts(
     "bpe.merge_pair", by_iterator, remembers_the_first_half, cuts_in_a_copy
 )
@@ -279,4 +421,39 @@ test_encode_pre_token_wrong = rejects(
     (most_frequent_here, 2, "take the one learnt earliest"),
     (longest_that_is_there, 2, "Not the longest token: take the one learnt earliest"),
     (only_thirty_merges, 3, "merges learnt from a text gave"),
+)
+test_train_wrong = rejects(
+    "bpe.train",
+    (nothing, 0, "Not solved yet"),
+    (one_too_many, 1, ""),
+    (merges_in_place, 1, "your function changed argument 1"),
+    (only_what_occurs_again, 3, "ValueError: min()"),
+    (younger_first, 3, "This tie went to the younger token"),
+    (second_token_first, 3, ""),
+    (ages_of_letters_only, 2, "KeyError"),
+)
+test_tokenizer_wrong = rejects(
+    "bpe.tokenizer",
+    (NumbersInOrder, 1, "expected ids: numbers that `vocabulary` gives"),
+    (ForgetsTheSpace, 1, "`encode('a b')` without merges"),
+    (RemembersTooMuch, 1, ""),
+    (GivesATuple, 1, "expected a list"),
+    (OnlyTheFirstSpecial, 3, "`encode('<end of text>', allow_special=True)`"),
+    (DropsHalves, 4, "Half a character"),
+    (DropsSpecials, 4, "A special token is its own text"),
+)
+test_best_cut_wrong = rejects(
+    "bpe.best_cut",
+    (nothing, 0, "Not solved yet"),
+    (string_joined, 1, "expected a list"),
+    (fewest_tokens, 2, "Not the longest token"),
+    (best_average, 2, "a, bc has 0.004"),
+)
+test_pop_best_right = accepts("bpe.pop_best", corrects_all_at_once)
+test_pop_best_wrong = rejects(
+    "bpe.pop_best",
+    (nothing, 0, "Not solved yet"),
+    (recounts, 1, ""),
+    (lowers_the_true_count, 2, "it only asks it for the true counts"),
+    (positive_again, 2, ""),
 )

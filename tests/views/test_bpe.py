@@ -1,43 +1,103 @@
 import pytest
+from matplotlib.colors import to_hex
 
-from tlcourse.views import merge_boxes, token_boxes
-from tlcourse.views.tokens import visible
+from tlcourse.views import merge_rows, trainer_race
+from tlcourse.views.bpe import written
+from tlcourse.views.drawing import PALE, PALE_VERMILLION
 
-
-def test_each_token_is_a_box_in_reading_order():
-    tokens = ["low", "est", " ", "low"] * 20
-    axes = token_boxes(tokens, title="t", alt="a", fresh=["est"]).axes[0]
-    assert [text.get_text() for text in axes.texts] == [visible(token) for token in tokens]
-    assert len(axes.patches) == 80
-    assert axes.patches[0].get_facecolor() == axes.patches[3].get_facecolor()
-    strong = [i for i, box in enumerate(axes.patches) if box.get_linewidth() > 2]
-    assert strong == list(range(1, 80, 4))
-    places = [(text.get_position()[1], text.get_position()[0]) for text in axes.texts]
-    assert places == sorted(places) and len({y for y, _ in places}) > 1
+SAID = {"title": "The finding.", "alt": "What is seen."}
 
 
-def test_text_stays_in_its_box_and_boxes_in_the_figure():
-    picture = token_boxes(["a", "word", "somewhat longer"] * 12, title="t", alt="a")
-    picture.draw_without_rendering()
+def boxes(picture):
+    """(text, fill, top) of each box, in the order of drawing."""
     axes = picture.axes[0]
-    for box, text in zip(axes.patches, axes.texts, strict=True):
+    texts = [text.get_text() for text in axes.texts if text.get_ha() == "center"]
+    return [
+        (text, to_hex(box.get_facecolor()).upper(), box.get_y())
+        for text, box in zip(texts, axes.patches, strict=True)
+    ]
+
+
+def headings(picture):
+    return [text.get_text() for text in picture.axes[0].texts if text.get_ha() == "left"]
+
+
+def test_a_lone_byte_is_written_in_hex():
+    assert written(b" \xc2") == "␣⟨C2⟩" and written("m²") == "m²"
+    assert written("m²".encode()) == "m²" and written(b"\xf0\x9f") == "⟨F0⟩⟨9F⟩"
+
+
+def test_rows_count_their_tokens_and_mark_the_newest_wherever_it_occurs():
+    rows = {0: (list("abcab"), None), 2: (["abc", "ab"], "ab"), 1: (["ab", "c", "ab"], "ab")}
+    picture = merge_rows(rows, note="of the toy")
+    assert headings(picture) == [
+        "before any merge: 5 tokens",
+        "after 2 merges: 2 tokens, the newest is “ab”",
+        "after 1 merge: 3 tokens, the newest is “ab”",
+    ]
+    drawn = boxes(picture)
+    assert [text for text, _, _ in drawn] == [*"abcab", "abc", "ab", "ab", "c", "ab"]
+    marked = [i for i, (_, fill, _) in enumerate(drawn) if fill == PALE_VERMILLION]
+    assert marked == [6, 7, 9]
+    assert [top for _, _, top in drawn] == sorted(top for _, _, top in drawn)
+    assert picture.get_suptitle() == "Merge by merge, 5 tokens become 3"
+    assert "abc | ab" in picture.alt and picture.get_supxlabel() == "of the toy"
+
+
+def test_one_row_alone_has_a_title_of_its_own():
+    assert merge_rows({1: ([b"ab"], b"ab")}).get_suptitle() == "The text after 1 merge: 1 tokens"
+    assert "after 20 merges: 2 tokens" in merge_rows({20: ("ab", None)}).get_suptitle()
+
+
+def test_part_of_a_character_is_grey():
+    drawn = boxes(merge_rows({0: ([b"m", b"\xc2", b"\xb2", "m²".encode()], None)}))
+    assert [fill == PALE for _, fill, _ in drawn] == [False, True, True, False]
+
+
+def test_words_stand_apart_and_are_not_counted_as_tokens():
+    picture = merge_rows({0: (["a", "b", None, "c", None, "d"], None)})
+    assert headings(picture) == ["before any merge: 4 tokens"]
+    lefts = [box.get_x() for box in picture.axes[0].patches]
+    near, far, farther = (b - a for a, b in zip(lefts, lefts[1:], strict=False))
+    assert far == farther > near + 1
+
+
+def test_boxes_stay_in_the_figure():
+    picture = merge_rows({0: (["word", "somewhat longer"] * 12, None), 1: (["a"] * 90, "a")})
+    picture.draw_without_rendering()
+    for box, text in zip(
+        picture.axes[0].patches,
+        [t for t in picture.axes[0].texts if t.get_ha() == "center"],
+        strict=True,
+    ):
         outer, inner = box.get_window_extent(), text.get_window_extent()
         assert outer.x0 <= inner.x0 and inner.x1 <= outer.x1
         assert picture.bbox.x0 <= outer.x0 and outer.x1 <= picture.bbox.x1
+        assert outer.y0 >= 0
 
 
-def test_merges_count_and_do_not_jump():
-    def steps(k):
-        return ["low"] * 50 if k == 2 else ["lo", "w"] * 50 if k else ["l", "o", "w"] * 50
-
-    before, after = merge_boxes(steps, 0), merge_boxes(steps, 2, merge="low")
-    assert before.get_suptitle() == "After 0 merges the text is 150 tokens"
-    assert after.get_suptitle() == "After 2 merges the text is 50 tokens; the last made “low”"
-    assert "After 1 merge the" in merge_boxes(steps, 1, merge="lo").alt
-    assert "low | low" in after.alt
-    assert before.get_figheight() == after.get_figheight()
+@pytest.mark.parametrize("rows", [{}, {0: ([], None)}, {0: ([None], None)}])
+def test_no_tokens_is_an_error(rows):
+    with pytest.raises(ValueError, match="at least one row, each of at least one token"):
+        merge_rows(rows)
 
 
-def test_no_tokens_is_an_error():
-    with pytest.raises(ValueError, match="at least one token"):
-        token_boxes([], title="t", alt="a")
+def test_the_race_shows_what_each_visits_and_how_long_it_takes():
+    seconds = {"slow": [180.0], "mine": [3.0, 1.0, 2.0], "fast": [0.25]}
+    picture = trainer_race({"slow": 6000, "mine": 700}, seconds, highlight="mine", **SAID)
+    left, right = picture.axes
+    assert [text.get_text() for text in left.texts] == ["6,000", "700"]
+    assert [text.get_text() for text in right.texts] == ["180 s", "2 s", "0.25 s"]
+    assert [float(line.get_xdata()[0]) for line in right.lines] == [180, 2, 0.25]
+    assert left.get_xscale() == right.get_xscale() == "log"
+    ends = right.collections[1].get_segments()[0]
+    assert ends[:, 0].tolist() == [1, 3]
+    colours = [line.get_color() for line in right.lines]
+    assert colours[0] == colours[2] != colours[1]
+    assert [t.get_text() for t in left.get_yticklabels()] == list(seconds)
+
+
+@pytest.mark.parametrize("seconds", [{}, {"a": []}, {"a": [0.0]}, {"b": [1.0]}])
+def test_a_race_needs_times_and_its_highlight(seconds):
+    with pytest.raises(ValueError, match="expected trainers with positive seconds, 'a' among them"):
+        trainer_race({}, seconds, highlight="a", **SAID)

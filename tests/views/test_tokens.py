@@ -7,8 +7,10 @@ from tlcourse.views import (
     heat_map,
     induction_pattern,
     lens_table,
+    merge_rows,
+    pattern_parts,
     state_paths,
-    token_boxes,
+    text_to_ids,
     token_lines,
     token_shades,
     tokens,
@@ -63,7 +65,9 @@ def all_figures(names):
     yield head_grid([[even, even]], names, **SAID)
     yield token_lines(even, names, **SAID, threshold=0, chosen=2)
     yield token_shades(even[0], names, **SAID, chosen=3)
-    yield token_boxes(names, **SAID)
+    yield merge_rows({0: (names, None), 1: (names, names[1])})
+    yield text_to_ids([(names[0], [*names[0]], [names[0]], [7])], **SAID)
+    yield pattern_parts([(name, "a") for name in names[:4]], {"a": "$"}, **SAID)
     yield lens_table(names, [names, names], [even[0], even[0]], **SAID, right=names)
     points = [[(i, (i * 7) % 5 + layer) for i in range(count)] for layer in range(3)]
     yield state_paths(points, names, **SAID)

@@ -48,7 +48,6 @@ def pre_tokenise(text: str) -> list[str]:
     return _PRE_TOKEN.findall(text)
 
 
-@cache
 def byte_symbols() -> dict[int, str]:
     """The printable character that stands for each byte in a vocabulary file (GPT-2's table).
 

@@ -23,7 +23,8 @@ ValueError. As the last value of a cell it shows itself. A figure of one's own:
 from tlcourse.views.adaptation import movement, trade_off, unbeaten
 from tlcourse.views.attention import difference_map, heat_map, mask_maps
 from tlcourse.views.behaviour import attractors, growth, removal
-from tlcourse.views.bpe import merge_boxes, token_boxes
+from tlcourse.views.bpe import merge_rows, trainer_race
+from tlcourse.views.bpe_diagrams import cuts_of_word, pattern_parts, text_to_ids
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.dots import grouped_dots, strips
@@ -74,6 +75,7 @@ __all__ = [
     "confusion",
     "control_task",
     "curves",
+    "cuts_of_word",
     "difference_map",
     "figure",
     "finish",
@@ -90,9 +92,10 @@ __all__ = [
     "long_and_short",
     "loss_over_compute",
     "mask_maps",
-    "merge_boxes",
+    "merge_rows",
     "movement",
     "neuron",
+    "pattern_parts",
     "probe_on_frozen_body",
     "pruning_curve",
     "removal",
@@ -107,10 +110,11 @@ __all__ = [
     "story",
     "strips",
     "task_by_layer",
-    "token_boxes",
+    "text_to_ids",
     "token_lines",
     "token_shades",
     "trade_off",
+    "trainer_race",
     "unbeaten",
     "whole_model",
     "words_in_context",

@@ -10,7 +10,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="1.3",
+    number="1.5",
     title="Encode with the merges that were learnt",
     difficulty=3,
     minutes=15,

@@ -10,14 +10,19 @@ def arcs(picture):
     ]
 
 
-def test_score_maps_share_one_scale_that_is_even_around_zero() -> None:
-    picture = score_maps({"a": np.eye(4), "b": -3 * np.eye(4)}, title="Two maps", alt="alt")
+def test_score_maps_stand_in_units_of_their_spread_on_one_scale() -> None:
+    maps = {"a": np.eye(2), "b": 5 - 3 * np.eye(2), "c": np.diag([1.0, 0, 0, 0])}
+    picture = score_maps(maps, title="Three maps", alt="alt")
     images = [axes.images[0] for axes in picture.axes if axes.images]
-    assert [image.get_clim() for image in images] == [(-3, 3), (-3, 3)]
+    assert np.allclose(images[0].get_array(), 2 * np.eye(2) - 1)
+    assert np.allclose(images[1].get_array(), 1 - 2 * np.eye(2))
+    assert {image.get_clim() for image in images} == {(-(15**0.5), 15**0.5)}
     assert picture.alt == "alt" and picture.png()[:4] == b"\x89PNG"
 
 
-@pytest.mark.parametrize("maps", [{}, {"a": np.ones((2, 3))}, dict.fromkeys("abcd", np.eye(2))])
+@pytest.mark.parametrize(
+    "maps", [{}, {"a": np.eye(3)[:2]}, {"a": np.ones((2, 2))}, dict.fromkeys("abcd", np.eye(2))]
+)
 def test_other_maps_are_refused(maps) -> None:
     with pytest.raises(ValueError, match="expected"):
         score_maps(maps, title="title", alt="alt")

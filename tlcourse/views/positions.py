@@ -14,13 +14,14 @@ def score_maps(
     *,
     title: str = "",
     alt: str = "",
-    label: str = "score",
+    label: str = "score (in its map's std)",
     note: str | None = None,
 ) -> Picture:
     """One to three square matrices (query position, key position) side by side, each named.
 
-    Values have a sign: orange is below zero, purple above, on one scale for all. Raises ValueError
-    for another number of maps, one that is not square, and without title or alt text.
+    Each map is shown less its mean and in units of its standard deviation: orange is below the
+    mean, purple above, on one scale for all. Raises ValueError for another number of maps, one that
+    is not square or is the same everywhere, and without title or alt text.
     """
     arrays = {name: np.asarray(scores, float) for name, scores in maps.items()}
     if not 1 <= len(arrays) <= 3:
@@ -28,6 +29,9 @@ def score_maps(
     for name, scores in arrays.items():
         if scores.ndim != 2 or len(set(scores.shape)) > 1:
             raise ValueError(f"expected a square matrix {name!r}, got shape {scores.shape}")
+        if np.ptp(scores) == 0:
+            raise ValueError(f"expected scores that differ in {name!r}, got {scores.flat[0]} only")
+    arrays = {name: (each - each.mean()) / each.std() for name, each in arrays.items()}
     reach = max(np.abs(scores).max() for scores in arrays.values())
     picture, grid = figure(title, 6.2 / len(arrays) + 1.1, columns=len(arrays), squeeze=False)
     for axes, (name, scores) in zip(grid[0], arrays.items(), strict=True):

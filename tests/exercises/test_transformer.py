@@ -126,7 +126,7 @@ test_wrong_attention = rejects(
     (as_an_array, 1, "gave a NumPy array; expected a tensor"),
     (changes_the_query, 1, "changed argument 1"),
     (softmax_over_queries, 2, "is the softmax over the last dimension?"),
-    (turns_the_mask, 4, "Is the mask turned round"),
+    (turns_the_mask, 4, "Is the mask transposed"),
     (subtracts_the_mask, 4, "your code raised RuntimeError: Subtraction"),
     (overflows, 5, "Does `exp` overflow?"),
     (overflows_beside_the_mask, 5, "Does `exp` overflow?"),

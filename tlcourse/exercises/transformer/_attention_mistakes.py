@@ -109,11 +109,11 @@ MISTAKES = [
         Steps(turn=lambda q, k, v, table: (q, k, v)),
     ),
     (
-        "rotary positions", "Only the query is turned.",
+        "rotary positions", "Only the query is rotated.",
         Steps(turn=lambda q, k, v, table: (rotate(q, table), k, v)),
     ),
     (
-        "rotary positions", "Only the key is turned.",
+        "rotary positions", "Only the key is rotated.",
         Steps(turn=lambda q, k, v, table: (q, rotate(k, table), v)),
     ),
     (

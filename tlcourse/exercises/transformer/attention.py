@@ -242,7 +242,7 @@ OPPOSITE = (
 )
 ZERO = "0 is a score like any other; drop keys by -infinity."
 AFTER = "Weights removed after the softmax are missing in the sum: drop scores by -infinity before."
-TURNED = "Is the mask turned round (`.mT`)? Its rows are queries, its columns are keys."
+TURNED = "Is the mask transposed (`.mT`)? Its rows are queries, its columns are keys."
 for says, wrong in (
     (OPPOSITE, lambda scores, value, mask: mixed(scores, value, ~mask)),
     (ZERO, lambda scores, value, mask: mixed(scores * mask, value)),

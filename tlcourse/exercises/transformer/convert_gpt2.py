@@ -18,7 +18,7 @@ task = Exercise(
         "name alone.",
         'a dict of names and a loop: `for new, old in {"attention_norm": "ln_1", …}.items()`, and '
         'inside it one over "weight" and "bias".',
-        "`.t()` turns a matrix round and leaves a vector as it is, so one line does for both. "
+        "`.t()` transposes a matrix and leaves a vector as it is, so one line does for both. "
         "LayerNorms are vectors: nothing to turn.",
         "`c_attn` holds query, key and value side by side: `.chunk(3, dim=-1)` cuts the matrix "
         "(width, 3 · width), and the bias (3 · width), into three; then `.t()`.",
@@ -29,7 +29,7 @@ task = Exercise(
 
 @task.reference
 def convert_gpt2(theirs, layers):
-    """Hugging Face's GPT-2 state dict to one for `Model`: other names, matrices turned round."""
+    """Hugging Face's GPT-2 state dict to one for `Model`: other names, matrices transposed."""
     names = {
         "attention_norm": "ln_1",
         "attention.output": "attn.c_proj",
@@ -144,7 +144,7 @@ def joint(candidate):
         candidate, values, "query", "key", "value", gives=[],
         what="query, key and value: what is different",
         likely="c_attn holds the three side by side, in this order: cut its last dimension into "
-        "three, then turn each round.",
+        "three, then transpose each.",
     )  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def exchanged(mine, theirs):
 
 @mistake(
     "query, key and value",
-    "Each is turned round the wrong way: cut (width, 3 · width) into columns first, then `.t()`.",
+    "Each is transposed the wrong way: cut (width, 3 · width) into columns first, then `.t()`.",
 )
 def not_turned(mine, theirs):
     three = (".query.weight", ".key.weight", ".value.weight")

@@ -1,4 +1,4 @@
-"""Lesson 02: rotary positions, which turn pairs of features (Su et al., 2021)."""
+"""Lesson 02: rotary positions, which rotate pairs of features (Su et al., 2021)."""
 
 import math
 
@@ -30,7 +30,7 @@ task = Exercise(
 
 @task.reference
 def rotate(x, table):
-    """(..., length, head_dim) to the same: each pair of features turned by its position's angle."""
+    """(..., length, d_k) to the same: each pair of features rotated by its position's angle."""
     cosine, signed_sine = table
     first, second = x.chunk(2, dim=-1)
     return x * cosine + torch.cat([second, first], dim=-1) * signed_sine
@@ -97,14 +97,14 @@ def pair(candidate):
     task.observe(
         candidate, of, east, gives=right, tolerance=1e-5,
         what="the pair (1, 0) at positions 0, 1, 2, whose angles are 0, 1 and 2",
-        likely="It turns to (cos, sin) of the angle: the sine's share comes from the other half.",
+        likely="It becomes (cos, sin) of the angle: the sine's share comes from the other half.",
     )  # fmt: skip
     north = torch.tensor([0.0, 1.0]).repeat(3, 1)
     right = [[-math.sin(angle), math.cos(angle)] for angle in range(3)]
     task.observe(
         candidate, of, north, gives=right, tolerance=1e-5,
         what="the pair (0, 1) at positions 0, 1, 2",
-        likely="It turns to (-sin, cos) of the angle.",
+        likely="It becomes (-sin, cos) of the angle.",
     )  # fmt: skip
 
 
@@ -148,11 +148,11 @@ for says, wrong in (
         lambda x, table: x * table[0] + x * table[1],
     ),
     (
-        "It turns the other way round. The sine's first half has its minus already: swap the "
+        "It rotates the other way round. The sine's first half has its minus already: swap the "
         "halves and negate nothing.",
         lambda x, table: x * table[0] - swapped(x) * table[1],
     ),
-    ("Only the cosine is used: the pair shrinks and does not turn.", lambda x, t: x * t[0]),
+    ("Only the cosine is used: the pair shrinks and does not rotate.", lambda x, t: x * t[0]),
     (
         "The minus came twice, or once too often: the table's sine has it already.",
         lambda x, table: x * table[0] + swapped(x) * table[1].abs(),
@@ -169,6 +169,6 @@ def neighbours(x, table):
     return mixed.flatten(-2)
 
 
-@task.mistake("which features are a pair", "The whole of x is turned round, not its halves swapped")
+@task.mistake("which features are a pair", "The whole of x is reversed, not its halves swapped")
 def reversed_features(x, table):
     return x * table[0] + x.flip(-1) * table[1]

@@ -33,8 +33,8 @@ def boxes_of(picture):
 
 
 def looked_up(**changes):
-    given = {"scores": SCORES, "weights": WEIGHTS} | changes
-    return attention_lookup(WORDS, QUERY, KEYS, VALUES, **given, **SAID)
+    given = {"values": VALUES, "scores": SCORES, "weights": WEIGHTS} | changes
+    return attention_lookup(WORDS, QUERY, KEYS, **given, **SAID)
 
 
 def test_the_lookup_shows_every_step_and_mixes_the_values_by_the_weights():
@@ -55,7 +55,7 @@ def test_a_lookup_with_other_counts_is_refused():
     with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
         looked_up(scores=[1, 2])
     with pytest.raises(ValueError, match="1 to 4 words"):
-        attention_lookup(["a"] * 5, [1], [[1]] * 5, [[1]] * 5, scores=[0] * 5, weights=[0.2] * 5,
+        attention_lookup(["a"] * 5, [1], [[1]] * 5, values=[[1]] * 5, scores=[0] * 5, weights=[0.2] * 5,
                          **SAID)  # fmt: skip
 
 

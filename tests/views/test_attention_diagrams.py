@@ -10,8 +10,8 @@ VALUES, SCORES, WEIGHTS = [[1, 0], [0, 1], [1, 1]], [1, 2, 0], [0.24, 0.67, 0.09
 
 
 def looked_up(**changes):
-    given = {"scores": SCORES, "weights": WEIGHTS} | changes
-    return attention_lookup(WORDS, QUERY, KEYS, VALUES, **given, **SAID)
+    given = {"values": VALUES, "scores": SCORES, "weights": WEIGHTS} | changes
+    return attention_lookup(WORDS, QUERY, KEYS, **given, **SAID)
 
 
 def test_the_lookup_shows_every_step_and_mixes_the_values_by_the_weights():
@@ -32,7 +32,7 @@ def test_a_lookup_with_other_counts_is_refused():
     with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
         looked_up(scores=[1, 2])
     with pytest.raises(ValueError, match="1 to 4 words"):
-        attention_lookup(["a"] * 5, [1], [[1]] * 5, [[1]] * 5, scores=[0] * 5, weights=[0.2] * 5,
+        attention_lookup(["a"] * 5, [1], [[1]] * 5, values=[[1]] * 5, scores=[0] * 5, weights=[0.2] * 5,
                          **SAID)  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_heads_that_do_not_fit_are_refused(wrong):
 
 def test_without_an_alt_text_the_pictures_say_what_they_show():
     lookup = attention_lookup(
-        WORDS, QUERY, KEYS, VALUES, scores=SCORES, weights=WEIGHTS, title="The finding."
+        WORDS, QUERY, KEYS, values=VALUES, scores=SCORES, weights=WEIGHTS, title="The finding."
     )
     assert "sat" in lookup.alt and "cat 0.67" in lookup.alt
     assert "4 heads attend with 64 features" in attention_heads(256, 4, title="The finding.").alt

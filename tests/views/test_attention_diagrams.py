@@ -32,8 +32,8 @@ def test_a_lookup_with_other_counts_is_refused():
     with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
         looked_up(scores=[1, 2])
     with pytest.raises(ValueError, match="1 to 4 words"):
-        attention_lookup(["a"] * 5, [1], [[1]] * 5, values=[[1]] * 5, scores=[0] * 5, weights=[0.2] * 5,
-                         **SAID)  # fmt: skip
+        attention_lookup(["a"] * 5, [1], [[1]] * 5, values=[[1]] * 5, scores=[0] * 5,
+                         weights=[0.2] * 5, **SAID)  # fmt: skip
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 6])

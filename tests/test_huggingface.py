@@ -3,6 +3,8 @@
 import pytest
 import torch
 import transformers  # its models are imported where they are first named
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from tlcourse import huggingface
 from tlcourse.huggingface import from_huggingface, pretrained
@@ -140,6 +142,7 @@ def test_real_weights_that_cannot_be_had_are_one_line(
     offline, why, tmp_path, monkeypatch, capsys
 ) -> None:
     """With an empty cache, and nobody at the Hub's address."""
+    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface.constants, "ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", offline)
@@ -159,12 +162,34 @@ def test_what_is_not_cached_is_downloaded_where_the_hub_answers(
             raise ConnectionResetError
         return "model", "tokenizer"
 
+    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface, "_hub_answers", lambda patience: True)
     monkeypatch.setattr(huggingface, "_load", load)
     found = pretrained("openai-community/gpt2")
     assert found == (None if broken else ("model", "tokenizer"))
-    assert ("download failed (ConnectionResetError)" in capsys.readouterr().out) == broken
+    said = capsys.readouterr().out
+    assert ("download failed (ConnectionResetError)" in said) == broken
+    assert ("[weights] openai-community/gpt2: downloaded from the Hub" in said) != broken
+
+
+def test_a_folder_of_the_mirror_comes_first(tmp_path, monkeypatch, capsys) -> None:
+    theirs = gpt2()
+    theirs.save_pretrained(tmp_path / "gpt2")
+    words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path / "gpt2")
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
+    model, tokenizer = pretrained("openai-community/gpt2")
+    assert capsys.readouterr().out == "[weights] openai-community/gpt2: from TLCOURSE_DATA\n"
+    assert torch.equal(model.transformer.wte.weight, theirs.transformer.wte.weight)
+    assert tokenizer.get_vocab() == {"a": 0, "b": 1}
+
+
+def test_a_folder_of_the_mirror_without_the_model_is_said(tmp_path, monkeypatch) -> None:
+    (tmp_path / "gpt2").mkdir()
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="in the folder gpt2 of TLCOURSE_DATA, got OSError"):
+        pretrained("openai-community/gpt2")
 
 
 @pytest.mark.network

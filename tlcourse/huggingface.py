@@ -1,8 +1,10 @@
 """Hugging Face's GPT-2 and BERT as our `Transformer`: the same weights, the same numbers."""
 
+import os
 import threading
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 from huggingface_hub import constants
 from torch import Tensor
@@ -151,32 +153,63 @@ def _bert(model: BertForMaskedLM):
 def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
     """(model, tokenizer) of `openai-community/gpt2` or `google-bert/bert-base-uncased`, or None.
 
-    From the Hub's cache on this machine; else downloaded (0.5 GB each). None, and one printed line,
-    where they are not cached and the Hub does not answer within `patience` seconds, or where
-    HF_HUB_OFFLINE forbids asking. Raises ValueError for another name.
+    From the folder `gpt2` or `bert-base-uncased` of TLCOURSE_DATA, where there is one; else from
+    the Hub's cache on this machine; else downloaded (0.5 GB each). One printed line says from
+    where. None, and one that says why, where they are not cached and the Hub does not answer within
+    `patience` seconds, or where HF_HUB_OFFLINE forbids asking. Raises ValueError for another name,
+    and for a folder that does not hold that model.
     """
     if name not in REAL:
         raise ValueError(f"expected a model out of {', '.join(REAL)}, got {name!r}")
     logging.set_verbosity_error()  # BERT's file also holds a pooler, which nobody asks for here
     logging.disable_progress_bar()
+    found = _mirrored(name) or _cached_or_downloaded(name, patience)
+    if found is None:
+        return None
+    *pair, place = found
+    print(f"[weights] {name}: {place}")
+    return pair[0], pair[1]
+
+
+def _mirrored(name: str) -> tuple[PreTrainedModel, object, str] | None:
+    """(model, tokenizer, "from TLCOURSE_DATA"), or None where TLCOURSE_DATA has no such folder."""
+    short = name.split("/")[1]
+    folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short
+    if not folder.is_dir():
+        return None
     try:
-        return _load(name, local_files_only=True)
+        return *_load(name, local_files_only=True, place=folder), "from TLCOURSE_DATA"
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"expected {name} (config.json, weights, tokenizer) in the folder {short} of "
+            f"TLCOURSE_DATA, got {type(error).__name__}; save it there again or remove the folder"
+        ) from error
+
+
+def _cached_or_downloaded(name: str, patience: float) -> tuple[PreTrainedModel, object, str] | None:
+    """(model, tokenizer, from where), or None and one printed line."""
+    try:
+        return *_load(name, local_files_only=True), "from the Hub's cache on this machine"
     except OSError:
         why = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the Hub does not answer"
     if not constants.HF_HUB_OFFLINE and _hub_answers(patience):
         try:
-            return _load(name, local_files_only=False)
+            return *_load(name, local_files_only=False), "downloaded from the Hub"
         except Exception as error:  # half a gigabyte can break off in many ways
             why = f"the download failed ({type(error).__name__})"
     print(f"[skipped] {name}: not on this machine, and {why}")
     return None
 
 
-def _load(name: str, local_files_only: bool) -> tuple[PreTrainedModel, object]:
+def _load(
+    name: str, local_files_only: bool, place: Path | None = None
+) -> tuple[PreTrainedModel, object]:
+    """From a folder, else from the Hub by name."""
+    source = place or name
     model = REAL[name].from_pretrained(
-        name, attn_implementation="eager", local_files_only=local_files_only
+        source, attn_implementation="eager", local_files_only=local_files_only
     )
-    return model, AutoTokenizer.from_pretrained(name, local_files_only=local_files_only)
+    return model, AutoTokenizer.from_pretrained(source, local_files_only=local_files_only)
 
 
 def _hub_answers(patience: float) -> bool:

@@ -38,8 +38,9 @@ class Size:
     bpe_vocabulary: int = _at(700, 4_096, 8_192)  # entries, specials and bytes included
     bpe_race_bytes: int = _at(10_000, 300_000, 300_000)  # bytes of text for the race of trainers
     bpe_race_vocabulary: int = _at(400, 512, 512)  # entries that it ends with
-    # Lesson 02, building a Transformer
+    # Lesson 02b, a Transformer, deeper
     transformer_steps: int = _at(40, 1000, 2000)  # optimizer steps of RNN and attention
+    transformer_deep_steps: int = _at(20, 250, 800)  # optimizer steps of pre-norm and post-norm
     transformer_programs: int = _at(300, 5000, 20_000)  # toy programs that accuracy is measured on
     transformer_library_layers: int = _at(2, 12, 12)  # layers of the library's GPT-2 and BERT
     transformer_library_width: int = _at(64, 768, 768)  # their features, a multiple of 64

@@ -555,6 +555,48 @@ encode_pre_token = exercise("bpe.encode_pre_token", encode_pre_token)"""
     assert own is get("bpe.merge_pair").solution
 
 
+def test_an_answer_that_is_a_class_builds_on_others_by_the_names_of_their_classes(run):
+    feed_forward = """import torch
+from torch import nn
+from tlcourse.transformer import ACTIVATIONS
+
+class FeedForward(nn.Module):
+    mine = True
+
+    def __init__(self, config):
+        super().__init__()
+        self.up = nn.Linear(config.width, config.feed_forward)
+        self.down = nn.Linear(config.feed_forward, config.width)
+        self.activation = ACTIVATIONS[config.activation]
+
+    def forward(self, x):
+        return self.down(self.activation(self.up(x)))
+
+FeedForward = exercise("transformer.feed_forward", FeedForward)
+Attention = yours("transformer.self_attention")"""
+    block = """class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention_norm, self.attention = nn.LayerNorm(config.width), Attention(config)
+        self.feed_forward_norm = nn.LayerNorm(config.width)
+        self.feed_forward = FeedForward(config)
+        for layer in (self.attention.output, self.feed_forward.down):
+            nn.init.zeros_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, x, mask=None, table=None):
+        x = x + self.attention(self.attention_norm(x), mask, table)
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+Block = exercise("transformer.block", Block)"""
+    assert "not kept" not in run(feed_forward) + run(block)
+    restart()
+    assert "your own" in run('Block = yours("transformer.block")')
+    known = run.names["Block"].forward.__globals__
+    assert known["FeedForward"].mine
+    assert known["Attention"] is get("transformer.self_attention").solution
+
+
 # Tries, dates, the table
 
 

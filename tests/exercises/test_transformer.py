@@ -2,20 +2,25 @@ import math
 from functools import reduce
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get
 from tlcourse.exercises.transformer.attention import mixed, scaled
+from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.body import no_last_norm
-from tlcourse.exercises.transformer.combined_mask import by_tril, kept_keys
+from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
+from tlcourse.exercises.transformer.convert_gpt2 import convert_gpt2
+from tlcourse.exercises.transformer.model import Model
+from tlcourse.exercises.transformer.self_attention import Attention
 
 
 def nothing(*arguments): ...  # your code here
 
 
-def only_pass(lengths, length):
+def only_pass(is_token, causal=True):
     pass
 
 
@@ -121,7 +126,7 @@ test_wrong_attention = rejects(
     (as_an_array, 1, "gave a NumPy array; expected a tensor"),
     (changes_the_query, 1, "changed argument 1"),
     (softmax_over_queries, 2, "is the softmax over the last dimension?"),
-    (turns_the_mask, 4, "Is the mask turned round"),
+    (turns_the_mask, 4, "Is the mask transposed"),
     (subtracts_the_mask, 4, "your code raised RuntimeError: Subtraction"),
     (overflows, 5, "Does `exp` overflow?"),
     (overflows_beside_the_mask, 5, "Does `exp` overflow?"),
@@ -239,35 +244,36 @@ test_outside_attention_wrong = rejects(
 )
 
 
-def by_the_smaller(lengths, length):
-    query = torch.arange(1, length + 1)
-    seen = torch.minimum(query[None, :], lengths[:, None])
-    return torch.arange(length) < seen[:, None, :, None]
+def by_the_smaller(is_token, causal=True):
+    length = is_token.shape[1]
+    key = torch.arange(length, device=is_token.device)
+    query = key if causal else torch.full_like(key, length)
+    last = torch.minimum(query[None, :], is_token.sum(1)[:, None] - 1)
+    return (key <= last[:, :, None])[:, None]
 
 
-def sentence_by_sentence(lengths, length):
+def sentence_by_sentence(is_token, causal=True):
     rows = []
-    for tokens in lengths:
-        row = torch.tril(torch.ones(length, length)).bool()
-        row[:, tokens:] = False
-        rows.append(row)
+    for sentence in is_token:
+        square = sentence[None].expand(len(sentence), -1)
+        rows.append(square.tril() if causal else square)
     return torch.stack(rows).unsqueeze(1)
 
 
-def drops_queries_and_keys(lengths, length):
-    return by_tril(lengths, length) & kept_keys(lengths, length).mT
+def drops_queries_and_keys(is_token, causal=True):
+    return with_padding(is_token, causal) & kept_keys(is_token).mT
 
 
-def padding_only(lengths, length):
-    return kept_keys(lengths, length).expand(-1, 1, length, length)
+def padding_only(is_token, causal=True):
+    return kept_keys(is_token).expand(-1, 1, is_token.shape[1], -1)
 
 
-def as_long_as_the_longest(lengths, length):
-    return by_tril(lengths, int(lengths.max()))
+def with_lengths(is_token, causal=True):
+    return torch.arange(is_token.shape[1]) < is_token.sum(1)[:, None]
 
 
-def mask_as_an_array(lengths, length):
-    return by_tril(lengths, length).numpy()
+def mask_as_an_array(is_token, causal=True):
+    return with_padding(is_token, causal).numpy()
 
 
 test_outside_mask_right = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence)
@@ -275,7 +281,7 @@ test_outside_mask_wrong = rejects(
     "transformer.combined_mask",
     (drops_queries_and_keys, 3, "a row of the mask is empty"),
     (padding_only, 2, "Every key is kept: the causal part is missing, or joined by `|`"),
-    (as_long_as_the_longest, 1, "`length` says how many positions there are"),
+    (with_lengths, 1, "gave a tensor of shape (2, 5); expected (2, 1, 5, 5)"),
     (mask_as_an_array, 1, "gave a NumPy array; expected a tensor"),
 )
 
@@ -287,4 +293,151 @@ def a_last_norm_of_its_own(x, blocks, final_norm):
 test_outside_body_wrong = rejects(
     "transformer.body",
     (a_last_norm_of_its_own, 2, "`final_norm`, which was handed in, was never used"),
+)
+
+
+# self_attention
+
+
+class NoInit(nn.Module):
+    def __init__(self, config):
+        self.query = nn.Linear(config.width, config.width)
+
+    def forward(self, x, mask=None, table=None):
+        return x
+
+
+class NoModule:
+    def __init__(self, config):
+        self.config = config
+
+    def forward(self, x, mask=None, table=None):
+        return x
+
+
+class Unwritten(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        ...  # your code here
+
+    def forward(self, x, mask=None, table=None): ...  # your code here
+
+
+class OneJointLayer(Attention):
+    def __init__(self, config):
+        super().__init__(config)
+        del self.query, self.key, self.value
+        self.joint = nn.Linear(config.width, 3 * config.width)
+
+
+class WithAGain(Attention):
+    def __init__(self, config):
+        super().__init__(config)
+        self.query_norm = nn.RMSNorm(config.width // config.heads)
+
+
+class AddsToTheInput(Attention):
+    def forward(self, x, mask=None, table=None):
+        x += 0.0 * x + 1
+        return super().forward(x, mask, table)
+
+
+class WithoutGradients(Attention):
+    @torch.no_grad()
+    def forward(self, x, mask=None, table=None):
+        return super().forward(x, mask, table)
+
+
+class GivesTheWeightsToo(Attention):
+    def forward(self, x, mask=None, table=None):
+        return super().forward(x, mask, table), None
+
+
+test_wrong_self_attention = rejects(
+    "transformer.self_attention",
+    (Unwritten, 0, "Not solved yet"),
+    (NoInit, 1, "Module.__init__() call"),
+    (NoModule, 1, "expected a module"),
+    (OneJointLayer, 1, "query.weight is missing"),
+    (WithAGain, 1, "query_norm.weight is not expected"),
+    (AddsToTheInput, 2, "`forward` changed `x`"),
+    (GivesTheWeightsToo, 2, "gave a tuple"),
+    (WithoutGradients, 7, "carries no gradient"),
+)
+
+
+# model
+
+
+class NormsTwice(Model):
+    def forward(self, tokens, padding_mask=None):
+        return self.logits(self.norm(self.hidden(tokens, padding_mask)))
+
+
+class NeedsAMask(Model):
+    def hidden(self, tokens, padding_mask=None):
+        return super().hidden(tokens, padding_mask.bool())
+
+
+class SoftmaxedLogits(Model):
+    def logits(self, hidden):
+        return super().logits(hidden).softmax(-1)
+
+
+class OneBlockTooFew(Model):
+    def __init__(self, config):
+        super().__init__(config)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers - 1))
+
+
+test_wrong_model = rejects(
+    "transformer.model",
+    (OneBlockTooFew, 1, "blocks.1.attention.query.weight is missing"),
+    (NeedsAMask, 2, "'NoneType' object has no attribute 'bool'"),
+    (SoftmaxedLogits, 6, "Logits are the products"),
+    (NormsTwice, 6, "Logits are the products"),
+)
+
+
+# convert_gpt2
+
+
+def by_view(theirs, layers):
+    """Reads (in, out) as (out, in): the right shapes, the wrong numbers."""
+    right = convert_gpt2(theirs, layers)
+    plain = {n for n in right if n.endswith(("up.weight", "down.weight", "output.weight"))}
+    return {n: e.t().reshape(e.shape) if n in plain else e for n, e in right.items()}
+
+
+def heads_interleaved(theirs, layers):
+    """Takes every third column for the query, and so on."""
+    right = convert_gpt2(theirs, layers)
+    for layer in range(layers):
+        joint = theirs[f"transformer.h.{layer}.attn.c_attn.weight"]
+        for place, name in enumerate(("query", "key", "value")):
+            right[f"blocks.{layer}.attention.{name}.weight"] = joint[:, place::3].t()
+    return right
+
+
+def empties_theirs(theirs, layers):
+    right = convert_gpt2(theirs, layers)
+    theirs.clear()
+    return right
+
+
+def a_list(theirs, layers):
+    return list(convert_gpt2(theirs, layers).items())
+
+
+def with_biases_for_the_embeddings(theirs, layers):
+    return convert_gpt2(theirs, layers) | {"embedding.bias": torch.zeros(4)}
+
+
+test_wrong_conversion = rejects(
+    "transformer.convert_gpt2",
+    (a_list, 1, "expected a dict"),
+    (empties_theirs, 1, "changed argument 1"),
+    (by_view, 2, "attention.output.weight has other numbers"),
+    (heads_interleaved, 3, "query.weight has other numbers"),
+    (with_biases_for_the_embeddings, 4, "embedding.bias is not expected"),
 )

@@ -33,6 +33,12 @@ def test_a_mask_shows_its_polarity():
     assert [axes.texts[16].get_text() for axes in picture.axes] == ["causal", "both"]
 
 
+def test_a_mask_of_one_row_is_that_of_all_queries():
+    row = torch.tensor([[True, True, False, False]])
+    picture = mask_maps({"padding": row}, TOKENS, title="Columns", alt="alt")
+    assert picture.axes[0].images[0].get_array().tolist() == row.tolist() * 4
+
+
 def test_a_mask_that_does_not_fit_is_an_error():
     with pytest.raises(ValueError, match="boolean mask 'm'"):
         mask_maps({"m": CAUSAL.float()}, TOKENS, title="t", alt="a")

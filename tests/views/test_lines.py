@@ -167,3 +167,12 @@ def test_bars_below_zero_have_their_numbers_beside_zero():
     picture.draw_without_rendering()
     inner = axes.get_window_extent()
     assert all(text.get_window_extent().x1 <= inner.x1 + 1 for text in axes.texts)
+
+
+def test_with_a_top_the_axis_ends_there_and_no_line_is_cut() -> None:
+    picture = curves(
+        {"a": ([1, 2], [100.0, 100.0], [90, 90], [100, 100])}, title="All right", alt="alt",
+        x_label="x", y_label="right (%)", top=100,
+    )  # fmt: skip
+    axes = picture.axes[0]
+    assert axes.get_ylim() == (0, 100) and not any(line.get_clip_on() for line in axes.lines)

@@ -84,8 +84,9 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """What the lesson calls the answer: "merge_pair"."""
-        return self.id.split(".")[1]
+        """What the lesson calls the answer: "merge_pair"; of a class its own name: "Attention"."""
+        own = self.solutions[0] if self.solutions else None
+        return own.__name__ if isinstance(own, type) else self.id.split(".")[1]
 
     @property
     def lesson(self) -> str:

@@ -33,6 +33,7 @@ from tlcourse.transformer.config import (
     gpt2,
 )
 from tlcourse.transformer.model import Block, Transformer
+from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
 from tlcourse.transformer.recording import Record, record
 
 __all__ = [
@@ -40,8 +41,10 @@ __all__ = [
     "Attention",
     "Block",
     "Config",
+    "EngineMethods",
     "Record",
     "Transformer",
+    "as_transformer",
     "bert",
     "causal_mask",
     "changing",
@@ -53,4 +56,5 @@ __all__ = [
     "record",
     "rotary_table",
     "rotate",
+    "take_weights",
 ]

@@ -48,7 +48,7 @@ def rotary_table(
 ) -> tuple[Tensor, Tensor]:
     """(length, head_dim) cosines and signed sines of position times frequency (Su et al., 2021).
 
-    A pair of features is turned by (x cos - y sin, y cos + x sin): the first sine has a minus.
+    A pair of features is rotated to (x cos - y sin, y cos + x sin): the first sine has a minus.
     """
     frequency = 10_000.0 ** -(torch.arange(0, head_dim, 2, device=device) / head_dim)
     angle = torch.arange(length, device=device)[:, None] * frequency
@@ -57,7 +57,7 @@ def rotary_table(
 
 
 def rotate(x: Tensor, table: tuple[Tensor, Tensor]) -> Tensor:
-    """(batch, heads, length, head_dim): each pair of features turned by its position's angle.
+    """(batch, heads, length, head_dim): each pair of features rotated by its position's angle.
 
     A pair is one feature of the first half and one of the second.
     """

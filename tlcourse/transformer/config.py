@@ -45,7 +45,7 @@ class Config:
             )
         if self.rotary and self.width // self.heads % 2:
             raise ValueError(
-                "expected an even width per head, which rotary positions turn in pairs, got "
+                "expected an even width per head, which rotary positions rotate in pairs, got "
                 f"{self.width // self.heads}; change width or heads, or set rotary=False"
             )
         if self.activation not in ACTIVATIONS:

@@ -22,6 +22,7 @@ ValueError. As the last value of a cell it shows itself. A figure of one's own:
 
 from tlcourse.views.adaptation import movement, trade_off, unbeaten
 from tlcourse.views.attention import difference_map, heat_map, mask_maps
+from tlcourse.views.attention_diagrams import attention_heads, attention_lookup
 from tlcourse.views.behaviour import attractors, growth, removal
 from tlcourse.views.bpe import merge_rows, trainer_race
 from tlcourse.views.bpe_diagrams import cuts_of_word, pattern_parts, text_to_ids
@@ -48,6 +49,7 @@ from tlcourse.views.pretraining import (
 )
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
 from tlcourse.views.style import COLOURS, Picture, figure, finish
+from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
 from tlcourse.views.trees import arcs
 from tlcourse.views.words import importance, neuron, words_in_context
 
@@ -57,9 +59,12 @@ __all__ = [
     "Picture",
     "ablation_grid",
     "arcs",
+    "attention_heads",
+    "attention_lookup",
     "attention_record",
     "attractors",
     "birth_curves",
+    "block_and_stream",
     "by_layer",
     "clocks",
     "code_lengths",
@@ -68,6 +73,7 @@ __all__ = [
     "curves",
     "cuts_of_word",
     "difference_map",
+    "feed_forward_layer",
     "figure",
     "finish",
     "grouped_dots",
@@ -107,5 +113,6 @@ __all__ = [
     "trade_off",
     "trainer_race",
     "unbeaten",
+    "whole_model",
     "words_in_context",
 ]

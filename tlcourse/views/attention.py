@@ -81,8 +81,9 @@ def mask_maps(
 ) -> Picture:
     """One to three boolean masks (queries, keys) side by side, each under its name; True = keep.
 
-    Kept cells are blue with a dot, dropped ones pale with a cross. Raises ValueError when a
-    mask is not boolean or its shape does not fit the tokens, and without title or alt text.
+    Kept cells are blue with a dot, dropped ones pale with a cross. A mask of one row is that of all
+    queries. Raises ValueError when a mask is not boolean or its shape does not fit the tokens, and
+    without title or alt text.
     """
     keys, count = queries if keys is None else keys, len(masks)
     if not 1 <= count <= 3:
@@ -94,6 +95,8 @@ def mask_maps(
     picture.set_layout_engine("compressed")
     colours = matplotlib.colors.ListedColormap([_PALE, COLOURS["blue"]])
     for axes, (name, mask) in zip(grid[0], masks.items(), strict=True):
+        mask = np.asarray(mask)
+        mask = np.repeat(mask, len(queries), axis=0) if len(mask) == 1 else mask
         mask = _checked(mask, queries, keys, f"the mask {name!r}")
         if mask.dtype != bool:
             raise ValueError(f"expected a boolean mask {name!r} (True = keep), got {mask.dtype}")

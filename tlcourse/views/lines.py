@@ -82,6 +82,7 @@ def draw_curves(
     height: float,
     dashed: Collection[str] = (),
     levels: Mapping[str, float] | None = None,
+    top: float | None = None,
 ) -> None:
     """Draws what `curves` takes under these names on axes whose scales are set."""
     ends = []
@@ -98,6 +99,10 @@ def draw_curves(
         axes.axhline(value, color=GREY, lw=1.2, ls=":", zorder=1)
         axes.set_ylim(bottom=0)  # after the curves, which have set the top
         ends.append((axes.get_xlim()[1], value, name, GREY))
+    if top is not None:
+        axes.set_ylim(0, top)
+        for line in axes.lines:
+            line.set_clip_on(False)  # one that runs along the edge keeps its width
     if len(ends) > 1:
         label_ends(axes, ends, height)
 
@@ -116,15 +121,16 @@ def curves(
     height: float = 3.8,
     dashed: Collection[str] = (),
     levels: Mapping[str, float] | None = None,
+    top: float | None = None,
 ) -> Picture:
     """Curves with their names at the right end.
 
     `series` maps a name to (x, y) or (x, y, low, high); an interval is drawn as bars for up to
     10 points, else as a band. Labels carry the units. One series alone gets no name. Series named
     in `dashed` are drawn dashed, so that one that they cover is still seen. `levels` maps names
-    to heights of grey lines (chance, a bound); the y axis then starts at 0. Raises ValueError
-    for no series, or more than 14 (7 colours, full and dashed), and without title, alt text or the
-    labels of both axes.
+    to heights of grey lines (chance, a bound); the y axis then starts at 0. With `top` it runs from
+    0 to there: shares end at 100 %, probabilities at 1. Raises ValueError for no series, or more
+    than 14 (7 colours, full and dashed), and without title, alt text or the labels of both axes.
     """
     if not 1 <= len(series) <= 2 * len(CYCLE):
         raise ValueError(f"expected 1 to {2 * len(CYCLE)} curves in one figure, got {len(series)}")
@@ -138,7 +144,7 @@ def curves(
             scale("log")
             axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
-    draw_curves(axes, series, height * 0.66, dashed, levels)
+    draw_curves(axes, series, height * 0.66, dashed, levels, top)
     if x_ticks is not None:
         axes.set_xticks(x_ticks)
         axes.set_xticks([], minor=True)

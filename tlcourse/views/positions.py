@@ -14,13 +14,14 @@ def score_maps(
     *,
     title: str = "",
     alt: str = "",
-    label: str = "score",
+    label: str = "score (in its map's std)",
     note: str | None = None,
 ) -> Picture:
     """One to three square matrices (query position, key position) side by side, each named.
 
-    Values have a sign: orange is below zero, purple above, on one scale for all. Raises ValueError
-    for another number of maps, one that is not square, and without title or alt text.
+    Each map is shown less its mean and in units of its standard deviation: orange is below the
+    mean, purple above, on one scale for all. Raises ValueError for another number of maps, one that
+    is not square or is the same everywhere, and without title or alt text.
     """
     arrays = {name: np.asarray(scores, float) for name, scores in maps.items()}
     if not 1 <= len(arrays) <= 3:
@@ -28,6 +29,9 @@ def score_maps(
     for name, scores in arrays.items():
         if scores.ndim != 2 or len(set(scores.shape)) > 1:
             raise ValueError(f"expected a square matrix {name!r}, got shape {scores.shape}")
+        if np.ptp(scores) == 0:
+            raise ValueError(f"expected scores that differ in {name!r}, got {scores.flat[0]} only")
+    arrays = {name: (each - each.mean()) / each.std() for name, each in arrays.items()}
     reach = max(np.abs(scores).max() for scores in arrays.values())
     picture, grid = figure(title, 6.2 / len(arrays) + 1.1, columns=len(arrays), squeeze=False)
     for axes, (name, scores) in zip(grid[0], arrays.items(), strict=True):
@@ -43,8 +47,7 @@ def score_maps(
 
 
 def clocks(
-    query_angles: Sequence[float],
-    key_angles: Sequence[float],
+    rows: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     names: Sequence[str],
     *,
     title: str = "",
@@ -53,35 +56,46 @@ def clocks(
 ) -> Picture:
     """One clock per pair of features: where the query's and the key's hand stand (radians).
 
-    Angles run counter-clockwise from the right. The grey arc is the angle from the query's hand
-    to the key's, which alone decides the score; it is written below in degrees. Raises ValueError
-    unless there are as many angles as names, and without title or alt text.
+    `rows` maps what a row shows to its (query angles, key angles), one a clock; `names` are those
+    of the clocks, from left to right. Angles run counter-clockwise from the right. The grey arc is
+    the angle from the query's hand to the key's, which alone decides the score; it is written
+    below in degrees. Raises ValueError unless there are as many angles as names, and without
+    title or alt text.
     """
-    if not len(query_angles) == len(key_angles) == len(names) > 0:
+    counts = [len(angles) for pair in rows.values() for angles in pair]
+    if not rows or set(counts) != {len(names)} or not names:
         raise ValueError(
-            f"expected as many query and key angles as names, got {len(query_angles)}, "
-            f"{len(key_angles)} and {len(names)}"
+            f"expected as many query and key angles as the {len(names)} names in every row, got "
+            f"{counts}"
         )
-    picture, grid = figure(title, 7 / len(names) + 1.1, columns=len(names), squeeze=False)
-    for axes, query, key, name in zip(grid[0], query_angles, key_angles, names, strict=True):
-        axes.set(xlim=(-1.25, 1.25), ylim=(-1.7, 1.25), aspect="equal")
-        axes.axis("off")
-        axes.add_patch(matplotlib.patches.Circle((0, 0), 1, fill=False, ec="#BBBBBB", lw=1.5))
-        between = (key - query + np.pi) % (2 * np.pi) - np.pi
-        start, end = np.degrees(sorted([query, query + between]))
-        axes.add_patch(matplotlib.patches.Wedge((0, 0), 0.42, start, end, fc="#D0D0D0", ec=GREY))
-        for angle, colour, letter in ((query, "blue", "q"), (key, "vermillion", "k")):
-            x, y = np.cos(angle), np.sin(angle)
-            axes.annotate(
-                "",
-                (x, y),
-                (0, 0),
-                arrowprops={"arrowstyle": "-|>", "color": COLOURS[colour], "lw": 2},
-            )
-            axes.text(
-                1.14 * x, 1.14 * y, letter, color=COLOURS[colour], ha="center", va="center",
-                fontweight="bold",
-            )  # fmt: skip
+    picture, grid = figure(
+        title, (5.6 / len(names) + 0.15) * len(rows) + 1.0,
+        rows=len(rows), columns=len(names), squeeze=False,
+    )  # fmt: skip
+    for row, (said, (queries, keys)) in enumerate(rows.items()):
+        for axes, query, key in zip(grid[row], queries, keys, strict=True):
+            _clock(axes, query, key)
+        grid[row, 0].text(-1.6, 0, said, rotation=90, ha="center", va="center", fontsize=11)
+    for axes, name in zip(grid[0], names, strict=True):
         axes.set_title(name, fontsize=11)
-        axes.text(0, -1.55, f"{np.degrees(between):+.0f}°", ha="center", fontsize=12)
     return finish(picture, alt, note)
+
+
+def _clock(axes: Any, query: float, key: float) -> None:
+    """One clock with its two hands and the angle between them."""
+    axes.set(xlim=(-1.25, 1.25), ylim=(-1.7, 1.25), aspect="equal")
+    axes.axis("off")
+    axes.add_patch(matplotlib.patches.Circle((0, 0), 1, fill=False, ec="#BBBBBB", lw=1.5))
+    between = (key - query + np.pi) % (2 * np.pi) - np.pi
+    start, end = np.degrees(sorted([query, query + between]))
+    axes.add_patch(matplotlib.patches.Wedge((0, 0), 0.42, start, end, fc="#D0D0D0", ec=GREY))
+    for angle, colour, letter in ((query, "blue", "q"), (key, "vermillion", "k")):
+        x, y = np.cos(angle), np.sin(angle)
+        axes.annotate(
+            "", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": COLOURS[colour], "lw": 2}
+        )
+        axes.text(
+            1.14 * x, 1.14 * y, letter, color=COLOURS[colour], ha="center", va="center",
+            fontweight="bold",
+        )  # fmt: skip
+    axes.text(0, -1.55, f"{np.degrees(between):+.0f}°", ha="center", fontsize=12)

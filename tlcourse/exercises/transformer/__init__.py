@@ -1,1 +1,1 @@
-"""The exercises of lesson 02."""
+"""The exercises of lessons 02 and 02b."""

@@ -14,7 +14,7 @@ task = Exercise(
     number="2.1",
     title="Scaled dot-product attention with a mask",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "write the shape beside each step before you write the step.",
         "three lines: scores, softmax, mixture. Scores are `query @ key.transpose(-2, -1)`, "
@@ -242,7 +242,7 @@ OPPOSITE = (
 )
 ZERO = "0 is a score like any other; drop keys by -infinity."
 AFTER = "Weights removed after the softmax are missing in the sum: drop scores by -infinity before."
-TURNED = "Is the mask turned round (`.mT`)? Its rows are queries, its columns are keys."
+TURNED = "Is the mask transposed (`.mT`)? Its rows are queries, its columns are keys."
 for says, wrong in (
     (OPPOSITE, lambda scores, value, mask: mixed(scores, value, ~mask)),
     (ZERO, lambda scores, value, mask: mixed(scores * mask, value)),

@@ -1,4 +1,4 @@
-"""Lesson 02: a body of pre-norm blocks, from code of 2019 that was not pre-norm."""
+"""Lesson 02b: a body of pre-norm blocks, from code of 2019 that was not pre-norm."""
 
 import math
 from functools import partial
@@ -12,7 +12,7 @@ from tlcourse.transformer import Config, Transformer
 
 task = Exercise(
     __name__,
-    number="2.3",
+    number="2b.1",
     title="Find the bugs of 2019",
     difficulty=2,
     minutes=10,

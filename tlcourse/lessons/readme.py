@@ -41,7 +41,8 @@ def _study(notebook: Any) -> str:
     study = studying.of(notebook)
     if study is None:
         return ""
-    return f"{study.core} + {study.all - study.core}" if study.core else str(study.all)
+    more = study.all - study.core
+    return f"{study.core} + {more}" if study.core and more else str(study.all)
 
 
 @dataclass(frozen=True)

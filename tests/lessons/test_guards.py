@@ -40,6 +40,18 @@ def figure(**metadata: Any) -> dict[str, Any]:
     return {"output_type": "display_data", "data": {"image/png": "AA=="}, "metadata": metadata}
 
 
+def test_minutes_that_are_not_the_rules_are_told() -> None:
+    book = broken()
+    book.cells.append(nbformat.v4.new_markdown_cell("## 0.1 A *(core, 5 minutes)*"))
+    opening = book.cells[0].source
+    said = guards.complaints_about_source(book)
+    assert ["study time" in each for each in said] == [True], "it is not stated"
+    book.cells[0].source = f"{opening}\n\n**Study time:** 5 minutes for the core"
+    assert guards.complaints_about_source(book) == []
+    book.cells[-1].source = "## 0.1 A *(core, 10 minutes)*"
+    assert ["study time" in each for each in guards.complaints_about_source(book)] == [True]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -11,72 +11,27 @@ from tlcourse import objectives
 from tlcourse.adaptation import Classifier
 from tlcourse.bpe import SPECIALS
 from tlcourse.evaluation import generate
+from tlcourse.exercises.transformer import model as lesson
 from tlcourse.training import train
 from tlcourse.transformer import (
-    ACTIVATIONS,
     Attention,
     Config,
     EngineMethods,
     Transformer,
     as_transformer,
-    causal_mask,
-    rotary_table,
     take_weights,
 )
 
 CONFIG = Config(50, width=12, layers=3, heads=2, feed_forward=20, max_length=16)
 
 
-class FeedForward(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        self.up = nn.Linear(config.width, config.feed_forward)
-        self.down = nn.Linear(config.feed_forward, config.width)
-        self.activation = ACTIVATIONS[config.activation]
-
-    def forward(self, x):
-        return self.down(self.activation(self.up(x)))
-
-
-class Block(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        self.attention_norm = nn.LayerNorm(config.width)
-        self.attention = Attention(config)
-        self.feed_forward_norm = nn.LayerNorm(config.width)
-        self.feed_forward = FeedForward(config)
-
-    def forward(self, x, mask, table):
-        x = x + self.attention(self.attention_norm(x), mask, table)
-        return x + self.feed_forward(self.feed_forward_norm(x))
-
-
-class Model(nn.Module):
-    """The contract of lesson 02, without the mixin."""
+class Model(lesson.Model):
+    """What lesson 02 builds, with the package's attention: AdamW makes rounding large."""
 
     def __init__(self, config):
-        super().__init__()
-        self.config = config
-        self.embedding = nn.Embedding(config.vocabulary_size, config.width)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        self.norm = nn.LayerNorm(config.width)
-
-    def hidden(self, tokens, padding_mask=None):
-        length = tokens.shape[1]
-        mask = causal_mask(length) if self.config.causal else torch.ones(length, length).bool()
-        if padding_mask is not None:
-            mask = mask & padding_mask[:, None, None, :]
-        table = rotary_table(length, self.config.width // self.config.heads)
-        x = self.embedding(tokens)
+        super().__init__(config)
         for block in self.blocks:
-            x = block(x, mask, table)
-        return self.norm(x)
-
-    def logits(self, hidden):
-        return hidden @ self.embedding.weight.T
-
-    def forward(self, tokens, padding_mask=None):
-        return self.logits(self.hidden(tokens, padding_mask))
+            block.attention = Attention(config)
 
 
 class MyModel(EngineMethods, Model):

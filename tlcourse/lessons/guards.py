@@ -1,5 +1,6 @@
 """What a committed notebook must look like: each guard says what an author has to do."""
 
+import copy
 import itertools
 import re
 import statistics
@@ -72,7 +73,9 @@ def complaints_about_source(notebook: Any) -> list[str]:
         said.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
     if lengths and statistics.median(lengths) >= 10:
         said.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
-    if (study := studying.of(notebook)) and f"{studying.STUDY} {study}".lower() not in told:
+    stated = copy.deepcopy(notebook)
+    studying.state(stated)
+    if stated != notebook or (studying.of(notebook) and studying.STUDY.lower() not in told):
         said.append("the study time is not the rule's; run `python -m tlcourse.lessons.first_cell`")
     ids = [cell.get("id") for cell in notebook.cells]
     if None in ids or len(set(ids)) < len(ids):

@@ -1,13 +1,12 @@
-from itertools import combinations
 from math import log
 
 import pytest
 from matplotlib.colors import to_hex
 
+from tests.views.drawn import SAID, nothing_overlaps, texts
 from tlcourse.views import cuts_of_word, pattern_parts, text_to_ids
 from tlcourse.views.style import COLOURS
 
-SAID = {"title": "The finding.", "alt": "What is seen."}
 WORDS = [
     (" rain", list("Ġrain"), ["Ġra", "in"], [300, 41]),
     ("²", list("Â²"), ["Â", "²"], [132, 7]),
@@ -15,21 +14,10 @@ WORDS = [
 MAKERS = ["pre_tokenise", "byte_symbols", "encode_pre_token", "vocabulary"]
 
 
-def texts(picture):
-    return [text for text in picture.axes[0].texts if text.get_text()]
-
-
 def row(picture, height):
     """The texts at one height, from left to right."""
     near = [t for t in texts(picture) if abs(t.get_position()[1] - height) < 0.02]
     return [t.get_text() for t in sorted(near, key=lambda t: t.get_position()[0])]
-
-
-def nothing_overlaps(picture):
-    picture.draw_without_rendering()
-    drawn = [text.get_window_extent() for text in texts(picture)]
-    assert not any(a.overlaps(b) for a, b in combinations(drawn, 2))
-    assert all(box.x0 >= 0 and box.x1 <= picture.bbox.x1 and box.y0 >= 0 for box in drawn)
 
 
 def test_text_to_ids_has_a_row_for_each_step_and_who_makes_it():

@@ -4,21 +4,13 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
+from tests.views.drawn import SAID, said, texts
 from tlcourse.views import control_task, probe_on_frozen_body
 from tlcourse.views.drawing import SIZE, arrow, box, canvas, label
 from tlcourse.views.style import COLOURS
 
-SAID = {"title": "The finding.", "alt": "What is seen."}
 WORDS = [["The"], ["dog", "gy"], ["bark", "ed"], ["."]]
 SIZES = {"width": 256, "layers": 6, "classes": 17}
-
-
-def texts(picture):
-    return [text for text in picture.axes[0].texts if text.get_text()]
-
-
-def said(picture):
-    return [text.get_text() for text in texts(picture)]
 
 
 def hues(picture):

@@ -6,10 +6,10 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.text import Annotation
 
+from tests.views.drawn import SAID, said
 from tlcourse.views import road, story
 from tlcourse.views.drawing import PALE_BLUE
 
-SAID = {"title": "The finding.", "alt": "What is seen."}
 STATIONS = [(f"0{n} Name", f"thing {n} that one has then", "build") for n in range(1, 7)]
 TOKENS = [" Who", " was", " the", " first", "?"]
 LIKELY, LABELS = {" one": 0.6, " two": 0.2}, {"HUM": 0.9, "LOC": 0.1}
@@ -17,10 +17,6 @@ LIKELY, LABELS = {" one": 0.6, " two": 0.2}, {"HUM": 0.9, "LOC": 0.1}
 
 def boxes(picture):
     return [each for each in picture.axes[0].patches if isinstance(each, FancyBboxPatch)]
-
-
-def said(picture):
-    return [text.get_text() for text in picture.axes[0].texts if text.get_text()]
 
 
 def test_the_road_turns_round_and_every_arrow_joins_two_neighbours():

@@ -1,31 +1,13 @@
-from itertools import combinations
-
 import pytest
 from matplotlib.colors import to_hex
 
+from tests.views.drawn import SAID, nothing_overlaps, said, texts
 from tlcourse.transformer import Block
 from tlcourse.views import attention_record, induction_pattern
 from tlcourse.views.style import COLOURS
 
-SAID = {"title": "The finding.", "alt": "What is seen."}
 SIZES = {"heads": 4, "width": 256}
 TOKENS = [" Marie", " Curie", " won", " and", " Marie"]
-
-
-def texts(picture):
-    return [text for text in picture.axes[0].texts if text.get_text()]
-
-
-def said(picture):
-    return [text.get_text() for text in texts(picture)]
-
-
-def nothing_overlaps(picture):
-    picture.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in texts(picture)]
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
-    assert all(box.x0 >= 0 and box.x1 <= picture.bbox.x1 and box.y0 >= 0 for box in boxes)
-    assert all(box.y1 <= picture._suptitle.get_window_extent().y0 for box in boxes)
 
 
 def test_the_drawing_of_a_block_takes_names_and_numbers_from_the_model():

@@ -2,26 +2,9 @@ from itertools import combinations
 
 import pytest
 
+from tests.views.drawn import SAID, nothing_overlaps, said
 from tlcourse.transformer import Block, Config, Transformer
 from tlcourse.views import block_and_stream, feed_forward_layer, whole_model
-
-SAID = {"title": "The finding.", "alt": "What is seen."}
-
-
-def texts(picture):
-    return [text for text in picture.axes[0].texts if text.get_text()]
-
-
-def said(picture):
-    return [text.get_text() for text in texts(picture)]
-
-
-def nothing_overlaps(picture):
-    picture.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in texts(picture)]
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
-    assert all(box.x0 >= 0 and box.x1 <= picture.bbox.x1 and box.y0 >= 0 for box in boxes)
-    assert all(box.y1 <= picture._suptitle.get_window_extent().y0 for box in boxes)
 
 
 def boxes_of(picture):

@@ -2,7 +2,8 @@
 
 A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
 from. Its docstring says what is measured. The others than those of speed train models, for
-minutes or hours, and have to be asked for by name. `gpu` has commands of its own: `gpu --help`.
+minutes or hours, and have to be asked for by name. `gpu`, and `runs`, which carries finished runs
+from machine to machine, have commands of their own: `gpu --help`, `runs --help`.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks import finished
 from benchmarks.gpu import command
 from benchmarks.table import table
 from tlcourse import files
@@ -68,11 +70,13 @@ def main() -> int:
     """Measures, prints, and writes everything to a file if one is named."""
     if sys.argv[1:2] == ["gpu"]:
         return command.main(sys.argv[2:])
+    if sys.argv[1:2] == ["runs"]:
+        return finished.main(sys.argv[2:])
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=form
     )
-    parser.add_argument("name", choices=(*NAMES, "all", "gpu"))
+    parser.add_argument("name", choices=(*NAMES, "all", "gpu", "runs"))
     parser.add_argument("--json", type=Path, help="write the rows and their provenance to a file")
     arguments = parser.parse_args()
     if arguments.name == "all":

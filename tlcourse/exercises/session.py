@@ -135,14 +135,17 @@ def solution(id: str = "") -> None:
     imports, the lesson has, too.
     """
     task = _asked(id)
-    if task is None:
-        return
+    if task is not None:
+        print(solution_text(task))
+
+
+def solution_text(task: Exercise) -> str:
+    """What `solution` prints of an exercise."""
     if not callable(task.solution):
-        print(repr(task.solution))
-    elif task.solution.__module__ == task.module:
-        print(without_annotations(source.cut(task.solution)[1]))
-    else:
-        print(without_annotations(inspect.getsource(task.solution)))
+        return repr(task.solution)
+    if task.solution.__module__ == task.module:
+        return without_annotations(source.cut(task.solution)[1])
+    return without_annotations(inspect.getsource(task.solution))
 
 
 def without_annotations(text: str) -> str:

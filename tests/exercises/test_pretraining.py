@@ -15,7 +15,7 @@ from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.pretraining.find_the_bug import gradients, gradients_as_given, task
 from tlcourse.exercises.pretraining.mask_tokens import mask_tokens
-from tlcourse.exercises.pretraining.schedule import falls, rate_factor
+from tlcourse.exercises.pretraining.schedule import falls, schedule
 from tlcourse.exercises.pretraining.word_perplexity_and_bits import (
     divided_by,
     word_perplexity_and_bits,
@@ -225,7 +225,7 @@ def curve_by_tensors(step, steps, warmup, decay):
 
 
 def by_decimals(step, steps, warmup, decay):
-    return Decimal(rate_factor(step, steps, warmup, decay))
+    return Decimal(schedule(step, steps, warmup, decay))
 
 
 def a_function(step, steps, warmup, decay):
@@ -233,11 +233,11 @@ def a_function(step, steps, warmup, decay):
 
 
 def per_cent(step, steps, warmup, decay):
-    return 100 * rate_factor(step, steps, warmup, decay)
+    return 100 * schedule(step, steps, warmup, decay)
 
 
 def factor_as_text(step, steps, warmup, decay):
-    return str(rate_factor(step, steps, warmup, decay))
+    return str(schedule(step, steps, warmup, decay))
 
 
 def as_array_of_text(step, steps, warmup, decay):
@@ -245,11 +245,11 @@ def as_array_of_text(step, steps, warmup, decay):
 
 
 def as_complex(step, steps, warmup, decay):
-    return np.complex128(rate_factor(step, steps, warmup, decay))
+    return np.complex128(schedule(step, steps, warmup, decay))
 
 
 def divides_by_no_warmup(step, steps, warmup, decay):
-    return min(rate_factor(step, steps, warmup, decay), (step + 1) / warmup)
+    return min(schedule(step, steps, warmup, decay), (step + 1) / warmup)
 
 
 def warmup_as_a_share(step, steps, warmup, decay):
@@ -257,12 +257,12 @@ def warmup_as_a_share(step, steps, warmup, decay):
 
 
 def rises_in_whole_numbers(step, steps, warmup, decay):
-    return (step + 1) // warmup if step < warmup else rate_factor(step, steps, warmup, decay)
+    return (step + 1) // warmup if step < warmup else schedule(step, steps, warmup, decay)
 
 
 def dips_in_between(step, steps, warmup, decay):
     start = max(warmup, round(steps * (1 - decay)))
-    return 0.9 if step == warmup < start else rate_factor(step, steps, warmup, decay)
+    return 0.9 if step == warmup < start else schedule(step, steps, warmup, decay)
 
 
 cosine = falls(lambda k, steps, start: (1 + math.cos(math.pi * (k - start) / (steps - start))) / 2)
@@ -271,7 +271,7 @@ cosine = falls(lambda k, steps, start: (1 + math.cos(math.pi * (k - start) / (st
 def divides_by_the_share(step, steps, warmup, decay):
     start = max(warmup, round(steps * (1 - decay)))
     if step < start:
-        return rate_factor(step, steps, warmup, 0.0)
+        return schedule(step, steps, warmup, 0.0)
     return (steps - step) / min(steps * decay, steps - warmup)
 
 
@@ -280,22 +280,22 @@ def at_most_one(step, steps, warmup, decay):
 
 
 def at_least_one_step_of_warmup(step, steps, warmup, decay):
-    return rate_factor(step, steps, max(warmup, 1), decay)
+    return schedule(step, steps, max(warmup, 1), decay)
 
 
 def falls_while_it_rises(step, steps, warmup, decay):
-    fall = rate_factor(step, steps, 0, decay)
-    return fall * rate_factor(step, steps, warmup, 0.0)
+    fall = schedule(step, steps, 0, decay)
+    return fall * schedule(step, steps, warmup, 0.0)
 
 
 def cuts_the_warmup_short(step, steps, warmup, decay):
-    return rate_factor(step, steps, min(warmup, round(steps * (1 - decay))), decay)
+    return schedule(step, steps, min(warmup, round(steps * (1 - decay))), decay)
 
 
 def only_three_cases(step, steps, warmup, decay):
     if warmup + decay * steps > steps:
         raise ValueError("the parts do not fit")
-    return rate_factor(step, steps, warmup, decay)
+    return schedule(step, steps, warmup, decay)
 
 
 test_schedule_right = accepts(
@@ -305,7 +305,7 @@ test_schedule_wrong = rejects(
     "pretraining.schedule",
     (nothing, 0, "Not solved yet"),
     (a_function, 1, "expected one number"),
-    (per_cent, 1, "The highest rate itself is 1"),
+    (per_cent, 1, "The highest learning rate itself is 1"),
     (factor_as_text, 1, "expected one number"),
     (as_array_of_text, 1, "expected one number"),
     (as_complex, 1, "expected one number"),
@@ -332,7 +332,7 @@ test_schedule_wrong = rejects(
 def test_the_reference_is_the_engines_schedule(steps, decay):
     for warmup in {0, 1, steps // 3, steps}:
         package = warmup_stable_decay(steps, warmup, decay)
-        mine = [rate_factor(step, steps, warmup, decay) for step in range(steps)]
+        mine = [schedule(step, steps, warmup, decay) for step in range(steps)]
         assert mine == [package(step) for step in range(steps)]
 
 

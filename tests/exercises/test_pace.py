@@ -62,7 +62,7 @@ def test_a_hopeless_answer_is_tried_once():
 
     def crawls(values):
         tried.append(values)
-        time.sleep(0.1)
+        time.sleep(0.5)
 
     assert for_long_runs("toy.double", crawls, probe) is double
     assert len(tried) == 1

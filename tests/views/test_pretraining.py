@@ -45,7 +45,7 @@ def test_without_widgets_the_curve_is_drawn_once_at_the_end(shown, monkeypatch):
         assert not shown
         watch(record)
     assert len(shown) == 1
-    assert shown[0].alt == "causal: from 9.00 to 6.00 nats a target in 40 tokens"
+    assert shown[0].alt == "causal: from 9.00 to 6.00 nats per target in 40 tokens"
 
 
 def test_with_widgets_it_is_redrawn_in_its_place(shown, monkeypatch):

@@ -1,15 +1,24 @@
 """What a language model sees and is asked: targets, and the loss as it falls."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import _plain, curves, draw_curves
-from tlcourse.views.style import COLOURS, CYCLE, GREY, Picture, figure, finish
+from tlcourse.views.style import (
+    COLOURS,
+    CYCLE,
+    GREY,
+    Picture,
+    colours_of,
+    figure,
+    finish,
+    label_axes,
+)
 
 PALE = "#EDEDED"
 Points = tuple[Sequence[float], Sequence[float]]
@@ -69,7 +78,9 @@ def long_and_short(
     """
     picture, axes = figure(title, 4.2)
     axes.set(
-        xscale="log", xlabel="tokens read in this run (logarithmic)", ylabel="loss (nats a target)"
+        xscale="log",
+        xlabel="tokens read in this run (logarithmic)",
+        ylabel="loss (nats per target)",
     )
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
@@ -124,6 +135,50 @@ def loss_over_compute(
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.margins(y=0.12)
     row[0][0].set_ylabel("held-out loss (nats a token)")
+    return finish(picture, alt, note)
+
+
+Run = tuple[Sequence[float], Sequence[float], Sequence[float]]
+
+
+def over_tokens_and_targets(
+    runs: Mapping[str, Run],
+    *,
+    title: str = "",
+    alt: str = "",
+    note: str | None = None,
+) -> Picture:
+    """The same losses twice: over the tokens that were read, and over the targets asked for.
+
+    `runs` maps a name to (tokens, targets, losses), a number a step. Raises ValueError where these
+    differ in length, and without title or alt text.
+    """
+    picture, row = figure(title, 3.7, columns=2, sharey=True)
+    colours = colours_of(runs)
+    for place, (axes, said) in enumerate(
+        zip(row, ("tokens read", "targets asked for"), strict=True)
+    ):
+        for name, run in runs.items():
+            if len(set(map(len, run))) > 1:
+                raise ValueError(
+                    f"expected tokens, targets and losses of the same steps for {name!r}, got "
+                    f"{[*map(len, run)]} numbers"
+                )
+            axes.plot(run[place], run[2], color=colours[name])
+        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.tick_params(labelsize=10)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlim(left=0)
+        label_axes(axes, x=said)
+    right = row[1].get_xlim()[1]
+    for name, (_, targets, losses) in runs.items():
+        beside = targets[-1] < 0.7 * right  # there is room at the right of its end
+        row[1].annotate(
+            name, (targets[-1], losses[-1]), (8, 0) if beside else (0, 8),
+            textcoords="offset points", ha="left" if beside else "right",
+            va="center" if beside else "bottom", color=colours[name], fontweight="bold",
+        )  # fmt: skip
+    label_axes(row[0], y="loss (nats per target)")
     return finish(picture, alt, note)
 
 
@@ -187,19 +242,33 @@ class LiveCurve:
                 self.handle.update(picture)
             self.drawn = time.perf_counter()
 
+    def watching(self, loss: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is asked for.
+
+        For a loop of one's own, which has no callbacks.
+        """
+
+        def watched(model: Any, batch: Any) -> tuple[Any, Any]:
+            nats, targets = loss(model, batch)
+            total = nats.item() if hasattr(nats, "item") else nats
+            self({"step": len(self.history), "loss": total / float(targets)})
+            return nats, targets
+
+        return watched
+
     def picture(self) -> Picture:
         """The figure of what has come so far; its title tells the smoothed loss."""
         runs = {**self.against, self.name: self.history}
         lines = {name: self._line(history) for name, history in runs.items()}
         start, now = (lines[self.name][1][place] for place in (0, -1))
         done = len(self.history) * self.tokens_a_step
-        title = f"{self.name}: from {start:.2f} to {now:.2f} nats a target in {done:,} tokens"
+        title = f"{self.name}: from {start:.2f} to {now:.2f} nats per target in {done:,} tokens"
         picture = curves(
             lines,
             title=title,
             alt=title,
             x_label="tokens read",
-            y_label="loss (nats a target)",
+            y_label="loss (nats per target)",
             note=self.note,
         )
         picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)

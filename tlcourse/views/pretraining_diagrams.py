@@ -147,7 +147,7 @@ def _who_sees_whom(axes: Any, corner: Point, cell: float, count: int, causal: bo
             box(axes, middle, width=cell, height=cell, fill=_BLUE if kept else "white", edge=_LINE)
 
 
-Answered = tuple[Sequence[str], Sequence[str | None], Sequence[float]]
+Answered = tuple[Sequence[str], Mapping[int, tuple[str, float]]]
 
 
 def nats_of_targets(
@@ -160,40 +160,37 @@ def nats_of_targets(
 ) -> Picture:
     """What each target costs, as bars, and at the right the sum, the count and their quotient.
 
-    `rows` maps a name to (what goes in, what is asked for or None, nats of each place): where
-    nothing is asked the nats do not count. Places that hold `pad` are white. Raises ValueError
-    where the three differ in length or are too many, and without title.
+    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Places
+    that hold `pad` are white. Raises ValueError for a place that is not there, for tokens that do
+    not fit, for a row without targets, and without title.
     """
     picture, axes = canvas(title, 1.95 * len(rows))
-    shapes = [tuple(map(len, row)) for row in rows.values()]
-    if any(len(set(shape)) > 1 for shape in shapes):
-        raise ValueError(f"expected as many targets and nats as tokens, got {shapes}")
-    longest = max(shape[0] for shape in shapes)
+    for name, (seen, targets) in rows.items():
+        if not targets or not set(targets) <= set(range(len(seen))):
+            raise ValueError(
+                f"expected targets at places from 0 to {len(seen) - 1} for {name!r}, got "
+                f"{sorted(targets)}"
+            )
+    longest = max(len(seen) for seen, _ in rows.values())
     wide, left = 5.5 / longest, 0.05
-    texts = [_word(t) for seen, asked, _ in rows.values() for t in (*seen, *asked) if t]
-    if max(text_width(text, SIZE) for text in texts) > wide - 0.04:
+    texts = [text for seen, found in rows.values() for text in (*seen, *dict(found.values()))]
+    if max(text_width(_word(text), SIZE) for text in texts) > wide - 0.04:
         raise ValueError(f"expected tokens that fit into {wide:.2f} inches, got {longest} tokens")
-    most = max(nats for _, asked, each in rows.values() for nats in _counted(asked, each))
+    most = max(nats for _, found in rows.values() for _, nats in found.values())
     said = []
-    for number, (name, (seen, asked, nats)) in enumerate(rows.items()):
+    for number, (name, (seen, targets)) in enumerate(rows.items()):
         ground = 1.95 * (len(rows) - number) - 1.55
         label(axes, (0.1, ground + 1.4), name, bold=True)
-        for place, (token, target, each) in enumerate(zip(seen, asked, nats, strict=True)):
-            x = left + wide * (place + 0.5)
-            _token(axes, (x, ground), wide, token, token == pad)
-            if target is not None:
-                _cost(axes, (x, ground + 0.2), wide, target, each, 0.62 * each / most)
-        kept = _counted(asked, nats)
-        mean = sum(kept) / len(kept)
-        told = f"{sum(kept):.1f} nats\n÷ {len(kept)} targets\n= {mean:.2f} nats\nper target"
+        for place, token in enumerate(seen):
+            _token(axes, (left + wide * (place + 0.5), ground), wide, token, token == pad)
+        for place, (target, nats) in targets.items():
+            foot = left + wide * (place + 0.5), ground + 0.2
+            _cost(axes, foot, wide, target, nats, 0.62 * nats / most)
+        total, count = sum(nats for _, nats in targets.values()), len(targets)
+        told = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
         label(axes, (5.75, ground + 0.6), told, colour=_BLUE)
-        said.append(f"{name}: {len(kept)} targets of {len(seen)} tokens, {mean:.2f} nats each")
+        said.append(f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each")
     return finish(picture, alt or "; ".join(said), note)
-
-
-def _counted(asked: Sequence[str | None], nats: Sequence[float]) -> list[float]:
-    """The nats of the places where something is asked for."""
-    return [each for target, each in zip(asked, nats, strict=True) if target is not None]
 
 
 def _token(axes: Any, middle: Point, wide: float, text: str, is_pad: bool) -> Box:

@@ -88,6 +88,11 @@ def test_long_and_short_runs_share_a_logarithmic_axis():
     assert {"one", "two", "live"} <= {text.get_text() for text in axes.texts}
 
 
+def test_one_long_run_alone_has_its_name_too():
+    picture = long_and_short({"one": ([1e4, 1e6], [7, 4])}, {}, title="Title", alt="Alt")
+    assert [text.get_text() for text in picture.axes[0].texts] == ["one"]
+
+
 RUNS = {"1M": ([1e12, 2e12], [6.0, 5.5]), "2M": ([2e12, 4e12], [5.8, 5.2])}
 
 

@@ -54,3 +54,10 @@ def test_no_panel_or_too_many_are_refused():
     for settings in ((), ({"top_k": 1},) * 5):
         with pytest.raises(ValueError, match="1 to 4 settings"):
             draw(*settings)
+
+
+def test_its_own_words_tell_the_ends():
+    picture = sampling_bars(
+        LOGITS, NAMES.__getitem__, settings=[{"top_k": 1}], shown=3, title="The finding."
+    )
+    assert picture.alt == "As learnt: b 40 %, 2 others 15 %. top-k 1: b 100 %, 2 others 0 %"

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
-from tlcourse.views.lines import _plain, curves, draw_curves
+from tlcourse.views.lines import _plain, curves, draw_curves, label_ends
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
@@ -96,6 +96,9 @@ def long_and_short(
             fontweight="bold",
         )
     draw_curves(axes, long, 2.8)
+    if len(long) == 1:  # one curve alone gets no name from there
+        ((name, (tokens, losses)),) = long.items()
+        label_ends(axes, [(tokens[-1], losses[-1], name, CYCLE[0])], 2.8)
     return finish(picture, alt, note)
 
 
@@ -174,7 +177,7 @@ def over_tokens_and_targets(
     for name, (_, targets, losses) in runs.items():
         beside = targets[-1] < 0.7 * right  # there is room at the right of its end
         row[1].annotate(
-            name, (targets[-1], losses[-1]), (8, 0) if beside else (0, 8),
+            name, (targets[-1], losses[-1]), (8, 0) if beside else (0, 14),
             textcoords="offset points", ha="left" if beside else "right",
             va="center" if beside else "bottom", color=colours[name], fontweight="bold",
         )  # fmt: skip

@@ -26,7 +26,7 @@ def sampling_bars(
 
     `logits` (vocabulary,) are those of the next token, `name(token)` its text. Blue is what can be
     drawn, pale grey what it would be as learnt, at temperature 1 with nothing cut. Raises
-    ValueError for no setting, or more than 4, and without title or alt text.
+    ValueError for no setting, or more than 4, and without title. It has an alt text of its own.
     """
     if not 1 <= len(settings) <= 4:
         raise ValueError(f"expected 1 to 4 settings, one a panel, got {len(settings)}")
@@ -35,14 +35,17 @@ def sampling_bars(
     rows = [visible(name(int(token)).strip() or name(int(token))) for token in order]
     rows.append(f"{len(scores) - len(order):,} others")
     learnt = _shown(_shares(scores), order)
+    headings = [
+        ", ".join(f"{knob.replace('_', '-')} {value:g}" for knob, value in setting.items())
+        for setting in settings
+    ]
     picture, grid = figure(title, 3.6, columns=len(settings), sharey=True, squeeze=False)
-    for axes, setting in zip(grid[0], settings, strict=True):
+    told = []
+    for axes, heading, setting in zip(grid[0], headings, settings, strict=True):
         kept = _shown(_shares(scores, **setting), order)
         axes.barh(range(len(rows)), learnt, color=PALE, height=0.8)
         axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
-        heading = ", ".join(
-            f"{knob.replace('_', '-')} {value:g}" for knob, value in setting.items()
-        )
+        told.append(f"{heading}: {rows[0]} {kept[0]:.0f} %, {rows[-1]} {kept[-1]:.0f} %")
         axes.set_title(heading, loc="left", fontsize=11)
         axes.set_xlim(0, 100)
         axes.set_xticks([0, 50, 100])
@@ -54,7 +57,8 @@ def sampling_bars(
     first.set_yticks(range(len(rows)), rows, parse_math=False)
     first.set_ylim(len(rows) - 0.4, -0.6)
     first.get_yticklabels()[-1].set_color(GREY)
-    return finish(picture, alt, note)
+    own = f"As learnt: {rows[0]} {learnt[0]:.0f} %, {rows[-1]} {learnt[-1]:.0f} %. "
+    return finish(picture, alt or own + "; ".join(told), note)
 
 
 def _shares(

@@ -1,7 +1,6 @@
 """Lesson 03: the training loop. The true steps are those of a line, taken in NumPy."""
 
 import torch
-from torch import nn
 
 from tlcourse import device, objectives, training
 from tlcourse.exercises.expect import expect_close
@@ -26,7 +25,7 @@ task = Exercise(
         'group["lr"] = learning_rate(step)`. The loss is `nats, targets = loss(model, '
         "batch_of(step))`.",
         "`(nats / targets).backward()` gives the gradient of the mean; "
-        "`nn.utils.clip_grad_norm_(model.parameters(), clip)` shortens it if it is too long.",
+        "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)` shortens it if it is too long.",
         "then `optimizer.step()`, `optimizer.zero_grad()` and "
         "`losses.append(nats.item() / targets)`.",
     ),
@@ -43,7 +42,7 @@ def train(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
             group["lr"] = learning_rate(step)
         nats, targets = loss(model, batch_of(step))
         (nats / targets).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         optimizer.zero_grad()
         losses.append(nats.item() / targets)

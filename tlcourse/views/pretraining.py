@@ -175,11 +175,11 @@ def over_tokens_and_targets(
         label_axes(axes, x=said)
     right = row[1].get_xlim()[1]
     for name, (_, targets, losses) in runs.items():
-        beside = targets[-1] < 0.7 * right  # there is room at the right of its end
+        inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
         row[1].annotate(
-            name, (targets[-1], losses[-1]), (8, 0) if beside else (0, 14),
-            textcoords="offset points", ha="left" if beside else "right",
-            va="center" if beside else "bottom", color=colours[name], fontweight="bold",
+            name, (targets[-1], losses[-1]), (0, -8) if inside else (0, 14),
+            textcoords="offset points", ha="center" if inside else "right",
+            va="top" if inside else "bottom", color=colours[name], fontweight="bold",
         )  # fmt: skip
     label_axes(row[0], y="loss (nats per target)")
     return finish(picture, alt, note)

@@ -408,8 +408,9 @@ test_causal_loss_wrong = rejects(
 def one_row_at_a_time(ids, step, batch_size, length, seed=0):
     count, batch = (len(ids) - length) // length, torch.empty(batch_size, length, dtype=torch.long)
     for i in range(batch_size):
-        offset, order = epoch_order(seed, (step * batch_size + i) // count, count, length)
-        start = int(offset + length * order[(step * batch_size + i) % count])
+        epoch, place = divmod(step * batch_size + i, count)
+        offset, order = epoch_order(count, length, seed=seed, epoch=epoch)
+        start = int(offset + length * order[place])
         batch[i] = torch.tensor(ids[start : start + length].tolist())
     return batch
 

@@ -40,12 +40,12 @@ from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
+from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
     LiveCurve,
     long_and_short,
     loss_over_compute,
-    over_tokens_and_targets,
     seen_and_asked,
     smooth,
 )

@@ -18,7 +18,7 @@ task = Exercise(
         "row 12, and at which place?",
         "rows are `range(step * batch_size, (step + 1) * batch_size)`; "
         "`divmod(row, count)` gives the epoch and the place in it.",
-        "for each row: `offset, order = epoch_order(seed, epoch, count, length)`, "
+        "for each row: `offset, order = epoch_order(count, length, seed=seed, epoch=epoch)`, "
         "`start = offset + length * order[place]`, and the window is "
         "`ids[start : start + length]`.",
         "from NumPy to a tensor: `torch.from_numpy(np.stack(rows).astype(np.int64))`.",
@@ -35,7 +35,7 @@ def windows(ids, step, batch_size, length, seed=0):
     rows = []
     for row in range(step * batch_size, (step + 1) * batch_size):
         epoch, place = divmod(row, count)
-        offset, order = epoch_order(seed, epoch, count, length)
+        offset, order = epoch_order(count, length, seed=seed, epoch=epoch)
         start = offset + length * order[place]
         rows.append(ids[start : start + length])
     return torch.from_numpy(np.stack(rows).astype(np.int64))
@@ -46,7 +46,7 @@ def by_folding(ids, step, batch_size, length, seed=0):
     count = len(ids) // length - 1
     found = []
     for row in range(step * batch_size, step * batch_size + batch_size):
-        offset, order = epoch_order(seed, row // count, count, length)
+        offset, order = epoch_order(count, length, seed=seed, epoch=row // count)
         whole = np.asarray(ids[offset : offset + count * length]).reshape(count, length)
         found.append(whole[order[row % count]].tolist())
     return torch.tensor(found)
@@ -58,7 +58,7 @@ def by_indexing(ids, step, batch_size, length, seed=0):
     numbers = step * batch_size + torch.arange(batch_size)
     starts = torch.zeros(batch_size, dtype=torch.long)
     for epoch in (numbers // count).unique().tolist():
-        offset, order = epoch_order(seed, epoch, count, length)
+        offset, order = epoch_order(count, length, seed=seed, epoch=epoch)
         mine = numbers // count == epoch
         starts[mine] = offset + length * torch.from_numpy(order.copy())[numbers[mine] % count]
     places = starts[:, None] + torch.arange(length)
@@ -164,7 +164,7 @@ def other(start=None, number=None, order=None, share=lambda count: count):
         rows = []
         for i in range(batch_size):
             epoch, place = divmod(number(step, batch_size, i), count)
-            offset, found = order(seed, epoch, count, length)
+            offset, found = order(count, length, seed=seed, epoch=epoch)
             at = start(offset, int(found[place]), length)
             rows.append(ids[at : at + length].astype(np.int64))
         return torch.from_numpy(np.stack(rows))
@@ -172,12 +172,12 @@ def other(start=None, number=None, order=None, share=lambda count: count):
     return function
 
 
-def of_one_epoch(seed, epoch, count, length):
-    return epoch_order(seed, 0, count, length)
+def of_one_epoch(windows, length, seed, epoch):
+    return epoch_order(windows, length, seed=seed)
 
 
-def in_order(seed, epoch, count, length):
-    return epoch_order(seed, epoch, count, length)[0], range(count)
+def in_order(windows, length, seed, epoch):
+    return epoch_order(windows, length, seed=seed, epoch=epoch)[0], range(windows)
 
 
 FIRST, STEPS, EPOCHS = "the first step", "other steps", "from epoch to epoch"
@@ -212,7 +212,7 @@ def as_floats(ids, step, batch_size, length, seed=0):
 def epoch_of_the_first_row(ids, step, batch_size, length, seed=0):
     count = (len(ids) - length) // length
     epoch = step * batch_size // count
-    offset, order = epoch_order(seed, epoch, count, length)
+    offset, order = epoch_order(count, length, seed=seed, epoch=epoch)
     places = [order[(step * batch_size + i) % count] for i in range(batch_size)]
     rows = [ids[offset + length * p : offset + length * (p + 1)] for p in places]
     return torch.from_numpy(np.stack(rows).astype(np.int64))

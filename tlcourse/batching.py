@@ -108,14 +108,19 @@ class TokenFile:
         starts = []
         for number in range(step * batch_size, (step + 1) * batch_size):
             epoch, place = divmod(number, per_epoch)
-            offset, order = _epoch(seed, epoch, per_epoch, length)
+            offset, order = epoch_order(per_epoch, length, seed=seed, epoch=epoch)
             starts.append(offset + length * int(order[place]))
         rows = np.stack([self.ids[start : start + length] for start in starts])
         return torch.from_numpy(rows.astype(np.int64))
 
 
 @lru_cache(maxsize=4)
-def _epoch(seed: int, epoch: int, windows: int, length: int) -> tuple[int, np.ndarray]:
-    """The offset and the order of the windows of one epoch."""
+def epoch_order(
+    windows: int, length: int, *, seed: int = 0, epoch: int = 0
+) -> tuple[int, np.ndarray]:
+    """Where the windows of an epoch begin, and in which order they come: (offset, order).
+
+    The offset is below `length`, the order a permutation of 0 to `windows` - 1.
+    """
     generator = np.random.default_rng((seed, epoch))
     return int(generator.integers(length)), generator.permutation(windows)

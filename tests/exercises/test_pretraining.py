@@ -12,10 +12,17 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
+from tlcourse.batching import TokenFile, epoch_order, write_tokens
+from tlcourse.bpe import EOS, PAD
 from tlcourse.exercises.checking import check
+from tlcourse.exercises.pretraining.causal_loss import causal_loss
 from tlcourse.exercises.pretraining.find_the_bug import gradients, gradients_as_given, task
+from tlcourse.exercises.pretraining.generate import generate
 from tlcourse.exercises.pretraining.mask_tokens import mask_tokens
-from tlcourse.exercises.pretraining.schedule import falls, rate_factor
+from tlcourse.exercises.pretraining.sample import sample
+from tlcourse.exercises.pretraining.schedule import falls, schedule
+from tlcourse.exercises.pretraining.train import train
+from tlcourse.exercises.pretraining.windows import windows
 from tlcourse.exercises.pretraining.word_perplexity_and_bits import (
     divided_by,
     word_perplexity_and_bits,
@@ -225,7 +232,7 @@ def curve_by_tensors(step, steps, warmup, decay):
 
 
 def by_decimals(step, steps, warmup, decay):
-    return Decimal(rate_factor(step, steps, warmup, decay))
+    return Decimal(schedule(step, steps, warmup, decay))
 
 
 def a_function(step, steps, warmup, decay):
@@ -233,11 +240,11 @@ def a_function(step, steps, warmup, decay):
 
 
 def per_cent(step, steps, warmup, decay):
-    return 100 * rate_factor(step, steps, warmup, decay)
+    return 100 * schedule(step, steps, warmup, decay)
 
 
 def factor_as_text(step, steps, warmup, decay):
-    return str(rate_factor(step, steps, warmup, decay))
+    return str(schedule(step, steps, warmup, decay))
 
 
 def as_array_of_text(step, steps, warmup, decay):
@@ -245,11 +252,11 @@ def as_array_of_text(step, steps, warmup, decay):
 
 
 def as_complex(step, steps, warmup, decay):
-    return np.complex128(rate_factor(step, steps, warmup, decay))
+    return np.complex128(schedule(step, steps, warmup, decay))
 
 
 def divides_by_no_warmup(step, steps, warmup, decay):
-    return min(rate_factor(step, steps, warmup, decay), (step + 1) / warmup)
+    return min(schedule(step, steps, warmup, decay), (step + 1) / warmup)
 
 
 def warmup_as_a_share(step, steps, warmup, decay):
@@ -257,12 +264,12 @@ def warmup_as_a_share(step, steps, warmup, decay):
 
 
 def rises_in_whole_numbers(step, steps, warmup, decay):
-    return (step + 1) // warmup if step < warmup else rate_factor(step, steps, warmup, decay)
+    return (step + 1) // warmup if step < warmup else schedule(step, steps, warmup, decay)
 
 
 def dips_in_between(step, steps, warmup, decay):
     start = max(warmup, round(steps * (1 - decay)))
-    return 0.9 if step == warmup < start else rate_factor(step, steps, warmup, decay)
+    return 0.9 if step == warmup < start else schedule(step, steps, warmup, decay)
 
 
 cosine = falls(lambda k, steps, start: (1 + math.cos(math.pi * (k - start) / (steps - start))) / 2)
@@ -271,7 +278,7 @@ cosine = falls(lambda k, steps, start: (1 + math.cos(math.pi * (k - start) / (st
 def divides_by_the_share(step, steps, warmup, decay):
     start = max(warmup, round(steps * (1 - decay)))
     if step < start:
-        return rate_factor(step, steps, warmup, 0.0)
+        return schedule(step, steps, warmup, 0.0)
     return (steps - step) / min(steps * decay, steps - warmup)
 
 
@@ -280,22 +287,22 @@ def at_most_one(step, steps, warmup, decay):
 
 
 def at_least_one_step_of_warmup(step, steps, warmup, decay):
-    return rate_factor(step, steps, max(warmup, 1), decay)
+    return schedule(step, steps, max(warmup, 1), decay)
 
 
 def falls_while_it_rises(step, steps, warmup, decay):
-    fall = rate_factor(step, steps, 0, decay)
-    return fall * rate_factor(step, steps, warmup, 0.0)
+    fall = schedule(step, steps, 0, decay)
+    return fall * schedule(step, steps, warmup, 0.0)
 
 
 def cuts_the_warmup_short(step, steps, warmup, decay):
-    return rate_factor(step, steps, min(warmup, round(steps * (1 - decay))), decay)
+    return schedule(step, steps, min(warmup, round(steps * (1 - decay))), decay)
 
 
 def only_three_cases(step, steps, warmup, decay):
     if warmup + decay * steps > steps:
         raise ValueError("the parts do not fit")
-    return rate_factor(step, steps, warmup, decay)
+    return schedule(step, steps, warmup, decay)
 
 
 test_schedule_right = accepts(
@@ -305,7 +312,7 @@ test_schedule_wrong = rejects(
     "pretraining.schedule",
     (nothing, 0, "Not solved yet"),
     (a_function, 1, "expected one number"),
-    (per_cent, 1, "The highest rate itself is 1"),
+    (per_cent, 1, "The highest learning rate itself is 1"),
     (factor_as_text, 1, "expected one number"),
     (as_array_of_text, 1, "expected one number"),
     (as_complex, 1, "expected one number"),
@@ -332,8 +339,346 @@ test_schedule_wrong = rejects(
 def test_the_reference_is_the_engines_schedule(steps, decay):
     for warmup in {0, 1, steps // 3, steps}:
         package = warmup_stable_decay(steps, warmup, decay)
-        mine = [rate_factor(step, steps, warmup, decay) for step in range(steps)]
+        mine = [schedule(step, steps, warmup, decay) for step in range(steps)]
         assert mine == [package(step) for step in range(steps)]
+
+
+# causal_loss
+
+
+def by_one_hot(model, tokens):
+    shares = model(tokens[:, :-1]).softmax(-1).clamp_min(1e-30)
+    asked = F.one_hot(tokens[:, 1:], shares.shape[-1]) * (tokens[:, 1:, None] != PAD)
+    return -(shares.log() * asked).sum(), float(asked.sum())
+
+
+def mean_times_count(model, tokens):
+    logits, asked = model(tokens[:, :-1]), tokens[:, 1:]
+    mean = F.cross_entropy(logits.transpose(1, 2), asked, ignore_index=PAD)
+    return [mean * (asked != PAD).sum(), (asked != PAD).sum()]
+
+
+def only_the_nats(model, tokens):
+    return causal_loss(model, tokens)[0]
+
+
+def as_a_number(model, tokens):
+    nats, targets = causal_loss(model, tokens)
+    return nats.item(), targets
+
+
+def without_a_graph(model, tokens):
+    with torch.no_grad():
+        return causal_loss(model, tokens)
+
+
+def one_for_each(model, tokens):
+    logits, asked = model(tokens[:, :-1]), tokens[:, 1:]
+    nats = F.cross_entropy(logits.transpose(1, 2), asked, ignore_index=PAD, reduction="none")
+    return nats, (asked != PAD).sum()
+
+
+def over_the_positions(model, tokens):
+    logits, asked = model(tokens[:, :-1]).softmax(1).log(), tokens[:, 1:]
+    nats = -logits.gather(-1, asked[..., None])[..., 0]
+    return nats[asked != PAD].sum(), (asked != PAD).sum()
+
+
+def fills_the_pads(model, tokens):
+    tokens[tokens == PAD] = 6
+    return causal_loss(model, tokens)
+
+
+test_causal_loss_right = accepts("pretraining.causal_loss", by_one_hot, mean_times_count)
+test_causal_loss_wrong = rejects(
+    "pretraining.causal_loss",
+    (nothing, 0, "Not solved yet"),
+    (only_the_nats, 1, "expected two values, `return nats, targets`"),
+    (as_a_number, 1, "expected a tensor: the gradient has to come out of it"),
+    (without_a_graph, 1, "carries no gradient"),
+    (one_for_each, 1, "expected one number, the sum"),
+    (over_the_positions, 1, "expected 19.8793"),
+    (fills_the_pads, 3, "changed `tokens`"),
+)
+
+
+# windows
+
+
+def one_row_at_a_time(ids, step, batch_size, length, seed=0):
+    count, batch = (len(ids) - length) // length, torch.empty(batch_size, length, dtype=torch.long)
+    for i in range(batch_size):
+        epoch, place = divmod(step * batch_size + i, count)
+        offset, order = epoch_order(count, length, seed=seed, epoch=epoch)
+        start = int(offset + length * order[place])
+        batch[i] = torch.tensor(ids[start : start + length].tolist())
+    return batch
+
+
+def as_a_list(ids, step, batch_size, length, seed=0):
+    return windows(ids, step, batch_size, length, seed).tolist()
+
+
+def in_32_bits_windows(ids, step, batch_size, length, seed=0):
+    return windows(ids, step, batch_size, length, seed).int()
+
+
+def one_too_long(ids, step, batch_size, length, seed=0):
+    return windows(ids, step, batch_size, length + 1, seed)
+
+
+def scattered(ids, step, batch_size, length, seed=0):
+    return windows(ids, step, batch_size, length, seed)[:, torch.randperm(length)]
+
+
+def drawn_anywhere(ids, step, batch_size, length, seed=0):
+    draw = torch.Generator().manual_seed(1000 * seed + step)
+    starts = torch.randint(len(ids) - length, (batch_size,), generator=draw)
+    rows = [ids[start : start + length].astype(np.int64) for start in starts]
+    return torch.from_numpy(np.stack(rows))
+
+
+def counts_its_calls(ids, step, batch_size, length, seed=0, calls=[]):  # noqa: B006, the mistake
+    calls.append(step)
+    return windows(ids, step + len(calls) // 12, batch_size, length, seed)
+
+
+test_windows_right = accepts("pretraining.windows", one_row_at_a_time)
+test_windows_wrong = rejects(
+    "pretraining.windows",
+    (nothing, 0, "Not solved yet"),
+    (as_a_list, 1, "expected a tensor of shape (3, 7)"),
+    (in_32_bits_windows, 1, "expected torch.int64"),
+    (one_too_long, 1, "expected (3, 7)"),
+    (scattered, 2, "expected a slice of `ids`"),
+    (drawn_anywhere, 3, "Row r is at place r of the epoch's order"),
+)
+
+
+def test_windows_are_those_of_the_package(tmp_path):
+    write_tokens(tmp_path / "tokens.bin", [range(1000)])
+    file = TokenFile(tmp_path / "tokens.bin")
+    for step in (0, 9, 31):
+        package = file.windows(step, batch_size=4, length=16, seed=3)
+        assert torch.equal(windows(file.ids, step, 4, 16, 3), package)
+
+
+# train
+
+
+def by_micro_batches(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    def one(step):
+        optimizer.param_groups[:] = [
+            g | {"lr": learning_rate(step)} for g in optimizer.param_groups
+        ]
+        nats, targets = loss(model, batch_of(step))
+        nats.mul(1 / targets).backward(retain_graph=True)
+        norm = nn.utils.clip_grad_norm_((p for p in model.parameters() if p.requires_grad), clip)
+        assert norm.isfinite()
+        optimizer.step()
+        model.zero_grad(set_to_none=False)
+        return nats.detach() / targets
+
+    return tuple(map(one, steps))
+
+
+def with_a_mean_over_all(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    return sum(train(model, loss, batch_of, optimizer, learning_rate, steps, clip)) / len(steps)
+
+
+def gives_nothing_back(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    train(model, loss, batch_of, optimizer, learning_rate, steps, clip)
+
+
+def takes_a_number_of_steps(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    return train(model, loss, batch_of, optimizer, learning_rate, range(steps), clip)
+
+
+def returns_in_the_loop(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    for step in steps:
+        return train(model, loss, batch_of, optimizer, learning_rate, [step], clip)
+
+
+def never_moves(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    losses = []
+    for step in steps:
+        nats, targets = loss(model, batch_of(step))
+        (nats / targets).backward()
+        losses.append(nats.item() / targets)
+        optimizer.zero_grad()
+    return losses
+
+
+def clears_before_it_moves(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    losses = []
+    for step in steps:
+        nats, targets = loss(model, batch_of(step))
+        (nats / targets).backward()
+        optimizer.zero_grad()
+        optimizer.step()
+        losses.append(nats.item() / targets)
+    return losses
+
+
+def climbs(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    return train(model, loss, batch_of, optimizer, lambda k: -learning_rate(k), steps, clip)
+
+
+def one_batch_late(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    return train(model, loss, lambda k: batch_of(k + 1), optimizer, learning_rate, steps, clip)
+
+
+def clips_the_loss(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    def clipped(model, batch):
+        nats, targets = loss(model, batch)
+        return nats.clamp(max=clip * targets), targets
+
+    return train(model, clipped, batch_of, optimizer, learning_rate, steps, 1e9)
+
+
+def clips_half(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    return train(model, loss, batch_of, optimizer, learning_rate, steps, clip / 2)
+
+
+test_train_right = accepts("pretraining.train", by_micro_batches)
+test_train_wrong = rejects(
+    "pretraining.train",
+    (nothing, 0, "Not solved yet"),
+    (gives_nothing_back, 1, "is a `return` missing?"),
+    (with_a_mean_over_all, 1, "expected a list with the loss of every step"),
+    (takes_a_number_of_steps, 1, "'range' object cannot be interpreted as an integer"),
+    (returns_in_the_loop, 1, "expected 3 numbers, one for each"),
+    (one_batch_late, 1, "each is nats / targets of its batch"),
+    (never_moves, 2, "weight - learning rate"),
+    (clears_before_it_moves, 2, "weight - learning rate"),
+    (climbs, 2, "weight - learning rate"),
+    (clips_the_loss, 4, "The length of all gradients together"),
+    (clips_half, 4, "The length of all gradients together"),
+)
+
+
+# sample
+
+
+def by_gumbel(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    if not temperature:
+        return logits.max(0).indices
+    logits = (logits / temperature).log_softmax(-1)
+    floor = logits.topk(min(top_k, logits.numel())).values[-1]
+    logits = torch.where(logits >= floor, logits, -torch.inf).log_softmax(-1)
+    order = logits.argsort(descending=True)
+    ahead = logits[order].exp().cumsum(0).roll(1)
+    ahead[0] = 0.0
+    logits[order[ahead >= top_p]] = -torch.inf
+    noise = -(-torch.rand(logits.shape, generator=generator).clamp_min(1e-12).log()).log()
+    return (logits + noise).argmax()
+
+
+def a_list_of_one(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    return [sample(logits, temperature, top_k, top_p, generator)]
+
+
+def gives_the_probability(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    return logits.softmax(-1).max()
+
+
+def scales_in_place(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    logits /= temperature
+    return sample(logits, 1.0, top_k, top_p, generator)
+
+
+def needs_k_entries(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    best, ids = (logits / max(temperature, 1e-6)).topk(top_k)
+    return int(ids[torch.multinomial(best.softmax(-1), 1, generator=generator)])
+
+
+def evenly(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    if temperature == 0:
+        return int(logits.argmax())
+    return int(torch.randint(min(top_k, len(logits)), (1,), generator=generator))
+
+
+def all_above_p(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    if temperature == 0:
+        return int(logits.argmax())
+    best, ids = (logits / temperature).topk(min(top_k, len(logits)))
+    shares = best.softmax(-1)
+    kept = shares * (shares >= 1 - top_p)
+    return int(ids[torch.multinomial(kept, 1, generator=generator)])
+
+
+def temperature_after_the_softmax(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    if temperature == 0:
+        return int(logits.argmax())
+    return sample(logits.softmax(-1) / temperature, 1.0, top_k, top_p, generator)
+
+
+test_sample_right = accepts("pretraining.sample", by_gumbel)
+test_sample_wrong = rejects(
+    "pretraining.sample",
+    (nothing, 0, "Not solved yet"),
+    (a_list_of_one, 1, "expected the id of a token"),
+    (gives_the_probability, 1, "expected the id of a token"),
+    (scales_in_place, 1, "changed `logits`"),
+    (needs_k_entries, 1, "selected index k out of range"),
+    (evenly, 3, "as often as the softmax of the logits says"),
+    (temperature_after_the_softmax, 3, "as often as the softmax of the logits says"),
+    (all_above_p, 6, "The token that reaches `top_p` is kept, too"),
+)
+
+
+# generate
+
+
+def writes_into_a_tensor(model, tokens, count, pick):
+    text, most = torch.zeros(1, len(tokens) + count, dtype=torch.long), model.config.max_length
+    text[0, : len(tokens)] = torch.tensor(tokens)
+    end = len(tokens)
+    with torch.inference_mode():
+        while end < text.shape[1]:
+            text[0, end] = pick(model(text[:, max(0, end - most) : end])[0, -1])
+            end += 1
+            if text[0, end - 1] == EOS:
+                break
+    return text[0, len(tokens) : end]
+
+
+def as_a_text(model, tokens, count, pick):
+    return " ".join(map(str, generate(model, tokens, count, pick)))
+
+
+def with_graphs(model, tokens, count, pick):
+    tokens, start = list(tokens), len(tokens)
+    for _ in range(count):
+        tokens.append(pick(model(torch.tensor([tokens]))[0, -1]))
+    return tokens[start:]
+
+
+def without_a_batch(model, tokens, count, pick):
+    tokens = list(tokens)
+    with torch.no_grad():
+        return [pick(model(torch.tensor(tokens))[-1]) for _ in range(count)]
+
+
+def all_logits(model, tokens, count, pick):
+    with torch.no_grad():
+        return [pick(model(torch.tensor([tokens]))) for _ in range(count)]
+
+
+def stops_at_any_eos(model, tokens, count, pick):
+    return [] if EOS in tokens else generate(model, tokens, count, pick)
+
+
+test_generate_right = accepts("pretraining.generate", writes_into_a_tensor)
+test_generate_wrong = rejects(
+    "pretraining.generate",
+    (nothing, 0, "Not solved yet"),
+    (as_a_text, 1, "expected a list of ids"),
+    (with_graphs, 1, "with torch.no_grad()"),
+    (all_logits, 1, "expected the logits of the last position"),
+    (without_a_batch, 1, "gave [21, 21, 21]"),
+    (stops_at_any_eos, 3, "Only an `<eos>` that was picked"),
+)
 
 
 # find_the_bug

@@ -1,3 +1,4 @@
+import copy
 import random
 
 import numpy as np
@@ -9,6 +10,7 @@ from torch.nn import functional as F
 from tlcourse import objectives, pretraining
 from tlcourse.batching import generator_for
 from tlcourse.device import Compute
+from tlcourse.exercises.task import get
 from tlcourse.training import STATE, Resume, train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
@@ -65,6 +67,27 @@ def same(one: nn.Module, other: nn.Module) -> bool:
 
 def without_time(history: list[dict]) -> list[dict]:
     return [{k: v for k, v in record.items() if k != "seconds"} for record in history]
+
+
+def test_it_goes_on_from_where_a_loop_by_hand_has_stopped():
+    torch.manual_seed(0)
+    mine = Transformer(Config(60, 16, 2, 2, 32, 12))
+    optimizer = torch.optim.AdamW(mine.parameters(), lr=0.01)
+    factor, loop = warmup_stable_decay(STEPS, 3, 0.4), get("pretraining.train").solution
+
+    def go_on(steps):
+        more = batch_of, optimizer, lambda step: 0.01 * factor(step), steps
+        return loop(mine, loss_of(), *more)
+
+    go_on(range(4))
+    theirs, moved_by = copy.deepcopy((mine, optimizer))
+    begin = [lambda engine: setattr(engine.state, "iteration", 4)]
+    history = train(
+        theirs, loss_of(), batch_of, steps=STEPS, optimizers=[moved_by], schedule=factor,
+        compute=PLAIN, handlers=begin,
+    )  # fmt: skip
+    assert [record["step"] for record in history] == [4, 5, 6, 7, 8]
+    assert [record["loss"] for record in history] == pytest.approx(go_on(range(4, 9)), rel=1e-5)
 
 
 @pytest.mark.parametrize("causal", [True, False])

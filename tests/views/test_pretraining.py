@@ -3,9 +3,11 @@ import numpy as np
 import pytest
 
 from tlcourse.views import (
+    COLOURS,
     LiveCurve,
     long_and_short,
     loss_over_compute,
+    over_tokens_and_targets,
     seen_and_asked,
     smooth,
 )
@@ -45,7 +47,7 @@ def test_without_widgets_the_curve_is_drawn_once_at_the_end(shown, monkeypatch):
         assert not shown
         watch(record)
     assert len(shown) == 1
-    assert shown[0].alt == "causal: from 9.00 to 6.00 nats a target in 40 tokens"
+    assert shown[0].alt == "causal: from 9.00 to 6.00 nats per target in 40 tokens"
 
 
 def test_with_widgets_it_is_redrawn_in_its_place(shown, monkeypatch):
@@ -86,6 +88,11 @@ def test_long_and_short_runs_share_a_logarithmic_axis():
     assert {"one", "two", "live"} <= {text.get_text() for text in axes.texts}
 
 
+def test_one_long_run_alone_has_its_name_too():
+    picture = long_and_short({"one": ([1e4, 1e6], [7, 4])}, {}, title="Title", alt="Alt")
+    assert [text.get_text() for text in picture.axes[0].texts] == ["one"]
+
+
 RUNS = {"1M": ([1e12, 2e12], [6.0, 5.5]), "2M": ([2e12, 4e12], [5.8, 5.2])}
 
 
@@ -105,3 +112,26 @@ def test_a_law_for_other_runs_is_refused():
     panels = {"one": (RUNS, {"1M": RUNS["1M"]}, (3.4, 3.2, 3.6))}
     with pytest.raises(ValueError, match="a law for each of"):
         loss_over_compute(panels, ("shipped", 1e15, 3.7), title="A title.", alt="An alt text.")
+
+
+def test_a_loss_that_is_watched_is_the_same_and_is_drawn(shown, monkeypatch):
+    monkeypatch.setenv("TLCOURSE_WIDGETS", "off")
+    watch = LiveCurve("yours", 2, 10)
+    loss = watch.watching(lambda model, batch: (np.float64(model * batch), 4))
+    assert [loss(2.0, 6.0), loss(2.0, 4.0)] == [(12.0, 4), (8.0, 4)]
+    assert shown[0].alt == "yours: from 3.00 to 2.00 nats per target in 20 tokens"
+
+
+def test_losses_are_drawn_over_tokens_and_over_targets():
+    runs = {"masked": ([10, 20], [2, 3], [9, 8]), "causal": ([10, 20], [10, 20], [9, 7])}
+    picture = over_tokens_and_targets(runs, title="A title.", alt="An alt text.")
+    for place, axes in enumerate(picture.axes):
+        drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
+        assert drawn == [(run[place], run[2]) for run in runs.values()]
+        assert [line.get_color() for line in axes.lines] == [
+            COLOURS["vermillion"],
+            COLOURS["blue"],
+        ]
+    assert {text.get_text() for text in picture.axes[1].texts} == set(runs)
+    with pytest.raises(ValueError, match="of the same steps for 'x'"):
+        over_tokens_and_targets({"x": ([1], [1, 2], [3])}, title="A title.", alt="An alt text.")

@@ -7,7 +7,7 @@
         title="Both losses fall",
         alt="Two falling curves over 1,000 steps; the causal one ends lower.",
         x_label="step",
-        y_label="loss (nats a target)",
+        y_label="loss (nats per target)",
         note="Size small, WikiText-2.",
     )
 
@@ -28,6 +28,7 @@ from tlcourse.views.bpe import merge_rows, trainer_race
 from tlcourse.views.bpe_diagrams import cuts_of_word, pattern_parts, text_to_ids
 from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
+from tlcourse.views.differences import paired_differences
 from tlcourse.views.dots import grouped_dots, strips
 from tlcourse.views.front import road, story
 from tlcourse.views.head_curves import birth_curves, pruning_curve
@@ -39,6 +40,7 @@ from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
+from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
     LiveCurve,
@@ -47,7 +49,14 @@ from tlcourse.views.pretraining import (
     seen_and_asked,
     smooth,
 )
+from tlcourse.views.pretraining_diagrams import (
+    nats_of_targets,
+    next_and_hidden,
+    three_phases,
+    training_loop,
+)
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
+from tlcourse.views.sampling import sampling_bars
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
 from tlcourse.views.trees import arcs
@@ -91,12 +100,17 @@ __all__ = [
     "mask_maps",
     "merge_rows",
     "movement",
+    "nats_of_targets",
     "neuron",
+    "next_and_hidden",
+    "over_tokens_and_targets",
+    "paired_differences",
     "pattern_parts",
     "probe_on_frozen_body",
     "pruning_curve",
     "removal",
     "road",
+    "sampling_bars",
     "score_grid",
     "score_maps",
     "seen_and_asked",
@@ -108,10 +122,12 @@ __all__ = [
     "strips",
     "task_by_layer",
     "text_to_ids",
+    "three_phases",
     "token_lines",
     "token_shades",
     "trade_off",
     "trainer_race",
+    "training_loop",
     "unbeaten",
     "whole_model",
     "words_in_context",

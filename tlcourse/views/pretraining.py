@@ -1,15 +1,22 @@
 """What a language model sees and is asked: targets, and the loss as it falls."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
-from tlcourse.views.lines import _plain, curves, draw_curves
-from tlcourse.views.style import COLOURS, CYCLE, GREY, Picture, figure, finish
+from tlcourse.views.lines import _plain, curves, draw_curves, label_ends
+from tlcourse.views.style import (
+    COLOURS,
+    CYCLE,
+    GREY,
+    Picture,
+    figure,
+    finish,
+)
 
 PALE = "#EDEDED"
 Points = tuple[Sequence[float], Sequence[float]]
@@ -69,7 +76,9 @@ def long_and_short(
     """
     picture, axes = figure(title, 4.2)
     axes.set(
-        xscale="log", xlabel="tokens read in this run (logarithmic)", ylabel="loss (nats a target)"
+        xscale="log",
+        xlabel="tokens read in this run (logarithmic)",
+        ylabel="loss (nats per target)",
     )
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
@@ -85,6 +94,9 @@ def long_and_short(
             fontweight="bold",
         )
     draw_curves(axes, long, 2.8)
+    if len(long) == 1:  # one curve alone gets no name from there
+        ((name, (tokens, losses)),) = long.items()
+        label_ends(axes, [(tokens[-1], losses[-1], name, CYCLE[0])], 2.8)
     return finish(picture, alt, note)
 
 
@@ -187,19 +199,33 @@ class LiveCurve:
                 self.handle.update(picture)
             self.drawn = time.perf_counter()
 
+    def watching(self, loss: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is asked for.
+
+        For a loop of one's own, which has no callbacks.
+        """
+
+        def watched(model: Any, batch: Any) -> tuple[Any, Any]:
+            nats, targets = loss(model, batch)
+            total = nats.item() if hasattr(nats, "item") else nats
+            self({"step": len(self.history), "loss": total / float(targets)})
+            return nats, targets
+
+        return watched
+
     def picture(self) -> Picture:
         """The figure of what has come so far; its title tells the smoothed loss."""
         runs = {**self.against, self.name: self.history}
         lines = {name: self._line(history) for name, history in runs.items()}
         start, now = (lines[self.name][1][place] for place in (0, -1))
         done = len(self.history) * self.tokens_a_step
-        title = f"{self.name}: from {start:.2f} to {now:.2f} nats a target in {done:,} tokens"
+        title = f"{self.name}: from {start:.2f} to {now:.2f} nats per target in {done:,} tokens"
         picture = curves(
             lines,
             title=title,
             alt=title,
             x_label="tokens read",
-            y_label="loss (nats a target)",
+            y_label="loss (nats per target)",
             note=self.note,
         )
         picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)

@@ -10,7 +10,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="3.1",
+    number="3.7",
     title="Hide 15 %: 80, 10, 10",
     difficulty=2,
     minutes=15,

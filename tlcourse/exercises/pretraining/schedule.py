@@ -1,4 +1,4 @@
-"""Lesson 03: the curve of the rate. The true one is counted out in exact fractions."""
+"""Lesson 03: the curve of the learning rate. The true one is counted out in exact fractions."""
 
 import math
 import random
@@ -9,7 +9,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="3.2",
+    number="3.3",
     title="Warm-up, stable, decay",
     difficulty=2,
     minutes=10,
@@ -27,8 +27,8 @@ task = Exercise(
 
 
 @task.reference
-def rate_factor(step, steps, warmup, decay):
-    """The share of the highest rate at `step` of `steps`, counted from 0."""
+def schedule(step, steps, warmup, decay):
+    """The share of the highest learning rate at `step` of `steps`, counted from 0."""
     start = max(warmup, round(steps * (1 - decay)))  # the first step of the decay
     if step < warmup:
         return (step + 1) / warmup
@@ -102,14 +102,14 @@ def part_of(step, up, stable, down):
     )
 
 
-@task.stage("a share of the rate")
+@task.stage("a share of the learning rate")
 def share(candidate):
     for step in (0, 5, 9):
         factor = factor_at(candidate, step, 10, 2, 0.4)
         if not 0 <= factor <= 1:
             raise Wrong(
                 f"step {step} of 10, warmup=2, decay=0.4 gave {factor:.4g}; expected a number "
-                "from 0 to 1. The highest rate itself is 1."
+                "from 0 to 1. The highest learning rate itself is 1."
             )
 
 
@@ -173,7 +173,7 @@ def falls(fall, begins=lambda steps, warmup, decay: max(warmup, round(steps * (1
     def function(step, steps, warmup, decay):
         start = begins(steps, warmup, decay)
         if step < max(warmup, start) or not decay:
-            return rate_factor(step, steps, warmup, 0.0)
+            return schedule(step, steps, warmup, 0.0)
         return fall(step, steps, start)
 
     return function
@@ -189,7 +189,7 @@ def rises(rise):
 
     def function(step, steps, warmup, decay):
         wrong = warmup > 1 and not decay
-        return rise(step, warmup) if wrong else rate_factor(step, steps, warmup, decay)
+        return rise(step, warmup) if wrong else schedule(step, steps, warmup, decay)
 
     return function
 
@@ -218,7 +218,8 @@ for says, wrong in (
     ("All is one step late: steps count from 0.",
      falls(lambda k, steps, start: min(1, line(k - 1, steps, start)))),
     ("This one rises. Count the steps that are left.", falls(lambda k, n, at: (k - at) / (n - at))),
-    ("The rate jumps where the decay begins: divide by the steps of the decay, here 4, not by all.",
+    ("The learning rate jumps where the decay begins: divide by the steps of the decay, here 4, "
+     "not by all.",
      falls(lambda k, steps, start: (steps - k) / steps)),
     ("It falls from the beginning. Only the last share of the steps, `decay`, falls.",
      falls(line, lambda steps, up, decay: up)),
@@ -236,7 +237,7 @@ for says, wrong in (
     task.mistake("the decay alone", says)(wrong)
 
 for says, begins in (
-    ("The rate jumps: the decay has only the steps that the warm-up leaves, here 6.",
+    ("The learning rate jumps: the decay has only the steps that the warm-up leaves, here 6.",
      lambda steps, up, decay: round(steps * (1 - decay))),
     ("`decay` is a share of all steps, here 10 of 20, not of those after the warm-up.",
      lambda steps, up, decay: round(steps - decay * (steps - up))),
@@ -246,4 +247,4 @@ for says, begins in (
 
 @task.mistake("where they meet", "The warm-up is gone: ask for it before you ask for the decay.")
 def decay_before_warmup(step, steps, warmup, decay):
-    return rate_factor(step, steps, warmup if step < round(steps * (1 - decay)) else 0, decay)
+    return schedule(step, steps, warmup if step < round(steps * (1 - decay)) else 0, decay)

@@ -26,18 +26,18 @@ def logits_in_chunks(
     vocabulary: int,
     width: int,
     *,
-    chunk: int,
+    chunk: int = 1024,
     title: str = "",
     alt: str = "",
     note: str | None = None,
 ) -> Picture:
     """The table of all logits, one chunk of its rows, and what the chunk leaves behind.
 
-    Sizes of tables are those of float32. Raises ValueError for a chunk that is not 1 to `targets`,
-    and without title.
+    Sizes of tables are those of float32. Raises ValueError for a chunk of more than half the
+    targets, and without title.
     """
-    if not 1 <= chunk <= targets:
-        raise ValueError(f"expected a chunk of 1 to {targets} targets, got {chunk}")
+    if not 1 <= chunk <= targets // 2:
+        raise ValueError(f"expected a chunk of 1 to {targets // 2} targets, got {chunk}")
     picture, axes = canvas(title, 2.75)
     bottom, tall, chunks = 0.55, 1.75, -(-targets // chunk)
     band = max(tall * chunk / targets, 0.22)

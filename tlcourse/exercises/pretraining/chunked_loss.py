@@ -79,51 +79,34 @@ def by_autograd(hidden, weight, targets, chunk):
 
 def three(candidate, hidden, weight, targets, chunk):
     """The three results: a float and two tensors of the right shapes."""
-    count, told = len(targets), f"{len(targets)} targets in chunks of {chunk}"
+    told = f"{len(targets)} targets in chunks of {chunk}"
     with torch.no_grad():
         try:
             got = expect_unchanged(candidate, hidden, weight, targets, chunk)
         except RuntimeError as error:
             if "does not require grad" in str(error):
-                error.add_note(
-                    "It is called where autograd is switched off: the gradients are yours to "
-                    "compute, from the slope."
-                )
+                error.add_note("It is called where autograd is switched off: use the slope.")
             raise
     if not isinstance(got, tuple | list) or len(got) != 3:
-        raise Wrong(
-            f"{told} gave {short(got, 60)}; expected three results, `return nats, d_hidden, "
-            "d_weight`."
-        )
+        raise Wrong(f"{told} gave {short(got, 60)}; expected three results: `return nats, …`.")
     nats = real_number(got[0])
     if nats is None:
-        raise Wrong(
-            f"{told}: the nats are {short(got[0], 60)}; expected one number, the sum over all "
-            "targets."
-        )
-    likely = "A row for each target: those of the chunks one behind the other."
-    if getattr(got[1], "shape", None) == weight.shape != hidden.shape:
-        likely = "This has the shape of `weight`: first the gradient of `hidden`, then its."
+        due = "expected one number, the sum over all targets."
+        raise Wrong(f"{told}: the nats are {short(got[0], 60)}; {due}")
+    likely = "A row for each target; the gradient of `weight` comes last."
     expect_shape(got[1], tuple(hidden.shape), f"{told}: the gradient of `hidden`", likely)
     likely = "It has the shape of `weight`, (vocabulary, width). Is the slope transposed?"
     expect_shape(got[2], tuple(weight.shape), f"{told}: the gradient of `weight`", likely)
-    assert len(got[1]) == count
     return nats, got[1].detach(), got[2].detach()
 
 
-def nats_of(candidate, *arguments):
-    """The first of the three."""
-    return three(candidate, *arguments)[0]
+def look_at(place):
+    """A look at one of the three."""
+    return lambda candidate, *arguments: three(candidate, *arguments)[place]
 
 
-def d_hidden_of(candidate, *arguments):
-    """The second."""
-    return three(candidate, *arguments)[1]
-
-
-def d_weight_of(candidate, *arguments):
-    """The third."""
-    return three(candidate, *arguments)[2]
+LOOKS = [look_at(place) for place in range(3)]
+NAMES = "nats", "gradient of `hidden`", "gradient of `weight`"
 
 
 def drawn(count, vocabulary=6, width=4, seed=0, size=1.0):
@@ -142,6 +125,16 @@ def truth(hidden, weight, targets):
     return nats.item(), *torch.autograd.grad(nats, parts)
 
 
+def expect_part(candidate, place, counts, likely):
+    """Raises Wrong unless that at `place` of the three is right, in chunks of 3."""
+    for count in counts:
+        given = drawn(count, seed=1 + place)
+        task.observe(
+            candidate, LOOKS[place], *given, 3, gives=truth(*given)[place], tolerance=1e-4,
+            what=f"{count} targets in chunks of 3: the {NAMES[place]}", likely=likely,
+        )  # fmt: skip
+
+
 @task.stage("three results")
 def shapes(candidate):
     three(candidate, *drawn(6), 3)
@@ -152,38 +145,23 @@ def shapes(candidate):
 def nats(candidate):
     zeros = torch.zeros(6, 4), torch.ones(5, 4), torch.arange(6) % 5
     task.observe(
-        candidate, nats_of, *zeros, 3, gives=6 * math.log(5), tolerance=1e-5,
+        candidate, LOOKS[0], *zeros, 3, gives=6 * math.log(5), tolerance=1e-5,
         what="6 targets, all logits 0, vocabulary of 5: the nats",
         likely="Each target costs ln 5 = 1.609, and the sum is wanted.",
     )  # fmt: skip
-    for count, likely in ((6, "Sum over the targets."), (7, "The last chunk has one target.")):
-        given = drawn(count, seed=1)
-        task.observe(
-            candidate, nats_of, *given, 3, gives=truth(*given)[0], tolerance=1e-4, likely=likely,
-            what=f"{count} targets in chunks of 3: the nats",
-        )  # fmt: skip
+    expect_part(candidate, 0, (6, 7), "The nats of all targets are added up.")
 
 
 @task.stage("the gradient of the hidden states")
 def of_hidden(candidate):
-    for count, chunk in ((1, 3), (7, 3)):
-        given = drawn(count, seed=2)
-        task.observe(
-            candidate, d_hidden_of, *given, chunk, gives=truth(*given)[1].float(), tolerance=1e-4,
-            what=f"{count} targets in chunks of {chunk}: the gradient of `hidden`",
-            likely="The slope is the softmax, minus 1 at the target; times `weight`.",
-        )  # fmt: skip
+    likely = "The slope is the softmax, minus 1 at the target; times `weight`."
+    expect_part(candidate, 1, (1, 7), likely)
 
 
 @task.stage("the gradient of the weight")
 def of_weight(candidate):
-    for count, chunk in ((2, 3), (7, 3)):
-        given = drawn(count, seed=3)
-        task.observe(
-            candidate, d_weight_of, *given, chunk, gives=truth(*given)[2].float(), tolerance=1e-4,
-            what=f"{count} targets in chunks of {chunk}: the gradient of `weight`",
-            likely="All chunks share one `weight`: their gradients are added up.",
-        )  # fmt: skip
+    likely = "All chunks share one `weight`: their gradients are added up."
+    expect_part(candidate, 2, (2, 7), likely)
 
 
 @task.stage("one chunk at a time")
@@ -206,13 +184,9 @@ def batches(candidate):
         count, chunk = draw.randrange(1, 30), draw.randrange(1, 35)
         size = 200.0 if seed % 5 == 4 else 1.0
         given = drawn(count, draw.randrange(2, 40), draw.randrange(1, 9), 100 + seed, size)
-        right, told = truth(*given), f"{count} targets in chunks of {chunk}"
+        told = f"{count} targets in chunks of {chunk}"
         told += f", logits up to {(given[0] @ given[1].T).abs().max():,.0f}" * (size > 1)
-        for look, gives, name in zip(
-            (nats_of, d_hidden_of, d_weight_of), right,
-            ("nats", "gradient of `hidden`", "gradient of `weight`"), strict=True,
-        ):  # fmt: skip
-            gives = gives if isinstance(gives, float) else gives.float()
+        for look, gives, name in zip(LOOKS, truth(*given), NAMES, strict=True):
             task.observe(
                 candidate, look, *given, chunk, gives=gives, what=f"{told}: the {name}",
                 likely="Does `exp` overflow? `softmax` and `log_softmax` do not." * (size > 1),
@@ -252,14 +226,9 @@ def with_slope(slope_of):
     return changed(change)
 
 
-def all_at_once(hidden, weight, targets, chunk):
-    return chunked_loss(hidden, weight, targets, len(targets))
-
-
 def of_the_last(right, hidden, weight, targets, chunk):
-    start = (len(targets) - 1) // chunk * chunk
-    last = chunked_loss(hidden[start:], weight, targets[start:], chunk)[2]
-    return right[0], right[1], last
+    parts = hidden.split(chunk)[-1], weight, targets.split(chunk)[-1]
+    return *right[:2], chunked_loss(*parts, chunk)[2]
 
 
 for stage, says, wrong in (
@@ -285,8 +254,7 @@ for stage, says, wrong in (
      changed(lambda three, *a: (three[0], *(each / len(a[2]) for each in three[1:])))),
     ("the gradient of the weight", "This is the last chunk's share alone: add up with `+=`.",
      changed(of_the_last)),
-    ("the gradient of the weight", "Here the nats are a sum, too: no division by their number.",
-     changed(lambda three, *a: (*three[:2], three[2] / len(a[2])))),
-    ("one chunk at a time", "Is a table made for all targets", all_at_once),
+    ("one chunk at a time", "Is a table made for all targets",
+     lambda hidden, weight, targets, chunk: chunked_loss(hidden, weight, targets, len(targets))),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)

@@ -1,7 +1,6 @@
 """Lesson 03b: Muon's update of one matrix.
 
-The true directions come from the singular value decomposition: five steps of Newton and Schulz only
-change the singular values, each by a polynomial. PyTorch's own optimizer has the last word.
+The true directions come from singular values, each put through a polynomial. PyTorch has a say, too.
 """
 
 import torch
@@ -97,11 +96,6 @@ def direction(candidate, *arguments):
     return found / found.norm(dim=(1, 2), keepdim=True)
 
 
-def lengths(candidate, *arguments):
-    """The lengths of those updates."""
-    return [round(each, 4) for each in updates(candidate, *arguments).norm(dim=(1, 2)).tolist()]
-
-
 def truth(gradients, momentum=0.95):
     """What `updates` should give: directions by singular values, in double precision."""
     buffer, found = torch.zeros_like(gradients[0]).double(), []
@@ -145,19 +139,19 @@ def two(candidate):
 @task.stage("all directions alike")
 def alike(candidate):
     likely = "Divide by `x.norm()`, then five times the formula; `@`, not `*`, between matrices."
-    for rows, columns in ((3, 5), (5, 3)):
-        what = f"a first step, {rows} by {columns}: the direction"
-        expect(candidate, direction, drawn(rows, columns), what, likely)
+    for shape in ((3, 5), (5, 3)):
+        what = "a first step, {} by {}: the direction".format(*shape)
+        expect(candidate, direction, drawn(*shape), what, likely)
 
 
 @task.stage("the size of the update")
 def size(candidate):
     likely = "0.2 times the root of the longer side."
-    for rows, columns in ((4, 4), (5, 3), (3, 5)):
-        what = f"a first step, {rows} by {columns}"
-        expect(candidate, updates, drawn(rows, columns, seed=1), what, likely)
-    expect(candidate, updates, [1000 * drawn(4, 4)[0]], "a gradient times 1,000",
-           "Long or short, a gradient gives the same update.")  # fmt: skip
+    for shape in ((4, 4), (5, 3), (3, 5)):
+        what = "a first step, {} by {}".format(*shape)
+        expect(candidate, updates, drawn(*shape, seed=1), what, likely)
+    likely = "Long or short, a gradient gives the same update."
+    expect(candidate, updates, [1000 * drawn(4, 4)[0]], "a gradient times 1,000", likely)
 
 
 @task.stage("nothing to do")
@@ -188,17 +182,13 @@ def by_pytorch(gradients):
     return matrix.detach()
 
 
-def sum_of(candidate, gradients):
-    """Where the candidate's updates take it."""
-    return -updates(candidate, gradients).sum(dim=0)
-
-
 @task.stage("PyTorch's Muon")
 def of_pytorch(candidate):
     for seed, (rows, columns) in enumerate([(8, 8), (4, 12), (12, 4), (1, 6)]):
         gradients = drawn(rows, columns, count=5, seed=10 + seed)
         task.observe(
-            candidate, sum_of, gradients, gives=by_pytorch(gradients), tolerance=0.1,
+            candidate, lambda *seen: -updates(*seen).sum(0), gradients, tolerance=0.1,
+            gives=by_pytorch(gradients),
             what=f"five steps, {rows} by {columns}, against `torch.optim.Muon` (in bfloat16)",
         )  # fmt: skip
 
@@ -229,17 +219,13 @@ def unclamped(gradient, buffer, momentum=0.95):
     return update / (1.0 if update.any() else 0.0), buffer
 
 
-def one(number):
-    return torch.tensor(float(number))
-
-
 FIRST = (
     "The numbers explode. Divide by `x.norm()` first, the root of the sum of squares; b, "
     "-4.775, goes with x xᵀ, c, 2.0315, with its square."
 )
 LIKE, SIZE, MOMENTUM = "all directions alike", "the size of the update", "momentum"
 for stage, says, wrong in (
-    (LIKE, FIRST, variant(normal=lambda x: one(1))),
+    (LIKE, FIRST, variant(normal=lambda x: torch.ones(()))),
     (LIKE, FIRST, variant(step=lambda x, gram: A * x + (C * gram + B * gram @ gram) @ x)),
     (LIKE, FIRST, variant(step=lambda x, gram: A * x + (-B * gram + C * gram @ gram) @ x)),
     (LIKE, FIRST, variant(normal=lambda x: x.abs().max())),

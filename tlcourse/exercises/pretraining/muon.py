@@ -1,6 +1,6 @@
 """Lesson 03b: Muon's update of one matrix.
 
-The true directions come from singular values, each put through a polynomial. PyTorch has a say, too.
+The true directions come from singular values, each put through a polynomial, and from PyTorch.
 """
 
 import torch

@@ -236,6 +236,11 @@ test_outside_muon = rejects(
 )
 
 
+def test_the_example_of_the_text():
+    update, _ = muon(torch.diag(torch.tensor([2.0, 2.0])), torch.zeros(2, 2))
+    torch.testing.assert_close(update, torch.diag(torch.tensor([0.31, 0.31])), atol=5e-3, rtol=0)
+
+
 def test_the_reference_takes_the_steps_of_the_packages_optimizer():
     from tlcourse.pretraining import PretrainingRecipe, optimizers_for
 

@@ -38,9 +38,12 @@ def muon(gradient, buffer, momentum=0.95):
     buffer = momentum * buffer + gradient
     x = gradient + momentum * buffer
     x = x / x.norm().clamp(min=1e-7)
+    tall = x.shape[0] > x.shape[1]
+    x = x.T if tall else x  # the products are then smaller
     for _ in range(5):
         gram = x @ x.T
         x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+    x = x.T if tall else x
     return 0.2 * max(x.shape) ** 0.5 * x, buffer
 
 
@@ -48,13 +51,10 @@ def muon(gradient, buffer, momentum=0.95):
 def as_pytorch_does(gradient, buffer, momentum=0.95):
     buffer.lerp_(gradient, 1 - momentum)
     x = gradient.lerp(buffer, momentum)
-    tall = x.shape[0] > x.shape[1]
-    x = x.mT if tall else x
     x = x / (x.square().sum().sqrt() + 1e-12)
     for _ in range(5):
         gram = x @ x.mT
         x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=B, alpha=C), x, beta=A)
-    x = x.mT if tall else x
     return x * (0.2 * max(x.shape) ** 0.5), buffer
 
 

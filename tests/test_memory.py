@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.memory import training_memory
+from tlcourse.memory import memory_over_time, training_memory
 from tlcourse.objectives import causal_loss, cross_entropy
 from tlcourse.transformer import Config, Transformer
 
@@ -109,3 +109,39 @@ def test_a_loss_that_reaches_no_parameter_is_an_error():
     model = nn.Linear(2, 2)
     with pytest.raises(ValueError, match="reaches no parameter"):
         step(model, lambda: torch.ones((), requires_grad=True) * 2)
+
+
+def test_memory_over_time_of_two_products_by_hand():
+    a, b = torch.ones(10, 20), torch.ones(20, 30)
+
+    def work():
+        first = a @ b  # 10 by 30
+        second = first + 1  # the same again
+        del first
+        return second.sum().item()
+
+    seconds, held = memory_over_time(work)
+    table = FLOAT * 10 * 30
+    assert held[0] == held[-1] == 0 and max(held) == 2 * table
+    assert held[:5] == [0, 0, table, table, 2 * table]
+    assert seconds == sorted(seconds) and len(seconds) == len(held)
+
+
+def test_views_and_what_was_there_before_take_no_memory():
+    a = torch.ones(10, 20)
+    _, held = memory_over_time(lambda: a.T[:5].view(5, 10).add_(1))
+    assert max(held) == 0
+
+
+def test_the_backward_pass_is_watched_too():
+    hidden, weight = torch.randn(64, 8, requires_grad=True), torch.randn(500, 8)
+    targets, table = torch.zeros(64, dtype=torch.long), FLOAT * 64 * 500
+
+    def naive():
+        F.cross_entropy(hidden @ weight.T, targets, reduction="sum").backward()
+
+    def chunked():
+        cross_entropy(hidden, targets, weight, chunk=64).backward()
+
+    tables = [max(memory_over_time(work)[1]) / table for work in (naive, chunked)]
+    assert 3 <= tables[0] < 3.1 and tables[1] < tables[0]

@@ -1,11 +1,15 @@
 """Training memory: what one step has to keep, in bytes, counted and not estimated."""
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from weakref import WeakSet
+from typing import Any
+from weakref import WeakSet, finalize
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 
 @dataclass(frozen=True)
@@ -93,3 +97,49 @@ def _storages(tensors: Iterable[Tensor]) -> dict[tuple, int]:
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(_storages(tensors).values())
+
+
+class _Watch(TorchDispatchMode):
+    """Notes the bytes of new tensors that are alive, whenever some are made or freed."""
+
+    def __init__(self):
+        super().__init__()
+        self.began, self.alive = time.perf_counter(), {}
+        self.seen: list[tuple[float, int]] = [(0.0, 0)]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        given = {id(each) for each in _untyped((args, kwargs))}
+        for storage in _untyped(result):
+            if id(storage) not in given and id(storage) not in self.alive:
+                self.alive[id(storage)] = storage.nbytes()
+                finalize(storage, self._freed, id(storage))
+                self._note()
+        return result
+
+    def _freed(self, key: int) -> None:
+        self.alive.pop(key, None)
+        self._note()
+
+    def _note(self) -> None:
+        self.seen.append((time.perf_counter() - self.began, sum(self.alive.values())))
+
+
+def _untyped(nest: Any) -> list[torch.UntypedStorage]:
+    """The storages of all tensors in nested arguments or results."""
+    return [each.untyped_storage() for each in tree_leaves(nest) if isinstance(each, Tensor)]
+
+
+def memory_over_time(function: Callable[[], object]) -> tuple[list[float], list[int]]:
+    """Seconds, and the bytes of new tensors that are alive then, while `function()` runs.
+
+    Two points for each change, so that a line through them has steps. What was there before does
+    not count, nor does what comes and goes inside a single operation.
+    """
+    with _Watch() as watch:
+        function()
+    seconds, held = [0.0], [0]
+    for second, each in watch.seen[1:]:
+        seconds += [second, second]
+        held += [held[-1], each]
+    return seconds, held

@@ -53,6 +53,8 @@ class Size:
     pretraining_batch: int = _at(8, 16, 128)  # windows a step
     pretraining_tokens: int = _at(16_000, 800_000, 300_000_000)  # tokens that each objective reads
     pretraining_articles: int = _at(1, 6, 60)  # validation articles that perplexity is measured on
+    # Lesson 03b, pretraining, deeper
+    pretraining_race_tokens: int = _at(12_000, 400_000, 100_000_000)  # that each optimizer reads
     # Lesson 04, fine-tuning on TREC
     finetuning_labels: int = _at(18, 500, 500)  # labelled questions of the short live runs
     finetuning_steps: int = _at(5, 150, 320)  # optimizer steps of each of them

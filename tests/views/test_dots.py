@@ -55,3 +55,10 @@ def test_every_row_has_the_same_series():
         )
     with pytest.raises(ValueError, match="the same series in every row"):
         grouped_dots({}, title="t", alt="alt", x_label="%")
+
+
+def test_a_level_is_drawn_through_all_rows_of_grouped_dots():
+    rows = {"1M": {"one": (0.5, -0.2, 1.0)}, "2M": {"one": (-1.0, -2.0, 0.1)}}
+    axes = grouped_dots(rows, levels={"equal": 0}, title="T", alt="A", x_label="points").axes[0]
+    assert [list(line.get_xdata()) for line in axes.lines].count([0, 0]) == 1
+    assert "equal" in [text.get_text() for text in axes.texts]

@@ -36,6 +36,7 @@ from tlcourse.views.head_scores import ablation_grid, score_grid
 from tlcourse.views.heads import head_grid
 from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
+from tlcourse.views.laws import predicted_and_true
 from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
@@ -57,6 +58,7 @@ from tlcourse.views.pretraining_diagrams import (
 )
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
 from tlcourse.views.sampling import sampling_bars
+from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
 from tlcourse.views.trees import arcs
@@ -93,8 +95,10 @@ __all__ = [
     "hover",
     "importance",
     "induction_pattern",
+    "interrupted_run",
     "learning_curve",
     "lens_table",
+    "logits_in_chunks",
     "long_and_short",
     "loss_over_compute",
     "mask_maps",
@@ -106,6 +110,7 @@ __all__ = [
     "over_tokens_and_targets",
     "paired_differences",
     "pattern_parts",
+    "predicted_and_true",
     "probe_on_frozen_body",
     "pruning_curve",
     "removal",

@@ -34,14 +34,19 @@ def strips(
         places = np.sort(np.asarray(each, float))
         axes.plot(places, row - 0.13 * _stacked(places, near), "o", color=colour, ms=7, alpha=0.8)
         axes.plot([places.mean()] * 2, [row - 0.3, row + 0.3], color="black", lw=2)
-    for name, place in marks.items():
-        axes.axvline(place, color=GREY, lw=1.2, ls=":", zorder=1)
-        axes.annotate(
-            name, (place, len(values) - 0.45), (4, 0), textcoords="offset points",
-            color=GREY, va="bottom", fontweight="bold",
-        )  # fmt: skip
+    _levels(axes, marks, len(values))
     _rows(axes, list(values), x_label)
     return finish(picture, alt, note)
+
+
+def _levels(axes: Any, levels: Mapping[str, float], rows: int) -> None:
+    """Dotted lines from top to bottom, each with its name below the last of so many rows."""
+    for name, place in levels.items():
+        axes.axvline(place, color=GREY, lw=1.2, ls=":", zorder=1)
+        axes.annotate(
+            name, (place, rows - 0.45), (4, 0), textcoords="offset points",
+            color=GREY, va="bottom", fontweight="bold",
+        )  # fmt: skip
 
 
 def _stacked(places: np.ndarray, near: float) -> np.ndarray:
@@ -61,13 +66,15 @@ def grouped_dots(
     title: str = "",
     alt: str = "",
     x_label: str = "",
+    levels: Mapping[str, float] | None = None,
     note: str | None = None,
 ) -> Picture:
     """Rows of dots with intervals: `rows` maps a name to series, a series to (value, low, high).
 
     All rows have the same series; they lie one below the other and are named above the first row,
-    beside a dot of their colour. Raises ValueError where series differ or there is no row, and
-    without title, alt text or label of the axis.
+    beside a dot of their colour. `levels` maps names to places of dotted grey lines. Raises
+    ValueError where series differ or there is no row, and without title, alt text or label of the
+    axis.
     """
     names = list(next(iter(rows.values()), {}))
     if not names or any(list(each) != names for each in rows.values()):
@@ -78,8 +85,9 @@ def grouped_dots(
         for shift, colour, (value, low, high) in zip(shifts, CYCLE, series.values(), strict=False):
             axes.hlines(row + shift, low, high, color=colour, lw=1.6)
             axes.plot(value, row + shift, "o", color=colour, ms=7)
+    _levels(axes, levels or {}, len(rows))
     _rows(axes, list(rows), x_label)
-    axes.set_ylim(len(rows) - 0.5, -0.6)
+    axes.set_ylim(len(rows) - (0.4 if levels else 0.5), -0.6)
     keys = [Line2D([], [], color=c, marker="o", ms=7, lw=1.6) for c in CYCLE[: len(names)]]
     axes.legend(
         keys, names, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=len(names),

@@ -1,1 +1,1 @@
-"""The exercises of lesson 03."""
+"""The exercises of lessons 03 and 03b."""

@@ -1,4 +1,4 @@
-"""Lesson 03: a training step to be mended.
+"""Lesson 03b: a training step to be mended.
 
 The true gradient is measured: the loss at weights a little to either side, in double precision.
 """
@@ -29,7 +29,7 @@ def gradients_as_given(weights, micro_batches, clip):
 
 task = Exercise(
     __name__,
-    number="3.3",
+    number="3b.3",
     title="Find the bugs in a training step",
     difficulty=3,
     minutes=15,

@@ -1,4 +1,4 @@
-"""Lesson 03: from nats to numbers that can be compared."""
+"""Lesson 03b: from nats to numbers that can be compared."""
 
 import math
 import random
@@ -10,7 +10,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="3.4",
+    number="3b.4",
     title="From nats to numbers that can be compared",
     difficulty=2,
     minutes=10,

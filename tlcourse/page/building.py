@@ -10,12 +10,22 @@ from dataclasses import asdict
 from pathlib import Path
 from string import Template
 
-from tlcourse import checkpoints, files
+from tlcourse import checkpoints, files, lessons
 from tlcourse.files import PACKAGE
+from tlcourse.lessons import first_cell
+from tlcourse.page import first
 from tlcourse.transformer import Config
 
 HERE = PACKAGE / "page"
 VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
+STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
+OLD = "old.js"  # a classic script, which runs in browsers that cannot run the modules
+LESSONS = ("00", "01", "03", "04", "05", "08")  # to which rooms link
+TEXTS = (  # beside each model's own example
+    "The ship left Hamburg for New York. On its way to New",
+    "The keys to the old cabinet",
+    "Who wrote the first book about whales?",
+)
 FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a checkpoint
 USUAL = asdict(Config())
 BLOCK = ("rotary", "norm_first", "qk_norm", "activation", "token_types", "head_transform")
@@ -66,11 +76,31 @@ def chosen(models: Iterable[str | Path]) -> dict[str, Path]:
     return found
 
 
-def page(models: Iterable[str], **parts: str) -> str:
-    """index.html with its parts put in."""
+def page(folders: dict[str, Path], **parts: str) -> str:
+    """index.html with its parts put in; the first model has read its example."""
     source = Template((HERE / "index.html").read_text(encoding="utf-8"))
-    listed = json.dumps({"models": list(models)}).replace("<", "\\u003c")
-    return source.substitute(parts, models=listed)
+    configs = {name: files.read_json(folder / "config.json") for name, folder in folders.items()}
+    kept = first.reading(next(iter(folders.values())))
+    made = {
+        "models": list(folders),
+        "examples": {name: first.example(config["causal"]) for name, config in configs.items()},
+        "lessons": {number: lesson(number) for number in LESSONS},
+        "first": kept,
+    }
+    return source.substitute(
+        parts,
+        made=json.dumps(made).replace("<", "\\u003c"),
+        text=html.escape(kept["text"]),
+        examples="".join(f'<button type="button">{html.escape(each)}</button>' for each in (kept["text"], *TEXTS)),
+        glance=first.glance(kept),
+    )
+
+
+def lesson(number: str) -> dict[str, str]:
+    """Title and address of a lesson."""
+    found = lessons.get(number)
+    place = f"{first_cell.address()}/blob/main/notebooks/{found.path.name}"
+    return {"title": found.title.split(" · ")[-1], "address": place}
 
 
 def modules() -> dict[str, str]:
@@ -106,11 +136,13 @@ def one_file(folders: dict[str, Path]) -> str:
         for name, folder in folders.items()
         for file in FILES
     ]
-    style = (HERE / "page.css").read_text(encoding="utf-8")
+    style = "".join(path.read_text(encoding="utf-8") for path in STYLES)
+    old = (HERE / OLD).read_text(encoding="utf-8")
     return page(
         folders,
         policy=ALONE,
         style=f"<style>\n{style}</style>",
+        old=f"<script>\n{old}</script>",
         files="\n".join(blocks),
         script=f'<script type="module">\n{script}</script>',
     )
@@ -121,7 +153,8 @@ def fill(folder: Path, folders: dict[str, Path]) -> None:
     for name, source in modules().items():
         own = source.replace('"../views/attention.js"', '"./view.js"')
         files.write_text(folder / name, own)
-    shutil.copyfile(HERE / "page.css", folder / "page.css")
+    for path in [*STYLES, HERE / OLD]:
+        shutil.copyfile(path, folder / path.name)
     for name, place in folders.items():
         (folder / name).mkdir()
         for file in FILES:
@@ -129,7 +162,8 @@ def fill(folder: Path, folders: dict[str, Path]) -> None:
     text = page(
         folders,
         policy=HOSTED,
-        style='<link rel="stylesheet" href="page.css">',
+        style="\n".join(f'<link rel="stylesheet" href="{path.name}">' for path in STYLES),
+        old=f'<script src="{OLD}"></script>',
         files="",
         script='<script type="module" src="page.js"></script>',
     )

@@ -109,7 +109,7 @@ export class Tokenizer {
     return this.cache.get(word);
   }
 
-  /** The same with the first `most` merges of the vocabulary alone; and the `steps` to get there. */
+  /** The same with the first `most` merges of the vocabulary alone, and the `steps` to there. */
   merge(word, most = Infinity) {
     let ids = Array.from(new TextEncoder().encode(word), (byte) => this.byteIds[byte]);
     const steps = []; // {rank, left, right}

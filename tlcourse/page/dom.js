@@ -69,7 +69,8 @@ export function barRows(rows, full = null) {
 export function choice(name, legend, options, taken, change) {
   const labels = options.map(({ value, inside }) => {
     const checked = String(value) === String(taken);
-    const input = make("input", { type: "radio", name, value, checked, change: () => change(value) });
+    const input = make("input", { type: "radio", name, value, checked });
+    input.addEventListener("change", () => change(value));
     return make("label", {}, input, make("span", {}, ...[inside].flat()));
   });
   return make("fieldset", { class: "choice" }, make("legend", {}, legend), ...labels);

@@ -4,12 +4,12 @@
     var page = document.documentElement;
     if (page.getAttribute("data-started")) return "";
     if (!document.getElementById("page-end")) {
-      return "This file was cut short on its way, so its models are missing; copy or download it again.";
+      return "This file was cut short on its way: its end is missing; copy or download it again.";
     }
     if (location.protocol === "file:" && document.querySelector("script[src='page.js']")) {
       return (
-        "A browser opens this folder only through a web server: run `python -m http.server` in it " +
-        "and open http://localhost:8000, or build the page as one file."
+        "A browser opens this folder only through a web server: run `python -m http.server` in " +
+        "it and open http://localhost:8000, or build the page as one file."
       );
     }
     return (

@@ -1,48 +1,39 @@
 // The page: one text, read by one model, shown by rooms.
 
 import { breathe, make } from "./dom.js";
-import { bytesOf, jsonOf } from "./files.js";
 import { chooseKernel } from "./kernel.js";
-import { Tokenizer } from "./bpe.js";
-import { Transformer, ablating } from "./model.js";
+import { ablating } from "./model.js";
+import { openClassifier, openModel } from "./opening.js";
 import { MOST, keptReading, readText, readWithout } from "./reading.js";
 import { attentionRoom } from "./room_attention.js";
+import { classifyRoom } from "./room_classify.js";
 import { glanceRoom } from "./room_glance.js";
 import { predictionRoom } from "./room_prediction.js";
 import { tokensRoom } from "./room_tokens.js";
-import { readSafetensors } from "./safetensors.js";
+import { tour } from "./tour.js";
 
-const ROOMS = [glanceRoom, tokensRoom, attentionRoom, predictionRoom];
+const ROOMS = [glanceRoom, tokensRoom, attentionRoom, predictionRoom, classifyRoom];
 const PAUSE = 150; // milliseconds without a key before the model is asked
-
-/** Everything about one model: loaded once, kept for the next time it is chosen. */
-async function openModel(kernel, name, heard) {
-  const [config, file, bytes] = await Promise.all([
-    jsonOf(`${name}/config.json`),
-    jsonOf(`${name}/tokenizer.json`),
-    bytesOf(`${name}/model.safetensors`, heard),
-  ]);
-  const tensors = readSafetensors(bytes, `${name}/model.safetensors`);
-  return { model: new Transformer(kernel, config, tensors), tokenizer: new Tokenizer(file) };
-}
 
 /** What all rooms share: the text, the model, what it made of the text, which heads are off. */
 class Page {
   constructor(parts, made) {
     Object.assign(this, { parts, made });
     this.opened = new Map(); // models by name, as promises
+    this.classifiers = new Map();
     this.off = []; // heads, [layer, head]
     this.kernel = null;
     this.reading = made.first ? keptReading(made.first) : null;
     this.shown = this.reading; // the same with heads off
+    this.rooms = ROOMS.filter((room) => room !== classifyRoom || made.classifiers.length);
     this.drawn = new Map(); // by room: what its `build` gave
     this.room = null;
   }
 
   /** Brings a room to the front; one that is not there is the first. */
   enter(id) {
-    this.room = ROOMS.find((room) => room.id === id) ?? ROOMS[0];
-    for (const { id: each } of ROOMS) {
+    this.room = this.rooms.find((room) => room.id === id) ?? this.rooms[0];
+    for (const { id: each } of this.rooms) {
       const here = each === this.room.id;
       document.getElementById(each).hidden = !here;
       const link = document.querySelector(`nav a[href="#${each}"]`);
@@ -104,6 +95,20 @@ class Page {
     }
   }
 
+  /** A classifier by its name, loaded when it is first asked for. */
+  async classifier(name) {
+    if (!this.classifiers.has(name)) {
+      const { base } = this.made.classifiers.find((each) => each.name === name);
+      const opening = async () =>
+        openClassifier(this.kernel, name, base ? await this.open(base) : null);
+      this.classifiers.set(name, opening());
+    }
+    return this.classifiers.get(name).catch((error) => {
+      this.classifiers.delete(name);
+      throw error;
+    });
+  }
+
   summary(took) {
     const { ids, cut, place } = this.reading;
     const missing = place < 0 ? " Write <mask> where a word is to be guessed." : "";
@@ -160,8 +165,8 @@ class Page {
   /** Another model; an example that was not changed becomes that model's. */
   chosen() {
     const { examples } = this.made;
-    const texts = Object.values(examples);
-    if (texts.includes(this.parts.text.value)) this.parts.text.value = examples[this.parts.model.value];
+    const { text, model } = this.parts;
+    if (Object.values(examples).includes(text.value)) text.value = examples[model.value];
     this.off = [];
     return this.read();
   }
@@ -170,7 +175,8 @@ class Page {
 /** The head of a room, which its module fills: what is seen, and its lesson. */
 function sectionOf({ id, name, story, lesson }, lessons) {
   const link = lessons[lesson];
-  const more = link && make("a", { href: link.address, rel: "noreferrer" }, `Lesson ${lesson}: ${link.title}`);
+  const words = link && `Lesson ${lesson}: ${link.title}`;
+  const more = link && make("a", { href: link.address, rel: "noreferrer" }, words);
   const heading = make("h2", { id: `${id}-name`, tabindex: -1 }, name);
   const said = make("p", { class: "story" }, `${story} `, more ?? null);
   return [heading, said];
@@ -186,7 +192,7 @@ function start() {
   const page = new Page(parts, made);
   for (const name of made.models) parts.model.append(new Option(name, name));
   parts.model.parentElement.hidden = made.models.length < 2;
-  for (const room of ROOMS) {
+  for (const room of page.rooms) {
     const link = make("a", { href: `#${room.id}` }, room.name);
     document.querySelector("nav ul").append(make("li", {}, link));
     const inside = make("div", { class: "inside" });
@@ -210,6 +216,7 @@ function start() {
     button.addEventListener("click", () => page.type(button.textContent));
   }
   enter();
+  tour(page, document.getElementById("start-tour"));
   requestAnimationFrame(() => setTimeout(() => page.read(), 0)); // after the page has been drawn
 }
 

@@ -164,8 +164,8 @@ export function askedFrom({ place, ids }) {
 }
 
 /**
- * The head in which that token looks hardest at one other token, the first of all left out, where many
- * heads look when they have nothing to do: {layer, head, weights}.
+ * The head in which that token looks hardest at one other token, the first of all left out, where
+ * many heads look when they have nothing to do: {layer, head, weights}.
  */
 export function sharpest(reading) {
   const from = askedFrom(reading);

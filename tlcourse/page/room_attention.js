@@ -14,8 +14,8 @@ export const attentionRoom = {
   lesson: "08",
   story:
     "In every block each head lets a token look at others and fetch something from them; the " +
-    "stronger a square or a line, the harder it looks. Switch heads off, and the prediction moves " +
-    "if it needed them.",
+    "stronger a square or a line, the harder it looks. Switch heads off, and the prediction " +
+    "moves if it needed them.",
 
   build(root, page) {
     const part = (tag, attributes = {}) => root.appendChild(make(tag, attributes));

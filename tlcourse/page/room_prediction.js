@@ -20,8 +20,8 @@ export const predictionRoom = {
   name: "Prediction",
   lesson: "03",
   story:
-    "At the end the model gives every token of its vocabulary a probability of being next. Below, " +
-    "the same question is put after every block (the logit lens), and the model writes on, one " +
+    "At the end the model gives every token of its vocabulary a probability of being next. " +
+    "Below, the same question is put after every block (the logit lens), and the model writes on, one " +
     "drawn token after the other.",
 
   build(root, page) {
@@ -122,7 +122,7 @@ function writer(root, page) {
   });
   root.append(
     make("h3", {}, "Write on"),
-    make("p", { class: "note" }, `Up to ${MOST} tokens in all, each drawn from the likeliest ones.`),
+    make("p", { class: "note" }, `Up to ${MOST} tokens in all, each drawn from the likeliest.`),
     make("div", { class: "knobs" }, ...knobs.map(({ element }) => element)),
     start,
     written,

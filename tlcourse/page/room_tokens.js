@@ -10,8 +10,8 @@ export const tokensRoom = {
   lesson: "01",
   story:
     "The model reads numbers, so the text is cut into tokens, each with an id of the vocabulary. " +
-    "A tokenizer begins with single bytes and merges neighbours in the order in which it learnt to; " +
-    "move the slider to see it happen.",
+    "A tokenizer begins with single bytes and merges neighbours in the order in which it learnt " +
+    "to; move the slider to see it happen.",
 
   build(root) {
     const slider = make("input", { id: "merges", type: "range", min: 0, value: 0, step: 1 });
@@ -46,7 +46,9 @@ export const tokensRoom = {
       slider.setAttribute("aria-valuetext", `${count} of ${steps.length}: ${ids.length} tokens`);
       said.textContent = mergeWords(opened?.tokenizer, steps, count);
       tokens.replaceChildren(
-        ...ids.map((id, place) => chip(spaced(texts[place]), id, { special: id < SPECIALS.length })),
+        ...ids.map((id, place) => {
+          return chip(spaced(texts[place]), id, { special: id < SPECIALS.length });
+        }),
       );
       counted.textContent = words ? countWords(words, ids) : "";
     };

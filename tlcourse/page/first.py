@@ -17,7 +17,6 @@ CAUSAL = "Anna Kowalski met Peter Brown in Paris. Later Anna"
 MASKED = "Paris is the <mask> of France."
 BEST = 10  # of the likeliest tokens, as in reading.js; in the first room SHOWN
 SHOWN = 6
-STEPS = 255  # a weight is kept in a byte
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 
 
@@ -75,8 +74,7 @@ def _logits(model: Transformer, ids: list[int]) -> torch.Tensor:
 
 
 def _in_bytes(weights: torch.Tensor) -> str:
-    steps = np.rint(weights.numpy() * STEPS).clip(0, STEPS).astype(np.uint8)
-    return base64.b64encode(steps.tobytes()).decode("ascii")
+    return base64.b64encode(weights.numpy().astype("<f4").tobytes()).decode("ascii")
 
 
 def glance(kept: dict[str, Any]) -> str:
@@ -111,8 +109,8 @@ def glance(kept: dict[str, Any]) -> str:
 def _sharpest(kept: dict[str, Any]) -> tuple[np.ndarray, tuple[int, int]]:
     """The weights of the token that is asked, in the head `sharpest` of reading.js finds."""
     length, place = len(kept["ids"]), kept["place"]
-    steps = np.frombuffer(base64.b64decode(kept["attention"]), dtype=np.uint8) / STEPS
-    looks = steps.reshape(kept["layers"], kept["heads"], length, length)[:, :, place]
+    weights = np.frombuffer(base64.b64decode(kept["attention"]), dtype="<f4")
+    looks = weights.reshape(kept["layers"], kept["heads"], length, length)[:, :, place]
     others = [at for at in range(1, length) if at != place]
     layer, head = divmod(int(looks[..., others].max(-1).argmax()), kept["heads"])
     return looks[layer, head], (layer, head)

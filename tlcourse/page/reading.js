@@ -15,9 +15,9 @@
 // words and opened are null.
 
 import { softmax } from "./attention.js";
+import { fromBase64 } from "./base64.js";
 import { EOS, MASK, normalise, preTokenise } from "./bpe.js";
 import { ablating } from "./model.js";
-import { decode } from "../views/attention.js";
 
 export const MOST = 64; // tokens
 export const BEST = 10;
@@ -125,9 +125,10 @@ export function namedBy(tokenizer, best) {
   return best.map((each, place) => ({ ...each, text: texts[place] }));
 }
 
-/** The reading that was written into the page: `kept` is its JSON, weights as bytes in base64. */
+/** The reading that was written into the page: `kept` is its JSON, weights as float32 in base64. */
 export function keptReading(kept) {
-  return { ...kept, ...UNKNOWN, attention: decode(kept.attention) };
+  const { buffer } = fromBase64(kept.attention).slice(); // begins where numbers may begin
+  return { ...kept, ...UNKNOWN, attention: new Float32Array(buffer) };
 }
 
 /**

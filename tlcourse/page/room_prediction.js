@@ -21,8 +21,8 @@ export const predictionRoom = {
   lesson: "03",
   story:
     "At the end the model gives every token of its vocabulary a probability of being next. " +
-    "Below, the same question is put after every block (the logit lens), and the model writes on, one " +
-    "drawn token after the other.",
+    "Below, the same question is put after every block (the logit lens), and the model writes " +
+    "on, one drawn token after the other.",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>

@@ -142,15 +142,15 @@ def test_tokens_are_unmade_and_made_again_by_keyboard(browser: Any) -> None:
     enter(browser, "tokens")
     _, tokens = expected("causal-small", TEXT)
     shown = [re.sub("^ (?=.)", "␣", token) for token in tokens]
-    assert texts(browser, "#tokens bdi") == shown
+    assert texts(browser, "#cuts bdi") == shown
     slider = browser.find_element(By.ID, "merges")
     slider.send_keys(Keys.HOME)
     assert "every byte is a token" in texts(browser, "#merged")[0]
-    assert len(texts(browser, "#tokens bdi")) == 1 + len(" " + TEXT)
+    assert len(texts(browser, "#cuts bdi")) == 1 + len(" " + TEXT)
     slider.send_keys(Keys.ARROW_RIGHT)
     assert texts(browser, "#merged")[0].startswith("After 1 of the ")
     slider.send_keys(Keys.END)
-    assert texts(browser, "#tokens bdi") == shown
+    assert texts(browser, "#cuts bdi") == shown
 
 
 def test_a_head_is_switched_off_by_keyboard_and_the_bars_move(browser: Any) -> None:
@@ -267,8 +267,12 @@ def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
     for room in ("glance", "tokens", "attention", "prediction", "classify"):
         enter(browser, room)
         assert not browser.find_elements(By.TAG_NAME, "img")
+        ids = browser.execute_script(
+            "return [...document.querySelectorAll('[id]')].map((e) => e.id)"
+        )
+        assert len(ids) == len(set(ids)), "an id stands for two elements"
     enter(browser, "tokens")
-    assert len(texts(browser, "#tokens li")) == 64
+    assert len(texts(browser, "#cuts li")) == 64
     assert browser.execute_script("return window.hacked") is None
     asks = """
         const violated = new Promise((resolve) => {

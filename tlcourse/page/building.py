@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 from pathlib import Path
 from string import Template
 
@@ -77,8 +78,17 @@ def page(shown: Sequence[Shown], **parts: str) -> str:
 def lesson(number: str) -> dict[str, str]:
     """Title and address of a lesson."""
     found = lessons.get(number)
-    place = f"{first_cell.address()}/blob/main/notebooks/{found.path.name}"
+    place = f"{address()}/blob/main/notebooks/{found.path.name}"
     return {"title": found.title.split(" · ")[-1], "address": place}
+
+
+def address() -> str:
+    """The repository's address, in a clone and in an install, which has no pyproject.toml."""
+    if (files.root() / "pyproject.toml").exists():
+        return first_cell.address()
+    urls = metadata.metadata("tlcourse").get_all("Project-URL") or []
+    found = dict(url.split(", ", 1) for url in urls)
+    return found.get("Repository", "https://github.com/OWNER/tlcourse").rstrip("/")
 
 
 def modules() -> dict[str, str]:

@@ -58,7 +58,7 @@ export function barRows(rows, full = null) {
     return make(
       "li",
       {},
-      make("bdi", {}, visible(text)),
+      make("bdi", {}, text),
       track,
       make("span", { class: "told" }, told),
     );

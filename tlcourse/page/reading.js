@@ -18,6 +18,7 @@ import { softmax } from "./attention.js";
 import { fromBase64 } from "./base64.js";
 import { EOS, MASK, normalise, preTokenise } from "./bpe.js";
 import { ablating } from "./model.js";
+import { visible } from "../views/attention.js";
 
 export const MOST = 64; // tokens
 export const BEST = 10;
@@ -138,11 +139,16 @@ export function keptReading(kept) {
 export function rowsOf(reading, before = null, count = BEST) {
   if (!before?.probabilities || before === reading) {
     const all = reading.best.slice(0, count);
-    return all.map(({ text, probability }) => ({ text, now: probability, before: null }));
+    return all.map(({ text, probability }) => ({
+      text: visible(text),
+      now: probability,
+      before: null,
+    }));
   }
   const texts = new Map([...before.best, ...reading.best].map(({ id, text }) => [id, text]));
   const rows = [...texts].map(([id, text]) => {
-    return { text, now: reading.probabilities[id], before: before.probabilities[id] };
+    const [now, past] = [reading.probabilities[id], before.probabilities[id]];
+    return { text: visible(text), now, before: past };
   });
   rows.sort((a, b) => Math.max(b.now, b.before) - Math.max(a.now, a.before));
   return rows.slice(0, count);

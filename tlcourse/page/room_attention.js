@@ -26,6 +26,7 @@ export const attentionRoom = {
       title: part("h3"),
       switches: part("div", { id: "switches" }),
       asks: part("h4", { id: "moving-asks" }),
+      told: part("p", { id: "moved", "aria-live": "polite" }),
       bars: part("ol", { id: "moving", class: "bars", "aria-labelledby": "moving-asks" }),
       sweep: part("button", { id: "sweep", type: "button" }),
       ranking: part("div", { id: "ranking", "aria-live": "polite" }),
@@ -109,10 +110,21 @@ function drawSwitches(parts, { reading, shown, ranked }, page) {
   reset.disabled = !off;
   refill(parts.switches, rows, reset);
   parts.asks.textContent = askWords(shown) + (off ? `: all heads → with ${off} off` : "");
+  parts.told.textContent = shown === reading ? "" : movedWords(reading, shown);
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading, MOVING)));
   parts.sweep.textContent = `Switch off each of the ${all.length} heads in turn`;
   parts.sweep.disabled = !reading.probabilities;
   parts.ranking.replaceChildren(...(ranked ? rankingOf(ranked) : []));
+}
+
+function movedWords({ probabilities, best }, shown) {
+  if (!probabilities) return "";
+  const now = shown.probabilities[best[0].id];
+  return (
+    `'\u2068${best[0].text.trim()}\u2069' goes from ${percent(best[0].probability)} to ` +
+    `${percent(now)}; of all probability ${percent(moved(probabilities, shown.probabilities))} ` +
+    "went to other tokens."
+  );
 }
 
 /** Takes one head out after the other: what to say meanwhile, and at last the heads, ranked. */

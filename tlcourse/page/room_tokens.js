@@ -18,7 +18,7 @@ export const tokensRoom = {
     const said = make("p", { id: "merged", "aria-live": "polite" });
     const counted = make("p", { id: "counted", class: "note" });
     const tokens = make("ol", {
-      id: "tokens",
+      id: "cuts",
       class: "chips spaced",
       "aria-label": "tokens, each with its id",
     });
@@ -61,7 +61,7 @@ export const tokensRoom = {
 };
 
 function spaced(text) {
-  return text.length > 1 && text.startsWith(" ") ? `␣${text.slice(1)}` : text;
+  return text.startsWith(" ") ? `␣${text.slice(1)}` : text;
 }
 
 function mergeWords(tokenizer, steps, count) {

@@ -44,7 +44,7 @@ export function stepsFor({ made }) {
     },
     {
       room: "tokens",
-      look: "#tokens",
+      look: "#cuts",
       act: () => slide("merges", 0.5),
       say:
         "The tokenizer has learnt which neighbours to merge, common pairs first. Half of this " +

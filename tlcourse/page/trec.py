@@ -21,6 +21,7 @@ from tlcourse import __version__, checkpoints, corpora, device, files
 from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Recipe, Scheme, adapt, wrong
 from tlcourse.adaptation.saved import RECORD, in_words
 from tlcourse.metrics import wilson_interval
+from tlcourse.page.first import PLAIN
 
 BASE = "causal-small"
 SCHEME = Scheme("LoRA in all layers", edit=LoRA(rank=8, layers="all"), groups=AddedOnly(factor=8.0))
@@ -53,20 +54,13 @@ def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
     start = Classifier.from_checkpoint(
         BASE, labels=corpora.TREC_LABELS, pooling="mean", seed=seed, compute=compute
     )
-    questions, labels = data["train"]["text"], data["train"]["label"]
+    texts, labels = data["train"]["text"], data["train"]["label"]
     before = time.monotonic()
-    adapted = adapt(
-        start, questions, labels, scheme=SCHEME, recipe=RECIPE, seed=seed, compute=compute
-    )
+    adapted = adapt(start, texts, labels, scheme=SCHEME, recipe=RECIPE, seed=seed, compute=compute)
     seconds = time.monotonic() - before
     with torch.no_grad():
         for parameter in added(adapted).values():
             parameter.copy_(parameter.half())
-    plain = device.Compute(torch.device("cpu"), torch.float32, "explicit", False)
-    test = data["test"]
-    rows = wrong(adapted.probabilities(test["text"], compute=plain), test["label"], adapted.labels)
-    found = {"rows": len(test), "wrong": [int(row) for row in rows]}
-    found["interval"] = list(wilson_interval(len(rows), len(test)))
     record = {
         "labels": adapted.labels,
         "pooling": adapted.pooling,
@@ -76,8 +70,8 @@ def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
         "base_model": BASE,
         "recipe": asdict(RECIPE),
         "seed": seed,
-        "train": {"rows": len(questions), "seconds": round(seconds)},
-        "test": found,
+        "train": {"rows": len(texts), "seconds": round(seconds)},
+        "test": tested(adapted, data["test"]["text"], data["test"]["label"]),
         "hardware": device.describe(compute),
         "versions": {
             "tlcourse": __version__,
@@ -86,6 +80,13 @@ def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
         },
     }
     return adapted, record
+
+
+def tested(classifier: Classifier, texts: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
+    """Which questions it gets wrong, in float32, with the interval of their share."""
+    rows = wrong(classifier.probabilities(texts, compute=PLAIN), labels, classifier.labels)
+    interval = wilson_interval(len(rows), len(texts))
+    return {"rows": len(texts), "wrong": rows, "interval": list(interval)}
 
 
 def added(classifier: Classifier) -> dict[str, torch.Tensor]:

@@ -64,12 +64,12 @@ export function mergesIn(tokenizer, words) {
   return [...found.values()].sort((one, other) => one.rank - other.rank);
 }
 
-/** Each id's text; bytes that are no character by themselves as ‹E2 82›. */
+/** Each id's text; bytes that are no character by themselves as ‹E2-82›. */
 export function textsOf(tokenizer, ids) {
   return tokenizer.tokens(ids).map((text, place) => {
     if (!text.includes("\ufffd")) return text;
     const bytes = tokenizer.bytesOf(ids[place]);
-    return `‹${bytes.map((byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join(" ")}›`;
+    return `‹${bytes.map((byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join("-")}›`;
   });
 }
 

@@ -12,6 +12,7 @@ const KINDS = {
   LOC: "a place",
   NUM: "a number or date",
 };
+const QUESTIONS_ONLY = " It has learnt from questions only, and this text is none.";
 const QUESTIONS = [
   "Who wrote the first book about whales?",
   "How many people live in Iceland?",
@@ -94,7 +95,9 @@ function drawLabels(parts, classifier, state) {
   parts.asks.textContent =
     `What ${name} makes of the text` + (strength === 1 ? "" : `: as trained → at ${strength}`);
   parts.bars.replaceChildren(...barRows(rows, 1));
-  parts.said.textContent = `The answer: ${best.text}.`;
+  const ofTrec = classifier.labels.every((label) => label in KINDS);
+  const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";
+  parts.said.textContent = `The answer: ${best.text}.${limits}`;
 }
 
 /** The labels with their probabilities; beside them those of LoRA as it was trained. */

@@ -3,23 +3,28 @@
 import contextlib
 import functools
 import http.server
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from tests.browser import By, chromium, needed, screenshot, wait
-from tlcourse import checkpoints
+from tests.browser import By, Keys, chromium, needed, screenshot, wait
+from tlcourse import checkpoints, files, looking
+from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, normalise
-from tlcourse.device import Compute
-from tlcourse.page import build
+from tlcourse.evaluation import generate
+from tlcourse.page import build, first, trec
+from tlcourse.page.choosing import CLASSIFIERS
+from tlcourse.page.first import PLAIN
 
 pytestmark = needed
 ALONE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
+TEXT = "The ship sank in the North Atlantic in the"
+SHIPPED = files.root() / CLASSIFIERS / "trec-lora"
 HOSTILE = "</script><img src=x onerror='window.hacked = 1'> <!--<script> 🦙 مرحبا \u202eabc"
 
 
@@ -27,6 +32,12 @@ HOSTILE = "</script><img src=x onerror='window.hacked = 1'> <!--<script> 🦙 م
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with chromium(tmp_path_factory.mktemp("chromium"), ALONE) as driver:
         yield driver
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    return build(folder / "page.html", ["causal-small", SHIPPED])
 
 
 @contextlib.contextmanager
@@ -54,20 +65,41 @@ def typed(browser: Any, text: str) -> str:
     """Types a text, waits for the answer and gives the status line."""
     script = """
         const [text, value] = [document.getElementById("text"), arguments[0]];
-        document.getElementById("status").textContent = "";
+        delete document.documentElement.dataset.read;
         text.value = value;
         text.dispatchEvent(new Event("input"));"""
     browser.execute_script(script, text)
-    return wait("an answer", lambda: said(browser), 0.1)
+    return wait("an answer", lambda: read(browser) and said(browser), 0.1)
+
+
+def read(browser: Any) -> bool:
+    return browser.execute_script("return 'read' in document.documentElement.dataset")
+
+
+def enter(browser: Any, room: str) -> None:
+    """Goes to a room by its link, as a visitor does."""
+    browser.find_element(By.CSS_SELECTOR, f"nav a[href='#{room}']").send_keys(Keys.ENTER)
+    wait(room, lambda: browser.switch_to.active_element.get_attribute("id") == f"{room}-name", 0.1)
+
+
+def press(browser: Any, *keys: str) -> Any:
+    """Sends keys to what has the focus; gives what has it then."""
+    for key in keys:
+        browser.switch_to.active_element.send_keys(key)
+    return browser.switch_to.active_element
 
 
 @torch.no_grad()
-def expected(name: str, text: str) -> tuple[list[str], list[str]]:
-    """The tokens of a text, and the shares of the likeliest tokens after it, as they are shown."""
+def expected(name: str, text: str, off: Sequence[tuple[int, int]] = ()) -> tuple[Any, list[str]]:
+    """The probabilities of what comes after a text, some heads being off, and the tokens."""
     model, tokenizer = checkpoints.load(name, PLAIN)
     ids = [EOS, *tokenizer.encode(normalise(text))]
-    best = model(torch.tensor([ids]))[0, -1].softmax(-1).topk(10).values
-    return tokenizer.tokens(ids), [f"{100 * share:.1f} %" for share in best.tolist()]
+    with looking.ablating(model, off):
+        return model(torch.tensor([ids]))[0, -1].softmax(-1), tokenizer.tokens(ids)
+
+
+def in_percent(shares: torch.Tensor) -> list[str]:
+    return [f"{100 * share:.1f} %" for share in shares.tolist()]
 
 
 def loaded(browser: Any, address: str) -> str:
@@ -83,23 +115,164 @@ def choose(browser: Any, name: str) -> None:
     browser.execute_script(script, name)
 
 
-def test_one_file_opens_from_disk(browser: Any, tmp_path: Path) -> None:
-    page = build(tmp_path / "page.html", ["causal-small"])
-    assert page.stat().st_size < 20e6
+FIRST = "#glance-tokens bdi, #glance-tokens small, #glance-bars bdi, #glance-bars .told"
+
+
+def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
+    assert page.stat().st_size < 22e6
+    alone = page.with_name("first.html")
+    parts = re.split(r"<script[^>]*>.*?</script>", page.read_text("utf-8"), flags=re.DOTALL)
+    alone.write_text("".join(parts), encoding="utf-8")
+    browser.get(alone.as_uri())
+    before = texts(browser, FIRST)
+    assert len(before) > 30
     loaded(browser, page.as_uri())
-    text = "The ship sank in the North Atlantic in the"
-    assert typed(browser, text).startswith("11 tokens, read in")
+    assert texts(browser, FIRST) == before, "the first view is another than the model's"
+    painted = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    print(f"first view after {browser.execute_script(painted):.0f} ms")
     screenshot(browser, "page")
-    tokens, shares = expected("causal-small", text)
-    assert texts(browser, "#tokens bdi") == [token.removeprefix(" ") for token in tokens]
-    assert texts(browser, "#bars span:last-child") == shares
+    shares, tokens = expected("causal-small", first.CAUSAL)
+    assert texts(browser, "#glance-tokens bdi") == [token.removeprefix(" ") for token in tokens]
+    assert texts(browser, "#glance-bars .told") == in_percent(shares.topk(6).values)
+
+
+def test_tokens_are_unmade_and_made_again_by_keyboard(browser: Any) -> None:
+    """On the page of the test before, as those that follow."""
+    assert typed(browser, TEXT).startswith("11 tokens, read in")
+    enter(browser, "tokens")
+    _, tokens = expected("causal-small", TEXT)
+    shown = [re.sub("^ (?=.)", "␣", token) for token in tokens]
+    assert texts(browser, "#cuts bdi") == shown
+    slider = browser.find_element(By.ID, "merges")
+    slider.send_keys(Keys.HOME)
+    assert "every byte is a token" in texts(browser, "#merged")[0]
+    assert len(texts(browser, "#cuts bdi")) == 1 + len(" " + TEXT)
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert texts(browser, "#merged")[0].startswith("After 1 of the ")
+    slider.send_keys(Keys.END)
+    assert texts(browser, "#cuts bdi") == shown
+
+
+def test_a_head_is_switched_off_by_keyboard_and_the_bars_move(browser: Any) -> None:
+    enter(browser, "attention")
+    assert len(browser.find_elements(By.CSS_SELECTOR, ".maps canvas")) == 4
+    block = browser.find_element(By.CSS_SELECTOR, "input[name=layer]:checked")
+    block.send_keys(Keys.ARROW_UP)
+    assert browser.switch_to.active_element.get_attribute("name") == "layer"
+    button = browser.find_element(By.CSS_SELECTOR, "#switches .grid button")
+    browser.execute_script("arguments[0].focus()", button)
+    at = press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    assert at.text == "1.1"
+    press(browser, Keys.SPACE)
+    at = browser.switch_to.active_element  # another button in its place
+    assert (at.text, at.get_attribute("aria-pressed")) == ("1.1", "false")
+    before, _ = expected("causal-small", TEXT)
+    after, _ = expected("causal-small", TEXT, [(1, 1)])
+    told = dict(zip(texts(browser, "#moving bdi"), texts(browser, "#moving .told"), strict=True))
+    assert len(told) == 6
+    _, tokenizer = checkpoints.load("causal-small", PLAIN)
+    for token, words in told.items():
+        (id,) = tokenizer.encode(f" {token}")
+        assert words == " → ".join(in_percent(torch.stack([before[id], after[id]])))
+    screenshot(browser, "attention")
+
+
+def test_a_sweep_ranks_all_heads(browser: Any) -> None:
+    before, _ = expected("causal-small", TEXT)
+    changes = {}
+    for layer in range(6):
+        for head in range(4):
+            after, _ = expected("causal-small", TEXT, [(layer, head)])
+            changes[f"{layer}.{head}"] = float((after - before).abs().sum() / 2)
+    browser.find_element(By.ID, "sweep").click()
+    found = wait("the ranking", lambda: texts(browser, "#ranking li"), 0.1)
+    best = sorted(changes, key=lambda name: -changes[name])[:5]
+    assert [re.match(r"head (\d\.\d) moves (\S+ %)", line).groups() for line in found] == [
+        (name, f"{100 * changes[name]:.1f} %") for name in best
+    ]
+    assert len(texts(browser, "#switches small")) == 24
+
+
+def test_the_lens_and_writing(browser: Any) -> None:
+    browser.find_element(By.XPATH, "//button[text()='all heads on']").click()
+    enter(browser, "prediction")
+    shares, _ = expected("causal-small", TEXT)
+    assert texts(browser, "#bars .told") == in_percent(shares.topk(10).values)
+    model, tokenizer = checkpoints.load("causal-small", PLAIN)
+    ids = [EOS, *tokenizer.encode(normalise(TEXT))]
+    lens = torch.stack([each[-1] for each in looking.logit_lens(model, ids)]).softmax(-1)
+    rows = len(lens)
+    assert rows == 7
+    assert texts(browser, ".lens small") == in_percent(lens.topk(3).values.reshape(-1))
+    browser.execute_script(
+        """const knob = document.getElementById("temperature");
+        knob.value = 0;
+        knob.dispatchEvent(new Event("input"));"""
+    )
+    browser.find_element(By.ID, "write").click()
+    expects = generate(model, ids, 64 - len(ids), temperature=0)
+    expects = tokenizer.decode([id for id in expects if id != EOS])
+    wait("the text", lambda: texts(browser, "#written mark") == [expects], 0.2)
+    screenshot(browser, "prediction")
+
+
+def test_a_question_is_classified(browser: Any) -> None:
+    question = "Where do penguins sleep?"
+    typed(browser, question)
+    enter(browser, "classify")
+    classifier = trec.load(SHIPPED)
+    shares = classifier.probabilities([question], compute=PLAIN)[0].topk(6)
+    wait("the labels", lambda: len(texts(browser, "#labels bdi")) == 6, 0.1)
+    assert texts(browser, "#labels .told") == in_percent(shares.values)
+    names = [classifier.labels[place] for place in shares.indices]
+    assert [text.split("(")[-1] for text in texts(browser, "#labels bdi")] == [
+        f"{name})" for name in names
+    ]
+    browser.find_element(By.ID, "strength").send_keys(Keys.HOME)
+    for module in classifier.modules():
+        if isinstance(module, LoRALinear):
+            module.scale = 0.0
+    without = classifier.probabilities([question], compute=PLAIN)[0][shares.indices]
+    pairs = zip(in_percent(shares.values), in_percent(without), strict=True)
+    told = [" → ".join(each) for each in pairs]
+    assert wait("LoRA", lambda: texts(browser, "#labels .told") == told, 0.1)
+    screenshot(browser, "classify")
+
+
+def test_the_tour_goes_through_every_room(browser: Any) -> None:
+    browser.find_element(By.ID, "start-tour").send_keys(Keys.ENTER)
+    seen, rooms = [], set()
+    while browser.find_element(By.ID, "tour").is_displayed():
+        words = texts(browser, "#tour-said")[0]
+        assert words not in seen
+        pointed = wait(
+            "what is pointed at", lambda: texts(browser, "main .pointed, header .pointed"), 0.1
+        )
+        assert len(pointed) == 1, words
+        rooms |= set(
+            browser.execute_script(
+                "const shown = document.querySelectorAll('main section:not([hidden])');"
+                "return [...shown].map((each) => each.id);"
+            )
+        )
+        seen.append(words)
+        press(browser, Keys.ENTER)
+    assert 12 <= len(seen) <= 20
+    assert rooms == {"glance", "tokens", "attention", "prediction", "classify"}
+    assert browser.switch_to.active_element.get_attribute("id") == "start-tour"
 
 
 def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
-    """On the page of the test before."""
     assert "Only the first 64 tokens are read." in typed(browser, HOSTILE * 5)
-    assert len(texts(browser, "#tokens li")) == 64
-    assert not browser.find_elements(By.TAG_NAME, "img")
+    for room in ("glance", "tokens", "attention", "prediction", "classify"):
+        enter(browser, room)
+        assert not browser.find_elements(By.TAG_NAME, "img")
+        ids = browser.execute_script(
+            "return [...document.querySelectorAll('[id]')].map((e) => e.id)"
+        )
+        assert len(ids) == len(set(ids)), "an id stands for two elements"
+    enter(browser, "tokens")
+    assert len(texts(browser, "#cuts li")) == 64
     assert browser.execute_script("return window.hacked") is None
     asks = """
         const violated = new Promise((resolve) => {
@@ -110,12 +283,33 @@ def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
         return violated;"""
     assert browser.execute_script(asks) == "connect-src"
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    for nothing in ("", "   ", "\n\n"):
+        assert typed(browser, nothing).startswith("1 tokens")
+
+
+def test_narrow_screens_scroll_in_one_direction_only(browser: Any) -> None:
+    typed(browser, "Donaudampfschifffahrtsgesellschaft " * 3)
+    size = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for room in ("glance", "tokens", "attention", "prediction", "classify"):
+        enter(browser, room)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 320, room
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_page_cut_short_says_so(browser: Any, page: Path) -> None:
+    short = page.with_name("short.html")
+    short.write_bytes(page.read_bytes()[:-2_000_000])
+    browser.get(short.as_uri())
+    wait("the words", lambda: "This file was cut short on its way" in said(browser), 0.1)
 
 
 def test_a_folder_is_served_as_it_is(browser: Any, tmp_path: Path) -> None:
-    build(tmp_path / "page", ["causal-small", "masked-small"])
+    build(tmp_path / "page", ["causal-small", "masked-small", SHIPPED])
     weights = tmp_path / "page" / "masked-small" / "model.safetensors"
     asks = "Write <mask> where a word is to be guessed."
+    browser.get((tmp_path / "page" / "index.html").as_uri())
+    wait("what to do", lambda: "opens this folder only through a web server" in said(browser), 0.1)
     with served(tmp_path / "page") as address:
         loaded(browser, address)
         weights.rename(weights.with_suffix(".away"))
@@ -123,9 +317,13 @@ def test_a_folder_is_served_as_it_is(browser: Any, tmp_path: Path) -> None:
         wait("an error", lambda: "got the answer 404; copy the whole folder" in said(browser))
         weights.with_suffix(".away").rename(weights)
         choose(browser, "masked-small")
-        wait("the masked model", lambda: asks in said(browser))
-        assert asks not in typed(browser, "Paris is the <mask> of France.")
-        assert "capital" in texts(browser, "#bars bdi")
-        assert "<mask>" in texts(browser, "#tokens .special bdi")
+        wait("the masked model", lambda: "What may stand at <mask>" in texts(browser, "#asks"))
+        assert "capital" in texts(browser, "#glance-bars bdi")
+        assert "<mask>" in texts(browser, "#glance-tokens .special bdi")
+        assert asks in typed(browser, "Paris is in France.")
+        enter(browser, "classify")
+        typed(browser, "Where do penguins sleep?")
+        wait("the labels", lambda: "LOC" in texts(browser, "#labels bdi")[0], 0.1)
         choose(browser, "causal-small")
-        wait("the first model", lambda: "What may come next" in texts(browser, "#question"))
+        enter(browser, "glance")
+        wait("the first model", lambda: "What may come next" in texts(browser, "#asks"))

@@ -7,13 +7,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.page.node import needed, node
-from tlcourse import checkpoints
+from tlcourse import checkpoints, files
+from tlcourse.adaptation import SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
+from tlcourse.cli import main
 from tlcourse.files import PACKAGE
-from tlcourse.page import build
-from tlcourse.page.building import BLOCK, FILES, USUAL
+from tlcourse.page import build, first
+from tlcourse.page.choosing import ADDED, BLOCK, EDITS, FILES, USUAL, chosen, shipped
 from tlcourse.transformer import Config, Transformer, gpt2
 
 SMALL = {"width": 8, "layers": 1, "heads": 2, "feed_forward": 8, "vocabulary_size": 300}
@@ -51,6 +54,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return checkpoint(tmp_path_factory.mktemp("models") / 'my "<model>" & $style', Config(**SMALL))
 
 
+def made(page: Page) -> dict:
+    """What a built page says of itself to its script."""
+    return json.loads(page.scripts["page-models"])
+
+
 def policy(page: Page) -> str:
     return next(each["content"] for tag, each in page.tags if each.get("http-equiv"))
 
@@ -59,11 +67,11 @@ def test_one_file_holds_everything(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     assert build(out, [model]) == out == build(out, model)  # and again over it
     page = Page(out.read_text(encoding="utf-8"))
-    assert json.loads(page.scripts["page-models"]) == {"models": [model.name]}
+    assert made(page)["models"] == [model.name] and made(page)["classifiers"] == []
     for file in FILES:
         kept = base64.b64decode(page.scripts[f"{model.name}/{file}"], validate=True)
         assert kept == (model / file).read_bytes()
-    assert not [each for _, each in page.tags if {"src", "href"} & set(each)]
+    assert not [each for _, each in page.tags if {"src", "href", "style"} & set(each)]
     assert "connect-src" not in policy(page) and policy(page).startswith("default-src 'none';")
 
 
@@ -83,10 +91,13 @@ def test_a_folder_has_the_files_of_the_models(model: Path, tmp_path: Path) -> No
     index = build(tmp_path / "page", [model, "causal-small"])
     assert index == tmp_path / "page" / "index.html"
     page = Page(index.read_text(encoding="utf-8"))
-    assert json.loads(page.scripts["page-models"]) == {"models": [model.name, "causal-small"]}
+    assert made(page)["models"] == [model.name, "causal-small"]
     assert "connect-src 'self'" in policy(page) and "'unsafe-inline'" not in policy(page)
     for file in FILES:
         assert (index.parent / model.name / file).read_bytes() == (model / file).read_bytes()
+    linked = [each.get("src") or each.get("href") for _, each in page.tags]
+    assert linked and all((index.parent / each).is_file() for each in linked if each)
+    assert not [each for _, each in page.tags if "style" in each]  # its policy forbids them
     for path in index.parent.glob("*.js"):
         for imported in re.findall(r'^.*from "([^"]+)";$', path.read_text("utf-8"), re.MULTILINE):
             assert (path.parent / imported).is_file(), f"{path.name} imports {imported}"
@@ -95,8 +106,10 @@ def test_a_folder_has_the_files_of_the_models(model: Path, tmp_path: Path) -> No
 def test_all_shipped_models_are_the_default(tmp_path: Path) -> None:
     text = build(tmp_path / "page.html").read_text(encoding="utf-8")
     listed = text.split('<script id="page-models" type="application/json">')[1].split("</script")[0]
-    assert json.loads(listed) == {"models": checkpoints.names()}
-    assert len(text) < 20e6 * len(checkpoints.names())
+    found = json.loads(listed)
+    assert found["models"] == checkpoints.names()
+    assert [*found["models"], *(each["name"] for each in found["classifiers"])] == shipped()
+    assert len(text) < 20e6 * len(checkpoints.names()) + 2e6
 
 
 def test_what_is_refused(model: Path, tmp_path: Path) -> None:
@@ -122,3 +135,79 @@ def test_the_page_and_the_builder_refuse_the_same_models() -> None:
     assert {name: json.loads(value) for name, value in found.items()} == {
         n: USUAL[n] for n in BLOCK
     }
+
+
+def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -> None:
+    """Each of its numbers once more, by another way: the plain call of the model."""
+    folder = checkpoints.folder_of("causal-small")
+    kept = first.reading(folder)
+    model, tokenizer = checkpoints.load(folder, first.PLAIN)
+    with torch.no_grad():
+        shares = model(torch.tensor([kept["ids"]]))[0, -1].softmax(-1)
+    assert kept["texts"] == tokenizer.tokens(kept["ids"]) and kept["place"] == len(kept["ids"]) - 1
+    assert [each["id"] for each in kept["best"]] == shares.topk(10).indices.tolist()
+    best = kept["best"][0]
+    assert best["probability"] == pytest.approx(float(shares.max()), abs=1e-5)
+    text = first.glance(kept)
+    assert f'<span class="told">{first.percent(best["probability"])}</span>' in text
+    assert text.count("<li") == len(kept["ids"]) + first.SHOWN
+    assert len(base64.b64decode(kept["attention"])) == 4 * 6 * 4 * len(kept["ids"]) ** 2
+
+
+def test_a_masked_model_is_asked_at_its_mask() -> None:
+    kept = first.reading(checkpoints.folder_of("masked-small"))
+    assert kept["texts"][kept["place"]] == "<mask>" and not kept["causal"]
+    assert "What may stand at &lt;mask&gt;" in first.glance(kept)
+
+
+def test_tokens_in_the_first_view_are_text() -> None:
+    assert first.visible(" <b>&") == "&lt;b&gt;&amp;"
+    assert [first.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
+
+
+def classifier(folder: Path, scheme: str) -> Path:
+    """A classifier of one's own, as `tlcourse adapt` saves it."""
+    body, tokenizer = checkpoints.untrained(checkpoints.folder_of("causal-small"))
+    made = Classifier(body, tokenizer, ["no", "yes"])
+    made.add(SCHEMES[scheme].edit)
+    made.scheme = SCHEMES[scheme]
+    made.save(folder)
+    return folder
+
+
+def test_a_classifier_brings_its_files_or_the_model_it_stands_on(tmp_path: Path) -> None:
+    own = classifier(tmp_path / "own", "LoRA")
+    shown = {each.name: each for each in chosen(["causal-small", own])}
+    assert shown["own"].classifier and set(shown["own"].files) == {*FILES, "classifier.json"}
+    added = tmp_path / "added"
+    added.mkdir()
+    for name in ADDED:
+        (added / name).write_bytes((own / name).read_bytes())
+    record = files.read_json(added / "classifier.json") | {"base_model": "causal-small"}
+    files.write_json(added / "classifier.json", record)
+    names = [(each.name, each.base) for each in chosen([added])]
+    assert names == [("causal-small", None), ("added", "causal-small")]
+    index = build(tmp_path / "page", [added])
+    assert {path.name for path in (index.parent / "added").iterdir()} == set(ADDED)
+    adapters = classifier(tmp_path / "adapters", "Houlsby adapters")
+    with pytest.raises(ValueError, match="for the page, got adapters, adapted by Adapters"):
+        chosen(["causal-small", adapters])
+    with pytest.raises(ValueError, match="at least one model"):
+        chosen([own])
+
+
+def test_page_and_builder_read_the_same_edits() -> None:
+    source = (PACKAGE / "page" / "classify.js").read_text(encoding="utf-8")
+    assert json.loads(re.search(r"const EDITS = (\[.*\]);", source)[1]) == list(EDITS)
+
+
+def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "page.html"
+    assert main(["page", "--out", str(out), "--model", str(model)]) == 0
+    said = capsys.readouterr().out
+    assert model.name in said and "open it in a browser" in said and out.is_file()
+    assert main(["page", "--out", str(tmp_path / "page"), "--model", str(model)]) == 0
+    assert "python -m http.server --directory" in capsys.readouterr().out
+    assert main(["page", "--out", str(tmp_path / "page"), "--model", str(model)]) == 2
+    assert main(["page", "--out", str(out), "--model", "nowhere"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2

@@ -76,6 +76,6 @@ def test_the_kernel_is_a_small_module() -> None:
 
 @needed
 def test_the_modules_by_themselves() -> None:
-    result = node("--test", HERE / "units_test.mjs")
+    result = node("--test", HERE / "units_test.mjs", HERE / "reading_test.mjs")
     assert result.returncode == 0, result.stdout
     assert re.search(r"^# pass [1-9]", result.stdout, flags=re.MULTILINE)

@@ -21,6 +21,7 @@ COMMANDS = {  # the first lines of their modules
     "lab": "Makes or refreshes your copy of the lessons and opens it in JupyterLab.",
     "run": "Executes one lesson from top to bottom without a browser.",
     "html": "Writes a lesson as one page of HTML, alt texts of its figures included.",
+    "page": "Builds the page on which the models run in a browser: a folder, or one file.",
     "progress": "Shows which exercises are solved and tried, their minutes, and what is next.",
     "reset": "Removes your kept answer to one exercise.",
     "answers": "Carries your kept answers from one machine to another, in a file.",

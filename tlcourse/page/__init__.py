@@ -2,11 +2,13 @@
 
     from tlcourse.page import build
 
-    build("page", ["causal-small"])             # a folder for any static host
-    build("page.html", ["causal-small"])        # one file that opens from disk, with no network
+    build("page", ["causal-small", "trec-lora"])    # a folder for any static host
+    build("page.html", ["causal-small"])            # one file that opens from disk, with no network
 
-The page's engine mirrors the package in JavaScript: `bpe.js`, `attention.js`, `block.js`,
-`model.js`, `lora.js`, `generate.js` and `classify.js`, on one matrix kernel (`kernel.wat`).
+On a command line that is `tlcourse page --out page.html`. The page's engine mirrors the package in
+JavaScript: `bpe.js`, `attention.js`, `block.js`, `model.js`, `lora.js`, `generate.js` and
+`classify.js`, on one matrix kernel (`kernel.wat`). What a model makes of a text is a reading
+(`reading.js`), and a room (`room_*.js`) shows it; `page.js` holds the rooms together.
 """
 
 from tlcourse.page.building import build

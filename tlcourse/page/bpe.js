@@ -105,14 +105,21 @@ export class Tokenizer {
 
   /** The bytes of a pre-token, then the earliest merge that fits, until none does. */
   encodePreToken(word) {
-    if (!this.cache.has(word)) {
-      let ids = Array.from(new TextEncoder().encode(word), (byte) => this.byteIds[byte]);
-      for (let pair = this.earliest(ids); pair; pair = this.earliest(ids)) {
-        ids = mergePair(ids, pair, this.ranks.get(pairKey(...pair))[1]);
-      }
-      this.cache.set(word, ids);
-    }
+    if (!this.cache.has(word)) this.cache.set(word, this.merge(word).ids);
     return this.cache.get(word);
+  }
+
+  /** The same with the first `most` merges of the vocabulary alone, and the `steps` to there. */
+  merge(word, most = Infinity) {
+    let ids = Array.from(new TextEncoder().encode(word), (byte) => this.byteIds[byte]);
+    const steps = []; // {rank, left, right}
+    for (let pair = this.earliest(ids); pair; pair = this.earliest(ids)) {
+      const [rank, merged] = this.ranks.get(pairKey(...pair));
+      if (rank >= most) break;
+      steps.push({ rank, left: pair[0], right: pair[1] });
+      ids = mergePair(ids, pair, merged);
+    }
+    return { ids, steps };
   }
 
   /** Of the neighbours in `ids`, the pair whose merge was learnt first; null if there is none. */

@@ -5,21 +5,27 @@ import html
 import json
 import re
 import shutil
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from importlib import metadata
 from pathlib import Path
 from string import Template
 
-from tlcourse import checkpoints, files
+from tlcourse import files, lessons
 from tlcourse.files import PACKAGE
-from tlcourse.transformer import Config
+from tlcourse.lessons import first_cell
+from tlcourse.page import first
+from tlcourse.page.choosing import Shown, chosen
 
 HERE = PACKAGE / "page"
 VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
-FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a checkpoint
-USUAL = asdict(Config())
-BLOCK = ("rotary", "norm_first", "qk_norm", "activation", "token_types", "head_transform")
-BLOCK += ("head_bias",)  # what the page's block does as the course's models do
+STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
+OLD = "old.js"  # a classic script, which runs in browsers that cannot run the modules
+LESSONS = ("00", "01", "03", "05", "08")  # to which rooms link
+TEXTS = (  # beside the first model's own example
+    "The ship left Hamburg for New York. On its way to New",
+    "The keys to the old cabinet",
+    "Who wrote the first book about whales?",
+)
 # One file may connect to nothing at all; a folder fetches its own files.
 ALONE = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
 ALONE += "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -29,7 +35,7 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w]+)";\n', flags=re.MULTILI
 
 
 def build(out: str | Path, models: Iterable[str | Path] | None = None) -> Path:
-    """Writes the page with these checkpoints, names or folders; None: all that are shipped.
+    """Writes the page with these models and classifiers, names or folders; None: all shipped ones.
 
     A name that ends in `.html` gives one file, which holds everything and replaces what was there;
     any other a new folder, for a web server. Both appear whole or not at all. Returns the file to
@@ -37,40 +43,52 @@ def build(out: str | Path, models: Iterable[str | Path] | None = None) -> Path:
     not there, FileExistsError for a folder with something in it.
     """
     out = Path(out)
-    folders = chosen(checkpoints.names() if models is None else models)
+    shown = chosen(models)
     if out.suffix == ".html":
-        files.write_text(out, one_file(folders))
+        files.write_text(out, one_file(shown))
         return out
     with files.new_folder(out) as temporary:
-        fill(temporary, folders)
+        fill(temporary, shown)
     return out / "index.html"
 
 
-def chosen(models: Iterable[str | Path]) -> dict[str, Path]:
-    """The folders of models by the names that the page shows, checked."""
-    found: dict[str, Path] = {}
-    for model in [models] if isinstance(models, str | Path) else models:
-        folder, name = checkpoints.folder_of(model), checkpoints.name_of(model)
-        if name in found:
-            raise ValueError(f"expected models of different names, got {name} twice; rename one")
-        config = files.read_json(folder / "config.json")
-        other = [f"{each} {config.get(each)}" for each in BLOCK if config.get(each) != USUAL[each]]
-        if other:
-            raise ValueError(
-                f"expected a model of the course's own block for the page, got {name} with "
-                f"{', '.join(other)}; give one that `tlcourse pretrain` wrote"
-            )
-        found[name] = folder
-    if not found:
-        raise ValueError("expected at least one model for the page, got none; name one")
-    return found
-
-
-def page(models: Iterable[str], **parts: str) -> str:
-    """index.html with its parts put in."""
+def page(shown: Sequence[Shown], **parts: str) -> str:
+    """index.html with its parts put in; the first model has read its example."""
     source = Template((HERE / "index.html").read_text(encoding="utf-8"))
-    listed = json.dumps({"models": list(models)}).replace("<", "\\u003c")
-    return source.substitute(parts, models=listed)
+    models = [each for each in shown if not each.classifier]
+    kept = first.reading(models[0].folder)
+    causal = {each.name: files.read_json(each.folder / "config.json")["causal"] for each in models}
+    made = {
+        "models": list(causal),
+        "classifiers": [{"name": e.name, "base": e.base} for e in shown if e.classifier],
+        "examples": {name: first.example(read) for name, read in causal.items()},
+        "lessons": {number: lesson(number) for number in LESSONS},
+        "first": kept,
+    }
+    texts = (kept["text"], *TEXTS)
+    return source.substitute(
+        parts,
+        made=json.dumps(made).replace("<", "\\u003c"),
+        text=html.escape(kept["text"]),
+        examples="".join(f'<button type="button">{html.escape(text)}</button>' for text in texts),
+        glance=first.glance(kept),
+    )
+
+
+def lesson(number: str) -> dict[str, str]:
+    """Title and address of a lesson."""
+    found = lessons.get(number)
+    place = f"{address()}/blob/main/notebooks/{found.path.name}"
+    return {"title": found.title.split(" · ")[-1], "address": place}
+
+
+def address() -> str:
+    """The repository's address, in a clone and in an install, which has no pyproject.toml."""
+    if (files.root() / "pyproject.toml").exists():
+        return first_cell.address()
+    urls = metadata.metadata("tlcourse").get_all("Project-URL") or []
+    found = dict(url.split(", ", 1) for url in urls)
+    return found.get("Repository", "https://github.com/OWNER/tlcourse").rstrip("/")
 
 
 def modules() -> dict[str, str]:
@@ -94,42 +112,46 @@ def file_name(path: Path) -> str:
     return "view.js" if path == VIEW else path.name
 
 
-def one_file(folders: dict[str, Path]) -> str:
+def one_file(shown: Sequence[Shown]) -> str:
     """The page as one text: modules one behind the other, and the models' files in base64."""
     script = "\n".join(
         re.sub(r"^export ", "", IMPORT.sub("", source), flags=re.MULTILINE)
         for source in modules().values()
     )
     blocks = [
-        f'<script id="{html.escape(name)}/{file}" type="application/octet-stream">'
-        f"{base64.b64encode((folder / file).read_bytes()).decode('ascii')}</script>"
-        for name, folder in folders.items()
-        for file in FILES
+        f'<script id="{html.escape(each.name)}/{file}" type="application/octet-stream">'
+        f"{base64.b64encode((each.folder / file).read_bytes()).decode('ascii')}</script>"
+        for each in shown
+        for file in each.files
     ]
-    style = (HERE / "page.css").read_text(encoding="utf-8")
+    style = "".join(path.read_text(encoding="utf-8") for path in STYLES)
+    old = (HERE / OLD).read_text(encoding="utf-8")
     return page(
-        folders,
+        shown,
         policy=ALONE,
         style=f"<style>\n{style}</style>",
+        old=f"<script>\n{old}</script>",
         files="\n".join(blocks),
         script=f'<script type="module">\n{script}</script>',
     )
 
 
-def fill(folder: Path, folders: dict[str, Path]) -> None:
+def fill(folder: Path, shown: Sequence[Shown]) -> None:
     """Writes the page into a folder: its modules, and a folder of files for each model."""
     for name, source in modules().items():
         own = source.replace('"../views/attention.js"', '"./view.js"')
         files.write_text(folder / name, own)
-    shutil.copyfile(HERE / "page.css", folder / "page.css")
-    for name, place in folders.items():
-        (folder / name).mkdir()
-        for file in FILES:
-            shutil.copyfile(place / file, folder / name / file)
+    for path in [*STYLES, HERE / OLD]:
+        shutil.copyfile(path, folder / path.name)
+    for each in shown:
+        (folder / each.name).mkdir()
+        for file in each.files:
+            shutil.copyfile(each.folder / file, folder / each.name / file)
     text = page(
-        folders,
+        shown,
         policy=HOSTED,
-        style='<link rel="stylesheet" href="page.css">',
+        style="\n".join(f'<link rel="stylesheet" href="{path.name}">' for path in STYLES),
+        old=f'<script src="{OLD}"></script>',
         files="",
         script='<script type="module" src="page.js"></script>',
     )

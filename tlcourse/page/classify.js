@@ -26,6 +26,7 @@ export class Classifier {
       );
     }
     Object.assign(this, { tokenizer, labels: record.labels, pooling: record.pooling });
+    this.pairs = Boolean(record.columns?.pair); // whether it reads two texts
     const body = bodyOf(tensors);
     this.body = body.has("embedding.weight") ? new Transformer(kernel, config, body) : base;
     if (!this.body) throw new Error("expected the model under this classifier, got none; add it");

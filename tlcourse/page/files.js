@@ -2,8 +2,11 @@
 
 import { fromBase64 } from "./base64.js";
 
-/** The bytes of a file. Throws an Error that says what to do when there is none. */
-export async function bytesOf(name) {
+/**
+ * The bytes of a file; `heard` is told which share of them is there. Throws an Error that says what
+ * to do when there is none.
+ */
+export async function bytesOf(name, heard = () => {}) {
   const kept = document.getElementById(name);
   if (kept) return fromBase64(kept.textContent);
   const said = `expected ${name} beside this page, got`;
@@ -11,7 +14,21 @@ export async function bytesOf(name) {
   const answer = await fetch(name).catch(() => null);
   if (!answer) throw new Error(`${said} no answer; ${again}`);
   if (!answer.ok) throw new Error(`${said} the answer ${answer.status}; ${again}`);
-  return new Uint8Array(await answer.arrayBuffer());
+  const length = Number(answer.headers.get("content-length"));
+  if (!length || !answer.body) return new Uint8Array(await answer.arrayBuffer());
+  const parts = [];
+  let count = 0;
+  for (const reader = answer.body.getReader(); ; ) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new Error(`expected all of ${name}, and the connection broke; load this page again`);
+    });
+    if (done) break;
+    parts.push(value);
+    heard(Math.min((count += value.length) / length, 1)); // more than 1 where it came packed
+  }
+  const all = new Uint8Array(count);
+  parts.reduce((start, part) => (all.set(part, start), start + part.length), 0);
+  return all;
 }
 
 /** What a JSON file holds. */

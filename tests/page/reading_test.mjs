@@ -1,0 +1,122 @@
+// What the rooms show of a reading, for node --test: merges undone, bars, heads and their habits.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { EOS, MASK, Tokenizer } from "../../tlcourse/page/bpe.js";
+import {
+  MOST,
+  cutAfter,
+  habit,
+  idsOf,
+  keptReading,
+  likeliest,
+  mergesIn,
+  moved,
+  rowsOf,
+  sharpest,
+  textsOf,
+  wordsOf,
+} from "../../tlcourse/page/reading.js";
+
+const folder = new URL("../../data/checkpoints/causal-small/", import.meta.url);
+const tokenizer = new Tokenizer(JSON.parse(readFileSync(new URL("tokenizer.json", folder))));
+const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not near ${b}`);
+
+test("a text is cut to as many tokens as the page reads, and says so", () => {
+  const text = "The ship, the ship and the ship. ".repeat(20);
+  const { ids, cut } = idsOf(tokenizer, text, { causal: true });
+  assert.deepEqual([ids.length, ids[0], cut], [MOST, EOS, true]);
+  assert.deepEqual(idsOf(tokenizer, "", { causal: true }), { ids: [EOS], cut: false });
+});
+
+test("a mask stands for a word and the space before it, in a masked model alone", () => {
+  const masked = idsOf(tokenizer, "Paris is the <mask> of France.", { causal: false }).ids;
+  assert.equal(masked.filter((id) => id === MASK).length, 1);
+  assert.equal(tokenizer.decode(masked.slice(1)), " Paris is the<mask> of France.");
+  assert.ok(!idsOf(tokenizer, "a <mask>", { causal: true }).ids.includes(MASK));
+});
+
+test("all merges give the ids of the text, none gives its bytes, and each step one pair", () => {
+  for (const causal of [true, false]) {
+    const text = "The <mask> trains, naïve 🦙 don't";
+    const words = wordsOf(tokenizer, text, { causal });
+    const { ids } = idsOf(tokenizer, text, { causal });
+    assert.deepEqual(cutAfter(tokenizer, words, Infinity), ids);
+    const steps = mergesIn(tokenizer, words);
+    let before = cutAfter(tokenizer, words, 0);
+    const strings = words.filter((word) => typeof word === "string").join("");
+    const bytes = new TextEncoder().encode(strings).length;
+    assert.equal(before.length, bytes + words.filter((word) => typeof word === "number").length);
+    for (const [count, { left, right, rank }] of steps.entries()) {
+      assert.ok(count === 0 || rank > steps[count - 1].rank);
+      assert.ok(before.some((id, place) => id === left && before[place + 1] === right));
+      const after = cutAfter(tokenizer, words, steps[count + 1]?.rank ?? Infinity);
+      assert.ok(after.length < before.length);
+      assert.equal(tokenizer.decode(after), tokenizer.decode(before));
+      before = after;
+    }
+    assert.deepEqual(before, ids);
+  }
+});
+
+test("a text too long has no words far behind its end", () => {
+  const words = wordsOf(tokenizer, "the ".repeat(500), { causal: true });
+  assert.equal(words.length, MOST);
+});
+
+test("bytes that are no character are shown as bytes", () => {
+  const ids = cutAfter(tokenizer, ["é"], 0);
+  assert.deepEqual(textsOf(tokenizer, ids), ["‹C3›", "‹A9›"]);
+});
+
+// Three tokens, one block of two heads: the second looks at the first token, then hard at the
+// second, which is the token before the last.
+const reading = {
+  ids: [5, 7, 8],
+  place: 2,
+  layers: 1,
+  heads: 2,
+  attention: Float32Array.from([
+    ...[1, 0, 0, 0.1, 0.9, 0, 0.1, 0.1, 0.8],
+    ...[1, 0, 0, 1, 0, 0, 0.2, 0.7, 0.1],
+  ]),
+  probabilities: [0.5, 0.3, 0.2],
+  best: [
+    { id: 0, text: " a", probability: 0.5 },
+    { id: 1, text: " b", probability: 0.3 },
+  ],
+};
+
+test("the sharpest head, and what heads do most", () => {
+  const { layer, head, weights } = sharpest(reading);
+  assert.deepEqual([layer, head], [0, 1]);
+  assert.deepEqual([...weights], [0.2, 0.7, 0.1].map(Math.fround));
+  assert.equal(habit(reading, 0, 0)[0], "itself");
+  near(habit(reading, 0, 0)[1], (Math.fround(0.9) + Math.fround(0.8)) / 2);
+  assert.equal(habit(reading, 0, 1)[0], "the first token");
+  assert.deepEqual([sharpest({ ...reading, ids: [5], place: 0 }).head], [0], "one token alone");
+});
+
+test("bars: alone, and beside what was before", () => {
+  assert.deepEqual(likeliest([0.2, 0.5, 0.3], 2), [
+    { id: 1, probability: 0.5 },
+    { id: 2, probability: 0.3 },
+  ]);
+  assert.deepEqual(rowsOf(reading, null, 1), [{ text: "a", now: 0.5, before: null }]);
+  const best = [{ id: 2, text: "\n", probability: 0.9 }];
+  const after = { ...reading, probabilities: [0.05, 0.05, 0.9], best };
+  assert.deepEqual(rowsOf(after, reading, 2), [
+    { text: "↵", now: 0.9, before: 0.2 },
+    { text: "a", now: 0.05, before: 0.5 },
+  ]);
+  near(moved(reading.probabilities, after.probabilities), 0.7);
+});
+
+test("what was written into the page is a reading that lacks the model", () => {
+  const bytes = new Uint8Array(Float32Array.from([1, 0, 0.25, 0.75]).buffer);
+  const attention = btoa(String.fromCharCode(...bytes));
+  const found = keptReading({ ids: [5, 6], attention, best: [] });
+  assert.deepEqual([...found.attention], [1, 0, 0.25, 0.75]);
+  assert.deepEqual([found.opened, found.probabilities], [null, null]);
+});

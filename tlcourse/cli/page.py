@@ -1,0 +1,53 @@
+"""Builds the page on which the models run in a browser: a folder, or one file."""
+
+import argparse
+from pathlib import Path
+
+from tlcourse import files
+from tlcourse.cli.parsing import Parser
+
+
+def add_options(parser: Parser) -> None:
+    """The options of `tlcourse page`."""
+    add = parser.add_argument
+    add(
+        "--out",
+        type=Path,
+        required=True,
+        help="FILE.html: one file that opens from disk, with no network; any other name: a new "
+        "folder for a web server",
+    )
+    add(
+        "--model",
+        nargs="+",
+        metavar="FOLDER",
+        help="what `tlcourse pretrain` or `tlcourse adapt` wrote, or shipped names; the first "
+        "model is shown first (default: causal-small and trec-lora)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Builds the page; says what is in it and how it is opened."""
+    out = arguments.out
+    if out.suffix != ".html":
+        files.refuse_occupied(out)  # before PyTorch is imported, which takes seconds
+    from tlcourse.page import build
+    from tlcourse.page.choosing import USUALLY, chosen
+
+    asked = arguments.model or USUALLY
+    index = build(out, asked)
+    names = ", ".join(each.name for each in chosen(asked))
+    size = sum(path.stat().st_size for path in ([index] if index == out else out.rglob("*")))
+    if index == out:
+        print(f"{out} is written, {size / 1e6:.1f} MB with {names}: open it in a browser")
+    else:
+        print(
+            f"{out} is written, {size / 1e6:.1f} MB with {names}: put it on any web server, or see "
+            f"it with `python -m http.server --directory {out}`"
+        )
+    return 0
+
+
+def left(arguments: argparse.Namespace) -> str:
+    """What there is when it was stopped."""
+    return "no page is half written"

@@ -1,0 +1,107 @@
+// Elements of the page. Strings become text, never tags, so nothing typed can become one.
+
+import { visible } from "../views/attention.js";
+
+const DRAWN = ["svg", "rect", "path"]; // these belong to SVG
+
+/**
+ * An element with its attributes and what is inside. A function is a listener, `true` an empty
+ * attribute; what is null or false is left out.
+ */
+export function make(tag, attributes = {}, ...inside) {
+  const space = DRAWN.includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const made = document.createElementNS(space, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...inside.filter((each) => each !== null));
+  return made;
+}
+
+/** 0.3123 as "31.2 %". */
+export function percent(share) {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** A bar of a share from 0 to 1, for the eye alone: the number stands beside it. */
+export function bar(share, kind = "") {
+  const width = `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(2)}%`;
+  const filled = make("rect", { width, height: "100%" });
+  return make("svg", { class: `bar ${kind}`.trim(), "aria-hidden": "true" }, filled);
+}
+
+/** A token as a list's item: its signs, a number below, and a bar where there is a share. */
+export function chip(text, number, { special = false, share = null, marked = false } = {}) {
+  const kinds = [special && "special", marked && "marked"].filter((kind) => kind).join(" ");
+  return make(
+    "li",
+    { class: kinds || null },
+    make("bdi", {}, visible(text)),
+    make("small", {}, String(number)),
+    share === null ? null : bar(share),
+  );
+}
+
+/**
+ * Rows of bars, {text, now, before}: what is now, and what was before (null: nothing to compare
+ * with). A full bar is `full`, the first of 10, 25, 50 and 100 % that holds them all by default.
+ */
+export function barRows(rows, full = null) {
+  const most = Math.max(...rows.map(({ now, before }) => Math.max(now, before ?? 0)));
+  const whole = full ?? [0.1, 0.25, 0.5].find((each) => each >= most) ?? 1;
+  return rows.map(({ text, now, before }) => {
+    const told = before === null ? percent(now) : `${percent(before)} → ${percent(now)}`;
+    const bars = before === null ? [] : [bar(before / whole, "before")];
+    const track = make("span", { class: "track" }, ...bars, bar(now / whole));
+    return make(
+      "li",
+      {},
+      make("bdi", {}, text),
+      track,
+      make("span", { class: "told" }, told),
+    );
+  });
+}
+
+/** Choices of which one is taken, for the arrow keys and a screen reader: [{value, inside}]. */
+export function choice(name, legend, options, taken, change) {
+  const labels = options.map(({ value, inside }) => {
+    const checked = String(value) === String(taken);
+    const input = make("input", { type: "radio", name, value, checked });
+    input.addEventListener("change", () => change(value));
+    return make("label", {}, input, make("span", {}, ...[inside].flat()));
+  });
+  return make("fieldset", { class: "choice" }, make("legend", {}, legend), ...labels);
+}
+
+/** Buttons in rows of `columns`, of which the tab key reaches one; the arrow keys lead on. */
+export function grid(label, buttons, columns) {
+  const reach = (place) =>
+    buttons.forEach((button, other) => button.setAttribute("tabindex", other === place ? 0 : -1));
+  buttons.forEach((button, place) => {
+    button.addEventListener("focus", () => reach(place));
+    button.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+      if (by === undefined) return;
+      event.preventDefault(); // the page would scroll
+      buttons[place + by]?.focus();
+    });
+  });
+  reach(0);
+  return make("div", { class: "grid", role: "group", "aria-label": label }, ...buttons);
+}
+
+/** Lets the browser draw, and hear keys, before what comes next. */
+export function breathe() {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** Fills an element anew; what had the keyboard's focus in it has it again, by its place. */
+export function refill(parent, ...inside) {
+  const reachable = () => [...parent.querySelectorAll("button, input, a, select")];
+  const place = reachable().indexOf(document.activeElement);
+  parent.replaceChildren(...inside);
+  if (place >= 0) reachable()[place]?.focus();
+}

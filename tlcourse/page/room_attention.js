@@ -1,0 +1,182 @@
+// The room of attention: where every head looks, and what happens when one is switched off.
+
+import { barRows, breathe, choice, grid, make, percent, refill } from "./dom.js";
+import { habit, moved, readWithout, rowsOf, sharpest, weightsFrom } from "./reading.js";
+import { askWords } from "./room_glance.js";
+import { show } from "../views/attention.js";
+
+const MOVING = 6; // bars
+const RANKED = 5; // heads that get a sentence
+
+export const attentionRoom = {
+  id: "attention",
+  name: "Attention",
+  lesson: "08",
+  story:
+    "In every block each head lets a token look at others and fetch something from them; the " +
+    "stronger a square or a line, the harder it looks. Switch heads off, and the prediction " +
+    "moves if it needed them.",
+
+  build(root, page) {
+    const part = (tag, attributes = {}) => root.appendChild(make(tag, attributes));
+    const parts = {
+      blocks: part("div"),
+      heads: part("div"),
+      lines: part("div", { id: "lines" }),
+      title: part("h3"),
+      switches: part("div", { id: "switches" }),
+      asks: part("h4", { id: "moving-asks" }),
+      told: part("p", { id: "moved", "aria-live": "polite" }),
+      bars: part("ol", { id: "moving", class: "bars", "aria-labelledby": "moving-asks" }),
+      sweep: part("button", { id: "sweep", type: "button" }),
+      ranking: part("div", { id: "ranking", "aria-live": "polite" }),
+    };
+    const state = { layer: null, head: null, ranked: null, reading: null, shown: null };
+    const change = (changes) => {
+      Object.assign(state, changes);
+      drawLooks(parts, state, change);
+    };
+    const draw = (reading, shown) => {
+      if (state.reading !== reading) state.ranked = null;
+      Object.assign(state, { reading, shown });
+      if (state.layer === null) Object.assign(state, sharpest(reading));
+      state.layer = Math.min(state.layer, reading.layers - 1);
+      state.head = Math.min(state.head, reading.heads - 1);
+      drawLooks(parts, state, change);
+      drawSwitches(parts, state, page);
+    };
+    parts.sweep.addEventListener("click", async () => {
+      const { reading } = state;
+      for await (const [told, ranked] of sweep(reading)) {
+        if (state.reading !== reading) return;
+        parts.sweep.textContent = told;
+        state.ranked = ranked;
+      }
+      drawSwitches(parts, state, page);
+    });
+    return draw;
+  },
+};
+
+/** All heads of the chosen block as small maps, and the chosen one as lines. */
+function drawLooks(parts, { layer, head, shown }, change) {
+  const blocks = upTo(shown.layers).map((value) => ({ value, inside: `block ${value}` }));
+  refill(
+    parts.blocks,
+    choice("layer", "Block", blocks, layer, (value) => change({ layer: value })),
+  );
+  const heads = upTo(shown.heads).map((value) => {
+    const [name, share] = habit(shown, layer, value);
+    const words = make("small", {}, `${name} ${Math.round(100 * share)} %`);
+    return { value, inside: [mapOf(shown, layer, value), `head ${layer}.${value}`, words] };
+  });
+  const legend = "Head: row by row, where each token looks, and where most of its attention goes";
+  refill(
+    parts.heads,
+    choice("head", legend, heads, head, (value) => change({ head: value })),
+  );
+  parts.heads.firstChild.classList.add("maps");
+  show(parts.lines, {
+    title: `Head ${layer}.${head}`,
+    alt: `The weights of head ${layer}.${head} as lines between tokens.`,
+    note: "Choose a token to see where it looks, or who looks at it.",
+    layers: shown.layers,
+    heads: shown.heads,
+    queries: shown.texts,
+    keys: shown.texts,
+    marks: shown.place < 0 ? [] : [shown.place],
+    first: { layer, on: [head] },
+    weights: shown.attention,
+  });
+}
+
+/** The switches of all heads, the bars that move with them, and the heads by what they change. */
+function drawSwitches(parts, { reading, shown, ranked }, page) {
+  const all = headsOf(reading);
+  const changes = new Map((ranked ?? []).map((each) => [`${each.layer}.${each.head}`, each]));
+  const buttons = all.map(([layer, head]) => {
+    const [name, on] = [`${layer}.${head}`, !page.isOff(layer, head)];
+    const made = make("button", { type: "button", click: () => page.toggle(layer, head) }, name);
+    made.setAttribute("aria-pressed", String(on));
+    const found = changes.get(name);
+    if (found) made.append(make("small", {}, percent(found.change)));
+    made.disabled = !reading.opened;
+    return made;
+  });
+  const off = all.filter(([layer, head]) => page.isOff(layer, head)).length;
+  parts.title.textContent = `Switch heads off: ${off} of ${all.length} are off`;
+  const rows = grid("heads: pressed is on", buttons, reading.heads);
+  const reset = make("button", { type: "button", click: () => page.allOn() }, "all heads on");
+  reset.disabled = !off;
+  refill(parts.switches, rows, reset);
+  parts.asks.textContent = askWords(shown) + (off ? `: all heads → with ${off} off` : "");
+  parts.told.textContent = shown === reading ? "" : movedWords(reading, shown);
+  parts.bars.replaceChildren(...barRows(rowsOf(shown, reading, MOVING)));
+  parts.sweep.textContent = `Switch off each of the ${all.length} heads in turn`;
+  parts.sweep.disabled = !reading.probabilities;
+  parts.ranking.replaceChildren(...(ranked ? rankingOf(ranked) : []));
+}
+
+function movedWords({ probabilities, best }, shown) {
+  if (!probabilities) return "";
+  const now = shown.probabilities[best[0].id];
+  return (
+    `'\u2068${best[0].text.trim()}\u2069' goes from ${percent(best[0].probability)} to ` +
+    `${percent(now)}; of all probability ${percent(moved(probabilities, shown.probabilities))} ` +
+    "went to other tokens."
+  );
+}
+
+/** Takes one head out after the other: what to say meanwhile, and at last the heads, ranked. */
+async function* sweep(reading) {
+  const found = [];
+  for (const [layer, head] of headsOf(reading)) {
+    yield [`without head ${layer}.${head} …`, null];
+    await breathe();
+    const without = readWithout(reading, [[layer, head]]);
+    const change = moved(reading.probabilities, without.probabilities);
+    found.push({ layer, head, change, before: reading.best[0], after: without.best[0], without });
+  }
+  yield ["", found.sort((one, other) => other.change - one.change)];
+}
+
+function rankingOf(ranked) {
+  const items = ranked.slice(0, RANKED).map(({ layer, head, change, before, without, after }) => {
+    const left = without.probabilities[before.id];
+    const next = after.id === before.id ? "" : `; now '\u2068${after.text.trim()}\u2069' leads`;
+    return make(
+      "li",
+      {},
+      `head ${layer}.${head} moves ${percent(change)}: '\u2068${before.text.trim()}\u2069' ` +
+        `${percent(before.probability)} → ${percent(left)}${next}`,
+    );
+  });
+  const words =
+    "Without one head so much of the probability goes to other tokens (half the sum of all " +
+    "differences); the shares stand in the switches, too.";
+  return [make("p", {}, words), make("ol", { class: "plain" }, ...items)];
+}
+
+/** A head's weights as a picture of (length × length) squares; its words stand beside it. */
+function mapOf(shown, layer, head) {
+  const { length } = shown.ids;
+  const canvas = make("canvas", { width: length, height: length, "aria-hidden": "true" });
+  const pen = canvas.getContext("2d");
+  const image = pen.createImageData(length, length);
+  for (let from = 0; from < length; from++) {
+    weightsFrom(shown, layer, head, from).forEach((weight, to) => {
+      image.data.set([0, 114, 178, 255 * weight], 4 * (from * length + to));
+    });
+  }
+  pen.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Every head as [layer, head]. */
+export function headsOf({ layers, heads }) {
+  return upTo(layers).flatMap((layer) => upTo(heads).map((head) => [layer, head]));
+}
+
+function upTo(count) {
+  return Array.from({ length: count }, (_, number) => number);
+}

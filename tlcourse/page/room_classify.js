@@ -1,0 +1,118 @@
+// The room of classification: what kind of answer a question asks for, and what LoRA adds.
+
+import { barRows, choice, make } from "./dom.js";
+import { MOST } from "./reading.js";
+
+// The kinds of TREC.
+const KINDS = {
+  ABBR: "an abbreviation",
+  DESC: "a description",
+  ENTY: "a thing",
+  HUM: "a person or group",
+  LOC: "a place",
+  NUM: "a number or date",
+};
+const QUESTIONS_ONLY = " It has learnt from questions only, and this text is none.";
+const QUESTIONS = [
+  "Who wrote the first book about whales?",
+  "How many people live in Iceland?",
+  "What does NASA stand for?",
+  "Where do penguins sleep?",
+  "What is a black hole?",
+];
+
+export const classifyRoom = {
+  id: "classify",
+  name: "Classify",
+  lesson: "05",
+  story:
+    "The same model, adapted: a few added weights (LoRA) and a small head turn it into a " +
+    "classifier of questions. Move LoRA's strength to 0, and the head must do with the model as " +
+    "it was before.",
+
+  build(root, page) {
+    const part = (tag, attributes = {}, ...inside) =>
+      root.appendChild(make(tag, attributes, ...inside));
+    const names = page.made.classifiers.map(({ name }) => name);
+    const state = { name: names[0], strength: 1, text: "" };
+    const options = names.map((value) => ({ value, inside: value }));
+    const change = (changes) => {
+      Object.assign(state, changes);
+      draw();
+    };
+    if (names.length > 1) {
+      const take = (name) => change({ name });
+      root.append(choice("classifier", "Classifier", options, state.name, take));
+    }
+    const parts = {
+      questions: part("div", { class: "examples", role: "group", "aria-label": "questions" }),
+      asks: part("h3", { id: "label-asks" }),
+      bars: part("ol", { id: "labels", class: "bars wide", "aria-labelledby": "label-asks" }),
+      strength: part("div", { hidden: true }),
+      said: part("p", { id: "classified", class: "note", "aria-live": "polite" }),
+    };
+    parts.questions.append(
+      ...QUESTIONS.map((text) =>
+        make("button", { type: "button", click: () => page.type(text) }, text),
+      ),
+    );
+    parts.strength.append(...strengthSlider((strength) => change({ strength })));
+    const draw = async () => {
+      const { name } = state;
+      try {
+        const classifier = await page.classifier(name);
+        if (name === state.name) drawLabels(parts, classifier, state);
+      } catch (error) {
+        parts.bars.replaceChildren();
+        parts.said.textContent = error.message;
+      }
+    };
+    return (reading) => {
+      state.text = reading.text;
+      parts.asks.textContent = `What ${state.name} makes of the text`;
+      if (!parts.bars.children.length) parts.said.textContent = "The classifier is being loaded …";
+      if (reading.opened) draw();
+    };
+  },
+};
+
+function strengthSlider(change) {
+  const value = make("output", {}, "1");
+  const slider = make("input", { id: "strength", type: "range", min: 0, max: 1.5, step: 0.1 });
+  slider.value = 1;
+  slider.addEventListener("input", () => {
+    value.textContent = slider.value;
+    change(Number(slider.value));
+  });
+  return [make("label", { for: "strength" }, "Strength of LoRA (1: as trained): ", value), slider];
+}
+
+function drawLabels(parts, classifier, state) {
+  const rows = rowsFrom(classifier, state);
+  const [best] = [...rows].sort((one, other) => other.now - one.now);
+  const { strength, name } = state;
+  parts.strength.hidden = !classifier.lora;
+  parts.asks.textContent =
+    `What ${name} makes of the text` + (strength === 1 ? "" : `: as trained → at ${strength}`);
+  parts.bars.replaceChildren(...barRows(rows, 1));
+  const ofTrec = classifier.labels.every((label) => label in KINDS);
+  const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";
+  parts.said.textContent = `The answer: ${best.text}.${limits}`;
+}
+
+/** The labels with their probabilities; beside them those of LoRA as it was trained. */
+function rowsFrom(classifier, { text, strength }) {
+  const parts = classifier.pairs ? text.split("\n").filter((each) => each.trim()) : [text];
+  if (classifier.pairs && parts.length !== 2) {
+    throw new Error("This classifier reads two texts: write the second on a line of its own.");
+  }
+  const ids = classifier.encode(parts.length > 1 ? parts : text, MOST);
+  const trained = classifier.read(ids).probabilities;
+  const now = strength === 1 ? trained : classifier.read(ids, { strength }).probabilities;
+  const rows = classifier.labels.map((label, place) => ({
+    text: KINDS[label] ? `${KINDS[label]} (${label})` : label,
+    now: now[place],
+    before: strength === 1 ? null : trained[place],
+  }));
+  return rows.sort((one, other) => (other.before ?? other.now) - (one.before ?? one.now));
+}

@@ -1,0 +1,141 @@
+// The room of predictions: what comes next, how the blocks get there, and writing on.
+
+import { barRows, breathe, make, percent } from "./dom.js";
+import { EOS } from "./bpe.js";
+import { generate } from "./generate.js";
+import { MOST, likeliest, namedBy, predictedFrom, rowsOf } from "./reading.js";
+import { headsOf } from "./room_attention.js";
+import { askWords } from "./room_glance.js";
+import { visible } from "../views/attention.js";
+
+const GUESSES = 3; // of each block
+const KNOBS = [
+  { name: "temperature", least: 0, most: 2, step: 0.1, first: 0.8 },
+  { name: "top-k", least: 1, most: 100, step: 1, first: 50 },
+  { name: "top-p", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+];
+
+export const predictionRoom = {
+  id: "prediction",
+  name: "Prediction",
+  lesson: "03",
+  story:
+    "At the end the model gives every token of its vocabulary a probability of being next. " +
+    "Below, the same question is put after every block (the logit lens), and the model writes " +
+    "on, one drawn token after the other.",
+
+  build(root, page) {
+    const part = (tag, attributes = {}, ...inside) =>
+      root.appendChild(make(tag, attributes, ...inside));
+    const parts = {
+      asks: part("h3", { id: "question" }),
+      bars: part("ol", { id: "bars", class: "bars", "aria-labelledby": "question" }),
+      off: part("p", { class: "note" }),
+      lensName: part("h3", { id: "lens-name" }, "What each block would say"),
+      lens: part("div", { id: "lens" }),
+      writing: part("div", { id: "writing" }),
+    };
+    const write = writer(parts.writing, page);
+    return (reading, shown) => {
+      drawPrediction(parts, reading, shown, page);
+      parts.lens.replaceChildren(...lensOf(shown));
+      write(shown);
+    };
+  },
+};
+
+function drawPrediction(parts, reading, shown, page) {
+  const off = headsOf(reading).filter(([layer, head]) => page.isOff(layer, head));
+  const list = off.map((each) => each.join(".")).join(", ");
+  parts.asks.textContent = askWords(shown) + (off.length ? `: all heads → without ${list}` : "");
+  parts.bars.replaceChildren(...barRows(rowsOf(shown, reading)));
+  parts.off.replaceChildren(
+    ...(off.length
+      ? [make("button", { type: "button", click: () => page.allOn() }, "all heads on")]
+      : ["All heads are on; the room of attention switches them off."]),
+  );
+}
+
+/** The head on the states after each block: a table of the likeliest tokens. */
+function lensOf({ opened, states, place, probabilities }) {
+  if (!probabilities) return [make("p", { class: "note" }, "This needs the model, and a <mask>.")];
+  const [{ id: last }] = likeliest(probabilities, 1);
+  const rows = states.map((state, layer) => {
+    const shares = predictedFrom(opened.model, state, place);
+    const best = namedBy(opened.tokenizer, likeliest(shares, GUESSES));
+    const cells = best.map(({ id, text, probability }) =>
+      make(
+        "td",
+        { class: id === last ? "last" : null },
+        make("bdi", {}, visible(text)),
+        make("small", {}, percent(probability)),
+      ),
+    );
+    const name = layer ? `block ${layer - 1}` : "embeddings";
+    return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
+  });
+  const titles = ["after", "1st", "2nd", "3rd"].map((text) => make("th", { scope: "col" }, text));
+  const caption = "The three likeliest tokens; framed: what the last block says.";
+  return [
+    make(
+      "table",
+      { class: "lens", "aria-labelledby": "lens-name" },
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, ...titles)),
+      make("tbody", {}, ...rows),
+    ),
+  ];
+}
+
+/** The part that writes on; gives what is to be called with a new reading. */
+function writer(root, page) {
+  const knobs = KNOBS.map(({ name, least, most, step, first }) => {
+    const value = make("output", {}, String(first));
+    const input = make("input", { type: "range", min: least, max: most, step, id: name });
+    input.value = first;
+    input.addEventListener("input", () => (value.textContent = input.value));
+    const label = make("label", { for: name }, `${name} `, value);
+    return { input, element: make("div", {}, label, input) };
+  });
+  const start = make("button", { type: "button", id: "write" }, "Write on");
+  const written = make("p", { id: "written", class: "written", "aria-live": "polite" });
+  let [current, run, seed] = [null, 0, 0];
+  start.addEventListener("click", async () => {
+    const mine = ++run;
+    const [temperature, topK, topP] = knobs.map(({ input }) => Number(input.value));
+    const { opened, ids, text } = current;
+    const how = { temperature, topK, topP, count: MOST - ids.length, seed: seed++ };
+    const headScale = page.headScale();
+    const more = [];
+    start.textContent = "Write something else";
+    for (const id of generate(opened.model, ids, { ...how, run: { headScale } })) {
+      if (id !== EOS) more.push(id);
+      const end = id === EOS ? " (the model ends the text here)" : "";
+      written.replaceChildren(
+        make("span", {}, text.trim()),
+        make("mark", {}, opened.tokenizer.decode(more)),
+        end,
+      );
+      await breathe();
+      if (mine !== run) return;
+    }
+  });
+  root.append(
+    make("h3", {}, "Write on"),
+    make("p", { class: "note" }, `Up to ${MOST} tokens in all, each drawn from the likeliest.`),
+    make("div", { class: "knobs" }, ...knobs.map(({ element }) => element)),
+    start,
+    written,
+  );
+  return (shown) => {
+    if (current?.text !== shown.text) {
+      run++;
+      seed = 0;
+      written.replaceChildren();
+      start.textContent = "Write on";
+    }
+    current = shown;
+    root.hidden = !shown.causal;
+    start.disabled = !shown.opened || shown.ids.length >= MOST;
+  };
+}

@@ -1,0 +1,87 @@
+// The room of tokens: how the text is cut, and how the tokenizer's merges get there.
+
+import { SPECIALS } from "./bpe.js";
+import { chip, make } from "./dom.js";
+import { cutAfter, mergesIn, textsOf } from "./reading.js";
+
+export const tokensRoom = {
+  id: "tokens",
+  name: "Tokens",
+  lesson: "01",
+  story:
+    "The model reads numbers, so the text is cut into tokens, each with an id of the vocabulary. " +
+    "A tokenizer begins with single bytes and merges neighbours in the order in which it learnt " +
+    "to; move the slider to see it happen.",
+
+  build(root) {
+    const slider = make("input", { id: "merges", type: "range", min: 0, value: 0, step: 1 });
+    const said = make("p", { id: "merged", "aria-live": "polite" });
+    const counted = make("p", { id: "counted", class: "note" });
+    const tokens = make("ol", {
+      id: "cuts",
+      class: "chips spaced",
+      "aria-label": "tokens, each with its id",
+    });
+    root.append(
+      make("label", { for: "merges" }, "Merges done"),
+      slider,
+      said,
+      tokens,
+      counted,
+      make("p", { class: "note" }, "␣ is the space before a word; dashed tokens are special ones."),
+    );
+    let [done, last] = [null, null]; // how many merges of this text; null: all of them
+    const draw = (reading) => {
+      if (last?.text !== reading.text) done = null;
+      last = reading;
+      const { opened, words } = reading;
+      const steps = opened ? mergesIn(opened.tokenizer, words) : [];
+      const count = Math.min(done ?? steps.length, steps.length);
+      const all = count === steps.length;
+      const ids = all ? reading.ids : cutAfter(opened.tokenizer, words, steps[count].rank);
+      const texts = all ? reading.texts : textsOf(opened.tokenizer, ids);
+      slider.max = steps.length;
+      slider.value = count;
+      slider.disabled = !steps.length;
+      slider.setAttribute("aria-valuetext", `${count} of ${steps.length}: ${ids.length} tokens`);
+      said.textContent = mergeWords(opened?.tokenizer, steps, count);
+      tokens.replaceChildren(
+        ...ids.map((id, place) => {
+          return chip(spaced(texts[place]), id, { special: id < SPECIALS.length });
+        }),
+      );
+      counted.textContent = words ? countWords(words, ids) : "";
+    };
+    slider.addEventListener("input", () => {
+      done = Number(slider.value);
+      draw(last);
+    });
+    return draw;
+  },
+};
+
+function spaced(text) {
+  return text.startsWith(" ") ? `␣${text.slice(1)}` : text;
+}
+
+function mergeWords(tokenizer, steps, count) {
+  if (!tokenizer) return "The tokenizer is being loaded; then you can undo its merges.";
+  const all = tokenizer.ranks.size.toLocaleString("en");
+  if (!count) return `Before the first of ${all} merges: every byte is a token.`;
+  const { rank, left, right } = steps[count - 1];
+  const [one, other] = textsOf(tokenizer, [left, right]).map(spaced);
+  const order = (rank + 1).toLocaleString("en");
+  const end = count === steps.length ? " It is the last one that this text needs." : "";
+  return (
+    `After ${count} of the ${steps.length} merges in this text: ` +
+    `\u2068${one}\u2069 + \u2068${other}\u2069, learnt as number ${order} of ${all}.${end}`
+  );
+}
+
+function countWords(words, ids) {
+  const texts = words.filter((word) => typeof word === "string");
+  const bytes = new TextEncoder().encode(texts.join("")).length;
+  const own = ids.filter((id) => id >= SPECIALS.length).length;
+  const rate = own ? `, ${(bytes / own).toFixed(1)} bytes each on average` : "";
+  return `${texts.length} words and signs of ${bytes} bytes are now ${own} tokens${rate}.`;
+}

@@ -13,7 +13,7 @@ task = Exercise(
     number="3.7",
     title="Hide 15 %: 80, 10, 10",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "three questions, one after the other: which positions are chosen, what becomes of "
         "each, and what must the loss know?",

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class Page(HTMLParser):
 
 def checkpoint(folder: Path, config: Config) -> Path:
     tokenizer = Tokenizer.train(["the rain on the trains"] * 3, config.vocabulary_size)
+    config = replace(config, vocabulary_size=tokenizer.vocabulary_size)  # what there was to learn
     checkpoints.save(folder, Transformer(config), tokenizer)
     return folder
 

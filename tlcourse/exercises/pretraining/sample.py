@@ -204,15 +204,10 @@ def always_the_likeliest(logits, temperature=1.0, top_k=50, top_p=1.0, generator
     return int(logits.argmax())
 
 
-def own_chance(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    return sample(logits, temperature, top_k, top_p)
-
-
 for stage, says, wrong in (
     ("temperature 0", "With temperature 0 nothing is left to chance.", ignores_temperature_0),
     ("chance", "It always takes the likeliest; at temperature 1 it is drawn.",
      always_the_likeliest),
-    ("chance", "generators of equal seed gave different tokens", own_chance),
     ("chance", "This is the place among the sorted tokens; its id is `ids[place]`.",
      other(draw=lambda ids, place: int(place))),
     ("temperature", "The temperature is not used.", other(warmer=lambda logits, t: logits)),

@@ -4,9 +4,11 @@ Causal models of four shapes, each trained afresh on three budgets, every run de
 recipe of the shipped models, whose batch and warm-up are those of long runs, and once with a batch
 and a warm-up for short ones (Porian et al., 2024, found how much that changes a law). The loss is
 that on held-out text, nats a token over all of WikiText-103's validation articles, windows of 128
-with stride 64. Each law is then asked about the shipped model, which it never saw.
+with stride 64. Each law is then asked about the shipped model, which it never saw: about its first
+leg, which is one run as those of the law are, and about both.
 """
 
+import math
 from dataclasses import asdict
 
 from benchmarks import studies
@@ -45,6 +47,7 @@ def measure() -> dict:
     shipped, _ = checkpoints.load(SHIPPED, compute)
     read = sum(leg["tokens"] for leg in checkpoints.log_of(SHIPPED)["legs"])
     truth = _row(shipped, read, tokenizer, articles, compute)
+    truth["first_leg"] = _first_leg()
     laws, runs, rows = {}, [], []
     for name in RECIPES:
         own = [_run(name, config, tokens, size) for config in shapes for tokens in BUDGETS[size]]
@@ -91,13 +94,22 @@ def training_flops(config: Config, length: int, tokens: int) -> float:
     return 3.0 * flops_per_token(config, length) * tokens
 
 
+def _first_leg() -> dict:
+    """What the shipped model read in its first leg, and its loss then, which the log keeps."""
+    leg = checkpoints.log_of(SHIPPED)["legs"][0]
+    told = leg["evaluation"]["wikitext-103 validation"]
+    return {"tokens": leg["tokens"], "loss": math.log(told["token_perplexity"])}
+
+
 def _law(rows: list[dict], truth: dict, repeats: int) -> dict:
-    """The law of some runs, and its loss for the shipped model's parameters and tokens."""
+    """The law of some runs, and its loss for the shipped model, after both legs and the first."""
     columns = [[row[name] for row in rows] for name in ("parameters", "tokens", "loss")]
-    at = (truth["parameters"], truth["tokens"])
     law = pretraining.fit_law(*columns)
-    return {
-        "law": asdict(law),
-        "predicted": float(law.loss(*at)),
-        "interval": list(pretraining.bootstrap(*columns, at=at, law=law, repeats=repeats)),
-    }
+
+    def said(tokens: int) -> dict:
+        at = (truth["parameters"], tokens)
+        interval = pretraining.bootstrap(*columns, at=at, law=law, repeats=repeats)
+        return {"predicted": float(law.loss(*at)), "interval": list(interval)}
+
+    first = said(truth["first_leg"]["tokens"])
+    return {"law": asdict(law), **said(truth["tokens"]), "first_leg": first}

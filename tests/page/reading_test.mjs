@@ -18,6 +18,8 @@ import {
   textsOf,
   wordsOf,
 } from "../../tlcourse/page/reading.js";
+import { changesOf } from "../../tlcourse/page/room_stream.js";
+import { erase } from "../../tlcourse/page/room_words.js";
 
 const folder = new URL("../../data/checkpoints/causal-small/", import.meta.url);
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(new URL("tokenizer.json", folder))));
@@ -119,4 +121,26 @@ test("what was written into the page is a reading that lacks the model", () => {
   const found = keptReading({ ids: [5, 6], attention, best: [] });
   assert.deepEqual([...found.attention], [1, 0, 0.25, 0.75]);
   assert.deepEqual([found.opened, found.probabilities], [null, null]);
+});
+
+test("each word is left out once, specials stay, and the answer's loss is told", async () => {
+  const asked = [];
+  const ask = (words) => {
+    asked.push(words);
+    const there = words.includes(" moon");
+    return { names: (id) => ["sun", "moon"][id], probabilities: there ? [0.2, 0.8] : [0.7, 0.3] };
+  };
+  const found = await erase([EOS, " the", " moon"], ask, () => true);
+  assert.deepEqual(asked.slice(1), [[EOS, " moon"], [EOS, " the"]]);
+  assert.deepEqual([found.answer, found.share], ["moon", 0.8]);
+  const [kept, lost] = found.rows;
+  assert.deepEqual([kept.change, kept.left, kept.now], [0, 0.8, "moon"]);
+  near(lost.change, 0.5);
+  assert.deepEqual([lost.text, lost.left, lost.now], [" moon", 0.3, "sun"]);
+  assert.equal(await erase([" moon"], ask, () => false), null);
+});
+
+test("what a block adds is held against what leaves it", () => {
+  const states = [[3, 4, 0, 1], [3, 0, 0, 1]].map((state) => Float32Array.from(state));
+  assert.deepEqual(changesOf({ states, ids: [7, 8] }), [[4 / 3, 0]]);
 });

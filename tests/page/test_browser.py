@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import html
 import http.server
+import itertools
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,11 +17,12 @@ import torch
 from tests.browser import By, Keys, chromium, needed, screenshot, wait
 from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
-from tlcourse.bpe import EOS, normalise
+from tlcourse.bpe import EOS, MASK, normalise
 from tlcourse.evaluation import generate
 from tlcourse.page import build, first, trec
 from tlcourse.page.choosing import CLASSIFIERS
 from tlcourse.page.first import PLAIN
+from tlcourse.transformer import record
 
 pytestmark = needed
 ALONE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
@@ -37,7 +40,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
-    return build(folder / "page.html", ["causal-small", SHIPPED])
+    return build(folder / "page.html", ["causal-small", "masked-small", SHIPPED])
 
 
 @contextlib.contextmanager
@@ -115,11 +118,12 @@ def choose(browser: Any, name: str) -> None:
     browser.execute_script(script, name)
 
 
+ROOMS = ("glance", "tokens", "attention", "stream", "prediction", "both", "words", "classify")
 FIRST = "#glance-tokens bdi, #glance-tokens small, #glance-bars bdi, #glance-bars .told"
 
 
 def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
-    assert page.stat().st_size < 22e6
+    assert page.stat().st_size < 40e6
     alone = page.with_name("first.html")
     parts = re.split(r"<script[^>]*>.*?</script>", page.read_text("utf-8"), flags=re.DOTALL)
     alone.write_text("".join(parts), encoding="utf-8")
@@ -216,6 +220,92 @@ def test_the_lens_and_writing(browser: Any) -> None:
     screenshot(browser, "prediction")
 
 
+@torch.no_grad()
+def test_the_residual_stream_shows_what_blocks_add(browser: Any) -> None:
+    typed(browser, TEXT)
+    enter(browser, "stream")
+    model, tokenizer = checkpoints.load("causal-small", PLAIN)
+    ids = [EOS, *tokenizer.encode(normalise(TEXT))]
+    with record(model) as seen:
+        model(torch.tensor([ids]))
+    states = [state[0] for state in seen.hidden_states]
+    expects = looking.logit_lens(model, ids).argmax(-1).T.reshape(-1)
+    words = [first.visible(text) for text in tokenizer.tokens(expects.tolist())]
+    assert texts(browser, "#stream-table td bdi") == [html.unescape(word) for word in words]
+    pairs = itertools.pairwise(states)
+    added = torch.stack([(b - a).norm(dim=-1) / b.norm(dim=-1) for a, b in pairs]).mean(-1)
+    block = int(added.argmax())
+    assert (
+        f"block {block} adds the most: its addition is {100 * added[block]:.1f} %"
+        in texts(browser, "#changed")[0]
+    )
+    screenshot(browser, "stream")
+
+
+@torch.no_grad()
+def test_two_models_guess_what_is_hidden(browser: Any) -> None:
+    """The causal one reads what is before the token, the masked one all but the token."""
+    enter(browser, "both")
+    wait("both models", lambda: texts(browser, "#both-said") != [""], 0.1)
+    fourth = browser.find_element(By.CSS_SELECTOR, "#hidden-token input[value='4']")
+    browser.execute_script("arguments[0].focus()", fourth)
+    fourth.send_keys(Keys.SPACE)
+    causal, tokenizer = checkpoints.load("causal-small", PLAIN)
+    masked, _ = checkpoints.load("masked-small", PLAIN)
+    ids = [EOS, *tokenizer.encode(normalise(TEXT))]
+    left = causal(torch.tensor([ids[:4]]))[0, -1].softmax(-1)
+    hidden = [MASK if place == 4 else id for place, id in enumerate(ids)]
+    both = masked(torch.tensor([hidden]))[0, 4].softmax(-1)
+    shares = [f"{100 * each[ids[4]]:.1f} %" for each in (left, both)]
+    wait("the token", lambda: all(s in texts(browser, "#both-said")[0] for s in shares), 0.1)
+    told = in_percent(torch.cat([left.topk(6).values, both.topk(6).values]))
+    assert texts(browser, ".columns .told") == told
+    screenshot(browser, "both")
+
+
+def erased(browser: Any) -> list[str]:
+    """What stands below the words, once all have been left out."""
+    script = "return [...document.querySelectorAll('#erased small')].map((e) => e.textContent)"
+    return wait("the words", lambda: [s for s in browser.execute_script(script) if s], 0.1)
+
+
+@torch.no_grad()
+def test_words_are_left_out_one_by_one(browser: Any) -> None:
+    enter(browser, "words")
+    browser.find_element(By.ID, "erase").click()
+    found = erased(browser)
+    model, tokenizer = checkpoints.load("causal-small", PLAIN)
+
+    def shares(words: Sequence[str]) -> torch.Tensor:
+        ids = [EOS, *tokenizer.encode(normalise(" ".join(words)))]
+        return model(torch.tensor([ids]))[0, -1].softmax(-1)
+
+    words = TEXT.split()
+    rests = [shares(words[:place] + words[place + 1 :]) for place in range(len(words))]
+    moved = torch.stack([(rest - shares(words)).abs().sum() / 2 for rest in rests])
+    assert found == in_percent(moved)
+    best = shares(words).argmax()
+    changed = sum(int(rest.argmax() != best) for rest in rests)
+    assert f"without {changed} of its {len(words)} words" in texts(browser, "#erased-said")[0]
+    screenshot(browser, "words")
+
+
+def test_words_a_label_hangs_on(browser: Any) -> None:
+    question = "Where do penguins sleep?"
+    typed(browser, question)
+    script = "document.querySelector('input[name=erased-of][value=trec-lora]').click()"
+    browser.execute_script(script)
+    browser.find_element(By.ID, "erase").click()
+    found = erased(browser)
+    classifier = trec.load(SHIPPED)
+    words = ["Where", "do", "penguins", "sleep", "?"]
+    texts_left = [" ".join(words[:at] + words[at + 1 :]).replace(" ?", "?") for at in range(5)]
+    shares = classifier.probabilities([question, *texts_left], compute=PLAIN)
+    moved = (shares[1:] - shares[0]).abs().sum(-1) / 2
+    assert found == in_percent(moved)
+    assert texts(browser, "#erased-said")[0].startswith("The answer is '\u2068LOC\u2069'")
+
+
 def test_a_question_is_classified(browser: Any) -> None:
     question = "Where do penguins sleep?"
     typed(browser, question)
@@ -258,13 +348,13 @@ def test_the_tour_goes_through_every_room(browser: Any) -> None:
         seen.append(words)
         press(browser, Keys.ENTER)
     assert 12 <= len(seen) <= 20
-    assert rooms == {"glance", "tokens", "attention", "prediction", "classify"}
+    assert rooms == set(ROOMS)
     assert browser.switch_to.active_element.get_attribute("id") == "start-tour"
 
 
 def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
     assert "Only the first 64 tokens are read." in typed(browser, HOSTILE * 5)
-    for room in ("glance", "tokens", "attention", "prediction", "classify"):
+    for room in ROOMS:
         enter(browser, room)
         assert not browser.find_elements(By.TAG_NAME, "img")
         ids = browser.execute_script(
@@ -291,7 +381,7 @@ def test_narrow_screens_scroll_in_one_direction_only(browser: Any) -> None:
     typed(browser, "Donaudampfschifffahrtsgesellschaft " * 3)
     size = {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    for room in ("glance", "tokens", "attention", "prediction", "classify"):
+    for room in ROOMS:
         enter(browser, room)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 320, room
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -187,6 +187,16 @@ def test_a_report_on_items_that_are_all_unknown():
     assert found.unknown.share == 1.0 and found.unknown.probe == found.accuracy.mean
 
 
+def test_known_items_of_one_sentence_have_no_interval():
+    train, test = examples_of(one_hot=True)
+    groups = np.array([f"new{i}" for i in range(300)])
+    groups[7] = test.groups[7]
+    test = Examples(test.features, test.labels, groups, np.arange(300))
+    found = report(train, test, code=False, compute=PLAIN)
+    assert found.known.share == pytest.approx(1 / 300) and found.known.probe == 1.0
+    assert found.above_word_types_known is None
+
+
 def test_code_length_by_hand():
     """Eight items, blocks that end after 2, 4 and 8; Laplace's rule in the place of a probe."""
     labels = np.array(list("aababbaa"))

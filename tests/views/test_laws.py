@@ -27,6 +27,17 @@ def test_bars_of_two_laws_lie_side_by_side():
     assert left[0] == left[1] < 64e6 < right[0] == right[1]
 
 
+def test_a_run_that_went_on_is_a_hollow_star_joined_to_the_first():
+    laws = {"one": (RUNS, LINE, (4.0, 4.2))}
+    picture = predicted_and_true(laws, ("first", 16e6, 4.3), later=("both", 64e6, 3.9), **SAID)
+    lines = {tuple(line.get_ydata()): line for line in picture.axes[0].lines}
+    assert lines[4.3, 3.9].get_linestyle() == ":"
+    assert lines[(3.9,)].get_markerfacecolor() == "white" != lines[(4.3,)].get_markerfacecolor()
+    marks = [line for line in picture.axes[0].lines if line.get_marker() == "_"]
+    assert [list(mark.get_ydata()) for mark in marks] == [[pytest.approx(4.1)]]  # after one leg
+    assert [text.get_text() for text in picture.axes[0].texts] == ["first", "one", "both"]
+
+
 def test_no_law_is_refused():
     with pytest.raises(ValueError, match="expected 1 to 7 laws in one figure, got 0"):
         predicted_and_true({}, ("shipped", 64e6, 3.7), **SAID)

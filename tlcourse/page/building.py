@@ -20,7 +20,7 @@ HERE = PACKAGE / "page"
 VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
 STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
 OLD = "old.js"  # a classic script, which runs in browsers that cannot run the modules
-LESSONS = ("00", "01", "03", "05", "08")  # to which rooms link
+LESSONS = ("00", "01", "02", "03", "05", "07", "08")  # to which rooms link
 TEXTS = (  # beside the first model's own example
     "The ship left Hamburg for New York. On its way to New",
     "The keys to the old cabinet",
@@ -60,6 +60,7 @@ def page(shown: Sequence[Shown], **parts: str) -> str:
     causal = {each.name: files.read_json(each.folder / "config.json")["causal"] for each in models}
     made = {
         "models": list(causal),
+        "pair": pair(models, causal),
         "classifiers": [{"name": e.name, "base": e.base} for e in shown if e.classifier],
         "examples": {name: first.example(read) for name, read in causal.items()},
         "lessons": {number: lesson(number) for number in LESSONS},
@@ -73,6 +74,16 @@ def page(shown: Sequence[Shown], **parts: str) -> str:
         examples="".join(f'<button type="button">{html.escape(text)}</button>' for text in texts),
         glance=first.glance(kept),
     )
+
+
+def pair(models: Sequence[Shown], causal: dict[str, bool]) -> list[str] | None:
+    """A causal and a masked model that cut texts alike, by name; None where one is missing."""
+    cuts = {each.name: files.read_json(each.folder / "tokenizer.json") for each in models}
+    for one in causal:
+        for other in causal:
+            if causal[one] and not causal[other] and cuts[one] == cuts[other]:
+                return [one, other]
+    return None
 
 
 def lesson(number: str) -> dict[str, str]:

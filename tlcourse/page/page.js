@@ -6,13 +6,25 @@ import { ablating } from "./model.js";
 import { openClassifier, openModel } from "./opening.js";
 import { MOST, keptReading, readText, readWithout } from "./reading.js";
 import { attentionRoom } from "./room_attention.js";
+import { bothRoom } from "./room_both.js";
 import { classifyRoom } from "./room_classify.js";
 import { glanceRoom } from "./room_glance.js";
 import { predictionRoom } from "./room_prediction.js";
+import { streamRoom } from "./room_stream.js";
 import { tokensRoom } from "./room_tokens.js";
+import { wordsRoom } from "./room_words.js";
 import { tour } from "./tour.js";
 
-const ROOMS = [glanceRoom, tokensRoom, attentionRoom, predictionRoom, classifyRoom];
+const ROOMS = [
+  glanceRoom,
+  tokensRoom,
+  attentionRoom,
+  streamRoom,
+  predictionRoom,
+  bothRoom,
+  wordsRoom,
+  classifyRoom,
+];
 const PAUSE = 150; // milliseconds without a key before the model is asked
 
 /** What all rooms share: the text, the model, what it made of the text, which heads are off. */
@@ -25,7 +37,8 @@ class Page {
     this.kernel = null;
     this.reading = made.first ? keptReading(made.first) : null;
     this.shown = this.reading; // the same with heads off
-    this.rooms = ROOMS.filter((room) => room !== classifyRoom || made.classifiers.length);
+    const empty = { [bothRoom.id]: !made.pair, [classifyRoom.id]: !made.classifiers.length };
+    this.rooms = ROOMS.filter(({ id }) => !empty[id]);
     this.drawn = new Map(); // by room: what its `build` gave
     this.room = null;
   }
@@ -80,6 +93,7 @@ class Page {
   }
 
   async open(name) {
+    const said = this.parts.status.textContent;
     if (!this.opened.has(name)) {
       this.say(`Loading ${name} …`);
       await breathe();
@@ -92,6 +106,7 @@ class Page {
       return await this.opened.get(name);
     } finally {
       this.parts.progress.hidden = true;
+      this.parts.status.textContent = said;
     }
   }
 

@@ -99,6 +99,12 @@ export function readWithout(reading, off) {
   return { ...reading, ...predictedAt(opened, ids, place, { headScale }) };
 }
 
+/** What an opened model predicts after these ids, or at the first mask among them. */
+export function readIds(opened, ids) {
+  const place = opened.model.config.causal ? ids.length - 1 : ids.indexOf(MASK);
+  return predictedAt(opened, ids, place, {});
+}
+
 function predictedAt({ model, tokenizer }, ids, place, options) {
   const { attention, states } = model.run(ids, { ...options, logits: "none" });
   const probabilities = place < 0 ? null : predictedFrom(model, states.at(-1), place);

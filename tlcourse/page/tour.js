@@ -82,11 +82,18 @@ export function stepsFor({ made }) {
         "the other and ranks them by what they change.",
     },
     {
-      room: "prediction",
-      look: "#lens",
+      room: "stream",
+      look: "#stream-table",
       act: (page) => page.switchOff([]),
       say:
-        "All heads are on again. The table asks after every block what the model would say: " +
+        "All heads are on again. What a block has found is added to the token's vector, and the " +
+        "next block reads the sum. Dark squares are large additions.",
+    },
+    {
+      room: "prediction",
+      look: "#lens",
+      say:
+        "The table asks after every block what the model would say: " +
         "watch in which block the answer appears.",
     },
     {
@@ -96,6 +103,20 @@ export function stepsFor({ made }) {
       say:
         "Draw a token, add it, read again: that is all there is to writing. A low temperature is " +
         "careful, a high one is wild.",
+    },
+    {
+      room: "both",
+      look: "#hidden-token",
+      say:
+        "The same course trains a model that reads both sides. Hide a token in the middle: who " +
+        "guesses better?",
+    },
+    {
+      room: "words",
+      look: "#erase",
+      say:
+        "A head can look at a word that does not matter. Leaving words out, one after the other, " +
+        "shows which of them do.",
     },
     {
       room: "classify",
@@ -121,7 +142,7 @@ export function stepsFor({ made }) {
       say: "Now write something of your own; every room follows. The lessons build all of this.",
     },
   ];
-  const there = { classify: made.classifiers.length > 0 };
+  const there = { classify: made.classifiers.length > 0, both: made.pair !== null };
   return steps.filter((step) => (there[step.room] ?? true) && (causal || !step.causal));
 }
 

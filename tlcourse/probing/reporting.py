@@ -47,7 +47,7 @@ class Report:
     majority: float
     word_types: float
     above_word_types: Interval  # accuracy less that of the word types, paired, over sentences
-    above_word_types_known: Interval | None  # the same on known items alone
+    above_word_types_known: Interval | None  # on known items alone, from two sentences on
     known: Part
     unknown: Part
     control: float | None
@@ -109,6 +109,6 @@ def _part(probe: Judgement, types: Judgement, there: np.ndarray) -> Part:
 def _above(
     probe: Judgement, types: Judgement, there: np.ndarray, sentences: np.ndarray
 ) -> Interval | None:
-    if not there.any():
+    if len(np.unique(sentences[there])) < 2:
         return None
     return probe.among(there).above(types.among(there), sentences[there])

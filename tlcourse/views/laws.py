@@ -15,6 +15,7 @@ def predicted_and_true(
     laws: Mapping[str, tuple[Points, Points, tuple[float, float]]],
     beyond: tuple[str, float, float],
     *,
+    later: tuple[str, float, float] | None = None,
     title: str = "",
     alt: str = "",
     note: str | None = None,
@@ -22,9 +23,10 @@ def predicted_and_true(
     """Losses over tokens (logarithmic): runs, the laws fitted to them, and a run far beyond.
 
     `laws` maps a name to (runs, line, interval): the runs it was fitted to and its line for the
-    shape of the long run, both as (tokens, losses), the line ending in the prediction, and the
-    interval of that. The line is dashed where it has no runs. `beyond` is the long run: name,
-    tokens, loss. Raises ValueError for more laws than colours (7), and without title or alt text.
+    shape of the long run, both as (tokens, losses), and the interval of its prediction. The line is
+    dashed where it has no runs. `beyond` is the long run, where the laws are asked: name, tokens,
+    loss. `later` is the same run after it went on, a hollow star. Raises ValueError for more laws
+    than colours (7), and without title or alt text.
     """
     if not 1 <= len(laws) <= len(CYCLE):
         raise ValueError(f"expected 1 to {len(CYCLE)} laws in one figure, got {len(laws)}")
@@ -43,9 +45,17 @@ def predicted_and_true(
         axes.plot(tokens[seen], said[seen], color=colour)
         axes.plot(tokens[~seen], said[~seen], color=colour, ls="--")
         axes.vlines(far * aside, low, high, color=colour, lw=2)
-        axes.plot(far * aside, said[-1], "_", color=colour, ms=12, mew=2.5)
-        named.append((far * aside, said[-1], each, colour))
+        there = np.interp(np.log(far), np.log(tokens), said)
+        axes.plot(far * aside, there, "_", color=colour, ms=12, mew=2.5)
+        named.append((max(far * aside, tokens[-1]), said[-1], each, colour))
     axes.plot(far, loss, "*", color="black", ms=13)
+    told = (far, loss, name, "black")
+    if later is not None:
+        name, tokens, after = later
+        axes.plot([far, tokens], [loss, after], ":", color="black", lw=1)
+        axes.plot(tokens, after, "*", color="black", mfc="white", ms=13)
+        axes.annotate(told[2], (far, loss), (12, 10), textcoords="offset points")
+        told = (tokens, after, name, "black")
     axes.margins(x=0.06)
-    label_ends(axes, [*named, (far, loss, name, "black")], 2.9)
+    label_ends(axes, [*named, told], 2.9)
     return finish(picture, alt, note)

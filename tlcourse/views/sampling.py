@@ -78,4 +78,4 @@ def _shares(
 
 def _shown(shares: np.ndarray, order: np.ndarray) -> Any:
     """In per cent: those of the tokens of `order`, and of all others together."""
-    return 100 * np.append(shares[order], 1 - shares[order].sum())
+    return 100 * np.append(shares[order], max(0.0, 1 - shares[order].sum()))

@@ -4,16 +4,15 @@ import itertools
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from tlcourse import objectives
-from tlcourse.bpe import PAD
+from tlcourse.bpe import EOS, MASK, PAD, SPECIALS
 from tlcourse.exercises.expect import Wrong, expect_close, real_number, short
+from tlcourse.exercises.pretraining._tables import ENTRIES, Table, rows, table
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import Config, Transformer
-
-ENTRIES = 12  # of the vocabulary in the checks
 
 task = Exercise(
     __name__,
@@ -62,30 +61,6 @@ def row_by_row(model, tokens):
             if target != PAD:
                 nats, targets = nats + scores.logsumexp(0) - scores[target], targets + 1
     return nats, targets
-
-
-class Table(nn.Module):
-    """A model that sees the newest token only: its logits are a row of a table."""
-
-    def __init__(self, table: Tensor):
-        super().__init__()
-        self.config = Config(len(table), 8, 1, 1)
-        self.table = nn.Parameter(table)
-
-    def forward(self, tokens):
-        return self.table[tokens]
-
-
-def table(seed: int = 0, size: float = 1.0) -> Tensor:
-    """(vocabulary, vocabulary) logits of the next token."""
-    drawn = torch.Generator().manual_seed(seed)
-    return size * torch.randn(ENTRIES, ENTRIES, generator=drawn)
-
-
-def rows(batch: int, length: int, seed: int = 0) -> Tensor:
-    """Ordinary tokens."""
-    drawn = torch.Generator().manual_seed(seed)
-    return torch.randint(6, ENTRIES, (batch, length), generator=drawn)
 
 
 def asked_of(candidate, model, tokens) -> tuple[Tensor, float]:
@@ -168,6 +143,17 @@ def pads(candidate):
     )  # fmt: skip
 
 
+@task.stage("every other token is one")
+def all_others(candidate):
+    logits, tokens = table(5), rows(2, 6, 6)
+    tokens[0, 2], tokens[1, 1], tokens[1, 4] = EOS, MASK, EOS
+    task.observe(
+        candidate, loss_of, logits, tokens, gives=by_hand(logits, tokens), tolerance=1e-4,
+        what="2 windows of 6, with `<eos>` and `<mask>` inside: (nats, targets)",
+        likely="All 10 are targets: a pad is the only one that does not count.",
+    )  # fmt: skip
+
+
 @task.stage("the gradient")
 def gradient(candidate):
     logits, tokens = table(4), rows(2, 6, 4)
@@ -207,7 +193,7 @@ def changed(nats=lambda nats, count: nats, count=lambda count, tokens: count):
     return function
 
 
-FIRST, NEXT, PADS = (stage.name for stage in task.stages[:3])
+FIRST, NEXT, PADS, OTHERS = (stage.name for stage in task.stages[:4])
 for stage, says, wrong in (
     (FIRST, 'This is the mean; the sum is wanted: `reduction="sum"`.',
      changed(nats=lambda nats, count: nats / count)),
@@ -247,6 +233,10 @@ for stage, says, wrong in (
     (PADS, "A *target* that is a pad is left out; here a position was left out because it *reads* "
      "a pad. After the last token a pad would be asked for.",
      scored(keep=lambda t: t[:, :-1] != PAD)),
+    (OTHERS, "Special tokens are left out. Only a pad is no target: `<eos>` is one, and by it a "
+     "model learns where a text ends.", scored(keep=lambda t: t[:, 1:] >= len(SPECIALS))),
+    (OTHERS, "`<eos>` is left out as if it were a pad. It is a target, and by it a model learns "
+     "where a text ends.", scored(keep=lambda t: (t[:, 1:] != PAD) & (t[:, 1:] != EOS))),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)
 

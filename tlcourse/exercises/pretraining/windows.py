@@ -12,7 +12,7 @@ task = Exercise(
     number="3.2",
     title="The batch of a step",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "which rows does step 3 have if a batch has 4? Take 5 windows an epoch: in which epoch is "
         "row 12, and at which place?",
@@ -109,7 +109,10 @@ def expect_batch(candidate, ids, *arguments, likely, note=""):
     )  # fmt: skip
 
 
-@task.stage("a tensor of whole numbers")
+@task.stage(
+    "a tensor of whole numbers",
+    hint="if rows differ in length, a window runs past the end of the file: how many has an epoch?",
+)
 def tensor(candidate):
     batch(candidate, counting(100), 0, 3, 7, 0)
 
@@ -123,8 +126,12 @@ def slices(candidate):
 
 @task.stage("the first step")
 def first_step(candidate):
-    likely = "Row r is at place r of the epoch's order: it starts at offset + length * order[r]."
-    expect_batch(candidate, counting(60, first=500), 0, 3, 6, 1, likely=likely)
+    likely = (
+        "Row r is at place r of the epoch's order: it starts at offset + length * order[r]. An "
+        "epoch has (len(ids) - length) // length windows, here 9."
+    )
+    for ids in (60, 64):
+        expect_batch(candidate, counting(ids, first=500), 0, 3, 6, 1, likely=likely)
 
 
 @task.stage("other steps")
@@ -181,7 +188,11 @@ def in_order(windows, length, seed, epoch):
 
 
 FIRST, STEPS, EPOCHS = "the first step", "other steps", "from epoch to epoch"
+COUNT = "an epoch has `count = (len(ids) - length) // length` windows"
 for stage, says, wrong in (
+    (FIRST, f"One window too many: {COUNT}. At the largest offset one more would run past the end "
+     "of the file.", other(share=lambda count: count + 1)),
+    (FIRST, f"One window too few: {COUNT}.", other(share=lambda count: count - 1)),
     (FIRST, "The offset is missing.", other(lambda offset, place, length: length * place)),
     (FIRST, "Windows are `length` apart: here neighbours overlap.",
      other(lambda offset, place, length: offset + place)),

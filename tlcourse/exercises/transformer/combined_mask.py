@@ -12,7 +12,7 @@ task = Exercise(
     number="2.2",
     title="Two masks in one",
     difficulty=2,
-    minutes=10,
+    minutes=8,
     hints=(
         "draw the mask of a sentence of 2 tokens in 4 positions on paper first.",
         "padding speaks of keys, the last dimension: `is_token[:, None, None, :]` is "

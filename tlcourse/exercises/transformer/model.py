@@ -36,7 +36,7 @@ task = Exercise(
     number="2.7",
     title="The model",
     difficulty=3,
-    minutes=30,
+    minutes=25,
     hints=(
         "three parts have weights: `nn.Embedding(config.vocabulary_size, config.width)`, "
         "`nn.ModuleList(Block(config) for _ in range(config.layers))`, "

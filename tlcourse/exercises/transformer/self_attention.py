@@ -28,7 +28,7 @@ task = Exercise(
     number="2.4",
     title="Self-attention with heads",
     difficulty=3,
-    minutes=30,
+    minutes=25,
     hints=(
         "write the shape behind every line. Which one has to be (batch, heads, length, head_dim)?",
         "`self.query(x).view(batch, length, heads, head_dim).transpose(1, 2)`, and the same for "

@@ -1,0 +1,91 @@
+// The room of two readers: a causal and a masked model asked for the same token.
+
+import { EOS, MASK, SPECIALS, normalise } from "./bpe.js";
+import { barRows, choice, make, percent, refill } from "./dom.js";
+import { MOST, readIds, rowsOf, textsOf } from "./reading.js";
+import { visible } from "../views/attention.js";
+
+const EACH = 6; // bars of each
+
+export const bothRoom = {
+  id: "both",
+  name: "Two readers",
+  lesson: "03",
+  story:
+    "Choose a token, and it is hidden from two models. The causal one may read what comes before " +
+    "it, the masked one also what comes after. What does each put in its place?",
+
+  build(root, page) {
+    const part = (tag, attributes = {}, ...inside) =>
+      root.appendChild(make(tag, attributes, ...inside));
+    const names = page.made.pair;
+    const parts = {
+      tokens: part("div", { id: "hidden-token" }),
+      said: part("p", { id: "both-said", "aria-live": "polite" }),
+    };
+    const columns = part("div", { class: "columns" });
+    parts.bars = names.map((name, at) => {
+      const reads = ["reads what comes before", "reads both sides"][at];
+      const heading = make("h3", { id: `both-${at}` }, `${name} ${reads}`);
+      const bars = make("ol", { class: "bars", "aria-labelledby": `both-${at}` });
+      columns.append(make("div", {}, heading, bars));
+      return bars;
+    });
+    const state = { place: null, text: null };
+    const draw = async () => {
+      const { text } = state;
+      try {
+        const opened = [await page.open(names[0]), await page.open(names[1])];
+        if (text === state.text) drawBoth(parts, opened, state, draw);
+      } catch (error) {
+        parts.said.textContent = error.message;
+      }
+    };
+    return ({ text, opened }) => {
+      if (text !== state.text) state.place = null;
+      state.text = text;
+      if (opened) draw();
+    };
+  },
+};
+
+/**
+ * What two models put in the place of a token, which both do not see: readings as `readIds` gives
+ * them, the causal one's first.
+ */
+export function readHidden([causal, masked], ids, place) {
+  const hidden = ids.map((id, at) => (at === place ? MASK : id));
+  return [readIds(causal, ids.slice(0, place)), readIds(masked, hidden)];
+}
+
+function drawBoth({ tokens, said, bars }, opened, state, draw) {
+  const [{ tokenizer }] = opened;
+  const ids = [EOS, ...tokenizer.encode(normalise(state.text))].slice(0, MOST);
+  const texts = textsOf(tokenizer, ids);
+  const places = [...ids.keys()].filter((place) => ids[place] >= SPECIALS.length);
+  if (!places.length) {
+    tokens.replaceChildren();
+    said.textContent = "There is no token to hide: type some words.";
+    bars.forEach((each) => each.replaceChildren());
+    return;
+  }
+  state.place ??= places.at(-1);
+  const options = places.map((place) => ({
+    value: place,
+    inside: make("bdi", {}, visible(texts[place])),
+  }));
+  const take = (place) => {
+    state.place = place;
+    draw();
+  };
+  refill(tokens, choice("hidden", "Hidden token", options, state.place, take));
+  const id = ids[state.place];
+  const readings = readHidden(opened, ids, state.place);
+  const shares = readings.map(({ probabilities }) => percent(probabilities[id]));
+  said.textContent =
+    `'\u2068${texts[state.place].trim()}\u2069' gets ${shares[0]} from what comes before it, and ` +
+    `${shares[1]} from both sides.`;
+  readings.forEach((each, at) => {
+    bars[at].replaceChildren(...barRows(rowsOf(each, null, EACH)));
+  });
+}

@@ -1,0 +1,140 @@
+// The room of erasure: which words an answer hangs on, found by leaving each of them out.
+
+import { barRows, breathe, chip, choice, make, percent } from "./dom.js";
+import { MOST, cutAfter, moved, readIds } from "./reading.js";
+import { visible } from "../views/attention.js";
+
+const STRONGEST = 5; // bars
+const NEXT = "the prediction";
+
+export const wordsRoom = {
+  id: "words",
+  name: "What it hangs on",
+  lesson: "07",
+  story:
+    "Leave one word out, read again, and see how much of the answer moves. What moves it most is " +
+    "what the answer hangs on, wherever the attention goes.",
+
+  build(root, page) {
+    const part = (tag, attributes = {}, ...inside) =>
+      root.appendChild(make(tag, attributes, ...inside));
+    const state = { asked: NEXT, reading: null, found: null };
+    const kinds = [NEXT, ...page.made.classifiers.map(({ name }) => name)];
+    const options = kinds.map((value) => ({ value, inside: value }));
+    const parts = {};
+    const change = (changes) => {
+      Object.assign(state, { found: null }, changes);
+      drawErased(parts, state);
+    };
+    if (kinds.length > 1) {
+      root.append(choice("erased-of", "Answer", options, NEXT, (asked) => change({ asked })));
+    }
+    parts.start = part("button", { id: "erase", type: "button" }, "Leave out each word in turn");
+    parts.said = part("p", { id: "erased-said", "aria-live": "polite" });
+    parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
+    parts.bars = part("ol", { id: "erased-bars", class: "bars wide", "aria-label": "ranking" });
+    const limits =
+      "Below a word stands the share of all probability that goes elsewhere without it. Of two " +
+      "words that say the same, each can be left out without harm.";
+    part("p", { class: "note" }, limits);
+    parts.start.addEventListener("click", async () => {
+      const { reading, asked } = state;
+      const still = () => state.reading === reading && state.asked === asked;
+      try {
+        const ask = asked === NEXT ? predicting(reading) : labelling(await page.classifier(asked));
+        const found = await erase(reading.words, ask, async (word) => {
+          if (still()) parts.said.textContent = `without \u2068${word.trim()}\u2069 …`;
+          await breathe();
+          return still();
+        });
+        if (found) change({ found });
+      } catch (error) {
+        parts.said.textContent = error.message;
+      }
+    });
+    return (reading) => {
+      if (state.reading === reading) return;
+      parts.said.textContent = "";
+      change({ reading });
+    };
+  },
+};
+
+/**
+ * What becomes of an answer without each word: {answer, share, rows}, a row a word, [{text, change,
+ * left, now}]: the share of probability that moves, what is left of the answer, the new answer.
+ * `words` are pre-tokens and ids of specials, which stay. `ask(words)` gives {names,
+ * probabilities}; `go(word)` is asked before each one, and null comes back once it says no.
+ */
+export async function erase(words, ask, go) {
+  const { names, probabilities } = ask(words);
+  const best = highest(probabilities);
+  const rows = [];
+  for (const [place, text] of words.entries()) {
+    if (typeof text !== "string") continue;
+    if (!(await go(text))) return null;
+    const rest = [...words.slice(0, place), ...words.slice(place + 1)];
+    const now = ask(rest).probabilities;
+    const change = moved(probabilities, now);
+    rows.push({ text, change, left: now[best], now: names(highest(now)) });
+  }
+  return { answer: names(best), share: probabilities[best], rows };
+}
+
+function highest(shares) {
+  return shares.reduce((best, share, place) => (share > shares[best] ? place : best), 0);
+}
+
+/** Asks the model for the token that comes next, or stands at the mask. */
+function predicting({ opened }) {
+  const { model, tokenizer } = opened;
+  const names = (id) => visible(tokenizer.tokens([id])[0].trim());
+  return (words) => {
+    const ids = cutAfter(tokenizer, words, Infinity).slice(0, MOST);
+    return { names, probabilities: readIds(opened, ids).probabilities };
+  };
+}
+
+/** Asks a classifier for its label. */
+function labelling(classifier) {
+  if (classifier.pairs) throw new Error("This classifier reads two texts; ask another here.");
+  const names = (place) => classifier.labels[place];
+  return (words) => {
+    const text = words.filter((word) => typeof word === "string").join("");
+    const ids = classifier.encode(text, MOST);
+    return { names, probabilities: classifier.read(ids).probabilities };
+  };
+}
+
+function drawErased({ start, said, words, bars }, { reading, found, asked }) {
+  const able = asked === NEXT ? reading.probabilities : reading.opened;
+  start.disabled = !able;
+  const texts = (reading.words ?? []).filter((word) => typeof word === "string");
+  const rows = found?.rows ?? texts.map((text) => ({ text }));
+  words.replaceChildren(
+    ...rows.map(({ text, change }) =>
+      chip(text, found ? percent(change) : "", { share: found ? change : null }),
+    ),
+  );
+  bars.replaceChildren();
+  if (!found) return;
+  said.textContent = foundWords(found);
+  const ranked = [...rows].sort((one, other) => other.change - one.change).slice(0, STRONGEST);
+  const named = ranked.map(({ text, left, now }) => ({
+    text: `without \u2068${visible(text.trim())}\u2069` + (now === found.answer ? "" : `: ${now}`),
+    now: left,
+    before: found.share,
+  }));
+  bars.replaceChildren(...barRows(named));
+}
+
+function foundWords({ answer, share, rows }) {
+  const changed = rows.filter(({ now }) => now !== answer).length;
+  const others = changed
+    ? `without ${changed} of its ${rows.length} words the answer is another`
+    : `no single one of its ${rows.length} words decides it`;
+  return (
+    `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +
+    "Below, what is left of its probability."
+  );
+}

@@ -33,6 +33,7 @@ NAMES = (
     "probing",
     "growth",
     "looking",
+    "page",
     *STUDIES,
 )
 

@@ -90,7 +90,7 @@ def test_constraints_hold_every_dependency_exactly() -> None:
 EXTRAS = {
     "tlcourse": ("tensorboard",),
     "notebooks": (),
-    "benchmarks": ("test",),
+    "benchmarks": ("test", "browser"),
     "tests": ("test", "browser"),
 }
 

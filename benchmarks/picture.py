@@ -1,0 +1,73 @@
+"""Draws the README's picture of the page: `python -m benchmarks.picture`.
+
+It opens the page that `tlcourse page` builds in headless Chromium, waits until the model has read
+its text, and writes what a visitor then sees. It needs Chromium with its driver, and
+`pip install -e ".[browser]"`.
+"""
+
+import contextlib
+import io
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from tlcourse import files
+from tlcourse.page import build
+
+PICTURE = Path(__file__).parent / "results" / "page.png"
+SIZE = (860, 1010)  # of the window, in pixels
+COLOURS = 64
+SECONDS = 60
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    """A driver of headless Chromium that finds no host but this machine.
+
+    Raises an ImportError without selenium.
+    """
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for flag in FLAGS:
+        options.add_argument(flag)
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    browser = webdriver.Chrome(options=options, service=service)
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+def draw(path: Path = PICTURE) -> None:
+    """Writes the picture; raises a TimeoutError where the model has not read within a minute."""
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        page = build(Path(folder) / "page.html", ["causal-small"])
+        browser.set_window_size(*SIZE)
+        browser.get(page.as_uri())
+        end = time.monotonic() + SECONDS
+        while not browser.execute_script("return 'read' in document.documentElement.dataset"):
+            if time.monotonic() > end:
+                raise TimeoutError(f"expected the page's model to read within {SECONDS} s")
+            time.sleep(0.1)
+        seen = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    bytes_ = io.BytesIO()
+    seen.quantize(COLOURS).save(bytes_, "PNG", optimize=True)
+    with files.atomic(path) as temporary:
+        Path(temporary).write_bytes(bytes_.getvalue())
+
+
+if __name__ == "__main__":
+    draw()

@@ -1,0 +1,32 @@
+"""The benchmark of the page, on one length and two rounds, and the README's picture of it."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from benchmarks import page, picture
+from tests.browser import needed
+
+pytestmark = needed
+
+
+def test_the_page_is_timed_from_disk_and_from_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "LENGTHS", (16,))
+    monkeypatch.setattr(page, "ROUNDS", 2)
+    monkeypatch.setattr(page, "_peer", lambda *_: None)
+    rows = page.measure()["rows"]
+    assert [row["name"] for row in rows] == ["the page, from disk", "the page, from a server"]
+    for row in rows:
+        assert 0 < row["first_view"] < row["first_answer"]
+        assert row["ms_16"] > 0
+        assert 15 < row["megabytes"] < 40
+
+
+def test_the_picture_shows_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "page.png"
+    picture.draw(path)
+    with Image.open(path) as seen, Image.open(picture.PICTURE) as shown:
+        assert seen.width == shown.width == picture.SIZE[0]
+        assert len(seen.convert("RGB").getcolors(1 << 20)) > 10
+    assert path.stat().st_size < 150_000

@@ -29,7 +29,7 @@ def block_with_schemes(
     LoRA beside query and value, a prefix before keys and values, adapters behind attention and
     feed-forward, the biases, the norms. Raises ValueError without title.
     """
-    picture, axes = canvas(title, 3.95)
+    picture, axes = canvas(title, 3.4)
     stream, row, orange = 0.35, 1.55, KNOB_COLOURS["groups"]
     axes.plot([0.05, 6.5], [stream] * 2, color="black", lw=1)
     arrow(axes, (6.4, stream), (ACROSS, stream), colour="black")
@@ -73,7 +73,6 @@ def block_with_schemes(
     ):
         label(axes, (4.3, y), said, colour=orange)
     label(axes, (4.3, 2.02), f"grey: frozen; up is {width} → {feed_forward}", colour=GREY)
-    label(axes, (0.05, 3.55), "one block", bold=True)
     own = (
         "A block: a norm, the layers query, key and value, a softmax, the layer output; then a "
         "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "

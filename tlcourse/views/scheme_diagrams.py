@@ -5,6 +5,7 @@ has an alt text of its own, for cells that write none.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from tlcourse.views.drawing import ACROSS, PALE, PALE_BLUE, arrow, box, canvas, label
 from tlcourse.views.scheme_board import KNOB_COLOURS
@@ -30,7 +31,7 @@ def block_with_schemes(
     feed-forward, the biases, the norms. Raises ValueError without title.
     """
     picture, axes = canvas(title, 3.4)
-    stream, row, orange = 0.35, 1.55, KNOB_COLOURS["groups"]
+    stream, row = 0.35, 1.55
     axes.plot([0.05, 6.5], [stream] * 2, color="black", lw=1)
     arrow(axes, (6.4, stream), (ACROSS, stream), colour="black")
     label(axes, (0.05, 0.12), f"residual stream, width {width}", bold=True)
@@ -64,6 +65,18 @@ def block_with_schemes(
     arrow(axes, side.left, parts["value"].right, colour=_BLUE)
     keys = box(axes, (2.75, 2.45), f"prefix: {prefix} learned\nkeys and values", **added)
     arrow(axes, keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour=_BLUE)
+    _what_moves(axes, f"grey: frozen; up is {width} → {feed_forward}")
+    own = (
+        "A block: a norm, the layers query, key and value, a softmax, the layer output; then a "
+        "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
+        "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
+    )
+    return finish(picture, alt or own, note)
+
+
+def _what_moves(axes: Any, rest: str) -> None:
+    """The names of both knobs that a block can show, and who moves old weights."""
+    orange = KNOB_COLOURS["groups"]
     label(axes, (4.3, 3.25), "edit: what is added", colour=_BLUE, bold=True)
     label(axes, (4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
     for y, said in (
@@ -72,13 +85,7 @@ def block_with_schemes(
         (2.28, "top layers: whole blocks, from the top"),
     ):
         label(axes, (4.3, y), said, colour=orange)
-    label(axes, (4.3, 2.02), f"grey: frozen; up is {width} → {feed_forward}", colour=GREY)
-    own = (
-        "A block: a norm, the layers query, key and value, a softmax, the layer output; then a "
-        "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
-        "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
-    )
-    return finish(picture, alt or own, note)
+    label(axes, (4.3, 2.02), rest, colour=GREY)
 
 
 def four_knobs(

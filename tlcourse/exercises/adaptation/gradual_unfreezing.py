@@ -26,7 +26,7 @@ task = Exercise(
 
 @task.reference
 def gradual_unfreezing(steps, names, shape, share=0.5):
-    """A function of the step: {name: factor}, `shape(step)` for who moves, 0 for who does not."""
+    """A function of the step, which gives {name: factor}: `shape(step)` for all that have begun."""
     top = len(names) - 1
     begins = {
         name: round(share * steps * (top - place) / max(1, top)) for place, name in enumerate(names)

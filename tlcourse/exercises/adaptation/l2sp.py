@@ -19,8 +19,8 @@ task = Exercise(
         "parameter of the body stands. `term` runs at every step.",
         "a parameter changes in place, so a reference to it follows it. "
         "`p.detach().clone()` keeps what it was.",
-        "`strength / 2 * sum(((p - start[name]) ** 2).sum() for name, p in "
-        "classifier.body.named_parameters())`.",
+        "the term is half the strength times the sum of `((p - start[name]) ** 2).sum()` over "
+        "`for name, p in classifier.body.named_parameters()`.",
     ),
     imports="import copy\n\nimport torch",
 )
@@ -32,11 +32,8 @@ def l2sp(classifier, strength=0.01):
     start = {name: p.detach().clone() for name, p in classifier.body.named_parameters()}
 
     def term(classifier, batch):
-        return (
-            strength
-            / 2
-            * sum(((p - start[name]) ** 2).sum() for name, p in classifier.body.named_parameters())
-        )
+        moved = [p - start[name] for name, p in classifier.body.named_parameters()]
+        return strength / 2 * sum((each**2).sum() for each in moved)
 
     return term
 

@@ -41,7 +41,7 @@ def block_with_schemes(
     for name, y in (("query", 2.35), ("key", row), ("value", 0.9)):
         parts[name] = box(axes, (1.35, y), name, width=0.62, fill=PALE)
         arrow(axes, norm.right, parts[name].left)
-    mixed = box(axes, (2.2, row), "softmax", fill=PALE)
+    mixed = box(axes, (2.2, row), "attend", fill=PALE)
     for name in ("query", "key", "value"):
         arrow(axes, parts[name].right, mixed.left)
     output = box(axes, (3.0, row), "output", fill=PALE, width=0.62)
@@ -67,7 +67,7 @@ def block_with_schemes(
     arrow(axes, keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour=_BLUE)
     _what_moves(axes, f"grey: frozen; up is {width} → {feed_forward}")
     own = (
-        "A block: a norm, the layers query, key and value, a softmax, the layer output; then a "
+        "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
         "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
         "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
     )

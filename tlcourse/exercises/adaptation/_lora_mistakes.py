@@ -45,6 +45,13 @@ def parts(reference: type) -> Iterator[tuple[str, str, type]]:
     yield "the parts", "Both are turned: `a` is (rank, in), `b` is (out, rank).", Turned
     yield START, "`b` starts at random numbers; it starts at zero.", starting(1, 1)
     yield START, "It is the other way round: `a` is random, `b` is zero.", starting(0, 1)
+
+    class OfOnes(reference):
+        def __init__(self, base, rank=8, alpha=16.0):
+            super().__init__(base, rank, alpha)
+            nn.init.ones_(self.a)
+
+    yield START, "Equal rows get equal gradients and stay equal: draw `a` at random.", OfOnes
     yield START, "Both are zero: then each gets the other's zeros as its gradient.", starting(0, 0)
 
 
@@ -93,6 +100,11 @@ def merges(reference: type) -> Iterator[tuple[str, str, dict]]:
         layer.bias.data = torch.zeros_like(layer.bias)
         return layer
 
+    def sharing_the_bias(self):
+        layer = reference.merged(self)
+        layer.bias = self.base.bias
+        return layer
+
     def unscaled(self):
         layer = copy.deepcopy(self.base)
         layer.weight.data += self.b @ self.a
@@ -101,6 +113,7 @@ def merges(reference: type) -> Iterator[tuple[str, str, dict]]:
     for says, merged in (
         ("The base itself was changed: add the update to a copy of it.", in_place),
         ("The bias of the base is missing.", without_bias),
+        ("The new layer shares its bias with the base: copy it.", sharing_the_bias),
         ("alpha / rank is missing here.", unscaled),
         ("That is the base: where is the update?", lambda self: copy.deepcopy(self.base)),
         ("That is the matrix; put it into an nn.Linear.",

@@ -51,13 +51,20 @@ def by_a_copy(classifier, strength=0.01):
     return term
 
 
+def flat(model):
+    """All numbers of the body in one vector."""
+    return torch.cat([p.flatten() for p in model.body.parameters()])
+
+
 @task.right
 def by_one_vector(classifier, strength=0.01):
-    def flat():
-        return torch.cat([p.flatten() for p in classifier.body.parameters()])
+    start = flat(classifier).detach()
 
-    start = flat().detach()
-    return lambda model, batch: strength * torch.dot(flat() - start, flat() - start) / 2
+    def term(model, batch):
+        way = flat(model) - start
+        return strength * torch.dot(way, way) / 2
+
+    return term
 
 
 class Small(nn.Module):
@@ -141,13 +148,22 @@ def body_alone(candidate):
     )  # fmt: skip
 
 
-def pull(candidate):
-    """The gradient of the body's first weight, all of whose numbers moved by 2; strength 0.5."""
+def of_another(candidate):
+    """What the term costs for a copy of the classifier, 3 of whose numbers moved by 2."""
+    model = Small()
+    term, other = candidate(model, 0.25), copy.deepcopy(model)
+    with torch.no_grad():
+        other.get_parameter("body.1.bias").add_(2.0)
+    return real_number(term(other, BATCH))
+
+
+def pull(candidate, far=2.0):
+    """The gradient of the body's first weight, whose numbers moved by `far`; strength 0.5."""
     model = Small()
     term = candidate(model, 0.5)
     weight = model.get_parameter("body.0.weight")
     with torch.no_grad():
-        weight.add_(2.0)
+        weight.add_(far)
     got = term(model, BATCH)
     if not getattr(got, "requires_grad", False):
         raise Wrong(
@@ -164,6 +180,16 @@ def gradient(candidate):
         candidate, pull, gives=torch.ones(3, 4), tolerance=1e-5,
         what="the gradient of a weight that has moved by 2, strength 0.5,",
         likely="It is the strength times the distance.",
+    )  # fmt: skip
+    task.observe(
+        candidate, pull, 0.0, gives=torch.zeros(3, 4), tolerance=1e-5,
+        what="the gradient of a weight that has not moved",
+        likely="At 0 a square root has no slope: sum the squares, without a root.",
+    )  # fmt: skip
+    task.observe(
+        candidate, of_another, gives=1.5, tolerance=1e-5,
+        what="strength 0.25, and `term` handed a copy, 3 of whose numbers moved by 2: the term",
+        likely="`term` takes the classifier that it is handed, not the one that `l2sp` was given.",
     )  # fmt: skip
 
 
@@ -216,3 +242,13 @@ wrong(
     "the pull", "carries no gradient",
     lambda d, s: squared(d, s).item() if torch.is_grad_enabled() else squared(d, s),
 )  # fmt: skip
+wrong(
+    "the pull", "At 0 a square root has no slope: sum the squares, without a root.",
+    lambda d, s: s / 2 * sum((each**2).sum().sqrt() ** 2 for each in d),
+)  # fmt: skip
+
+
+@task.mistake("the pull", "`term` reads the classifier of `l2sp`; it takes the one it is handed.")
+def of_the_first(classifier, strength=0.01):
+    term = l2sp(classifier, strength)
+    return lambda now, batch: term(classifier, batch)

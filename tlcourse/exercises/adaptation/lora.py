@@ -116,6 +116,17 @@ def start(candidate):
         what="the added parameters that are zero at the start",
         likely="`b` is zero and `a` random: if both are zero, no gradient reaches either.",
     )  # fmt: skip
+    task.observe(
+        candidate, equal_rows, gives=False, what="whether all rows of a new `a` are equal",
+        likely="Equal rows get equal gradients and stay equal: draw `a` at random, "
+        "`torch.randn(rank, base.in_features)`.",
+    )  # fmt: skip
+
+
+def equal_rows(candidate):
+    """Whether the rows of a new layer's `a` are all equal."""
+    rows = new(candidate, 5, 3, 4, 8.0).get_parameter("a").detach()
+    return bool((rows == rows[0]).all())
 
 
 def of_ones(candidate, rank, alpha):
@@ -201,7 +212,7 @@ def merges(candidate):
     task.observe(
         candidate, left_alone, x, gives=torch.zeros(8, 3), tolerance=1e-5,
         what="merging, then changing what came out: by how much the old layer changed",
-        likely="The base keeps its own weight: add the update to a copy, "
+        likely="The new layer shares its weight or its bias with the base: start from a copy, "
         "`copy.deepcopy(self.base)`.",
     )  # fmt: skip
 

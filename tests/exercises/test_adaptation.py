@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.adaptation import (
@@ -18,7 +17,6 @@ from tlcourse.adaptation import (
     Group,
     HeadOnly,
     LoRA,
-    LoRALinear,
     Named,
     Recipe,
     Scheme,
@@ -31,107 +29,13 @@ from tlcourse.exercises import exercise, solution, source, yours
 from tlcourse.exercises.adaptation import _scheme_knobs
 from tlcourse.exercises.adaptation._scheme_loss import adds_to_loss
 from tlcourse.exercises.adaptation._scheme_training import paces
-from tlcourse.exercises.adaptation.low_rank import low_rank
 from tlcourse.exercises.adaptation.own_scheme import SmallByBlock, own_scheme, task
 from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
 from tlcourse.exercises.checking import check
-from tlcourse.exercises.task import get as get_task
 from tlcourse.lessons.finding import code_cells, get, read_notebook
 
 
 def nothing(*arguments): ...  # your code here
-
-
-# low_rank
-
-
-def by_module(x, weight, bias, a, b, alpha):
-    layer = LoRALinear(nn.Linear(weight.shape[1], weight.shape[0]), len(a), alpha)
-    layer.base.weight.data, layer.base.bias.data = weight, bias
-    layer.a.data, layer.b.data = a, b
-    return layer(x)
-
-
-def in_double(x, weight, bias, a, b, alpha):
-    return low_rank(*(each.double() for each in (x, weight, bias, a, b)), alpha)
-
-
-def flat(x, weight, bias, a, b, alpha):
-    return low_rank(x.reshape(-1, x.shape[-1]), weight, bias, a, b, alpha)
-
-
-def squeezed(x, weight, bias, a, b, alpha):
-    return low_rank(x, weight, bias, a, b, alpha).squeeze()
-
-
-def at_least_two(x, weight, bias, a, b, alpha):
-    return torch.atleast_2d(low_rank(x, weight, bias, a, b, alpha))
-
-
-def rank_of_two(x, weight, bias, a, b, alpha):
-    kept = a.clone()
-    kept[2:3] = 0
-    return low_rank(x, weight, bias, kept if len(a) == 3 else a, b, alpha)
-
-
-def update_detached(x, weight, bias, a, b, alpha):
-    return F.linear(x, weight, bias) + alpha / len(a) * F.linear(F.linear(x, a), b).detach()
-
-
-def b_alone_learns(x, weight, bias, a, b, alpha):
-    return low_rank(x, weight, bias, a.detach(), b, alpha)
-
-
-def in_single(x, weight, bias, a, b, alpha):
-    return low_rank(*(each.float() for each in (x, weight, bias, a, b)), alpha)
-
-
-def weight_not_transposed(x, weight, bias, a, b, alpha):
-    return x @ weight + bias + alpha / len(a) * x @ a.T @ b.T
-
-
-def adds_to_the_bias(x, weight, bias, a, b, alpha):
-    bias += alpha / len(a) * x @ a.T @ b.T
-    return x @ weight.T + bias
-
-
-def turns_x(x, weight, bias, a, b, alpha):
-    return (weight @ x.T).T + bias + alpha / len(a) * (b @ a @ x.T).T
-
-
-def by_einsum_of_two(x, weight, bias, a, b, alpha):
-    update = torch.einsum("bi,ri,or->bo", x, a, b)
-    return torch.einsum("bi,oi->bo", x, weight) + bias + alpha / len(a) * update
-
-
-def not_transposed(x, weight, bias, a, b, alpha):
-    return F.linear(x, weight, bias) + alpha / len(a) * x @ a @ b
-
-
-test_low_rank_right = accepts("adaptation.low_rank", in_double)
-test_low_rank_wrong = rejects(
-    "adaptation.low_rank",
-    (nothing, 0, "Not solved yet"),
-    (not_transposed, 1, "your code raised RuntimeError"),
-    (not_transposed, 1, "called with x of shape (2, 7, 5), weight of shape (3, 5)"),
-    (not_transposed, 1, "`a` (rank, in) and `b` (out, rank)"),
-    (weight_not_transposed, 1, "`b` (out, rank): is one turned?"),
-    (adds_to_the_bias, 1, "your code raised RuntimeError: output with shape [3] doesn't match"),
-    (turns_x, 1, "that was right for x (7, 5), but with a batch of 2 in front your code raised"),
-    (by_einsum_of_two, 1, "Any number of dimensions may stand before the last"),
-    (flat, 1, "shape (14, 3); expected (2, 7, 3). All dimensions of x but the last"),
-    (squeezed, 3, "A dimension of size 1 stays"),
-    (rank_of_two, 4, "B A is `b @ a`"),
-    (at_least_two, 4, "shape (1, 4); expected (4,)"),
-    (in_single, 4, "rounded to single precision"),
-    (by_module, 5, "no gradient reaches `a`"),
-    (update_detached, 5, "no gradient reaches `a`"),
-    (b_alone_learns, 5, "no gradient reaches `a`"),
-)
-
-
-def test_a_bias_that_does_not_fit_is_not_blamed_on_a_matrix():
-    assert "is one turned?" not in check(get_task("adaptation.low_rank"), adds_to_the_bias).message
 
 
 # set_rates

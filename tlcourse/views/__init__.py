@@ -58,6 +58,8 @@ from tlcourse.views.pretraining_diagrams import (
 )
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
 from tlcourse.views.sampling import sampling_bars
+from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
+from tlcourse.views.scheme_diagrams import block_with_schemes, four_knobs
 from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
@@ -66,7 +68,9 @@ from tlcourse.views.words import importance, neuron, words_in_context
 
 __all__ = [
     "COLOURS",
+    "KNOB_COLOURS",
     "LiveCurve",
+    "Panel",
     "Picture",
     "ablation_grid",
     "arcs",
@@ -76,6 +80,7 @@ __all__ = [
     "attractors",
     "birth_curves",
     "block_and_stream",
+    "block_with_schemes",
     "by_layer",
     "clocks",
     "code_lengths",
@@ -87,6 +92,7 @@ __all__ = [
     "feed_forward_layer",
     "figure",
     "finish",
+    "four_knobs",
     "grouped_dots",
     "growth",
     "head_grid",
@@ -116,6 +122,7 @@ __all__ = [
     "removal",
     "road",
     "sampling_bars",
+    "scheme_board",
     "score_grid",
     "score_maps",
     "seen_and_asked",

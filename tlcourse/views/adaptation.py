@@ -47,7 +47,7 @@ def movement(
         panel.set_xlabel("of the steps")
     bar = picture.colorbar(drawn, ax=axes, fraction=0.035, pad=0.02)
     bar.set_ticks(np.log10(top) - np.arange(4), labels=[_plain(top / 10**n) for n in range(4)])
-    bar.set_label("learning rate (share of the recipe's)")
+    bar.set_label("learning rate\n(share of the recipe's)")
     return finish(picture, alt, note)
 
 

@@ -10,7 +10,9 @@ scheme_board(
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import blended_transform_factory
 
 from tlcourse.views.lines import _plain
 from tlcourse.views.style import COLOURS, Picture, figure, finish, label_axes
@@ -66,7 +68,7 @@ def scheme_board(
     first.set_ylim(len(rows) - 0.4, -0.6)
     for tick, (knob, _) in zip(first.get_yticklabels(), rows.values(), strict=True):
         tick.set_color(KNOB_COLOURS[knob])
-    _legend(picture, dict.fromkeys(knob for knob, _ in rows.values()))
+    _legend(picture, first, dict.fromkeys(knob for knob, _ in rows.values()))
     return finish(picture, alt, note)
 
 
@@ -95,13 +97,17 @@ def _draw(axes: Any, panel: Panel, values: Mapping[str, tuple[str, Value]]) -> N
     axes.xaxis.label.set_size(10.5)
 
 
-def _legend(picture: Picture, knobs: Collection[str]) -> None:
-    """The knobs' names in their colours, below the title."""
+def _legend(picture: Picture, first: Any, knobs: Collection[str]) -> None:
+    """The knobs' names in their colours, in a line above all panels."""
     names = [f"knob: {knob}" if knob != "nothing" else "no knob turned" for knob in knobs]
     handles = [
-        picture.axes[0].plot([], [], "o", color=KNOB_COLOURS[knob], ms=6.5)[0] for knob in knobs
+        Line2D([], [], color=KNOB_COLOURS[knob], marker="o", ms=6.5, ls="") for knob in knobs
     ]
-    picture.legend(
-        handles, names, loc="outside upper left", ncols=len(names), frameon=False, fontsize=9.5,
-        handletextpad=0.1, columnspacing=1.0, labelcolor="linecolor", borderaxespad=0.2,
+    legend = first.legend(
+        handles, names, loc="lower left", bbox_to_anchor=(0.012, 1.0), ncols=len(names),
+        bbox_transform=blended_transform_factory(picture.transFigure, first.transAxes),
+        frameon=False, fontsize=9.5, handletextpad=0.1, columnspacing=1.0, labelcolor="linecolor",
+        borderaxespad=0.3, borderpad=0.0,
     )  # fmt: skip
+    legend.set_in_layout(False)
+    first.set_title(" ", fontsize=10)  # its room

@@ -222,7 +222,7 @@ def test_a_scheme_that_cannot_be_saved_passes_and_is_told_how_it_could_be():
     ids=["a value", "a plain function"],
 )
 def test_the_lesson_keeps_a_scheme_of_ones_own_or_says_why_not(own, said, capsys):
-    cells = code_cells(read_notebook(get("05").path))
+    cells = code_cells(read_notebook(get("05b").path))
     (cell,) = [cell.source for cell in cells if "Classifier.load(" in cell.source]
     recipe = Recipe(epochs=1)
     start = _scheme_knobs.classifier()

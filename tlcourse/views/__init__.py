@@ -41,6 +41,7 @@ from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
+from tlcourse.views.memory_bars import memory_bars
 from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
@@ -57,9 +58,11 @@ from tlcourse.views.pretraining_diagrams import (
     training_loop,
 )
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
+from tlcourse.views.relatives_diagrams import lora_relatives
 from tlcourse.views.sampling import sampling_bars
 from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
 from tlcourse.views.scheme_diagrams import block_with_schemes, four_knobs
+from tlcourse.views.scheme_board import Panel, scheme_board
 from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
@@ -106,8 +109,10 @@ __all__ = [
     "lens_table",
     "logits_in_chunks",
     "long_and_short",
+    "lora_relatives",
     "loss_over_compute",
     "mask_maps",
+    "memory_bars",
     "merge_rows",
     "movement",
     "nats_of_targets",

@@ -1,4 +1,4 @@
-"""Lesson 05: a scheme of one's own. Its checks are `_scheme_knobs`, `_scheme_loss` and
+"""Lesson 05b: a scheme of one's own. Its checks are `_scheme_knobs`, `_scheme_loss` and
 `_scheme_training`: a scheme has no one right value, so they raise what is wrong with it."""
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from tlcourse.training import warmup_stable_decay
 
 task = Exercise(
     __name__,
-    number="5.3",
+    number="5b.2",
     title="A scheme of your own",
     difficulty=4,
     minutes=40,

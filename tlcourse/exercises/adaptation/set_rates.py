@@ -1,4 +1,4 @@
-"""Lesson 05: rates that keep their ratios under a schedule; two bugs to be found."""
+"""Lesson 05b: rates that keep their ratios under a schedule; two bugs to be found."""
 
 import random
 
@@ -18,7 +18,7 @@ def rates_as_given(groups, decay, factor):
 
 task = Exercise(
     __name__,
-    number="5.2",
+    number="5b.1",
     title="Find the bugs: rates that lose their ratios",
     difficulty=2,
     minutes=10,

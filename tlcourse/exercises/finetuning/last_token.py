@@ -7,7 +7,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="4.1",
+    number="4.2",
     title="The last real token",
     difficulty=2,
     minutes=10,

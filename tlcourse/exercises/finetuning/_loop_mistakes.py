@@ -2,7 +2,6 @@
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 
 def factor_of(step, steps, up):
@@ -12,12 +11,12 @@ def factor_of(step, steps, up):
 
 def other(
     factor=factor_of, epoch_of=lambda epoch: epoch, restart=False, mode=True, clear=True,
-    rate=lambda group, top, factor: top * factor, reduction="mean", clipping=None, again=False,
-    keeps=lambda loss: loss.item(), gives=lambda losses: losses,
+    rate=lambda group, top, factor: top * factor, clipping=None, again=False,
+    mean=lambda nats, targets, batch: nats / targets, keeps=lambda mean: mean.item(), gives=lambda losses: losses,
 ):  # fmt: skip
     """A loop with one of its parts done otherwise."""
 
-    def function(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
+    def function(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
         per_epoch = len(batches_of(0))
         steps = per_epoch if restart else epochs * per_epoch
         up = max(1, round(warmup * steps))
@@ -25,18 +24,18 @@ def other(
         losses = []
         model.train(mode)
         for epoch in range(epochs):
-            for place, (tokens, mask, targets) in enumerate(batches_of(epoch_of(epoch))):
+            for place, batch in enumerate(batches_of(epoch_of(epoch))):
                 step = place if restart else epoch * per_epoch + place
                 for group, top in zip(optimizer.param_groups, tops, strict=True):
                     group["lr"] = rate(group, tops[0] if again else top, factor(step, steps, up))
-                loss = F.cross_entropy(model(tokens, mask), targets, reduction=reduction)
-                loss.backward()
+                found = mean(*loss(model, batch), batch)
+                found.backward()
                 parameters = list(model.parameters())
                 (clipping or nn.utils.clip_grad_norm_)(parameters, clip)
                 optimizer.step()
                 if clear:
                     optimizer.zero_grad()
-                losses.append(keeps(loss))
+                losses.append(keeps(found))
         return gives(losses)
 
     return function
@@ -55,9 +54,11 @@ LOSSES, RATE, EPOCHS, CLIP, MODE = (
     "the losses", "the learning rate", "epoch after epoch", "clipping", "training mode",
 )  # fmt: skip
 MISTAKES = [
-    (LOSSES, "These are sums over the texts of a batch; the loss is their mean.",
-     other(reduction="sum")),
-    (LOSSES, "still holds its graph", other(keeps=lambda loss: loss)),
+    (LOSSES, "These are sums; a loss is nats / targets.",
+     other(mean=lambda nats, targets, batch: nats)),
+    (LOSSES, "Divide by the targets that `loss` counted, not by the rows of the batch.",
+     other(mean=lambda nats, targets, batch: nats / len(batch[0]))),
+    (LOSSES, "still holds its graph", other(keeps=lambda mean: mean)),
     (LOSSES, "expected 3 numbers, one for each", other(gives=lambda losses: losses[-1:])),
     (RATE, "The learning rate never changes: multiply each group's by the factor of the step.",
      other(rate=lambda group, top, factor: top)),
@@ -78,7 +79,7 @@ MISTAKES = [
      other(epoch_of=lambda epoch: 0)),
     (EPOCHS, "Warm-up and decay begin anew in each epoch; they go over all steps of all epochs.",
      other(restart=True)),
-    (EPOCHS, "Epochs count from 0.", other(epoch_of=lambda epoch: epoch + 1)),
+    (LOSSES, "Epochs count from 0.", other(epoch_of=lambda epoch: epoch + 1)),
     (CLIP, "Nothing was clipped.", other(clipping=lambda parameters, clip: None)),
     (CLIP, "Each parameter was clipped by itself; the length is that of all together.",
      other(clipping=each_alone)),

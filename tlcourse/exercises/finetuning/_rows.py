@@ -5,6 +5,7 @@ import math
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from tlcourse.exercises.expect import Wrong, real_number, short
 
@@ -38,6 +39,13 @@ def batches_of(epoch: int, count: int = 3) -> list[tuple[Tensor, Tensor, Tensor]
     return found
 
 
+def nats_of(model: nn.Module, batch: tuple) -> tuple[Tensor, int]:
+    """The sum of nats over the texts of a batch but the first, and how many that are."""
+    tokens, mask, wanted = batch
+    logits = model(tokens, mask)[1:]
+    return F.cross_entropy(logits, wanted[1:], reduction="sum"), len(wanted) - 1
+
+
 def trained(candidate, epochs, warmup, clip, rates=RATES):
     """The losses of all steps, and where the weights are then."""
     model = Rows().eval()
@@ -46,7 +54,7 @@ def trained(candidate, epochs, warmup, clip, rates=RATES):
         {"params": [model.bias], "lr": rates[1]},
     ]
     more = () if warmup is None else (warmup, clip)
-    got = candidate(model, batches_of, torch.optim.SGD(groups), epochs, *more)
+    got = candidate(model, nats_of, batches_of, torch.optim.SGD(groups), epochs, *more)
     losses = numbers(got, 3 * epochs)
     return [*losses, *model.weight.flatten().tolist(), *model.bias.tolist()]
 
@@ -54,7 +62,7 @@ def trained(candidate, epochs, warmup, clip, rates=RATES):
 def in_training_mode(candidate):
     """Whether all steps are taken in training mode."""
     model = Rows().eval()
-    candidate(model, batches_of, torch.optim.SGD(model.parameters(), lr=0.1), 1)
+    candidate(model, nats_of, batches_of, torch.optim.SGD(model.parameters(), lr=0.1), 1)
     return all(model.modes)
 
 
@@ -68,7 +76,7 @@ def numbers(got, count: int) -> list[float]:
     if any(getattr(each, "requires_grad", False) for each in got):
         raise Wrong(
             "a loss that is returned still holds its graph, and with it the memory of its step. "
-            "Keep a number: `loss.item()`."
+            "Keep a number: `nats.item() / targets`."
         )
     found = [real_number(each) for each in got]
     if len(found) != count or None in found:
@@ -86,7 +94,7 @@ def truth(epochs, warmup, clip, rates=RATES):
     bias, losses = np.array([0.0, 0.5, -0.5, 0.1]), []
     batches = [batch for epoch in range(epochs) for batch in batches_of(epoch)]
     for factor, batch in zip(factors, batches, strict=True):
-        tokens, mask, wanted = (part.double().numpy() for part in batch)
+        tokens, mask, wanted = (part.double().numpy()[1:] for part in batch)
         x = (tokens * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
         shares = np.exp(x @ at + bias)
         shares /= shares.sum(1, keepdims=True)

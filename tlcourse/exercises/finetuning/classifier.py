@@ -92,7 +92,9 @@ def built(candidate, body, labels, dropout=0.0):
     if not isinstance(getattr(made, "dropout", None), nn.Dropout):
         raise Wrong("expected a part `dropout`, an `nn.Dropout`.")
     if getattr(made, "body", None) is not body:
-        raise Wrong(f"expected `body` as it was handed in; got {short(getattr(made, 'body', None))}.")
+        raise Wrong(
+            f"expected `body` as it was handed in; got {short(getattr(made, 'body', None))}."
+        )
     return made
 
 
@@ -240,7 +242,9 @@ class NoDropout(Classifier):
         return self.head(last_token(self.body.hidden(tokens, mask), mask))
 
 
-@task.mistake("its parts", "The head starts as PyTorch draws it, which is larger: std 0.02, bias 0.")
+@task.mistake(
+    "its parts", "The head starts as PyTorch draws it, which is larger: std 0.02, bias 0."
+)
 class LargeStart(Classifier):
     def __init__(self, body, labels, dropout=0.1):
         super().__init__(body, labels, dropout)

@@ -3,7 +3,6 @@
 from itertools import chain
 
 import torch
-from torch.nn import functional as F
 
 from tlcourse.exercises.finetuning._loop_mistakes import MISTAKES
 from tlcourse.exercises.finetuning._rows import HUGE, in_training_mode, trained, truth
@@ -19,13 +18,12 @@ task = Exercise(
         "before the loop: how many steps there will be, how many of them are the warm-up, and a "
         'list of the groups\' own learning rates, `[group["lr"] for group in '
         "optimizer.param_groups]`.",
-        "two loops, `for epoch in range(epochs)` and `for tokens, mask, targets in "
-        "batches_of(epoch)`, and `step = len(losses)`, which runs on through the epochs.",
+        "x",
         "the factor is `(step + 1) / up` during the warm-up and `(steps - step) / (steps - up)` "
         'after it; `group["lr"] = highest * factor` for each group.',
-        "the rest is lesson 03's: the loss, `loss.backward()`, "
-        "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, `optimizer.step()`, "
-        "`optimizer.zero_grad()`, `losses.append(loss.item())`.",
+        "the rest is lesson 03's: `nats, targets = loss(model, batch)`, "
+        "`(nats / targets).backward()`, `torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
+        "`optimizer.step()`, `optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("pretraining.schedule", "pretraining.train"),
@@ -33,7 +31,7 @@ task = Exercise(
 
 
 @task.reference
-def fine_tune(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
+def fine_tune(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
     """Trains `model` in place; returns the loss of every step."""
     steps = epochs * len(batches_of(0))
     up = max(1, round(warmup * steps))
@@ -41,22 +39,22 @@ def fine_tune(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
     model.train()
     losses = []
     for epoch in range(epochs):
-        for tokens, mask, targets in batches_of(epoch):
+        for batch in batches_of(epoch):
             step = len(losses)
             factor = (step + 1) / up if step < up else (steps - step) / (steps - up)
             for group, rate in zip(optimizer.param_groups, highest, strict=True):
                 group["lr"] = rate * factor
-            loss = F.cross_entropy(model(tokens, mask), targets)
-            loss.backward()
+            nats, targets = loss(model, batch)
+            (nats / targets).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
             optimizer.step()
             optimizer.zero_grad()
-            losses.append(loss.item())
+            losses.append(nats.item() / targets)
     return losses
 
 
 @task.right
-def by_scheduler(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
+def by_scheduler(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
     batches = list(chain.from_iterable(map(batches_of, range(epochs))))
     steps, losses = len(batches), []
     up = max(1, round(warmup * steps))
@@ -65,9 +63,10 @@ def by_scheduler(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
         return min((step + 1) / up, (steps - step) / max(1, steps - up))
 
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-    for tokens, mask, targets in batches:
+    for batch in batches:
         optimizer.zero_grad()
-        mean = F.nll_loss(model.train()(tokens, mask).log_softmax(-1), targets)
+        nats, targets = loss(model.train(), batch)
+        mean = nats / targets
         mean.backward()
         torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=clip)
         optimizer.step()
@@ -77,25 +76,25 @@ def by_scheduler(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
 
 
 @task.right
-def by_lesson_03(model, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
+def by_hand(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
     flat = [batch for epoch in range(epochs) for batch in batches_of(epoch)]
     tops = [group["lr"] / optimizer.param_groups[0]["lr"] for group in optimizer.param_groups]
     first, losses = optimizer.param_groups[0]["lr"], []
     up = max(1, round(warmup * len(flat)))
     model.train()
-    for step, (tokens, mask, targets) in enumerate(flat):
+    for step, batch in enumerate(flat):
         left = (len(flat) - step) / (len(flat) - up) if step >= up else (step + 1) / up
         for group, top in zip(optimizer.param_groups, tops, strict=True):
             group.update(lr=top * first * left)
-        nats = F.cross_entropy(model(tokens, mask), targets, reduction="sum")
-        (nats / len(targets)).backward()
+        nats, targets = loss(model, batch)
+        nats.backward()
         parameters = [each for each in model.parameters() if each.grad is not None]
         length = torch.stack([each.grad.square().sum() for each in parameters]).sum().sqrt()
         for each in parameters:
-            each.grad.mul_(min(1.0, clip / max(length.item(), 1e-12)))
+            each.grad.mul_(min(1.0 / targets, clip / max(length.item(), 1e-12)))
         optimizer.step()
         optimizer.zero_grad()
-        losses.append(nats.item() / len(targets))
+        losses.append(nats.item() / targets)
     return torch.tensor(losses)
 
 
@@ -108,7 +107,7 @@ def expect_steps(candidate, *setting, what, likely):
 
 @task.stage("the losses")
 def losses(candidate):
-    likely = "Without a learning rate nothing moves: each is the mean cross-entropy of its batch."
+    likely = "Without a learning rate nothing moves: each is nats / targets of its batch."
     what = "one epoch of 3 steps, learning rates near 0"
     expect_steps(candidate, 1, 0.1, HUGE, (1e-9, 1e-9), what=what, likely=likely)
 
@@ -135,7 +134,9 @@ def clipping(candidate):
     for clip in (0.9, 0.2):
         expect_steps(candidate, 2, 0.1, clip, what=f"2 epochs, clip={clip}", likely=likely)
     likely = "Without them `warmup` is 0.1 and `clip` is 1.0."
-    expect_steps(candidate, 2, None, None, what="2 epochs, warmup and clip not given", likely=likely)
+    expect_steps(
+        candidate, 2, None, None, what="2 epochs, warmup and clip not given", likely=likely
+    )
 
 
 @task.stage("training mode")

@@ -12,7 +12,8 @@ def factor_of(step, steps, up):
 def other(
     factor=factor_of, epoch_of=lambda epoch: epoch, restart=False, mode=True, clear=True,
     rate=lambda group, top, factor: top * factor, clipping=None, again=False,
-    mean=lambda nats, targets, batch: nats / targets, keeps=lambda mean: mean.item(), gives=lambda losses: losses,
+    mean=lambda nats, targets, batch: nats / targets, keeps=lambda mean: mean.item(),
+    gives=lambda losses: losses,
 ):  # fmt: skip
     """A loop with one of its parts done otherwise."""
 

@@ -64,7 +64,9 @@ class BySteps(nn.Module):
 class DropsStates(Classifier):
     def forward(self, tokens, mask):
         hidden = self.dropout(self.body.hidden(tokens, mask))
-        return torch.stack([self.head(row[keep][-1]) for row, keep in zip(hidden, mask)])
+        return torch.stack(
+            [self.head(row[keep][-1]) for row, keep in zip(hidden, mask, strict=True)]
+        )
 
 
 def body_of(causal=True, width=8):
@@ -169,7 +171,7 @@ def its_parts(candidate):
     task.observe(
         candidate, start, gives=(0.02, 0.0),
         what="a new head: standard deviation of its weights, largest bias",
-        likely="`nn.init.normal_(self.head.weight, std=0.02)` and `nn.init.zeros_(self.head.bias)`.",
+        likely="`nn.init.normal_(self.head.weight, std=0.02)`; the bias is 0.",
     )  # fmt: skip
 
 
@@ -242,9 +244,7 @@ class NoDropout(Classifier):
         return self.head(last_token(self.body.hidden(tokens, mask), mask))
 
 
-@task.mistake(
-    "its parts", "The head starts as PyTorch draws it, which is larger: std 0.02, bias 0."
-)
+@task.mistake("its parts", "The head starts as PyTorch draws it: take std 0.02 and a bias of 0.")
 class LargeStart(Classifier):
     def __init__(self, body, labels, dropout=0.1):
         super().__init__(body, labels, dropout)

@@ -18,12 +18,13 @@ task = Exercise(
         "before the loop: how many steps there will be, how many of them are the warm-up, and a "
         'list of the groups\' own learning rates, `[group["lr"] for group in '
         "optimizer.param_groups]`.",
-        "x",
+        "two loops, `for epoch in range(epochs)` and `for batch in batches_of(epoch)`, and "
+        "`step = len(losses)`, which runs on through the epochs.",
         "the factor is `(step + 1) / up` during the warm-up and `(steps - step) / (steps - up)` "
         'after it; `group["lr"] = highest * factor` for each group.',
         "the rest is lesson 03's: `nats, targets = loss(model, batch)`, "
-        "`(nats / targets).backward()`, `torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
-        "`optimizer.step()`, `optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
+        "`(nats / targets).backward()`, "
+        "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, `optimizer.step()`, `optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("pretraining.schedule", "pretraining.train"),
@@ -115,7 +116,7 @@ def losses(candidate):
 @task.stage("the learning rate")
 def rates(candidate):
     likely = "Each group has its own highest learning rate, times the factor of the step."
-    for warmup in (0.1, 0.67):
+    for warmup in (0.67, 0.1):
         what = f"one epoch of 3 steps, warmup={warmup}"
         expect_steps(candidate, 1, warmup, HUGE, what=what, likely=likely)
 
@@ -134,9 +135,7 @@ def clipping(candidate):
     for clip in (0.9, 0.2):
         expect_steps(candidate, 2, 0.1, clip, what=f"2 epochs, clip={clip}", likely=likely)
     likely = "Without them `warmup` is 0.1 and `clip` is 1.0."
-    expect_steps(
-        candidate, 2, None, None, what="2 epochs, warmup and clip not given", likely=likely
-    )
+    expect_steps(candidate, 2, None, None, what="2 epochs, no warmup, no clip given", likely=likely)
 
 
 @task.stage("training mode")

@@ -170,7 +170,7 @@ MISTAKES = [
     ("no difference", BOTH, other(far=lambda sums, seen: sums >= seen)),
     ("a coin's numbers", "All questions of a flip have one sign: draw one for each question.",
      other(signs=one_sign_for_all)),
-    ("a coin's numbers", "Signs are -1 and 1; with 0 and 1 questions are left out, and not flipped.",
+    ("a coin's numbers", "Signs are -1 and 1. With 0 and 1 questions are left out, not flipped.",
      other(signs=lambda generator, shape: generator.integers(0, 2, shape))),
     ("no difference", "That is the share of flips that are *less* far: p is the other share.",
      other(far=lambda sums, seen: abs(sums) < abs(seen))),

@@ -58,7 +58,7 @@ def classifier_on_body(
         arrow(axes, head.right, found.left, colour=_BLUE if wins else "#9A9A9A")
     own = (
         f"{len(names)} tokens, the last of them {names[-1]}, go through a body of {layers} blocks. "
-        f"The hidden state of the last goes through a linear head to {len(labels)} labels; {answer} "
-        "wins."
+        f"The hidden state of the last goes through a linear head to {len(labels)} labels; "
+        f"{answer} wins."
     )
     return finish(picture, alt or own, note)

@@ -47,7 +47,7 @@ def _errors(axes: Any, lines: Sequence[np.ndarray], label: str) -> None:
 
 def errors_by_rate(
     rates: Sequence[float],
-    errors: Mapping[str, Sequence[float]],
+    errors: Mapping[str, Sequence[tuple[float, float, float]]],
     *,
     levels: Mapping[str, float] | None = None,
     title: str = "",
@@ -56,7 +56,7 @@ def errors_by_rate(
 ) -> Picture:
     """Dev errors in percent over learning rates, both axes logarithmic; the best are ringed.
 
-    `errors` maps a model to an error for each rate, `levels` others to one error. Raises
+    `errors` maps a model to (error, low, high) for each rate, `levels` others to one error. Raises
     ValueError for another number of errors than of rates, and without title or alt text.
     """
     if not errors or any(len(each) != len(rates) for each in errors.values()):
@@ -65,11 +65,14 @@ def errors_by_rate(
     label_axes(axes, x="learning rate of the body; the head has three times it")
     ends = []
     _errors(axes, [*errors.values(), *(levels or {}).values()], "dev error (%)")
-    for name, each in errors.items():
-        axes.plot(rates, each, "o-", color=_colour(name), ms=6)
+    shifts = 1.03 ** (np.arange(len(errors)) - (len(errors) - 1) / 2)
+    for shift, (name, found) in zip(shifts, errors.items(), strict=True):
+        at, (each, low, high) = np.multiply(rates, shift), np.array(found, float).T
+        axes.plot(at, each, "o-", color=_colour(name), ms=6)
+        axes.vlines(at, low, high, color=_colour(name), lw=1.6)
         best = int(np.argmin(each))
-        axes.plot(rates[best], each[best], "o", ms=13, mfc="none", mec=_colour(name), mew=1.6)
-        ends.append((rates[-1], each[-1], name, _colour(name)))
+        axes.plot(at[best], each[best], "o", ms=13, mfc="none", mec=_colour(name), mew=1.6)
+        ends.append((at[-1], each[-1], name, _colour(name)))
     _log(axes.xaxis, rates)
     axes.margins(x=0.08)
     for name, value in (levels or {}).items():
@@ -159,8 +162,10 @@ def flipped_sums(
     p = shares[far].sum() / 100
     said = f"p = {p:.4f}" if p else f"none of {flips:,} flips is as far"
     side = "left" if observed < 0 else "right"
-    axes.text(observed, 0.97, f" observed: {observed} \n {said} ".replace("-", "−"), color=COLOURS["blue"],
-              transform=axes.get_xaxis_transform(), ha=side, va="top", fontweight="bold")  # fmt: skip
+    axes.text(
+        observed, 0.97, f" observed: {observed} \n {said} ".replace("-", "−"), ha=side, va="top",
+        color=COLOURS["blue"], transform=axes.get_xaxis_transform(), fontweight="bold",
+    )  # fmt: skip
     reach = 1.1 * max(abs(observed), abs(sums).max())
     axes.set_xlim(-reach, reach)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))

@@ -13,7 +13,7 @@ task = Exercise(
     number="4.3",
     title="The classifier",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     hints=(
         "`__init__` keeps `body` as it is and makes two modules: `nn.Dropout(dropout)` and "
         "`nn.Linear(body.config.width, labels)`.",

@@ -13,7 +13,7 @@ task = Exercise(
     number="4.4",
     title="The fine-tuning loop",
     difficulty=3,
-    minutes=20,
+    minutes=15,
     hints=(
         "before the loop: how many steps there will be, how many of them are the warm-up, and a "
         'list of the groups\' own learning rates, `[group["lr"] for group in '

@@ -12,7 +12,7 @@ task = Exercise(
     number="4.6",
     title="The sign-flip test",
     difficulty=3,
-    minutes=15,
+    minutes=10,
     hints=(
         "the difference of each question is 1, 0 or -1 (or more, with several seeds). Its sum is "
         "what was observed.",

@@ -9,8 +9,8 @@ task = Exercise(
     __name__,
     number="4.5",
     title="The Wilson interval",
-    difficulty=2,
-    minutes=10,
+    difficulty=1,
+    minutes=5,
     hints=(
         "three quantities: the share `p = errors / n`, the middle, and the half width. All that "
         "is in the formula is `p`, `n` and `z`.",

@@ -103,7 +103,7 @@ def built(candidate, body, labels, dropout=0.0):
 def parts(candidate, labels):
     """The shape of the head, and the names of the parameters that are new."""
     made = built(candidate, body_of(), labels)
-    new = [name for name, _ in made.named_parameters() if not name.startswith("body.")]
+    new = {name for name, _ in made.named_parameters() if not name.startswith("body.")}
     return list(made.head.weight.shape), sorted(new)
 
 

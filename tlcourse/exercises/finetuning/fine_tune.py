@@ -24,7 +24,8 @@ task = Exercise(
         'after it; `group["lr"] = highest * factor` for each group.',
         "the rest is lesson 03's: `nats, targets = loss(model, batch)`, "
         "`(nats / targets).backward()`, "
-        "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, `optimizer.step()`, `optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
+        "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, `optimizer.step()`, "
+        "`optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("pretraining.schedule", "pretraining.train"),

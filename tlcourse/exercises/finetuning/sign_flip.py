@@ -168,7 +168,7 @@ MISTAKES = [
     ("no difference", "Larger *or equal*: a flip that is just as far counts.",
      other(far=lambda sums, seen: abs(sums) > abs(seen))),
     ("no difference", BOTH, other(far=lambda sums, seen: sums >= seen)),
-    ("a coin's numbers", "All questions of a flip have one sign: draw one for each question.",
+    ("a coin's numbers", "Every flip has the same total: draw a sign of its own for each question.",
      other(signs=one_sign_for_all)),
     ("a coin's numbers", "Signs are -1 and 1. With 0 and 1 questions are left out, not flipped.",
      other(signs=lambda generator, shape: generator.integers(0, 2, shape))),

@@ -93,10 +93,8 @@ def built(candidate, body, labels, dropout=0.0):
         raise Wrong("expected a class of `nn.Module` with a part `head`, an `nn.Linear`.")
     if not isinstance(getattr(made, "dropout", None), nn.Dropout):
         raise Wrong("expected a part `dropout`, an `nn.Dropout`.")
-    if getattr(made, "body", None) is not body:
-        raise Wrong(
-            f"expected `body` as it was handed in; got {short(getattr(made, 'body', None))}."
-        )
+    if (kept := getattr(made, "body", None)) is not body:
+        raise Wrong(f"expected `body` as it was handed in; got {short(kept)}.")
     return made
 
 

@@ -1,7 +1,7 @@
 """Lesson 04: a dev split, stratified, with every repeated question on one side."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
 
@@ -36,12 +36,12 @@ task = Exercise(
 @task.reference
 def dev_split(texts, labels, fraction=0.1, seed=0):
     """The row numbers of the dev split, sorted."""
-    groups = defaultdict(list)  # text → its rows
+    groups = {}  # text → its rows
     for row, text in enumerate(texts):
-        groups[text].append(row)
-    by_label = defaultdict(list)
+        groups.setdefault(text, []).append(row)
+    by_label = {}  # label → its groups
     for group in groups.values():
-        by_label[labels[group[0]]].append(group)
+        by_label.setdefault(labels[group[0]], []).append(group)
     generator, dev = np.random.default_rng(seed), []
     for label in sorted(by_label):
         wanted = round(fraction * sum(map(len, by_label[label])))

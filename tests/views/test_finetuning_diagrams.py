@@ -32,3 +32,8 @@ def test_its_own_words_name_the_winner():
 def test_what_cannot_be_drawn_is_refused(tokens, answer, message):
     with pytest.raises(ValueError, match=message):
         classifier_on_body(tokens, NAMES, answer, layers=6, width=256, **SAID)
+
+
+def test_a_body_without_a_size_is_refused():
+    with pytest.raises(ValueError, match="a body with a size"):
+        classifier_on_body(WORDS, NAMES, "LOC", **SAID)

@@ -14,8 +14,8 @@ def classifier_on_body(
     labels: Sequence[str],
     answer: str,
     *,
-    layers: int,
-    width: int,
+    layers: int = 0,
+    width: int = 0,
     title: str = "",
     alt: str = "",
     note: str | None = None,
@@ -23,8 +23,11 @@ def classifier_on_body(
     """Tokens run through a grey body; the state of the last goes through a blue head to a label.
 
     `answer` is the label that wins, `layers` and `width` are the body's. Raises ValueError for an
-    answer that is no label, for tokens that do not fit, and without title.
+    answer that is no label, for a body without a size, for tokens that do not fit, and without
+    title.
     """
+    if min(layers, width) < 1:
+        raise ValueError(f"expected a body with a size, got {layers} layers of width {width}")
     if answer not in labels:
         raise ValueError(f"expected an answer out of {list(labels)}, got {answer!r}")
     names = [visible(token.removeprefix(" ")) for token in tokens]

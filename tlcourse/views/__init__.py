@@ -30,6 +30,8 @@ from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.differences import paired_differences
 from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.finetuning_diagrams import classifier_on_body
+from tlcourse.views.finetuning_results import errors_by_labels, errors_by_rate, flipped_sums
 from tlcourse.views.front import road, story
 from tlcourse.views.head_curves import birth_curves, pruning_curve
 from tlcourse.views.head_scores import ablation_grid, score_grid
@@ -85,6 +87,7 @@ __all__ = [
     "block_and_stream",
     "block_with_schemes",
     "by_layer",
+    "classifier_on_body",
     "clocks",
     "code_lengths",
     "confusion",
@@ -92,10 +95,13 @@ __all__ = [
     "curves",
     "cuts_of_word",
     "difference_map",
+    "errors_by_labels",
+    "errors_by_rate",
     "feed_forward_layer",
     "figure",
     "finish",
     "four_knobs",
+    "flipped_sums",
     "grouped_dots",
     "growth",
     "head_grid",

@@ -1,1 +1,1 @@
-"""The exercises of lesson 04."""
+"""The exercises of lessons 04 and 04b."""

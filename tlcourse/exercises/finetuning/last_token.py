@@ -7,10 +7,10 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="4.1",
+    number="4.2",
     title="The last real token",
     difficulty=2,
-    minutes=10,
+    minutes=5,
     hints=(
         "the last token stands in another place in each row. What tells you where?",
         "`mask.sum(dim=1)` counts the tokens of each text; the last of n stands at n - 1.",

@@ -1,0 +1,197 @@
+"""Lesson 04: a dev split, stratified, with every repeated question on one side."""
+
+import random
+from collections import Counter
+
+import numpy as np
+
+from tlcourse.exercises.finetuning._splits import (
+    both_ends,
+    different,
+    how_many,
+    off_by,
+    on_both_sides,
+    per_label,
+)
+from tlcourse.exercises.task import Exercise
+
+task = Exercise(
+    __name__,
+    number="4.1",
+    title="A dev split",
+    difficulty=3,
+    minutes=15,
+    hints=(
+        "first the groups: a dict from each text to its row numbers. Then, for each label, the "
+        "list of its groups.",
+        "`generator.permutation(len(groups))` is a random order of a label's groups. Go through it "
+        "and count how many rows are still wanted.",
+        "`wanted = round(fraction * rows)`; then, for each group in the random order: "
+        "`if len(group) <= wanted: dev += group; wanted -= len(group)`.",
+    ),
+    imports="import random\nfrom collections import Counter, defaultdict\n\nimport numpy as np",
+)
+
+
+@task.reference
+def dev_split(texts, labels, fraction=0.1, seed=0):
+    """The row numbers of the dev split, sorted."""
+    groups = {}  # text → its rows
+    for row, text in enumerate(texts):
+        groups.setdefault(text, []).append(row)
+    by_label = {}  # label → its groups
+    for group in groups.values():
+        by_label.setdefault(labels[group[0]], []).append(group)
+    generator, dev = np.random.default_rng(seed), []
+    for label in sorted(by_label):
+        wanted = round(fraction * sum(map(len, by_label[label])))
+        for place in generator.permutation(len(by_label[label])):
+            group = by_label[label][place]
+            if len(group) <= wanted:
+                dev += group
+                wanted -= len(group)
+    return sorted(dev)
+
+
+@task.right
+def by_texts(texts, labels, fraction=0.1, seed=0):
+    times, first = Counter(texts), {}
+    for text, label in zip(texts, labels, strict=True):
+        first.setdefault(text, label)
+    draw, chosen = random.Random(seed), set()
+    for label in dict.fromkeys(first.values()):
+        mine = [text for text in first if first[text] == label]
+        left = round(fraction * sum(times[text] for text in mine))
+        draw.shuffle(mine)
+        for text in mine:
+            if times[text] <= left:
+                chosen.add(text)
+                left -= times[text]
+    return [row for row, text in enumerate(texts) if text in chosen]
+
+
+@task.right
+def by_random_keys(texts, labels, fraction=0.1, seed=0):
+    known = list(dict.fromkeys(texts))
+    key = dict(zip(known, np.random.default_rng(seed).random(len(known)), strict=True))
+    label_of = dict(zip(reversed(texts), reversed(labels), strict=True))
+    found = []
+    for label in set(labels):
+        rows = [row for row, text in enumerate(texts) if label_of[text] == label]
+        left = round(fraction * len(rows))
+        for text in sorted({texts[row] for row in rows}, key=key.get):
+            copies = [row for row in rows if texts[row] == text]
+            if len(copies) <= left:
+                found, left = found + copies, left - len(copies)
+    return np.sort(np.array(found, dtype=int))
+
+
+@task.stage("a tenth")
+def tenth(candidate):
+    task.observe(
+        candidate, how_many, 0.1, 0, gives=10, what="100 questions, none repeated: the rows in dev",
+        likely="`fraction` says which share of the rows goes to dev.",
+    )  # fmt: skip
+    task.observe(
+        candidate, how_many, 0.2, 0, gives=20, what="with `fraction=0.2`: the rows in dev",
+        likely="`fraction` says which share of the rows goes to dev.",
+    )  # fmt: skip
+    task.observe(candidate, how_many, gives=10, what="without `fraction`: the rows in dev")
+
+
+@task.stage("every label")
+def every_label(candidate):
+    for seed in range(3):
+        task.observe(
+            candidate, per_label, 0.1, seed, gives=[5, 3, 2],
+            what="dev of 50, 30 and 20 questions with the labels A, B and C",
+            likely="Each label gives a tenth of its own rows.",
+        )  # fmt: skip
+
+
+@task.stage("repeated questions")
+def on_one_side(candidate):
+    for conflict in (False, True):
+        for seed in range(3):
+            kind = "with another label" if conflict else "with the same label"
+            task.observe(
+                candidate, on_both_sides, seed, conflict, gives=[],
+                what=f"questions that are repeated {kind}: those found on both sides",
+                likely="A question and all its copies go to one side: draw texts, and not rows.",
+            )  # fmt: skip
+    for seed in range(3):
+        task.observe(
+            candidate, off_by, seed, gives=[True, True],
+            what="whether each label gives its share where questions are repeated",
+            likely="Count the rows of a group: three copies take three places in dev.",
+        )  # fmt: skip
+
+
+@task.stage("the seed")
+def the_seed(candidate):
+    task.observe(
+        candidate, different, 5, gives=3,
+        what="five seeds, each twice: the different splits (3 stands for three or more)",
+        likely="The split is a function of the seed and of nothing else.",
+    )  # fmt: skip
+    task.observe(
+        candidate, both_ends, gives=True,
+        what="whether rows of both halves of a label are drawn",
+        likely="The order of the rows in the file must not matter: draw.",
+    )  # fmt: skip
+
+
+@task.mistake("a tenth", "These are the rows that stay in train; dev is the smaller part.")
+def the_other_side(texts, labels, fraction=0.1, seed=0):
+    dev = set(dev_split(texts, labels, fraction, seed))
+    return [row for row in range(len(texts)) if row not in dev]
+
+
+@task.mistake("a tenth", "It is a tenth whatever `fraction` says.")
+def always_a_tenth(texts, labels, fraction=0.1, seed=0):
+    return dev_split(texts, labels, 0.1, seed)
+
+
+@task.mistake("every label", "A tenth was drawn of all rows together: draw for each label.")
+def not_stratified(texts, labels, fraction=0.1, seed=0):
+    order = np.random.default_rng(seed).permutation(len(texts))
+    return sorted(order[: round(fraction * len(texts))].tolist())
+
+
+@task.mistake("every label", "Every label gave as many rows as the others: take a share of each.")
+def as_many_of_each(texts, labels, fraction=0.1, seed=0):
+    kinds, dev = sorted(set(labels)), []
+    each = round(fraction * len(texts))
+    for place, label in enumerate(kinds):
+        rows = [row for row in range(len(texts)) if labels[row] == label]
+        count = each // len(kinds) + (place < each % len(kinds))
+        dev += np.random.default_rng(seed).permutation(rows)[:count].tolist()
+    return sorted(dev)
+
+
+@task.mistake("repeated questions", "Rows were drawn: the copies of a question fall on both sides.")
+def by_rows(texts, labels, fraction=0.1, seed=0):
+    generator, dev = np.random.default_rng(seed), []
+    for label in sorted(set(labels)):
+        rows = [row for row in range(len(texts)) if labels[row] == label]
+        dev += generator.permutation(rows)[: round(fraction * len(rows))].tolist()
+    return sorted(dev)
+
+
+@task.mistake(
+    "repeated questions",
+    "One question has two labels, and its copies were split: group by the text alone.",
+)
+def by_text_and_label(texts, labels, fraction=0.1, seed=0):
+    marked = [f"{label} {text}" for text, label in zip(texts, labels, strict=True)]
+    return dev_split(marked, labels, fraction, seed)
+
+
+@task.mistake("the seed", "The same rows come for every seed: is the order drawn?")
+def the_first_of_each(texts, labels, fraction=0.1, seed=0):
+    return dev_split(texts, labels, fraction, 0)
+
+
+@task.mistake("the seed", "The same seed gave two splits: make a generator of your own from it.")
+def no_seed(texts, labels, fraction=0.1, seed=0):
+    return dev_split(texts, labels, fraction, np.random.randint(10**6))

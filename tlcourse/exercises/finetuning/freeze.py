@@ -1,4 +1,4 @@
-"""Lesson 04: find the bug of 2019, a freezing that froze nothing."""
+"""Lesson 04b: find the bug of 2019, a freezing that froze nothing."""
 
 import torch
 from torch import nn
@@ -8,7 +8,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="4.2",
+    number="4b.1",
     title="Find the bug of 2019: freezing that freezes nothing",
     difficulty=2,
     minutes=10,

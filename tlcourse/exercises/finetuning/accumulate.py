@@ -4,13 +4,10 @@ What is right is measured: the slope of the loss of the whole batch, by finite d
 """
 
 import torch
-from torch import nn
-from torch.nn import functional as F
 
 from tlcourse.exercises.expect import Wrong, expect_close, expect_number, short
+from tlcourse.exercises.finetuning._parts import IGNORED, Loss, model_and_batch, truth
 from tlcourse.exercises.task import Exercise
-
-IGNORED = -100  # the target of a row that has none
 
 task = Exercise(
     __name__,
@@ -76,71 +73,6 @@ def counts_first(model, loss, batch, size):
     for parameter, total in zip(asking, gradients, strict=True):
         parameter.grad = total
     return mean
-
-
-class Open(torch.autograd.Function):
-    """Passes a loss on, and counts the graphs whose backward is still to come."""
-
-    @staticmethod
-    def forward(ctx, nats, seen):
-        ctx.seen = seen
-        seen["open"] += bool(nats.requires_grad or torch.is_grad_enabled())
-        return nats.clone()
-
-    @staticmethod
-    def backward(ctx, upstream):
-        ctx.seen["open"] -= 1
-        return upstream, None
-
-
-class Loss:
-    """The summed cross-entropy and the number of targets, which may be less than that of rows."""
-
-    def __init__(self):
-        self.seen = {"open": 0}
-        self.rows, self.together = [], 0
-
-    def __call__(self, model, part):
-        inputs, targets = part
-        self.rows.append(len(inputs))
-        nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
-        if torch.is_grad_enabled():
-            nats = Open.apply(nats, self.seen)
-            self.together = max(self.together, self.seen["open"])
-        return nats, int((targets != IGNORED).sum())
-
-
-def model_and_batch(missing=(), rows=7):
-    """A small model, and rows of which those numbered in `missing` have no target."""
-    draw = torch.Generator().manual_seed(rows)
-    model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3)).double()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn(parameter.shape, generator=draw))
-    targets = torch.randint(3, (rows,), generator=draw)
-    targets[list(missing)] = IGNORED
-    return model, (torch.randn(rows, 4, generator=draw, dtype=torch.float64), targets)
-
-
-def truth(missing=(), rows=7):
-    """The mean loss and its slopes in a row, by small steps of each number to either side."""
-    model, batch = model_and_batch(missing, rows)
-    slopes = []
-
-    @torch.no_grad()
-    def mean():
-        nats, targets = Loss()(model, batch)
-        return nats.item() / targets
-
-    for parameter in model.parameters():
-        flat = parameter.data.view(-1)
-        for place, value in enumerate(flat.tolist()):
-            flat[place] = value + 1e-5
-            above = mean()
-            flat[place] = value - 1e-5
-            slopes.append((above - mean()) / 2e-5)
-            flat[place] = value
-    return mean(), torch.tensor(slopes)
 
 
 def done(candidate, size, missing=(), rows=7, left_over=False):
@@ -272,7 +204,10 @@ def variant(divisor, clear=True, order="each"):
     return function
 
 
-EVERY = (lambda count, everything, rows, cuts: everything)
+def by_all(count, everything, rows, cuts):
+    return everything
+
+
 for stage, says, wrong in (
     ("one part", "`loss` gives a sum over the targets: divide by their number.",
      variant(lambda count, everything, rows, cuts: 1)),
@@ -280,15 +215,15 @@ for stage, says, wrong in (
      "the parts is too large. Divide by the number of the whole batch.",
      variant(lambda count, everything, rows, cuts: max(count, 1))),
     ("parts of a given size", "This is the gradient of the last part alone: `zero_grad` belongs "
-     "before the loop.", variant(EVERY, order="last")),
+     "before the loop.", variant(by_all, order="last")),
     ("parts of a given size", "so nothing is saved: call `backward` on each part",
-     variant(EVERY, order="together")),
+     variant(by_all, order="together")),
     ("a shorter last part", "This is a mean of means: the rows of the shorter last part count "
      "more than the others. Divide the sum by all targets, once.",
      variant(lambda count, everything, rows, cuts: max(count, 1) * cuts)),
     ("rows without a target", "Divide by the number of *targets*, which `loss` tells, not by rows.",
      variant(lambda count, everything, rows, cuts: rows)),
-    ("called again", "Begin with `model.zero_grad()`.", variant(EVERY, clear=False)),
+    ("called again", "Begin with `model.zero_grad()`.", variant(by_all, clear=False)),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)
 

@@ -97,7 +97,8 @@ def probe(candidate, logits, targets, weights, what, likely=""):
 def ones(candidate):
     logits, targets, _ = drawn(8, 3, 0)
     probe(candidate, logits, targets, torch.ones(3), "8 texts, 3 classes, all weights 1",
-          "This is the usual cross-entropy: the mean over the texts of -log p(right class).")  # fmt: skip
+          "This is the usual cross-entropy: the mean over the texts of -log p(right class).",
+    )  # fmt: skip
 
 
 @task.stage("two classes, two weights")
@@ -106,7 +107,8 @@ def two(candidate):
     targets = torch.tensor([0, 0, 1, 1])
     weights = torch.tensor([1.0, 3.0])
     probe(candidate, logits, targets, weights, "4 texts, weights of 1 and 3",
-          "Each text has the weight of its right class: divide by the sum 1 + 1 + 3 + 3.")  # fmt: skip
+          "Each text has the weight of its right class: divide by the sum 1 + 1 + 3 + 3.",
+    )  # fmt: skip
 
 
 @task.stage("all weights times 10")
@@ -114,7 +116,8 @@ def scaled(candidate):
     logits, targets, weights = drawn(9, 3, 1)
     probe(candidate, logits, targets, weights, "9 texts, 3 classes")
     probe(candidate, logits, targets, 10 * weights, "the same with all weights times 10",
-          "Only the ratios of weights matter: divide by the sum of the weights of the texts.")  # fmt: skip
+          "Only the ratios of weights matter: divide by the sum of the weights of the texts.",
+    )  # fmt: skip
 
 
 @task.stage("random batches, large logits, gradients")
@@ -124,7 +127,8 @@ def many(candidate):
         probe(candidate, logits, targets, weights, "12 texts, 5 classes")
     large = torch.tensor([[300.0, 0.0, -300.0], [0.0, 400.0, 0.0], [-200.0, 0.0, 200.0]])
     probe(candidate, large, torch.tensor([1, 1, 0]), torch.tensor([1.0, 2.0, 0.5]),
-          "logits of some hundreds", "`log_softmax` stays finite where log(softmax) does not.")  # fmt: skip
+          "logits of some hundreds", "`log_softmax` stays finite where log(softmax) does not.",
+    )  # fmt: skip
     logits, targets, weights = drawn(12, 5, 9)
     task.observe(
         candidate, slopes, logits, targets, weights,

@@ -32,6 +32,7 @@ from tlcourse.views.differences import paired_differences
 from tlcourse.views.dots import grouped_dots, strips
 from tlcourse.views.finetuning_diagrams import classifier_on_body
 from tlcourse.views.finetuning_results import errors_by_labels, errors_by_rate, flipped_sums
+from tlcourse.views.finetuning_deeper import batch_in_parts, learning_rate_sweep
 from tlcourse.views.front import road, story
 from tlcourse.views.head_curves import birth_curves, pruning_curve
 from tlcourse.views.head_scores import ablation_grid, score_grid
@@ -83,6 +84,7 @@ __all__ = [
     "attention_lookup",
     "attention_record",
     "attractors",
+    "batch_in_parts",
     "birth_curves",
     "block_and_stream",
     "block_with_schemes",
@@ -112,6 +114,7 @@ __all__ = [
     "induction_pattern",
     "interrupted_run",
     "learning_curve",
+    "learning_rate_sweep",
     "lens_table",
     "logits_in_chunks",
     "long_and_short",

@@ -31,6 +31,7 @@ from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.differences import paired_differences
 from tlcourse.views.dots import grouped_dots, strips
 from tlcourse.views.front import road, story
+from tlcourse.views.gains import paired_gains
 from tlcourse.views.head_curves import birth_curves, pruning_curve
 from tlcourse.views.head_scores import ablation_grid, score_grid
 from tlcourse.views.heads import head_grid
@@ -41,6 +42,7 @@ from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
+from tlcourse.views.more_signal_diagrams import decision_path, signal_pipeline
 from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
@@ -83,6 +85,7 @@ __all__ = [
     "control_task",
     "curves",
     "cuts_of_word",
+    "decision_path",
     "difference_map",
     "feed_forward_layer",
     "figure",
@@ -109,6 +112,7 @@ __all__ = [
     "next_and_hidden",
     "over_tokens_and_targets",
     "paired_differences",
+    "paired_gains",
     "pattern_parts",
     "predicted_and_true",
     "probe_on_frozen_body",
@@ -120,6 +124,7 @@ __all__ = [
     "score_maps",
     "seen_and_asked",
     "selectivity_by_layer",
+    "signal_pipeline",
     "slider",
     "smooth",
     "state_paths",

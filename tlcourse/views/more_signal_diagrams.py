@@ -38,8 +38,8 @@ def signal_pipeline(
     rows = max(len(each) for each in signals.values())
     height = 0.75 + 0.62 * rows
     picture, axes = canvas(title, height)
-    places = dict(zip(STAGES, (0.75, 2.4, 4.45, 6.15), strict=True))
-    wide = {"pretrain": 1.3, "TAPT": 1.5, "adapt": 2.1, "judge": 1.1}
+    places = dict(zip(STAGES, (0.7, 2.36, 4.47, 6.2), strict=True))
+    wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "judge": 1.1}
     mine = {stage for stage, each in signals.items() if set(each) & set(yours)}
     drawn = {
         stage: box(axes, (x, 0.3), stage, width=wide[stage], height=0.36, bold=True,
@@ -56,11 +56,11 @@ def signal_pipeline(
 
 def _enter(axes: Any, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:
     """The signals of a stage, one above the other, and a line down its left side into the stage."""
-    left, foot = stage.left[0] - 0.0, stage.top[1]
+    left, foot = stage.left[0], stage.top[1]
     for row, signal in enumerate(signals):
         y = foot + 0.5 + 0.62 * row
         colour = _BLUE if signal in yours else GREY
-        drawn = box(axes, (stage.middle[0] + 0.09, y), signal, width=stage.width - 0.18,
+        drawn = box(axes, (stage.middle[0] + 0.06, y), signal, width=stage.width - 0.12,
                     height=0.46, fill=PALE_BLUE if signal in yours else "white",
                     edge=colour)  # fmt: skip
         axes.plot([left, drawn.left[0]], [y, y], color=colour, lw=1)
@@ -83,7 +83,7 @@ def decision_path(
     """
     if not 1 <= len(branches) <= 7:
         raise ValueError(f"expected 1 to 7 branches, got {len(branches)}")
-    told = [tuple(textwrap.fill(text, at) for text, at in zip(each, (27, 34, 31), strict=True))
+    told = [tuple(textwrap.fill(text, at) for text, at in zip(each, (25, 32, 29), strict=True))
             for each in branches]  # fmt: skip
     tall = [0.2 + 0.17 * max(1 + text.count("\n") for text in each) for each in told]
     gap = 0.2

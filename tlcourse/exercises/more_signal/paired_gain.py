@@ -21,8 +21,8 @@ task = Exercise(
     hints=(
         "first one list: what the baseline has more than the method, sample by sample. The rest "
         "is about this list alone.",
-        "the half-width is t times the standard error: `statistics.stdev(gains) / "
-        "math.sqrt(len(gains))`.",
+        "the half-width is t times the standard error: `gains.std(ddof=1) / "
+        "math.sqrt(len(gains))`, where `gains = np.subtract(baseline, errors)`.",
         "`stats.t.ppf(0.975, len(gains) - 1)` is t: 2.5 % are left out at either end.",
     ),
     imports="import math\nimport statistics\nimport numpy as np\nfrom scipy import stats",
@@ -32,18 +32,17 @@ task = Exercise(
 @task.reference
 def paired_gain(errors, baseline):
     """The mean of baseline minus errors, and its 95 % interval: (gain, low, high)."""
-    gains = [other - mine for mine, other in zip(errors, baseline, strict=True)]
-    mean = statistics.mean(gains)
-    t = stats.t.ppf(0.975, len(gains) - 1)
-    half = t * statistics.stdev(gains) / math.sqrt(len(gains))
+    gains = np.subtract(baseline, errors)
+    mean, n = gains.mean(), len(gains)
+    half = stats.t.ppf(0.975, n - 1) * gains.std(ddof=1) / math.sqrt(n)
     return mean, mean - half, mean + half
 
 
 @task.right
-def by_numpy(errors, baseline):
-    gains = np.subtract(baseline, errors)
-    error = gains.std(ddof=1) / len(gains) ** 0.5
-    return (gains.mean(), *stats.t.interval(0.95, len(gains) - 1, gains.mean(), error))
+def by_statistics(errors, baseline):
+    gains = [other - mine for mine, other in zip(errors, baseline, strict=True)]
+    mean, error = statistics.mean(gains), statistics.stdev(gains) / len(gains) ** 0.5
+    return mean, *stats.t.interval(0.95, len(gains) - 1, mean, error)
 
 
 @task.right

@@ -70,7 +70,6 @@ class Size:
     tapt_tokens: int = _at(4_200, 120_000, 400_000)  # tokens of pretraining on a task's texts
     domain_texts: int = _at(20, 500, 5_000)  # film reviews of the pretraining on a domain
     intermediate_texts: int = _at(16, 5_000, 67_349)  # labelled texts of the task on the way
-    adaptation_pairs: int = _at(12, 300, 2_490)  # labelled pairs of texts
     # Lesson 07, probing
     probing_train: int = _at(60, 2_000, 12_543)  # sentences of the treebank to learn from
     probing_test: int = _at(40, 600, 2_077)  # sentences to judge on

@@ -60,6 +60,8 @@ def test_first_cell_and_badge_hold_the_address_of_pyproject(lesson: Lesson) -> N
 
 ASKED = re.compile(r'^(\w+) = exercise\(\s*"([\w.]+)"', re.MULTILINE)
 
+GIVEN = re.compile(r'^(\w+) = yours\("([\w.]+)"\)', re.MULTILINE)  # pieces of earlier lessons
+
 
 def statements(cell: Any) -> list[ast.stmt]:
     """Those of a code cell that holds nothing for IPython alone."""
@@ -78,6 +80,7 @@ def test_a_solution_can_be_pasted_where_it_is_asked_for(lesson: Lesson, capsys) 
     names, pasted = {}, 0
     for cell in code_cells(BOOKS[lesson.path.name]):
         exec(imports(cell), names)
+        names |= {name: task.get(id).solution for name, id in GIVEN.findall(cell.source)}
         found = ASKED.search(cell.source)
         if found and found[1] != "_":  # `_` throws away what an example shows
             capsys.readouterr()

@@ -34,6 +34,7 @@ from tlcourse.views.finetuning_diagrams import classifier_on_body
 from tlcourse.views.finetuning_results import errors_by_labels, errors_by_rate, flipped_sums
 from tlcourse.views.finetuning_deeper import batch_in_parts, learning_rate_sweep
 from tlcourse.views.front import road, story
+from tlcourse.views.gains import paired_gains
 from tlcourse.views.head_curves import birth_curves, pruning_curve
 from tlcourse.views.head_scores import ablation_grid, score_grid
 from tlcourse.views.heads import head_grid
@@ -45,6 +46,7 @@ from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
 from tlcourse.views.memory_bars import memory_bars
+from tlcourse.views.more_signal_diagrams import decision_path, signal_pipeline
 from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
@@ -96,6 +98,7 @@ __all__ = [
     "control_task",
     "curves",
     "cuts_of_word",
+    "decision_path",
     "difference_map",
     "errors_by_labels",
     "errors_by_rate",
@@ -129,6 +132,7 @@ __all__ = [
     "next_and_hidden",
     "over_tokens_and_targets",
     "paired_differences",
+    "paired_gains",
     "pattern_parts",
     "predicted_and_true",
     "probe_on_frozen_body",
@@ -141,6 +145,7 @@ __all__ = [
     "score_maps",
     "seen_and_asked",
     "selectivity_by_layer",
+    "signal_pipeline",
     "slider",
     "smooth",
     "state_paths",

@@ -17,7 +17,7 @@ Rows = list[list[float]]
 
 task = Exercise(
     __name__,
-    number="6.3",
+    number="6.4",
     title="Soft targets and a temperature",
     difficulty=2,
     minutes=15,

@@ -23,7 +23,7 @@ def as_given(logits, tokens, mask):
 
 task = Exercise(
     __name__,
-    number="6.1",
+    number="6.3",
     title="Find the bugs in the second task's loss",
     difficulty=3,
     minutes=15,

@@ -1,0 +1,43 @@
+import pytest
+from matplotlib.colors import to_hex
+
+from tests.views.drawn import SAID, nothing_overlaps, said
+from tlcourse.views import decision_path, signal_pipeline
+
+SIGNALS = {
+    "pretrain": ["WikiText"],
+    "TAPT": ["5,000 questions,\nno labels"],
+    "adapt": ["100 labels", "their words:\nlanguage_loss", "three models:\nsoft targets"],
+    "judge": ["546 questions"],
+}
+BRANCHES = [
+    ("Is counting words enough?", "Stop there.", "34 % against 33 % of errors"),
+    ("Are there texts without labels?", "Go on pretraining on them first.", "saves 1.6 points"),
+]
+
+
+def test_signals_stand_above_their_stage_and_yours_are_blue():
+    picture = signal_pipeline(SIGNALS, yours=SIGNALS["TAPT"], **SAID)
+    nothing_overlaps(picture)
+    assert {"pretrain", "TAPT", "adapt", "judge", "100 labels"} <= set(said(picture))
+    boxes = [patch for patch in picture.axes[0].patches if hasattr(patch, "get_bbox")]
+    assert sum(to_hex(each.get_edgecolor()) == "#0072b2" for each in boxes) == 1
+
+
+@pytest.mark.parametrize("asked", [({"read": ["x"]}, ()), (SIGNALS, ["other"])])
+def test_other_stages_and_signals_are_refused(asked):
+    with pytest.raises(ValueError, match="expected stages out of"):
+        signal_pipeline(*asked, **SAID)
+
+
+def test_branches_follow_each_other_with_their_evidence():
+    picture = decision_path(BRANCHES, **SAID)
+    nothing_overlaps(picture)
+    written = " ".join(" ".join(said(picture)).split())
+    assert all(text in written for branch in BRANCHES for text in branch)
+    assert "saves 1.6 points" in decision_path(BRANCHES, title="The finding.").alt
+
+
+def test_too_many_branches_are_refused():
+    with pytest.raises(ValueError, match="1 to 7 branches"):
+        decision_path(BRANCHES * 4, **SAID)

@@ -41,6 +41,8 @@ from tlcourse.views.lens import lens_table, state_paths
 from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
+from tlcourse.views.more_signal_deeper import gains_and_reach
+from tlcourse.views.more_signal_deeper_diagrams import self_training_loop, two_masks
 from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
@@ -87,6 +89,7 @@ __all__ = [
     "feed_forward_layer",
     "figure",
     "finish",
+    "gains_and_reach",
     "grouped_dots",
     "growth",
     "head_grid",
@@ -120,6 +123,7 @@ __all__ = [
     "score_maps",
     "seen_and_asked",
     "selectivity_by_layer",
+    "self_training_loop",
     "slider",
     "smooth",
     "state_paths",
@@ -133,6 +137,7 @@ __all__ = [
     "trade_off",
     "trainer_race",
     "training_loop",
+    "two_masks",
     "unbeaten",
     "whole_model",
     "words_in_context",

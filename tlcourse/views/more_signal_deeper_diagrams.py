@@ -36,7 +36,7 @@ def self_training_loop(
 
     Raises ValueError without title.
     """
-    picture, axes = canvas(title, 2.2)
+    picture, axes = canvas(title, 2.4)
     top, low, tall = 1.75, 0.7, 0.45
     given = box(axes, (0.8, top), f"{labelled:,} questions\nwith labels", fill=PALE, height=tall)
     rest = box(axes, (0.8, low), f"{unlabelled:,} questions\nwithout", fill=PALE, height=tall)
@@ -50,8 +50,11 @@ def self_training_loop(
         arrow(axes, one.right, other.left)
     arrow(axes, teacher.bottom, guesses.top)
     arrow(axes, believed.top, student.bottom)
-    arrow(axes, teacher.right, student.left, dashed=True)
-    label(axes, (4.22, top + 0.13), "the same labels, too", align="center", colour=GREY)
+    over = top + 0.45
+    axes.plot([given.top[0], given.top[0], student.top[0]], [given.top[1], over, over],
+              color=GREY, lw=1)  # fmt: skip
+    arrow(axes, (student.top[0], over), student.top)
+    label(axes, (4.1, over + 0.13), "the labels, too", align="center", colour=GREY)
     label(axes, (0.05, 0.12), "blue: you write it", colour=_BLUE)
     own = (
         f"{labelled:,} questions with labels train a teacher. It guesses the labels of "

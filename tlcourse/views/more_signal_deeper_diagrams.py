@@ -68,7 +68,7 @@ def two_masks(
     text: str,
     labels: Sequence[str],
     shares: tuple[Sequence[float], Sequence[float]],
-    nats: float,
+    nats: float | None = None,
     *,
     title: str = "",
     alt: str = "",
@@ -76,8 +76,9 @@ def two_masks(
 ) -> Picture:
     """One text through one model under two dropout masks, and how far its two answers are apart.
 
-    `shares` are the two answers, a probability a label each; `nats` is their divergence. Raises
-    ValueError where their numbers differ, for a text that does not fit, and without title.
+    `shares` are the two answers, a probability a label each; `nats` is their divergence, if it is
+    known. Raises ValueError where their numbers differ, for a text that does not fit, and without
+    title.
     """
     if any(len(each) != len(labels) for each in shares):
         raise ValueError(
@@ -85,9 +86,10 @@ def two_masks(
         )
     if text_width(text, SIZE) > ACROSS - 0.4:
         raise ValueError(f"expected a text that fits into {ACROSS - 0.4} inches, got {text!r}")
+    told = "one number" if nats is None else f"{nats:.3f} nats"
     picture, axes = canvas(title, 2.85)
     question = box(axes, (ACROSS / 2, 2.65), text, fill=PALE, height=0.26)
-    loss = box(axes, (5.95, 1.3), f"consistency_loss\n{nats:.3f} nats", fill=PALE_BLUE,
+    loss = box(axes, (5.95, 1.3), f"consistency_loss\n{told}", fill=PALE_BLUE,
                edge=_BLUE, height=0.45)  # fmt: skip
     axes.plot([0.6, 0.6], [2.65, 0.7], color=GREY, lw=1)
     axes.plot([0.6, question.left[0]], [2.65, 2.65], color=GREY, lw=1)
@@ -102,7 +104,7 @@ def two_masks(
     best = [labels[max(range(len(labels)), key=each.__getitem__)] for each in shares]
     own = (
         f"{text!r} goes through the same model under two dropout masks. Likeliest labels: "
-        f"{best[0]} and {best[1]}. The divergence of the two answers is {nats:.3f} nats, and its "
+        f"{best[0]} and {best[1]}. consistency_loss makes {told} of the two answers, and its "
         "gradient reaches both."
     )
     return finish(picture, alt or own, note)

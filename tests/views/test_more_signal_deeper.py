@@ -11,14 +11,16 @@ GROUPS = {
 AXIS = {"x_label": "points of error"}
 
 
-def test_rows_stand_below_their_headings_and_zero_in_the_middle():
+def test_rows_stand_below_their_headings_and_both_sides_of_zero_are_seen():
     picture = gains_and_reach(GROUPS, **AXIS, **SAID)
     (axes,) = picture.axes
     names = [tick.get_text() for tick in axes.get_yticklabels()]
     assert names == ["100 labels", "TAPT", "STILTs", "all labels", "TAPT"]
     assert axes.get_yticklabels()[0].get_fontweight() == "bold"
     low, high = axes.get_xlim()
-    assert low == -high and high > 6.3
+    assert low < -5.9 and high > 6.3
+    one_side = gains_and_reach({"": {"frozen": (16.0, 13.0, 20.0)}}, **AXIS, **SAID)
+    assert one_side.axes[0].get_xlim()[0] < -3
 
 
 def test_what_is_clear_is_blue_and_the_reach_is_a_band():

@@ -35,7 +35,7 @@ def gains_and_reach(
     lines = sum(len(rows) + bool(heading) for heading, rows in groups.items())
     picture, axes = figure(title, 1.65 + 0.27 * lines)
     axes.axvline(0, color="black", lw=1.2, zorder=1)
-    place, names, told, farthest = 0.0, [], [], 0.0
+    place, names, told, ends = 0.0, [], [], [0.0]
     for heading, rows in groups.items():
         if heading:
             names.append((place, heading))
@@ -46,13 +46,14 @@ def gains_and_reach(
                 axes.barh(place, 2 * each, left=-each, height=0.84, color=_BAND, zorder=0.5)
             axes.hlines(place, low, high, color=colour, lw=2, zorder=2)
             axes.plot(value, place, "o", color=colour, ms=6.5, zorder=3)
-            farthest = max(farthest, -low, high, *reach)
+            ends += [low, high, *reach, *(-each for each in reach)]
             names.append((place, name))
             told.append(f"{name}{f', {heading}' if heading else ''} {value:+.1f} ({low:+.1f} to "
                         f"{high:+.1f})")  # fmt: skip
             place += 1
     axes.set_ylim(place - 0.4, -0.6)
-    axes.set_xlim(-1.06 * farthest, 1.06 * farthest)
+    far = max(max(ends) - min(ends), 1e-9)  # with room for the words on either side of 0
+    axes.set_xlim(min(min(ends), -0.2 * far) - 0.04 * far, max(max(ends), 0.2 * far) + 0.04 * far)
     axes.set_yticks([at for at, _ in names], [name for _, name in names])
     for (_, name), tick in zip(names, axes.get_yticklabels(), strict=True):
         if name in groups:

@@ -47,6 +47,8 @@ from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
 from tlcourse.views.memory_bars import memory_bars
 from tlcourse.views.more_signal_diagrams import decision_path, signal_pipeline
+from tlcourse.views.more_signal_deeper import gains_and_reach
+from tlcourse.views.more_signal_deeper_diagrams import self_training_loop, two_masks
 from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
@@ -107,6 +109,7 @@ __all__ = [
     "finish",
     "four_knobs",
     "flipped_sums",
+    "gains_and_reach",
     "grouped_dots",
     "growth",
     "head_grid",
@@ -146,6 +149,7 @@ __all__ = [
     "seen_and_asked",
     "selectivity_by_layer",
     "signal_pipeline",
+    "self_training_loop",
     "slider",
     "smooth",
     "state_paths",
@@ -159,6 +163,7 @@ __all__ = [
     "trade_off",
     "trainer_race",
     "training_loop",
+    "two_masks",
     "unbeaten",
     "whole_model",
     "words_in_context",

@@ -1,1 +1,1 @@
-"""The exercises of lesson 06: a language-model loss to mend, guesses to believe, soft targets."""
+"""The exercises of lessons 06 and 06b: losses beside the labels, guesses, two predictions."""

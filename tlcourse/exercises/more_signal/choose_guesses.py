@@ -1,4 +1,4 @@
-"""Lesson 06: which of a model's own guesses to believe."""
+"""Lesson 06b: which of a model's own guesses to believe."""
 
 import heapq
 import random
@@ -15,7 +15,7 @@ from tlcourse.exercises.task import Exercise
 
 task = Exercise(
     __name__,
-    number="6.2",
+    number="6b.1",
     title="Which guesses to believe",
     difficulty=2,
     minutes=15,

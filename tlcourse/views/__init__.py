@@ -30,9 +30,9 @@ from tlcourse.views.classification import confusion, learning_curve
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.differences import paired_differences
 from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.finetuning_deeper import batch_in_parts, learning_rate_sweep
 from tlcourse.views.finetuning_diagrams import classifier_on_body
 from tlcourse.views.finetuning_results import errors_by_labels, errors_by_rate, flipped_sums
-from tlcourse.views.finetuning_deeper import batch_in_parts, learning_rate_sweep
 from tlcourse.views.front import road, story
 from tlcourse.views.gains import paired_gains
 from tlcourse.views.head_curves import birth_curves, pruning_curve
@@ -46,9 +46,9 @@ from tlcourse.views.lines import curves, horizontal_bars
 from tlcourse.views.links import token_lines, token_shades
 from tlcourse.views.looking_diagrams import attention_record, induction_pattern
 from tlcourse.views.memory_bars import memory_bars
-from tlcourse.views.more_signal_diagrams import decision_path, signal_pipeline
 from tlcourse.views.more_signal_deeper import gains_and_reach
 from tlcourse.views.more_signal_deeper_diagrams import self_training_loop, two_masks
+from tlcourse.views.more_signal_diagrams import decision_path, signal_pipeline
 from tlcourse.views.objectives import over_tokens_and_targets
 from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
@@ -69,7 +69,6 @@ from tlcourse.views.relatives_diagrams import lora_relatives
 from tlcourse.views.sampling import sampling_bars
 from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
 from tlcourse.views.scheme_diagrams import block_with_schemes, four_knobs
-from tlcourse.views.scheme_board import Panel, scheme_board
 from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model

@@ -239,7 +239,10 @@ class Probabilities(Classifier):
         return super().forward(tokens, mask).softmax(dim=-1)
 
 
-@task.mistake("the right numbers", "The body would learn nothing: leave out `no_grad`")
+@task.mistake(
+    "the right numbers",
+    "The body would learn nothing: leave out `no_grad` and `.detach()`.",
+)
 class FrozenBody(Classifier):
     def forward(self, tokens, mask):
         with torch.no_grad():

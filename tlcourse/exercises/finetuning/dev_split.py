@@ -179,7 +179,10 @@ def by_rows(texts, labels, fraction=0.1, seed=0):
     return sorted(dev)
 
 
-@task.mistake("repeated questions", "Pass over a group that does not fit, and go on")
+@task.mistake(
+    "repeated questions",
+    "Pass over a group that does not fit, and go on with the next.",
+)
 def stops_early(texts, labels, fraction=0.1, seed=0):
     copies, draw, dev = Counter(texts), random.Random(seed), []
     for label in sorted(set(labels)):

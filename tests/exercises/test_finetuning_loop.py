@@ -201,7 +201,7 @@ test_wilson_wrong = rejects(
     "finetuning.wilson",
     (nothing, 0, "Not solved yet"),
     (clipped_normal, 1, "which is too narrow near 0"),
-    (without_z_in_the_root, 1, "At a share of one half the middle is one half"),
+    (without_z_in_the_root, 1, "Compare each term with the formula, and round nothing"),
 )
 
 

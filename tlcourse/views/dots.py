@@ -32,7 +32,9 @@ def strips(
     for row, each in enumerate(values.values()):
         colour = CYCLE[row % len(CYCLE)]
         places = np.sort(np.asarray(each, float))
-        axes.plot(places, row - 0.13 * _stacked(places, near), "o", color=colour, ms=7, alpha=0.8)
+        heights = _stacked(places, near)
+        step = min(0.13, 0.5 / max(1.0, heights.max()))  # the highest stays below the row above
+        axes.plot(places, row - step * heights, "o", color=colour, ms=7, alpha=0.8)
         axes.plot([places.mean()] * 2, [row - 0.3, row + 0.3], color="black", lw=2)
     _levels(axes, marks, len(values))
     _rows(axes, list(values), x_label)

@@ -64,10 +64,10 @@ def on_both_sides(candidate, seed, conflict):
 
 
 def off_by(candidate, seed):
-    """By how many rows the shares of the two labels are off, where questions are repeated."""
+    """Whether each of two labels gives exactly its share, where questions are repeated."""
     texts, labels = repeated(False)
     counts = Counter(labels[row] for row in rows_of(candidate, texts, labels, 0.3, seed))
-    return [abs(counts[label] - round(0.3 * labels.count(label))) <= 1 for label in "AB"]
+    return [counts[label] == round(0.3 * labels.count(label)) for label in "AB"]
 
 
 def different(candidate, count):

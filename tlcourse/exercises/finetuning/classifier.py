@@ -93,6 +93,8 @@ def built(candidate, body, labels, dropout=0.0):
         raise Wrong("expected a class of `nn.Module` with a part `head`, an `nn.Linear`.")
     if not isinstance(getattr(made, "dropout", None), nn.Dropout):
         raise Wrong("expected a part `dropout`, an `nn.Dropout`.")
+    if made.dropout.p != dropout:
+        raise Wrong(f"with `dropout={dropout}` the part `dropout` drops {made.dropout.p:g}.")
     if (kept := getattr(made, "body", None)) is not body:
         raise Wrong(f"expected `body` as it was handed in; got {short(kept)}.")
     return made
@@ -135,6 +137,15 @@ def truth(lengths, length, causal):
     with torch.no_grad():
         last = [body.hidden(row[keep][None])[0, -1] for row, keep in zip(tokens, mask, strict=True)]
         return torch.stack([weight @ each + bias for each in last])
+
+
+def learns(candidate):
+    """Whether a gradient reaches the body."""
+    body = body_of()
+    logits = built(candidate, body, 4)(*padded([5, 3], 5))
+    if logits.requires_grad:
+        logits.square().sum().backward()
+    return any(each.grad is not None and bool(each.grad.any()) for each in body.parameters())
 
 
 def dropping(candidate, dropout):
@@ -191,6 +202,10 @@ def numbers(candidate):
             what=f"{what}: the logits", tolerance=1e-4,
             likely="They are `head(last_token(body.hidden(tokens, mask), mask))`.",
         )  # fmt: skip
+    task.observe(
+        candidate, learns, gives=True, what="whether a gradient reaches the body",
+        likely="The body would learn nothing: leave out `no_grad` and `.detach()`.",
+    )  # fmt: skip
 
 
 @task.stage("dropout")
@@ -224,6 +239,17 @@ class Probabilities(Classifier):
         return super().forward(tokens, mask).softmax(dim=-1)
 
 
+@task.mistake(
+    "the right numbers",
+    "The body would learn nothing: leave out `no_grad` and `.detach()`.",
+)
+class FrozenBody(Classifier):
+    def forward(self, tokens, mask):
+        with torch.no_grad():
+            hidden = self.body.hidden(tokens, mask)
+        return self.head(self.dropout(last_token(hidden, mask)))
+
+
 @task.mistake("one row of logits for each text", "One row of logits for each text.")
 class EveryToken(Classifier):
     def forward(self, tokens, mask):
@@ -240,6 +266,12 @@ class DropsLogits(Classifier):
 class NoDropout(Classifier):
     def forward(self, tokens, mask):
         return self.head(last_token(self.body.hidden(tokens, mask), mask))
+
+
+@task.mistake("its parts", "with `dropout=0.0` the part `dropout` drops 0.1.")
+class FixedDropout(Classifier):
+    def __init__(self, body, labels, dropout=0.1):
+        super().__init__(body, labels, 0.1)
 
 
 @task.mistake("its parts", "The head starts as PyTorch draws it: take std 0.02 and a bias of 0.")

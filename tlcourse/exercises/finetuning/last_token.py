@@ -12,8 +12,8 @@ task = Exercise(
     difficulty=2,
     minutes=5,
     hints=(
-        "the last token stands in another place in each row. What tells you where?",
-        "`mask.sum(dim=1)` counts the tokens of each text; the last of n stands at n - 1.",
+        "the last token is at another position in each row. What tells you where?",
+        "`mask.sum(dim=1)` counts the tokens of each text; the last of n is at n - 1.",
         "`hidden[rows, places]` with two index tensors of the same length takes one position from "
         "each row; the rows are `torch.arange(len(hidden))`.",
     ),
@@ -129,7 +129,7 @@ def many(candidate):
             candidate, called, hidden, kept(lengths, 8),
             gives=torch.stack([text[-1] for text in texts]),
             what=f"5 texts of {lengths} tokens, NaN in the pads",
-            likely="What stands in a pad must not matter, not even multiplied by zero.",
+            likely="What a pad holds must not matter, not even multiplied by zero.",
             tolerance=1e-5,
         )  # fmt: skip
     expect_gradients(candidate(hidden.requires_grad_(), kept(lengths, 8)), {"hidden": hidden})
@@ -180,7 +180,7 @@ def zeros_then_last(hidden, mask):
 @task.mistake(
     "padding",
     "A text of 2 tokens gave the state of position 2, which is the first pad. Positions count from "
-    "0: the last of n tokens stands at n - 1.",
+    "0: the last of n tokens is at n - 1.",
 )
 def one_too_far(hidden, mask):
     places = mask.sum(dim=1).clamp(max=mask.shape[1] - 1)
@@ -198,7 +198,7 @@ def mean(hidden, mask):
 
 @task.mistake(
     "20 random batches",
-    "What stands in a pad must not matter, not even multiplied by zero: NaN times 0 is NaN.",
+    "What a pad holds must not matter, not even multiplied by zero: NaN times 0 is NaN.",
 )
 def times_zero(hidden, mask):
     place = torch.arange(mask.shape[1]) == mask.sum(dim=1, keepdim=True) - 1

@@ -15,7 +15,7 @@ task = Exercise(
     minutes=10,
     hints=(
         "the difference of each question is 1, 0 or -1 (or more, with several seeds). Its sum is "
-        "what was observed.",
+        "what was observed. NumPy does not subtract booleans: `np.asarray(wrong_a, dtype=int)`.",
         "`generator.choice([-1, 1], size=(flips, len(differences)))` holds a row of signs for each "
         "flip; `signs @ differences` are all sums at once.",
         "the p-value is the share of flips with `abs(sum) >= abs(observed)`: larger *or equal*, in "

@@ -15,7 +15,7 @@ task = Exercise(
         "three quantities: the share `p = errors / n`, the middle, and the half width. All that "
         "is in the formula is `p`, `n` and `z`.",
         "both the middle and the half width are divided by `1 + z**2 / n`.",
-        "under the root stand `p * (1 - p) / n` and `z**2 / (4 * n**2)`, and z times the root is "
+        "under the root are `p * (1 - p) / n` and `z**2 / (4 * n**2)`, and z times the root is "
         "the half width before the division.",
     ),
     imports="import math\n\nimport numpy as np\nimport torch",
@@ -55,6 +55,8 @@ def ends(candidate, errors, n, *more):
     if len(found) != 2 or None in found:
         came = "None (is a `return` missing?)" if got is None else short(got)
         raise Wrong(f"{errors} of {n} gave {came}; expected two numbers, low and high.")
+    if found[0] > found[1]:
+        raise Wrong(f"{errors} of {n} gave {found[0]:.4f}, {found[1]:.4f}; low comes first.")
     return found
 
 
@@ -84,7 +86,7 @@ def expect_ends(candidate, errors, n, *more, likely):
 
 @task.stage("a share in the middle")
 def middle(candidate):
-    likely = "At a share of one half the middle is one half."
+    likely = "Compare each term with the formula, and round nothing."
     expect_ends(candidate, 50, 100, likely=likely)
 
 
@@ -118,6 +120,11 @@ def middle_alone_divided(errors, n, z=1.96):
     p, shrink = errors / n, 1 + z**2 / n
     half = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return (p + z**2 / (2 * n)) / shrink - half, (p + z**2 / (2 * n)) / shrink + half
+
+
+@task.mistake("a share in the middle", "low comes first.")
+def high_first(errors, n, z=1.96):
+    return wilson(errors, n, z)[::-1]
 
 
 @task.mistake("few errors", "The middle is not the share itself: it is drawn towards one half.")

@@ -60,7 +60,7 @@ from tlcourse.views.pretraining_diagrams import (
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
 from tlcourse.views.relatives_diagrams import lora_relatives
 from tlcourse.views.sampling import sampling_bars
-from tlcourse.views.scheme_board import Panel, scheme_board
+from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
 from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
 from tlcourse.views.style import COLOURS, Picture, figure, finish
 from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
@@ -69,6 +69,7 @@ from tlcourse.views.words import importance, neuron, words_in_context
 
 __all__ = [
     "COLOURS",
+    "KNOB_COLOURS",
     "LiveCurve",
     "Panel",
     "Picture",

@@ -9,6 +9,9 @@ from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 
+# The first optimizer of a process loads much of torch: not within an answer's seconds.
+torch.optim.SGD([nn.Parameter(torch.zeros(1))])
+
 
 def nothing(*arguments): ...  # your code here
 
@@ -78,6 +81,11 @@ def changes_the_targets(model, loss, batch, size):
     return accumulates()(model, loss, batch, size)
 
 
+def turns_dropout_off(model, loss, batch, size):
+    model.eval()
+    return by_the_mean_so_far(model, loss, batch, size)
+
+
 test_accumulate_right = accepts("finetuning.accumulate", by_the_mean_so_far, backward_on_a_list)
 test_accumulate_wrong = rejects(
     "finetuning.accumulate",
@@ -86,6 +94,7 @@ test_accumulate_wrong = rejects(
     (clears_in_the_end, 1, "a parameter has no `.grad` after your function"),
     (changes_the_targets, 1, "changed the batch"),
     (accumulates(step=True), 1, "take no step"),
+    (turns_dropout_off, 1, "you called `model.eval()`"),
     (accumulates(last=False), 3, "7 rows, 4 at a time"),
     (accumulates(lambda nats, count, rows: nats / max(count, 1)), 2, "its own number of targets"),
     (accumulates(), 4, "number of *targets*"),
@@ -110,6 +119,12 @@ def from_above(errors, n):
     N = len(values)
     weights = [(k / N) ** n for k in range(N + 1)]
     return math.fsum(v * (weights[k + 1] - weights[k]) for k, v in enumerate(values))
+
+
+def in_whole_numbers(errors, n):
+    values, N = sorted(errors), len(errors)
+    ways = [(N - k) ** n - (N - k - 1) ** n for k in range(N)]  # whose smallest is value k
+    return sum(value * count for value, count in zip(values, ways, strict=True)) / N**n
 
 
 # Written by someone who saw only the text of the exercise.
@@ -153,7 +168,9 @@ def no_result(errors, n):
     from_above(errors, n)
 
 
-test_expected_best_right = accepts("finetuning.expected_best", by_scipy, from_above)
+test_expected_best_right = accepts(
+    "finetuning.expected_best", by_scipy, from_above, in_whole_numbers
+)
 test_expected_best_wrong = rejects(
     "finetuning.expected_best",
     (nothing, 0, "Not solved yet"),

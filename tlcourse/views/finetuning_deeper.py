@@ -85,7 +85,7 @@ def learning_rate_sweep(
     for row, (name, rate) in enumerate(sorted(marks.items(), key=lambda mark: mark[1])):
         axes.axvline(rate, color=GREY, lw=1.2, ls=":")
         axes.annotate(
-            name, (rate, 0.04 + 0.09 * row), (-4, 0), xycoords=("data", "axes fraction"),
-            textcoords="offset points", ha="right", va="bottom", fontweight="bold", color=GREY,
+            name, (rate, 0.98 - 0.09 * row), (-4, 0), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="right", va="top", fontweight="bold", color=GREY,
         )  # fmt: skip
     return picture

@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from tlcourse.exercises.expect import Wrong
+
 IGNORED = -100  # the target of a row that has none
 
 
@@ -34,6 +36,8 @@ class Loss:
         self.rows.append(len(inputs))
         nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
         if torch.is_grad_enabled():
+            if not model.training:
+                raise Wrong("you called `model.eval()`: a training step would have no dropout.")
             nats = Open.apply(nats, self.seen)
             self.together = max(self.together, self.seen["open"])
         return nats, int((targets != IGNORED).sum())

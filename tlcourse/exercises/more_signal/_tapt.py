@@ -54,7 +54,7 @@ def ran(candidate, model, steps=3, rate=lambda step: 0.5 / (step + 1), optimizer
         raise Wrong(f"it gave {came}; expected two things: the copy and the list of losses.")
     reader, losses = got
     if not isinstance(reader, type(model)):
-        raise Wrong(f"the first thing is {short(reader, 60)}; expected a {type(model).__name__}.")
+        raise Wrong(f"the first thing is {short(reader, 60)}; expected the copy of the model.")
     numbers = [real_number(each) for each in losses] if hasattr(losses, "__len__") else []
     if len(numbers) != steps or None in numbers:
         raise Wrong(f"the losses of {steps} steps are {short(losses)}; expected {steps} numbers.")

@@ -157,7 +157,34 @@ NORMAL = "This is 1.96, of the normal distribution. With few pairs Student's t i
 ONE_SIDE = "95 % in the middle leave 2.5 % at either end: the quantile of 0.975."
 DEGREES = "t has n - 1 degrees of freedom."
 
+SORTED = "The lists were sorted. A pair is one sample: leave the order as it is."
+ABSOLUTE = "A loss is no gain: keep the sign of each difference."
+
+
+def in_order(errors, baseline):
+    return paired_gain(sorted(errors), sorted(baseline))
+
+
+def independent(errors, baseline):
+    interval = stats.ttest_ind(baseline, errors).confidence_interval(0.95)
+    return np.mean(np.subtract(baseline, errors)), *interval
+
+
+def typed(errors, baseline):
+    gains = np.subtract(baseline, errors)
+    half = 1.96 * gains.std(ddof=1) / math.sqrt(len(gains))
+    return gains.mean(), gains.mean() - half, gains.mean() + half
+
+
+def absolute(errors, baseline):
+    return paired_gain([0.0] * len(errors), np.abs(np.subtract(baseline, errors)))
+
+
 task.mistake("the gain", SIGN)(flipped)
+task.mistake("how many pairs", SORTED)(in_order)
+task.mistake("20 random lists", ABSOLUTE)(absolute)
+task.mistake("the interval of the differences", PAIRS)(independent)
+task.mistake("the interval of the differences", NORMAL)(typed)
 task.mistake("the gain", TOTAL)(lambda e, b: tuple(len(e) * x for x in paired_gain(e, b)))
 for says, wrong in (
     (PAIRS, varied(unpaired)),

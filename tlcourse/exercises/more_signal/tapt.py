@@ -26,7 +26,7 @@ from tlcourse.exercises.task import Exercise
 task = Exercise(
     __name__,
     number="6.1",
-    title="Go on pretraining on the task's texts",
+    title="Continue pretraining on the task's texts",
     difficulty=3,
     minutes=15,
     hints=(
@@ -107,7 +107,7 @@ def read(candidate):
     """What the model reads in the first two steps."""
     model = Pairs()
     ran(candidate, model, steps=2)
-    return model.read
+    return list(model.read)
 
 
 @task.stage("one long row of ids")
@@ -177,17 +177,19 @@ for stage, says, wrong in (
      varied(keep=copy.copy)),
     ("the loop", "The optimizer holds the weights of the original: `optimizer_of(reader)` of the "
      "copy, or the copy never moves.", varied(optimizer=True)),
-    ("one long row of ids", "There is no EOS between the texts.",
+    ("one long row of ids", "There is no EOS between the texts: each is followed by its own.",
      varied(lambda texts: joined(texts, after=()))),
     ("one long row of ids", "EOS stands before each text; it ends one.",
      varied(lambda texts: joined(texts, (EOS,), ()))),
-    ("one long row of ids", "There is one EOS, at the very end: each text needs its own.",
+    ("one long row of ids", "There is no EOS between the texts: each is followed by its own.",
      varied(lambda texts: [*joined(texts, after=()), EOS])),
     ("one long row of ids", "The model reads a token too few: windows of `length + 1`, the last "
      "token is a target only.", varied(extra=0)),
     ("one long row of ids", "Steps count from 0: `range(steps)`.", varied(first=1)),
     ("one long row of ids", "Every step reads the windows of step 0.",
      lambda model, texts, *more: same_batch(model, texts, *more)),
+    ("one long row of ids", "`batch_size` and `length` were left out: they say how much a step "
+     "reads.", lambda *five_and_more: tapt(*five_and_more[:5])),
     ("the loop", "`learning_rate` was left out: it gives the learning rate of every step.",
      varied(rate=lambda step: 0.4)),
 ):  # fmt: skip

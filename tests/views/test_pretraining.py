@@ -6,7 +6,6 @@ from tlcourse.views import (
     COLOURS,
     LiveCurve,
     long_and_short,
-    loss_over_compute,
     over_tokens_and_targets,
     seen_and_asked,
     smooth,
@@ -94,24 +93,6 @@ def test_one_long_run_alone_has_its_name_too():
 
 
 RUNS = {"1M": ([1e12, 2e12], [6.0, 5.5]), "2M": ([2e12, 4e12], [5.8, 5.2])}
-
-
-def test_a_law_is_drawn_beside_its_runs_and_held_against_one_it_has_not_seen():
-    panels = {heading: (RUNS, RUNS, (3.4, 3.2, 3.6)) for heading in ("one", "other")}
-    picture = loss_over_compute(
-        panels, ("shipped", 1e15, 3.7), title="A title.", alt="An alt text."
-    )
-    assert [axes.get_title(loc="left") for axes in picture.axes] == ["one", "other"]
-    for axes in picture.axes:
-        drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.lines]
-        assert drawn[:2] == [RUNS["1M"], RUNS["1M"]] and ([1e15], [3.7]) in drawn
-        assert [text.get_text() for text in axes.texts] == ["1M", "2M", "law", "shipped"]
-
-
-def test_a_law_for_other_runs_is_refused():
-    panels = {"one": (RUNS, {"1M": RUNS["1M"]}, (3.4, 3.2, 3.6))}
-    with pytest.raises(ValueError, match="a law for each of"):
-        loss_over_compute(panels, ("shipped", 1e15, 3.7), title="A title.", alt="An alt text.")
 
 
 def test_a_loss_that_is_watched_is_the_same_and_is_drawn(shown, monkeypatch):

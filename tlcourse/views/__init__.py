@@ -26,7 +26,7 @@ from tlcourse.views.attention_diagrams import attention_heads, attention_lookup
 from tlcourse.views.behaviour import attractors, growth, removal
 from tlcourse.views.bpe import merge_rows, trainer_race
 from tlcourse.views.bpe_diagrams import cuts_of_word, pattern_parts, text_to_ids
-from tlcourse.views.classification import confusion, learning_curve
+from tlcourse.views.classification import confusion
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.differences import paired_differences
 from tlcourse.views.dots import grouped_dots, strips
@@ -54,7 +54,6 @@ from tlcourse.views.positions import clocks, score_maps
 from tlcourse.views.pretraining import (
     LiveCurve,
     long_and_short,
-    loss_over_compute,
     seen_and_asked,
     smooth,
 )
@@ -106,8 +105,8 @@ __all__ = [
     "feed_forward_layer",
     "figure",
     "finish",
-    "four_knobs",
     "flipped_sums",
+    "four_knobs",
     "gains_and_reach",
     "grouped_dots",
     "growth",
@@ -118,13 +117,11 @@ __all__ = [
     "importance",
     "induction_pattern",
     "interrupted_run",
-    "learning_curve",
     "learning_rate_sweep",
     "lens_table",
     "logits_in_chunks",
     "long_and_short",
     "lora_relatives",
-    "loss_over_compute",
     "mask_maps",
     "memory_bars",
     "merge_rows",
@@ -147,8 +144,8 @@ __all__ = [
     "score_maps",
     "seen_and_asked",
     "selectivity_by_layer",
-    "signal_pipeline",
     "self_training_loop",
+    "signal_pipeline",
     "slider",
     "smooth",
     "state_paths",

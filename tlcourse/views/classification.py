@@ -1,11 +1,10 @@
 """A confusion matrix and learning curves over numbers of labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tlcourse.views.lines import curves
 from tlcourse.views.style import SHADES, Picture, figure, finish, ink_on
 
 
@@ -53,37 +52,3 @@ def confusion(
         each.spines[:].set_visible(False)
     axes.grid(False)
     return finish(picture, alt, note)
-
-
-def learning_curve(
-    results: Mapping[str, tuple],
-    *,
-    title: str = "",
-    alt: str = "",
-    y_label: str = "error (%)",
-    x_label: str = "labelled questions for training (logarithmic)",
-    note: str | None = None,
-) -> Picture:
-    """Error against the number of labels, a curve for each scheme with its interval over seeds.
-
-    `results` maps a name to (label counts, means, low ends, high ends). The counts stand on a
-    logarithmic axis; those of all schemes are its ticks. Each scheme stands a little beside its
-    counts, so that intervals do not hide each other.
-    """
-    ticks = sorted({count for each in results.values() for count in each[0]})
-    shifts = 1.05 ** (np.arange(len(results)) - (len(results) - 1) / 2)
-    beside = {
-        name: (np.multiply(counts, shift), *values)
-        for shift, (name, (counts, *values)) in zip(shifts, results.items(), strict=True)
-    }
-    return curves(
-        beside,
-        title=title,
-        alt=alt,
-        x_label=x_label,
-        y_label=y_label,
-        log_x=True,
-        x_ticks=ticks,
-        note=note,
-        height=4.2,
-    )

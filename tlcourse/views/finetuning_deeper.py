@@ -63,7 +63,7 @@ def learning_rate_sweep(
     rates: Sequence[float],
     losses: Sequence[float],
     *,
-    marks: Mapping[str, float],
+    marks: Mapping[str, float] | None = None,
     title: str = "",
     alt: str = "",
     x_label: str = "learning rate (logarithmic)",
@@ -82,7 +82,7 @@ def learning_rate_sweep(
     )  # fmt: skip
     (axes,) = picture.axes
     axes.set_ylim(0, 2.1 * losses[0])
-    for row, (name, rate) in enumerate(sorted(marks.items(), key=lambda mark: mark[1])):
+    for row, (name, rate) in enumerate(sorted((marks or {}).items(), key=lambda mark: mark[1])):
         axes.axvline(rate, color=GREY, lw=1.2, ls=":")
         axes.annotate(
             name, (rate, 0.98 - 0.09 * row), (-4, 0), xycoords=("data", "axes fraction"),

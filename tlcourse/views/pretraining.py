@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import _plain, curves, draw_curves, label_ends
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
-    GREY,
     Picture,
     figure,
     finish,
@@ -97,45 +96,6 @@ def long_and_short(
     if len(long) == 1:  # one curve alone gets no name from there
         ((name, (tokens, losses)),) = long.items()
         label_ends(axes, [(tokens[-1], losses[-1], name, CYCLE[0])], 2.8)
-    return finish(picture, alt, note)
-
-
-def loss_over_compute(
-    panels: Mapping[str, tuple[Mapping[str, Points], Mapping[str, Points], Sequence[float]]],
-    beyond: tuple[str, float, float],
-    *,
-    title: str = "",
-    alt: str = "",
-    note: str | None = None,
-) -> Picture:
-    """Final losses over the computing of each run, both logarithmic, and laws fitted to them.
-
-    `panels` maps a heading to (runs, law, said): `runs` and `law` map the same names to
-    (operations, losses), the measured ones drawn as points and the law's dashed; `said` is the
-    law's (loss, low, high) for `beyond`, a run that it has not seen: name, operations, loss.
-    Raises ValueError when the names of a panel differ, and without title or alt text.
-    """
-    picture, row = figure(title, 4.4, columns=len(panels), sharey=True, squeeze=False)
-    name, operations, loss = beyond
-    for axes, (heading, (runs, law, (said, low, high))) in zip(row[0], panels.items(), strict=True):
-        if list(runs) != list(law):
-            raise ValueError(f"expected a law for each of {list(runs)}, got {list(law)}")
-        axes.set(xscale="log", yscale="log", xlabel="operations (logarithmic)")
-        axes.set_title(heading, loc="left", fontsize=12)
-        for colour, each in zip(CYCLE, runs, strict=False):
-            axes.plot(*law[each], color=colour, ls="--", lw=1.4)
-            axes.plot(*runs[each], color=colour, ls="", marker="o", ms=6, label=each)
-            _note(axes, each, runs[each][0][-1], runs[each][1][-1], colour, "below")
-        axes.vlines(operations, low, high, color=GREY, lw=2)
-        axes.plot(operations, said, "_", color=GREY, ms=14, mew=2.5)
-        _note(axes, "law", operations, said, GREY, "left")
-        axes.plot(operations, loss, "*", color="black", ms=13)
-        _note(axes, name, operations, loss, "black", "left")
-        axes.yaxis.set_major_locator(MultipleLocator(1))
-        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.margins(y=0.12)
-    row[0][0].set_ylabel("held-out loss (nats a token)")
     return finish(picture, alt, note)
 
 

@@ -70,7 +70,7 @@ test_tapt_wrong = rejects(
     "more_signal.tapt",
     (nothing, 0, "Not solved yet"),
     (the_reader_alone, 1, "expected two things"),
-    (losses_first, 1, "expected a Pairs"),
+    (losses_first, 1, "expected the copy of the model"),
     (into_the_texts, 1, "changed the lists of ids"),
     (a_text_a_row, 2, "what the model reads"),
     (varied(lambda texts: joined(texts, after=(CLS,))), 2, "Each text is followed by EOS"),

@@ -43,7 +43,7 @@ def on(monkeypatch):
 
 def parts(box):
     """The widgets by what they are called; the line and the picture come last."""
-    *controls, said, picture = box.children
+    *controls, said, picture, _ = box.children
     return {each.description: each for each in controls} | {"said": said, "picture": picture}
 
 

@@ -106,6 +106,11 @@ VIEWS: dict[str, tuple[Callable[[Choice], Picture], tuple[str, ...]]] = {
     "from one token": (_from_one_token, ("block", "token")),
     "rollout": (_rollout, ()),
 }
+# JupyterLab takes letters typed in a menu as its commands, unless the menu itself says this.
+OWN_KEYS = (
+    "<style onload=\"for (const menu of this.closest('.widget-vbox').querySelectorAll('select'))"
+    " menu.setAttribute('data-lm-suppress-shortcuts', 'true')\"></style>"
+)
 
 
 def explore(
@@ -174,7 +179,7 @@ class _Switches:
             controls.insert(1, self.model)
         for control in controls:
             control.observe(self.changed, names="value")
-        self.box = ipywidgets.VBox([*controls, self.said, self.picture])
+        self.box = ipywidgets.VBox([*controls, self.said, self.picture, ipywidgets.HTML(OWN_KEYS)])
 
     def draw(self) -> None:
         """Brings the switches up to date with the text that was read, then the picture."""

@@ -1,12 +1,8 @@
 """The built page in headless Chromium, which finds no host: from a file, and from a web server."""
 
-import contextlib
-import functools
 import html
-import http.server
 import itertools
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks.page import served
 from tests.browser import By, Keys, chromium, needed, screenshot, wait
 from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
@@ -41,16 +38,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     return build(folder / "page.html", ["causal-small", "masked-small", SHIPPED])
-
-
-@contextlib.contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a plain web server on a folder."""
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def texts(browser: Any, selector: str) -> list[str]:

@@ -34,6 +34,8 @@ def check(task: Exercise, candidate: Any) -> Report:
         kind = "class" if isinstance(task.solution, type) else "function"
         name = f"Stage 1 of {count}, {task.stages[0].name}"
         return Report(False, 1, count, f"{name}: expected a {kind}; got {short(candidate)}.")
+    if task.trains:
+        running.load_optimizers()
     task.begin()
 
     def work() -> None:

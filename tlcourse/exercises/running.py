@@ -72,6 +72,13 @@ def preserve_randomness() -> Iterator[None]:
             torch.set_rng_state(torch_state)
 
 
+def load_optimizers() -> None:
+    """Loads what the first optimizer of a process imports: PyTorch's compiler, seconds of it."""
+    import torch
+
+    torch.optim.SGD([torch.zeros(1)])
+
+
 def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     places = [paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"]]

@@ -57,7 +57,8 @@ class Exercise:
     `module` is the `__name__` of its file and gives the id, "topic.name"; `number` is that in the
     lesson. Hints go from a nudge to nearly everything. `imports` are lines of code that an answer
     may lean on, `builds_on` the ids of exercises whose answers it may call. `given` is the code to
-    be mended of an exercise that has some: handed in as it is, it counts as not solved yet.
+    be mended of an exercise that has some: handed in as it is, it counts as not solved yet. Where
+    it `trains`, what an optimizer needs is loaded before the learner's clock starts.
     """
 
     module: str
@@ -69,6 +70,7 @@ class Exercise:
     imports: str = ""
     builds_on: tuple[str, ...] = ()
     given: FunctionType | None = None
+    trains: bool = False
     solutions: list[Any] = field(default_factory=list)  # the reference first
     stages: list[Stage] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from tlcourse.views.lines import _plain, label_ends
+from tlcourse.views.lines import label_ends, plain
 from tlcourse.views.style import CYCLE, GREY, SHADES, Picture, figure, finish, label_axes
 
 
@@ -46,7 +46,7 @@ def movement(
     for panel in axes[-1]:
         panel.set_xlabel("of the steps")
     bar = picture.colorbar(drawn, ax=axes, fraction=0.035, pad=0.02)
-    bar.set_ticks(np.log10(top) - np.arange(4), labels=[_plain(top / 10**n) for n in range(4)])
+    bar.set_ticks(np.log10(top) - np.arange(4), labels=[plain(top / 10**n) for n in range(4)])
     bar.set_label("learning rate\n(share of the recipe's)")
     return finish(picture, alt, note)
 
@@ -75,7 +75,7 @@ def trade_off(
         axes.xaxis.set_minor_formatter(NullFormatter())
         reach = max(x for x, *_ in points.values()) / min(x for x, *_ in points.values())
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if reach < 100 else (1,)))
-    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
     ends = []
     for name, (x, y, *interval) in points.items():
         colour = CYCLE[0] if unbeaten(name, points) else GREY

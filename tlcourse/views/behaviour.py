@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from tlcourse.views.lines import _plain, label_ends
+from tlcourse.views.lines import label_ends, plain
 from tlcourse.views.panels import (
     DASHES,
     Values,
@@ -55,7 +55,7 @@ def removal(
         ends[-1]["nothing removed"] = (numbers[-1], intact, GREY)
         if log_x:
             axes.set_xscale("log")
-        axes.set_xticks(numbers, [_plain(number) for number in numbers])
+        axes.set_xticks(numbers, [plain(number) for number in numbers])
         axes.set_xticks([], minor=True)
         head(axes, y_label, len(effects))
     label_below(shown, x_label)
@@ -156,7 +156,7 @@ def growth(
     ticks = 10.0 ** np.arange(np.ceil(np.log10(first)), np.floor(np.log10(last)) + 1)
     for axes in shown:
         axes.set_xticks([*([0] if 0 in read else []), *ticks])
-        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.xaxis.set_major_formatter(FuncFormatter(plain))
         axes.xaxis.set_minor_formatter(NullFormatter())
     label_below(shown, x_label)
     if len(shown) == 1:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from tlcourse.views.lines import _plain
+from tlcourse.views.lines import plain
 from tlcourse.views.panels import head
 from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish, label_axes
 
@@ -52,7 +52,7 @@ def paired_differences(
     label_axes(first, y=y_label)
     reach = max(map(abs, first.get_ylim()))
     first.set_ylim(-reach, reach)
-    first.yaxis.set_major_formatter(FuncFormatter(_plain))
+    first.yaxis.set_major_formatter(FuncFormatter(plain))
     for said, place, align in ((above, 0.98, "top"), (below, 0.02, "bottom")):
         first.text(0.03, place, said, transform=first.transAxes, va=align, color=GREY, fontsize=10)
     return finish(picture, alt, note)
@@ -65,7 +65,7 @@ def _draw(axes: Any, x: np.ndarray, found: np.ndarray) -> None:
         colour = COLOURS["blue"] if low > 0 or high < 0 else "#8C8C8C"
         axes.vlines(place, low, high, color=colour, lw=2.2)
         axes.plot(place, value, "o", color=colour, ms=6, zorder=3)
-    axes.set_xticks(x, [_plain(each) for each in x])
+    axes.set_xticks(x, [plain(each) for each in x])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.margins(x=0.12)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from tlcourse.views.lines import label_ends
+from tlcourse.views.lines import label_ends, plain
 from tlcourse.views.panels import head
 from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish, label_axes
 
@@ -122,7 +122,7 @@ def errors_by_labels(
     _log(below.xaxis, counts)
     below.margins(x=0.06)
     label_axes(below, x="labelled questions", y="difference (points)")
-    below.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    below.yaxis.set_major_formatter(FuncFormatter(plain))
     head(above, "dots: single seeds; lines: means", 1)
     head(below, "in pairs, on the same labelled questions", 1)
     label_ends(above, ends, 2.6)
@@ -160,15 +160,15 @@ def flipped_sums(
     axes.bar(sums, shares, width=0.85 * step, color=colours)
     axes.axvline(observed, color=COLOURS["blue"], lw=2)
     p = shares[far].sum() / 100
-    said = f"p = {p:.4f}" if p else f"none of {flips:,} flips is as far"
+    said = f"{100 * p:.2g} % of the flips are as far" if p else f"none of {flips:,} flips is as far"
     side = "left" if observed < 0 else "right"
     axes.text(
-        observed, 0.97, f" observed: {observed} \n {said} ".replace("-", "−"), ha=side, va="top",
+        observed, 0.97, f" observed: {plain(observed)} ", ha=side, va="top",
         color=COLOURS["blue"], transform=axes.get_xaxis_transform(), fontweight="bold",
     )  # fmt: skip
     reach = 1.1 * max(abs(observed), abs(sums).max())
     axes.set_xlim(-reach, reach)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
     label_axes(axes, x=x_label, y="share of flips (%)")
     own = (
         f"Bars of the sums of {flips:,} random flips, around 0 and from {sums.min()} to "

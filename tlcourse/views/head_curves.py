@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from tlcourse.views.lines import _plain, label_ends
+from tlcourse.views.lines import label_ends, plain
 from tlcourse.views.panels import Values, with_ends
 from tlcourse.views.style import COLOURS, GREY, Picture, colours_of, figure, finish, label_axes
 
@@ -129,7 +129,7 @@ def pruning_curve(
         axes.set_yscale("log")
         axes.set_ylim(bottom=0.6 * low)
         for axis in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            axis(FuncFormatter(_plain))
+            axis(FuncFormatter(plain))
         axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     else:
         axes.set_ylim(bottom=0)

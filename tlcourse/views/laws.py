@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from tlcourse.views.lines import _plain, label_ends
+from tlcourse.views.lines import label_ends, plain
 from tlcourse.views.style import CYCLE, Picture, figure, finish
 
 Points = tuple[Sequence[float], Sequence[float]]
@@ -33,7 +33,7 @@ def predicted_and_true(
     picture, axes = figure(title, 4.2)
     axes.set(xscale="log", xlabel="tokens read (logarithmic)", ylabel="held-out loss (nats/token)")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
     named, (name, far, loss) = [], beyond
     for place, (colour, (each, (runs, line, (low, high)))) in enumerate(
         zip(CYCLE, laws.items(), strict=False)

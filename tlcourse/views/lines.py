@@ -58,7 +58,7 @@ def label_ends(
         )
 
 
-def _plain(value: float, _: Any = None) -> str:
+def plain(value: float, _: Any = None) -> str:
     """1200000 as 1.2M, 0.05 as 0.05."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
@@ -143,7 +143,7 @@ def curves(
         if wanted:
             scale("log")
             axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
+        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(plain))
     draw_curves(axes, series, height * 0.66, dashed, levels, top)
     if x_ticks is not None:
         axes.set_xticks(x_ticks)
@@ -186,6 +186,6 @@ def horizontal_bars(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_color(GREY)
-    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(_plain))
+    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(plain))
     label_axes(axes, x=x_label)
     return finish(picture, alt, note)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from matplotlib.ticker import FuncFormatter
 
-from tlcourse.views.lines import _plain
+from tlcourse.views.lines import plain
 from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish, label_axes
 
 Row = tuple[float, float, float] | tuple[float, float, float, float]
@@ -60,7 +60,7 @@ def gains_and_reach(
             tick.set(fontweight="bold")
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
     for x, said, align in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
         axes.text(x, 1.01, said, transform=axes.transAxes, ha=align, color=GREY, fontsize=10)
     label_axes(axes, x=x_label)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from tlcourse.views.lines import _plain
+from tlcourse.views.lines import plain
 from tlcourse.views.style import Picture, colours_of, figure, finish, label_axes
 
 Run = tuple[Sequence[float], Sequence[float], Sequence[float]]
@@ -34,7 +34,7 @@ def over_tokens_and_targets(
                     f"{[*map(len, run)]} numbers"
                 )
             axes.plot(run[place], run[2], color=colours[name])
-        axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+        axes.xaxis.set_major_formatter(FuncFormatter(plain))
         axes.tick_params(labelsize=10)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(left=0)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from tlcourse.views.interactive import widgets_on
-from tlcourse.views.lines import _plain, curves, draw_curves, label_ends
+from tlcourse.views.lines import curves, draw_curves, label_ends, plain
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
@@ -80,7 +80,7 @@ def long_and_short(
         ylabel="loss (nats per target)",
     )
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
     for name, (tokens, losses) in short.items():
         axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
         axes.annotate(

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from tlcourse.views.lines import _plain
+from tlcourse.views.lines import plain
 from tlcourse.views.panels import (
     DASHES,
     Values,
@@ -222,7 +222,7 @@ def code_lengths(
         totals[name] = bits.sum()
     left.axhline(uniform_bits / items.pop(), color=GREY, lw=1.6, ls=":", zorder=1.5)
     left.set(xscale="log", ylim=(0, None))
-    left.xaxis.set_major_formatter(FuncFormatter(_plain))
+    left.xaxis.set_major_formatter(FuncFormatter(plain))
     label_axes(left, x="items sent (logarithmic)", y="bits an item")
     most = max(totals.values())
     unit, size = ("kbit", 1000) if most >= 10_000 else ("bits", 1)

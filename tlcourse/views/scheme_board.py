@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import blended_transform_factory
 
-from tlcourse.views.lines import _plain
+from tlcourse.views.lines import plain
 from tlcourse.views.style import COLOURS, Picture, figure, finish, label_axes
 
 KNOB_COLOURS = {  # of the knob that a scheme turns, in every figure of lessons 05 and 05b
@@ -91,7 +91,7 @@ def _draw(axes: Any, panel: Panel, values: Mapping[str, tuple[str, Value]]) -> N
             axes.hlines(row, *interval, color=colour, lw=1.8)
         fill = "white" if name in panel.hollow else colour
         axes.plot(at, row, "o", color=colour, mfc=fill, mew=1.6, ms=6.5, zorder=3)
-    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
     axes.tick_params(axis="x", labelsize=10)
     label_axes(axes, x=panel.label)
     axes.xaxis.label.set_size(10.5)

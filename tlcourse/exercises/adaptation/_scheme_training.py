@@ -30,8 +30,6 @@ from tlcourse.exercises.adaptation._scheme_knobs import (
 from tlcourse.exercises.expect import Wrong, short
 
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-# The first optimizer imports PyTorch's compiler: seconds that are not the learner's.
-torch.optim.SGD([torch.zeros(1)], lr=0.1)
 
 
 def _steps(groups: Mapping) -> int:

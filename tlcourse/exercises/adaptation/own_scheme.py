@@ -65,6 +65,7 @@ from tlcourse.adaptation import (
 from tlcourse.batching import pad
 from tlcourse.bpe import PAD
 """,
+    trains=True,
 )
 
 

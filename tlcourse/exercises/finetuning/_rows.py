@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, real_number, short
+from tlcourse.exercises.pretraining._line import numbers
 
 HUGE = 1e6  # a `clip` that no gradient here reaches
 FEATURES, LABELS = 3, 4
@@ -64,24 +64,6 @@ def in_training_mode(candidate):
     model = Rows().eval()
     candidate(model, nats_of, batches_of, torch.optim.SGD(model.parameters(), lr=0.1), 1)
     return all(model.modes)
-
-
-def numbers(got, count: int) -> list[float]:
-    """The losses of so many steps as numbers."""
-    if isinstance(got, Tensor) and not got.requires_grad and got.dim() == 1:
-        got = got.tolist()
-    if not isinstance(got, list | tuple):
-        came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"expected a list with the loss of every step; got {came}.")
-    if any(getattr(each, "requires_grad", False) for each in got):
-        raise Wrong(
-            "a loss that is returned still holds its graph, and with it the memory of its step. "
-            "Keep a number: `nats.item() / targets`."
-        )
-    found = [real_number(each) for each in got]
-    if len(found) != count or None in found:
-        raise Wrong(f"{count} steps gave {short(got)}; expected {count} numbers, one for each.")
-    return found
 
 
 def truth(epochs, warmup, clip, rates=RATES):

@@ -29,6 +29,7 @@ task = Exercise(
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("pretraining.schedule", "pretraining.train"),
+    trains=True,
 )
 
 

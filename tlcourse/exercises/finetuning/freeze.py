@@ -19,9 +19,8 @@ task = Exercise(
         "an optimizer passes over a parameter only if its `grad` is None; zeros are not None.",
     ),
     imports="import torch",
+    trains=True,
 )
-# The first optimizer of a process loads much of torch: here, and not on the learner's clock.
-torch.optim.SGD([nn.Parameter(torch.zeros(1))])
 HEAD = ["head.weight", "head.bias"]
 LEFT_OVER = (
     "A gradient that is left over, even one of zeros, makes AdamW go on: momentum and weight decay "

@@ -41,6 +41,7 @@ task = Exercise(
     imports="import copy\nimport math\nimport numpy as np\nimport torch\n"
     "from tlcourse.bpe import EOS",
     builds_on=("pretraining.windows", "pretraining.causal_loss", "pretraining.train"),
+    trains=True,
 )
 
 

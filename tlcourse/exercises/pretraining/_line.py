@@ -50,6 +50,7 @@ def trained(candidate, steps, rates, clip):
 
 
 def numbers(got, count: int) -> list[float]:
+    """The losses of so many steps as numbers."""
     if isinstance(got, Tensor) and not got.requires_grad and got.dim() == 1:
         got = got.tolist()
     if not isinstance(got, list | tuple):
@@ -60,10 +61,10 @@ def numbers(got, count: int) -> list[float]:
             "a loss that is returned still holds its graph, and with it the memory of its step. "
             "Keep a number: `nats.item() / targets`."
         )
-    numbers = [real_number(each) for each in got]
-    if len(numbers) != count or None in numbers:
+    found = [real_number(each) for each in got]
+    if len(found) != count or None in found:
         raise Wrong(f"{count} steps gave {short(got)}; expected {count} numbers, one for each.")
-    return numbers
+    return found
 
 
 def truth(steps, rates, clip):

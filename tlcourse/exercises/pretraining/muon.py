@@ -29,6 +29,7 @@ task = Exercise(
         "x`. Step 5: `return 0.2 * max(x.shape) ** 0.5 * x, buffer`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
+    trains=True,
 )
 
 

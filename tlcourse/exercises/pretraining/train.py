@@ -30,6 +30,7 @@ task = Exercise(
         "`losses.append(nats.item() / targets)`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
+    trains=True,
 )
 
 

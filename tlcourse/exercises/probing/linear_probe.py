@@ -31,6 +31,7 @@ task = Exercise(
     ),
     imports="import numpy as np\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F",
+    trains=True,
 )
 
 

@@ -145,7 +145,7 @@ def agreement(candidate):
 def both_ways(candidate):
     given = [[math.log(3), 0.0]], [[0.0, 0.0]]
     likely = "By hand: (3/4 ln 3/2 + 1/4 ln 1/2 + 1/2 ln 2/3 + 1/2 ln 2) / 2."
-    what = "shares of 3/4 and 1/4 against 1/2 and 1/2"
+    what = "probabilities of 3/4 and 1/4 against 1/2 and 1/2"
     expect(candidate, loss_of, given, added_up(*given), what, likely)
     given = drawn(4, 3, seed=2)
     likely = "Sum over the labels, mean over the texts."
@@ -214,7 +214,10 @@ FIXED = (
     "In each direction the target is detached. The number is the same, but in R-Drop the target "
     "moves, too."
 )
-LARGE = "Logits may be large: `log_softmax`, not the log of a softmax, which is 0 for some label."
+LARGE = (
+    "Logits may be large: then some softmax is 0, and its log is lost (`torch.distributions` gives "
+    "infinity there, too). Take `log_softmax`."
+)
 
 for stage, says, wrong in (
     ("agreement costs nothing", ENTROPY, cross),

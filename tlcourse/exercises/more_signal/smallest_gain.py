@@ -112,6 +112,7 @@ BY_N = "The standard deviation is divided by the *root* of the number of draws."
 NORMAL = "With so few draws the normal distribution is too narrow: take Student's t, `stats.t`."
 ONE_SIDED = "An interval of 95 % leaves 2.5 % on each side: 0.975."
 INTERVAL = "That is half the interval: a true gain as large would be found every second time."
+BETA = "The power's factor is the quantile at `power`, not at 1 - `power`, which is negative."
 DEGREES = "n draws have n - 1 degrees of freedom."
 MEAN = "The mean is not needed: the smallest gain depends on the spread alone."
 
@@ -122,6 +123,7 @@ for says, wrong in (
     (NORMAL, with_factors(lambda n, power: stats.norm.ppf(0.975) + stats.norm.ppf(power))),
     (ONE_SIDED, with_factors(lambda n, p: stats.t.ppf(0.95, n - 1) + stats.t.ppf(p, n - 1))),
     (INTERVAL, with_factors(lambda n, power: stats.t.ppf(0.975, n - 1))),
+    (BETA, with_factors(lambda n, p: stats.t.ppf(0.975, n - 1) + stats.t.ppf(1 - p, n - 1))),
     (DEGREES, with_factors(lambda n, power: stats.t.ppf(0.975, n) + stats.t.ppf(power, n))),
     (MEAN, lambda x, power=0.8: abs(statistics.mean(x)) + smallest_gain(x, power)),
 ):

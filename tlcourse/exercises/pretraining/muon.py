@@ -18,9 +18,8 @@ task = Exercise(
     difficulty=3,
     minutes=20,
     hints=(
-        "five lines that can be written one under the other, in the order of the text. `@` is the "
-        "product of matrices, `*` that of single numbers: only `a`, `b`, `c` and the size take "
-        "`*`.",
+        "five lines, one under the other, in the order of the text. `@` is the product of "
+        "matrices, `*` that of single numbers: only `a`, `b`, `c` and the size take `*`.",
         "steps 1 and 2: `buffer = momentum * buffer + gradient`, then "
         "`x = gradient + momentum * buffer` with the new buffer.",
         "step 3: `x = x / x.norm().clamp(min=1e-7)`; the clamp keeps a gradient of zeros from "

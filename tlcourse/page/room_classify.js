@@ -83,7 +83,8 @@ function strengthSlider(change) {
     value.textContent = slider.value;
     change(Number(slider.value));
   });
-  return [make("label", { for: "strength" }, "Strength of LoRA (0: none, 1: as trained): ", value), slider];
+  const words = "Strength of LoRA (0: none, 1: as trained): ";
+  return [make("label", { for: "strength" }, words, value), slider];
 }
 
 function drawLabels(parts, classifier, state) {
@@ -92,7 +93,8 @@ function drawLabels(parts, classifier, state) {
   const { strength, name } = state;
   parts.strength.hidden = !classifier.lora;
   parts.asks.textContent =
-    `Labels by ${name}` + (strength === 1 ? "" : ` (orange: as trained; blue: LoRA at ${strength})`);
+    `Labels by ${name}` +
+    (strength === 1 ? "" : ` (orange: as trained; blue: LoRA at ${strength})`);
   parts.bars.replaceChildren(...barRows(rows, 1));
   const ofTrec = classifier.labels.every((label) => label in KINDS);
   const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";

@@ -20,7 +20,7 @@ export const glanceRoom = {
     const asks = make("h3", { id: "asks" });
     const bars = make("ol", { id: "glance-bars", class: "bars", "aria-labelledby": "asks" });
     const title = make("p", { class: "note" });
-    root.append(looks, tokens, asks, bars, title);
+    root.append(looks, tokens, asks, title, bars);
     return (reading) => {
       const from = askedFrom(reading);
       const { layer, head, weights } = sharpest(reading);

@@ -10,9 +10,9 @@ import { visible } from "../views/attention.js";
 
 const GUESSES = 3; // of each block
 const KNOBS = [
-  { name: "temperature", does: "0: always the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
-  { name: "top-k", does: "so many tokens at most", least: 1, most: 100, step: 1, first: 50 },
-  { name: "top-p", does: "up to this share of all", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+  { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
+  { name: "top-k", does: "of so many likeliest", least: 1, most: 100, step: 1, first: 50 },
+  { name: "top-p", does: "or of this share of all", least: 0.1, most: 1, step: 0.05, first: 0.95 },
 ];
 
 export const predictionRoom = {
@@ -48,7 +48,8 @@ export const predictionRoom = {
 function drawPrediction(parts, reading, shown, page) {
   const off = headsOf(reading).filter(([layer, head]) => page.isOff(layer, head));
   const list = off.map((each) => each.join(".")).join(", ");
-  parts.asks.textContent = askWords(shown) + (off.length ? ` (orange: all heads; blue: without ${list})` : "");
+  const colours = off.length ? ` (orange: all heads; blue: without ${list})` : "";
+  parts.asks.textContent = askWords(shown) + colours;
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading)));
   parts.title.textContent = titleWords(shown);
   parts.off.replaceChildren(

@@ -290,7 +290,7 @@ def test_words_a_label_hangs_on(browser: Any) -> None:
     shares = classifier.probabilities([question, *texts_left], compute=PLAIN)
     moved = (shares[1:] - shares[0]).abs().sum(-1) / 2
     assert found == in_percent(moved)
-    assert texts(browser, "#erased-said")[0].startswith("The answer is '\u2068LOC\u2069'")
+    assert texts(browser, "#erased-said")[0].startswith("The answer is '\u2068a place (LOC)\u2069'")
 
 
 def test_a_question_is_classified(browser: Any) -> None:

@@ -208,7 +208,9 @@ def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture)
     assert main(["page", "--out", str(out), "--model", str(model)]) == 0
     said = capsys.readouterr().out
     assert model.name in said and "open it in a browser" in said and out.is_file()
-    assert main(["page", "--out", str(tmp_path / "page"), "--model", str(model)]) == 0
+    each = ["--model", str(model), "--model", "causal-small"]  # once for each, as others have it
+    assert main(["page", "--out", str(tmp_path / "page"), *each]) == 0
+    assert (tmp_path / "page" / model.name).is_dir() and (tmp_path / "page/causal-small").is_dir()
     assert "python -m http.server --directory" in capsys.readouterr().out
     assert main(["page", "--out", str(tmp_path / "page"), "--model", str(model)]) == 2
     assert main(["page", "--out", str(out), "--model", "nowhere"]) == 2

@@ -20,6 +20,7 @@ def add_options(parser: Parser) -> None:
     add(
         "--model",
         nargs="+",
+        action="extend",
         metavar="FOLDER",
         help="what `tlcourse pretrain` or `tlcourse adapt` wrote, or shipped names; the first "
         "model is shown first (default: causal-small and trec-lora)",

@@ -21,11 +21,6 @@ VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
 STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
 OLD = "old.js"  # a classic script, which runs in browsers that cannot run the modules
 LESSONS = ("00", "01", "02", "03", "05", "07", "08")  # to which rooms link
-TEXTS = (  # beside the first model's own example
-    "The ship left Hamburg for New York. On its way to New",
-    "The keys to the old cabinet",
-    "Who wrote the first book about whales?",
-)
 # One file may connect to nothing at all; a folder fetches its own files.
 ALONE = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
 ALONE += "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -62,11 +57,11 @@ def page(shown: Sequence[Shown], **parts: str) -> str:
         "models": list(causal),
         "pair": pair(models, causal),
         "classifiers": [{"name": e.name, "base": e.base} for e in shown if e.classifier],
-        "examples": {name: first.example(read) for name, read in causal.items()},
+        "examples": {name: first.examples(read) for name, read in causal.items()},
         "lessons": {number: lesson(number) for number in LESSONS},
         "first": kept,
     }
-    texts = (kept["text"], *TEXTS)
+    texts = first.examples(kept["causal"])
     return source.substitute(
         parts,
         made=json.dumps(made).replace("<", "\\u003c"),

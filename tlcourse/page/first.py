@@ -13,16 +13,27 @@ from tlcourse.bpe import EOS, MASK, SPECIALS, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer, record
 
-CAUSAL = "Anna Kowalski met Peter Brown in Paris. Later Anna"
+CAUSAL = "The ship left Hamburg for New York. On its way to New"
 MASKED = "Paris is the <mask> of France."
+CAUSALS = (
+    CAUSAL,
+    "Anna Kowalski met Peter Brown in Paris. Later Anna",
+    "I know that the keys to the old cabinet",
+    "Who wrote the first book about whales?",
+)
+MASKEDS = (
+    MASKED,
+    "The ship left Hamburg for New <mask>.",
+    "The keys to the old cabinet <mask> lost.",
+)
 BEST = 10  # of the likeliest tokens, as in reading.js; in the first room SHOWN
 SHOWN = 6
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 
 
-def example(causal: bool) -> str:
-    """The text that a model begins with."""
-    return CAUSAL if causal else MASKED
+def examples(causal: bool) -> tuple[str, ...]:
+    """The texts that are offered for a model, of which it begins with the first."""
+    return CAUSALS if causal else MASKEDS
 
 
 @torch.no_grad()
@@ -30,7 +41,7 @@ def reading(folder: Path) -> dict[str, Any]:
     """What a checkpoint makes of its example: a reading, as reading.js describes it."""
     model, tokenizer = checkpoints.load(folder, PLAIN)
     config = model.config
-    text = example(config.causal)
+    text = examples(config.causal)[0]
     ids = ids_of(tokenizer, text, config.causal)
     place = len(ids) - 1 if config.causal else ids.index(MASK)
     with record(model) as seen:
@@ -80,7 +91,7 @@ def _in_bytes(weights: torch.Tensor) -> str:
 def glance(kept: dict[str, Any]) -> str:
     """The first room in HTML, as room_glance.js draws it; both are replaced by what is typed."""
     weights, (layer, head) = _sharpest(kept)
-    which = "the last token" if kept["causal"] else "&lt;mask&gt;"
+    which = "the last one" if kept["causal"] else "&lt;mask&gt;"
     ask = "What may come next" if kept["causal"] else "What may stand at &lt;mask&gt;"
     chips = [
         f"<li{_kinds(id, place == kept['place'])}><bdi>{visible(text)}</bdi>"
@@ -98,8 +109,8 @@ def glance(kept: dict[str, Any]) -> str:
     ]
     return (
         '<section id="glance"><h2>At a glance</h2>\n'
-        f'<p id="looks">{len(kept["ids"])} tokens, and how much {which} looks at each, in head '
-        f"{layer}.{head} of {kept['layers'] * kept['heads']}</p>\n"
+        f'<p id="looks">{len(kept["ids"])} tokens. The bars show how much {which} looks at each, '
+        f"in one of {kept['layers'] * kept['heads']} heads (block {layer}, head {head}).</p>\n"
         f'<ol id="glance-tokens" class="chips" aria-labelledby="looks">{"".join(chips)}</ol>\n'
         f'<h3 id="asks">{ask}</h3>\n'
         f'<ol id="glance-bars" class="bars" aria-labelledby="asks">{"".join(bars)}</ol></section>'

@@ -177,11 +177,24 @@ class Page {
     return this.read();
   }
 
+  /** A model and what it does. */
+  nameOf(model) {
+    const masked = this.made.examples[model][0].includes("<mask>");
+    return `${model}: ${masked ? "fills in <mask>" : "what comes next"}`;
+  }
+
+  /** Puts the chosen model's examples under the box. */
+  offer() {
+    const button = (text) => make("button", { type: "button", click: () => this.type(text) }, text);
+    this.parts.examples.replaceChildren(...this.made.examples[this.parts.model.value].map(button));
+  }
+
   /** Another model; an example that was not changed becomes that model's. */
   chosen() {
     const { examples } = this.made;
     const { text, model } = this.parts;
-    if (Object.values(examples).includes(text.value)) text.value = examples[model.value];
+    if (Object.values(examples).flat().includes(text.value)) [text.value] = examples[model.value];
+    this.offer();
     this.off = [];
     return this.read();
   }
@@ -200,12 +213,12 @@ function sectionOf({ id, name, story, lesson }, lessons) {
 function start() {
   document.documentElement.dataset.started = "yes"; // for old.js
   const parts = {};
-  for (const id of ["model", "text", "status", "progress", "rooms"]) {
+  for (const id of ["model", "text", "examples", "status", "progress", "rooms"]) {
     parts[id] = document.getElementById(id);
   }
   const made = JSON.parse(document.getElementById("page-models").textContent);
   const page = new Page(parts, made);
-  for (const name of made.models) parts.model.append(new Option(name, name));
+  for (const name of made.models) parts.model.append(new Option(page.nameOf(name), name));
   parts.model.parentElement.hidden = made.models.length < 2;
   for (const room of page.rooms) {
     const link = make("a", { href: `#${room.id}` }, room.name);
@@ -227,9 +240,7 @@ function start() {
     clearTimeout(waiting);
     waiting = setTimeout(() => page.read(), PAUSE);
   });
-  for (const button of document.querySelectorAll("#examples button")) {
-    button.addEventListener("click", () => page.type(button.textContent));
-  }
+  page.offer();
   enter();
   tour(page, document.getElementById("start-tour"));
   requestAnimationFrame(() => setTimeout(() => page.read(), 0)); // after the page has been drawn

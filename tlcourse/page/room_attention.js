@@ -13,9 +13,9 @@ export const attentionRoom = {
   name: "Attention",
   lesson: "08",
   story:
-    "In every block each head lets a token look at others and fetch something from them; the " +
-    "stronger a square or a line, the harder it looks. Switch heads off, and the prediction " +
-    "moves if it needed them.",
+    "The model is a stack of blocks, each with several heads. In a head every token looks at " +
+    "others; the darker a square or a line, the harder it looks. Further down you can switch " +
+    "heads off: the prediction changes if it needed them.",
 
   build(root, page) {
     const part = (tag, attributes = {}) => root.appendChild(make(tag, attributes));
@@ -67,10 +67,10 @@ function drawLooks(parts, { layer, head, shown }, change) {
   );
   const heads = upTo(shown.heads).map((value) => {
     const [name, share] = habit(shown, layer, value);
-    const words = make("small", {}, `${name} ${Math.round(100 * share)} %`);
+    const words = make("small", {}, `${name}: ${Math.round(100 * share)}\u00a0%`);
     return { value, inside: [mapOf(shown, layer, value), `head ${layer}.${value}`, words] };
   });
-  const legend = "Head: row by row, where each token looks, and where most of its attention goes";
+  const legend = "Head: a row for each token, dark where it looks; most of all at …";
   refill(
     parts.heads,
     choice("head", legend, heads, head, (value) => change({ head: value })),
@@ -79,7 +79,7 @@ function drawLooks(parts, { layer, head, shown }, change) {
   show(parts.lines, {
     title: `Head ${layer}.${head}`,
     alt: `The weights of head ${layer}.${head} as lines between tokens.`,
-    note: "Choose a token to see where it looks, or who looks at it.",
+    note: "",
     layers: shown.layers,
     heads: shown.heads,
     queries: shown.texts,
@@ -104,15 +104,15 @@ function drawSwitches(parts, { reading, shown, ranked }, page) {
     return made;
   });
   const off = all.filter(([layer, head]) => page.isOff(layer, head)).length;
-  parts.title.textContent = `Switch heads off: ${off} of ${all.length} are off`;
+  parts.title.textContent = `Switch heads off (block.head): ${off} of ${all.length} are off`;
   const rows = grid("heads: pressed is on", buttons, reading.heads);
   const reset = make("button", { type: "button", click: () => page.allOn() }, "all heads on");
   reset.disabled = !off;
   refill(parts.switches, rows, reset);
-  parts.asks.textContent = askWords(shown) + (off ? `: all heads → with ${off} off` : "");
+  parts.asks.textContent = askWords(shown) + (off ? ` (orange: all heads; blue: ${off} off)` : "");
   parts.told.textContent = shown === reading ? "" : movedWords(reading, shown);
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading, MOVING)));
-  parts.sweep.textContent = `Switch off each of the ${all.length} heads in turn`;
+  parts.sweep.textContent = `Which heads matter? Switch off each of the ${all.length} in turn`;
   parts.sweep.disabled = !reading.probabilities;
   parts.ranking.replaceChildren(...(ranked ? rankingOf(ranked) : []));
 }
@@ -122,8 +122,8 @@ function movedWords({ probabilities, best }, shown) {
   const now = shown.probabilities[best[0].id];
   return (
     `'\u2068${best[0].text.trim()}\u2069' goes from ${percent(best[0].probability)} to ` +
-    `${percent(now)}; of all probability ${percent(moved(probabilities, shown.probabilities))} ` +
-    "went to other tokens."
+    `${percent(now)}. In all, ${percent(moved(probabilities, shown.probabilities))} of the ` +
+    "probability went to other tokens."
   );
 }
 
@@ -152,8 +152,8 @@ function rankingOf(ranked) {
     );
   });
   const words =
-    "Without one head so much of the probability goes to other tokens (half the sum of all " +
-    "differences); the shares stand in the switches, too.";
+    "The five heads that matter most here, each switched off alone: how much of the probability " +
+    "goes to other tokens. The switches above show it for every head.";
   return [make("p", {}, words), make("ol", { class: "plain" }, ...items)];
 }
 

@@ -12,8 +12,8 @@ export const bothRoom = {
   name: "Two readers",
   lesson: "03",
   story:
-    "Choose a token, and it is hidden from two models. The causal one may read what comes before " +
-    "it, the masked one also what comes after. What does each put in its place?",
+    "A token is hidden from two models; choose which. The causal model reads only what comes " +
+    "before it, the masked one also what comes after. Which guesses better?",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
@@ -69,7 +69,7 @@ function drawBoth({ tokens, said, bars }, opened, state, draw) {
     bars.forEach((each) => each.replaceChildren());
     return;
   }
-  state.place ??= places.at(-1);
+  state.place ??= places[Math.floor(places.length / 2)];
   const options = places.map((place) => ({
     value: place,
     inside: make("bdi", {}, visible(texts[place])),
@@ -83,8 +83,8 @@ function drawBoth({ tokens, said, bars }, opened, state, draw) {
   const readings = readHidden(opened, ids, state.place);
   const shares = readings.map(({ probabilities }) => percent(probabilities[id]));
   said.textContent =
-    `'\u2068${texts[state.place].trim()}\u2069' gets ${shares[0]} from what comes before it, and ` +
-    `${shares[1]} from both sides.`;
+    `Hidden: '\u2068${texts[state.place].trim()}\u2069'. The causal model gives it ${shares[0]}, ` +
+    `the masked model ${shares[1]}.`;
   readings.forEach((each, at) => {
     bars[at].replaceChildren(...barRows(rowsOf(each, null, EACH)));
   });

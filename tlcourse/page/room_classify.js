@@ -26,9 +26,8 @@ export const classifyRoom = {
   name: "Classify",
   lesson: "05",
   story:
-    "The same model, adapted: a few added weights (LoRA) and a small head turn it into a " +
-    "classifier of questions. Move LoRA's strength to 0, and the head must do with the model as " +
-    "it was before.",
+    "The same model, adapted: it does not answer a question, it says what kind of answer the " +
+    "question asks for. A few added weights (LoRA) do that; at strength 0 they are gone.",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
@@ -47,9 +46,9 @@ export const classifyRoom = {
     const parts = {
       questions: part("div", { class: "examples", role: "group", "aria-label": "questions" }),
       asks: part("h3", { id: "label-asks" }),
+      said: part("p", { id: "classified", "aria-live": "polite" }),
       bars: part("ol", { id: "labels", class: "bars wide", "aria-labelledby": "label-asks" }),
       strength: part("div", { hidden: true }),
-      said: part("p", { id: "classified", class: "note", "aria-live": "polite" }),
     };
     parts.questions.append(
       ...QUESTIONS.map((text) =>
@@ -69,7 +68,7 @@ export const classifyRoom = {
     };
     return (reading) => {
       state.text = reading.text;
-      parts.asks.textContent = `What ${state.name} makes of the text`;
+      parts.asks.textContent = `Labels by ${state.name}`;
       if (!parts.bars.children.length) parts.said.textContent = "The classifier is being loaded …";
       if (reading.opened) draw();
     };
@@ -84,7 +83,8 @@ function strengthSlider(change) {
     value.textContent = slider.value;
     change(Number(slider.value));
   });
-  return [make("label", { for: "strength" }, "Strength of LoRA (1: as trained): ", value), slider];
+  const words = "Strength of LoRA (0: none, 1: as trained): ";
+  return [make("label", { for: "strength" }, words, value), slider];
 }
 
 function drawLabels(parts, classifier, state) {
@@ -93,11 +93,17 @@ function drawLabels(parts, classifier, state) {
   const { strength, name } = state;
   parts.strength.hidden = !classifier.lora;
   parts.asks.textContent =
-    `What ${name} makes of the text` + (strength === 1 ? "" : `: as trained → at ${strength}`);
+    `Labels by ${name}` +
+    (strength === 1 ? "" : ` (orange: as trained; blue: LoRA at ${strength})`);
   parts.bars.replaceChildren(...barRows(rows, 1));
   const ofTrec = classifier.labels.every((label) => label in KINDS);
   const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";
-  parts.said.textContent = `The answer: ${best.text}.${limits}`;
+  parts.said.textContent = `${ofTrec ? "It asks for" : "The label"}: ${best.text}.${limits}`;
+}
+
+/** A label; one of TREC in words. */
+export function labelWords(label) {
+  return KINDS[label] ? `${KINDS[label]} (${label})` : label;
 }
 
 /** The labels with their probabilities; beside them those of LoRA as it was trained. */
@@ -110,7 +116,7 @@ function rowsFrom(classifier, { text, strength }) {
   const trained = classifier.read(ids).probabilities;
   const now = strength === 1 ? trained : classifier.read(ids, { strength }).probabilities;
   const rows = classifier.labels.map((label, place) => ({
-    text: KINDS[label] ? `${KINDS[label]} (${label})` : label,
+    text: labelWords(label),
     now: now[place],
     before: strength === 1 ? null : trained[place],
   }));

@@ -11,15 +11,16 @@ export const glanceRoom = {
   name: "At a glance",
   lesson: "00",
   story:
-    "Your text is cut into tokens, each token looks back at others, and from what it gathers the " +
-    "model predicts the next one. The rooms show each step up close.",
+    "Your text is cut into tokens: words and pieces of words. Each token looks at others, and " +
+    "from what it finds there the model predicts. The rooms show each step up close.",
 
   build(root) {
     const looks = make("p", { id: "looks" });
     const tokens = make("ol", { id: "glance-tokens", class: "chips", "aria-labelledby": "looks" });
     const asks = make("h3", { id: "asks" });
     const bars = make("ol", { id: "glance-bars", class: "bars", "aria-labelledby": "asks" });
-    root.append(looks, tokens, asks, bars);
+    const title = make("p", { class: "note" });
+    root.append(looks, tokens, asks, title, bars);
     return (reading) => {
       const from = askedFrom(reading);
       const { layer, head, weights } = sharpest(reading);
@@ -33,16 +34,26 @@ export const glanceRoom = {
       );
       asks.textContent = askWords(reading);
       bars.replaceChildren(...barRows(rowsOf(reading, null, SHOWN)));
+      title.textContent = titleWords(reading);
     };
   },
 };
 
 /** What the shares below the tokens are. */
 function lookWords({ ids, place, layers, heads }, layer, head) {
-  const which = place < 0 || place === ids.length - 1 ? "the last token" : "<mask>";
+  const which = place < 0 || place === ids.length - 1 ? "the last one" : "<mask>";
   return (
-    `${ids.length} tokens, and how much ${which} looks at each, ` +
-    `in head ${layer}.${head} of ${layers * heads}`
+    `${ids.length} tokens. The bars show how much ${which} looks at each, ` +
+    `in one of ${layers * heads} heads (block ${layer}, head ${head}).`
+  );
+}
+
+/** Why a short text is often followed by "=". */
+export function titleWords({ causal, best }) {
+  if (!causal || best[0].text.trim() !== "=") return "";
+  return (
+    "The model has learnt from Wikipedia articles, where = ends a title, and it takes your text " +
+    "for one. Write another sentence before it."
   );
 }
 

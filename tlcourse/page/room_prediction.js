@@ -1,18 +1,18 @@
-// The room of predictions: what comes next, how the blocks get there, and writing on.
+// The room of predictions: what comes next, writing on, and how the blocks get there.
 
 import { barRows, breathe, make, percent } from "./dom.js";
 import { EOS } from "./bpe.js";
 import { generate } from "./generate.js";
 import { MOST, likeliest, namedBy, predictedFrom, rowsOf } from "./reading.js";
 import { headsOf } from "./room_attention.js";
-import { askWords } from "./room_glance.js";
+import { askWords, titleWords } from "./room_glance.js";
 import { visible } from "../views/attention.js";
 
 const GUESSES = 3; // of each block
 const KNOBS = [
-  { name: "temperature", least: 0, most: 2, step: 0.1, first: 0.8 },
-  { name: "top-k", least: 1, most: 100, step: 1, first: 50 },
-  { name: "top-p", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+  { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
+  { name: "top-k", does: "of so many likeliest", least: 1, most: 100, step: 1, first: 50 },
+  { name: "top-p", does: "or of this share of all", least: 0.1, most: 1, step: 0.05, first: 0.95 },
 ];
 
 export const predictionRoom = {
@@ -20,9 +20,9 @@ export const predictionRoom = {
   name: "Prediction",
   lesson: "03",
   story:
-    "At the end the model gives every token of its vocabulary a probability of being next. " +
-    "Below, the same question is put after every block (the logit lens), and the model writes " +
-    "on, one drawn token after the other.",
+    "The model gives every token that it knows a probability. To write, it draws one of them, " +
+    "adds it to the text and reads again. The table at the end shows what it would say after " +
+    "each block (the logit lens).",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
@@ -30,10 +30,11 @@ export const predictionRoom = {
     const parts = {
       asks: part("h3", { id: "question" }),
       bars: part("ol", { id: "bars", class: "bars", "aria-labelledby": "question" }),
-      off: part("p", { class: "note" }),
+      title: part("p", { class: "note" }),
+      off: part("p"),
+      writing: part("div", { id: "writing" }),
       lensName: part("h3", { id: "lens-name" }, "What each block would say"),
       lens: part("div", { id: "lens" }),
-      writing: part("div", { id: "writing" }),
     };
     const write = writer(parts.writing, page);
     return (reading, shown) => {
@@ -47,12 +48,14 @@ export const predictionRoom = {
 function drawPrediction(parts, reading, shown, page) {
   const off = headsOf(reading).filter(([layer, head]) => page.isOff(layer, head));
   const list = off.map((each) => each.join(".")).join(", ");
-  parts.asks.textContent = askWords(shown) + (off.length ? `: all heads → without ${list}` : "");
+  const colours = off.length ? ` (orange: all heads; blue: without ${list})` : "";
+  parts.asks.textContent = askWords(shown) + colours;
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading)));
+  parts.title.textContent = titleWords(shown);
   parts.off.replaceChildren(
     ...(off.length
       ? [make("button", { type: "button", click: () => page.allOn() }, "all heads on")]
-      : ["All heads are on; the room of attention switches them off."]),
+      : []),
   );
 }
 
@@ -71,11 +74,11 @@ function lensOf({ opened, states, place, probabilities }) {
         make("small", {}, percent(probability)),
       ),
     );
-    const name = layer ? `block ${layer - 1}` : "embeddings";
+    const name = layer ? `block ${layer - 1}` : "start";
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
   });
   const titles = ["after", "1st", "2nd", "3rd"].map((text) => make("th", { scope: "col" }, text));
-  const caption = "The three likeliest tokens; framed: what the last block says.";
+  const caption = "The three likeliest tokens; with a blue edge: what the last block says.";
   return [
     make(
       "table",
@@ -89,13 +92,15 @@ function lensOf({ opened, states, place, probabilities }) {
 
 /** The part that writes on; gives what is to be called with a new reading. */
 function writer(root, page) {
-  const knobs = KNOBS.map(({ name, least, most, step, first }) => {
+  const knobs = KNOBS.map(({ name, does, least, most, step, first }) => {
     const value = make("output", {}, String(first));
     const input = make("input", { type: "range", min: least, max: most, step, id: name });
     input.value = first;
     input.addEventListener("input", () => (value.textContent = input.value));
     const label = make("label", { for: name }, `${name} `, value);
-    return { input, element: make("div", {}, label, input) };
+    const note = make("small", { id: `${name}-does`, class: "note" }, does);
+    input.setAttribute("aria-describedby", note.id);
+    return { input, element: make("div", {}, label, input, note) };
   });
   const start = make("button", { type: "button", id: "write" }, "Write on");
   const written = make("p", { id: "written", class: "written", "aria-live": "polite" });
@@ -122,9 +127,9 @@ function writer(root, page) {
   });
   root.append(
     make("h3", {}, "Write on"),
-    make("p", { class: "note" }, `Up to ${MOST} tokens in all, each drawn from the likeliest.`),
-    make("div", { class: "knobs" }, ...knobs.map(({ element }) => element)),
+    make("p", { class: "note" }, `One token after the other, up to ${MOST} with the text.`),
     start,
+    make("div", { class: "knobs" }, ...knobs.map(({ element }) => element)),
     written,
   );
   return (shown) => {

@@ -9,12 +9,12 @@ const SHADES = 5; // of how much a block changed a vector
 
 export const streamRoom = {
   id: "stream",
-  name: "Residual stream",
+  name: "Block by block",
   lesson: "02",
   story:
-    "Every token has a vector of its own, and each block adds something to it. A row is one " +
-    "token on its way to the right; a word in it is what the model would predict from the vector " +
-    "at that point, and the darker the square, the more the block has changed the vector.",
+    "Every token has a vector: a list of numbers. Each block adds something to it (the residual " +
+    "stream). A row is one token's way to the right: the word in a square is what the model " +
+    "would predict at that point, and a dark square is a large change.",
 
   build(root) {
     const said = make("p", { id: "changed", class: "note" });
@@ -55,7 +55,7 @@ function mostWords(shown) {
   const block = means.indexOf(Math.max(...means));
   return (
     `On average block ${block} adds the most: its addition is ${percent(means[block])} as long ` +
-    "as the vector that leaves it."
+    "as the sum."
   );
 }
 
@@ -79,7 +79,7 @@ function streamOf(shown) {
   });
   const titles = ["token", ...names].map((text) => make("th", { scope: "col" }, text));
   const caption =
-    "The likeliest next token after each block (the logit lens); framed: what the last block says.";
+    "The likeliest next token after each block; with a blue edge: what the last block says.";
   return make(
     "table",
     { class: "lens" },

@@ -9,9 +9,8 @@ export const tokensRoom = {
   name: "Tokens",
   lesson: "01",
   story:
-    "The model reads numbers, so the text is cut into tokens, each with an id of the vocabulary. " +
-    "A tokenizer begins with single bytes and merges neighbours in the order in which it learnt " +
-    "to; move the slider to see it happen.",
+    "The model reads numbers: each token has one, its id. The tokenizer begins with single " +
+    "letters (bytes) and merges neighbours, the most common first. Move the slider to see it.",
 
   build(root) {
     const slider = make("input", { id: "merges", type: "range", min: 0, value: 0, step: 1 });
@@ -23,12 +22,12 @@ export const tokensRoom = {
       "aria-label": "tokens, each with its id",
     });
     root.append(
-      make("label", { for: "merges" }, "Merges done"),
+      make("label", { for: "merges" }, "Merges"),
       slider,
       said,
       tokens,
       counted,
-      make("p", { class: "note" }, "␣ is the space before a word; dashed tokens are special ones."),
+      make("p", { class: "note" }, "␣ is the space before a word; <eos> comes before every text."),
     );
     let [done, last] = [null, null]; // how many merges of this text; null: all of them
     const draw = (reading) => {
@@ -74,7 +73,7 @@ function mergeWords(tokenizer, steps, count) {
   const end = count === steps.length ? " It is the last one that this text needs." : "";
   return (
     `After ${count} of the ${steps.length} merges in this text: ` +
-    `\u2068${one}\u2069 + \u2068${other}\u2069, learnt as number ${order} of ${all}.${end}`
+    `\u2068${one}\u2069 + \u2068${other}\u2069, merge ${order} of the ${all} learnt.${end}`
   );
 }
 

@@ -2,25 +2,28 @@
 
 import { barRows, breathe, chip, choice, make, percent } from "./dom.js";
 import { MOST, cutAfter, moved, readIds } from "./reading.js";
+import { labelWords } from "./room_classify.js";
 import { visible } from "../views/attention.js";
 
 const STRONGEST = 5; // bars
-const NEXT = "the prediction";
+const NEXT = "the predicted word";
 
 export const wordsRoom = {
   id: "words",
-  name: "What it hangs on",
+  name: "Which words matter",
   lesson: "07",
   story:
-    "Leave one word out, read again, and see how much of the answer moves. What moves it most is " +
-    "what the answer hangs on, wherever the attention goes.",
+    "Leave one word out and read again: how much does the answer change? The words that change " +
+    "it most are those that matter, wherever the attention goes.",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
       root.appendChild(make(tag, attributes, ...inside));
     const state = { asked: NEXT, reading: null, found: null };
     const kinds = [NEXT, ...page.made.classifiers.map(({ name }) => name)];
-    const options = kinds.map((value) => ({ value, inside: value }));
+    const options = kinds.map((value) => {
+      return { value, inside: value === NEXT ? NEXT : `the label by ${value}` };
+    });
     const parts = {};
     const change = (changes) => {
       Object.assign(state, { found: null }, changes);
@@ -34,7 +37,7 @@ export const wordsRoom = {
     parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
     parts.bars = part("ol", { id: "erased-bars", class: "bars wide", "aria-label": "ranking" });
     const limits =
-      "Below a word stands the share of all probability that goes elsewhere without it. Of two " +
+      "The number below a word: how much of the probability goes elsewhere without it. Of two " +
       "words that say the same, each can be left out without harm.";
     part("p", { class: "note" }, limits);
     parts.start.addEventListener("click", async () => {
@@ -98,7 +101,7 @@ function predicting({ opened }) {
 /** Asks a classifier for its label. */
 function labelling(classifier) {
   if (classifier.pairs) throw new Error("This classifier reads two texts; ask another here.");
-  const names = (place) => classifier.labels[place];
+  const names = (place) => labelWords(classifier.labels[place]);
   return (words) => {
     const text = words.filter((word) => typeof word === "string").join("");
     const ids = classifier.encode(text, MOST);
@@ -111,6 +114,7 @@ function drawErased({ start, said, words, bars }, { reading, found, asked }) {
   start.disabled = !able;
   const texts = (reading.words ?? []).filter((word) => typeof word === "string");
   const rows = found?.rows ?? texts.map((text) => ({ text }));
+  const nameOf = numbered(rows);
   words.replaceChildren(
     ...rows.map(({ text, change }) =>
       chip(text, found ? percent(change) : "", { share: found ? change : null }),
@@ -120,12 +124,22 @@ function drawErased({ start, said, words, bars }, { reading, found, asked }) {
   if (!found) return;
   said.textContent = foundWords(found);
   const ranked = [...rows].sort((one, other) => other.change - one.change).slice(0, STRONGEST);
-  const named = ranked.map(({ text, left, now }) => ({
-    text: `without \u2068${visible(text.trim())}\u2069` + (now === found.answer ? "" : `: ${now}`),
-    now: left,
+  const named = ranked.map((row) => ({
+    text: `without ${nameOf(row)}` + (row.now === found.answer ? "" : `: ${row.now}`),
+    now: row.left,
     before: found.share,
   }));
   bars.replaceChildren(...barRows(named));
+}
+
+/** Names rows by their words; a word that comes twice gets numbers. */
+function numbered(rows) {
+  const same = (row) => rows.filter(({ text }) => text.trim() === row.text.trim());
+  return (row) => {
+    const all = same(row);
+    const number = all.length > 1 ? ` (${all.indexOf(row) + 1})` : "";
+    return `\u2068${visible(row.text.trim())}\u2069${number}`;
+  };
 }
 
 function foundWords({ answer, share, rows }) {
@@ -135,6 +149,6 @@ function foundWords({ answer, share, rows }) {
     : `no single one of its ${rows.length} words decides it`;
   return (
     `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +
-    "Below, what is left of its probability."
+    "Orange: its probability with all words; blue: without one."
   );
 }

@@ -1,7 +1,7 @@
 // A walk through the rooms: one thing to look at and a few words about it, step by step.
 
 import { make } from "./dom.js";
-import { sharpest } from "./reading.js";
+import { askedFrom, sharpest } from "./reading.js";
 
 /**
  * The steps, for a page with its first example in the box. Each is {room, look, say}: which room,
@@ -15,124 +15,125 @@ export function stepsFor({ made }) {
       room: "glance",
       look: "#text",
       text: example,
-      say: "You type, and a small language model reads. This is its first example.",
+      say: "You type, and a small language model reads along. This is an example.",
     },
     {
       room: "glance",
       look: "#glance-tokens",
       say:
-        "First the text is cut into tokens. Common words are one token each; a rare name comes " +
-        "in several pieces.",
+        "First the text is cut into tokens. Common words are one token each, a rare name comes " +
+        "in several pieces. <eos> comes before every text.",
     },
     {
       room: "glance",
       look: "#glance-tokens",
       say:
-        "The bar below a token shows how hard the underlined one looks at it, in one of the " +
-        "heads. Where does it look?",
+        "Then tokens look at each other; the parts of the model that do this are its heads. " +
+        "The bars show how hard the underlined token looks at each, in one head. At which most?",
     },
     {
       room: "glance",
       look: "#glance-bars",
-      say: "From what it fetched there, the model gives every token a probability.",
+      say:
+        "From what it found, the model gives every token that it knows a probability of coming " +
+        "next. The longest bar is its guess.",
     },
     {
       room: "tokens",
       look: "#merges",
       act: () => slide("merges", 0),
-      say: "Where do tokens come from? At the start, every byte of the text is one.",
+      say: "Where do tokens come from? At the start every letter is one (exactly: every byte).",
     },
     {
       room: "tokens",
       look: "#cuts",
       act: () => slide("merges", 0.5),
       say:
-        "The tokenizer has learnt which neighbours to merge, common pairs first. Half of this " +
-        "text's merges are done here; move the slider yourself.",
+        "The tokenizer has learnt which neighbours to merge, common pairs first. Half of the " +
+        "merges are done here; move the slider to see the rest.",
     },
     {
       room: "attention",
       look: ".maps",
       say:
-        "A block has several heads, and each map is one of them: a row for each token, dark " +
-        "where it looks. Some look at the token before, some at the first, some for something.",
+        "The heads of one block. Each map has a row for each token, dark where it looks. Many " +
+        "heads look at the first token or the one before; the framed one is from the first room.",
     },
     {
       room: "attention",
       look: "#lines",
-      say: "The chosen head, large. Choose a token at the left to see where it looks.",
+      act: (page) => chooseToken(page.reading),
+      say: "The framed head, large: the last token at the left, and where it looks. Choose others.",
     },
     {
       room: "attention",
       look: "#switches",
       act: (page) => page.switchOff([]),
-      say: "But does the prediction need a head? Each of these buttons switches one off.",
+      say: "Does the prediction need that head? Each of these buttons switches one head off.",
     },
     {
       room: "attention",
       look: "#moving",
       act: (page) => page.switchOff([[sharpest(page.reading).layer, sharpest(page.reading).head]]),
-      say: "The head from the first room is off now. Orange is what was before, blue what is left.",
+      say: "It is off now. Orange is what was before, blue what is left.",
     },
     {
       room: "attention",
       look: "#sweep",
       say:
-        "Where a head looks says little about what it does. This button takes out one head after " +
-        "the other and ranks them by what they change.",
+        "Perhaps other heads matter more: where a head looks says little about what it does. " +
+        "Press this button to find out.",
     },
     {
       room: "stream",
       look: "#stream-table",
       act: (page) => page.switchOff([]),
       say:
-        "All heads are on again. What a block has found is added to the token's vector, and the " +
-        "next block reads the sum. Dark squares are large additions.",
-    },
-    {
-      room: "prediction",
-      look: "#lens",
-      say:
-        "The table asks after every block what the model would say: " +
-        "watch in which block the answer appears.",
+        "All heads are on again. From left to right, each block adds something to every token. " +
+        "The word in a square is the best guess so far; dark is a large change.",
     },
     {
       room: "prediction",
       look: "#writing",
       causal: true,
       say:
-        "Draw a token, add it, read again: that is all there is to writing. A low temperature is " +
-        "careful, a high one is wild.",
+        "Draw a token, add it, read again: that is all there is to writing. Press the button. " +
+        "A low temperature is careful, a high one is wild.",
+    },
+    {
+      room: "prediction",
+      look: "#lens",
+      say: "What the model would say after each block. In which one does the answer appear?",
     },
     {
       room: "both",
       look: "#hidden-token",
       say:
-        "The same course trains a model that reads both sides. Hide a token in the middle: who " +
-        "guesses better?",
+        "Another model reads what comes before and what comes after. The framed token is hidden " +
+        "from both: which guesses better? Choose another one.",
     },
     {
       room: "words",
       look: "#erase",
       say:
-        "A head can look at a word that does not matter. Leaving words out, one after the other, " +
-        "shows which of them do.",
+        "A head can look at a word that does not matter. Press this button to leave out one " +
+        "word after the other: what changes the prediction?",
     },
     {
       room: "classify",
       look: "#labels",
       text: "Who wrote the first book about whales?",
       say:
-        "The same model, adapted to questions with labels: it names the kind of answer that is " +
-        "asked for.",
+        "The first model again, trained a little more, on questions. It does not answer; it " +
+        "says what kind of answer is asked for.",
     },
     {
       room: "classify",
       look: "#strength",
       act: () => slide("strength", 0),
       say:
-        "LoRA added a small update to each weight matrix. At strength 0 it is gone: this is what " +
-        "the head makes of the model as it was.",
+        "What it has learnt for this is a small addition to its weights, called LoRA. At " +
+        "strength 0, as here, it is gone.",
     },
     {
       room: "glance",
@@ -144,6 +145,12 @@ export function stepsFor({ made }) {
   ];
   const there = { classify: made.classifiers.length > 0, both: made.pair !== null };
   return steps.filter((step) => (there[step.room] ?? true) && (causal || !step.causal));
+}
+
+/** Chooses the token whose looks the first room shows, among those at the left. */
+function chooseToken(reading) {
+  const place = askedFrom(reading);
+  document.querySelectorAll("#lines .attention-queries button")[place]?.click();
 }
 
 /** Puts a slider at a share of its way, as if it had been moved. */

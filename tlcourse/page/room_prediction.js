@@ -28,7 +28,7 @@ export const predictionRoom = {
     const part = (tag, attributes = {}, ...inside) =>
       root.appendChild(make(tag, attributes, ...inside));
     const parts = {
-      asks: part("h3", { id: "question" }),
+      asks: part("h3", { id: "question", tabindex: -1 }),
       bars: part("ol", { id: "bars", class: "bars", "aria-labelledby": "question" }),
       off: part("p", { class: "note" }),
       lensName: part("h3", { id: "lens-name" }, "What each block would say"),
@@ -49,9 +49,13 @@ function drawPrediction(parts, reading, shown, page) {
   const list = off.map((each) => each.join(".")).join(", ");
   parts.asks.textContent = askWords(shown) + (off.length ? `: all heads → without ${list}` : "");
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading)));
+  const click = () => {
+    page.allOn();
+    parts.asks.focus(); // the button is gone
+  };
   parts.off.replaceChildren(
     ...(off.length
-      ? [make("button", { type: "button", click: () => page.allOn() }, "all heads on")]
+      ? [make("button", { type: "button", click }, "all heads on")]
       : ["All heads are on; the room of attention switches them off."]),
   );
 }

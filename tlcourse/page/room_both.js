@@ -83,8 +83,8 @@ function drawBoth({ tokens, said, bars }, opened, state, draw) {
   const readings = readHidden(opened, ids, state.place);
   const shares = readings.map(({ probabilities }) => percent(probabilities[id]));
   said.textContent =
-    `'\u2068${texts[state.place].trim()}\u2069' gets ${shares[0]} from what comes before it, and ` +
-    `${shares[1]} from both sides.`;
+    `'\u2068${visible(texts[state.place])}\u2069' gets ${shares[0]} from what comes before it, ` +
+    `and ${shares[1]} from both sides.`;
   readings.forEach((each, at) => {
     bars[at].replaceChildren(...barRows(rowsOf(each, null, EACH)));
   });

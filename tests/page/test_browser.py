@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchmarks.page import served
-from tests.browser import By, Keys, chromium, needed, screenshot, wait
+from tests.browser import ActionChains, By, Keys, chromium, needed, screenshot, wait
 from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, normalise
@@ -175,7 +175,7 @@ def test_a_sweep_ranks_all_heads(browser: Any) -> None:
         for head in range(4):
             after, _ = expected("causal-small", TEXT, [(layer, head)])
             changes[f"{layer}.{head}"] = float((after - before).abs().sum() / 2)
-    browser.find_element(By.ID, "sweep").click()
+    browser.find_element(By.ID, "sweep").send_keys(Keys.ENTER)
     found = wait("the ranking", lambda: texts(browser, "#ranking li"), 0.1)
     best = sorted(changes, key=lambda name: -changes[name])[:5]
     assert [re.match(r"head (\d\.\d) moves (\S+ %)", line).groups() for line in found] == [
@@ -200,7 +200,7 @@ def test_the_lens_and_writing(browser: Any) -> None:
         knob.value = 0;
         knob.dispatchEvent(new Event("input"));"""
     )
-    browser.find_element(By.ID, "write").click()
+    browser.find_element(By.ID, "write").send_keys(Keys.ENTER)
     expects = generate(model, ids, 64 - len(ids), temperature=0)
     expects = tokenizer.decode([id for id in expects if id != EOS])
     wait("the text", lambda: texts(browser, "#written mark") == [expects], 0.2)
@@ -259,7 +259,7 @@ def erased(browser: Any) -> list[str]:
 @torch.no_grad()
 def test_words_are_left_out_one_by_one(browser: Any) -> None:
     enter(browser, "words")
-    browser.find_element(By.ID, "erase").click()
+    browser.find_element(By.ID, "erase").send_keys(Keys.ENTER)
     found = erased(browser)
     model, tokenizer = checkpoints.load("causal-small", PLAIN)
 
@@ -282,7 +282,7 @@ def test_words_a_label_hangs_on(browser: Any) -> None:
     typed(browser, question)
     script = "document.querySelector('input[name=erased-of][value=trec-lora]').click()"
     browser.execute_script(script)
-    browser.find_element(By.ID, "erase").click()
+    browser.find_element(By.ID, "erase").send_keys(Keys.ENTER)
     found = erased(browser)
     classifier = trec.load(SHIPPED)
     words = ["Where", "do", "penguins", "sleep", "?"]
@@ -339,10 +339,118 @@ def test_the_tour_goes_through_every_room(browser: Any) -> None:
     assert browser.switch_to.active_element.get_attribute("id") == "start-tour"
 
 
+# What the tab key reaches, in order; of radio buttons the one that is checked.
+STOPS = """
+    const words = (e) => [e.tagName, e.name, e.value || e.firstChild?.textContent].join(" ");
+    window.stopOf ??= (e) => e.id || words(e);
+    const takes = "a[href], button, input, select, textarea, [tabindex]";
+    const reached = (e) => e.tabIndex >= 0 && !e.disabled && e.getClientRects().length > 0;
+    return [...document.querySelectorAll(takes)]
+      .filter((e) => reached(e) && (e.type !== "radio" || e.checked)).map(stopOf);"""
+# Before each key: what has the focus, whether a frame shows it, and whether nothing covers it.
+WATCH = """
+    window.passed = [];
+    window.look ??= () => {
+      const at = document.activeElement;
+      const shown = at.type === "radio" ? at.nextElementSibling : at;
+      const { outlineStyle, outlineWidth } = getComputedStyle(shown);
+      const { left, right, top, bottom } = shown.getClientRects()[0]; // of a link, its first line
+      const middle = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
+      const above = document.elementFromPoint((left + right) / 2, middle);
+      const seen = [at, shown].some((each) => each.contains(above));
+      passed.push([stopOf(at), outlineStyle !== "none" && parseFloat(outlineWidth) > 0, seen]);
+    };
+    addEventListener("keydown", look, true);"""
+GROUP = """
+    const [group] = arguments;
+    const others = [...group.children].filter((each) => each.tabIndex < 0);
+    group.querySelector("[tabindex='0']")?.focus();
+    return group.getClientRects().length ? others.map(stopOf) : [];"""
+RADIOS = "return [...document.getElementsByName(arguments[0])].map(stopOf)"
+
+
+def walked(browser: Any, key: str, times: int, held: str = "") -> list[str]:
+    """Where a key, pressed so often, leads the focus, which is always to be seen."""
+    browser.execute_script(WATCH)
+    actions = ActionChains(browser, duration=0)
+    if held:
+        actions.key_down(held)
+    for _ in range(times):
+        actions.send_keys(key)
+    if held:
+        actions.key_up(held)
+    actions.perform()
+    passed = browser.execute_script("look(); return passed")[bool(held) :]
+    hidden = [name for name, framed, seen in passed if not (framed and seen)]
+    assert not hidden, "the focus is not to be seen"
+    return [name for name, _, _ in passed]
+
+
+def focus(browser: Any, selector: str) -> Any:
+    found = browser.find_element(By.CSS_SELECTOR, selector)
+    browser.execute_script("arguments[0].focus()", found)
+    return found
+
+
+def walk(browser: Any) -> None:
+    """Every control is reached by the tab key, there and back, wherever the page is."""
+    stops = browser.execute_script(STOPS)
+    focus(browser, "#start-tour")
+    assert walked(browser, Keys.TAB, len(stops) - 1) == stops
+    assert walked(browser, Keys.TAB, len(stops) - 1, Keys.SHIFT) == stops[::-1]
+
+
+def test_every_control_is_reached_by_keyboard_and_the_focus_is_seen(browser: Any) -> None:
+    typed(browser, TEXT)
+    for room in ROOMS:
+        enter(browser, room)
+        wait(room, lambda room=room: texts(browser, f"#{room} ol li, #{room} td"), 0.1)
+        walk(browser)
+        for group in browser.find_elements(By.CSS_SELECTOR, f"#{room} [role='group']"):
+            others = browser.execute_script(GROUP, group)
+            down = group.get_attribute("class") in ("attention-queries", "attention-keys")
+            key = Keys.ARROW_DOWN if down else Keys.ARROW_RIGHT
+            assert not others or walked(browser, key, len(others))[1:] == others
+        taken = browser.find_elements(By.CSS_SELECTOR, f"#{room} input:checked")
+        for name in [radio.get_attribute("name") for radio in taken]:
+            radios = browser.execute_script(RADIOS, name)
+            focus(browser, f"#{room} input[name='{name}']:checked")
+            around = walked(browser, Keys.ARROW_RIGHT, len(radios))
+            assert sorted(around[1:]) == sorted(radios)
+            assert around[0] == around[-1]
+        for slider in browser.find_elements(By.CSS_SELECTOR, f"#{room} input[type='range']"):
+            for key, least in ((Keys.HOME, True), (Keys.ARROW_RIGHT, False)):
+                slider.send_keys(key)
+                value, start = map(slider.get_attribute, ("value", "min"))
+                assert (float(value) == float(start)) == least
+
+
+def test_the_focus_is_kept_where_its_button_goes(browser: Any) -> None:
+    enter(browser, "attention")
+    focus(browser, "#switches .grid button[tabindex='0']")
+    press(browser, Keys.SPACE, Keys.TAB)
+    assert press(browser, Keys.ENTER).get_attribute("aria-pressed") == "true"
+    press(browser, Keys.SPACE)
+    enter(browser, "prediction")
+    focus(browser, "#prediction .note button")
+    assert press(browser, Keys.ENTER).get_attribute("id") == "question"
+    focus(browser, "#start-tour")
+    assert press(browser, Keys.ENTER, Keys.SPACE).text == "Next"
+    enter(browser, "attention")
+    walk(browser)  # the panel covers nothing
+    focus(browser, "#tour button")
+    assert press(browser, Keys.ENTER).text == "Next"
+    assert texts(browser, "#tour-said")[0].startswith("1 of ")
+    assert press(browser, Keys.ESCAPE).get_attribute("id") == "start-tour"
+
+
 def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
     assert "Only the first 64 tokens are read." in typed(browser, HOSTILE * 5)
     for room in ROOMS:
         enter(browser, room)
+        if room == "words":
+            browser.find_element(By.ID, "erase").send_keys(Keys.ENTER)
+            erased(browser)
         assert not browser.find_elements(By.TAG_NAME, "img")
         ids = browser.execute_script(
             "return [...document.querySelectorAll('[id]')].map((e) => e.id)"

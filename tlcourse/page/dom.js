@@ -98,10 +98,15 @@ export function breathe() {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Fills an element anew; what had the keyboard's focus in it has it again, by its place. */
+/**
+ * Fills an element anew; what had the keyboard's focus in it has it again, by its place, or, where
+ * that is disabled now, the first that is not.
+ */
 export function refill(parent, ...inside) {
   const reachable = () => [...parent.querySelectorAll("button, input, a, select")];
   const place = reachable().indexOf(document.activeElement);
   parent.replaceChildren(...inside);
-  if (place >= 0) reachable()[place]?.focus();
+  if (place < 0) return;
+  const again = reachable();
+  (again[place]?.disabled ? again.find(({ disabled }) => !disabled) : again[place])?.focus();
 }

@@ -3,7 +3,7 @@
 import { barRows, breathe, choice, grid, make, percent, refill } from "./dom.js";
 import { habit, moved, readWithout, rowsOf, sharpest, weightsFrom } from "./reading.js";
 import { askWords } from "./room_glance.js";
-import { show } from "../views/attention.js";
+import { show, visible } from "../views/attention.js";
 
 const MOVING = 6; // bars
 const RANKED = 5; // heads that get a sentence
@@ -121,7 +121,7 @@ function movedWords({ probabilities, best }, shown) {
   if (!probabilities) return "";
   const now = shown.probabilities[best[0].id];
   return (
-    `'\u2068${best[0].text.trim()}\u2069' goes from ${percent(best[0].probability)} to ` +
+    `'\u2068${visible(best[0].text)}\u2069' goes from ${percent(best[0].probability)} to ` +
     `${percent(now)}. In all, ${percent(moved(probabilities, shown.probabilities))} of the ` +
     "probability went to other tokens."
   );
@@ -143,11 +143,11 @@ async function* sweep(reading) {
 function rankingOf(ranked) {
   const items = ranked.slice(0, RANKED).map(({ layer, head, change, before, without, after }) => {
     const left = without.probabilities[before.id];
-    const next = after.id === before.id ? "" : `; now '\u2068${after.text.trim()}\u2069' leads`;
+    const next = after.id === before.id ? "" : `; now '\u2068${visible(after.text)}\u2069' leads`;
     return make(
       "li",
       {},
-      `head ${layer}.${head} moves ${percent(change)}: '\u2068${before.text.trim()}\u2069' ` +
+      `head ${layer}.${head} moves ${percent(change)}: '\u2068${visible(before.text)}\u2069' ` +
         `${percent(before.probability)} → ${percent(left)}${next}`,
     );
   });

@@ -83,8 +83,8 @@ function drawBoth({ tokens, said, bars }, opened, state, draw) {
   const readings = readHidden(opened, ids, state.place);
   const shares = readings.map(({ probabilities }) => percent(probabilities[id]));
   said.textContent =
-    `Hidden: '\u2068${texts[state.place].trim()}\u2069'. The causal model gives it ${shares[0]}, ` +
-    `the masked model ${shares[1]}.`;
+    `Hidden: '\u2068${visible(texts[state.place])}\u2069'. ` +
+    `The causal model gives it ${shares[0]}, the masked model ${shares[1]}.`;
   readings.forEach((each, at) => {
     bars[at].replaceChildren(...barRows(rowsOf(each, null, EACH)));
   });

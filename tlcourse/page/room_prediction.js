@@ -28,7 +28,7 @@ export const predictionRoom = {
     const part = (tag, attributes = {}, ...inside) =>
       root.appendChild(make(tag, attributes, ...inside));
     const parts = {
-      asks: part("h3", { id: "question" }),
+      asks: part("h3", { id: "question", tabindex: -1 }),
       bars: part("ol", { id: "bars", class: "bars", "aria-labelledby": "question" }),
       title: part("p", { class: "note" }),
       off: part("p"),
@@ -52,9 +52,13 @@ function drawPrediction(parts, reading, shown, page) {
   parts.asks.textContent = askWords(shown) + colours;
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading)));
   parts.title.textContent = titleWords(shown);
+  const click = () => {
+    page.allOn();
+    parts.asks.focus(); // the button is gone
+  };
   parts.off.replaceChildren(
     ...(off.length
-      ? [make("button", { type: "button", click: () => page.allOn() }, "all heads on")]
+      ? [make("button", { type: "button", click }, "all heads on")]
       : []),
   );
 }

@@ -91,7 +91,7 @@ function highest(shares) {
 /** Asks the model for the token that comes next, or stands at the mask. */
 function predicting({ opened }) {
   const { model, tokenizer } = opened;
-  const names = (id) => visible(tokenizer.tokens([id])[0].trim());
+  const names = (id) => visible(tokenizer.tokens([id])[0]);
   return (words) => {
     const ids = cutAfter(tokenizer, words, Infinity).slice(0, MOST);
     return { names, probabilities: readIds(opened, ids).probabilities };
@@ -104,6 +104,7 @@ function labelling(classifier) {
   const names = (place) => labelWords(classifier.labels[place]);
   return (words) => {
     const text = words.filter((word) => typeof word === "string").join("");
+    if (!text.trim()) throw new Error("Without its only word nothing is left: type some more.");
     const ids = classifier.encode(text, MOST);
     return { names, probabilities: classifier.read(ids).probabilities };
   };

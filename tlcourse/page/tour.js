@@ -183,6 +183,7 @@ export function tour(page, button) {
     const { room, look, text, act, say } = steps[place];
     page.enter(room);
     said.textContent = `${place + 1} of ${steps.length}. ${say}`;
+    if (place === 0 && document.activeElement === back) next.focus(); // a disabled one loses it
     back.disabled = place === 0;
     next.textContent = place + 1 < steps.length ? "Next" : "End";
     stop.hidden = place + 1 === steps.length;

@@ -3,3 +3,5 @@
 What a study runs, what it keeps of that and what its rows rest on is written once, in
 `benchmarks.jobs`: jobs under keys, kept results, the pool of processes, clocks, provenance.
 """
+
+import tlcourse  # noqa: F401  (before torch: it says how threads wait for each other)

@@ -1,5 +1,6 @@
 """`tlcourse lab`: the learner's copy, and where JupyterLab and its kernels find it."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -41,5 +42,6 @@ def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
     assert variables["TLCOURSE_MY"] == str(folder) and Path(variables["TLCOURSE_MY"]).is_absolute()
     assert words[:3] == [sys.executable, "-m", "jupyterlab"] and words[-1] == "--no-browser"
     assert f"--ServerApp.root_dir={tmp_path}" in words
+    assert variables["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
     assert f"--LabApp.default_url=/lab/tree/{folder.name}/{one_lesson.path.name}" in words
     assert (folder / one_lesson.path.name).exists()

@@ -36,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     first = min(folder.glob("*.ipynb"), default=folder)
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.parent}"]
     command += [f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}", *arguments.options]
-    return _serve(command, os.environ | {"TLCOURSE_MY": str(folder)})
+    places = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    path = os.pathsep.join(filter(None, places))  # a cell finds `!tlcourse` without activating
+    return _serve(command, os.environ | {"TLCOURSE_MY": str(folder), "PATH": path})
 
 
 def left(arguments: argparse.Namespace) -> str:

@@ -14,8 +14,8 @@ export const attentionRoom = {
   lesson: "08",
   story:
     "The model is a stack of blocks, each with several heads. In a head every token looks at " +
-    "others; the darker a square or a line, the harder it looks. Further down you can switch " +
-    "heads off: the prediction changes if it needed them.",
+    "others; the stronger the colour of a square or a line, the harder it looks. Further down " +
+    "you can switch heads off: the prediction changes if it needed them.",
 
   build(root, page) {
     const part = (tag, attributes = {}) => root.appendChild(make(tag, attributes));
@@ -70,7 +70,7 @@ function drawLooks(parts, { layer, head, shown }, change) {
     const words = make("small", {}, `${name}: ${Math.round(100 * share)}\u00a0%`);
     return { value, inside: [mapOf(shown, layer, value), `head ${layer}.${value}`, words] };
   });
-  const legend = "Head: a row for each token, dark where it looks; most of all at …";
+  const legend = "Head: a row for each token, coloured where it looks; most of all at …";
   refill(
     parts.heads,
     choice("head", legend, heads, head, (value) => change({ head: value })),

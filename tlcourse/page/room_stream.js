@@ -14,7 +14,7 @@ export const streamRoom = {
   story:
     "Every token has a vector: a list of numbers. Each block adds something to it (the residual " +
     "stream). A row is one token's way to the right: the word in a square is what the model " +
-    "would predict at that point, and a dark square is a large change.",
+    "would predict at that point, and a strong colour is a large change.",
 
   build(root) {
     const said = make("p", { id: "changed", class: "note" });

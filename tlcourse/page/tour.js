@@ -56,8 +56,9 @@ export function stepsFor({ made }) {
       room: "attention",
       look: ".maps",
       say:
-        "The heads of one block. Each map has a row for each token, dark where it looks. Many " +
-        "heads look at the first token or the one before; the framed one is from the first room.",
+        "The heads of one block. Each map has a row for each token, coloured where it looks. " +
+        "Many heads look at the first token or the one before; the framed one is from the first " +
+        "room.",
     },
     {
       room: "attention",
@@ -90,7 +91,7 @@ export function stepsFor({ made }) {
       act: (page) => page.switchOff([]),
       say:
         "All heads are on again. From left to right, each block adds something to every token. " +
-        "The word in a square is the best guess so far; dark is a large change.",
+        "The word in a square is the best guess so far; a strong colour is a large change.",
     },
     {
       room: "prediction",

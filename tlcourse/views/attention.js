@@ -201,7 +201,7 @@ function build(root, data) {
     element("p", { class: "attention-alt" }, data.alt),
     row("block", parts.layers, ACROSS),
     row("head", parts.heads, ACROSS),
-    row("show", [parts.every, parts.none, parts.whole], ACROSS),
+    row("show", [parts.whole, parts.every, parts.none], ACROSS),
     parts.said,
     picture,
     element("p", { class: "attention-note" }, data.note),

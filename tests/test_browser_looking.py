@@ -121,7 +121,7 @@ def test_everything_is_reached_by_keyboard(browser: Any, tmp_path: Path) -> None
         ActionChains(browser).send_keys(Keys.TAB).perform()
         return browser.switch_to.active_element.text.split("\n")[0]
 
-    assert [tab(), tab(), tab(), tab()] == ["block 0", "head 0.0", "all heads", "<eos>"]
+    assert [tab(), tab(), tab(), tab()] == ["block 0", "head 0.0", "all tokens", "<eos>"]
     first = said(browser)
     assert first[0] == "head 0.0: '<eos>' looks at '.' with 0.80"
     assert press(Keys.ARROW_DOWN, Keys.ARROW_DOWN).text == "dog"

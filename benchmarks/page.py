@@ -1,11 +1,12 @@
-"""The page in a browser beside onnxruntime-web: bytes, seconds to the first answer, ms a text.
+"""The page in browsers, beside onnxruntime-web: bytes, seconds to the first answer, ms a text.
 
-Both run causal-small in headless Chromium, which finds no host but this machine, on one thread.
+All run causal-small in a headless browser, which finds no host but this machine, on one thread.
 The page is one file, opened from disk, and from a plain web server. Its times are those that a
 visitor gets: every head recorded, what the rooms show worked out. onnxruntime-web runs the same
-weights in float32 as an ONNX graph that gives the logits after the last token, from a web server,
-since it cannot be opened from disk. It needs `pip install onnx onnxscript selenium` and npm, which
-gets it from the registry.
+weights in float32 as an ONNX graph that gives the logits after the last token, in Chromium and from
+a web server, since it cannot be opened from disk. It needs `pip install onnx onnxscript` and npm,
+which gets it from the registry; the browsers need `pip install -e ".[browser]"`, and Chromium its
+driver.
 
 `first_view` and `first_answer` are seconds from the opening: to what was computed beforehand, and
 to the first answer to a text of one's own. `ms_16` to `ms_64` are medians over rounds.
@@ -21,14 +22,14 @@ import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks import jobs
-from benchmarks.picture import chromium
+from benchmarks.browsers import chromium, firefox
 from tlcourse import checkpoints, page
 from tlcourse.page.first import PLAIN
 
@@ -37,6 +38,7 @@ LENGTHS, ROUNDS = (16, 32, 64), 15
 SECONDS = 120  # to wait for an answer
 COLUMNS = {
     "name": "what",
+    "browser": "in",
     "megabytes": "MB",
     "first_view": "first view, s",
     "first_answer": "first answer, s",
@@ -66,38 +68,53 @@ PAINTED = "return performance.getEntriesByName('first-contentful-paint')[0].star
 
 
 def measure() -> dict:
-    """A row for the page from disk, one for it from a server, one for onnxruntime-web."""
+    """A row for each browser with the page from disk and from a server, one for onnxruntime-web."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         built = page.build(folder / "page.html", [MODEL])
         with served(folder) as address:
+            places = {"from disk": built.as_uri(), "from a server": f"{address}/page.html"}
             rows = [
-                _page("the page, from disk", built.as_uri(), built),
-                _page("the page, from a server", f"{address}/page.html", built),
+                row
+                for opened in (chromium, firefox)
+                for place, address_there in places.items()
+                if (row := _page(f"the page, {place}", opened, address_there, built))
             ]
             if peer := _peer(folder / "peer", address):
                 rows.append(peer)
     return {
         "job": "page",
-        **jobs.provenance(f"{MODEL}, Chromium, {PEER}, one thread"),
+        **jobs.provenance(f"{MODEL}, {PEER}, one thread"),
         "rows": rows,
     }
 
 
-def _page(name: str, address: str, built: Path) -> dict:
-    with chromium() as browser:
-        browser.set_script_timeout(SECONDS)
-        start = time.monotonic()
-        browser.get(address)
-        _typed(browser, "The ship sank.")
-        first = time.monotonic() - start
-        row = {"name": name, "megabytes": built.stat().st_size / 1e6, "first_answer": first}
-        row["first_view"] = browser.execute_script(PAINTED)
-        for length in LENGTHS:
-            said = [_typed(browser, f"{a}{' a' * (length - 2)}") for a in _letters()]
-            told = [line.split(" tokens, read in ") for line in said]
-            assert {int(count) for count, _ in told} == {length}, told[0]
-            row[f"ms_{length}"] = statistics.median(float(ms.split()[0]) for _, ms in told)
+def _page(name: str, opened: Callable, address: str, built: Path) -> dict | None:
+    """A row; None, and a line, where that browser or what drives it is missing."""
+    try:
+        with opened() as browser:
+            return {
+                "name": name,
+                **_timed(browser, address),
+                "megabytes": built.stat().st_size / 1e6,
+            }
+    except (ImportError, FileNotFoundError) as error:
+        print(f"no row for {name} in {opened.__name__}: {error}")
+        return None
+
+
+def _timed(browser: Any, address: str) -> dict:
+    browser.set_script_timeout(SECONDS)
+    start = time.monotonic()
+    browser.get(address)
+    _typed(browser, "The ship sank.")
+    row = {"browser": browser.version, "first_answer": time.monotonic() - start}
+    row["first_view"] = browser.execute_script(PAINTED)
+    for length in LENGTHS:
+        said = [_typed(browser, f"{a}{' a' * (length - 2)}") for a in _letters()]
+        told = [line.split(" tokens, read in ") for line in said]
+        assert {int(count) for count, _ in told} == {length}, told[0]
+        row[f"ms_{length}"] = statistics.median(float(ms.split()[0]) for _, ms in told)
     return row
 
 
@@ -134,7 +151,8 @@ def _peer(folder: Path, address: str) -> dict | None:
         with torch.no_grad():
             best = int(model(torch.tensor([told["ids"]]))[0, -1].argmax())
         assert told["best"] == best, f"expected token {best} from {PEER}, got {told['best']}"
-        row = {"name": PEER, "megabytes": sum(parts) / 1e6, "first_answer": first}
+        row = {"name": PEER, "browser": browser.version, "first_answer": first}
+        row["megabytes"] = sum(parts) / 1e6
         for length in LENGTHS:
             rounds = [answer(length, seed)["took"] for seed in range(ROUNDS)]
             row[f"ms_{length}"] = statistics.median(rounds)

@@ -5,17 +5,14 @@ its text, and writes what a visitor then sees. It needs Chromium with its driver
 `pip install -e ".[browser]"`.
 """
 
-import contextlib
 import io
-import shutil
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
+from benchmarks.browsers import chromium
 from tlcourse import files
 from tlcourse.page import build
 
@@ -23,32 +20,6 @@ PICTURE = Path(__file__).parent / "results" / "page.png"
 SIZE = (860, 1010)  # of the window, in pixels
 COLOURS = 64
 SECONDS = 60
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-)
-
-
-@contextlib.contextmanager
-def chromium() -> Iterator[Any]:
-    """A driver of headless Chromium that finds no host but this machine.
-
-    Raises an ImportError without selenium.
-    """
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    for flag in FLAGS:
-        options.add_argument(flag)
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    browser = webdriver.Chrome(options=options, service=service)
-    try:
-        yield browser
-    finally:
-        browser.quit()
 
 
 def draw(path: Path = PICTURE) -> None:

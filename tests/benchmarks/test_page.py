@@ -1,5 +1,7 @@
 """The benchmark of the page, on one length and two rounds, and the README's picture of it."""
 
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,42 @@ from tests.browser import needed
 pytestmark = needed
 
 
-def test_the_page_is_timed_from_disk_and_from_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+PLACES = ["the page, from disk", "the page, from a server"]
+FIREFOX = bool(find_spec("marionette_driver")) and any(
+    map(shutil.which, ("firefox", "firefox-esr"))
+)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One length, two rounds, without onnxruntime-web."""
     monkeypatch.setattr(page, "LENGTHS", (16,))
     monkeypatch.setattr(page, "ROUNDS", 2)
     monkeypatch.setattr(page, "_peer", lambda *_: None)
+
+
+def test_the_page_is_timed_from_disk_and_from_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "firefox", missing)
     rows = page.measure()["rows"]
-    assert [row["name"] for row in rows] == ["the page, from disk", "the page, from a server"]
+    assert [row["name"] for row in rows] == PLACES
+    assert all(row["browser"].startswith("Chromium ") for row in rows)
+    check(rows)
+
+
+@pytest.mark.skipif(not FIREFOX, reason="needs Firefox and marionette_driver")
+def test_the_page_is_timed_in_firefox_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "chromium", missing)
+    rows = page.measure()["rows"]
+    assert [row["name"] for row in rows] == PLACES
+    assert all(row["browser"].startswith("Firefox ") for row in rows)
+    check(rows)
+
+
+def missing() -> None:
+    raise FileNotFoundError("expected a browser, found none")
+
+
+def check(rows: list[dict]) -> None:
     for row in rows:
         assert 0 < row["first_view"] < row["first_answer"]
         assert row["ms_16"] > 0

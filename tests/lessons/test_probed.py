@@ -1,0 +1,44 @@
+"""The tables of the probing studies on the results page."""
+
+from tlcourse.lessons.probed import growth_section, probing_section
+
+
+def test_probes_are_a_table_of_best_layers_and_trees_a_sentence() -> None:
+    def row(model: str, layer: int, right: float, draw: int = 0) -> dict:
+        known = {"majority": 0.2, "word_types": 0.5, "selectivity": None, "compression": 1.5}
+        above = [right - 0.5, right - 0.51, right - 0.49]
+        found = {"accuracy": [right, right, right], "above_word_types": above}
+        return {"task": "tag", "model": model, "layer": layer, "draw": draw} | known | found
+
+    def tree(model: str, right: float) -> dict:
+        found = {"uuas": [right, right - 0.01, right + 0.01], "linear_order": 0.48}
+        return {"task": "distance", "model": model, "layer": 3, "draw": 0} | found
+
+    rows = [row("causal", 1, 0.7), row("causal", 2, 0.8), row("causal", 3, 0.6)]
+    rows += [row("random", 1, 0.4), row("random", 2, 0.5), row("random", 1, 0.3, draw=1)]
+    rows += [tree("causal", 0.6), tree("random", 0.5)]
+    kinds = {"tag": ["ewt", "syntax"]}
+    probing = {"rows": rows, "kinds": kinds, "data": "EWT", "machine": "2 threads"}
+    lines = probing_section(probing).splitlines()
+    assert lines[4].startswith("| task | data | most frequent | word types | random | causal | ")
+    assert lines[6:] == [
+        "| tag | ewt | 20.0 | 50.0 | 40.0 | 80.0 (2) | +30.0 (+29.0 to +31.0) |  | 1.50 |",
+        "",
+        "Trees, by a distance probe, in undirected attachments that are right (UUAS, percent): "
+        "causal 60.0 (59.0 to 61.0, layer 3); random 50.0; neighbours in the sentence 48.0.",
+    ]
+
+
+def test_growth_is_a_row_a_saved_model() -> None:
+    score = [0.5, 0.4, 0.6]
+    row = {"objective": "causal", "tokens": 1_000_000, "loss": 6.5, "dev error": 25.04}
+    row |= {"part of speech": score, "trees": [0.3, 0.2, 0.4], "word types": 0.819}
+    row |= {"agreement, 0 attractors": score, "agreement, 1 attractor": score, "linear order": 0.43}
+    growth = {"rows": [row], "data": "EWT", "machine": "2 threads"}
+    lines = growth_section(growth).splitlines()
+    assert "Word types reach 81.9 %" in lines[2] and "43.0 % of the trees" in lines[2]
+    assert lines[4].count("|") == lines[6].count("|") == 9
+    assert lines[6] == (
+        "| causal | 1,000,000 | 50.0 (40.0 to 60.0) | 30.0 (20.0 to 40.0) | 50.0 (40.0 to 60.0) "
+        "| 50.0 (40.0 to 60.0) | 6.50 | 25.0 |"
+    )

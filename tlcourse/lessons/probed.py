@@ -1,0 +1,101 @@
+"""Sections of the results page: what probes read in representations, and when it comes."""
+
+from statistics import mean
+from typing import Any
+
+
+def probing_section(probing: dict[str, Any]) -> str:
+    """What probes read: a row a task, of each model the layer that does best.
+
+    `probing` is what `python -m benchmarks probing` wrote. Of the random encoders, which are drawn
+    several times, the mean of their best layers.
+    """
+    kinds = probing["kinds"]
+    best: dict[str, dict[str, dict]] = {}  # of a task and a reader, the row of its best layer
+    for row in probing["rows"]:
+        readers = best.setdefault(row["task"], {})
+        name = row["model"] + (f" {row['draw']}" if row["model"] == "random" else "")
+        readers[name] = max(readers.get(name, row), row, key=_right)
+    models = sorted({row["model"] for row in probing["rows"]} - {"random"})
+    lines = [
+        "## What is in a representation?",
+        "",
+        "Linear probes on frozen hidden states, accuracy in percent, of each model the layer that "
+        "does best on the judged sentences (the number in brackets; 0 is the embedding). *Word "
+        "types* answers the most frequent label of each word; *random* has the same shape and has "
+        "read nothing. The last columns are of the first model: points above word types with a "
+        "95 % interval over sentences; selectivity, which is accuracy minus that of a control "
+        "task; and how many times shorter the online code is than a uniform one "
+        f"(`python -m benchmarks probing`; lesson 07). {probing['data']}. {probing['machine']}.",
+        "",
+        "| task | data | most frequent | word types | random | "
+        + " | ".join(models)
+        + " | above word types | selectivity | code |",
+        "|---|---|" + "---:|" * (len(models) + 6),
+    ]
+    for task, readers in best.items():
+        if task not in kinds:
+            continue
+        row = readers[models[0]]
+        above = "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in row["above_word_types"]))
+        selectivity = "" if row["selectivity"] is None else f"{100 * row['selectivity']:+.1f}"
+        cells = [task, kinds[task][0], f"{100 * row['majority']:.1f}"]
+        cells += [f"{100 * row['word_types']:.1f}", f"{_untaught(readers):.1f}"]
+        cells += [f"{100 * _right(readers[m]):.1f} ({readers[m]['layer']})" for m in models]
+        lines.append(f"| {' | '.join([*cells, above, selectivity])} | {row['compression']:.2f} |")
+    for readers in (best[task] for task in best if task not in kinds):
+        order = 100 * readers[models[0]]["linear_order"]
+        found = [
+            "{} {:.1f} ({:.1f} to {:.1f}, layer {})".format(
+                name, *(100 * x for x in readers[name]["uuas"]), readers[name]["layer"]
+            )
+            for name in models
+        ]
+        lines += [
+            "",
+            "Trees, by a distance probe, in undirected attachments that are right (UUAS, percent): "
+            f"{', '.join(found)}; random {_untaught(readers):.1f}; neighbours in the sentence "
+            f"{order:.1f}.",
+        ]
+    return "\n".join(lines)
+
+
+def growth_section(growth: dict[str, Any]) -> str:
+    """What models know after so many tokens: a row a saved model.
+
+    `growth` is what `python -m benchmarks growth` wrote.
+    """
+    first = growth["rows"][0]
+    lines = [
+        "## When does it come?",
+        "",
+        "Two models, saved on their way, before any decay of the learning rate. Parts of speech by "
+        "a linear probe and trees by a distance probe, each in the layer that does best on "
+        "validation sentences (accuracy and UUAS, percent, with 95 % intervals); agreement of verb "
+        "and subject with nothing in between and with one noun of the other number (percent; "
+        "guessing 50); loss in nats per target, which only compares models of one objective; and "
+        "errors on TREC's dev split after fine-tuning (percent). Word types reach "
+        f"{100 * first['word types']:.1f} % of the parts of speech, neighbours in the sentence "
+        f"{100 * first['linear order']:.1f} % of the trees (`python -m benchmarks growth`; lesson "
+        f"07b). {growth['data']}. {growth['machine']}.",
+        "",
+        "| objective | tokens read | parts of speech | trees | agreement | with an attractor | "
+        "loss | TREC |",
+        "|---|" + "---:|" * 7,
+    ]
+    asked = ("part of speech", "trees", "agreement, 0 attractors", "agreement, 1 attractor")
+    for row in growth["rows"]:
+        shares = ["{:.1f} ({:.1f} to {:.1f})".format(*(100 * x for x in row[k])) for k in asked]
+        cells = [row["objective"], f"{row['tokens']:,}", *shares, f"{row['loss']:.2f}"]
+        lines.append(f"| {' | '.join(cells)} | {row['dev error']:.1f} |")
+    return "\n".join(lines)
+
+
+def _right(row: dict) -> float:
+    """The share that a probe gets right."""
+    return (row["uuas"] if "uuas" in row else row["accuracy"])[0]
+
+
+def _untaught(readers: dict[str, dict]) -> float:
+    """The mean over the models that have read nothing, in percent."""
+    return 100 * mean(_right(row) for name, row in readers.items() if name.startswith("random"))

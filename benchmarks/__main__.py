@@ -31,6 +31,7 @@ NAMES = (
     "tutorial",
     "behaviour",
     "probing",
+    "probing_pairs",
     "growth",
     "looking",
     "page",

@@ -1,6 +1,6 @@
 """The tables of the probing studies on the results page."""
 
-from tlcourse.lessons.probed import growth_section, probing_section
+from tlcourse.lessons.probed import growth_section, pairs_section, probing_section
 
 
 def test_probes_are_a_table_of_best_layers_and_trees_a_sentence() -> None:
@@ -42,3 +42,13 @@ def test_growth_is_a_row_a_saved_model() -> None:
         "| causal | 1,000,000 | 50.0 (40.0 to 60.0) | 30.0 (20.0 to 40.0) | 50.0 (40.0 to 60.0) "
         "| 50.0 (40.0 to 60.0) | 6.50 | 25.0 |"
     )
+
+
+def test_pairs_are_a_row_a_task() -> None:
+    rows = [
+        {"task": "tag", "pair": "layers", "gain": [0.04, 0.03, 0.05]},
+        {"task": "tag", "pair": "both sides", "gain": [-0.001, -0.004, 0.002]},
+    ]
+    lines = pairs_section({"rows": rows, "layer": 4}).splitlines()
+    assert "Layer 4 for every task" in lines[2]
+    assert lines[6:] == ["| tag | +4.0 (+3.0 to +5.0) | -0.1 (-0.4 to +0.2) |"]

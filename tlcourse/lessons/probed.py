@@ -60,6 +60,29 @@ def probing_section(probing: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def pairs_section(pairs: dict[str, Any]) -> str:
+    """What layers add to the embeddings, and both sides to one: a row a task.
+
+    `pairs` is what `python -m benchmarks probing_pairs` wrote.
+    """
+    gains: dict[str, dict[str, str]] = {}
+    for row in pairs["rows"]:
+        told = "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in row["gain"]))
+        gains.setdefault(row["task"], {})[row["pair"]] = told
+    lines = [
+        "### In pairs",
+        "",
+        "Two probes on the same test items: by how many points the first is right more often, with "
+        f"a 95 % interval over sentences. Layer {pairs['layer']} for every task (`python -m "
+        "benchmarks probing_pairs`; lesson 07b).",
+        "",
+        "| task | layer against embeddings, causal | masked against causal, same layer |",
+        "|---|---:|---:|",
+    ]
+    lines += [f"| {task} | {two['layers']} | {two['both sides']} |" for task, two in gains.items()]
+    return "\n".join(lines)
+
+
 def growth_section(growth: dict[str, Any]) -> str:
     """What models know after so many tokens: a row a saved model.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tlcourse import files
 from tlcourse.adaptation import leaderboard
-from tlcourse.lessons.probed import growth_section, probing_section
+from tlcourse.lessons.probed import growth_section, pairs_section, probing_section
 
 RESULTS = "benchmarks/results"
 HEAD = """# Results
@@ -154,6 +154,7 @@ SECTIONS = {
     "transfer": transfer_section,
     "adaptation": adaptation_section,
     "probing": probing_section,
+    "probing_pairs": pairs_section,
     "growth": growth_section,
     "pretraining": speed_section,
     "finetuning": finetuning_section,

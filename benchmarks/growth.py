@@ -1,8 +1,8 @@
 """When does it come? Probes, agreement, loss and transfer against the tokens that a model has read.
 
 One run for each objective, causal and masked, from the same random weights; kept after each
-doubling of the tokens, from 0 (a random encoder) on. Both read a quarter of the windows of one
-text, the same and none twice, which takes two cores without bf16 an hour and a half.
+doubling of the tokens, from 0 (a random encoder) on. Both read an eighth of the windows of one
+text, the same and none twice, which takes two cores without bf16 three quarters of an hour.
 After the warm-up the learning rate stays where it is, so that no kept model has been decayed: each
 would do better if it were, and they can be compared with each other.
 
@@ -40,8 +40,8 @@ class Scale:
     """What is trained and asked at a size."""
 
     text: int = 25_000_000  # tokens in the file
-    tokens: int = 6_250_000  # of them that a run reads
-    doublings: int = 6  # so the first model that has read something is kept after 0.1M
+    tokens: int = 3_125_000  # of them that a run reads
+    doublings: int = 5  # so the first model that has read something is kept after 0.1M
     recipe: PretrainingRecipe = PretrainingRecipe(decay=0.0)
     shape: Config = Config()
     learnt: int = 2_000  # sentences that probes learn from

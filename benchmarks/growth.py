@@ -2,7 +2,7 @@
 
 One run for each objective, causal and masked, from the same random weights; kept after each
 doubling of the tokens, from 0 (a random encoder) on. Both read an eighth of the windows of one
-text, the same and none twice, which takes two cores without bf16 three quarters of an hour.
+text, the same and none twice.
 After the warm-up the learning rate stays where it is, so that no kept model has been decayed: each
 would do better if it were, and they can be compared with each other.
 

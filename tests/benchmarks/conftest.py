@@ -1,14 +1,15 @@
 """What spares processes, each of which imports PyTorch for seconds, and the shipped model."""
 
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from benchmarks import contest, jobs
-from tlcourse import checkpoints
+from benchmarks import contest, jobs, probing
+from tlcourse import checkpoints, corpora
 from tlcourse.transformer import Config, Transformer
 
 
@@ -57,3 +58,20 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("little") / "little"
     checkpoints.save(folder, model, tokenizer, card="For tests.\n")
     return str(folder)
+
+
+@pytest.fixture
+def twelve_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_process: None
+) -> Iterator[None]:
+    """Probes at size tiny on twelve sentences of the samples; results in a folder of their own."""
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "runs")
+    monkeypatch.setitem(probing.MOST, "tiny", 12)
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+    probing.sentences.cache_clear()
+    probing.vectors.cache_clear()
+    yield
+    probing.sentences.cache_clear()
+    probing.vectors.cache_clear()

@@ -96,11 +96,8 @@ def test_no_kept_model_is_decayed_and_tokens_double():
         assert run.recipe.decay == 0 and len(run.kept) == 6
         step = run.recipe.batch_size * run.recipe.length
         assert all(tokens % step == 0 for tokens in run.kept)
-        assert (
-            3_120_000 < run.kept[-1] <= 3_125_000
-            and run.of == 25_000_000
-            and run.kept[-1] // run.kept[-2] in (1, 2)
-        )
+        assert 3_120_000 < run.kept[-1] <= 3_125_000 and run.of == 25_000_000
+        assert run.kept[-1] // run.kept[-2] in (1, 2)
 
 
 def test_rank_correlations_are_spearmans_with_an_interval_that_has_a_width():

@@ -3,24 +3,14 @@
 import pytest
 
 from benchmarks import jobs, probing
-from tlcourse import corpora
 from tlcourse.corpora import treebank
 from tlcourse.probing import fitting, structure
 
 
 @pytest.fixture
-def tiny(little, tmp_path, monkeypatch, one_process):
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "runs")
+def tiny(little, twelve_sentences, monkeypatch):
     monkeypatch.setattr(probing, "MODELS", (little, little))
-    monkeypatch.setitem(probing.MOST, "tiny", 12)
-    load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
-    probing.sentences.cache_clear()
-    probing.vectors.cache_clear()
-    yield little
-    probing.sentences.cache_clear()
-    probing.vectors.cache_clear()
+    return little
 
 
 @pytest.mark.parametrize("name", probing.TASKS)

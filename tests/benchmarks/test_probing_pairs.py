@@ -2,24 +2,14 @@
 
 import pytest
 
-from benchmarks import jobs, probing, probing_pairs
-from tlcourse import corpora
+from benchmarks import probing, probing_pairs
 
 
 @pytest.fixture
-def tiny(little, tmp_path, monkeypatch, one_process):
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "runs")
-    monkeypatch.setitem(probing.MOST, "tiny", 12)
+def tiny(little, twelve_sentences, monkeypatch):
     names = ("part of speech", "relation", "question type")
     monkeypatch.setattr(probing_pairs, "TASKS", {name: probing.TASKS[name] for name in names})
-    load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
-    probing.sentences.cache_clear()
-    probing.vectors.cache_clear()
-    yield little
-    probing.sentences.cache_clear()
-    probing.vectors.cache_clear()
+    return little
 
 
 def test_a_pair_is_two_accuracies_and_their_difference(tiny, monkeypatch):

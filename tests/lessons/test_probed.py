@@ -1,6 +1,11 @@
 """The tables of the probing studies on the results page."""
 
-from tlcourse.lessons.probed import growth_section, pairs_section, probing_section
+from tlcourse.lessons.probed import (
+    behaviour_section,
+    growth_section,
+    pairs_section,
+    probing_section,
+)
 
 
 def test_probes_are_a_table_of_best_layers_and_trees_a_sentence() -> None:
@@ -52,3 +57,34 @@ def test_pairs_are_a_row_a_task() -> None:
     lines = pairs_section({"rows": rows, "layer": 4}).splitlines()
     assert "Layer 4 for every task" in lines[2]
     assert lines[6:] == ["| tag | +4.0 (+3.0 to +5.0) | -0.1 (-0.4 to +0.2) |"]
+
+
+def test_behaviour_is_a_row_a_model_and_one_a_construction() -> None:
+    kinds = {"BLiMP": ["all"], "Marvin & Linzen": ["simple_agrmt", "all"]}
+    kinds |= dict.fromkeys(("attractors", "attractors, nonsense"), ["0", "1", "all"])
+    right = {"causal": 0.75, "two-sided": 0.5}
+    rows = [
+        {"model": model, "set": kind, "group": group, "accuracy": share, "pairs": 400}
+        | {"interval": [share - 0.01, share + 0.01]}
+        for model, share in right.items()
+        for kind, groups in kinds.items()
+        for group in groups
+    ]
+    models = [{"model": model, "facts": {"tokens": 4_000_000}} for model in right]
+    models[0]["wikitext-103 validation"] = {"word_perplexity": 123.4}
+    published = {"source": "a paper, table 3", "blimp": {"a model": 61.2, "people": 96.4}}
+    given = {"rows": rows, "models": models, "published": published}
+    lines = behaviour_section(given | {"data": "Pairs", "machine": "2 threads"}).splitlines()
+    assert lines[6:8] == [
+        "| causal | 4,000,000 | 123 | 75.0 (74.0 to 76.0) | 75.0 (74.0 to 76.0) |",
+        "| two-sided | 4,000,000 |  | 50.0 (49.0 to 51.0) | 50.0 (49.0 to 51.0) |",
+    ]
+    assert lines[9].endswith("(a paper, table 3): 61.2 (a model), 96.4 (people).")
+    assert lines[13] == "| construction | pairs | causal | two-sided |"
+    assert lines[15:] == [
+        "| simple agrmt | 400 | 75.0 | 50.0 |",
+        "| agreement, 0 | 400 | 75.0 | 50.0 |",
+        "| agreement, 1 | 400 | 75.0 | 50.0 |",
+        "| agreement, nonsense, 0 | 400 | 75.0 | 50.0 |",
+        "| agreement, nonsense, 1 | 400 | 75.0 | 50.0 |",
+    ]

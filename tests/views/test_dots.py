@@ -62,3 +62,15 @@ def test_a_level_is_drawn_through_all_rows_of_grouped_dots():
     axes = grouped_dots(rows, levels={"equal": 0}, title="T", alt="A", x_label="points").axes[0]
     assert [list(line.get_xdata()) for line in axes.lines].count([0, 0]) == 1
     assert "equal" in [text.get_text() for text in axes.texts]
+
+
+def test_many_names_of_series_take_two_lines_and_stay_inside_the_picture():
+    names = ("causal-small", "masked-small", "Transformer", "LSTM", "counts of 5-grams")
+    rows = {"1M": {name: (0.5, 0.2, 1.0) for name in names}}
+    picture = grouped_dots(rows, title="T", alt="A", x_label="points")
+    picture.draw_without_rendering()
+    legend = picture.axes[0].get_legend()
+    assert [word.get_text() for word in legend.get_texts()] == list(names)
+    box, line = legend.get_window_extent(), legend.get_texts()[0].get_window_extent()
+    assert box.x1 <= picture.bbox.x1
+    assert 2 * line.height < box.height < 4 * line.height

@@ -78,7 +78,10 @@ def test_a_cell_is_the_score_above_its_baseline_and_the_best_is_framed():
     assert np.allclose(middles, bold)
     low, high = axes.images[0].get_clim()
     assert low == -high and bar.get_ylim() == pytest.approx((-0.3, 0.3))
-    plain = task_by_layer(scores, **SAID, label="accuracy", number="{:.1f}").axes
+    given = {"label": "accuracy", "number": "{:.1f}", "framed": "the largest weight"}
+    whole = task_by_layer(scores, **SAID, **given)
+    assert whole.get_supxlabel() == "Framed: the largest weight."
+    plain = whole.axes
     assert [text.get_text() for text in plain[0].texts][:3] == ["0.5", "0.9", "0.7"]
     assert plain[1].get_ylabel() == "accuracy" and plain[1].get_ylim()[0] == 0
 

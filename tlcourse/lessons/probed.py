@@ -3,6 +3,8 @@
 from statistics import mean
 from typing import Any
 
+PERPLEXITY = "wikitext-103 validation"  # where models that read from left to right are measured
+
 
 def probing_section(probing: dict[str, Any]) -> str:
     """What probes read: a row a task, of each model the layer that does best.
@@ -112,6 +114,62 @@ def growth_section(growth: dict[str, Any]) -> str:
         cells = [row["objective"], f"{row['tokens']:,}", *shares, f"{row['loss']:.2f}"]
         lines.append(f"| {' | '.join(cells)} | {row['dev error']:.1f} |")
     return "\n".join(lines)
+
+
+def behaviour_section(behaviour: dict[str, Any]) -> str:
+    """Which of two sentences models find likelier: a row a model, then one a construction.
+
+    `behaviour` is what `python -m benchmarks behaviour` wrote.
+    """
+    rows = {(row["set"], row["group"], row["model"]): row for row in behaviour["rows"]}
+    names = [each["model"] for each in behaviour["models"]]
+    published = ", ".join(
+        f"{share} ({name})" for name, share in behaviour["published"]["blimp"].items()
+    )
+    lines = [
+        "## What models find likelier",
+        "",
+        "Pairs of a grammatical sentence and one that is not, and how often the first is the "
+        "likelier one (percent; guessing 50), with 95 % intervals over pairs. Perplexity is a "
+        f"word's, on {PERPLEXITY}. The last three models have read the same text (`python -m "
+        f"benchmarks behaviour`; lesson 07b). {behaviour['data']}. {behaviour['machine']}.",
+        "",
+        "| model | tokens read | perplexity | BLiMP | Marvin & Linzen |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for each in behaviour["models"]:
+        reads = each.get(PERPLEXITY)  # nothing from left to right, if it sees both sides
+        cells = [each["model"], f"{each['facts']['tokens']:,}"]
+        cells += [f"{reads['word_perplexity']:.0f}" if reads else ""]
+        for kind in ("BLiMP", "Marvin & Linzen"):
+            row = rows[kind, "all", each["model"]]
+            ends = [100 * value for value in (row["accuracy"], *row["interval"])]
+            cells.append("{:.1f} ({:.1f} to {:.1f})".format(*ends))
+        lines.append(f"| {' | '.join(cells)} |")
+    said = f"Published on BLiMP, on all 67,000 pairs ({behaviour['published']['source']}): "
+    lines += ["", f"{said}{published}.", "", *_constructions(rows, names)]
+    return "\n".join(lines)
+
+
+def _constructions(rows: dict[tuple[str, str, str], dict], names: list[str]) -> list[str]:
+    """Percent right, a row a construction: our agreement sentences, Marvin & Linzen's."""
+    lines = [
+        "A row a construction, in percent. *Agreement* is of the course's grammar: with so many "
+        "nouns of the other number between subject and verb, and the same in sentences that are "
+        "grammatical and mean nothing.",
+        "",
+        f"| construction | pairs | {' | '.join(names)} |",
+        "|---|---:|" + "---:|" * len(names),
+    ]
+    for kind, group, name in rows:
+        if kind == "BLiMP" or group == "all" or name != names[0]:
+            continue
+        title = {"attractors": "agreement", "attractors, nonsense": "agreement, nonsense"}.get(kind)
+        title = f"{title}, {group}" if title else group.replace("_", " ")
+        shares = [f"{100 * rows[kind, group, model]['accuracy']:.1f}" for model in names]
+        pairs = rows[kind, group, name]["pairs"]
+        lines.append(f"| {title} | {pairs} | {' | '.join(shares)} |")
+    return lines
 
 
 def _right(row: dict) -> float:

@@ -8,7 +8,12 @@ from typing import Any
 
 from tlcourse import files
 from tlcourse.adaptation import leaderboard
-from tlcourse.lessons.probed import growth_section, pairs_section, probing_section
+from tlcourse.lessons.probed import (
+    behaviour_section,
+    growth_section,
+    pairs_section,
+    probing_section,
+)
 
 RESULTS = "benchmarks/results"
 HEAD = """# Results
@@ -155,6 +160,7 @@ SECTIONS = {
     "adaptation": adaptation_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,
+    "behaviour": behaviour_section,
     "growth": growth_section,
     "pretraining": speed_section,
     "finetuning": finetuning_section,

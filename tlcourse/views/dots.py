@@ -8,6 +8,8 @@ from matplotlib.lines import Line2D
 
 from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish, label_axes
 
+IN_A_LINE = 50  # letters of all names of series that fit beside each other
+
 
 def strips(
     values: Mapping[str, Sequence[float]],
@@ -82,7 +84,8 @@ def grouped_dots(
     if not names or any(list(each) != names for each in rows.values()):
         raise ValueError(f"expected the same series in every row, got {dict(rows)}")
     picture, axes = figure(title, 1.5 + (0.2 + 0.18 * len(names)) * len(rows))
-    shifts = 0.22 * (np.arange(len(names)) - (len(names) - 1) / 2)
+    step = min(0.22, 0.8 / len(names))
+    shifts = step * (np.arange(len(names)) - (len(names) - 1) / 2)
     for row, series in enumerate(rows.values()):
         for shift, colour, (value, low, high) in zip(shifts, CYCLE, series.values(), strict=False):
             axes.hlines(row + shift, low, high, color=colour, lw=1.6)
@@ -92,8 +95,9 @@ def grouped_dots(
     axes.set_ylim(len(rows) - (0.4 if levels else 0.5), -0.6)
     keys = [Line2D([], [], color=c, marker="o", ms=7, lw=1.6) for c in CYCLE[: len(names)]]
     axes.legend(
-        keys, names, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=len(names),
-        frameon=False, labelcolor="linecolor", prop={"weight": "bold"},
+        keys, names, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0,
+        ncols=len(names) if len("".join(names)) <= IN_A_LINE else 3, frameon=False,
+        labelcolor="linecolor", prop={"weight": "bold"}, handlelength=1.2, columnspacing=1.2,
     )  # fmt: skip
     return finish(picture, alt, note)
 

@@ -97,13 +97,15 @@ def task_by_layer(
     alt: str = "",
     label: str = "accuracy above the baseline",
     number: str = "{:+.2f}",
+    framed: str = "the best layer of each row",
     note: str | None = None,
 ) -> Picture:
-    """A heat map of tasks (rows) × layers (embeddings first), with the best layer of each framed.
+    """A heat map of tasks (rows) × layers (embeddings first), with the largest of each row framed.
 
-    Cells show the score less its task's `baseline` (one number, or one a layer), purple above and
-    orange below; without one the score, in blue. `label` names the colours, with the unit. Raises
-    ValueError where tasks differ in layers or lack a baseline, and without title or alt text.
+    `framed` says what the largest is. Cells show the score less its task's `baseline` (one number,
+    or one a layer), purple above and orange below; without one the score, in blue. `label` names
+    the colours, with the unit. Raises ValueError where tasks differ in layers or lack a baseline,
+    and without title or alt text.
     """
     tasks = list(scores)
     counts = {len(values) for values in scores.values()}
@@ -142,8 +144,8 @@ def task_by_layer(
     bar.set_label(label, fontsize=10)
     bar.ax.set_ylim(low, reach)  # the darkest shades are left out: black is seen on all others
     bar.outline.set_visible(False)
-    framed = "Framed: the best layer of each row."
-    return finish(picture, alt, f"{framed} {note}" if note else framed)
+    said = f"Framed: {framed}."
+    return finish(picture, alt, f"{said} {note}" if note else said)
 
 
 def selectivity_by_layer(

@@ -161,7 +161,9 @@ def few() -> dict[str, dict]:
 
 def measure() -> dict:
     """One row a point of the screen; what was confirmed, and what is chosen."""
-    screened = dict(zip(SPACE, jobs.in_parallel(screen, SPACE), strict=True))
+    names = [*MAIN, *(name for name in SPACE if name not in MAIN)]
+    found = dict(zip(names, jobs.in_parallel(screen, names), strict=True))
+    screened = {name: found[name] for name in SPACE}
     confirmed = confirm(screened)
     return {
         "job": "search",

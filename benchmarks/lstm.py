@@ -1,7 +1,9 @@
 """The recurrent peer: an LSTM language model as large as the shipped Transformer.
 
 It has the shipped vocabulary, an embedding that is its head as well, and reads the same windows
-through the same loss and the same engine; no dropout, since it reads every window once.
+through the same loss and the same engine; no dropout, since it reads every window once. What goes
+into a layer has variance 1 at the start: with PyTorch's own start the context reaches the head so
+faintly that it is still at the frequencies of words after a million tokens.
 """
 
 from dataclasses import asdict, dataclass
@@ -42,14 +44,21 @@ class LSTM(nn.Module):
         self.embedding = nn.Embedding(config.vocabulary_size, config.width)
         self.body = nn.LSTM(config.width, config.units, config.layers, batch_first=True)
         self.down = nn.Linear(config.units, config.width)
-        nn.init.normal_(self.embedding.weight, std=0.02)
+        for matrix in (self.embedding.weight, self.down.weight):
+            nn.init.normal_(matrix, std=matrix.shape[1] ** -0.5)
         for name, parameter in self.body.named_parameters():
-            if name.startswith("bias_hh"):  # the cell remembers at first (Jozefowicz et al., 2015)
+            if name.startswith("weight_ih"):
+                nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
+            elif name.startswith("weight_hh"):
+                for gate in parameter.data.chunk(4):
+                    nn.init.orthogonal_(gate)
+            elif name.startswith("bias_hh"):  # it remembers at first (Jozefowicz et al., 2015)
                 nn.init.ones_(parameter.data[config.units : 2 * config.units])
 
     def hidden(self, tokens: Tensor) -> Tensor:
         """(batch, length) ids to (batch, length, width): what each position says of the next."""
-        return self.down(self.body(self.embedding(tokens))[0])
+        read = self.config.width**0.5 * self.embedding(tokens)
+        return self.down(self.body(read)[0])
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
         """As they are: nothing stands between them and the head."""

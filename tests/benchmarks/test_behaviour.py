@@ -145,3 +145,14 @@ def test_the_transformer_reads_what_its_peers_read(sets):
     run = behaviour.Run("Transformer", PretrainingRecipe(batch_size=4, length=32), (4096,))
     assert run.text()[0].digest() == studies.corpus(4096)[0].digest()
     assert len(run.text()[0]) < len(studies.corpus()[0])
+
+
+def test_the_context_reaches_the_head_of_a_new_lstm():
+    torch.manual_seed(0)
+    model, tokens = LSTM(Shape()), torch.randint(8192, (2, 12))
+    other = tokens.clone()
+    other[:, 3] = (other[:, 3] + 1) % 8192
+    states, others = model.hidden(tokens), model.hidden(other)
+    for ahead, least in ((3, 0.3), (6, 0.1)):
+        apart = (states - others)[:, ahead].norm(dim=-1) / states[:, ahead].norm(dim=-1)
+        assert (apart > least).all()

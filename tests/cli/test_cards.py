@@ -75,7 +75,13 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
 
 
-def test_what_was_measured_is_in_tables():
+@pytest.fixture
+def alone(monkeypatch, tmp_path):
+    """No stored result of `python -m benchmarks behaviour`."""
+    monkeypatch.setattr(files, "root", lambda: tmp_path)
+
+
+def test_what_was_measured_is_in_tables(alone):
     found = rows(cards.card("mine", LOG))
     assert ["a text", "123.5", "", "", "1.25", "217,646", "", "128", "64"] in found
     assert ["a text", "20", "", "", "", "", "128"] in found
@@ -153,7 +159,7 @@ def test_samples_stay_inside_their_block():
     ("reading", "there", "absent"),
     [("causal", "read causally", "read from both"), ("masked", "read from both", "read causally")],
 )
-def test_a_card_says_how_its_model_reads(reading, there, absent):
+def test_a_card_says_how_its_model_reads(reading, there, absent, alone):
     pairs = {reading: LOG["minimal_pairs"][reading]}
     found = rows(cards.card("mine", LOG | {"minimal_pairs": pairs, "pronouns": {}}))
     titles = next(row for row in found if row[0] == "phenomenon")

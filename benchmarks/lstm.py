@@ -2,8 +2,8 @@
 
 It has the shipped vocabulary, an embedding that is its head as well, and reads the same windows
 through the same loss and the same engine; no dropout, since it reads every window once. What goes
-into a layer has variance 1 at the start: with PyTorch's own start the context reaches the head so
-faintly that it is still at the frequencies of words after a million tokens.
+into a layer has variance 1 at the start: with PyTorch's own start the context hardly reaches the
+head, and for long the model learns nothing but the frequencies of words.
 """
 
 from dataclasses import asdict, dataclass

@@ -162,8 +162,7 @@ def few() -> dict[str, dict]:
 def measure() -> dict:
     """One row a point of the screen; what was confirmed, and what is chosen."""
     names = [*MAIN, *(name for name in SPACE if name not in MAIN)]
-    found = dict(zip(names, jobs.in_parallel(screen, names), strict=True))
-    screened = {name: found[name] for name in SPACE}
+    screened = dict(zip(names, jobs.in_parallel(screen, names), strict=True))
     confirmed = confirm(screened)
     return {
         "job": "search",

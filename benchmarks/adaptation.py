@@ -2,7 +2,8 @@
 
 How each scheme trains was chosen by `python -m benchmarks search`, with the same budget for each,
 before the test set was read. Composites, which train more than once, train as full fine-tuning
-does. With few labels there would be no dev split: the recipes are those that another task chose.
+does. With few labels, which leave no dev split, another task chose (`python -m benchmarks
+elsewhere`).
 Every scheme is fitted on the same draws of labels, and each run reads the test set once. Finished
 runs are kept in `runs/adaptation/`.
 """
@@ -30,15 +31,15 @@ WHAT_IS = re.compile(r"What (is|are) ")  # 22 % of the training questions, 46 % 
 def measure() -> dict:
     """One row a scheme and number of labels, and each scheme against full fine-tuning.
 
-    Raises FileNotFoundError where there is no stored search.
+    Raises FileNotFoundError where the choices are not stored.
     """
-    choices = jobs.stored("search")
-    found = jobs.run_all(_jobs(choices))
+    choices = jobs.stored("search")["choices"]
+    found = jobs.run_all(_jobs(choices, jobs.stored("elsewhere")["choices"]))
     test = transfer.questions("all", 0, "test")[1]
     rows = []
     for scheme, labels in _pairs():
         mine = [each for each in found if (each["scheme"], each["labels"]) == (scheme, labels)]
-        dev = choices["choices"].get(scheme, {}).get("dev_error") if labels == "all" else None
+        dev = choices.get(scheme, {}).get("dev_error") if labels == "all" else None
         rows.append(_row(mine, transfer.ALL if labels == "all" else labels) | {"dev_error": dev})
     counting = transfer.tfidf_rows(DRAWS)
     comparisons, beside = compare(rows, counting, len(test))
@@ -66,17 +67,15 @@ def _pairs() -> list[tuple]:
     ]
 
 
-def _jobs(choices: dict) -> list[Job]:
-    """The runs that read the test set, each as its scheme's choice says.
+def _jobs(choices: dict, few: dict) -> list[Job]:
+    """The runs that read the test set, each as its scheme's choice says, with few labels as `few`.
 
-    With few labels as another task chose; composites as full fine-tuning.
+    Composites as full fine-tuning.
     """
     asked = []
     for scheme, labels in _pairs():
         like = scheme if scheme in SPACE else FULL.name
-        choice = choices["choices"][like]
-        if labels != "all":
-            choice = choices["few"][like]
+        choice = (choices if labels == "all" else few)[like]
         recipe, size = jobs.recipe_of(choice), choice["size"] if scheme in SPACE else None
         if labels != "all":
             recipe = replace(recipe, min_steps=MIN_STEPS)

@@ -150,11 +150,11 @@ def stored(size=None):
     }
     choices["LoRA"] = {"size": 8, "recipe": {"learning_rate": 8e-3, "epochs": 10}, "dev_error": 8}
     few = {name: {"size": 2, "recipe": {"learning_rate": 2e-3, "epochs": 10}} for name in SPACE}
-    return {"choices": choices, "few": few}
+    return choices, few
 
 
 def test_each_runs_as_it_was_chosen_and_composites_as_full_fine_tuning():
-    asked = adaptation._jobs(stored())
+    asked = adaptation._jobs(*stored())
     chosen = {(job.scheme, job.labels): job for job in asked}
     assert chosen["LoRA", "all"].recipe == Recipe(epochs=10, learning_rate=8e-3)
     assert chosen["LoRA", "all"].size == 8 and chosen["LoRA", 100].size == 2

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks import composites, jobs, search, space
+from benchmarks import composites, elsewhere, jobs, screen, search, space
 from benchmarks.composites import Task
 from benchmarks.space import MAIN, SPACE
 from benchmarks.starts import SCRATCH
@@ -28,21 +28,21 @@ def by_rate(monkeypatch):
         asked.append(job)
         return found(errors.get((job.recipe.learning_rate, job.size), 90))
 
-    monkeypatch.setattr(search.Job, "run", run)
+    monkeypatch.setattr(screen.Job, "run", run)
     return errors, asked
 
 
 def test_sizes_are_tried_at_the_best_rate_of_the_middle_one_and_its_neighbours(by_rate):
     errors, asked = by_rate
     errors |= {(4e-3, 8): 10, (8e-3, 32): 8, (2e-3, 2): 9}
-    points = search.screen("LoRA, all layers")
+    points = screen.screen("LoRA, all layers")
     grid = [(point["size"], point["rate"]) for point in points]
     assert grid[:6] == [(8, 1e-3 * 2**step) for step in range(6)]
     assert grid[6:] == [(size, rate) for size in (2, 32) for rate in (2e-3, 4e-3, 8e-3)]
     assert min(points, key=lambda each: each["error"])["size"] == 32
     assert {job.split for job in asked} == {"dev"} and {job.labels for job in asked} == {"all"}
     assert {job.recipe.head_learning_rate for job in asked} == {space.HEAD_RATE}
-    assert {job.recipe.epochs for job in asked} == {search.SCREEN_EPOCHS}
+    assert {job.recipe.epochs for job in asked} == {screen.EPOCHS}
 
 
 @pytest.mark.parametrize(("best", "more"), [(0, [2e-3, 1e-3, 5e-4]), (5, [0.256, 0.512, 1.024])])
@@ -52,10 +52,10 @@ def test_learning_rates_go_on_while_the_best_is_at_an_edge(by_rate, best, more):
     rates = [lowest * 2**step for step in range(6)]
     edge = rates[best]
     errors |= {(edge, None): 20, (more[0], None): 19, (more[1], None): 18, (more[2], None): 17}
-    tried = [point["rate"] for point in search.screen("BitFit")]
+    tried = [point["rate"] for point in screen.screen("BitFit")]
     assert tried[:6] == rates and tried[6:] == pytest.approx(more)  # and there it ends
     errors[more[1], None] = 30
-    assert [p["rate"] for p in search.screen("BitFit")][6:] == pytest.approx(more[:2])
+    assert [p["rate"] for p in screen.screen("BitFit")][6:] == pytest.approx(more[:2])
 
 
 def test_every_scheme_has_the_same_budget(by_rate):
@@ -63,9 +63,18 @@ def test_every_scheme_has_the_same_budget(by_rate):
     for name, entry in SPACE.items():
         middle = entry.sizes[len(entry.sizes) // 2]
         errors[entry.lowest * 4, middle] = 5  # no edge
-        assert len(search.screen(name)) == 6 + 3 * (len(entry.sizes) - 1)
+        assert len(screen.screen(name)) == 6 + 3 * (len(entry.sizes) - 1)
         assert len(entry.sizes) in (1, 3)
     assert set(MAIN) <= set(SPACE)
+
+
+def test_the_stored_screen_has_the_main_schemes_grids(by_rate, monkeypatch):
+    monkeypatch.setattr(jobs, "in_parallel", lambda work, names: [work(name) for name in names])
+    measured = screen.measure()
+    assert list(dict.fromkeys(row["scheme"] for row in measured["rows"])) == list(MAIN)
+    first = measured["rows"][0]
+    assert first["scheme"] == FULL.name and first["dev"] == [50.0, 90.0] and first["error"] == 90
+    assert set(measured["what"]) == set(MAIN)
 
 
 def test_the_best_three_points_are_confirmed_and_the_best_of_them_is_chosen(monkeypatch):
@@ -90,8 +99,8 @@ def test_the_best_three_points_are_confirmed_and_the_best_of_them_is_chosen(monk
         lambda self, size, rate, epochs: Recipe(epochs=epochs, learning_rate=rate),
     )
     confirmed = search.confirm(screened)
-    assert set(confirmed) == set(MAIN) and len(asked) == len(MAIN) * 3 * 3 * 2
-    assert {(job.seed, job.fold) for job in asked} == {(s, f) for s in (0, 1, 2) for f in (0, 1)}
+    assert set(confirmed) == set(MAIN) and len(asked) == len(MAIN) * 3 * 3
+    assert {(job.seed, job.fold) for job in asked} == {(0, 0), (1, 1), (2, 0)}
     assert [point["rate"] for point in confirmed[FULL.name]] == [1e-3, 4e-3, 2e-3]
     assert confirmed[FULL.name][0]["mean"] == pytest.approx(6.0)
     chosen = search.choices(screened, confirmed)
@@ -165,11 +174,12 @@ def test_few_labels_take_the_rate_that_another_task_chose(task, monkeypatch):
         ]
 
     monkeypatch.setattr(jobs, "run_all", run_all)
-    chosen = search.few()
+    measured = elsewhere.measure()
+    chosen = measured["choices"]
     for name, entry in SPACE.items():
         assert chosen[name]["recipe"]["learning_rate"] == 4 * entry.lowest
-        assert chosen[name]["recipe"]["min_steps"] == search.MIN_STEPS
-        assert len(chosen[name]["tried"]) == 6
+        assert chosen[name]["recipe"]["min_steps"] == elsewhere.MIN_STEPS
+        assert len([row for row in measured["rows"] if row["scheme"] == name]) == 6
     assert {job.study for job in asked} == {"elsewhere"}
 
 
@@ -183,13 +193,13 @@ def test_a_run_elsewhere_judges_other_texts_than_it_learns_from(task, tmp_path, 
         return start
 
     monkeypatch.setattr(composites, "adapt", adapt)
-    result = search.Elsewhere(FULL.name, 1e-2, 0, Recipe(), task.model).run()
+    result = elsewhere.Job(FULL.name, 1e-2, 0, Recipe(), task.model).run()
     train = corpora.load("sst-2")["train"].shuffle(seed=0)["text"][:]
-    assert result["of"] == min(search.OTHER_JUDGED, len(train) // 2)
+    assert result["of"] == min(elsewhere.JUDGED, len(train) // 2)
     assert set(seen["texts"]) <= set(train[result["of"] :])
     read = checkpoints.load(task.model)[0].embedding.weight
     assert seen["start"].body.embedding.weight.cpu().equal(read)
-    scratch = search.Elsewhere(SCRATCH, 1, 0, Recipe(), task.model)
+    scratch = elsewhere.Job(SCRATCH, 1, 0, Recipe(), task.model)
     scratch.run()  # the shipped shape, with the weights of no checkpoint
     shipped = checkpoints.load("causal-small")[0]
     assert seen["start"].body.config == shipped.config and scratch.weights() == "none"

@@ -1,0 +1,65 @@
+"""The main schemes' grids on dev: each tries the same learning rates, then its own sizes (`space`).
+
+One dev split, one seed, 5 epochs: learning rates at the middle size, further while the best of them
+is the first or the last; then the other sizes at the best and at its neighbours. The test set is
+not read. Finished trials are kept in `runs/adaptation/`; a stopped screen goes on where it was, and
+`python -m benchmarks search` goes on from it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks import jobs
+from benchmarks.space import MAIN, RATES, SPACE
+from benchmarks.trials import MODEL, Job
+
+EPOCHS, SEED, FOLD = 5, 0, 0
+FURTHER = 3  # learning rates at most beyond each end of the grid
+
+
+def trial(name: str, size: Any, rate: float) -> dict:
+    """One point of a scheme's grid."""
+    recipe = SPACE[name].recipe(size, rate, EPOCHS)
+    found = Job(name, "all", SEED, "dev", recipe, size=size, fold=FOLD).run()
+    kept = {key: found[key] for key in ("dev", "seconds", "forgetting")}
+    return {"scheme": name, "size": size, "rate": rate, "error": jobs.error_of(found)} | kept
+
+
+def screen(name: str) -> list[dict]:
+    """All points of a scheme's grid that were tried."""
+    entry = SPACE[name]
+    middle = entry.sizes[len(entry.sizes) // 2]
+    points = [trial(name, middle, entry.lowest * 2**step) for step in range(RATES)]
+    for _ in range(FURTHER):  # on, while the best is at an edge
+        rates = sorted(point["rate"] for point in points)
+        rate = best(points)["rate"]
+        if rate not in (rates[0], rates[-1]):
+            break
+        points.append(trial(name, middle, rate * (2 if rate == rates[-1] else 0.5)))
+    rate = best(points)["rate"]
+    for size in entry.sizes:
+        if size != middle:
+            points += [trial(name, size, rate * factor) for factor in (0.5, 1, 2)]
+    return points
+
+
+def best(points: Sequence[dict]) -> dict:
+    """The point with the lowest error, of several the first."""
+    return min(points, key=lambda point: point["error"])
+
+
+def all_of(names: Sequence[str]) -> dict[str, list[dict]]:
+    """The grids of several schemes, several schemes at a time."""
+    return dict(zip(names, jobs.in_parallel(screen, names), strict=True))
+
+
+def measure() -> dict:
+    """One row a point that was tried."""
+    return {
+        "job": "screen",
+        **jobs.provenance("TREC-6, one dev split out of train", note=jobs.pooled()),
+        "model": MODEL,
+        "epochs": EPOCHS,
+        "what": {name: SPACE[name].what for name in MAIN},
+        "rows": [point for points in all_of(MAIN).values() for point in points],
+    }

@@ -21,7 +21,7 @@ def trial(name: str, size: Any, rate: float) -> dict:
     """One point of a scheme's grid."""
     recipe = SPACE[name].recipe(size, rate, EPOCHS)
     found = Job(name, "all", SEED, "dev", recipe, size=size, fold=FOLD).run()
-    kept = {key: found[key] for key in ("dev", "seconds", "forgetting")}
+    kept = {key: found[key] for key in ("of", "dev", "seconds", "forgetting")}
     return {"scheme": name, "size": size, "rate": rate, "error": jobs.error_of(found)} | kept
 
 

@@ -21,3 +21,27 @@ def test_results_are_a_table_of_methods_and_labels() -> None:
         "",
         "3 seeds.",
     ]
+
+
+def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:
+    def row(scheme, size, rate, error, forgetting):
+        return {"scheme": scheme, "size": size, "rate": rate, "error": error, "of": 500} | {
+            "forgetting": forgetting
+        }
+
+    screen = {
+        "rows": [
+            row("LoRA", 8, 1e-3, 14.0, 1.0),
+            row("LoRA", 2, 2e-3, 3.6, 1.5),
+            row("LoRA", 32, 2e-3, 3.6, 9.0),
+            row("from scratch", None, 5e-4, 24.0, None),
+        ],
+        "what": {"LoRA": "rank", "from scratch": ""}, "epochs": 5, "data": "TREC-6, one dev split",
+        "machine": "2 threads",
+    }  # fmt: skip
+    lines = results.screen_section(screen).splitlines()
+    assert "500 dev questions" in lines[2] and "5 epochs" in lines[2]
+    assert lines[-2:] == [  # the first of two best; 18 of 500 is 2.3 to 5.6 %
+        "| LoRA | 3 | 0.002 | rank 2 | 3.6 (2.3-5.6) | +1.50 |",
+        "| from scratch | 1 | 0.0005 |  | 24.0 (20.5-27.9) |  |",
+    ]

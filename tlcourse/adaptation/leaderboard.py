@@ -28,6 +28,14 @@ def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) ->
     return {row["scheme"]: row for row in sorted(found, key=lambda row: row["mean"])}
 
 
+def best_points(screen: Mapping) -> dict[str, dict]:
+    """Of each scheme in `python -m benchmarks screen` the row with the lowest dev error."""
+    found: dict[str, dict] = {}
+    for row in screen["rows"]:
+        found[row["scheme"]] = min(found.get(row["scheme"], row), row, key=lambda r: r["error"])
+    return found
+
+
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:
     """The comparison with full fine-tuning: "points" and "points_interval" over draws, "p_holm"."""
     for entry in stored["comparisons"]:

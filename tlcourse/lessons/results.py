@@ -14,6 +14,7 @@ from tlcourse.lessons.probed import (
     pairs_section,
     probing_section,
 )
+from tlcourse.metrics import wilson_interval
 
 RESULTS = "benchmarks/results"
 HEAD = """# Results
@@ -98,6 +99,34 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def screen_section(screen: dict[str, Any]) -> str:
+    """The best point of each scheme's grid on dev; `screen` is of `python -m benchmarks screen`."""
+    best = leaderboard.best_points(screen)
+    count = next(iter(best.values()))["of"]
+    lines = [
+        "## The same search for every scheme",
+        "",
+        f"Of each main scheme the best point of its grid: learning rates, each twice the one before,"
+        " on until the best has a neighbour on both sides; then two more values of the scheme's own"
+        f" number. Error on {count} dev questions in percent with 95 % interval, one run of "
+        f"{screen['epochs']} epochs a point: the best of a dozen runs looks better than it is. "
+        f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lesson 05b).",
+        "",
+        "| | runs | learning rate | own number | dev error | forgets |",
+        "|---|---:|---:|---|---:|---:|",
+    ]
+    for name, row in best.items():
+        tried = sum(each["scheme"] == name for each in screen["rows"])
+        own = f"{screen['what'][name]} {row['size']:g}" if screen["what"][name] else ""
+        low, high = wilson_interval(round(row["error"] * count / 100), count)
+        lost = "" if row["forgetting"] is None else f"{row['forgetting']:+.2f}"
+        lines.append(
+            f"| {name} | {tried} | {row['rate']:g} | {own} | "
+            f"{row['error']:.1f} ({100 * low:.1f}-{100 * high:.1f}) | {lost} |"
+        )
+    return "\n".join(lines)
+
+
 def speed_section(pretraining: dict[str, Any]) -> str:
     """How fast a pretraining step is beside the libraries': a row a peer, a column a job.
 
@@ -158,6 +187,7 @@ def finetuning_section(finetuning: dict[str, Any]) -> str:
 SECTIONS = {
     "transfer": transfer_section,
     "adaptation": adaptation_section,
+    "screen": screen_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,
     "behaviour": behaviour_section,

@@ -106,7 +106,7 @@ def screen_section(screen: dict[str, Any]) -> str:
     lines = [
         "## The same search for every scheme",
         "",
-        f"Of each main scheme the best point of its grid: learning rates, each twice the one before,"
+        "Of each main scheme the best point of its grid: learning rates, each twice the one before,"
         " on until the best has a neighbour on both sides; then two more values of the scheme's own"
         f" number. Error on {count} dev questions in percent with 95 % interval, one run of "
         f"{screen['epochs']} epochs a point: the best of a dozen runs looks better than it is. "

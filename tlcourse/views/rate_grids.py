@@ -1,6 +1,7 @@
-"""The errors of several schemes, each over learning rates of its own (lesson 05b)."""
+"""What several schemes reach and cost, each over learning rates of its own (lesson 05b)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
@@ -10,57 +11,58 @@ from tlcourse.views.style import GREY, Picture, colours_of, figure, finish, labe
 
 
 def rate_grids(
-    families: Mapping[str, Mapping[str, Mapping[float, float]]],
+    families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]],
+    columns: Sequence[str],
     *,
-    levels: Mapping[str, float] | None = None,
+    level: float | None = None,
     title: str = "",
     alt: str = "",
-    y_label: str = "dev error (%)",
     note: str | None = None,
 ) -> Picture:
-    """Errors over learning rates (logarithmic), a row of the figure a family; the best are ringed.
+    """Numbers over learning rates (logarithmic): a row of panels a family, a column a number.
 
-    `families` maps a family to its schemes (seven at most), a scheme to {learning rate: error}.
-    `levels` are errors to hold all of them against, dotted in every row. Errors above three times
-    the lowest are cut off. Raises ValueError for a family without schemes, a scheme without errors,
-    and without title or alt text.
+    `families` maps a family to its schemes (seven at most), a scheme to {learning rate: numbers},
+    one for each of `columns`. In every column the learning rate with the lowest first number, an
+    error, is ringed. `level` is an error to hold all against, dotted. Errors above three times the
+    lowest are cut off. Raises ValueError for a family without schemes, a
+    scheme without numbers or with others than columns, and without title or alt text.
     """
     if not families or not all(families.values()):
         raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
-    for name, errors in (item for each in families.values() for item in each.items()):
-        if not errors:
-            raise ValueError(f"expected errors of {name!r}, got none; leave it out")
+    for name, found in (item for each in families.values() for item in each.items()):
+        if {len(numbers) for numbers in found.values()} != {len(columns)}:
+            raise ValueError(
+                f"expected {len(columns)} numbers at each learning rate of {name!r}, got {found}"
+            )
     picture, grid = figure(
-        title, 1.2 + 1.9 * len(families), rows=len(families), sharex=True, sharey=True,
-        squeeze=False,
+        title, 1.2 + 1.9 * len(families), rows=len(families), columns=len(columns), sharex=True,
+        sharey="col", squeeze=False,
     )  # fmt: skip
     ends = []
-    for axes, (family, schemes) in zip(grid.flat, families.items(), strict=True):
+    for row, (family, schemes) in zip(grid, families.items(), strict=True):
         ends.append([])
         for name, colour in colours_of(schemes).items():
-            rates, errors = zip(*sorted(schemes[name].items()), strict=True)
-            best = errors.index(min(errors))
-            axes.plot(rates, errors, "o-", color=colour, ms=5)
-            axes.plot(rates[best], errors[best], "o", ms=12, mfc="none", mec=colour, mew=1.6)
-            ends[-1].append((rates[-1], errors[-1], name, colour))
-        for level in (levels or {}).values():
+            rates, numbers = zip(*sorted(schemes[name].items()), strict=True)
+            best = numbers.index(min(numbers, key=itemgetter(0)))
+            for axes, values in zip(row, zip(*numbers, strict=True), strict=True):
+                axes.plot(rates, values, "o-", color=colour, ms=4)
+                axes.plot(rates[best], values[best], "o", ms=11, mfc="none", mec=colour, mew=1.6)
+            ends[-1].append((rates[-1], numbers[-1][-1], name, colour))
+        head(row[0], family, len(columns))
+    first = grid[0, 0]
+    every = (found for schemes in families.values() for found in schemes.values())
+    lowest = min(error for found in every for error, *_ in found.values())
+    first.set_ylim(top=min(first.get_ylim()[1], 3 * lowest))
+    first.set_xscale("log")
+    first.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    first.xaxis.set_minor_locator(NullLocator())
+    for axes, name in zip(grid.T, columns, strict=True):
+        label_axes(axes[-1], x="learning rate")
+        for each in axes:
+            label_axes(each, y=name)
+    if level is not None:
+        for axes in grid[:, 0]:
             axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
-        head(axes, family, 1)
-        label_axes(axes, y=y_label)
-        axes.margins(x=0.06)
-    last = grid.flat[-1]
-    label_axes(last, x="learning rate")
-    last.set_xscale("log")
-    last.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    last.xaxis.set_minor_locator(NullLocator())
-    lowest = min(min(found.values()) for each in families.values() for found in each.values())
-    top = min(last.get_ylim()[1], 3 * lowest)
-    last.set_ylim(top=top)
-    for axes, each in zip(grid.flat, ends, strict=True):
-        label_ends(axes, [(x, min(y, top), name, colour) for x, y, name, colour in each], 1.5, 10.5)
-    for name, level in (levels or {}).items():
-        grid.flat[0].annotate(
-            name, (0.99, level), (0, 3), xycoords=("axes fraction", "data"), ha="right",
-            textcoords="offset points", color=GREY, fontsize=9.5,
-        )  # fmt: skip
+    for row, each in zip(grid, ends, strict=True):
+        label_ends(row[-1], each, 1.5, 10.5)
     return finish(picture, alt, note)

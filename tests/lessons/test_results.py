@@ -11,7 +11,7 @@ def test_results_are_a_table_of_methods_and_labels() -> None:
     ]
     transfer = {"rows": rows, "data": "TREC-6", "machine": "2 threads", "note": "3 seeds."}
     lines = results.transfer_section(transfer).splitlines()
-    assert lines[-8:] == [
+    assert lines[4:12] == [
         "Test error in percent. TREC-6; 2 threads.",
         "",
         "| | 500 labels | 5,452 labels |",
@@ -21,6 +21,8 @@ def test_results_are_a_table_of_methods_and_labels() -> None:
         "",
         "3 seeds.",
     ]
+    assert "- 3.6 (2.3-5.6): ULMFiT, two directions (Howard & Ruder, 2018)" in lines  # 18 of 500
+    assert any("hand-written rules" in line for line in lines)
 
 
 def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:

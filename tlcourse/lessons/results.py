@@ -17,6 +17,17 @@ from tlcourse.lessons.probed import (
 from tlcourse.metrics import wilson_interval
 
 RESULTS = "benchmarks/results"
+# Test errors on TREC-6 in percent with all labels, as their authors give them, and who they are
+PUBLISHED = {
+    "Universal Sentence Encoder under a CNN (Cer et al., 2018), mean of runs": 1.93,
+    "the tutorial's model of 50M, with the LM loss (2019)": 3.4,
+    "the tutorial's model of 50M, full fine-tuning (2019)": 3.6,
+    "ULMFiT, two directions (Howard & Ruder, 2018)": 3.6,
+    "CoVe (McCann et al., 2017)": 4.2,
+    "SVM with hand-written rules (Silva et al., 2011)": 5.0,
+    "CNN, word2vec tuned (Kim, 2014)": 6.4,
+    "CNN, words from scratch (Kim, 2014)": 8.8,
+}
 HEAD = """# Results
 
 What the course's models and code reach, and what they are measured against. This page is written by
@@ -52,7 +63,21 @@ def transfer_section(transfer: dict[str, Any]) -> str:
     for model in dict.fromkeys(model for model, _ in cells):
         errors = " | ".join(cells.get((model, labels), "") for labels in columns)
         lines.append(f"| {model} | {errors} |")
-    return "\n".join([*lines, "", transfer["note"]])
+    return "\n".join([*lines, "", transfer["note"], "", *_published()])
+
+
+def _published() -> list[str]:
+    """What others report on the same test questions, each with its interval over them."""
+    told = []
+    for name, error in PUBLISHED.items():
+        low, high = wilson_interval(round(5 * error), 500)
+        told.append(f"- {error:.1f} ({100 * low:.1f}-{100 * high:.1f}): {name}")
+    return [
+        "Published test errors with all labels on the same 500 questions (in brackets the interval "
+        "over questions; other models, other texts, mostly a single run):",
+        "",
+        *told,
+    ]
 
 
 def adaptation_section(adaptation: dict[str, Any]) -> str:

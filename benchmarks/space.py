@@ -197,6 +197,7 @@ MAIN = (  # whose best three points are confirmed
     "with the LM loss",
     SCRATCH,
 )
+MORE_SIGNAL = ("with the LM loss", SCRATCH)  # of MAIN, those that are not of lesson 05
 
 
 def task_model(name: str, model: str) -> str:

@@ -38,7 +38,8 @@ POOLED = "full fine-tuning, pooled concatenation"  # of long texts
 SOLVED = "frozen body, solved"  # the head at its optimum, in place of so many steps towards it
 SOLVED_STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)  # the values of C tried for that head
 TFIDF = "TF-IDF"
-CUT = "TF-IDF, cut texts"  # that reads no more of a text than the body does
+CUT = "TF-IDF, cut texts"  # to what the body reads at once
+CUT_BODY = "full fine-tuning, cut texts"  # the same, in place of windows
 SEEDS = (0, 1, 2)
 JUDGED = 1_000  # texts that are judged, at most
 ASKED, FIRST = 1_000, 12  # texts that the body's nats are measured on, and tokens of each
@@ -108,7 +109,7 @@ def questions(job: Job) -> tuple[Dataset, Dataset]:
 
 
 def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
-    """A scheme; full fine-tuning by another pooling for POOLED."""
+    """A scheme; full fine-tuning for what is none, by another pooling for POOLED."""
     pooling = "concatenation" if job.scheme == POOLED else "mean"
     start = Classifier.from_checkpoint(MODEL, sorted(set(labels)), pooling=pooling, seed=job.seed)
     scheme = SCHEMES.get(job.scheme, FULL)
@@ -127,13 +128,13 @@ def _linear(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
 
 
 def _cut(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
-    """The same on the words that the body reads at once; of single texts."""
+    """The one or the other on the words that the body reads at once; of single texts."""
     body, tokenizer = checkpoints.load(MODEL)
     texts, asked = (
         [tokenizer.decode(ids[:-1]) for ids in encode(some, tokenizer, body.config.max_length)]
         for some in (texts, asked)
     )
-    return _linear(job, texts, labels, asked)
+    return (_linear if job.scheme == CUT else _adapted)(job, texts, labels, asked)
 
 
 @torch.no_grad()
@@ -154,7 +155,7 @@ def _solved(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
     return list(head.predict(new.cpu().numpy()))
 
 
-OTHERS = {TFIDF: _linear, CUT: _cut, SOLVED: _solved, POOLED: _adapted}
+OTHERS = {TFIDF: _linear, CUT: _cut, CUT_BODY: _cut, SOLVED: _solved, POOLED: _adapted}
 
 
 @torch.no_grad()
@@ -187,7 +188,12 @@ def measure() -> dict:
         Job(task, labels, scheme, seed, kind.recipe)
         for task, kind in TASKS.items()
         for labels in kind.labels
-        for scheme in (*NAMES, SOLVED, TFIDF, *((CUT, POOLED) if kind.recipe == LONG else ()))
+        for scheme in (
+            *NAMES,
+            SOLVED,
+            TFIDF,
+            *((CUT, CUT_BODY, POOLED) if kind.recipe == LONG else ()),
+        )
         for seed in SEEDS
     ]
     rows = [

@@ -44,6 +44,24 @@ def test_counting_words_of_cut_texts_does_not_read_what_the_body_cannot():
     assert alike[0] == alike[1]
 
 
+@pytest.mark.parametrize("scheme", [tasks.CUT_BODY, tasks.POOLED, "full fine-tuning"])
+def test_only_a_cut_text_is_read_at_once_and_only_pooled_ones_are_concatenated(scheme, monkeypatch):
+    seen = []
+
+    def adapt(start, texts, labels, **more):
+        seen.append((start.pooling, [len(ids) for ids in start.encode(texts)]))
+        return start
+
+    monkeypatch.setattr(tasks, "adapt", adapt)
+    texts, labels = ["the film " * 400, "a dull film"], ["good", "bad"]
+    find = tasks.OTHERS.get(scheme, tasks._adapted)
+    find(tasks.Job("imdb", 2, scheme, 0, Recipe()), texts, labels, ["a film"])
+    (pooling, (first, _)) = seen[0]
+    longest = tasks.checkpoints.load(tasks.MODEL)[0].config.max_length
+    assert (first <= longest) == (scheme == tasks.CUT_BODY)
+    assert (pooling == "concatenation") == (scheme == tasks.POOLED)
+
+
 def test_a_solved_head_learns_its_texts():
     rows = corpora.load("trec")["train"]
     texts, labels = rows["text"][:40], rows["label"][:40]

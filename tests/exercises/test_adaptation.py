@@ -226,8 +226,8 @@ def test_the_lesson_keeps_a_scheme_of_ones_own_or_says_why_not(own, said, capsys
     (cell,) = [cell.source for cell in cells if "Classifier.load(" in cell.source]
     recipe = Recipe(epochs=1)
     start = _scheme_knobs.classifier()
-    adapted = adapt(start, _scheme_knobs.TEXTS, _scheme_knobs.TARGETS, scheme=own, recipe=recipe)
-    exec(cell, {"own": own, "adapted": adapted, "Classifier": Classifier})
+    mine = adapt(start, _scheme_knobs.TEXTS, _scheme_knobs.TARGETS, scheme=own, recipe=recipe)
+    exec(cell, {"own": own, "mine": mine, "Classifier": Classifier})
     assert said in capsys.readouterr().out
 
 

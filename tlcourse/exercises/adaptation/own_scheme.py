@@ -29,7 +29,7 @@ from tlcourse.training import warmup_stable_decay
 
 task = Exercise(
     __name__,
-    number="5b.2",
+    number="5b.4",
     title="A scheme of your own",
     difficulty=4,
     minutes=40,

@@ -46,7 +46,20 @@ def to_unit_length(weight, update, length):
     return torch.nn.functional.normalize(weight + update, dim=1)
 
 
-test_dora_right = accepts("adaptation.dora_weight", row_by_row, normalised)
+def with_an_epsilon(weight, update, length):
+    turned = weight + update
+    return (length / (turned.norm(dim=1).detach() + 1e-6))[:, None] * turned
+
+
+def of_absolute_length(weight, update, length):
+    return dora_weight(weight, update, length.abs())
+
+
+def detached_and_wrapped(weight, update, length):
+    return torch.nn.Parameter(dora_weight(weight, update, length))
+
+
+test_dora_right = accepts("adaptation.dora_weight", row_by_row, normalised, with_an_epsilon)
 test_dora_wrong = rejects(
     "adaptation.dora_weight",
     (nothing, 0, "Not solved yet"),
@@ -54,6 +67,8 @@ test_dora_wrong = rejects(
     (transposed, 1, "expected (3, 5)"),
     (in_numpy, 1, "expected a tensor"),
     (to_unit_length, 1, "Each row came out with length 1"),
+    (of_absolute_length, 3, "may be negative"),
+    (detached_and_wrapped, 4, "the gradient of the update"),
     (no_gradient, 4, "no gradient reaches update or length"),
 )
 
@@ -100,14 +115,33 @@ def divides_in_place(weight, levels, block=64):
     return (blocks[..., None] - levels).abs().argmin(-1), largest
 
 
+def with_a_floor(weight, levels, block=64):
+    blocks = weight.reshape(-1, block)
+    largest = blocks.abs().amax(dim=1, keepdim=True)
+    return (blocks / largest.clamp(min=0.1))[..., None].sub(levels).abs().argmin(-1), largest
+
+
+def sixteen_at_most(weight, levels, block=64):
+    codes, largest = quantise(weight, levels, block)
+    return codes.clamp(max=15), largest
+
+
+def smallest_of_all(weight, levels, block=64):
+    blocks = weight.reshape(-1, block)
+    return (blocks[..., None] - levels).abs().argmin(), blocks.abs().max()
+
+
 test_quantise_right = accepts("adaptation.quantise", in_a_loop)
 test_quantise_wrong = rejects(
     "adaptation.quantise",
     (nothing, 0, "Not solved yet"),
     (codes_alone, 1, "return codes, largest"),
-    (without_the_axis, 1, "expected (8, 1)"),
-    (the_levels_themselves, 1, "expected whole numbers"),
+    (without_the_axis, 1, "keepdim=True"),
+    (the_levels_themselves, 3, "expected whole numbers"),
+    (smallest_of_all, 1, "gave [(), ()]"),
+    (with_a_floor, 4, "nothing is added"),
+    (sixteen_at_most, 4, "32 levels"),
     (divides_in_place, 1, "changed argument 1"),
-    (in_the_shape_of_the_weight, 2, "A row for each block"),
-    (by_columns, 2, "The largest *absolute* value"),
+    (in_the_shape_of_the_weight, 1, "over the end of a row"),
+    (by_columns, 2, "row after row"),
 )

@@ -81,7 +81,8 @@ def start(candidate):
         candidate, matrix_of, weight, 0 * update, weight.norm(dim=1),
         gives=weight, tolerance=1e-5,
         what="an update of zeros, and the lengths that the rows have already,",
-        likely="Nothing has moved: what comes out is the weight.",
+        likely="With that the result is the weight again. Is the divisor the root of the sum of "
+        "squares of each row, `norm(dim=1)`?",
     )  # fmt: skip
 
 
@@ -98,51 +99,60 @@ def lengths(candidate):
 
 @task.stage("random matrices")
 def whole(candidate):
-    for out, inputs in ((4, 4), (2, 7), (6, 1)):
-        given = drawn(out, inputs)
+    for out, inputs in ((4, 4), (2, 7), (6, 3)):
+        weight, update, length = drawn(out, inputs)
+        given = weight, update, length if inputs > out else -length  # which can be learned
         task.observe(
             candidate, matrix_of, *given, gives=truth(*given), tolerance=1e-5,
             what=f"a random weight ({out}, {inputs}) and a random update",
-            likely="The direction of a row is that of weight plus update.",
+            likely="Row i is `length[i]`, which may be negative, times row i of weight plus update "
+            "over its own length; nothing is added to that.",
         )  # fmt: skip
 
 
-def gradients_of(candidate, upstream: Tensor) -> Tensor:
-    """What update and length are told, side by side, if the new matrix is told `upstream`."""
-    weight, *asking = drawn(*upstream.shape)
-    asking = [each.requires_grad_() for each in asking]
-    got = matrix_of(candidate, weight, *asking)
+def gradients_of(candidate, upstream: Tensor, number: int) -> Tensor:
+    """What the update (number 1) or the lengths (2) are told, if the new matrix is told upstream.
+
+    0 where nothing arrives.
+    """
+    given = drawn(*upstream.shape)
+    asking = [each.requires_grad_() for each in given[1:]]
+    got = matrix_of(candidate, given[0], *asking)
     if not got.requires_grad:
         raise Wrong(
             "all numbers are right, but no gradient reaches update or length. `.detach()` the "
             "row's own length alone."
         )
-    found = torch.autograd.grad(got, asking, upstream, allow_unused=True)
-    pairs = zip(found, asking, strict=True)
-    of_update, of_length = (torch.zeros_like(x) if each is None else each for each, x in pairs)
-    return torch.cat([of_update, of_length[:, None]], dim=1)
+    asked = given[number]
+    (found,) = torch.autograd.grad(got, asked, upstream, allow_unused=True)
+    return torch.zeros_like(asked) if found is None else found
 
 
 @task.stage("the row's own length is a constant")
 def constant(candidate):
     weight, update, length = (each.double() for each in drawn(3, 5))
-    upstream = draw(3, 5, seed=4)
-    turned = weight + update
+    upstream, turned = draw(3, 5, seed=4), weight + update
     own = turned.norm(dim=1, keepdim=True)
-    of_length = (upstream * turned / own).sum(dim=1, keepdim=True)
-    task.observe(
-        candidate, gradients_of, upstream, tolerance=1e-4,
-        gives=torch.cat([length[:, None] / own * upstream, of_length], dim=1),
-        what="the gradients of the update, and of the lengths beside it,",
-        likely="To the update goes length over own length times what comes from above.",
-    )  # fmt: skip
+    likely = "Gradients run through weight plus update and through `length`; the divisor alone is "
+    likely += "a constant. (`F.normalize` cannot do that: divide by hand.)"
+    for number, name, gives in (
+        (1, "update", length[:, None] / own * upstream),
+        (2, "lengths", (upstream * turned / own).sum(dim=1)),
+    ):
+        task.observe(
+            candidate, gradients_of, upstream, number, gives=gives, tolerance=1e-4, likely=likely,
+            what=f"the gradient of the {name}",
+        )  # fmt: skip
 
 
 LENGTHS = "rows of the length that is asked for"
 CONSTANT = "the row's own length is a constant"
 
 
-@task.mistake("it starts as the old weight", "The row's own length is missing: divide by it.")
+@task.mistake(
+    "it starts as the old weight",
+    "The whole sum is divided by the row's own length: is that missing, or brackets?",
+)
 def never_divided(weight, update, length):
     return length[:, None] * (weight + update)
 
@@ -151,6 +161,24 @@ def never_divided(weight, update, length):
 def by_the_whole(weight, update, length):
     turned = weight + update
     return (length / turned.norm().detach())[:, None] * turned
+
+
+@task.mistake(
+    "it starts as the old weight", "These are columns: the length of a row is `norm(dim=1)`."
+)
+def of_columns(weight, update, length):
+    turned = weight + update
+    return length[:, None] * turned / turned.norm(dim=0, keepdim=True).detach()
+
+
+@task.mistake("it starts as the old weight", "Divide by the length of the sum, not of the update.")
+def by_the_update(weight, update, length):
+    return (length / update.norm(dim=1).detach())[:, None] * (weight + update)
+
+
+@task.mistake("it starts as the old weight", "Return the new matrix, not what is new about it.")
+def the_change(weight, update, length):
+    return dora_weight(weight, update, length) - weight
 
 
 @task.mistake(

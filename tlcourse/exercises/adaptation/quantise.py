@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tlcourse.exercises.adaptation._layers import draw
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged, short
+from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -56,43 +56,36 @@ FOUR = torch.tensor([-1.0, 0.0, 0.5, 1.0])
 SIXTEEN = torch.linspace(-1, 1, 16)
 
 
-def pair(candidate, *given) -> tuple:
-    """What the candidate gives, two things."""
+def pair(candidate, *given) -> tuple[Tensor, Tensor]:
+    """What the candidate gives, two tensors."""
     got = expect_unchanged(candidate, *given)
     if not isinstance(got, tuple | list) or len(got) != 2:
         raise Wrong(f"it gave {short(got)}; expected two things: `return codes, largest`.")
+    for name, each in zip(("codes", "largest"), got, strict=True):
+        expect_type(each, Tensor, f"`{name}`", "Stay with PyTorch throughout.")
     return got
 
 
-def asked(candidate, weight: Tensor, levels: Tensor, *block: int) -> tuple[Tensor, Tensor]:
-    """Codes and largest values; raises Wrong unless they are tensors of the right shapes."""
-    got = pair(candidate, weight, levels, *block)
-    size = block[0] if block else 64
-    blocks = weight.numel() // size
-    what = f"weights {tuple(weight.shape)} in blocks of {size}: the {{}}"
-    expect_shape(got[0], (blocks, size), what.format("codes"), "A row for each block.")
-    expect_shape(got[1], (blocks, 1), what.format("largest values"), "Keep the axis: one column.")
-    if got[0].is_floating_point() or got[0].dtype == torch.bool:
+def shapes_of(candidate, *given) -> list[tuple]:
+    """The shapes of both."""
+    return [tuple(each.shape) for each in pair(candidate, *given)]
+
+
+def codes_of(candidate, *given) -> Tensor:
+    """The codes; raises Wrong unless they are whole numbers."""
+    codes = pair(candidate, *given)[0]
+    if codes.is_floating_point() or codes.dtype == torch.bool:
         raise Wrong(
-            f"the codes are {str(got[0].dtype).removeprefix('torch.')}; expected whole numbers: "
-            "not the level itself, but which one it is, counted from 0."
+            f"the codes are {str(codes.dtype).removeprefix('torch.')}; expected whole numbers: not "
+            "the level itself but which one it is, counted from 0. (`.long()` makes whole numbers "
+            "of 2.0 and 3.0.)"
         )
-    return got[0], got[1]
-
-
-def codes_of(candidate, *given) -> list[list[int]]:
-    """The codes, block by block."""
-    return asked(candidate, *given)[0].tolist()
+    return codes
 
 
 def largest_of(candidate, *given) -> Tensor:
     """The largest values."""
-    return asked(candidate, *given)[1]
-
-
-def rows_of(candidate, *given) -> list[int]:
-    """How many rows both have."""
-    return [len(each) for each in pair(candidate, *given)]
+    return pair(candidate, *given)[1]
 
 
 def nearest(value: float, levels: list[float]) -> int:
@@ -100,28 +93,40 @@ def nearest(value: float, levels: list[float]) -> int:
     return min(range(len(levels)), key=lambda code: abs(levels[code] - value))
 
 
-def truth(weight: Tensor, levels: Tensor, block: int) -> list[list[int]]:
+def truth(weight: Tensor, levels: Tensor, block: int) -> Tensor:
     """The true codes."""
     values, known = weight.double().flatten().tolist(), levels.double().tolist()
     blocks = [values[start : start + block] for start in range(0, len(values), block)]
-    return [[nearest(value / max(map(abs, row)), known) for value in row] for row in blocks]
+    return torch.tensor(
+        [[nearest(value / max(map(abs, row)), known) for value in row] for row in blocks]
+    )
 
 
 @task.stage("codes and largest values")
 def shapes(candidate):
-    for given in ((draw(8, 16), FOUR, 16), (draw(2, 64), FOUR)):
-        count = given[0].numel() // (given[2] if len(given) > 2 else 64)
-        task.observe(
-            candidate, rows_of, *given, gives=[count, count],
-            what="the rows of codes and of largest values", likely="One for each block.",
-        )  # fmt: skip
-        asked(candidate, *given)
+    likely = (
+        "A row for each block; `block` is the size of a block. Codes: one for each weight, "
+        "(blocks, block). Largest: `keepdim=True`, (blocks, 1)."
+    )
+    task.observe(
+        candidate, shapes_of, draw(8, 16), FOUR, 16, gives=[(8, 16), (8, 1)],
+        what="weights (8, 16) in blocks of 16: the shapes", likely=likely,
+    )  # fmt: skip
+    task.observe(
+        candidate, shapes_of, draw(3, 4), FOUR, 6, gives=[(2, 6), (2, 1)],
+        what="weights (3, 4) in blocks of 6: the shapes",
+        likely="A block runs on over the end of a row.",
+    )  # fmt: skip
+    task.observe(
+        candidate, shapes_of, draw(2, 64), FOUR, gives=[(2, 64), (2, 1)],
+        what="weights (2, 64), no size of a block: the shapes", likely="Then it is 64.",
+    )  # fmt: skip
 
 
 @task.stage("the largest of each block")
 def largest(candidate):
     weight = torch.tensor([[0.2, -0.8, 0.4, 0.1], [0.3, 0.1, -0.2, 0.25]])
-    likely = "The largest *absolute* value: a block divided by it lies between -1 and 1."
+    likely = "The largest *absolute* value of each block, taken before you divide."
     task.observe(
         candidate, largest_of, weight, FOUR, 4, gives=torch.tensor([[0.8], [0.3]]),
         tolerance=1e-6, what="0.2, -0.8, 0.4, 0.1 and 0.3, 0.1, -0.2, 0.25 in blocks of 4: the "
@@ -136,28 +141,40 @@ def largest(candidate):
 
 @task.stage("the nearest level")
 def level(candidate):
-    weight = torch.tensor([[0.28, -0.6, 0.48, 0.05]])
-    likely = "0.48 / 0.6 is 0.8, nearest to 1, which is level 3. Levels are counted from 0."
+    weight = torch.tensor([[0.38, -0.8, 0.44, 0.0, -0.46, 0.7]])
+    likely = "0.7 / 0.8 is 0.875, nearest to 1, which is number 3. Use the levels as they come."
     task.observe(
-        candidate, codes_of, weight, FOUR, 4, gives=[[2, 0, 3, 1]],
-        what="0.28, -0.6, 0.48, 0.05 and the levels -1, 0, 0.5, 1: the codes", likely=likely,
+        candidate, codes_of, weight, FOUR, 6, gives=torch.tensor([[2, 0, 2, 1, 0, 3]]),
+        tolerance=1e-6, likely=likely,
+        what="0.38, -0.8, 0.44, 0, -0.46, 0.7 and the levels -1, 0, 0.5, 1: the codes",
     )  # fmt: skip
 
 
 @task.stage("random weights")
 def many(candidate):
-    for shape, block, levels in (((3, 4), 6, FOUR), ((8, 16), 64, SIXTEEN), ((2, 96), 32, SIXTEEN)):
-        weight = draw(*shape, seed=block)
+    likely = "Each weight is divided by the largest of its own block, and nothing is added to that."
+    for shape, block, levels, scale in (
+        ((3, 4), 6, FOUR, 1.0),
+        ((8, 16), 64, SIXTEEN, 1.0),
+        ((2, 96), 32, torch.linspace(-1, 1, 32), 0.01),
+    ):
+        weight = scale * draw(*shape, seed=block)
         task.observe(
             candidate, codes_of, weight, levels, block, gives=truth(weight, levels, block),
-            what=f"random weights {shape} in blocks of {block}, {len(levels)} levels: the codes",
-            likely="Each weight is divided by the largest of its own block.",
+            tolerance=1e-6, likely=likely,
+            what=f"random weights {shape} of size {scale:g} in blocks of {block}, {len(levels)} "
+            "levels: the codes",
         )  # fmt: skip
 
 
 @task.mistake("codes and largest values", "The size of a block is an argument, not always 64.")
 def always_64(weight, levels, block=64):
     return quantise(weight, levels, 64)
+
+
+@task.mistake("codes and largest values", "The other way round: `return codes, largest`.")
+def swapped(weight, levels, block=64):
+    return quantise(weight, levels, block)[::-1]
 
 
 ABSOLUTE = "-0.8 is larger than 0.4 here: take the largest *absolute* value."
@@ -177,10 +194,28 @@ def one_for_all(weight, levels, block=64):
     return (blocks / top)[..., None].sub(levels).abs().argmin(dim=-1), top
 
 
-@task.mistake("the largest of each block", "Keep the largest value itself; divide in between.")
-def inverse(weight, levels, block=64):
-    codes, top = quantise(weight, levels, block)
-    return codes, 1 / top
+@task.mistake("the largest of each block", "Blocks are cut row after row: `reshape(-1, block)`.")
+def down_the_columns(weight, levels, block=64):
+    return quantise(weight.T, levels, block)
+
+
+def _divided(weight, block):
+    blocks = weight.reshape(-1, block)
+    return blocks / blocks.abs().amax(dim=1, keepdim=True)
+
+
+def mistaken(says):
+    """Takes a function of divided blocks and levels that gives wrong codes; a decorator."""
+
+    def take(codes):
+        @task.mistake("the nearest level", says)
+        def wrong(weight, levels, block=64):
+            divided = _divided(weight, block).contiguous()
+            return codes(divided, levels), quantise(weight, levels, block)[1]
+
+        return wrong
+
+    return take
 
 
 @task.mistake("the nearest level", "The weights were not divided by the largest of their block.")
@@ -189,36 +224,36 @@ def not_divided(weight, levels, block=64):
     return blocks[..., None].sub(levels).abs().argmin(dim=-1), quantise(weight, levels, block)[1]
 
 
-def _divided(weight, block):
-    blocks = weight.reshape(-1, block)
-    return blocks / blocks.abs().amax(dim=1, keepdim=True)
+@mistaken("That is the level below; the *nearest* one may lie above.")
+def below(divided, levels):
+    return torch.searchsorted(levels, divided, right=True) - 1
 
 
-@task.mistake("the nearest level", "That is the level below; the *nearest* one may lie above.")
-def below(weight, levels, block=64):
-    codes = torch.searchsorted(levels, _divided(weight, block).contiguous(), right=True) - 1
-    return codes, quantise(weight, levels, block)[1]
+@mistaken("That is the level above; the *nearest* one may lie below.")
+def above(divided, levels):
+    return torch.searchsorted(levels, divided)
 
 
-@task.mistake("the nearest level", "Distances have no sign: `.abs()` before `argmin`.")
-def without_abs(weight, levels, block=64):
-    codes = _divided(weight, block)[..., None].sub(levels).argmin(dim=-1)
-    return codes, quantise(weight, levels, block)[1]
+@mistaken("Distances have no sign: `.abs()` before `argmin`.")
+def without_abs(divided, levels):
+    return divided[..., None].sub(levels).argmin(dim=-1)
 
 
-@task.mistake("the nearest level", "That is the farthest level: `argmin` of the distances.")
-def farthest(weight, levels, block=64):
-    codes = _divided(weight, block)[..., None].sub(levels).abs().argmax(dim=-1)
-    return codes, quantise(weight, levels, block)[1]
+@mistaken("Distances have no sign: `.abs()` before `argmin`.")
+def without_abs_either(divided, levels):
+    return (levels - divided[..., None]).argmin(dim=-1)
 
 
-@task.mistake("the nearest level", "Levels are counted from 0.")
-def from_one(weight, levels, block=64):
-    codes, top = quantise(weight, levels, block)
-    return codes + 1, top
+@mistaken("That is the farthest level: `argmin` of the distances.")
+def farthest(divided, levels):
+    return divided[..., None].sub(levels).abs().argmax(dim=-1)
 
 
-@task.mistake("the nearest level", "The levels are an argument, and need not lie evenly.")
-def as_if_even(weight, levels, block=64):
-    codes = ((_divided(weight, block) + 1) / 2 * (len(levels) - 1)).round().long()
-    return codes, quantise(weight, levels, block)[1]
+@mistaken("Levels are counted from 0.")
+def from_one(divided, levels):
+    return divided[..., None].sub(levels).abs().argmin(dim=-1) + 1
+
+
+@mistaken("The levels are an argument, and need not lie evenly.")
+def as_if_even(divided, levels):
+    return ((divided + 1) / 2 * (len(levels) - 1)).round().long()

@@ -7,149 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from tlcourse import files
-from tlcourse.adaptation import leaderboard
+from tlcourse.lessons.adapted import (
+    adaptation_section,
+    screen_section,
+    tasks_section,
+    transfer_section,
+)
 from tlcourse.lessons.probed import (
     behaviour_section,
     growth_section,
     pairs_section,
     probing_section,
 )
-from tlcourse.metrics import wilson_interval
 
 RESULTS = "benchmarks/results"
-# Test errors on TREC-6 in percent with all labels, as their authors give them, and who they are
-PUBLISHED = {
-    "Universal Sentence Encoder under a CNN (Cer et al., 2018), mean of runs": 1.93,
-    "the tutorial's model of 50M, with the LM loss (2019)": 3.4,
-    "the tutorial's model of 50M, full fine-tuning (2019)": 3.6,
-    "ULMFiT, two directions (Howard & Ruder, 2018)": 3.6,
-    "CoVe (McCann et al., 2017)": 4.2,
-    "SVM with hand-written rules (Silva et al., 2011)": 5.0,
-    "CNN, word2vec tuned (Kim, 2014)": 6.4,
-    "CNN, words from scratch (Kim, 2014)": 8.8,
-}
 HEAD = """# Results
 
 What the course's models and code reach, and what they are measured against. This page is written by
 `python -m tlcourse.lessons.readme` from the files in [benchmarks/results](benchmarks/results); each
 section names the command that made its numbers. The lessons say what they mean."""
-
-
-def transfer_section(transfer: dict[str, Any]) -> str:
-    """What transfer brings on TREC: a row for each model, a column for each number of labels.
-
-    `transfer` is what `python -m benchmarks transfer` wrote; errors are in percent.
-    """
-    cells = {
-        (row["model"], row["labels"]): "{:.1f} ({:.1f}-{:.1f})".format(
-            row["mean"], *row["interval"]
-        )
-        for row in transfer["rows"]
-    }
-    columns = sorted({labels for _, labels in cells})
-    lines = [
-        "## Does pretraining help?",
-        "",
-        "And does it beat counting words? The shipped models, fine-tuned whole, beside"
-        " the same network from scratch and linear models on TF-IDF (how: "
-        "`python -m benchmarks transfer`; what the models are: their cards in "
-        "[data/checkpoints](data/checkpoints)).",
-        "",
-        f"Test error in percent. {transfer['data']}; {transfer['machine']}.",
-        "",
-        "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for model in dict.fromkeys(model for model, _ in cells):
-        errors = " | ".join(cells.get((model, labels), "") for labels in columns)
-        lines.append(f"| {model} | {errors} |")
-    return "\n".join([*lines, "", transfer["note"], "", *_published()])
-
-
-def _published() -> list[str]:
-    """What others report on the same test questions, each with its interval over them."""
-    told = []
-    for name, error in PUBLISHED.items():
-        low, high = wilson_interval(round(5 * error), 500)
-        told.append(f"- {error:.1f} ({100 * low:.1f}-{100 * high:.1f}): {name}")
-    return [
-        "Published test errors with all labels on the same 500 questions (in brackets the interval "
-        "over questions; other models, other texts, mostly a single run):",
-        "",
-        *told,
-    ]
-
-
-def adaptation_section(adaptation: dict[str, Any]) -> str:
-    """Every scheme beside full fine-tuning: a row a scheme, a column for each number of labels.
-
-    `adaptation` is what `python -m benchmarks adaptation` wrote.
-    """
-    marks = {"fewer errors": " ↓", "more errors": " ↑"}
-    counts = [n for n in (100, 500, 5452) if leaderboard.rows_at(adaptation, n)]
-    tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
-    names = dict.fromkeys(name for table in tables.values() for name in table)
-    heads = [
-        f"{n:,} labels, {len(next(iter(table.values()))['seeds'])} seeds"
-        for n, table in tables.items()
-    ]
-    lines = [
-        "## Ways to adapt",
-        "",
-        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
-        "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
-        "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
-        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe; the "
-        "table above chose pooling and epochs on dev, so full fine-tuning makes other errors there "
-        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
-        "",
-        "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
-        "|---|" + "---:|" * (len(counts) + 3),
-    ]
-    for name in names:
-        cells = []
-        for n in counts:
-            row = tables[n].get(name)
-            said = leaderboard.verdict(adaptation, name, n)
-            error = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) if row else ""
-            cells.append(error + marks.get(said, ""))
-        row = tables[counts[0]].get(name) or tables[counts[-1]][name]
-        cells += [
-            f"{row['trained_share']:.2%}",
-            f"{row['seconds']:.0f}",
-            f"{row['forgetting']:+.2f}",
-        ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def screen_section(screen: dict[str, Any]) -> str:
-    """The best point of each scheme's grid on dev; `screen` is of `python -m benchmarks screen`."""
-    best = leaderboard.best_points(screen)
-    count = next(iter(best.values()))["of"]
-    lines = [
-        "## The same search for every scheme",
-        "",
-        "Of each main scheme the best point of its grid: learning rates, each twice the one before,"
-        " on until the best has a neighbour on both sides; then two more values of the scheme's own"
-        f" number. Error on {count} dev questions in percent with 95 % interval, one run of "
-        f"{screen['epochs']} epochs a point: the best of a dozen runs looks better than it is. "
-        f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lesson 05b).",
-        "",
-        "| | runs | learning rate | own number | dev error | forgets |",
-        "|---|---:|---:|---|---:|---:|",
-    ]
-    for name, row in best.items():
-        tried = sum(each["scheme"] == name for each in screen["rows"])
-        own = f"{screen['what'][name]} {row['size']:g}" if screen["what"][name] else ""
-        low, high = wilson_interval(round(row["error"] * count / 100), count)
-        lost = "" if row["forgetting"] is None else f"{row['forgetting']:+.2f}"
-        lines.append(
-            f"| {name} | {tried} | {row['rate']:g} | {own} | "
-            f"{row['error']:.1f} ({100 * low:.1f}-{100 * high:.1f}) | {lost} |"
-        )
-    return "\n".join(lines)
 
 
 def speed_section(pretraining: dict[str, Any]) -> str:
@@ -213,6 +89,7 @@ SECTIONS = {
     "transfer": transfer_section,
     "adaptation": adaptation_section,
     "screen": screen_section,
+    "tasks": tasks_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,
     "behaviour": behaviour_section,

@@ -1,6 +1,6 @@
 """The tables of the results page, made of what was measured."""
 
-from tlcourse.lessons import results
+from tlcourse.lessons import adapted
 
 
 def test_results_are_a_table_of_methods_and_labels() -> None:
@@ -10,7 +10,7 @@ def test_results_are_a_table_of_methods_and_labels() -> None:
         {"model": "causal", "labels": 5452, "mean": 6.6, "interval": [4.7, 9.1]},
     ]
     transfer = {"rows": rows, "data": "TREC-6", "machine": "2 threads", "note": "3 seeds."}
-    lines = results.transfer_section(transfer).splitlines()
+    lines = adapted.transfer_section(transfer).splitlines()
     assert lines[4:12] == [
         "Test error in percent. TREC-6; 2 threads.",
         "",
@@ -41,9 +41,26 @@ def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:
         "what": {"LoRA": "rank", "from scratch": ""}, "epochs": 5, "data": "TREC-6, one dev split",
         "machine": "2 threads",
     }  # fmt: skip
-    lines = results.screen_section(screen).splitlines()
+    lines = adapted.screen_section(screen).splitlines()
     assert "500 dev questions" in lines[2] and "5 epochs" in lines[2]
     assert lines[-2:] == [  # the first of two best; 18 of 500 is 2.3 to 5.6 %
         "| LoRA | 3 | 0.002 | rank 2 | 3.6 (2.3-5.6) | +1.50 |",
         "| from scratch | 1 | 0.0005 |  | 24.0 (20.5-27.9) |  |",
+    ]
+
+
+def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
+    rows = [
+        {"task": task, "labels": labels, "scheme": scheme, "mean": mean, "interval": [5.0, 9.0]}
+        for task, labels, scheme, mean in (
+            ("trec", 100, "TF-IDF", 7.0), ("imdb", 2000, "TF-IDF", 8.0),
+            ("imdb", 2000, "cut texts", 6.25),
+        )
+    ]  # fmt: skip
+    tasks = {"rows": rows, "model": "ours", "data": "some data", "machine": "2 threads"}
+    assert adapted.tasks_section(tasks).splitlines()[4:] == [
+        "| | trec, 100 | imdb, 2,000 |",
+        "|---|---:|---:|",
+        "| TF-IDF | 7.0 (5.0-9.0) | 8.0 (5.0-9.0) |",
+        "| cut texts |  | 6.2 (5.0-9.0) |",
     ]

@@ -65,6 +65,18 @@ def test_a_line_a_scheme_under_the_names_of_its_columns():
         assert first[:end].endswith(value)
 
 
+def test_of_each_scheme_the_lowest_dev_error_of_equal_ones_the_first():
+    rows = [
+        {"scheme": name, "rate": rate, "error": error}
+        for name, rate, error in (
+            ("LoRA", 1e-3, 12.0), ("full", 1e-4, 11.0), ("LoRA", 2e-3, 10.0), ("LoRA", 4e-3, 10.0),
+        )
+    ]  # fmt: skip
+    best = leaderboard.best_points({"rows": rows})
+    assert {name: row["rate"] for name, row in best.items()} == {"LoRA": 2e-3, "full": 1e-4}
+    assert leaderboard.best_points({"rows": []}) == {}
+
+
 def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
     def bundled(place):
         raise FileNotFoundError(place)

@@ -3,9 +3,8 @@
 How each scheme trains was chosen by `python -m benchmarks search`, with the same budget for each,
 before the test set was read. Composites, which train more than once, train as full fine-tuning
 does. With few labels, which leave no dev split, another task chose (`python -m benchmarks
-elsewhere`).
-Every scheme is fitted on the same draws of labels, and each run reads the test set once. Finished
-runs are kept in `runs/adaptation/`.
+elsewhere`). Every scheme is fitted on the same draws of labels, and each run reads the test set
+once. Finished runs are kept in `runs/adaptation/`.
 """
 
 import re

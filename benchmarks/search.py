@@ -1,9 +1,9 @@
 """How each scheme trains best: what is confirmed of the screens on dev, and what is chosen.
 
-The other schemes are screened, too (see `screen`). Then the best three points of
-each of MAIN are confirmed, each over 3 seeds on 2 dev splits, 10 epochs: the seeds 0 and 2 on the
-first split, 1 on the second. What is not confirmed keeps the best point of its screen. The test set
-is not read. Finished trials are kept in `runs/adaptation/`; a stopped search goes on where it was.
+The other schemes are screened, too (see `screen`). Then the best three points of each of MAIN are
+confirmed, each over 3 seeds on 2 dev splits, 10 epochs: seeds 0 and 2 on the first split, 1 on the
+second. What is not confirmed keeps the best point of its screen. The test set is not read. Finished
+trials are kept in `runs/adaptation/`; a stopped search goes on where it was.
 """
 
 from dataclasses import asdict

@@ -25,6 +25,7 @@ NAMES = (
     *WAITING,
     "transfer",
     "screen",
+    "schemes",
     "search",
     "elsewhere",
     "adaptation",

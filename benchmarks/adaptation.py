@@ -24,6 +24,8 @@ DRAWS = {100: 5, 200: 20, 500: 20, "all": 5}  # of so many labels, each with its
 EVERY_SCHEME = (100, "all")  # with so many labels; FEW alone with the others
 FEW = (FULL.name, "frozen body", "gradual unfreezing", "LoRA, all layers", "TAPT")
 MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
+DATA = "TREC-6, published split; forgetting on WikiText-103's validation articles"
+CLOCK = "seconds are the processor's"
 WHAT_IS = re.compile(r"What (is|are) ")  # 22 % of the training questions, 46 % of the test's
 
 
@@ -34,21 +36,28 @@ def measure() -> dict:
     """
     choices = jobs.stored("search")["choices"]
     found = jobs.run_all(_jobs(choices, jobs.stored("elsewhere")["choices"]))
+    return {
+        "job": "adaptation",
+        **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
+        "model": MODEL,
+        **table(found, _pairs(), choices),
+    }
+
+
+def table(found: list[dict], pairs: list[tuple], choices: dict[str, dict]) -> dict:
+    """Results of runs as rows, one a scheme and number of labels, and what is held against what.
+
+    "dev_error" is that of the choice by which a scheme trains with all labels.
+    """
     test = transfer.questions("all", 0, "test")[1]
     rows = []
-    for scheme, labels in _pairs():
+    for scheme, labels in pairs:
         mine = [each for each in found if (each["scheme"], each["labels"]) == (scheme, labels)]
         dev = choices.get(scheme, {}).get("dev_error") if labels == "all" else None
         rows.append(_row(mine, transfer.ALL if labels == "all" else labels) | {"dev_error": dev})
-    counting = transfer.tfidf_rows(DRAWS)
+    counting = transfer.tfidf_rows({labels: DRAWS[labels] for _, labels in pairs})
     comparisons, beside = compare(rows, counting, len(test))
     return {
-        "job": "adaptation",
-        **jobs.provenance(
-            "TREC-6, published split; forgetting on WikiText-103's validation articles",
-            note=f"{jobs.pooled()}; seconds are the processor's",
-        ),
-        "model": MODEL,
         "what_is": [row for row, text in enumerate(test["text"]) if WHAT_IS.match(text)],
         "rows": rows,
         "counting": counting,

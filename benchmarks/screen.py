@@ -3,7 +3,7 @@
 One dev split, one seed, 5 epochs: learning rates at the middle size, further while the best of them
 is the first or the last; then the other sizes at the best and at its neighbours. The test set is
 not read. Finished trials are kept in `runs/adaptation/`; a stopped screen goes on where it was, and
-`python -m benchmarks search` goes on from it.
+`python -m benchmarks schemes` and `search` go on from it.
 """
 
 from collections.abc import Sequence

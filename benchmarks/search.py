@@ -1,11 +1,12 @@
 """How each scheme trains best: what is confirmed of the screens on dev, and what is chosen.
 
-The other schemes are screened, too (see `screen`). Then the best three points of each of MAIN are
+The other schemes are screened, too (see `screen`). Then the best two points of each of MAIN are
 confirmed, each over 3 seeds on 2 dev splits, 10 epochs: seeds 0 and 2 on the first split, 1 on the
 second. What is not confirmed keeps the best point of its screen. The test set is not read. Finished
 trials are kept in `runs/adaptation/`; a stopped search goes on where it was.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmarks import jobs
@@ -14,15 +15,15 @@ from benchmarks.space import MAIN, SPACE
 from benchmarks.trials import MODEL, Job
 
 EPOCHS = 10
-BEST = 3  # points that are confirmed
+BEST = 2  # points that are confirmed
 RUNS = ((0, 0), (1, 1), (2, 0))  # seed and dev split of each of their runs
 
 
-def confirm(screened: dict[str, list[dict]]) -> dict[str, list[dict]]:
-    """The best points of each of MAIN, the fewest dev errors over seeds and splits first."""
+def confirm(screened: dict[str, list[dict]], names: Sequence[str]) -> dict[str, list[dict]]:
+    """The best points of each of `names`, the fewest dev errors over seeds and splits first."""
     asked = [
         (name, point, seed, fold)
-        for name in MAIN
+        for name in names
         for point in sorted(screened[name], key=lambda each: each["error"])[:BEST]
         for seed, fold in RUNS
     ]
@@ -47,10 +48,10 @@ def _job(name: str, point: dict, seed: int, fold: int) -> Job:
 
 
 def choices(screened: dict[str, list[dict]], confirmed: dict[str, list[dict]]) -> dict[str, dict]:
-    """What each scheme trains with from here on."""
+    """What each scheme that was screened trains with from here on."""
     found = {}
-    for name, entry in SPACE.items():
-        point = confirmed[name][0] if name in confirmed else best(screened[name])
+    for name, points in screened.items():
+        entry, point = SPACE[name], confirmed[name][0] if name in confirmed else best(points)
         found[name] = {
             "size": point["size"],
             "recipe": asdict(entry.recipe(point["size"], point["rate"], EPOCHS)),
@@ -62,7 +63,7 @@ def choices(screened: dict[str, list[dict]], confirmed: dict[str, list[dict]]) -
 def measure() -> dict:
     """One row a point that was tried; what was confirmed, and what is chosen."""
     screened = all_of([*MAIN, *(name for name in SPACE if name not in MAIN)])
-    confirmed = confirm(screened)
+    confirmed = confirm(screened, MAIN)
     return {
         "job": "search",
         **jobs.provenance("TREC-6, dev splits out of train", note=jobs.pooled()),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from datasets import Dataset
 
-from benchmarks import adaptation, composites, trials
+from benchmarks import adaptation, composites, jobs, schemes, screen, transfer, trials
 from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
 from benchmarks.space import SPACE
@@ -170,3 +170,37 @@ def test_each_runs_as_it_was_chosen_and_composites_as_full_fine_tuning():
 
 def test_the_primary_comparison_is_one_of_the_table():
     assert PRIMARY in adaptation._pairs() and PRIMARY[0] != FULL.name
+
+
+def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
+    asked = []
+
+    def run(job):
+        asked.append(job)
+        wrong = {OTHER: 20, FULL.name: 25}.get(job.scheme, 30) + job.seed
+        wrong += abs(job.recipe.learning_rate / SPACE[job.scheme].lowest - 4)
+        of = 500 if job.split == "test" else 546
+        again = result(job.scheme, round(wrong), job.seed, of=of, dev=[40.0, 9.0])
+        return again | {"labels": job.labels, "size": job.size}
+
+    monkeypatch.setattr(trials.Job, "run", run)
+    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    counting = [{"labels": 5452, "errors": [9.0], "test_wrong": [list(range(45))]}]
+    monkeypatch.setattr(
+        transfer, "tfidf_rows", lambda draws: counting if draws == {"all": 5} else []
+    )
+    test = Dataset.from_dict({"text": ["What is a test ?", *["Who is it ?"] * 499]})
+    monkeypatch.setattr(transfer, "questions", lambda *_: (None, test))
+    measured = schemes.measure()
+    assert [row["scheme"] for row in measured["rows"]] == list(screen.NAMES)
+    rows = {row["scheme"]: row for row in measured["rows"]}
+    assert rows[OTHER]["mean"] == pytest.approx(100 * 22 / 500) and len(rows[OTHER]["errors"]) == 5
+    assert rows[OTHER]["dev_error"] == pytest.approx(100 * 21 / 546)  # three seeds
+    tested = [job for job in asked if job.split == "test"]
+    assert len(tested) == 5 * len(screen.NAMES) and tested == asked[-len(tested) :]
+    for job in tested:  # as dev chose, ten epochs, on all labels
+        assert job.recipe.learning_rate == 4 * SPACE[job.scheme].lowest
+        assert (job.recipe.epochs, job.labels) == (10, "all")
+    against = {each["scheme"]: each["points"] for each in measured["comparisons"]}
+    assert against[OTHER] == pytest.approx(-1.0) and FULL.name not in against
+    assert measured["primary"][0] in against and measured["what_is"] == [0]

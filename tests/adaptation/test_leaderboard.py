@@ -98,3 +98,9 @@ def test_lesson_04_stands_beside(monkeypatch):
         ["TF-IDF", "42.7", "(41.7"],
     ]
     assert leaderboard.beside(200) == []
+
+
+def test_errors_on_some_questions_stand_apart_from_those_on_the_rest() -> None:
+    row = {"test_wrong": [[0, 1, 7], [1, 8, 9]]}
+    # Of 0 to 3 two and one are wrong, of the other six one and two.
+    assert leaderboard.split_errors(row, [0, 1, 2, 3], 10) == (100 * 1.5 / 4, 100 * 1.5 / 6)

@@ -36,6 +36,17 @@ def best_points(screen: Mapping) -> dict[str, dict]:
     return found
 
 
+def split_errors(row: Mapping, questions: Iterable[int], of: int) -> tuple[float, float]:
+    """Mean errors over a row's seeds in percent: on some test questions, and on the rest of `of`.
+
+    `questions` are their numbers, in the order of the test set.
+    """
+    some, seeds = set(questions), row["test_wrong"]
+    on = sum(len(some & set(wrong)) for wrong in seeds) / len(seeds)
+    off = sum(len(set(wrong) - some) for wrong in seeds) / len(seeds)
+    return 100 * on / len(some), 100 * off / (of - len(some))
+
+
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:
     """The comparison with full fine-tuning: "points" and "points_interval" over draws, "p_holm"."""
     for entry in stored["comparisons"]:

@@ -16,6 +16,7 @@ PUBLISHED = {
     "CNN, word2vec tuned (Kim, 2014)": 6.4,
     "CNN, words from scratch (Kim, 2014)": 8.8,
 }
+MARKS = {"fewer errors": " ↓", "more errors": " ↑"}  # of leaderboard's verdicts
 
 
 def transfer_section(transfer: dict[str, Any]) -> str:
@@ -68,7 +69,6 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
 
     `adaptation` is what `python -m benchmarks adaptation` wrote.
     """
-    marks = {"fewer errors": " ↓", "more errors": " ↑"}
     counts = [n for n in (100, 500, 5452) if leaderboard.rows_at(adaptation, n)]
     tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
     names = dict.fromkeys(name for table in tables.values() for name in table)
@@ -96,7 +96,7 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
             row = tables[n].get(name)
             said = leaderboard.verdict(adaptation, name, n)
             error = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) if row else ""
-            cells.append(error + marks.get(said, ""))
+            cells.append(error + MARKS.get(said, ""))
         row = tables[counts[0]].get(name) or tables[counts[-1]][name]
         cells += [
             f"{row['trained_share']:.2%}",
@@ -133,6 +133,47 @@ def screen_section(screen: dict[str, Any]) -> str:
             f"{row['error']:.1f} ({100 * low:.1f}-{100 * high:.1f}) | {lost} |"
         )
     return "\n".join(lines)
+
+
+def schemes_section(schemes: dict[str, Any]) -> str:
+    """The main schemes on test, each as dev chose it: a row a scheme, fewest errors first.
+
+    `schemes` is what `python -m benchmarks schemes` wrote.
+    """
+    asked = schemes["what_is"]
+    lines = [
+        "## The main schemes, searched alike",
+        "",
+        f"{schemes['model']} with all labels. The best two points of each grid were confirmed over "
+        f"three runs of {schemes['epochs']} epochs on two dev splits; the better one was frozen and "
+        "fitted on all labels with five seeds, and each run read the test set once. Errors in "
+        "percent: on dev the mean of the three runs, on test with 95 % interval over seeds; then "
+        f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
+        "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
+        "Holm-corrected, and the interval over seeds both say so). "
+        f"{schemes['data']}; {schemes['machine']} (`python -m benchmarks schemes`; lesson 05).",
+        "",
+        "| | learning rate | dev | test | What is / are | others | trained | seconds | forgets |",
+        "|---|" + "---:|" * 8,
+    ]
+    for name, row in leaderboard.rows_at(schemes, 5452).items():
+        mark = MARKS.get(leaderboard.verdict(schemes, name, 5452), "")
+        test = "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"]) + mark
+        rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
+        cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", f"{row['forgetting']:+.2f}"
+        lines.append(_line(name, rate, dev, test, *_apart(row, asked), *cost))
+    for row in schemes["counting"]:
+        lines.append(_line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, asked), *[""] * 3))
+    return "\n".join(lines)
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _apart(row: dict, questions: list[int]) -> list[str]:
+    """The errors on some of TREC's 500 test questions, and on the others."""
+    return [f"{error:.1f}" for error in leaderboard.split_errors(row, questions, 500)]
 
 
 def tasks_section(tasks: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from tlcourse import files
 from tlcourse.lessons.adapted import (
     adaptation_section,
+    schemes_section,
     screen_section,
     tasks_section,
     transfer_section,
@@ -89,6 +90,7 @@ SECTIONS = {
     "transfer": transfer_section,
     "adaptation": adaptation_section,
     "screen": screen_section,
+    "schemes": schemes_section,
     "tasks": tasks_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,

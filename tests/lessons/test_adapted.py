@@ -66,7 +66,7 @@ def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
         "what_is": list(range(10, 210)), "epochs": 10, "data": "TREC-6", "machine": "2 threads",
     }  # fmt: skip
     lines = adapted.schemes_section(schemes).splitlines()
-    assert "(200 of 500)" in lines[2] and "10 epochs" in lines[2]
+    assert "200 test questions" in lines[2] and "10 epochs" in lines[2]
     assert lines[-3:] == [  # of 20 and 30 that are wrong the first ten are others: 10 and 20 of 200
         "| full fine-tuning | 0.002 | 8.0 | 5.0 (3.0-9.0) | 7.5 | 3.3 | 1.00% | 100 | +0.50 |",
         "| LoRA | 0.002 | 8.0 | 8.5 (3.0-9.0) ↑ | 16.2 | 3.3 | 1.00% | 100 | +0.50 |",

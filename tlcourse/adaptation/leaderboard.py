@@ -36,15 +36,18 @@ def best_points(screen: Mapping) -> dict[str, dict]:
     return found
 
 
-def split_errors(row: Mapping, questions: Iterable[int], of: int) -> tuple[float, float]:
-    """Mean errors over a row's seeds in percent: on some test questions, and on the rest of `of`.
+def split_errors(
+    row: Mapping, questions: Iterable[int], of: int
+) -> tuple[list[float], list[float]]:
+    """A row's errors in percent, one a seed: on some test questions, and on the rest of `of`.
 
     `questions` are their numbers, in the order of the test set.
     """
-    some, seeds = set(questions), row["test_wrong"]
-    on = sum(len(some & set(wrong)) for wrong in seeds) / len(seeds)
-    off = sum(len(set(wrong) - some) for wrong in seeds) / len(seeds)
-    return 100 * on / len(some), 100 * off / (of - len(some))
+    some, seeds = set(questions), [set(wrong) for wrong in row["test_wrong"]]
+    return (
+        [100 * len(some & wrong) / len(some) for wrong in seeds],
+        [100 * len(wrong - some) / (of - len(some)) for wrong in seeds],
+    )
 
 
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:

@@ -64,6 +64,7 @@ from tlcourse.views.pretraining_diagrams import (
     training_loop,
 )
 from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
+from tlcourse.views.rate_grids import rate_grids
 from tlcourse.views.relatives_diagrams import lora_relatives
 from tlcourse.views.sampling import sampling_bars
 from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
@@ -136,6 +137,7 @@ __all__ = [
     "predicted_and_true",
     "probe_on_frozen_body",
     "pruning_curve",
+    "rate_grids",
     "removal",
     "road",
     "sampling_bars",

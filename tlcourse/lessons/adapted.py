@@ -144,10 +144,10 @@ def schemes_section(schemes: dict[str, Any]) -> str:
     lines = [
         "## The main schemes, searched alike",
         "",
-        f"{schemes['model']} with all labels. The best two points of each grid were confirmed over "
-        f"three runs of {schemes['epochs']} epochs on two dev splits; the better was frozen and "
+        f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
+        f"two runs of {schemes['epochs']} epochs on two dev splits; the better was frozen and "
         "fitted on all labels with five seeds, and each run read the test set once. Errors in "
-        "percent: on dev the mean of the three runs, on test with 95 % interval over seeds; then "
+        "percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
         "Holm-corrected, and the interval over seeds both say so). "

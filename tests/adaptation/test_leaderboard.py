@@ -104,3 +104,15 @@ def test_errors_on_some_questions_stand_apart_from_those_on_the_rest() -> None:
     row = {"test_wrong": [[0, 1, 7], [1, 8, 9]]}
     on, off = leaderboard.split_errors(row, [0, 1, 2, 3], 10)
     assert on == [50.0, 25.0] and off == pytest.approx([100 / 6, 200 / 6])
+
+
+def test_over_learning_rates_stands_the_number_with_which_most_were_tried() -> None:
+    def point(size, rate, error):
+        return {"scheme": "LoRA", "size": size, "rate": rate, "error": error, "forgetting": 0.5}
+
+    rows = [point(8, 4e-3, 12.0), point(8, 2e-3, 14.0), point(32, 2e-3, 10.0)]
+    screen = {"rows": [*rows, rows[0] | {"scheme": "BitFit", "size": None, "rate": 1.0}]}
+    found = leaderboard.by_rate(screen, "LoRA")
+    assert list(found.items()) == [(2e-3, (14.0, 0.5)), (4e-3, (12.0, 0.5))]
+    assert leaderboard.by_rate(screen, "BitFit") == {1.0: (12.0, 0.5)}
+    assert leaderboard.by_rate(screen, "adapters") == {}

@@ -36,6 +36,20 @@ def best_points(screen: Mapping) -> dict[str, dict]:
     return found
 
 
+def by_rate(screen: Mapping, scheme: str) -> dict[float, tuple[float, float]]:
+    """A scheme's dev error and forgetting by learning rate, in `python -m benchmarks screen`.
+
+    At the value of its own number with which most learning rates were tried.
+    """
+    rows = [row for row in screen["rows"] if row["scheme"] == scheme]
+    sizes = [row["size"] for row in rows]
+    widest = max(dict.fromkeys(sizes), key=sizes.count, default=None)
+    found = {
+        row["rate"]: (row["error"], row["forgetting"]) for row in rows if row["size"] == widest
+    }
+    return dict(sorted(found.items()))
+
+
 def split_errors(
     row: Mapping, questions: Iterable[int], of: int
 ) -> tuple[list[float], list[float]]:

@@ -26,6 +26,7 @@ NAMES = (
     "transfer",
     "screen",
     "schemes",
+    "distilled",
     "search",
     "elsewhere",
     "adaptation",

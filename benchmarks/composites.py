@@ -149,6 +149,7 @@ def distil(
     texts: Sequence[str],
     teachers: Sequence[Tensor],
     *,
+    scheme: Scheme = FULL,
     recipe: Recipe = Recipe(),
     seed: int = 0,
     compute: Compute | None = None,
@@ -159,7 +160,9 @@ def distil(
     teacher, of the same `texts`; the student starts as the classifier that is given.
     """
     learnt = torch.stack(list(teachers)).mean(0)
-    return adapt(classifier, texts, learnt, recipe=recipe, seed=seed, compute=compute)
+    return adapt(
+        classifier, texts, learnt, scheme=scheme, recipe=recipe, seed=seed, compute=compute
+    )
 
 
 def distilled_ensemble(task: Task) -> list[Classifier]:

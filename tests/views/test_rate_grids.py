@@ -25,9 +25,11 @@ def test_each_scheme_has_rates_of_its_own_and_the_one_with_the_lowest_error_is_r
     assert rings(above) == [(1e-3, 10.0)] and rings(forgets) == [(1e-3, 2.0)]
     assert rings(below) == [(4e-3, 11.0), (1e-3, 15.0)]
     assert rings(below_forgets) == [(4e-3, 3.0), (1e-3, 1.5)]
+    shown = [text.get_color() for axes in (forgets, below_forgets) for text in axes.texts]
+    assert len(set(shown)) == 3  # a colour a scheme, over both families
     line = next(line for line in above.lines if len(line.get_xdata()) == 3)
     assert list(line.get_xdata()) == [5e-4, 1e-3, 2e-3] and list(line.get_ydata()) == [12, 10, 90]
-    assert above.get_ylim() == below.get_ylim() and above.get_ylim()[1] == 30  # three times 10
+    assert above.get_ylim() == below.get_ylim() and above.get_ylim()[1] == 20  # twice 10
     assert [axes.get_ylabel() for axes in picture.axes] == [*COLUMNS, *COLUMNS]
     assert [text.get_text() for text in below_forgets.texts] == ["LoRA", "adapters"]
     dotted = [[line for line in axes.lines if line.get_linestyle() == ":"] for axes in picture.axes]

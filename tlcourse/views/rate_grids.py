@@ -1,4 +1,4 @@
-"""What several schemes reach and cost, each over learning rates of its own (lesson 05b)."""
+"""What several schemes reach and cost, each over learning rates of its own (lesson 05)."""
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
@@ -21,11 +21,11 @@ def rate_grids(
 ) -> Picture:
     """Numbers over learning rates (logarithmic): a row of panels a family, a column a number.
 
-    `families` maps a family to its schemes (seven at most), a scheme to {learning rate: numbers},
-    one for each of `columns`. In every column the learning rate with the lowest first number, an
-    error, is ringed. `level` is an error to hold all against, dotted. Errors above three times the
-    lowest are cut off. Raises ValueError for a family without schemes, a
-    scheme without numbers or with others than columns, and without title or alt text.
+    `families` maps a family to its schemes (seven at most, of all families), a scheme to {learning
+    rate: numbers}, one for each of `columns`. In every column the learning rate with the lowest
+    first number, an error, is ringed. `level` is an error to hold all against, dotted. Errors above
+    twice the lowest are cut off. Raises ValueError for a family without schemes, a scheme without
+    numbers or with others than columns, and without title or alt text.
     """
     if not families or not all(families.values()):
         raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
@@ -38,11 +38,12 @@ def rate_grids(
         title, 1.2 + 1.9 * len(families), rows=len(families), columns=len(columns), sharex=True,
         sharey="col", squeeze=False,
     )  # fmt: skip
+    colours = colours_of([name for schemes in families.values() for name in schemes])
     ends = []
     for row, (family, schemes) in zip(grid, families.items(), strict=True):
         ends.append([])
-        for name, colour in colours_of(schemes).items():
-            rates, numbers = zip(*sorted(schemes[name].items()), strict=True)
+        for name, found in schemes.items():
+            colour, (rates, numbers) = colours[name], zip(*sorted(found.items()), strict=True)
             best = numbers.index(min(numbers, key=itemgetter(0)))
             for axes, values in zip(row, zip(*numbers, strict=True), strict=True):
                 axes.plot(rates, values, "o-", color=colour, ms=4)
@@ -52,7 +53,7 @@ def rate_grids(
     first = grid[0, 0]
     every = (found for schemes in families.values() for found in schemes.values())
     lowest = min(error for found in every for error, *_ in found.values())
-    first.set_ylim(top=min(first.get_ylim()[1], 3 * lowest))
+    first.set_ylim(top=min(first.get_ylim()[1], 2 * lowest))
     first.set_xscale("log")
     first.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     first.xaxis.set_minor_locator(NullLocator())

@@ -8,7 +8,7 @@ once. Finished runs are kept in `runs/adaptation/`.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -58,13 +58,18 @@ def table(found: list[dict], pairs: list[tuple], choices: dict[str, dict]) -> di
     counting = transfer.tfidf_rows({labels: DRAWS[labels] for _, labels in pairs})
     comparisons, beside = compare(rows, counting, len(test))
     return {
-        "what_is": [row for row, text in enumerate(test["text"]) if WHAT_IS.match(text)],
+        "what_is": asked_what(test["text"]),
         "rows": rows,
         "counting": counting,
         "comparisons": comparisons,
         "against_counting": beside,
         "primary": [PRIMARY[0], transfer.ALL],
     }
+
+
+def asked_what(texts: Iterable[str]) -> list[int]:
+    """The numbers of the questions that begin with "What is" or "What are"."""
+    return [row for row, text in enumerate(texts) if WHAT_IS.match(text)]
 
 
 def _pairs() -> list[tuple]:

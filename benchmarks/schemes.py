@@ -6,15 +6,20 @@ reads the test set once. Finished runs are kept in `runs/adaptation/`; a stopped
 it was.
 """
 
-from benchmarks import jobs
-from benchmarks.adaptation import CLOCK, DATA, DRAWS, table
+from benchmarks import jobs, transfer
+from benchmarks.adaptation import CLOCK, DATA, DRAWS, asked_what, table
 from benchmarks.screen import NAMES, all_of
-from benchmarks.search import EPOCHS, choices, confirm
+from benchmarks.search import EPOCHS, RUNS, choices, confirm, job_of
 from benchmarks.trials import MODEL, Job
+from tlcourse.adaptation import leaderboard
 
 
 def measure() -> dict:
-    """One row a scheme; what was confirmed, what was chosen, and each beside full fine-tuning."""
+    """One row a scheme; what was confirmed, what was chosen, and each beside full fine-tuning.
+
+    "dev_apart" of a row are its errors on dev in percent, on the questions that begin with "What
+    is" or "What are" and on the others.
+    """
     screened = all_of(NAMES)
     confirmed = confirm(screened, NAMES)
     chosen = choices(screened, confirmed)
@@ -23,6 +28,9 @@ def measure() -> dict:
         for name in NAMES
         for seed in range(DRAWS["all"])
     )
+    made = table(found, [(name, "all") for name in NAMES], chosen)
+    for row in made["rows"]:
+        row["dev_apart"] = _dev_apart(row["scheme"], confirmed[row["scheme"]][0])
     return {
         "job": "schemes",
         **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
@@ -30,5 +38,16 @@ def measure() -> dict:
         "epochs": EPOCHS,
         "confirmed": confirmed,
         "choices": chosen,
-        **table(found, [(name, "all") for name in NAMES], chosen),
+        **made,
     }
+
+
+def _dev_apart(name: str, point: dict) -> list[float]:
+    """Means over the runs that confirmed the point."""
+    apart = []
+    for seed, fold in RUNS:
+        dev = transfer.questions("all", seed, "dev", fold=fold)[1]
+        missed = job_of(name, point, seed, fold).run()["wrong"]
+        both = leaderboard.split_errors([missed], asked_what(dev["text"]), len(dev))
+        apart.append([errors[0] for errors in both])
+    return [sum(column) / len(RUNS) for column in zip(*apart, strict=True)]

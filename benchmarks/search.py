@@ -27,7 +27,7 @@ def confirm(screened: dict[str, list[dict]], names: Sequence[str]) -> dict[str, 
         for point in sorted(screened[name], key=lambda each: each["error"])[:BEST]
         for seed, fold in RUNS
     ]
-    found = jobs.run_all(_job(name, point, seed, fold) for name, point, seed, fold in asked)
+    found = jobs.run_all(job_of(name, point, seed, fold) for name, point, seed, fold in asked)
     each = len(RUNS)
     confirmed: dict[str, list[dict]] = {}
     for (name, point, *_), mine in zip(asked[::each], jobs.groups(found, each), strict=True):
@@ -42,7 +42,8 @@ def _mean(point: dict) -> float:
     return point["mean"]
 
 
-def _job(name: str, point: dict, seed: int, fold: int) -> Job:
+def job_of(name: str, point: dict, seed: int, fold: int) -> Job:
+    """The run that confirms a point of a scheme's grid, with a seed on a dev split."""
     recipe = SPACE[name].recipe(point["size"], point["rate"], EPOCHS)
     return Job(name, "all", seed, "dev", recipe, size=point["size"], fold=fold)
 

@@ -101,8 +101,7 @@ def test_lesson_04_stands_beside(monkeypatch):
 
 
 def test_errors_on_some_questions_stand_apart_from_those_on_the_rest() -> None:
-    row = {"test_wrong": [[0, 1, 7], [1, 8, 9]]}
-    on, off = leaderboard.split_errors(row, [0, 1, 2, 3], 10)
+    on, off = leaderboard.split_errors([[0, 1, 7], [1, 8, 9]], [0, 1, 2, 3], 10)
     assert on == [50.0, 25.0] and off == pytest.approx([100 / 6, 200 / 6])
 
 

@@ -190,14 +190,16 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
         transfer, "tfidf_rows", lambda draws: counting if draws == {"all": 5} else []
     )
     test = Dataset.from_dict({"text": ["What is a test ?", *["Who is it ?"] * 499]})
-    monkeypatch.setattr(transfer, "questions", lambda *_: (None, test))
+    monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
     measured = schemes.measure()
     assert [row["scheme"] for row in measured["rows"]] == list(screen.NAMES)
     rows = {row["scheme"]: row for row in measured["rows"]}
     assert rows[OTHER]["mean"] == pytest.approx(100 * 22 / 500) and len(rows[OTHER]["errors"]) == 5
     assert rows[OTHER]["dev_error"] == pytest.approx(100 * 20.5 / 546)  # two seeds
+    assert rows[OTHER]["dev_apart"] == pytest.approx([100, 100 * 19.5 / 499])
     tested = [job for job in asked if job.split == "test"]
-    assert len(tested) == 5 * len(screen.NAMES) and tested == asked[-len(tested) :]
+    assert len(tested) == 5 * len(screen.NAMES)
+    assert "dev" not in {job.split for job in asked[asked.index(tested[0]) :][: len(tested)]}
     for job in tested:  # as dev chose, ten epochs, on all labels
         assert job.recipe.learning_rate == 4 * SPACE[job.scheme].lowest
         assert (job.recipe.epochs, job.labels) == (10, "all")

@@ -51,16 +51,16 @@ def by_rate(screen: Mapping, scheme: str) -> dict[float, tuple[float, float]]:
 
 
 def split_errors(
-    row: Mapping, questions: Iterable[int], of: int
+    wrong: Iterable[Iterable[int]], questions: Iterable[int], of: int
 ) -> tuple[list[float], list[float]]:
-    """A row's errors in percent, one a seed: on some test questions, and on the rest of `of`.
+    """Errors in percent, one a run: on some of the judged questions, and on the rest of `of`.
 
-    `questions` are their numbers, in the order of the test set.
+    `wrong` are the numbers of the questions that each run missed, `questions` those of some.
     """
-    some, seeds = set(questions), [set(wrong) for wrong in row["test_wrong"]]
+    some, runs = set(questions), [set(each) for each in wrong]
     return (
-        [100 * len(some & wrong) / len(some) for wrong in seeds],
-        [100 * len(wrong - some) / (of - len(some)) for wrong in seeds],
+        [100 * len(some & missed) / len(some) for missed in runs],
+        [100 * len(missed - some) / (of - len(some)) for missed in runs],
     )
 
 

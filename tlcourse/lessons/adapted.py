@@ -173,7 +173,7 @@ def _line(*cells: str) -> str:
 
 def _apart(row: dict, questions: list[int]) -> list[str]:
     """The errors on some of TREC's 500 test questions, and on the others."""
-    both = leaderboard.split_errors(row, questions, 500)
+    both = leaderboard.split_errors(row["test_wrong"], questions, 500)
     return [f"{sum(errors) / len(errors):.1f}" for errors in both]
 
 

@@ -1,9 +1,9 @@
 """Lesson 05's main schemes on dev: all try as many learning rates, then their own sizes (`space`).
 
-One dev split, one seed, 5 epochs: learning rates at the middle size, further while the best of them
-is the first or the last; then the other sizes at the best and at its neighbours. The test set is
-not read. Finished trials are kept in `runs/adaptation/`; a stopped screen goes on where it was, and
-`python -m benchmarks schemes` and `search` go on from it.
+One dev split, one seed, 5 epochs: six learning rates at the middle size; then the other sizes at
+the best of them and at its neighbours; with every size further, while the best learning rate is
+the first or the last. The test set is not read. Finished trials are kept in `runs/adaptation/`; a
+stopped screen goes on where it was, and `python -m benchmarks schemes` and `search` go on from it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from benchmarks.trials import MODEL, Job
 
 EPOCHS, SEED, FOLD = 5, 0, 0
 NAMES = tuple(name for name in MAIN if name not in MORE_SIGNAL)
-FURTHER = 3  # learning rates at most beyond each end of the grid
+FURTHER = 3  # learning rates at most beyond those that every scheme tries
 
 
 def trial(name: str, size: Any, rate: float) -> dict:
@@ -30,17 +30,23 @@ def screen(name: str) -> list[dict]:
     """All points of a scheme's grid that were tried."""
     entry = SPACE[name]
     middle = entry.sizes[len(entry.sizes) // 2]
-    points = [trial(name, middle, entry.lowest * 2**step) for step in range(RATES)]
-    for _ in range(FURTHER):  # on, while the best is at an edge
-        rates = sorted(point["rate"] for point in points)
-        rate = best(points)["rate"]
-        if rate not in (rates[0], rates[-1]):
-            break
-        points.append(trial(name, middle, rate * (2 if rate == rates[-1] else 0.5)))
+    points = row(name, middle, [entry.lowest * 2**step for step in range(RATES)])
     rate = best(points)["rate"]
     for size in entry.sizes:
         if size != middle:
-            points += [trial(name, size, rate * factor) for factor in (0.5, 1, 2)]
+            points += row(name, size, [rate * factor for factor in (0.5, 1, 2)])
+    return points
+
+
+def row(name: str, size: Any, rates: Sequence[float]) -> list[dict]:
+    """Those learning rates with a size, and further ones while the best is at an edge."""
+    points = [trial(name, size, rate) for rate in rates]
+    for _ in range(FURTHER):
+        tried = sorted(point["rate"] for point in points)
+        rate = best(points)["rate"]
+        if rate not in (tried[0], tried[-1]):
+            break
+        points.append(trial(name, size, rate * (2 if rate == tried[-1] else 0.5)))
     return points
 
 

@@ -83,9 +83,10 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
-        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe; the "
-        "table above chose pooling and epochs on dev, so full fine-tuning makes other errors there "
-        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
+        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe of four "
+        "epochs, with all labels each at a learning rate chosen in one run. The table above chose "
+        "pooling and epochs on dev, and the main schemes have a search of their own below: there "
+        "they make other errors (`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),

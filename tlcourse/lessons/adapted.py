@@ -119,7 +119,7 @@ def screen_section(screen: dict[str, Any]) -> str:
         " on until the best has a neighbour on both sides, with three values of the scheme's own"
         f" number. Error on {count} dev questions in percent with 95 % interval, one run of "
         f"{screen['epochs']} epochs a point: the best of a dozen runs looks better than it is. "
-        f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lessons 05 and 05b).",
+        f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lessons 05, 05b).",
         "",
         "| | runs | learning rate | own number | dev error | forgets |",
         "|---|---:|---:|---|---:|---:|",

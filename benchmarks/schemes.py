@@ -25,8 +25,8 @@ def measure() -> dict:
     chosen = choices(screened, confirmed)
     found = jobs.run_all(
         Job(name, "all", seed, "test", jobs.recipe_of(chosen[name]), size=chosen[name]["size"])
+        for seed in range(DRAWS["all"])  # a seed of all schemes, then the next
         for name in NAMES
-        for seed in range(DRAWS["all"])
     )
     made = table(found, [(name, "all") for name in NAMES], chosen)
     for row in made["rows"]:

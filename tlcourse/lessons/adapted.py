@@ -141,13 +141,13 @@ def schemes_section(schemes: dict[str, Any]) -> str:
 
     `schemes` is what `python -m benchmarks schemes` wrote.
     """
-    asked = schemes["what_is"]
+    asked, seeds = schemes["what_is"], len(schemes["rows"][0]["errors"])
     lines = [
         "## The main schemes, searched alike",
         "",
         f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
         f"two runs of {schemes['epochs']} epochs on two dev splits; the better was frozen and "
-        "fitted on all labels with five seeds, and each run read the test set once. Errors in "
+        f"fitted on all labels with {seeds} seeds, and each run read the test set once. Errors in "
         "percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "

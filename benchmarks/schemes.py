@@ -7,13 +7,13 @@ it was.
 """
 
 from benchmarks import jobs, transfer
-from benchmarks.adaptation import CLOCK, DATA, asked_what, table
+from benchmarks.adaptation import CLOCK, DATA, DRAWS, asked_what, table
 from benchmarks.screen import NAMES, all_of
 from benchmarks.search import EPOCHS, RUNS, choices, confirm, job_of
 from benchmarks.trials import MODEL, Job
 from tlcourse.adaptation import leaderboard
 
-SEEDS = (0, 1, 2, 3)
+SEEDS = tuple(range(DRAWS["all"]))
 
 
 def measure() -> dict:

@@ -29,6 +29,7 @@ NAMES = (
     "distilled",
     "search",
     "elsewhere",
+    "few_labels",
     "adaptation",
     "open_questions",
     "tasks",

@@ -35,19 +35,21 @@ def measure() -> dict:
     Raises FileNotFoundError where the choices are not stored.
     """
     choices = jobs.stored("search")["choices"]
-    found = jobs.run_all(_jobs(choices, jobs.stored("elsewhere")["choices"]))
+    found = jobs.run_all(tests(_pairs(), DRAWS, choices, jobs.stored("elsewhere")["choices"]))
     return {
         "job": "adaptation",
         **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
         "model": MODEL,
-        **table(found, _pairs(), choices),
+        **table(found, _pairs(), DRAWS, choices),
+        "primary": [PRIMARY[0], transfer.ALL],
     }
 
 
-def table(found: list[dict], pairs: list[tuple], choices: dict[str, dict]) -> dict:
+def table(found: list[dict], pairs: list[tuple], draws: dict, choices: dict[str, dict]) -> dict:
     """Results of runs as rows, one a scheme and number of labels, and what is held against what.
 
-    "dev_error" is that of the choice by which a scheme trains with all labels.
+    `draws` says how many there are of each number of labels; "dev_error" is that of the choice by
+    which a scheme trains with all labels.
     """
     test = transfer.questions("all", 0, "test")[1]
     rows = []
@@ -55,7 +57,7 @@ def table(found: list[dict], pairs: list[tuple], choices: dict[str, dict]) -> di
         mine = [each for each in found if (each["scheme"], each["labels"]) == (scheme, labels)]
         dev = choices.get(scheme, {}).get("dev_error") if labels == "all" else None
         rows.append(_row(mine, transfer.ALL if labels == "all" else labels) | {"dev_error": dev})
-    counting = transfer.tfidf_rows({labels: DRAWS[labels] for _, labels in pairs})
+    counting = transfer.tfidf_rows(draws)
     comparisons, beside = compare(rows, counting, len(test))
     return {
         "what_is": asked_what(test["text"]),
@@ -63,7 +65,6 @@ def table(found: list[dict], pairs: list[tuple], choices: dict[str, dict]) -> di
         "counting": counting,
         "comparisons": comparisons,
         "against_counting": beside,
-        "primary": [PRIMARY[0], transfer.ALL],
     }
 
 
@@ -80,20 +81,21 @@ def _pairs() -> list[tuple]:
     ]
 
 
-def _jobs(choices: dict, few: dict) -> list[Job]:
+def tests(pairs: Iterable[tuple], draws: dict, choices: dict, few: dict) -> list[Job]:
     """The runs that read the test set, each as its scheme's choice says, with few labels as `few`.
 
-    Composites as full fine-tuning.
+    `pairs` are schemes with numbers of labels, `draws` says how many of each number. Composites
+    train as full fine-tuning does.
     """
     asked = []
-    for scheme, labels in _pairs():
+    for scheme, labels in pairs:
         like = scheme if scheme in SPACE else FULL.name
         choice = (choices if labels == "all" else few)[like]
         recipe, size = jobs.recipe_of(choice), choice["size"] if scheme in SPACE else None
         if labels != "all":
             recipe = replace(recipe, min_steps=MIN_STEPS)
         asked += [
-            Job(scheme, labels, seed, "test", recipe, size=size) for seed in range(DRAWS[labels])
+            Job(scheme, labels, seed, "test", recipe, size=size) for seed in range(draws[labels])
         ]
     return asked
 
@@ -144,7 +146,7 @@ def apart(row: dict, other: dict, questions: int) -> dict:
 def compare(
     rows: list[dict], counting: list[dict], questions: int
 ) -> tuple[list[dict], list[dict]]:
-    """Each scheme `apart` from full fine-tuning with as many labels, and FEW from counting words.
+    """Each scheme `apart` from full fine-tuning with as many labels, FEW from counting words.
 
     All are one family, Holm-corrected; PRIMARY, named beforehand, is tested alone.
     """

@@ -1,16 +1,18 @@
 """How each scheme trains with few labels, which leave no dev split: chosen on another task.
 
-Six learning rates at the middle size of each scheme (see `space`), on 200 phrases of SST-2, judged
-on others of its train split; two draws each. Finished runs are kept in `runs/elsewhere/`; a stopped
-study goes on where it was.
+Six learning rates at the middle size of each scheme (see `space`), and further ones while the best
+is the first or the last; on 200 phrases of SST-2, judged on others of its train split, two draws
+each. Finished runs are kept in `runs/elsewhere/`; a stopped study goes on where it was.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
 
-from benchmarks import jobs
+from benchmarks import jobs, screen
 from benchmarks.adaptation import MIN_STEPS
 from benchmarks.composites import Task
 from benchmarks.search import EPOCHS
@@ -57,33 +59,34 @@ class Job(jobs.Job):
         return {"wrong": missed, "of": len(judged)}
 
 
+def trial(name: str, rate: float) -> dict:
+    """A scheme at its middle size with a learning rate: its error in percent, mean over draws."""
+    entry = SPACE[name]
+    size = entry.sizes[len(entry.sizes) // 2]
+    recipe = replace(entry.recipe(size, rate, EPOCHS), min_steps=MIN_STEPS)
+    errors = [jobs.error_of(Job(name, size, seed, recipe).run()) for seed in SEEDS]
+    known = {"scheme": name, "size": size, "rate": rate, "recipe": asdict(recipe)}
+    return known | {"errors": errors, "error": sum(errors) / len(errors)}
+
+
+def rates(name: str) -> list[dict]:
+    """All learning rates of a scheme that were tried."""
+    lowest = SPACE[name].lowest
+    return screen.row(partial(trial, name), [lowest * 2**step for step in range(RATES)])
+
+
+def all_of(names: Sequence[str]) -> dict[str, list[dict]]:
+    """What was tried of several schemes, several schemes at a time."""
+    return dict(zip(names, jobs.in_parallel(rates, names), strict=True))
+
+
 def measure() -> dict:
     """One row a learning rate of a scheme; the best of each scheme is chosen."""
-    points = [
-        (name, entry.sizes[len(entry.sizes) // 2], entry.lowest * 2**step)
-        for name, entry in SPACE.items()
-        for step in range(RATES)
-    ]
-    asked = [
-        Job(name, size, seed, replace(SPACE[name].recipe(size, rate, EPOCHS), min_steps=MIN_STEPS))
-        for name, size, rate in points
-        for seed in SEEDS
-    ]
-    rows = [
-        {"scheme": name, "size": size, "rate": rate, "recipe": asdict(job.recipe)}
-        | jobs.over_seeds([jobs.error_of(result) for result in mine])
-        for (name, size, rate), job, mine in zip(
-            points, asked[:: len(SEEDS)], jobs.groups(jobs.run_all(asked), len(SEEDS)), strict=True
-        )
-    ]
+    tried = all_of(list(SPACE))
     return {
         "job": "elsewhere",
         **jobs.provenance(f"SST-2, train, {LABELS} labels", note=jobs.pooled()),
         "model": MODEL,
-        "rows": rows,
-        "choices": {name: _best([row for row in rows if row["scheme"] == name]) for name in SPACE},
+        "rows": [row for rows in tried.values() for row in rows],
+        "choices": {name: screen.best(rows) for name, rows in tried.items()},
     }
-
-
-def _best(rows: list[dict]) -> dict:
-    return min(rows, key=lambda row: row["mean"])

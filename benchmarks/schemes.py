@@ -7,7 +7,7 @@ it was.
 """
 
 from benchmarks import jobs, transfer
-from benchmarks.adaptation import CLOCK, DATA, DRAWS, asked_what, table
+from benchmarks.adaptation import CLOCK, DATA, DRAWS, PRIMARY, asked_what, table
 from benchmarks.screen import NAMES, all_of
 from benchmarks.search import EPOCHS, RUNS, choices, confirm, job_of
 from benchmarks.trials import MODEL, Job
@@ -30,7 +30,7 @@ def measure() -> dict:
         for seed in SEEDS  # a seed of all schemes, then the next
         for name in NAMES
     )
-    made = table(found, [(name, "all") for name in NAMES], chosen)
+    made = table(found, [(name, "all") for name in NAMES], {"all": len(SEEDS)}, chosen)
     for row in made["rows"]:
         row["dev_apart"] = _dev_apart(row["scheme"], confirmed[row["scheme"]][0])
     return {
@@ -41,6 +41,7 @@ def measure() -> dict:
         "confirmed": confirmed,
         "choices": chosen,
         **made,
+        "primary": [PRIMARY[0], transfer.ALL],
     }
 
 

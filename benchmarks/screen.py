@@ -6,7 +6,8 @@ the first or the last. The test set is not read. Finished trials are kept in `ru
 stopped screen goes on where it was, and `python -m benchmarks schemes` and `search` go on from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks import jobs
@@ -30,23 +31,23 @@ def screen(name: str) -> list[dict]:
     """All points of a scheme's grid that were tried."""
     entry = SPACE[name]
     middle = entry.sizes[len(entry.sizes) // 2]
-    points = row(name, middle, [entry.lowest * 2**step for step in range(RATES)])
+    points = row(partial(trial, name, middle), [entry.lowest * 2**step for step in range(RATES)])
     rate = best(points)["rate"]
     for size in entry.sizes:
         if size != middle:
-            points += row(name, size, [rate * factor for factor in (0.5, 1, 2)])
+            points += row(partial(trial, name, size), [rate * factor for factor in (0.5, 1, 2)])
     return points
 
 
-def row(name: str, size: Any, rates: Sequence[float]) -> list[dict]:
-    """Those learning rates with a size, and further ones while the best is at an edge."""
-    points = [trial(name, size, rate) for rate in rates]
+def row(tried: Callable[[float], dict], rates: Sequence[float]) -> list[dict]:
+    """`tried` of those learning rates, and of further ones while the best is at an edge."""
+    points = [tried(rate) for rate in rates]
     for _ in range(FURTHER):
-        tried = sorted(point["rate"] for point in points)
+        known = sorted(point["rate"] for point in points)
         rate = best(points)["rate"]
-        if rate not in (tried[0], tried[-1]):
+        if rate not in (known[0], known[-1]):
             break
-        points.append(trial(name, size, rate * (2 if rate == tried[-1] else 0.5)))
+        points.append(tried(rate * (2 if rate == known[-1] else 0.5)))
     return points
 
 

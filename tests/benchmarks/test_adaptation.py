@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 from datasets import Dataset
 
-from benchmarks import adaptation, composites, jobs, schemes, screen, transfer, trials
+from benchmarks import (
+    adaptation,
+    composites,
+    elsewhere,
+    few_labels,
+    jobs,
+    schemes,
+    screen,
+    transfer,
+    trials,
+)
 from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
 from benchmarks.space import SPACE
@@ -154,7 +164,7 @@ def stored(size=None):
 
 
 def test_each_runs_as_it_was_chosen_and_composites_as_full_fine_tuning():
-    asked = adaptation._jobs(*stored())
+    asked = adaptation.tests(adaptation._pairs(), adaptation.DRAWS, *stored())
     chosen = {(job.scheme, job.labels): job for job in asked}
     assert chosen["LoRA", "all"].recipe == Recipe(epochs=10, learning_rate=8e-3)
     assert chosen["LoRA", "all"].size == 8 and chosen["LoRA", 100].size == 2
@@ -208,3 +218,40 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
     against = {each["scheme"]: each["points"] for each in measured["comparisons"]}
     assert against[OTHER] == pytest.approx(-1.0) and FULL.name not in against
     assert measured["primary"][0] in against and measured["what_is"] == [0]
+
+
+def test_few_labels_are_tried_on_another_task_and_every_scheme_gets_the_same_draws(monkeypatch):
+    tested = []
+
+    def tried(job):
+        return result(job.scheme, 10 if job.recipe.learning_rate == best[job.scheme] else 20, 0)
+
+    def run(job):
+        tested.append(job)
+        wrong = {FULL.name: 60, OTHER: 50}.get(job.scheme, 70) - job.labels // 10 + job.seed % 2
+        return result(job.scheme, wrong, job.seed) | {"labels": job.labels}
+
+    best = {name: 4 * SPACE[name].lowest for name in few_labels.NAMES}
+    monkeypatch.setattr(elsewhere.Job, "run", tried)
+    monkeypatch.setattr(trials.Job, "run", run)
+    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    counting = [
+        {"labels": labels, "errors": [16.0] * 20, "test_wrong": [list(range(80))] * 20}
+        for labels in few_labels.DRAWS
+    ]
+    monkeypatch.setattr(transfer, "tfidf_rows", lambda draws: counting)
+    test = Dataset.from_dict({"text": ["Who is it ?"] * 500})
+    monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
+    measured = few_labels.measure()
+    assert OTHER in few_labels.NAMES and set(measured["choices"]) == set(few_labels.NAMES)
+    draws = {}
+    for job in tested:  # as SST-2 chose
+        assert job.recipe.learning_rate == best[job.scheme]
+        assert (job.recipe.min_steps, job.split) == (adaptation.MIN_STEPS, "test")
+        draws.setdefault((job.scheme, job.labels), []).append(job.seed)
+    assert set(map(tuple, draws.values())) == {tuple(range(20))}
+    assert set(draws) == {(row["scheme"], row["labels"]) for row in measured["rows"]}
+    against = {(e["scheme"], e["labels"]): e["points"] for e in measured["comparisons"]}
+    assert against[OTHER, 200] == pytest.approx(-2.0)
+    beside = {(e["scheme"], e["labels"]): e["points"] for e in measured["against_counting"]}
+    assert beside[FULL.name, 500] == pytest.approx(100 * (60 - 50 + 0.5) / 500 - 16)

@@ -166,23 +166,26 @@ def test_damage_keeps_the_classification_token_and_something_to_read():
 
 
 def test_few_labels_take_the_rate_that_another_task_chose(task, monkeypatch):
-    asked = []
+    asked, factor = [], 4
 
-    def run_all(each):
-        asked.extend(each)
-        return [
-            found(10 if job.recipe.learning_rate == 4 * SPACE[job.scheme].lowest else 20)
-            for job in asked
-        ]
+    def run(job):
+        asked.append(job)
+        lowest = SPACE[job.scheme].lowest
+        return found(10 + job.seed if job.recipe.learning_rate == factor * lowest else 20)
 
-    monkeypatch.setattr(jobs, "run_all", run_all)
+    monkeypatch.setattr(elsewhere.Job, "run", run)
+    monkeypatch.setattr(jobs, "in_parallel", lambda work, names: [work(name) for name in names])
     measured = elsewhere.measure()
-    chosen = measured["choices"]
     for name, entry in SPACE.items():
-        assert chosen[name]["recipe"]["learning_rate"] == 4 * entry.lowest
-        assert chosen[name]["recipe"]["min_steps"] == elsewhere.MIN_STEPS
+        chosen = measured["choices"][name]
+        assert chosen["recipe"]["learning_rate"] == 4 * entry.lowest
+        assert chosen["recipe"]["min_steps"] == elsewhere.MIN_STEPS
+        assert chosen["errors"] == [10, 11] and chosen["error"] == 10.5
         assert len([row for row in measured["rows"] if row["scheme"] == name]) == 6
     assert {job.study for job in asked} == {"elsewhere"}
+    factor = 32  # the last: three more are tried at most, until the best has a neighbour
+    tried = [row["rate"] / SPACE["BitFit"].lowest for row in elsewhere.rates("BitFit")]
+    assert tried == pytest.approx([1, 2, 4, 8, 16, 32, 64])
 
 
 def test_a_run_elsewhere_judges_other_texts_than_it_learns_from(task, tmp_path, monkeypatch):

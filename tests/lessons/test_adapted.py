@@ -74,6 +74,41 @@ def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
     ]
 
 
+def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> None:
+    def row(scheme, labels, mean):
+        return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [5.0, 9.0]} | {
+            "errors": [mean] * 20
+        }
+
+    def apart(scheme, labels, points, p):
+        span = [points - 1, points + 1]
+        return {"scheme": scheme, "labels": labels, "points": points} | {
+            "points_interval": span, "p_holm": p,
+        }  # fmt: skip
+
+    names = {"full fine-tuning": 5e-4, "frozen body": 8e-3}
+    few = {
+        "rows": [row(name, count, 7.0) for name in names for count in (500, 100)],
+        "counting": [row("TF-IDF", count, 8.0) for count in (100, 500)],
+        "choices": {name: {"recipe": {"learning_rate": rate}} for name, rate in names.items()},
+        "comparisons": [apart("frozen body", 500, 3.0, 0.01), apart("frozen body", 100, 0.5, 0.01)],
+        "against_counting": [
+            apart("full fine-tuning", 100, -3.0, 0.2), apart("full fine-tuning", 500, -3.0, 0.01),
+            apart("frozen body", 100, -3.0, 0.01), apart("frozen body", 500, 3.0, 0.01),
+        ],
+        "model": "ours", "data": "TREC-6", "machine": "2 threads",
+    }  # fmt: skip
+    lines = adapted.few_labels_section(few).splitlines()
+    assert "20 draws" in lines[2]
+    assert lines[4:] == [
+        "| | learning rate | 100 labels | 500 labels |",
+        "|---|---:|---:|---:|",
+        "| full fine-tuning | 0.0005 | 7.0 (5.0-9.0) ° | 7.0 (5.0-9.0) |",
+        "| frozen body | 0.008 | 7.0 (5.0-9.0) | 7.0 (5.0-9.0) ↑ ° |",
+        "| TF-IDF |  | 8.0 (5.0-9.0) | 8.0 (5.0-9.0) |",
+    ]
+
+
 def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
     rows = [
         {"task": task, "labels": labels, "scheme": scheme, "mean": mean, "interval": [5.0, 9.0]}

@@ -66,18 +66,31 @@ def split_errors(
 
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:
     """The comparison with full fine-tuning: "points" and "points_interval" over draws, "p_holm"."""
-    for entry in stored["comparisons"]:
+    return _entry(stored["comparisons"], scheme, labels)
+
+
+def against_counting(stored: Mapping, scheme: str, labels: int) -> dict | None:
+    """The comparison with linear models on TF-IDF, as `against_full`."""
+    return _entry(stored["against_counting"], scheme, labels)
+
+
+def _entry(comparisons: Iterable[dict], scheme: str, labels: int) -> dict | None:
+    for entry in comparisons:
         if (entry["scheme"], entry["labels"]) == (scheme, labels):
             return entry
     return None
 
 
 def verdict(stored: Mapping, scheme: str, labels: int) -> str:
-    """Fewer errors than full fine-tuning, more, or no clear difference; "" for itself.
+    """Fewer errors than full fine-tuning, more, or no clear difference; "" for itself."""
+    return verdict_of(against_full(stored, scheme, labels))
+
+
+def verdict_of(entry: Mapping | None) -> str:
+    """Fewer errors, more, or no clear difference; "" where nothing was compared.
 
     Clear is what both the corrected test over questions and the interval over draws say.
     """
-    entry = against_full(stored, scheme, labels)
     if entry is None:
         return ""
     low, high = entry["points_interval"]

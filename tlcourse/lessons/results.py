@@ -9,6 +9,7 @@ from typing import Any
 from tlcourse import files
 from tlcourse.lessons.adapted import (
     adaptation_section,
+    few_labels_section,
     schemes_section,
     screen_section,
     tasks_section,
@@ -91,6 +92,7 @@ SECTIONS = {
     "adaptation": adaptation_section,
     "screen": screen_section,
     "schemes": schemes_section,
+    "few_labels": few_labels_section,
     "tasks": tasks_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,

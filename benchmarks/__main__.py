@@ -28,7 +28,7 @@ NAMES = (
     "schemes",
     "distilled",
     "search",
-    "elsewhere",
+    "few_search",
     "few_labels",
     "adaptation",
     "open_questions",

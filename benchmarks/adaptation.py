@@ -2,14 +2,13 @@
 
 How each scheme trains was chosen by `python -m benchmarks search`, with the same budget for each,
 before the test set was read. Composites, which train more than once, train as full fine-tuning
-does. With few labels, which leave no dev split, another task chose (`python -m benchmarks
-elsewhere`). Every scheme is fitted on the same draws of labels, and each run reads the test set
-once. Finished runs are kept in `runs/adaptation/`.
+does. For few labels it was chosen with 200 (`python -m benchmarks few_search`). Every scheme is
+fitted on the same draws of labels, and each run reads the test set once. Finished runs are kept in
+`runs/adaptation/`.
 """
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from benchmarks import jobs, transfer
@@ -23,7 +22,6 @@ PRIMARY = ("LoRA, all layers", "all")  # named beforehand: against full fine-tun
 DRAWS = {100: 5, 200: 20, 500: 20, "all": 5}  # of so many labels, each with its own seed
 EVERY_SCHEME = (100, "all")  # with so many labels; FEW alone with the others
 FEW = (FULL.name, "frozen body", "gradual unfreezing", "LoRA, all layers", "TAPT")
-MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 DATA = "TREC-6, published split; forgetting on WikiText-103's validation articles"
 CLOCK = "seconds are the processor's"
 WHAT_IS = re.compile(r"What (is|are) ")  # 22 % of the training questions, 46 % of the test's
@@ -35,7 +33,7 @@ def measure() -> dict:
     Raises FileNotFoundError where the choices are not stored.
     """
     choices = jobs.stored("search")["choices"]
-    found = jobs.run_all(tests(_pairs(), DRAWS, choices, jobs.stored("elsewhere")["choices"]))
+    found = jobs.run_all(tests(_pairs(), DRAWS, choices, jobs.stored("few_search")["choices"]))
     return {
         "job": "adaptation",
         **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
@@ -92,8 +90,6 @@ def tests(pairs: Iterable[tuple], draws: dict, choices: dict, few: dict) -> list
         like = scheme if scheme in SPACE else FULL.name
         choice = (choices if labels == "all" else few)[like]
         recipe, size = jobs.recipe_of(choice), choice["size"] if scheme in SPACE else None
-        if labels != "all":
-            recipe = replace(recipe, min_steps=MIN_STEPS)
         asked += [
             Job(scheme, labels, seed, "test", recipe, size=size) for seed in range(draws[labels])
         ]

@@ -1,12 +1,11 @@
 """Ways to adapt with few of TREC-6's labels, beside counting words.
 
-With few labels there is no dev split: another task chose how each scheme trains (see `elsewhere`),
-before the test set was read. Every scheme is fitted on the same draws of labels, and each run reads
-the test set once. Finished runs are kept in `runs/adaptation/`; a stopped study goes on where it
-was.
+How each scheme trains was chosen with 200 labels on a dev split (see `few_search`), before the test
+set was read. Every scheme is fitted on the same draws of labels, and each run reads the test set
+once. Finished runs are kept in `runs/adaptation/`; a stopped study goes on where it was.
 """
 
-from benchmarks import elsewhere, jobs, screen
+from benchmarks import few_search, jobs, screen
 from benchmarks.adaptation import CLOCK, DATA, FEW, table, tests
 from benchmarks.space import SPACE
 from benchmarks.trials import MODEL
@@ -17,7 +16,7 @@ DRAWS = dict.fromkeys((100, 200, 500), 20)  # of so many labels, each with its o
 
 def measure() -> dict:
     """One row a scheme and number of labels, beside full fine-tuning and beside TF-IDF."""
-    tried = elsewhere.all_of(NAMES)
+    tried = few_search.all_of(NAMES)
     chosen = {name: screen.best(rows) for name, rows in tried.items()}
     pairs = [(name, labels) for labels in DRAWS for name in NAMES]
     asked = sorted(tests(pairs, DRAWS, {}, chosen), key=lambda job: job.seed)  # draw by draw

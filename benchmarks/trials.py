@@ -1,7 +1,7 @@
 """One trial of a scheme on TREC-6: adapted once, judged once, and what it cost.
 
-On a dev split the errors are also taken after each epoch. Forgetting is the change in nats per
-token on held-out articles. Finished trials are kept in `runs/adaptation/`.
+On a dev split with all labels, errors are also taken after each epoch. Forgetting is the change in
+nats per token on held-out articles. Finished trials are kept in `runs/adaptation/`.
 """
 
 from dataclasses import dataclass
@@ -64,7 +64,8 @@ class Job(jobs.Job):
             models, found = _composite(task, self.scheme)
         else:
             task = task_at(self.scheme, task, self.size)
-            models, found = _single(task, held_out if self.split == "dev" else None)
+            each_epoch = self.split == "dev" and self.labels == "all"
+            models, found = _single(task, held_out if each_epoch else None)
         guesses = sum(model.probabilities(held_out["text"]) for model in models)
         missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
         after = sum(_nats(model) for model in models) / len(models)

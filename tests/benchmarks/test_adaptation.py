@@ -8,8 +8,8 @@ from datasets import Dataset
 from benchmarks import (
     adaptation,
     composites,
-    elsewhere,
     few_labels,
+    few_search,
     jobs,
     schemes,
     screen,
@@ -159,7 +159,8 @@ def stored(size=None):
         for name in SPACE
     }
     choices["LoRA"] = {"size": 8, "recipe": {"learning_rate": 8e-3, "epochs": 10}, "dev_error": 8}
-    few = {name: {"size": 2, "recipe": {"learning_rate": 2e-3, "epochs": 10}} for name in SPACE}
+    recipe = {"learning_rate": 2e-3, "epochs": 10, "min_steps": 300}
+    few = {name: {"size": 2, "recipe": recipe} for name in SPACE}
     return choices, few
 
 
@@ -171,7 +172,7 @@ def test_each_runs_as_it_was_chosen_and_composites_as_full_fine_tuning():
     assert chosen["ensemble", "all"].recipe == chosen[FULL.name, "all"].recipe
     assert chosen["ensemble", "all"].size is None
     few = chosen["ensemble", 100].recipe
-    assert (few.learning_rate, few.min_steps) == (2e-3, adaptation.MIN_STEPS)
+    assert (few.learning_rate, few.min_steps) == (2e-3, 300)
     seeds = [job.seed for job in asked if (job.scheme, job.labels) == ("TAPT", 500)]
     assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in chosen
     assert {labels for name, labels in chosen if name == "self-training"} == {100, "all"}
@@ -220,19 +221,17 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
     assert measured["primary"][0] in against and measured["what_is"] == [0]
 
 
-def test_few_labels_are_tried_on_another_task_and_every_scheme_gets_the_same_draws(monkeypatch):
-    tested = []
-
-    def tried(job):
-        return result(job.scheme, 10 if job.recipe.learning_rate == best[job.scheme] else 20, 0)
+def test_few_labels_are_searched_on_dev_and_every_scheme_gets_the_same_draws(monkeypatch):
+    asked = []
 
     def run(job):
-        tested.append(job)
+        asked.append(job)
+        if job.split == "dev":
+            return result(job.scheme, 10 if job.recipe.learning_rate == best[job.scheme] else 20)
         wrong = {FULL.name: 60, OTHER: 50}.get(job.scheme, 70) - job.labels // 10 + job.seed % 2
         return result(job.scheme, wrong, job.seed) | {"labels": job.labels}
 
     best = {name: 4 * SPACE[name].lowest for name in few_labels.NAMES}
-    monkeypatch.setattr(elsewhere.Job, "run", tried)
     monkeypatch.setattr(trials.Job, "run", run)
     monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
     counting = [
@@ -244,10 +243,11 @@ def test_few_labels_are_tried_on_another_task_and_every_scheme_gets_the_same_dra
     monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
     measured = few_labels.measure()
     assert OTHER in few_labels.NAMES and set(measured["choices"]) == set(few_labels.NAMES)
-    draws = {}
-    for job in tested:  # as SST-2 chose
+    tested, draws = [job for job in asked if job.split == "test"], {}
+    assert asked[-len(tested) :] == tested  # everything was chosen before
+    for job in tested:
         assert job.recipe.learning_rate == best[job.scheme]
-        assert (job.recipe.min_steps, job.split) == (adaptation.MIN_STEPS, "test")
+        assert job.recipe.min_steps == few_search.MIN_STEPS
         draws.setdefault((job.scheme, job.labels), []).append(job.seed)
     assert set(map(tuple, draws.values())) == {tuple(range(20))}
     assert set(draws) == {(row["scheme"], row["labels"]) for row in measured["rows"]}

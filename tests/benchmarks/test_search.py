@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks import composites, elsewhere, jobs, screen, search, space
+from benchmarks import few_search, jobs, screen, search, space
 from benchmarks.composites import Task
 from benchmarks.space import MAIN, SPACE
-from benchmarks.starts import SCRATCH
-from tlcourse import checkpoints, corpora
-from tlcourse.adaptation import FULL, Classifier, Recipe, adapt
+from tlcourse import corpora
+from tlcourse.adaptation import FULL, Recipe, adapt
 
 
 def found(wrong, **more):
@@ -165,47 +164,21 @@ def test_damage_keeps_the_classification_token_and_something_to_read():
     assert 1 + 1000 * 0.83 < sum(counts) / 20 < 1 + 1000 * 0.87
 
 
-def test_few_labels_take_the_rate_that_another_task_chose(task, monkeypatch):
-    asked, factor = [], 4
-
-    def run(job):
-        asked.append(job)
-        lowest = SPACE[job.scheme].lowest
-        return found(10 + job.seed if job.recipe.learning_rate == factor * lowest else 20)
-
-    monkeypatch.setattr(elsewhere.Job, "run", run)
+def test_with_few_labels_a_learning_rate_is_judged_on_dev_over_three_draws(by_rate, monkeypatch):
+    errors, asked = by_rate
     monkeypatch.setattr(jobs, "in_parallel", lambda work, names: [work(name) for name in names])
-    measured = elsewhere.measure()
-    for name, entry in SPACE.items():
+    for entry in SPACE.values():
+        errors.update({(4 * entry.lowest, size): 10 for size in entry.sizes})
+    measured = few_search.measure()
+    for name in SPACE:
         chosen = measured["choices"][name]
-        assert chosen["recipe"]["learning_rate"] == 4 * entry.lowest
-        assert chosen["recipe"]["min_steps"] == elsewhere.MIN_STEPS
-        assert chosen["errors"] == [10, 11] and chosen["error"] == 10.5
-        assert len([row for row in measured["rows"] if row["scheme"] == name]) == 6
-    assert {job.study for job in asked} == {"elsewhere"}
-    factor = 32  # the last: three more are tried at most, until the best has a neighbour
-    tried = [row["rate"] / SPACE["BitFit"].lowest for row in elsewhere.rates("BitFit")]
+        assert chosen["error"] == 10 and len(chosen["errors"]) == len(few_search.SEEDS)
+        assert errors[chosen["recipe"]["learning_rate"], chosen["size"]] == 10
+        assert chosen["recipe"]["min_steps"] == few_search.MIN_STEPS
+    assert {(job.split, job.labels) for job in asked} == {("dev", few_search.LABELS)}
+    assert {job.seed for job in asked}.isdisjoint(range(20))  # the draws that are tested
+    errors.clear()
+    lowest = SPACE["BitFit"].lowest  # the last is best: on, until it has a neighbour
+    errors[32 * lowest, None] = 10
+    tried = [row["rate"] / lowest for row in few_search.rates("BitFit")]
     assert tried == pytest.approx([1, 2, 4, 8, 16, 32, 64])
-
-
-def test_a_run_elsewhere_judges_other_texts_than_it_learns_from(task, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    seen = {}
-
-    def adapt(start, texts, labels, **more):
-        seen["texts"], seen["start"] = list(texts), start
-        assert isinstance(start, Classifier) and start.labels == ["negative", "positive"]
-        return start
-
-    monkeypatch.setattr(composites, "adapt", adapt)
-    result = elsewhere.Job(FULL.name, 1e-2, 0, Recipe(), task.model).run()
-    train = corpora.load("sst-2")["train"].shuffle(seed=0)["text"][:]
-    assert result["of"] == min(elsewhere.JUDGED, len(train) // 2)
-    assert set(seen["texts"]) <= set(train[result["of"] :])
-    read = checkpoints.load(task.model)[0].embedding.weight
-    assert seen["start"].body.embedding.weight.cpu().equal(read)
-    scratch = elsewhere.Job(SCRATCH, 1, 0, Recipe(), task.model)
-    scratch.run()  # the shipped shape, with the weights of no checkpoint
-    shipped = checkpoints.load("causal-small")[0]
-    assert seen["start"].body.config == shipped.config and scratch.weights() == "none"
-    assert not seen["start"].body.embedding.weight.cpu().equal(shipped.embedding.weight)

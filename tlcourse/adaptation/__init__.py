@@ -45,6 +45,7 @@ from tlcourse.adaptation.groups import (
 )
 from tlcourse.adaptation.knobs import Record, Tensors
 from tlcourse.adaptation.more_signal import pretrain_on_texts, self_train
+from tlcourse.adaptation.presets import preset
 from tlcourse.adaptation.schedules import (
     ChainThaw,
     GradualUnfreezing,
@@ -103,6 +104,7 @@ __all__ = [
     "leaderboard",
     "merge_lora",
     "prepare",
+    "preset",
     "pretrain_on_texts",
     "self_train",
     "wrong",

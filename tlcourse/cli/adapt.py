@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tlcourse.adaptation import Classifier, Recipe, Scheme, tables
     from tlcourse.device import Compute
 
-MIN_STEPS = 200  # for files of a few rows, as in the benchmarks
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 
 
@@ -34,8 +33,8 @@ def add_options(parser: Parser) -> None:
     add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
     add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
     epochs, rate = Number(int, least=1), Number(float, above=0)
-    add("--epochs", type=epochs, help="that many (default: the lessons', more for few rows)")
-    add("--learning-rate", type=rate, help="of AdamW (default: the lessons')")
+    add("--epochs", type=epochs, help="that many (default: the scheme's, more for few rows)")
+    add("--learning-rate", type=rate, help="of AdamW (default: the best that was found on TREC)")
     hidden = argparse.SUPPRESS  # the spelling of earlier versions
     add("--rate", dest="learning_rate", type=rate, default=hidden, help=hidden)
     seed = Number(int, least=0, most=2**63 - 1)
@@ -53,8 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
     pooling = name_typed_as(arguments.pooling, POOLINGS, "pooling")
-    recipe, columns = _recipe(arguments), _columns(arguments)
+    columns = _columns(arguments)
     train, test = _read(arguments, columns)
+    recipe = _recipe(arguments, scheme, len(train.texts))
     labels = list(train.counts)
     compute, base = device.choose(), checkpoints.name_of(arguments.model)
     body, tokenizer = checkpoints.load(arguments.model, compute)
@@ -102,14 +102,21 @@ def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
     return by_typed[typed(asked)]
 
 
-def _recipe(arguments: argparse.Namespace) -> Recipe:
-    """Epochs that are asked for are those that are run: a file of few rows gets no more of them."""
-    from tlcourse.adaptation import Recipe
+def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int) -> Recipe:
+    """The scheme's, with what is asked for in its place.
 
-    given = {"epochs": arguments.epochs, "learning_rate": arguments.learning_rate}
-    if arguments.epochs is None:
-        given |= {"min_steps": MIN_STEPS, "stop_below": LEARNT}
-    return Recipe(**{name: value for name, value in given.items() if value is not None})
+    Epochs that are asked for are those that are run: a file of few rows gets no more of them. A
+    learning rate that is asked for is the head's, too, times its factor.
+    """
+    from tlcourse.adaptation import preset
+
+    recipe = replace(preset(scheme, rows), stop_below=LEARNT)
+    if arguments.epochs is not None:
+        recipe = replace(recipe, epochs=arguments.epochs, min_steps=0, stop_below=None)
+    if arguments.learning_rate is not None:
+        asked = arguments.learning_rate
+        recipe = replace(recipe, learning_rate=asked, head_learning_rate=None)
+    return recipe
 
 
 def _columns(arguments: argparse.Namespace) -> tables.Columns:

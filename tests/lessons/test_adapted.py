@@ -74,6 +74,23 @@ def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
     ]
 
 
+def test_models_alone_together_and_their_students_are_a_row_each() -> None:
+    distilled = {
+        "rows": [
+            {"what": "one model", "errors": [4.0, 5.0], "mean": 4.5, "interval": [3.0, 6.0]},
+            {"what": "two together", "errors": [3.6], "mean": 3.6, "interval": [2.29, 5.62]},
+        ],
+        "comparisons": [{"what": "two together", "points": -0.9, "p": 0.087}],
+        "scheme": "LoRA", "data": "TREC-6", "machine": "2 threads",
+    }  # fmt: skip
+    lines = adapted.distilled_section(distilled).splitlines()
+    assert "models of LoRA" in lines[0]
+    assert lines[-2:] == [
+        "| one model | 2 | 4.5 (3.0-6.0) |  |",
+        "| two together | 1 | 3.6 (2.3-5.6) | 0.09 |",
+    ]
+
+
 def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> None:
     def row(scheme, labels, mean):
         return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [5.0, 9.0]} | {

@@ -163,6 +163,28 @@ def schemes_section(schemes: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def distilled_section(distilled: dict[str, Any]) -> str:
+    """Models of one scheme alone and together, and students of them: a row each.
+
+    `distilled` is what `python -m benchmarks distilled` wrote.
+    """
+    p = {each["what"]: f"{each['p']:.2f}" for each in distilled["comparisons"]}
+    lines = [
+        f"Several models of {distilled['scheme']}, which dev had chosen, with all labels: each "
+        "alone, the mean of their answers, and students of one model's size that learn these "
+        "answers to the training questions and to questions of film reviews. Test error in "
+        "percent, with 95 % interval over runs, or over questions where there is one; p is of a "
+        f"sign-flip test against one model. {distilled['data']}; {distilled['machine']} "
+        "(`python -m benchmarks distilled`; lesson 06).",
+        "",
+        "| | runs | test | p |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in distilled["rows"]:
+        lines.append(_line(row["what"], len(row["errors"]), _error(row), p.get(row["what"], "")))
+    return "\n".join(lines)
+
+
 def few_labels_section(few: dict[str, Any]) -> str:
     """Ways to adapt with few labels beside counting words: a row a way, a column a number of them.
 
@@ -201,8 +223,8 @@ def _error(row: dict) -> str:
     return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
 
 
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+def _line(*cells: str | int) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _apart(row: dict, questions: list[int]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from tlcourse import files
 from tlcourse.lessons.adapted import (
     adaptation_section,
+    distilled_section,
     few_labels_section,
     schemes_section,
     screen_section,
@@ -92,6 +93,7 @@ SECTIONS = {
     "adaptation": adaptation_section,
     "screen": screen_section,
     "schemes": schemes_section,
+    "distilled": distilled_section,
     "few_labels": few_labels_section,
     "tasks": tasks_section,
     "probing": probing_section,

@@ -20,14 +20,15 @@ MIN_STEPS = 200  # more epochs, until there are so many steps
 
 
 def trial(name: str, rate: float) -> dict:
-    """A scheme at its middle size with a learning rate: its error in percent, mean over draws."""
+    """A scheme at its middle size with a learning rate: error and forgetting, means over draws."""
     entry = SPACE[name]
     size = entry.sizes[len(entry.sizes) // 2]
     recipe = replace(entry.recipe(size, rate, EPOCHS), min_steps=MIN_STEPS)
     found = [Job(name, LABELS, seed, "dev", recipe, size=size).run() for seed in SEEDS]
     errors = [jobs.error_of(result) for result in found]
     known = {"scheme": name, "size": size, "rate": rate, "recipe": asdict(recipe)}
-    return known | {"errors": errors, "error": sum(errors) / len(errors)}
+    lost = None if None in (each := [r["forgetting"] for r in found]) else sum(each) / len(each)
+    return known | {"errors": errors, "error": sum(errors) / len(errors), "forgetting": lost}
 
 
 def rates(name: str) -> list[dict]:

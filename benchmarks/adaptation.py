@@ -142,7 +142,7 @@ def apart(row: dict, other: dict, questions: int) -> dict:
 def compare(
     rows: list[dict], counting: list[dict], questions: int
 ) -> tuple[list[dict], list[dict]]:
-    """Each scheme `apart` from full fine-tuning with as many labels, FEW from counting words.
+    """Each scheme `apart` from full fine-tuning with as many labels; FEW, too, from counting.
 
     All are one family, Holm-corrected; PRIMARY, named beforehand, is tested alone.
     """

@@ -1,7 +1,7 @@
 """How a scheme trains where nothing else is asked for: at the learning rate that was best for it.
 
 Each scheme that is here tried six learning rates or more on TREC-6's dev split: with all labels
-(`python -m benchmarks screen`), and with 200 (`python -m benchmarks few_labels`).
+(`python -m benchmarks screen`), and, adapters apart, with 200 (`python -m benchmarks few_labels`).
 """
 
 from tlcourse.adaptation.adapting import Recipe

@@ -190,7 +190,7 @@ def test_help_shows_every_default_and_range_once(capsys, monkeypatch) -> None:
             assert re.search(r"(at least|above) \d", line), each
     assert "(default: 0.15; above 0, at most 1)" in helps["pretrain"]
     assert "(default: 1e6; above 0)" in helps["pretrain"]
-    assert "(default: the lessons', more for few rows; at least 1)" in helps["adapt"]
+    assert "(default: the scheme's, more for few rows; at least 1)" in helps["adapt"]
 
 
 def test_every_number_outside_its_range_is_refused_with_option_range_and_value(capsys) -> None:

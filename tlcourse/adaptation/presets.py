@@ -11,12 +11,13 @@ FEW = 1_000  # texts: with less, what was best with 200 labels is taken
 MIN_STEPS = 200  # more epochs, until there are so many steps
 HEAD_RATE = 3e-3  # of the head, where something else moves, too
 MANY_EPOCHS, FEW_EPOCHS = 5, 10  # those of the searches
-RATES = {  # learning rates of recipes: with few texts, with many
+RATES = {  # of recipes, with few texts and with many; what a scheme adds moves four times as fast
     FULL.name: (5e-4, 5e-4),
     "frozen body": (16e-3, 8e-3),
     "gradual unfreezing": (2e-3, 2e-3),
     "Houlsby adapters": (2e-3, 2e-3),
     "Pfeiffer adapters": (2e-3, 2e-3),
+    "LoRA, all layers": (5e-4, 1e-3),
 }
 
 

@@ -114,6 +114,7 @@ SCHEMES = {
         Scheme("Houlsby adapters", edit=Adapters(32), groups=AddedOnly(4.0)),
         Scheme("Pfeiffer adapters", edit=Adapters(32, False), groups=AddedOnly(4.0)),
         Scheme("LoRA", edit=LoRA(), groups=AddedOnly(4.0)),
+        Scheme("LoRA, all layers", edit=LoRA(layers="all"), groups=AddedOnly(4.0)),
         Scheme("BitFit", groups=Named("bias", factor=4.0)),
         Scheme("prefix tuning", edit=Prefixes(), groups=AddedOnly(10.0)),
         Scheme("L2-SP", extra_loss=L2SP()),

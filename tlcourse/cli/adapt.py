@@ -89,8 +89,8 @@ def left(arguments: argparse.Namespace) -> str:
 
 
 def typed(name: str) -> str:
-    """A name as it is typed on a command line: "full fine-tuning" is full-fine-tuning."""
-    return name.lower().replace(" ", "-")
+    """A name as it is typed on a command line: "LoRA, all layers" is lora-all-layers."""
+    return name.lower().replace(",", "").replace(" ", "-")
 
 
 def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:

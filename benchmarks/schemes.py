@@ -1,4 +1,4 @@
-"""Lesson 05's main schemes with all of TREC-6's labels: searched alike, frozen, tested.
+"""The main schemes with all of TREC-6's labels: searched alike, frozen, tested.
 
 Every scheme's grid is that of `screen`; the best two points are confirmed on dev (see `search`) and
 the better one is chosen. Then each scheme is fitted on all labels with each of SEEDS, and each run
@@ -8,8 +8,9 @@ it was.
 
 from benchmarks import jobs, transfer
 from benchmarks.adaptation import CLOCK, DATA, DRAWS, PRIMARY, asked_what, table
-from benchmarks.screen import NAMES, all_of
+from benchmarks.screen import all_of
 from benchmarks.search import EPOCHS, RUNS, choices, confirm, job_of
+from benchmarks.space import MAIN
 from benchmarks.trials import MODEL, Job
 from tlcourse.adaptation import leaderboard
 
@@ -22,15 +23,15 @@ def measure() -> dict:
     "dev_apart" of a row are its errors on dev in percent, on the questions that begin with "What
     is" or "What are" and on the others.
     """
-    screened = all_of(NAMES)
-    confirmed = confirm(screened, NAMES)
+    screened = all_of(MAIN)
+    confirmed = confirm(screened, MAIN)
     chosen = choices(screened, confirmed)
     found = jobs.run_all(
         Job(name, "all", seed, "test", jobs.recipe_of(chosen[name]), size=chosen[name]["size"])
         for seed in SEEDS  # a seed of all schemes, then the next
-        for name in NAMES
+        for name in MAIN
     )
-    made = table(found, [(name, "all") for name in NAMES], {"all": len(SEEDS)}, chosen)
+    made = table(found, [(name, "all") for name in MAIN], {"all": len(SEEDS)}, chosen)
     for row in made["rows"]:
         row["dev_apart"] = _dev_apart(row["scheme"], confirmed[row["scheme"]][0])
     return {

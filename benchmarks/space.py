@@ -187,7 +187,7 @@ SPACE: dict[str, Entry] = {
         changed=lambda recipe, times: replace(recipe, epochs=recipe.epochs * times),
     ),
 }  # fmt: skip
-MAIN = (  # whose best three points are confirmed
+MAIN = (  # whose best points are confirmed
     FULL.name,
     "frozen body",
     "gradual unfreezing",
@@ -198,7 +198,6 @@ MAIN = (  # whose best three points are confirmed
     "with the LM loss",
     SCRATCH,
 )
-MORE_SIGNAL = ("with the LM loss", SCRATCH)  # of MAIN, those that are not of lesson 05
 
 
 def task_model(name: str, model: str) -> str:

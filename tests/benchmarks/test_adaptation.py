@@ -12,16 +12,15 @@ from benchmarks import (
     few_search,
     jobs,
     schemes,
-    screen,
     transfer,
     trials,
 )
 from benchmarks.adaptation import PRIMARY
 from benchmarks.composites import COMPOSITES
-from benchmarks.space import SPACE
+from benchmarks.space import MAIN, SPACE
 from benchmarks.starts import SCRATCH
 from tlcourse import corpora
-from tlcourse.adaptation import FULL, Recipe, adapting, more_signal
+from tlcourse.adaptation import FULL, Recipe, adapting, leaderboard, more_signal
 
 OTHER = "gradual unfreezing"
 
@@ -192,6 +191,7 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
         wrong += abs(job.recipe.learning_rate / SPACE[job.scheme].lowest - 4)
         of = 500 if job.split == "test" else 546
         again = result(job.scheme, round(wrong), job.seed, of=of, dev=[40.0, 9.0])
+        again |= {"forgetting": None} if job.scheme == SCRATCH else {}
         return again | {"labels": job.labels, "size": job.size}
 
     monkeypatch.setattr(trials.Job, "run", run)
@@ -203,7 +203,7 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
     test = Dataset.from_dict({"text": ["What is a test ?", *["Who is it ?"] * 499]})
     monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
     measured = schemes.measure()
-    assert [row["scheme"] for row in measured["rows"]] == list(screen.NAMES)
+    assert [row["scheme"] for row in measured["rows"]] == list(MAIN)
     rows = {row["scheme"]: row for row in measured["rows"]}
     count = len(schemes.SEEDS)
     mean = 100 * (20 + sum(schemes.SEEDS) / count) / 500
@@ -211,14 +211,17 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
     assert rows[OTHER]["dev_error"] == pytest.approx(100 * 20.5 / 546)  # two seeds
     assert rows[OTHER]["dev_apart"] == pytest.approx([100, 100 * 19.5 / 499])
     tested = [job for job in asked if job.split == "test"]
-    assert len(tested) == count * len(screen.NAMES)
+    assert len(tested) == count * len(MAIN)
     assert "dev" not in {job.split for job in asked[asked.index(tested[0]) :][: len(tested)]}
-    for job in tested:  # as dev chose, ten epochs, on all labels
+    for job in tested:  # as dev chose, ten epochs or that many times as many, on all labels
         assert job.recipe.learning_rate == 4 * SPACE[job.scheme].lowest
-        assert (job.recipe.epochs, job.labels) == (10, "all")
+        epochs = 10 * (job.size if job.scheme == SCRATCH else 1)
+        assert (job.recipe.epochs, job.labels) == (epochs, "all")
     against = {each["scheme"]: each["points"] for each in measured["comparisons"]}
     assert against[OTHER] == pytest.approx(-1.0) and FULL.name not in against
     assert measured["primary"][0] in against and measured["what_is"] == [0]
+    told = {line.split("  ")[0]: line for line in leaderboard.lines(measured, transfer.ALL)}
+    assert "  +0.20 " in told[OTHER] and "  - " in told[SCRATCH]  # knew nothing, forgot nothing
 
 
 def test_few_labels_are_searched_on_dev_and_every_scheme_gets_the_same_draws(monkeypatch):

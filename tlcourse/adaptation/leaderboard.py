@@ -102,17 +102,18 @@ def verdict_of(entry: Mapping | None) -> str:
 def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> list[str]:
     """The table as text: error, start difference, cost, forgetting, verdict; a line a scheme.
 
-    The start difference is "-" for who trains more than once, or another pooling.
+    "-" is a start difference of who trains more than once, or forgetting of who knew nothing.
     """
     head = f"{'error %':>10} {'start':>5} {'trained':>8} {'seconds':>8} {'MiB':>5} {'forgets':>8}"
     head += "  against full: points, p"
     result = [f"{labels:,} labels".ljust(21) + head]
     for name, row in rows_at(stored, labels, names).items():
-        first = row["start_difference"]
+        first, lost = row["start_difference"], row["forgetting"]
+        lost = "-" if lost is None else f"{lost:+.2f}"
         line = (
             f"{name:21} {row['mean']:9.1f} {'-' if first is None else format(first, '.2g'):>5} "
             f"{row['trained_share']:8.2%} {row['seconds']:8.0f} "
-            f"{row['training_memory'] / 2**20:5.0f} {row['forgetting']:+8.2f}"
+            f"{row['training_memory'] / 2**20:5.0f} {lost:>8}"
         )
         entry = against_full(stored, name, labels)
         if entry is not None:

@@ -97,7 +97,7 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         cells += [
             f"{row['trained_share']:.2%}",
             f"{row['seconds']:.0f}",
-            f"{row['forgetting']:+.2f}",
+            _signed(row["forgetting"]),
         ]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -123,7 +123,7 @@ def screen_section(screen: dict[str, Any]) -> str:
         tried = sum(each["scheme"] == name for each in screen["rows"])
         own = f"{screen['what'][name]} {row['size']:g}" if screen["what"][name] else ""
         low, high = wilson_interval(round(row["error"] * count / 100), count)
-        lost = "" if row["forgetting"] is None else f"{row['forgetting']:+.2f}"
+        lost = _signed(row["forgetting"])
         lines.append(
             f"| {name} | {tried} | {row['rate']:g} | {own} | "
             f"{row['error']:.1f} ({100 * low:.1f}-{100 * high:.1f}) | {lost} |"
@@ -141,7 +141,8 @@ def schemes_section(schemes: dict[str, Any]) -> str:
         "## The main schemes, searched alike",
         "",
         f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
-        f"two runs of {schemes['epochs']} epochs on two dev splits; the better was frozen and "
+        f"two runs of {schemes['epochs']} epochs (from scratch, times its own number) on two dev "
+        "splits; the better was frozen and "
         f"fitted on all labels with {seeds} seeds, and each run read the test set once. Errors in "
         "percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
@@ -156,7 +157,7 @@ def schemes_section(schemes: dict[str, Any]) -> str:
         mark = MARKS.get(leaderboard.verdict(schemes, name, 5452), "")
         test = _error(row) + mark
         rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
-        cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", f"{row['forgetting']:+.2f}"
+        cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", _signed(row["forgetting"])
         lines.append(_line(name, rate, dev, test, *_apart(row, asked), *cost))
     for row in schemes["counting"]:
         lines.append(_line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, asked), *[""] * 3))
@@ -221,6 +222,10 @@ def few_labels_section(few: dict[str, Any]) -> str:
 
 def _error(row: dict) -> str:
     return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
+
+
+def _signed(number: float | None) -> str:
+    return "" if number is None else f"{number:+.2f}"
 
 
 def _line(*cells: str | int) -> str:

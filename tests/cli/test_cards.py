@@ -216,6 +216,7 @@ def test_a_recipe_on_a_card_has_what_was_used():
     recipe = {"objective": "causal", "length": 64, "mask_probability": 0.15, "causal_share": 0.5}
     text = cards.card("mine", {"legs": [leg() | {"recipe": recipe}], "evaluation": {}})
     assert "mask probability" not in text and "causal share" not in text
-    masked = recipe | {"objective": "hybrid"}
-    text = cards.card("mine", {"legs": [leg() | {"recipe": masked}], "evaluation": {}})
-    assert "mask probability 0.15, causal share 0.5" in text
+    for objective, more in {"masked": "", "hybrid": ", causal share 0.5"}.items():
+        other = leg() | {"recipe": recipe | {"objective": objective}}
+        text = cards.card("mine", {"legs": [other], "evaluation": {}})
+        assert f"mask probability 0.15{more}." in text

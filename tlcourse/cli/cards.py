@@ -87,14 +87,15 @@ def _training(legs: Sequence[dict]) -> str:
         f"The recipe of the last leg: {_listed(_used(legs[-1]['recipe']))}.\n\n"
         + (STAND_IN if "wikipedia-standin" in corpora else "")
         + "Minutes are wall time, with whatever else the machine had to do. "
-        "Loss in nats a token; the curve is in `training.json`."
+        "Loss in nats per token; the curve is in `training.json`."
     )
 
 
 def _used(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what a causal leg takes no notice of."""
-    idle = ("mask_probability", "causal_share") if recipe.get("objective") == "causal" else ()
-    return {name: value for name, value in recipe.items() if name not in idle}
+    """Without what a leg of its objective takes no notice of."""
+    idle = {"causal": ("mask_probability", "causal_share"), "masked": ("causal_share",)}
+    unread = idle.get(recipe.get("objective", ""), ())
+    return {name: value for name, value in recipe.items() if name not in unread}
 
 
 def _minutes(seconds: float) -> str:

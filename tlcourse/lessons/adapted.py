@@ -77,11 +77,12 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
         "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "Share trained, seconds of one core and forgetting (nats a token on WikiText-103) are "
-        f"those of {counts[0]:,} labels. All schemes pool by the mean and share a recipe of four "
-        "epochs, with all labels each at a learning rate chosen in one run. The table above chose "
-        "pooling and epochs on dev, and the main schemes have a search of their own below: there "
-        "they make other errors (`python -m benchmarks adaptation`; lessons 05 and 06).",
+        "Share trained, seconds of one core and forgetting (nats per token on WikiText-103) are "
+        f"those of {counts[0]:,} labels. All schemes but *pooled concatenation* pool by the mean. "
+        "They share a recipe of four epochs and at least 200 steps; with all labels each has a "
+        "learning rate chosen in one run. The table above chose pooling and epochs on dev, and the "
+        "main schemes have a search of their own below: their errors differ from these "
+        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),
@@ -137,14 +138,15 @@ def schemes_section(schemes: dict[str, Any]) -> str:
     `schemes` is what `python -m benchmarks schemes` wrote.
     """
     asked, seeds = schemes["what_is"], len(schemes["rows"][0]["errors"])
+    scratch = leaderboard.rows_at(schemes, 5452).get("from scratch")
+    longer = f" (from scratch: {scratch['recipe']['epochs']})" if scratch else ""
     lines = [
         "## The main schemes, searched alike",
         "",
         f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
-        f"two runs of {schemes['epochs']} epochs (from scratch, times its own number) on two dev "
-        "splits; the better was frozen and "
-        f"fitted on all labels with {seeds} seeds, and each run read the test set once. Errors in "
-        "percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
+        f"two runs of {schemes['epochs']} epochs{longer} on two dev splits; the better was frozen "
+        f"and fitted on all labels with {seeds} seeds, and each run read the test set once. Errors "
+        "in percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
         "Holm-corrected, and the interval over seeds both say so). "

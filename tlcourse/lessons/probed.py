@@ -130,8 +130,8 @@ def behaviour_section(behaviour: dict[str, Any]) -> str:
         "## What models find likelier",
         "",
         "Pairs of a grammatical sentence and one that is not, and how often the first is the "
-        "likelier one (percent; guessing 50), with 95 % intervals over pairs. Perplexity is a "
-        f"word's, on {PERPLEXITY}. The last three models have read the same text (`python -m "
+        "likelier one (percent; guessing 50), with 95 % intervals over pairs. Perplexity is "
+        f"per word, on {PERPLEXITY}. The last three models have read the same text (`python -m "
         f"benchmarks behaviour`; lesson 07b). {behaviour['data']}. {behaviour['machine']}.",
         "",
         "| model | tokens read | perplexity | BLiMP | Marvin & Linzen |",
@@ -154,9 +154,9 @@ def behaviour_section(behaviour: dict[str, Any]) -> str:
 def _constructions(rows: dict[tuple[str, str, str], dict], names: list[str]) -> list[str]:
     """Percent right, a row a construction: our agreement sentences, Marvin & Linzen's."""
     lines = [
-        "A row a construction, in percent. *Agreement* is of the course's grammar: with so many "
-        "nouns of the other number between subject and verb, and the same in sentences that are "
-        "grammatical and mean nothing.",
+        "One row per construction, in percent. *Agreement* is of the course's grammar: with so "
+        "many nouns of the other number between subject and verb, and the same in sentences that "
+        "are grammatical and mean nothing.",
         "",
         f"| construction | pairs | {' | '.join(names)} |",
         "|---|---:|" + "---:|" * len(names),

@@ -27,8 +27,8 @@ task = Exercise(
     difficulty=2,
     minutes=10,
     hints=(
-        "draw it: write the numbers of the characters under `the dog`. Which of them has the "
-        "word `the`, which has the token ` dog`? Does the code as given agree?",
+        "draw it: write the numbers of the characters under `the dog`. Which of them belong "
+        "to the word `the`, and which to the token ` dog`? Does the code as given agree?",
         "the first bug: a span ends *before* its second number, as in `text[start:end]`. The word "
         "(0, 3) has no character 3.",
         "the second bug shows when the first is mended: ` dog` starts on the space, which is in no "

@@ -34,9 +34,9 @@ task = Exercise(
     difficulty=4,
     minutes=40,
     hints=(
-        "begin with a scheme of the course and turn one knob: "
+        "begin with a scheme of the course and make one choice anew: "
         '`Scheme("LoRA, thawed", edit=LoRA(), groups=AddedOnly(4.0), schedule=your_schedule)`. '
-        "What a knob is called with, and what it returns, is said in the table above the "
+        "What a choice is called with, and what it returns, is said in the table of the "
         "exercise.",
         "a choice of groups is called like `choose(classifier, added)`. `added` are the names "
         "that the edit brought; all others are in `classifier.named_parameters()`. It returns "

@@ -46,8 +46,9 @@ def decoded(candidate, symbols):
 
 def twice(candidate):
     """A text, then another that holds its pre-tokens elsewhere: one tokenizer, two calls."""
-    tokenizer = built(candidate, [("a", "2")])
-    symbol_of = {number: symbol for symbol, number in vocabulary(MERGES).items()}
+    known = vocabulary((("a", "2"),))
+    tokenizer = candidate(dict(known), [("a", "2")], list(SPECIALS))
+    symbol_of = {number: symbol for symbol, number in known.items()}
     return [[symbol_of[number] for number in tokenizer.encode(text)] for text in ("2b", "a2b")]
 
 

@@ -84,6 +84,12 @@ def empty(candidate):
     for text, specials, right, likely in (
         ("<eos>", ["<eos>"], ["<eos>"], "Leave out empty parts."),
         ("a<eos><eos>", ["<eos>"], ["a", "<eos>", "<eos>"], "Between the two there is nothing."),
+        (
+            "<eos> <eos>",
+            ["<eos>"],
+            ["<eos>", " ", "<eos>"],
+            "A space is not nothing: leave out parts that are empty (`if part`), and no others.",
+        ),
         ("", ["<eos>"], [], "An empty text has no part."),
         ("a b", [], ["a b"], "Without specials the text is one part."),
     ):
@@ -125,6 +131,11 @@ def random_texts(candidate):
 )
 def drops_them(text, specials):
     return [part for part in text.split(specials[0]) if part] if specials else [text]
+
+
+@task.mistake("no empty parts, no specials", "A space is not nothing")
+def drops_white_space(text, specials):
+    return [part for part in split_specials(text, specials) if part.strip()]
 
 
 @task.mistake("one special token", "Only the first place was split at; it occurs twice.")

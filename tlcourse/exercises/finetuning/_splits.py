@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from tlcourse.exercises.expect import Wrong, expect_unchanged, short
+from tlcourse.exercises.probing._words import in_two_sessions
 
 TEXTS = [f"question {number}" for number in range(100)]
 LABELS = ["A"] * 50 + ["B"] * 30 + ["C"] * 20
@@ -63,11 +64,27 @@ def on_both_sides(candidate, seed, conflict):
     return sorted(text for text, both in sides.items() if len(both) == 2)
 
 
-def off_by(candidate, seed):
-    """Whether each of two labels gives exactly its share, where questions are repeated."""
-    texts, labels = repeated(False)
-    counts = Counter(labels[row] for row in rows_of(candidate, texts, labels, 0.3, seed))
-    return [counts[label] == round(0.3 * labels.count(label)) for label in "AB"]
+def off_by(candidate, seed, conflict=False):
+    """Whether each of two labels gives exactly its share, where questions are repeated.
+
+    All copies of a question count for the label of its first row.
+    """
+    texts, labels = repeated(conflict)
+    first = dict(zip(reversed(texts), reversed(labels), strict=True))
+    counts = Counter(first[texts[row]] for row in rows_of(candidate, texts, labels, 0.3, seed))
+    mine = Counter(first[text] for text in texts)
+    return [counts[label] == round(0.3 * mine[label]) for label in "AB"]
+
+
+def lasting(candidate, seed):
+    """Whether another session, in which texts are hashed in another way, gives the same."""
+    labels = [f"label {row % 5}" for row in range(len(TEXTS))]
+
+    def look(texts, labels):
+        return rows_of(candidate, texts, labels, 0.2, seed)
+
+    one, other = in_two_sessions(look, TEXTS, labels)
+    return one == other
 
 
 def different(candidate, count):

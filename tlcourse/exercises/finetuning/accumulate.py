@@ -167,6 +167,11 @@ def mean_loss(candidate):
         likely = "Return the mean over all targets of the batch."
         if came is None:
             raise Wrong(f"the gradient is right, but nothing comes back. {likely}")
+        if getattr(came, "requires_grad", False):
+            raise Wrong(
+                "the loss came back with its graph, which keeps the activations of all parts: "
+                "return a number, with `.item()`."
+            )
         right = truth(missing)[0]
         targets = 7 - len(missing)
         expect_number(

@@ -1,7 +1,7 @@
 """Lesson 04: a dev split, stratified, with every repeated question on one side."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from tlcourse.exercises.finetuning._splits import (
     both_ends,
     different,
     how_many,
+    lasting,
     off_by,
     on_both_sides,
     per_label,
@@ -107,6 +108,11 @@ def every_label(candidate):
             what="dev of 50, 30 and 20 questions with the labels A, B and C",
             likely="Each label gives a tenth of its own rows.",
         )  # fmt: skip
+    task.observe(
+        candidate, per_label, 0.16, 0, gives=[8, 5, 3],
+        what="dev of 50, 30 and 20 questions with the labels A, B and C, fraction=0.16",
+        likely="`round(fraction * rows of the label)` rows of each label.",
+    )  # fmt: skip
 
 
 @task.stage("repeated questions")
@@ -126,6 +132,12 @@ def on_one_side(candidate):
             likely="Three copies take three places in dev. Pass over a group that does not fit, "
             "and go on with the next.",
         )  # fmt: skip
+    for seed in range(3):
+        task.observe(
+            candidate, off_by, seed, True, gives=[True, True],
+            what="the same, where the second copy of some has another label",
+            likely="A question and its copies have the label of the first of them.",
+        )  # fmt: skip
 
 
 @task.stage("the seed")
@@ -139,6 +151,10 @@ def the_seed(candidate):
         candidate, both_ends, gives=True,
         what="whether rows of both halves of a label are drawn",
         likely="The order of the rows in the file must not matter: draw.",
+    )  # fmt: skip
+    task.observe(
+        candidate, lasting, 0, gives=True, what="whether another session of Python gives the same",
+        likely="A set has another order in each session: go through `sorted(…)` of it.",
     )  # fmt: skip
 
 
@@ -167,6 +183,39 @@ def as_many_of_each(texts, labels, fraction=0.1, seed=0):
         rows = [row for row in range(len(texts)) if labels[row] == label]
         count = each // len(kinds) + (place < each % len(kinds))
         dev += np.random.default_rng(seed).permutation(rows)[:count].tolist()
+    return sorted(dev)
+
+
+@task.mistake("every label", "`int` cuts off; `round` goes to the nearest whole number.")
+def cut_off(texts, labels, fraction=0.1, seed=0):
+    return _drawn(texts, labels, fraction, seed, whole=int)
+
+
+@task.mistake("repeated questions", "The label of a question is that of its first row.")
+def by_the_last_label(texts, labels, fraction=0.1, seed=0):
+    return _drawn(texts, labels, fraction, seed, which=-1)
+
+
+@task.mistake("the seed", "A set has another order in each session: go through `sorted(…)` of it.")
+def in_the_order_of_a_set(texts, labels, fraction=0.1, seed=0):
+    return _drawn(texts, labels, fraction, seed, order=set)
+
+
+def _drawn(texts, labels, fraction, seed, whole=round, which=0, order=sorted):
+    """The reference with one of its parts done otherwise."""
+    groups, by_label = defaultdict(list), defaultdict(list)
+    for row, text in enumerate(texts):
+        groups[text].append(row)
+    for group in groups.values():
+        by_label[labels[group[which]]].append(group)
+    generator, dev = np.random.default_rng(seed), []
+    for label in order(by_label):
+        left = whole(fraction * sum(map(len, by_label[label])))
+        for place in generator.permutation(len(by_label[label])):
+            group = by_label[label][place]
+            if len(group) <= left:
+                dev += group
+                left -= len(group)
     return sorted(dev)
 
 

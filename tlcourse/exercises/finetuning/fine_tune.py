@@ -118,7 +118,7 @@ def losses(candidate):
 @task.stage("the learning rate")
 def rates(candidate):
     likely = "Each group has its own highest learning rate, times the factor of the step."
-    for warmup in (0.67, 0.1):
+    for warmup in (0.6, 0.1):
         what = f"one epoch of 3 steps, warmup={warmup}"
         expect_steps(candidate, 1, warmup, HUGE, what=what, likely=likely)
 
@@ -126,7 +126,7 @@ def rates(candidate):
 @task.stage("epoch after epoch")
 def epochs(candidate):
     likely = "`batches_of(epoch)` for epoch 0, 1, …; the factor goes over all steps."
-    for number, warmup in ((2, 0.1), (4, 0.5)):
+    for number, warmup in ((2, 0.1), (4, 0.45)):
         what = f"{number} epochs of 3 steps, warmup={warmup}"
         expect_steps(candidate, number, warmup, HUGE, what=what, likely=likely)
 

@@ -12,7 +12,7 @@ from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.looking._models import drawn, tokens, toy
 from tlcourse.exercises.looking._weights import Parts, by, counted, layer_of, rms
 from tlcourse.exercises.task import Exercise
-from tlcourse.transformer import causal_mask, padding_mask, record, rotary_table, rotate
+from tlcourse.transformer import causal_mask, record, rotary_table, rotate
 
 task = Exercise(
     __name__,
@@ -140,8 +140,10 @@ def masked(candidate):
     layer, x = layer_of(12, 3), drawn(2, 5, 12, seed=2)
     likely = "True means: may look. All other keys get the weight 0, and each row still sums to 1."
     expect(candidate, layer, x, causal_mask(5), what="a causal mask (5, 5)", likely=likely)
-    padded = padding_mask(torch.tensor([5, 2]), 5)[:, None, None, :]
-    expect(candidate, layer, x, padded, what="2 sentences, the second of 2 tokens", likely=likely)
+    near = causal_mask(5) & ~causal_mask(5).tril(-2)
+    expect(
+        candidate, layer, x, near, what="a mask (5, 5): itself and the key before", likely=likely
+    )
 
 
 @task.stage("queries and keys are normed")

@@ -67,8 +67,9 @@ def by_extending(model, texts, optimizer_of, learning_rate, steps, batch_size=32
         stream.extend(text)
         stream.append(EOS)
     stream, model = np.asarray(stream, dtype=np.uint16), copy.deepcopy(model)
+    place = next(model.parameters()).device
     losses = train(
-        model, causal_loss, lambda step: windows(stream, step, batch_size, length + 1),
+        model, causal_loss, lambda step: windows(stream, step, batch_size, length + 1).to(place),
         optimizer_of(model), learning_rate, list(range(steps)),
     )  # fmt: skip
     return model, losses
@@ -80,7 +81,7 @@ def step_by_step(model, texts, optimizer_of, learning_rate, steps, batch_size=32
     other = copy.deepcopy(model)
     optimizer, losses = optimizer_of(other), []
     for step in range(steps):
-        batch = windows(ids, step, batch_size, length + 1)
+        batch = windows(ids, step, batch_size, length + 1).to(next(other.parameters()).device)
         losses += train(
             other, causal_loss, lambda _, it=batch: it, optimizer, learning_rate, [step]
         )

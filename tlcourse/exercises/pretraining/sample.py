@@ -169,6 +169,7 @@ def together(candidate):
     # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
     likely = "First the temperature, then the top k, then the top p of what is left."
     settings = {"temperature": 0.5, "top_k": 3, "top_p": 0.9}
+    expect_tokens(candidate, [0.1, 0.6, 0.2, 0.3], settings, [1, 3], likely)
     expect_shares(candidate, [0.1, 0.6, 0.2, 0.3], settings, [0, 0.8, 0, 0.2], likely)
 
 
@@ -193,6 +194,15 @@ def top_p_first(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     best, ids = (logits / max(temperature, 1e-6)).sort(descending=True)
     shares = best.softmax(-1)
     kept = shares * (shares.cumsum(-1) - shares < top_p) * (torch.arange(len(ids)) < top_k)
+    return int(ids[torch.multinomial(kept, 1, generator=generator)])
+
+
+def temperature_last(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    if temperature == 0:
+        return int(logits.argmax())
+    best, ids = logits.topk(min(top_k, len(logits)))
+    shares = best.softmax(-1)
+    kept = (best / temperature).softmax(-1) * (shares.cumsum(-1) - shares < top_p)
     return int(ids[torch.multinomial(kept, 1, generator=generator)])
 
 
@@ -222,5 +232,7 @@ for stage, says, wrong in (
      other(keep=lambda before, p, top_p: (before + p <= top_p) | (before == 0))),
     ("all together", "`top_p` was counted over all tokens; the top k come first, and what is left "
      "sums to 1.", top_p_first),
+    ("all together", "`top_p` was counted before the temperature: divide the logits by it first.",
+     temperature_last),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)

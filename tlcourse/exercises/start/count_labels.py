@@ -84,12 +84,12 @@ def sum_to_one(candidate):
     )  # fmt: skip
 
 
-@task.stage("200 labels")
+@task.stage("210 labels")
 def many(candidate):
-    labels = [f"label {i % 7 if i % 3 else 0}" for i in range(200)]
+    labels = [f"label {i % 7 if i % 3 else 0}" for i in range(210)]
     for label in sorted(set(labels)):
         right = Fraction(sum(each == label for each in labels), len(labels))
-        what = f"200 labels: the share of `{label}`"
+        what = f"210 labels: the share of `{label}`"
         task.observe(
             candidate, share, labels, label,
             gives=float(right), what=what, likely="Nothing is rounded.", tolerance=1e-5,
@@ -147,6 +147,6 @@ def counts_each_once(labels):
     return {label: 1 / len(labels) for label in labels}
 
 
-@task.mistake("200 labels", "Nothing is rounded: give what the division gives.")
+@task.mistake("210 labels", "Nothing is rounded: give what the division gives.")
 def rounds(labels):
     return {label: round(labels.count(label) / len(labels), 2) for label in set(labels)}

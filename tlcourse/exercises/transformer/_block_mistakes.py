@@ -45,7 +45,7 @@ def without_both(s, x, mask=None, table=None):
 
 STREAM, HANDED_ON = "the residual stream", "`self.attention(…, mask, table)`: both are handed on."
 MISTAKES = [
-    (STREAM, "This is post-norm: the layer reads the stream itself, and the sum is normed.",
+    (STREAM, "The layer reads the stream itself; let it read the norm: `self.attention_norm(x)`.",
      post_norm),
     (STREAM, "Feed-forward reads after attention has written; here both read the same stream.",
      side_by_side),

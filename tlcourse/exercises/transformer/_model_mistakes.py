@@ -32,6 +32,7 @@ class Steps(NamedTuple):
 
     init: Callable = lambda s, config: None  # what is done otherwise when it is built
     mask: Callable = combined_mask
+    rotates: Callable = lambda config: config.rotary
     table: Callable = rotary_table
     start: Callable = lambda x: x
     order: Callable = lambda blocks: blocks
@@ -41,6 +42,10 @@ class Steps(NamedTuple):
 
 NUMBERS = "the package's numbers"
 MISTAKES = [
+    (
+        "without rotary positions", "The blocks get None in the place of the table.",
+        Steps(rotates=lambda config: True),
+    ),
     (
         "the parts",
         "All layers are one and the same block: `[Block(config)] * layers` makes one. Build each: "

@@ -109,8 +109,8 @@ class Stub(nn.Module):
         super().__init__()
         self.name, self.times, self.read, self.rest = name, times, None, ()
 
-    def forward(self, x, *rest, **named):
-        self.read, self.rest = x, (*rest, *named.values())
+    def forward(self, x, mask=None, table=None):
+        self.read, self.rest = x, (mask, table)
         return torch.ones_like(x) if self.times is None else self.times * x
 
 
@@ -135,18 +135,18 @@ def seen(candidate, of, x=2.0):
 def stream(candidate):
     ten = "norms take everything times 10, layers write 1"
     for of, gives, what, likely in (
-        ("attention", 20.0, "attention reads", "It reads the norm of the stream: 10 × 2."),
+        ("attention", 20.0, "what attention reads", "It reads the norm of the stream: 10 × 2."),
         (
-            "feed_forward", 30.0, "feed-forward reads",
+            "feed_forward", 30.0, "what feed-forward reads",
             "It reads the norm of the stream after attention has written: 10 × (2 + 1).",
         ),
         (
-            "out", 4.0, "the block gives",
+            "out", 4.0, "what comes out",
             "The stream itself runs on, and each layer adds to it: 2 + 1 + 1.",
         ),
     ):  # fmt: skip
         task.observe(candidate, seen, of, gives=gives, likely=likely, tolerance=1e-5,
-                     what=f"the stream is 2 everywhere, {ten}: {what} what")  # fmt: skip
+                     what=f"the stream is 2 everywhere, {ten}: {what}")  # fmt: skip
 
 
 def handed_on(candidate):

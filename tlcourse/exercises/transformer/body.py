@@ -127,10 +127,14 @@ def reads(candidate, x, name):
 def what_is_read(candidate):
     x, ten = torch.full((1, 1, 1), 2.0), "the norm takes it times 10"
     for name, right, what, likely in (
-        ("attention", 20.0, f"the stream is 2, {ten}: attention read", "It reads what is normed."),
         (
-            "feed_forward", 30.0, f"attention writes 1 into the stream of 2, {ten}: feed-forward "
-            "read", "It reads the normalised stream after attention has written: 10 × (2 + 1).",
+            "attention", 20.0, f"the stream is 2, {ten}: what attention reads",
+            "It reads what is normed.",
+        ),
+        (
+            "feed_forward", 30.0, f"attention writes 1 into the stream of 2, {ten}: what "
+            "feed-forward reads",
+            "It reads the normalised stream after attention has written: 10 × (2 + 1).",
         ),
         (
             "out", 4.0, "a stream of 2 to which two layers add 1 each",

@@ -64,6 +64,11 @@ def shape_and_type(candidate):
     mask = expect_unchanged(candidate, sentences([3, 4], 5))
     likely = "(batch, 1, query, key): the 1 stands for all heads."
     expect_shape(mask, (2, 1, 5, 5), "2 sentences of 5 positions", likely)
+    expect_boolean(mask)
+
+
+def expect_boolean(mask):
+    """Raises Wrong for a mask of numbers."""
     if mask.dtype != torch.bool:
         raise Wrong(
             f"expected a boolean mask, True = keep, got {mask.dtype}. Compare, or `.bool()`"
@@ -73,6 +78,7 @@ def shape_and_type(candidate):
 def rows(candidate, lengths, length, causal=True):
     """The mask of the first sentence, a list of rows."""
     mask = expect_unchanged(candidate, sentences(lengths, length), causal)
+    expect_boolean(mask)
     return mask.expand(len(lengths), 1, length, length)[0, 0].tolist()
 
 
@@ -167,6 +173,12 @@ def without_heads(is_token, causal=True):
 @task.mistake("shape and type", "expected a boolean mask, True = keep")
 def numbers(is_token, causal=True):
     return with_padding(is_token, causal).float()
+
+
+@task.mistake("not causal", "expected a boolean mask, True = keep")
+def numbers_if_not_causal(is_token, causal=True):
+    mask = with_padding(is_token, causal)
+    return mask if causal else mask.float()
 
 
 @task.mistake("causal alone", "This is the exact opposite: True means keep here, as in SDPA.")

@@ -28,8 +28,8 @@ task = Exercise(
     hints=(
         "two linear layers, and one function between them.",
         "`self.up = nn.Linear(config.width, config.feed_forward)`; `self.down` goes back.",
-        "`self.down(activation(self.up(x)))`, with `activation = "
-        "ACTIVATIONS[self.config.activation]`.",
+        "keep `self.activation = ACTIVATIONS[config.activation]` in `__init__`; then "
+        "`self.down(self.activation(self.up(x)))`.",
     ),
     imports=IMPORTS,
 )

@@ -45,7 +45,8 @@ task = Exercise(
         "through one block after the other, and norms what comes out.",
         "where `padding_mask` is None, every token counts: `torch.ones_like(tokens, "
         "dtype=torch.bool)`. `combined_mask(is_token, self.config.causal)` is the mask, "
-        "`rotary_table(length, head_dim, tokens.device)` the table.",
+        "`rotary_table(length, head_dim, tokens.device)` the table, or None where "
+        "`config.rotary` is False.",
         "logits are products with every row of the embedding: `hidden @ self.embedding.weight.T`. "
         "`nn.init.normal_(self.embedding.weight, std=0.02)` makes them small at the start.",
     ),
@@ -134,7 +135,7 @@ class FromNumbers(Model):
             keep = keep & padding_mask[:, None, None]
         head_dim = self.config.width // self.config.heads
         table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
-        x = F.embedding(tokens, self.embedding.weight)
+        x = self.embedding(tokens)
         for number in range(self.config.layers):
             x = self.blocks[number](x, keep, table)
         return self.norm(x)
@@ -219,6 +220,16 @@ def whole(candidate):
     found.backward()
 
 
+@task.stage("without rotary positions")
+def without_rotary(candidate):
+    config, ids = small(rotary=False), tokens(2, 6, seed=3)
+    task.observe(
+        candidate, result, "hidden", config, ids, gives=result(Model, "hidden", config, ids),
+        tolerance=1e-3, what="`hidden`, config.rotary is False",
+        likely="The blocks get None in the place of the table.",
+    )  # fmt: skip
+
+
 @task.stage("on the device of the tokens")
 def device(candidate):
     if on_meta(candidate) != "meta":
@@ -241,7 +252,9 @@ class Faulty(Model):
         do = self.steps
         is_token = torch.ones_like(tokens).bool() if padding_mask is None else padding_mask
         keep = do.mask(is_token, self.config.causal)
-        angles = do.table(tokens.shape[1], self.config.width // self.config.heads, tokens.device)
+        head_dim, angles = self.config.width // self.config.heads, None
+        if do.rotates(self.config):
+            angles = do.table(tokens.shape[1], head_dim, tokens.device)
         x = do.start(self.embedding(tokens))
         for block in do.order(self.blocks):
             x = block(x, keep, angles)

@@ -150,7 +150,12 @@ def pooled() -> str:
 
 def stored(benchmark: str) -> dict:
     """The results of a benchmark in this repository; FileNotFoundError where there are none."""
-    return files.read_json(RESULTS / f"{benchmark}.json")
+    place = RESULTS / f"{benchmark}.json"
+    if not place.exists():
+        raise FileNotFoundError(
+            f"expected stored results in {place}: `python -m benchmarks {benchmark} --json {place}`"
+        )
+    return files.read_json(place)
 
 
 def recipe_of(entry: Mapping) -> "Recipe":

@@ -2,9 +2,9 @@
 
 Every scheme gets the same budget: six learning rates, each twice the one before, at its middle
 size; then its other two sizes at the best of them and at its neighbours; more where the best is at
-an edge (`screen`). The head moves at HEAD_RATE whatever the rest does, where something else than
-the head moves at all; for full fine-tuning, which has no size of its own, that rate is what is
-searched instead.
+an edge (`screen`). The head moves at HEAD_RATE whatever the rest does, where something of the
+body moves or is added to its layers; for full fine-tuning, which has no size of its own, that rate
+is what is searched instead.
 """
 
 from collections.abc import Callable

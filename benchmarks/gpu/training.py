@@ -39,8 +39,7 @@ def train(leg: Training, clock: Clock) -> bool:
         history = pretraining.pretrain(model, file, leg.tokens, **more)
         if len(history) < leg.tokens // leg.tokens_per_step:
             return False
-        falling = (r["step"] for r in history if r["step"] > leg.recipe.warmup and r["factor"] < 1)
-        begin = min(falling, default=0)
+        begin = pretraining.decay_began(history, leg.recipe)
     _finish(leg, model, history, begin)
     return True
 

@@ -39,7 +39,7 @@ from tlcourse.adaptation import (
     merge_lora,
 )
 from tlcourse.batching import pad
-from tlcourse.bpe import PAD, Tokenizer
+from tlcourse.bpe import CLS, PAD, Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 from tlcourse.transformer.attention import rotary_table, rotate
@@ -58,9 +58,10 @@ def tokenizer():
     return Tokenizer.train(TEXTS, 280)
 
 
-def make(tokenizer, layers=4, dropout=0.1, pooling="mean"):
+def make(tokenizer, layers=4, dropout=0.1, pooling="mean", **shape):
     torch.manual_seed(0)
-    body = Transformer(Config(tokenizer.vocabulary_size, 16, layers, 2, 32, 48), "explicit")
+    config = Config(tokenizer.vocabulary_size, 16, layers, 2, 32, 48, **shape)
+    body = Transformer(config, "explicit")
     for parameter in body.parameters():  # new blocks start as the identity: make them speak
         parameter.data.add_(0.1 * torch.randn_like(parameter))
     return Classifier(body, tokenizer, LABELS, pooling=pooling, dropout=dropout)
@@ -135,6 +136,8 @@ def test_groups_are_the_sets_that_they_say(tokenizer):
         "body.norm.weight",
         "body.norm.bias",
     }
+    post = make(tokenizer, norm_first=False)  # its norm stands before the blocks
+    assert {name.split(".")[1] for name in ByLayer()(post, [])["block 3"].names} == {"blocks"}
     top = TopLayers(2)(classifier, [])
     assert set(top["top 2"].names) == {*layers["block 2"].names, *layers["block 3"].names}
     biases = Named("bias")(classifier, [])["bias"].names
@@ -435,7 +438,9 @@ def test_the_lm_loss_counts_no_pad(tokenizer):
             for place, token in enumerate(sequence[1:-1]):  # <cls>, at the end, is no text
                 nats, count = nats - scores[place, token].item(), count + 1
         found = causal_nats(classifier.body, tokens, mask)
+        none = causal_nats(classifier.body, torch.tensor([[7, CLS]] * 2), mask[:2, :2])
     assert found.item() == pytest.approx(nats / count, rel=1e-5)
+    assert none.item() == 0.0  # one token before <cls>: there is nothing to predict
 
 
 def test_a_two_sided_body_has_no_causal_loss(tokenizer):

@@ -57,6 +57,11 @@ def test_a_field_may_have_commas_quotes_and_lines_and_lines_are_those_of_the_fil
     assert found.lines == [2, 5, 6]
 
 
+def test_a_text_may_be_as_long_as_a_book(write):
+    book = "word " * 30_000
+    assert tables.examples(write(f"text,label\n{book},a\nWho ?,b\n")).texts == [book, "Who ?"]
+
+
 def test_tsv_has_tabs(write):
     found = tables.examples(write("text\tlabel\nWell, who ?\ta\nWhere ?\tb\n", "my.TSV"))
     assert found.texts == ["Well, who ?", "Where ?"]

@@ -1,6 +1,11 @@
 """`tlcourse check`: what it looks at, and what to do."""
 
+import os
+import sys
+from types import SimpleNamespace
+
 import pytest
+from jupyter_client.kernelspec import KernelSpecManager
 from packaging.requirements import Requirement
 
 from tlcourse.cli import check, main
@@ -29,6 +34,22 @@ def test_what_to_do_about_wrong_data_is_said_once(capsys, monkeypatch) -> None:
     assert main(["check"]) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("[FAIL]")]
     assert line.endswith("got 'no-such-folder'; correct or unset it")
+
+
+def test_a_kernel_of_another_environment_is_told_though_both_link_to_one_python(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    other = tmp_path / "bin" / "python"
+    spec = SimpleNamespace(argv=[str(other)])
+    monkeypatch.setattr(KernelSpecManager, "get_kernel_spec", lambda *_: spec)
+    for _ in range(2):  # first it is gone
+        assert main(["check"]) == 1
+        assert "python -m ipykernel install --sys-prefix" in capsys.readouterr().out
+        other.parent.mkdir(exist_ok=True)
+        if not other.exists():
+            other.symlink_to(os.path.realpath(sys.executable))
+    spec.argv = [sys.executable]
+    assert main(["check"]) == 0
 
 
 @pytest.mark.parametrize("command", ["check", "lab"])

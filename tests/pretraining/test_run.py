@@ -16,6 +16,7 @@ from tlcourse.pretraining import (
     PretrainingRecipe,
     batches,
     compile_blocks,
+    decay_began,
     optimizers_for,
     pretrain,
     pretrain_for,
@@ -100,6 +101,8 @@ def test_a_run_takes_its_budget_in_steps_ends_decayed_and_moves_everything(file,
     assert len(history) == 1000 // 64
     assert [r["factor"] for r in history][:3] == [0.5, 1, 1]
     assert 0 < history[-1]["factor"] < 0.2
+    begin = decay_began(history, replace(RECIPE, warmup=100))  # the warm-up is capped
+    assert begin == next(r["step"] for r in history[2:] if r["factor"] < 1)
     moved = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
     assert moved == set(before)
 

@@ -134,13 +134,14 @@ class LanguageModelling:
 
 
 def causal_nats(body: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Mean nats a target over padded texts with `<cls>` at their ends; neither is a target.
+    """Mean nats per target over padded texts with `<cls>` at their ends; neither is a target.
 
-    A long text is read in windows, see `windows`.
+    0 where there is no target, as in texts of one token. Long texts are read in `windows`.
     """
     if tokens.shape[1] > body.config.max_length:
         tokens, mask, _ = windows.split(tokens, mask, body.config.max_length)
     logits = body(tokens, mask)[:, :-1]
     asked = mask[:, 1:] & (tokens[:, 1:] != CLS)
-    targets = tokens[:, 1:].masked_fill(~asked, -100)
-    return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-100)
+    targets = tokens[:, 1:].masked_fill(~asked, -100).flatten()
+    nats = F.cross_entropy(logits.flatten(0, 1).float(), targets, reduction="sum")
+    return nats / asked.sum().clamp(min=1)

@@ -95,7 +95,7 @@ class TopLayers:
         ranges.check(self, count=ranges.COUNT)
 
     def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
-        """The blocks and the head; raises ValueError where there are not more blocks than these."""
+        """The blocks and the head; raises ValueError where there are fewer blocks than these."""
         layers = _layers(classifier)
         if self.count >= len(layers):
             raise ValueError(f"expected 1 to {len(layers) - 1} blocks to move, got {self.count}")
@@ -162,7 +162,10 @@ class ByLayer:
 
 
 def _layers(classifier: nn.Module) -> dict[str, list[str]]:
-    """Names by layer: the embedding, the blocks, and the last norm with the last block."""
+    """Names by layer: the embedding, the blocks, and a norm after them with the last block.
+
+    A post-norm body has its norm before the blocks: it goes with the embedding.
+    """
     layers: dict[str, list[str]] = {}
     last = len(classifier.body.blocks) - 1
     for name in _body_names(classifier):
@@ -170,6 +173,7 @@ def _layers(classifier: nn.Module) -> dict[str, list[str]]:
         if parts[1] == "blocks":
             layer = f"block {int(parts[2])}"
         else:
-            layer = f"block {last}" if parts[1].startswith("norm") else "embedding"
+            on_top = parts[1].startswith("norm") and classifier.body.config.norm_first
+            layer = f"block {last}" if on_top else "embedding"
         layers.setdefault(layer, []).append(name)
     return layers

@@ -71,7 +71,7 @@ def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:
 
 def against_counting(stored: Mapping, scheme: str, labels: int) -> dict | None:
     """The comparison with linear models on TF-IDF, as `against_full`."""
-    return _entry(stored["against_counting"], scheme, labels)
+    return _entry(stored.get("against_counting", []), scheme, labels)
 
 
 def _entry(comparisons: Iterable[dict], scheme: str, labels: int) -> dict | None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from tlcourse.adaptation.examples import Text
 
+LONGEST = 2**31 - 1  # characters of a field; Python's own limit is 131,072
+
 
 @dataclass(frozen=True)
 class Table:
@@ -69,6 +71,7 @@ def read(path: str | Path) -> Table:
     path = Path(path)
     rows, lines, end = [], [], 0
     content = io.StringIO(_text(path), newline="")
+    csv.field_size_limit(LONGEST)
     reader = csv.reader(content, delimiter=separator(path), strict=True)
     try:
         for row in reader:

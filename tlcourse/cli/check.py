@@ -109,8 +109,14 @@ def _kernel() -> Iterator[Result]:
     except NoSuchKernel:
         yield Result(False, "there is no notebook kernel called python3", repair)
         return
-    same = os.path.basename(program) == program or os.path.samefile(program, sys.executable)
+    same = os.path.basename(program) == program or _together(program, sys.executable)
     yield Result(same, "the notebook kernel python3 is this Python", repair)
+
+
+def _together(program: str, other: str) -> bool:
+    """Whether two programs lie in one folder: environments link to one and the same Python."""
+    folders = (os.path.realpath(os.path.dirname(each)) for each in (program, other))
+    return os.path.exists(program) and len(set(folders)) == 1
 
 
 def _size() -> Iterator[Result]:

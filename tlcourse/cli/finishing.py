@@ -27,6 +27,7 @@ def leg(
 ) -> dict[str, Any]:
     """What the log and the card keep of this leg of training; `made` tells of its corpus."""
     samples = made.get("samples", [])
+    stride = -(-len(history) // HISTORY)
     return {
         "objective": arguments.objective,
         "start": checkpoints.name_of(arguments.start) if arguments.start else "random weights",
@@ -42,7 +43,7 @@ def leg(
         "recipe": asdict(recipe),
         "history": [
             {key: record[key] for key in ("step", "loss", "seconds")}
-            for record in history[:: max(1, len(history) // HISTORY)]
+            for record in [*history[:-1:stride], history[-1]]
         ],
     }
 
@@ -52,10 +53,15 @@ def was_finished(folder: Path, legs: list[dict]) -> bool:
     if not all((folder / name).exists() for name in ("model.safetensors", "training.json")):
         return False
     log = files.read_json(folder / "training.json")
-    if "samples" not in log or log["legs"][-1]["history"] != legs[-1]["history"]:
+    if "samples" not in log or _told(log["legs"]) != _told(legs):
         return False
     checkpoints.rewrite(folder, cards.card(checkpoints.name_of(folder), log), log)
     return True
+
+
+def _told(legs: list[dict]) -> list[tuple]:
+    """What each leg started from, and how it went."""
+    return [(leg["start"], leg["history"]) for leg in legs]
 
 
 def save(folder: Path, model: Transformer, tokenizer: Tokenizer, legs: list[dict]) -> None:

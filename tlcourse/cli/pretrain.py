@@ -216,8 +216,7 @@ def _train(arguments, model, file, recipe, compute, watchers) -> tuple[list[dict
         if minutes is not None:
             return pretraining.pretrain_for(model, file, minutes, **more)
         history = pretraining.pretrain(model, file, tokens, **more)
-        falling = [r["step"] for r in history if r["step"] > recipe.warmup and r["factor"] < 1]
-        return history, min(falling, default=0)
+        return history, pretraining.decay_began(history, recipe)
     finally:
         progress.close()
 

@@ -29,7 +29,13 @@ from tlcourse.pretraining.corpus import (
     write_corpus,
 )
 from tlcourse.pretraining.recipe import OBJECTIVES, Objective, PretrainingRecipe, batches
-from tlcourse.pretraining.run import compile_blocks, optimizers_for, pretrain, pretrain_for
+from tlcourse.pretraining.run import (
+    compile_blocks,
+    decay_began,
+    optimizers_for,
+    pretrain,
+    pretrain_for,
+)
 from tlcourse.pretraining.scaling import Law, bootstrap, fit_law
 
 __all__ = [
@@ -41,6 +47,7 @@ __all__ = [
     "batches",
     "bootstrap",
     "compile_blocks",
+    "decay_began",
     "fit_law",
     "held_out",
     "optimizers_for",

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -92,7 +92,17 @@ def pretrain(
         model, file, recipe, compute=compute, budget={"tokens": tokens}, compiled=pays,
         folder=folder, save_every=save_every, on_step=on_step, handlers=handlers,
     )  # fmt: skip
-    return run(steps, warmup_stable_decay(steps, min(recipe.warmup, steps // 4 + 1), recipe.decay))
+    return run(steps, warmup_stable_decay(steps, _warmup(steps, recipe), recipe.decay))
+
+
+def _warmup(steps: int, recipe: PretrainingRecipe) -> int:
+    return min(recipe.warmup, steps // 4 + 1)
+
+
+def decay_began(history: Sequence[dict], recipe: PretrainingRecipe) -> int:
+    """The step of a finished `pretrain` from which its learning rate fell; 0 if it never did."""
+    warmup = _warmup(len(history), recipe)
+    return min((r["step"] for r in history if r["step"] > warmup and r["factor"] < 1), default=0)
 
 
 def pretrain_for(

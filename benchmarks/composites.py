@@ -1,7 +1,8 @@
 """Schemes of more than one training: other features, more text, more labels, more models.
 
 Each takes what a run has and returns the models whose mean probabilities are its answer. Every
-training in them is by the run's scheme, full fine-tuning if it names none, and by its recipe.
+training on the task is by the run's scheme, full fine-tuning if it names none, and by its recipe;
+STILTs' other task is learnt for one epoch by full fine-tuning.
 """
 
 import re
@@ -169,8 +170,8 @@ def distilled_ensemble(task: Task) -> list[Classifier]:
     """One student of an ensemble's probabilities on all texts (Hinton et al., 2015)."""
     teachers = [member.probabilities(task.every_text) for member in ensemble(task)]
     torch.manual_seed(task.seed)
-    student = distil(task.start(), task.every_text, teachers, recipe=task.recipe, seed=task.seed)
-    return [student]
+    how = {"scheme": task.scheme, "recipe": task.recipe, "seed": task.seed}
+    return [distil(task.start(), task.every_text, teachers, **how)]
 
 
 COMPOSITES: dict[str, Callable[[Task], list[Classifier]]] = {

@@ -104,6 +104,8 @@ def measure() -> dict:
         _row("five models together", [together]),
         _row("one student of the five", students),
     ]
+    comparisons = [_against(row, rows[0], len(test)) for row in rows[1:]]
+    jobs.correct(comparisons)
     return {
         "job": "distilled",
         **jobs.provenance(
@@ -112,7 +114,7 @@ def measure() -> dict:
         "model": MODEL,
         "scheme": name,
         "rows": rows,
-        "comparisons": [_against(row, rows[0], len(test)) for row in rows[1:]],
+        "comparisons": comparisons,
     }
 
 

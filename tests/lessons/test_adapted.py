@@ -80,7 +80,7 @@ def test_models_alone_together_and_their_students_are_a_row_each() -> None:
             {"what": "one model", "errors": [4.0, 5.0], "mean": 4.5, "interval": [3.0, 6.0]},
             {"what": "two together", "errors": [3.6], "mean": 3.6, "interval": [2.29, 5.62]},
         ],
-        "comparisons": [{"what": "two together", "points": -0.9, "p": 0.087}],
+        "comparisons": [{"what": "two together", "points": -0.9, "p_holm": 0.087}],
         "scheme": "LoRA", "data": "TREC-6", "machine": "2 threads",
     }  # fmt: skip
     lines = adapted.distilled_section(distilled).splitlines()

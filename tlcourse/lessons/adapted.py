@@ -171,14 +171,14 @@ def distilled_section(distilled: dict[str, Any]) -> str:
 
     `distilled` is what `python -m benchmarks distilled` wrote.
     """
-    p = {each["what"]: f"{each['p']:.2f}" for each in distilled["comparisons"]}
+    p = {each["what"]: f"{each['p_holm']:.2f}" for each in distilled["comparisons"]}
     lines = [
         f"Several models of {distilled['scheme']}, which dev had chosen, with all labels: each "
         "alone, the mean of their answers, and students of one model's size that learn these "
         "answers to the training questions and to questions of film reviews. Test error in "
         "percent, with 95 % interval over runs, or over questions where there is one; p is of a "
-        f"sign-flip test against one model. {distilled['data']}; {distilled['machine']} "
-        "(`python -m benchmarks distilled`; lesson 06).",
+        f"sign-flip test against one model, Holm-corrected. {distilled['data']}; "
+        f"{distilled['machine']} (`python -m benchmarks distilled`; lesson 06).",
         "",
         "| | runs | test | p |",
         "|---|---:|---:|---:|",

@@ -63,7 +63,7 @@ test_dev_split_right = accepts("finetuning.dev_split", as_numpy, sorted_by_hash)
 test_dev_split_wrong = rejects(
     "finetuning.dev_split",
     (nothing, 0, "Not solved yet"),
-    (every_tenth_line, 3, "draw texts, and not rows"),
+    (every_tenth_line, 2, "`round(fraction * rows of the label)`"),
     (texts_themselves, 1, "expected the row numbers of the dev split"),
     (one_copy_only, 3, "A question and all its copies go to one side"),
     (unsorted, 1, "expected the row numbers sorted"),

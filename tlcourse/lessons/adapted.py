@@ -95,11 +95,8 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
             error = _error(row) if row else ""
             cells.append(error + MARKS.get(said, ""))
         row = tables[counts[0]].get(name) or tables[counts[-1]][name]
-        cells += [
-            f"{row['trained_share']:.2%}",
-            f"{row['seconds']:.0f}",
-            _signed(row["forgetting"]),
-        ]
+        seconds = f"{row['seconds']:.0f}"
+        cells += [f"{row['trained_share']:.2%}", seconds, _signed(row["forgetting"])]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -138,13 +135,11 @@ def schemes_section(schemes: dict[str, Any]) -> str:
     `schemes` is what `python -m benchmarks schemes` wrote.
     """
     asked, seeds = schemes["what_is"], len(schemes["rows"][0]["errors"])
-    scratch = leaderboard.rows_at(schemes, 5452).get("from scratch")
-    longer = f" (from scratch: {scratch['recipe']['epochs']})" if scratch else ""
     lines = [
         "## The main schemes, searched alike",
         "",
         f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
-        f"two runs of {schemes['epochs']} epochs{longer} on two dev splits; the better was frozen "
+        f"two runs of {schemes['epochs']} epochs on two dev splits; the better was frozen "
         f"and fitted on all labels with {seeds} seeds, and each run read the test set once. Errors "
         "in percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "

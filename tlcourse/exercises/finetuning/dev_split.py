@@ -1,13 +1,14 @@
 """Lesson 04: a dev split, stratified, with every repeated question on one side."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
 
 from tlcourse.exercises.finetuning._splits import (
     both_ends,
     different,
+    drawn,
     how_many,
     lasting,
     off_by,
@@ -188,35 +189,17 @@ def as_many_of_each(texts, labels, fraction=0.1, seed=0):
 
 @task.mistake("every label", "`int` cuts off; `round` goes to the nearest whole number.")
 def cut_off(texts, labels, fraction=0.1, seed=0):
-    return _drawn(texts, labels, fraction, seed, whole=int)
+    return drawn(texts, labels, fraction, seed, whole=int)
 
 
 @task.mistake("repeated questions", "The label of a question is that of its first row.")
 def by_the_last_label(texts, labels, fraction=0.1, seed=0):
-    return _drawn(texts, labels, fraction, seed, which=-1)
+    return drawn(texts, labels, fraction, seed, which=-1)
 
 
 @task.mistake("the seed", "A set has another order in each session: go through `sorted(…)` of it.")
 def in_the_order_of_a_set(texts, labels, fraction=0.1, seed=0):
-    return _drawn(texts, labels, fraction, seed, order=set)
-
-
-def _drawn(texts, labels, fraction, seed, whole=round, which=0, order=sorted):
-    """The reference with one of its parts done otherwise."""
-    groups, by_label = defaultdict(list), defaultdict(list)
-    for row, text in enumerate(texts):
-        groups[text].append(row)
-    for group in groups.values():
-        by_label[labels[group[which]]].append(group)
-    generator, dev = np.random.default_rng(seed), []
-    for label in order(by_label):
-        left = whole(fraction * sum(map(len, by_label[label])))
-        for place in generator.permutation(len(by_label[label])):
-            group = by_label[label][place]
-            if len(group) <= left:
-                dev += group
-                left -= len(group)
-    return sorted(dev)
+    return drawn(texts, labels, fraction, seed, order=set)
 
 
 @task.mistake("repeated questions", "Rows were drawn: the copies of a question fall on both sides.")

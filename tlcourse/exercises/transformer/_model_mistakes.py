@@ -41,9 +41,10 @@ class Steps(NamedTuple):
 
 
 NUMBERS = "the package's numbers"
+NO_TABLE = "The blocks get None in the place of the table."
 MISTAKES = [
     (
-        "without rotary positions", "The blocks get None in the place of the table.",
+        NUMBERS, NO_TABLE,
         Steps(rotates=lambda config: True),
     ),
     (

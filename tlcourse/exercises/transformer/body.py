@@ -127,10 +127,7 @@ def reads(candidate, x, name):
 def what_is_read(candidate):
     x, ten = torch.full((1, 1, 1), 2.0), "the norm takes it times 10"
     for name, right, what, likely in (
-        (
-            "attention", 20.0, f"the stream is 2, {ten}: what attention reads",
-            "It reads what is normed.",
-        ),
+        ("attention", 20.0, f"the stream is 2, {ten}: what attention reads", "It reads the norm."),
         (
             "feed_forward", 30.0, f"attention writes 1 into the stream of 2, {ten}: what "
             "feed-forward reads",

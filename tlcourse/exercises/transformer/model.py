@@ -18,7 +18,7 @@ from tlcourse.exercises.transformer._model_looks import (
     shape_of,
     tokens,
 )
-from tlcourse.exercises.transformer._model_mistakes import MISTAKES, Steps
+from tlcourse.exercises.transformer._model_mistakes import MISTAKES, NO_TABLE, Steps
 from tlcourse.exercises.transformer._parts import (
     IMPORTS,
     built,
@@ -45,8 +45,7 @@ task = Exercise(
         "through one block after the other, and norms what comes out.",
         "where `padding_mask` is None, every token counts: `torch.ones_like(tokens, "
         "dtype=torch.bool)`. `combined_mask(is_token, self.config.causal)` is the mask, "
-        "`rotary_table(length, head_dim, tokens.device)` the table, or None where "
-        "`config.rotary` is False.",
+        "`rotary_table(length, head_dim, tokens.device)` the table (no rotary: None).",
         "logits are products with every row of the embedding: `hidden @ self.embedding.weight.T`. "
         "`nn.init.normal_(self.embedding.weight, std=0.02)` makes them small at the start.",
     ),
@@ -129,8 +128,7 @@ class FromNumbers(Model):
     def hidden(self, tokens, padding_mask=None):
         batch, length = tokens.shape
         keep = torch.ones(batch, 1, length, length, dtype=torch.bool, device=tokens.device)
-        if self.config.causal:
-            keep = keep.tril()
+        keep = keep.tril() if self.config.causal else keep
         if padding_mask is not None:
             keep = keep & padding_mask[:, None, None]
         head_dim = self.config.width // self.config.heads
@@ -216,18 +214,13 @@ def whole(candidate):
                 candidate, at_tokens, method, config, ids, IS_TOKEN, gives=right, tolerance=1e-3,
                 what=f"`{method}`, causal is {causal}, with padding", likely=likely[method],
             )  # fmt: skip
+    bare = small(rotary=False)
+    task.observe(
+        candidate, result, "hidden", bare, ids, gives=result(Model, "hidden", bare, ids),
+        what="`hidden`, config.rotary is False", tolerance=1e-3, likely=NO_TABLE,
+    )  # fmt: skip
     found = built(candidate, config)(ids).square().sum()
     found.backward()
-
-
-@task.stage("without rotary positions")
-def without_rotary(candidate):
-    config, ids = small(rotary=False), tokens(2, 6, seed=3)
-    task.observe(
-        candidate, result, "hidden", config, ids, gives=result(Model, "hidden", config, ids),
-        tolerance=1e-3, what="`hidden`, config.rotary is False",
-        likely="The blocks get None in the place of the table.",
-    )  # fmt: skip
 
 
 @task.stage("on the device of the tokens")
@@ -252,9 +245,8 @@ class Faulty(Model):
         do = self.steps
         is_token = torch.ones_like(tokens).bool() if padding_mask is None else padding_mask
         keep = do.mask(is_token, self.config.causal)
-        head_dim, angles = self.config.width // self.config.heads, None
-        if do.rotates(self.config):
-            angles = do.table(tokens.shape[1], head_dim, tokens.device)
+        size = tokens.shape[1], self.config.width // self.config.heads
+        angles = do.table(*size, tokens.device) if do.rotates(self.config) else None
         x = do.start(self.embedding(tokens))
         for block in do.order(self.blocks):
             x = block(x, keep, angles)

@@ -104,21 +104,3 @@ def both_ends(candidate):
     rows = [row for seed in range(10) for row in rows_of(candidate, TEXTS, LABELS, 0.1, seed)]
     halves = {row >= 25 for row in rows if row < 50}
     return len(halves) == 2
-
-
-def drawn(texts, labels, fraction, seed, whole=round, which=0, order=sorted):
-    """A dev split with one of its parts done otherwise."""
-    groups, by_label = defaultdict(list), defaultdict(list)
-    for row, text in enumerate(texts):
-        groups[text].append(row)
-    for group in groups.values():
-        by_label[labels[group[which]]].append(group)
-    generator, dev = np.random.default_rng(seed), []
-    for label in order(by_label):
-        left = whole(fraction * sum(map(len, by_label[label])))
-        for place in generator.permutation(len(by_label[label])):
-            group = by_label[label][place]
-            if len(group) <= left:
-                dev += group
-                left -= len(group)
-    return sorted(dev)

@@ -8,7 +8,6 @@ import numpy as np
 from tlcourse.exercises.finetuning._splits import (
     both_ends,
     different,
-    drawn,
     how_many,
     lasting,
     off_by,
@@ -189,17 +188,25 @@ def as_many_of_each(texts, labels, fraction=0.1, seed=0):
 
 @task.mistake("every label", "`int` cuts off; `round` goes to the nearest whole number.")
 def cut_off(texts, labels, fraction=0.1, seed=0):
-    return drawn(texts, labels, fraction, seed, whole=int)
+    dev = []
+    for label in sorted(set(labels)):
+        rows = [row for row, each in enumerate(labels) if each == label]
+        share = int(fraction * len(rows)) / len(rows)
+        mine = dev_split([texts[row] for row in rows], [label] * len(rows), share, seed)
+        dev += [rows[place] for place in mine]
+    return sorted(dev)
 
 
 @task.mistake("repeated questions", "The label of a question is that of its first row.")
 def by_the_last_label(texts, labels, fraction=0.1, seed=0):
-    return drawn(texts, labels, fraction, seed, which=-1)
+    last = dict(zip(texts, labels, strict=True))
+    return dev_split(texts, [last[text] for text in texts], fraction, seed)
 
 
 @task.mistake("the seed", "A set has another order in each session: go through `sorted(…)` of it.")
 def in_the_order_of_a_set(texts, labels, fraction=0.1, seed=0):
-    return drawn(texts, labels, fraction, seed, order=set)
+    place = {label: f"{number:03}" for number, label in enumerate(set(labels))}
+    return dev_split(texts, [place[label] for label in labels], fraction, seed)
 
 
 @task.mistake("repeated questions", "Rows were drawn: the copies of a question fall on both sides.")

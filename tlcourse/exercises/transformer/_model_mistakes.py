@@ -43,10 +43,7 @@ class Steps(NamedTuple):
 NUMBERS = "the package's numbers"
 NO_TABLE = "The blocks get None in the place of the table."
 MISTAKES = [
-    (
-        NUMBERS, NO_TABLE,
-        Steps(rotates=lambda config: True),
-    ),
+    (NUMBERS, NO_TABLE, Steps(rotates=lambda config: True)),
     (
         "the parts",
         "All layers are one and the same block: `[Block(config)] * layers` makes one. Build each: "

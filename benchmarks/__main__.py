@@ -26,6 +26,7 @@ NAMES = (
     "transfer",
     "screen",
     "schemes",
+    "combined",
     "distilled",
     "search",
     "few_search",

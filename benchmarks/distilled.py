@@ -1,7 +1,7 @@
 """Five models of the scheme that dev chose, their mean answer, and students that learn from it.
 
-The scheme is that of `python -m benchmarks schemes` with the lowest dev error, trained on all of
-TREC-6's labels as it was chosen there. A student has one model's size and learns the teachers' mean
+The way to train is the one with the lowest dev error of `python -m benchmarks combined`, on all of
+TREC-6's labels. A student has one model's size and learns the teachers' mean
 probabilities (Hinton, Vinyals & Dean, 2015) on the training questions, and on questions out of film
 reviews that have no label. Everything was fixed before any of these models read the test set.
 Finished runs are kept in `runs/distilled/`; a stopped study goes on where it was.
@@ -15,7 +15,7 @@ import torch
 from benchmarks import jobs, transfer
 from benchmarks.composites import QUESTION, Task, distil, sentences_elsewhere
 from benchmarks.space import task_at
-from benchmarks.trials import MODEL, POOLING
+from benchmarks.trials import MODEL
 from tlcourse import corpora, metrics
 from tlcourse.adaptation import Classifier, Recipe, wrong
 
@@ -29,6 +29,7 @@ class Teacher(jobs.Job):
     study = "distilled"
     scheme: str
     size: Any
+    pooling: str
     recipe: Recipe
     seed: int
     model: str = MODEL
@@ -46,8 +47,8 @@ class Teacher(jobs.Job):
         train = transfer.questions("all", self.seed, "test")[0]
         torch.manual_seed(self.seed)
         task = Task(
-            model=self.model, pooling=POOLING, texts=train["text"][:], labels=train["label"][:],
-            every_text=train["text"][:], recipe=self.recipe, seed=self.seed,
+            model=self.model, pooling=self.pooling, recipe=self.recipe, seed=self.seed,
+            texts=train["text"][:], labels=train["label"][:], every_text=train["text"][:],
         )  # fmt: skip
         return task_at(self.scheme, task, self.size)
 
@@ -60,7 +61,7 @@ class Student(Teacher):
 
     def work(self) -> dict:
         """Trains on what the teachers answered, and judges."""
-        known = (self.scheme, self.size, self.recipe)
+        known = (self.scheme, self.size, self.pooling, self.recipe)
         teachers = [Teacher(*known, seed, self.model).run()["answers"] for seed in TEACHERS]
         task = self.task()
         student = distil(
@@ -89,11 +90,10 @@ def _rounded(probabilities: torch.Tensor) -> list[list[float]]:
 def measure() -> dict:
     """A row for the single models, one for their mean answer, one for the students.
 
-    Raises FileNotFoundError where the choices are not stored.
+    Raises FileNotFoundError where it is not stored what dev chose.
     """
-    choices = jobs.stored("schemes")["choices"]
-    name = min(choices, key=lambda each: choices[each]["dev_error"])
-    known = (name, choices[name]["size"], jobs.recipe_of(choices[name]))
+    chosen = jobs.stored("combined")["chosen"]
+    known = (*(chosen[each] for each in ("scheme", "size", "pooling")), jobs.recipe_of(chosen))
     teachers = jobs.run_all(Teacher(*known, seed) for seed in TEACHERS)
     students = jobs.run_all(Student(*known, seed) for seed in STUDENTS)
     test = transfer.questions("all", 0, "test")[1]
@@ -112,7 +112,7 @@ def measure() -> dict:
             "TREC-6, published split; questions in IMDB's reviews", note=jobs.pooled()
         ),
         "model": MODEL,
-        "scheme": name,
+        "chosen": chosen,
         "rows": rows,
         "comparisons": comparisons,
     }

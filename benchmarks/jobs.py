@@ -55,11 +55,14 @@ class Job:
         raise NotImplementedError
 
     def run(self) -> dict:
-        """Its fields and what `work` found, or what an earlier run left of both."""
-        place = self.place()
+        """Its fields and what `work` found, or what an earlier run of this size left of both."""
+        place, size = self.place(), sizes.current().name
         if place.exists():
-            return files.read_json(place)
-        result = asdict(self) | {"digest": self.weights()} | self.work()
+            kept = files.read_json(place)
+            if kept.get("made_at", size) == size:  # a rehearsal at `tiny` is no result
+                return kept
+        made = {"digest": self.weights(), "made_at": size, "made_on": device.describe()}
+        result = asdict(self) | made | self.work()
         files.write_json(place, result)
         fields = {name: getattr(self, name) for name in asdict(self) if name != "recipe"}
         shown = ", ".join(f"{name} {value}" for name, value in fields.items())

@@ -187,6 +187,16 @@ SPACE: dict[str, Entry] = {
         changed=lambda recipe, times: replace(recipe, epochs=recipe.epochs * times),
     ),
 }  # fmt: skip
+COMBINED: dict[str, Entry] = {  # not searched: of each part what its own search chose
+    "gradual unfreezing with the LM loss": Entry(
+        lambda weight, task: Scheme(
+            groups=ByLayer(),
+            schedule=GradualUnfreezing(share=0.75),
+            extra_loss=LanguageModelling(weight),
+        ),
+        2e-3, (0.3,), "weight",
+    ),
+}  # fmt: skip
 MAIN = (  # whose best points are confirmed
     FULL.name,
     "frozen body",
@@ -208,4 +218,5 @@ def task_model(name: str, model: str) -> str:
 def task_at(name: str, task: Task, size: Any) -> Task:
     """The task with the scheme of that name and size, started where that scheme starts."""
     task = replace(task, model=task_model(name, task.model))
-    return replace(task, scheme=replace(SPACE[name].build(size, task), name=name))
+    built = (SPACE | COMBINED)[name].build(size, task)
+    return replace(task, scheme=replace(built, name=name))

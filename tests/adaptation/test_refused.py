@@ -204,6 +204,10 @@ def test_what_cannot_be_a_choice_of_a_scheme(choices, said):
         (lambda: SlantedTriangular(ratio=0), "ratio: expected a number at least 1, got 0"),
         (lambda: OneCycle(peak=2), "peak: expected a number at least 0, at most 1, got 2"),
         (lambda: GradualUnfreezing(share=3), "share: expected .* at most 1, got 3"),
+        (
+            lambda: GradualUnfreezing(OneCycle(start=0.0))(10, ["body", "head"]),
+            r"a shape above 0 in the first step, .* got OneCycle\(start=0.0",
+        ),
         (lambda: GradualUnfreezing(0.5), "the knob `shape` is 0.5; expected a function"),
         (lambda: make(dropout=7), "dropout"),
     ],

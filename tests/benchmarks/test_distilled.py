@@ -17,7 +17,7 @@ def samples(tmp_path, monkeypatch, one_process):
 
 
 def test_a_student_learns_what_its_teachers_answered(little, samples, monkeypatch):
-    known = (FULL.name, 1e-2, Recipe(epochs=1, batch_size=8))
+    known = (FULL.name, 1e-2, "concatenation", Recipe(epochs=1, batch_size=8))
     first, second = (distilled.Teacher(*known, seed, little).run() for seed in (0, 1))
     assert first["answers"] != second["answers"] and len(first["test"]) == first["of"]
     assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in first["answers"])
@@ -36,9 +36,9 @@ def test_a_student_learns_what_its_teachers_answered(little, samples, monkeypatc
 
 
 def test_rows_are_of_one_model_of_all_together_and_of_students(samples, monkeypatch):
-    chosen = {"size": None, "recipe": {"learning_rate": 1e-3, "epochs": 10}}
-    choices = {"LoRA": chosen | {"dev_error": 8.0}, "frozen body": chosen | {"dev_error": 20.0}}
-    monkeypatch.setattr(jobs, "stored", lambda name: {"choices": choices})
+    chosen = {"scheme": "LoRA", "size": 8, "pooling": "last token"}
+    chosen |= {"recipe": {"learning_rate": 1e-3, "epochs": 10}}
+    monkeypatch.setattr(jobs, "stored", lambda name: {"chosen": chosen})
     test = corpora.load("trec")["test"]
     sure = [[float(name == label) for name in corpora.TREC_LABELS] for label in test["label"]]
     doubtful = [[0.2] * 6 for _ in sure]
@@ -52,7 +52,9 @@ def test_rows_are_of_one_model_of_all_together_and_of_students(samples, monkeypa
 
     monkeypatch.setattr(jobs, "run_all", lambda each: [run(job) for job in each])
     measured = distilled.measure()
-    assert measured["scheme"] == "LoRA" == asked[0].scheme
+    assert measured["chosen"]["scheme"] == "LoRA" == asked[0].scheme
+    assert {job.pooling for job in asked} == {"last token"}
+    assert {job.recipe for job in asked} == {Recipe(learning_rate=1e-3, epochs=10)}
     assert [job.role for job in asked] == ["teacher", "teacher", *["student"] * 3]
     single, together, students = measured["rows"]
     assert single["errors"] == [0.0, 100 * (len(test) - 1) / len(test)]

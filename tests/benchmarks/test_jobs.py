@@ -11,6 +11,7 @@ import torch
 from benchmarks import clocks, jobs, open_questions, studies, tasks, transfer, trials
 from tests.benchmarks import example
 from tests.benchmarks.example import Job
+from tlcourse import files
 from tlcourse.adaptation import Recipe
 from tlcourse.pretraining import PretrainingRecipe
 
@@ -36,6 +37,19 @@ def test_a_job_works_once_and_is_read_afterwards(capsys):
     assert "example: model checkpoint, missed 10: 20.0 % wrong" in capsys.readouterr().out
     assert job.place() == Path("runs/example") / f"{job.key()}.json"
     assert job.run() == found and capsys.readouterr().out == ""
+
+
+def test_what_was_made_at_another_size_is_made_again(monkeypatch):
+    job = Job(checkpoint(b"one"), 10)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    first = job.run()
+    assert first["made_at"] == "tiny" and "CPU" in first["made_on"]
+    Path("worked-10").unlink()
+    monkeypatch.setenv("TLCOURSE_SIZE", "small")
+    assert job.run()["made_at"] == "small"
+    older = {key: value for key, value in first.items() if not key.startswith("made_")}
+    files.write_json(job.place(), older)
+    assert job.run() == older  # of before sizes were kept
 
 
 def test_other_fields_and_other_weights_are_another_job():

@@ -48,3 +48,16 @@ def test_directions_stay():
     (got,) = orthogonal((left * values @ right)[None], COEFFICIENTS, 5)
     turned = left.T @ got @ right.T  # diagonal: the same singular vectors
     assert (turned - turned.diag().diag()).abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float32])
+def test_a_closure_gives_the_gradients_and_its_loss_comes_back(precision):
+    matrix = torch.nn.Parameter(torch.eye(8))
+
+    def closure() -> torch.Tensor:
+        loss = (matrix**2).sum()
+        loss.backward()
+        return loss
+
+    loss = Muon([matrix], 0.02, precision).step(closure)
+    assert loss.item() == 8.0 and (matrix**2).sum() < 8.0

@@ -131,6 +131,17 @@ def test_another_budget_in_the_same_folder_is_refused(file, tmp_path):
         pretrain(model_of(), file, 256, **more)
 
 
+def test_a_run_does_not_go_on_from_other_weights_than_it_began_with(file, tmp_path):
+    more = {"recipe": RECIPE, "compute": PLAIN, "folder": tmp_path / "run"}
+    pretrain(model_of(), file, 128, **more)
+    pretrain(model_of(), file, 128, **more)  # the same start
+    other = model_of()
+    with torch.no_grad():
+        other.norm.bias[0] += 1e-3
+    with pytest.raises(ValueError, match="start was '[0-9a-f]{16}', now '[0-9a-f]{16}'"):
+        pretrain(other, file, 128, **more)
+
+
 def test_each_objective_takes_its_own_batches(file):
     batch = batches(file, model_of().config, RECIPE)(0)
     assert OBJECTIVES["causal"].loss(model_of(), batch)[1] == 4 * 16

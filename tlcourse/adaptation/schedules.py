@@ -100,7 +100,7 @@ class GradualUnfreezing:
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """A factor for each group and step."""
-        factor, top = self.shape(steps, groups), len(groups) - 1
+        factor, top = _moving(self.shape, steps, groups), len(groups) - 1
         begins = {
             name: round(self.share * steps * (top - place) / max(1, top))
             for place, name in enumerate(groups)
@@ -129,7 +129,7 @@ class ChainThaw:
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """A factor for each group and step."""
         moving = [groups[-1:], *([name] for name in groups), groups]
-        return _in_stages(moving, self.shape(steps, groups), steps, groups)
+        return _in_stages(moving, _moving(self.shape, steps, groups), steps, groups)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,18 @@ class SequentialUnfreezing:
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
         """A factor for each group and step."""
         moving = [groups[-1:], groups[1:], groups]
-        return _in_stages(moving, self.shape(steps, groups), steps, groups)
+        return _in_stages(moving, _moving(self.shape, steps, groups), steps, groups)
+
+
+def _moving(shape: Schedule, steps: int, groups: Sequence[str]) -> Factors:
+    """What an unfreezing schedule follows; ValueError where the first step would move nothing."""
+    factor = shape(steps, groups)
+    if factor(0) == 0:
+        raise ValueError(
+            "expected a shape above 0 in the first step, where one group moves alone, "
+            f"got {shape}; let it start above 0"
+        )
+    return factor
 
 
 def _in_stages(

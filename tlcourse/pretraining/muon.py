@@ -2,7 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,10 +22,14 @@ class Muon(torch.optim.Muon):
         self.precision = precision
 
     @torch.no_grad()
-    def step(self, closure=None) -> None:
-        """One step; `closure` is there for `torch.optim.Optimizer` and is handed on."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step; what `closure` returns, which computes loss and gradients anew, if given."""
         if self.precision == torch.bfloat16:
             return super().step(closure)
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         for group in self.param_groups:
             by_shape = defaultdict(list)  # matrices of one shape are orthogonalised together
             for matrix in (each for each in group["params"] if each.grad is not None):
@@ -41,6 +46,7 @@ class Muon(torch.optim.Muon):
                 for (matrix, _), update in zip(pairs, updates, strict=True):
                     matrix.mul_(1 - group["lr"] * group["weight_decay"])
                     matrix.add_(update, alpha=-group["lr"] * 0.2 * math.sqrt(max(shape)))
+        return loss
 
 
 def orthogonal(matrices: Tensor, coefficients: tuple[float, float, float], steps: int) -> Tensor:

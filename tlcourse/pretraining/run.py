@@ -1,6 +1,7 @@
 """From a token file to a decayed model: the optimizers, the run."""
 
 import contextlib
+import hashlib
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -175,8 +176,11 @@ def _prepared(
     if compiled and compute.compiles:
         compile_blocks(model, compute=compute)
     optimizers = optimizers_for(model, recipe, precision=compute.precision)
-    settings = asdict(model.config) | asdict(recipe) | budget | {"corpus": file.digest()}
-    resume = None if folder is None else Resume(folder, save_every, settings)
+    resume = None
+    if folder is not None:
+        settings = asdict(model.config) | asdict(recipe) | budget
+        settings |= {"corpus": file.digest(), "start": _digest(model)}
+        resume = Resume(folder, save_every, settings)
 
     def run(steps: int, schedule, stop_after: float = math.inf) -> list[dict]:
         return train(
@@ -186,3 +190,11 @@ def _prepared(
         )  # fmt: skip
 
     return run
+
+
+def _digest(model: Transformer) -> str:
+    """Which weights a model has."""
+    found = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return found.hexdigest()[:16]

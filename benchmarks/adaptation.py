@@ -1,6 +1,6 @@
 """Every scheme on TREC-6 from one checkpoint: errors, cost, forgetting, and who beats whom.
 
-How each scheme trains was chosen by `python -m benchmarks search`, with the same budget for each,
+How each scheme trains was chosen by `schemes` and `other_schemes`, with the same budget for each,
 before the test set was read. Composites, which train more than once, train as full fine-tuning
 does. For few labels it was chosen with 200 (`python -m benchmarks few_search`). Every scheme is
 fitted on the same draws of labels, and each run reads the test set once. Finished runs are kept in
@@ -32,7 +32,7 @@ def measure() -> dict:
 
     Raises FileNotFoundError where the choices are not stored.
     """
-    choices = jobs.stored("search")["choices"]
+    choices = jobs.stored("other_schemes")["choices"] | jobs.stored("schemes")["choices"]
     found = jobs.run_all(tests(_pairs(), DRAWS, choices, jobs.stored("few_search")["choices"]))
     return {
         "job": "adaptation",

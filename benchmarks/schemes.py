@@ -26,11 +26,7 @@ def measure() -> dict:
     screened = all_of(MAIN)
     confirmed = confirm(screened, MAIN)
     chosen = choices(screened, confirmed)
-    found = jobs.run_all(
-        Job(name, "all", seed, "test", jobs.recipe_of(chosen[name]), size=chosen[name]["size"])
-        for seed in SEEDS  # a seed of all schemes, then the next
-        for name in MAIN
-    )
+    found = jobs.run_all(tests(chosen))
     made = table(found, [(name, "all") for name in MAIN], {"all": len(SEEDS)}, chosen)
     for row in made["rows"]:
         row["dev_apart"] = _dev_apart(row["scheme"], confirmed[row["scheme"]][0])
@@ -44,6 +40,15 @@ def measure() -> dict:
         **made,
         "primary": [PRIMARY[0], transfer.ALL],
     }
+
+
+def tests(chosen: dict[str, dict]) -> list[Job]:
+    """The runs that read the test set, as each scheme was chosen: a seed of all, then the next."""
+    return [
+        Job(name, "all", seed, "test", jobs.recipe_of(choice), size=choice["size"])
+        for seed in SEEDS
+        for name, choice in chosen.items()
+    ]
 
 
 def _dev_apart(name: str, point: dict) -> list[float]:

@@ -3,7 +3,7 @@
 One dev split, one seed, 5 epochs: six learning rates at the middle size; then the other sizes at
 the best of them and at its neighbours; with every size further, while the best learning rate is
 the first or the last. The test set is not read. Finished trials are kept in `runs/adaptation/`; a
-stopped screen goes on where it was, and `python -m benchmarks schemes` and `search` go on from it.
+stopped screen goes on where it was, and `python -m benchmarks schemes` goes on from it.
 """
 
 from collections.abc import Callable, Sequence

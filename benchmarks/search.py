@@ -1,18 +1,17 @@
-"""How each scheme trains best: what is confirmed of the screens on dev, and what is chosen.
+"""How each scheme trains best: what of the screens is confirmed on dev, and what is chosen.
 
-The other schemes are screened, too (see `screen`). Then the best two points of each of MAIN are
-confirmed, each by two runs of 10 epochs that have dev splits and seeds of their own. What is not
-confirmed keeps the best point of its screen. The test set is not read. Finished trials are kept in
-`runs/adaptation/`; a stopped search goes on where it was.
+The best two points of a main scheme are confirmed, each by two runs of 10 epochs that have dev
+splits and seeds of their own (see `schemes`). What is not confirmed keeps the best point of its
+screen (see `other_schemes`). The test set is not read.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from benchmarks import jobs
-from benchmarks.screen import all_of, best
-from benchmarks.space import MAIN, SPACE
-from benchmarks.trials import MODEL, Job
+from benchmarks.screen import best
+from benchmarks.space import SPACE
+from benchmarks.trials import Job
 
 EPOCHS = 10
 BEST = 2  # points that are confirmed
@@ -59,18 +58,3 @@ def choices(screened: dict[str, list[dict]], confirmed: dict[str, list[dict]]) -
             "dev_error": point["mean"] if name in confirmed else point["error"],
         }
     return found
-
-
-def measure() -> dict:
-    """One row a point that was tried; what was confirmed, and what is chosen."""
-    screened = all_of([*MAIN, *(name for name in SPACE if name not in MAIN)])
-    confirmed = confirm(screened, MAIN)
-    return {
-        "job": "search",
-        **jobs.provenance("TREC-6, dev splits out of train", note=jobs.pooled()),
-        "model": MODEL,
-        "what": {name: entry.what for name, entry in SPACE.items()},
-        "rows": [point for points in screened.values() for point in points],
-        "confirmed": confirmed,
-        "choices": choices(screened, confirmed),
-    }

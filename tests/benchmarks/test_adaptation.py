@@ -11,6 +11,7 @@ from benchmarks import (
     few_labels,
     few_search,
     jobs,
+    other_schemes,
     schemes,
     transfer,
     trials,
@@ -182,7 +183,9 @@ def test_the_primary_comparison_is_one_of_the_table():
     assert PRIMARY in adaptation._pairs() and PRIMARY[0] != FULL.name
 
 
-def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
+@pytest.fixture
+def searched(monkeypatch):
+    """All jobs that are asked for; each scheme is best at the third learning rate of its grid."""
     asked = []
 
     def run(job):
@@ -202,7 +205,11 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
     )
     test = Dataset.from_dict({"text": ["What is a test ?", *["Who is it ?"] * 499]})
     monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
-    measured = schemes.measure()
+    return asked
+
+
+def test_the_main_schemes_are_searched_frozen_and_tested(searched):
+    measured, asked = schemes.measure(), searched
     assert [row["scheme"] for row in measured["rows"]] == list(MAIN)
     rows = {row["scheme"]: row for row in measured["rows"]}
     count = len(schemes.SEEDS)
@@ -222,6 +229,24 @@ def test_the_main_schemes_are_searched_frozen_and_tested(monkeypatch):
     assert measured["primary"][0] in against and measured["what_is"] == [0]
     told = {line.split("  ")[0]: line for line in leaderboard.lines(measured, transfer.ALL)}
     assert "  +0.20 " in told[OTHER] and "  - " in told[SCRATCH]  # knew nothing, forgot nothing
+
+
+def test_the_other_schemes_are_searched_alike_and_stand_beside_full_fine_tuning(
+    searched, monkeypatch
+):
+    full = {"size": 0.003, "recipe": {"learning_rate": 5e-4, "epochs": 10}, "dev_error": 9.6}
+    monkeypatch.setattr(jobs, "stored", lambda name: {"choices": {FULL.name: full}})
+    measured = other_schemes.measure()
+    names = [row["scheme"] for row in measured["rows"]]
+    assert set(names) - {FULL.name} == set(SPACE) - set(MAIN) == set(other_schemes.NAMES)
+    assert {row["scheme"] for row in measured["screened"]} == set(other_schemes.NAMES)
+    tested = [job for job in searched if job.split == "test"]
+    assert searched[-len(tested) :] == tested  # everything was chosen before
+    assert len(tested) == len(schemes.SEEDS) * len(names)
+    for job in tested:
+        rate = 5e-4 if job.scheme == FULL.name else 4 * SPACE[job.scheme].lowest
+        assert (job.recipe.learning_rate, job.recipe.epochs) == (rate, 10)
+    assert {each["scheme"] for each in measured["comparisons"]} == set(other_schemes.NAMES)
 
 
 def test_few_labels_are_searched_on_dev_and_every_scheme_gets_the_same_draws(monkeypatch):

@@ -7,7 +7,7 @@ import torch
 
 from benchmarks import few_search, jobs, screen, search, space
 from benchmarks.composites import Task
-from benchmarks.space import MAIN, SPACE
+from benchmarks.space import COMBINED, MAIN, SPACE
 from tlcourse import corpora
 from tlcourse.adaptation import FULL, Recipe, adapt
 
@@ -122,9 +122,9 @@ def task(little, monkeypatch):
     return Task(little, "mean", texts, labels, every, Recipe(epochs=1, batch_size=8), 0)
 
 
-@pytest.mark.parametrize("name", SPACE)
+@pytest.mark.parametrize("name", SPACE | COMBINED)
 def test_every_entry_of_the_space_trains(name, task):
-    entry = SPACE[name]
+    entry = (SPACE | COMBINED)[name]
     size = entry.sizes[-1] if name != "top layers" else entry.sizes[0]  # of two layers one
     there = space.task_at(name, task, size)
     assert there.scheme.name == name

@@ -1,9 +1,9 @@
-"""The other schemes with all of TREC-6's labels: the same search, frozen, tested.
+"""The other schemes with all of TREC-6's labels: searched as the main ones, frozen, tested.
 
 What `schemes` is for the main schemes, without the confirmation: each is trained on as the best
 point of its grid says (see `screen`), for as many epochs as those there. Full fine-tuning stands
-beside them as it was tested there. Finished runs are kept in `runs/adaptation/`; a stopped study
-goes on where it was.
+beside them as it was tested there. From scratch is only screened: `transfer` tests it. Finished runs
+are kept in `runs/adaptation/`; a stopped study goes on where it was.
 """
 
 from benchmarks import jobs
@@ -13,19 +13,19 @@ from benchmarks.screen import EPOCHS as SCREENED
 from benchmarks.screen import all_of
 from benchmarks.search import EPOCHS, choices
 from benchmarks.space import MAIN, SPACE
+from benchmarks.starts import SCRATCH
 from benchmarks.trials import MODEL
 from tlcourse.adaptation import FULL
 
-NAMES = tuple(name for name in SPACE if name not in MAIN)
+NAMES = tuple(name for name in SPACE if name not in (*MAIN, SCRATCH))
 
 
 def measure() -> dict:
-    """One row a scheme, each beside full fine-tuning; all points that were tried; the choices.
+    """One row a scheme, each beside full fine-tuning; and what was chosen.
 
     Raises FileNotFoundError where it is not stored how full fine-tuning trains.
     """
-    screened = all_of(NAMES)
-    chosen = choices(screened, {}) | {FULL.name: jobs.stored("schemes")["choices"][FULL.name]}
+    chosen = choices(all_of(NAMES), {}) | {FULL.name: jobs.stored("schemes")["choices"][FULL.name]}
     pairs = [(name, "all") for name in chosen]
     found = jobs.run_all(tests(chosen))
     return {
@@ -33,8 +33,6 @@ def measure() -> dict:
         **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
         "model": MODEL,
         "epochs": {"screen": SCREENED, "test": EPOCHS},
-        "what": {name: SPACE[name].what for name in NAMES},
-        "screened": [point for points in screened.values() for point in points],
         "choices": chosen,
         **table(found, pairs, {"all": len(SEEDS)}, chosen),
     }

@@ -1,9 +1,9 @@
-"""The main schemes on dev: all try as many learning rates, then their own sizes (`space`).
+"""All schemes on dev: each tries as many learning rates, then its own sizes (`space`).
 
 One dev split, one seed, 5 epochs: six learning rates at the middle size; then the other sizes at
 the best of them and at its neighbours; with every size further, while the best learning rate is
 the first or the last. The test set is not read. Finished trials are kept in `runs/adaptation/`; a
-stopped screen goes on where it was, and `python -m benchmarks schemes` goes on from it.
+stopped screen goes on where it was; `schemes` and `other_schemes` go on from it.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks import jobs
-from benchmarks.space import MAIN, RATES, SPACE
+from benchmarks.space import RATES, SPACE
 from benchmarks.trials import MODEL, Job
 
 EPOCHS, SEED, FOLD = 5, 0, 0
@@ -67,6 +67,6 @@ def measure() -> dict:
         **jobs.provenance("TREC-6, one dev split out of train", note=jobs.pooled()),
         "model": MODEL,
         "epochs": EPOCHS,
-        "what": {name: SPACE[name].what for name in MAIN},
-        "rows": [point for points in all_of(MAIN).values() for point in points],
+        "what": {name: entry.what for name, entry in SPACE.items()},
+        "rows": [point for points in all_of(list(SPACE)).values() for point in points],
     }

@@ -206,7 +206,6 @@ MAIN = (  # whose best points are confirmed
     "LoRA, attention",
     "LoRA, all layers",
     "with the LM loss",
-    SCRATCH,
 )
 
 

@@ -2,8 +2,8 @@
 
 What `schemes` is for the main schemes, without the confirmation: each is trained on as the best
 point of its grid says (see `screen`), for as many epochs as those there. Full fine-tuning stands
-beside them as it was tested there. From scratch is only screened: `transfer` tests it. Finished runs
-are kept in `runs/adaptation/`; a stopped study goes on where it was.
+beside them as it was tested there. From scratch is only screened: `transfer` tests it. Finished
+runs are kept in `runs/adaptation/`; a stopped study goes on where it was.
 """
 
 from benchmarks import jobs

@@ -6,6 +6,8 @@ reads the test set once. Finished runs are kept in `runs/adaptation/`; a stopped
 it was.
 """
 
+from dataclasses import replace
+
 from benchmarks import jobs, transfer
 from benchmarks.adaptation import CLOCK, DATA, DRAWS, PRIMARY, asked_what, table
 from benchmarks.screen import all_of
@@ -15,24 +17,29 @@ from benchmarks.trials import MODEL, Job
 from tlcourse.adaptation import leaderboard
 
 SEEDS = tuple(range(DRAWS["all"]))
+TIMED = 2000  # labels, of an epoch that is timed for all schemes on one machine
 
 
 def measure() -> dict:
     """One row a scheme; what was confirmed, what was chosen, and each beside full fine-tuning.
 
     "dev_apart" of a row are its errors on dev in percent, on the questions that begin with "What
-    is" or "What are" and on the others.
+    is" or "What are" and on the others; "seconds" are those of one epoch of TIMED questions.
     """
     screened = all_of(MAIN)
     confirmed = confirm(screened, MAIN)
     chosen = choices(screened, confirmed)
     found = jobs.run_all(tests(chosen))
     made = table(found, [(name, "all") for name in MAIN], {"all": len(SEEDS)}, chosen)
-    for row in made["rows"]:
+    timed = jobs.run_all(epochs(chosen))
+    for row, epoch in zip(made["rows"], timed, strict=True):
+        row["seconds"] = epoch["seconds"]
         row["dev_apart"] = _dev_apart(row["scheme"], confirmed[row["scheme"]][0])
     return {
         "job": "schemes",
-        **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
+        **jobs.provenance(
+            DATA, note=f"{jobs.pooled()}; {CLOCK}, of one epoch of {TIMED:,} questions"
+        ),
         "model": MODEL,
         "epochs": EPOCHS,
         "confirmed": confirmed,
@@ -47,6 +54,14 @@ def tests(chosen: dict[str, dict]) -> list[Job]:
     return [
         Job(name, "all", seed, "test", jobs.recipe_of(choice), size=choice["size"])
         for seed in SEEDS
+        for name, choice in chosen.items()
+    ]
+
+
+def epochs(chosen: dict[str, dict]) -> list[Job]:
+    """One epoch of each scheme as it was chosen, judged on dev: what is timed."""
+    return [
+        Job(name, TIMED, 0, "dev", replace(jobs.recipe_of(choice), epochs=1), size=choice["size"])
         for name, choice in chosen.items()
     ]
 

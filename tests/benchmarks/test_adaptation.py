@@ -191,10 +191,11 @@ def searched(monkeypatch):
     def run(job):
         asked.append(job)
         wrong = {OTHER: 20, FULL.name: 25}.get(job.scheme, 30) + job.seed
+        seconds = {"seconds": 7.0} if job.labels == schemes.TIMED else {}
         wrong += abs(job.recipe.learning_rate / SPACE[job.scheme].lowest - 4)
         of = 500 if job.split == "test" else 546
         again = result(job.scheme, round(wrong), job.seed, of=of, dev=[40.0, 9.0])
-        return again | {"labels": job.labels, "size": job.size}
+        return again | {"labels": job.labels, "size": job.size} | seconds
 
     monkeypatch.setattr(trials.Job, "run", run)
     monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
@@ -219,6 +220,7 @@ def test_the_main_schemes_are_searched_frozen_and_tested(searched):
     tested = [job for job in asked if job.split == "test"]
     assert len(tested) == count * len(MAIN)
     assert "dev" not in {job.split for job in asked[asked.index(tested[0]) :][: len(tested)]}
+    assert {row["seconds"] for row in rows.values()} == {7.0}  # of one epoch, all on one machine
     for job in tested:  # as dev chose, ten epochs or that many times as many, on all labels
         assert job.recipe.learning_rate == 4 * SPACE[job.scheme].lowest
         assert (job.recipe.epochs, job.labels) == (10, "all")

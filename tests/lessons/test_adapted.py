@@ -25,107 +25,6 @@ def test_results_are_a_table_of_methods_and_labels() -> None:
     assert any("hand-written rules" in line for line in lines)
 
 
-def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:
-    def row(scheme, size, rate, error, forgetting):
-        return {"scheme": scheme, "size": size, "rate": rate, "error": error, "of": 500} | {
-            "forgetting": forgetting
-        }
-
-    screen = {
-        "rows": [
-            row("LoRA", 8, 1e-3, 14.0, 1.0),
-            row("LoRA", 2, 2e-3, 3.6, 1.5),
-            row("LoRA", 32, 2e-3, 3.6, 9.0),
-            row("from scratch", None, 5e-4, 24.0, None),
-        ],
-        "what": {"LoRA": "rank", "from scratch": ""}, "epochs": 5, "data": "TREC-6, one dev split",
-        "machine": "2 threads",
-    }  # fmt: skip
-    lines = adapted.screen_section(screen).splitlines()
-    assert "500 dev questions" in lines[2] and "5 epochs" in lines[2]
-    assert lines[-2:] == [  # the first of two best; 18 of 500 is 2.3 to 5.6 %
-        "| LoRA | 3 | 0.002 | rank 2 | 3.6 (2.3-5.6) | +1.50 |",
-        "| from scratch | 1 | 0.0005 |  | 24.0 (20.5-27.9) |  |",
-    ]
-
-
-def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
-    def row(scheme, wrong, **more):
-        errors = [100 * len(each) / 500 for each in wrong]
-        found = {"scheme": scheme, "labels": 5452, "errors": errors, "test_wrong": wrong}
-        return found | {"mean": sum(errors) / len(errors), "interval": [3.0, 9.0]} | more
-
-    cost = {"trained_share": 0.01, "seconds": 99.6, "forgetting": 0.5, "dev_error": 8.04}
-    cost["recipe"] = {"learning_rate": 0.002}
-    full = row("full fine-tuning", [list(range(20)), list(range(30))], **cost)
-    lora = row("LoRA", [list(range(45)), list(range(40))], **cost | {"forgetting": None})
-    schemes = {
-        "rows": [lora, full], "counting": [row("TF-IDF", [list(range(50))])], "model": "ours",
-        "comparisons": [{"scheme": "LoRA", "labels": 5452, "points": 3.5, "p_holm": 0.01,
-                         "points_interval": [1.0, 6.0]}],
-        "what_is": list(range(10, 210)), "epochs": 10, "data": "TREC-6", "machine": "2 threads",
-    }  # fmt: skip
-    lines = adapted.schemes_section(schemes).splitlines()
-    assert "200 test questions" in lines[2] and "10 epochs" in lines[2]
-    assert lines[-3:] == [  # of 20 and 30 that are wrong the first ten are others: 10 and 20 of 200
-        "| full fine-tuning | 0.002 | 8.0 | 5.0 (3.0-9.0) | 7.5 | 3.3 | 1.00% | 100 | +0.50 |",
-        "| LoRA | 0.002 | 8.0 | 8.5 (3.0-9.0) ↑ | 16.2 | 3.3 | 1.00% | 100 |  |",
-        "| TF-IDF |  |  | 10.0 | 20.0 | 3.3 |  |  |  |",
-    ]
-
-
-def test_models_alone_together_and_their_students_are_a_row_each() -> None:
-    distilled = {
-        "rows": [
-            {"what": "one model", "errors": [4.0, 5.0], "mean": 4.5, "interval": [3.0, 6.0]},
-            {"what": "two together", "errors": [3.6], "mean": 3.6, "interval": [2.29, 5.62]},
-        ],
-        "comparisons": [{"what": "two together", "points": -0.9, "p_holm": 0.087}],
-        "scheme": "LoRA", "data": "TREC-6", "machine": "2 threads",
-    }  # fmt: skip
-    lines = adapted.distilled_section(distilled).splitlines()
-    assert "models of LoRA" in lines[0]
-    assert lines[-2:] == [
-        "| one model | 2 | 4.5 (3.0-6.0) |  |",
-        "| two together | 1 | 3.6 (2.3-5.6) | 0.09 |",
-    ]
-
-
-def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> None:
-    def row(scheme, labels, mean):
-        return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [5.0, 9.0]} | {
-            "errors": [mean] * 20
-        }
-
-    def apart(scheme, labels, points, p):
-        span = [points - 1, points + 1]
-        return {"scheme": scheme, "labels": labels, "points": points} | {
-            "points_interval": span, "p_holm": p,
-        }  # fmt: skip
-
-    names = {"full fine-tuning": 5e-4, "frozen body": 8e-3}
-    few = {
-        "rows": [row(name, count, 7.0) for name in names for count in (500, 100)],
-        "counting": [row("TF-IDF", count, 8.0) for count in (100, 500)],
-        "choices": {name: {"recipe": {"learning_rate": rate}} for name, rate in names.items()},
-        "comparisons": [apart("frozen body", 500, 3.0, 0.01), apart("frozen body", 100, 0.5, 0.01)],
-        "against_counting": [
-            apart("full fine-tuning", 100, -3.0, 0.2), apart("full fine-tuning", 500, -3.0, 0.01),
-            apart("frozen body", 100, -3.0, 0.01), apart("frozen body", 500, 3.0, 0.01),
-        ],
-        "model": "ours", "data": "TREC-6", "machine": "2 threads",
-    }  # fmt: skip
-    lines = adapted.few_labels_section(few).splitlines()
-    assert "20 draws" in lines[2]
-    assert lines[4:] == [
-        "| | learning rate | 100 labels | 500 labels |",
-        "|---|---:|---:|---:|",
-        "| full fine-tuning | 0.0005 | 7.0 (5.0-9.0) ° | 7.0 (5.0-9.0) |",
-        "| frozen body | 0.008 | 7.0 (5.0-9.0) | 7.0 (5.0-9.0) ↑ ° |",
-        "| TF-IDF |  | 8.0 (5.0-9.0) | 8.0 (5.0-9.0) |",
-    ]
-
-
 def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
     rows = [
         {"task": task, "labels": labels, "scheme": scheme, "mean": mean, "interval": [5.0, 9.0]}
@@ -140,4 +39,27 @@ def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
         "|---|---:|---:|",
         "| TF-IDF | 7.0 (5.0-9.0) | 8.0 (5.0-9.0) |",
         "| cut texts |  | 6.2 (5.0-9.0) |",
+    ]
+
+
+def test_with_all_labels_only_what_trains_as_full_fine_tuning_stands_beside_it() -> None:
+    def row(scheme, labels, mean):
+        return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [3.0, 9.0]} | {
+            "seeds": [0, 1], "trained_share": 0.5, "seconds": 2.0, "forgetting": None,
+        }  # fmt: skip
+
+    names = ("full fine-tuning", "LoRA", "TAPT")
+    stored = {
+        "rows": [row(name, labels, 7.0) for name in names for labels in (100, 5452)],
+        "comparisons": [
+            {"scheme": name, "labels": 5452, "points": 3.0, "points_interval": [1, 5], "p_holm": 0}
+            for name in names[1:]
+        ],
+        "model": "ours",
+    }  # fmt: skip
+    cost = "50.00% | 2 |  |"
+    assert adapted.adaptation_section(stored).splitlines()[-3:] == [
+        f"| full fine-tuning | 7.0 (3.0-9.0) | 7.0 (3.0-9.0) | {cost}",
+        f"| LoRA | 7.0 (3.0-9.0) |  | {cost}",  # at a learning rate that it had not searched
+        f"| TAPT | 7.0 (3.0-9.0) | 7.0 (3.0-9.0) ↑ | {cost}",
     ]

@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from tlcourse import files
-from tlcourse.lessons.adapted import (
-    adaptation_section,
-    distilled_section,
-    few_labels_section,
-    schemes_section,
-    screen_section,
-    tasks_section,
-    transfer_section,
-)
+from tlcourse.lessons.adapted import adaptation_section, tasks_section, transfer_section
 from tlcourse.lessons.probed import (
     behaviour_section,
     growth_section,
     pairs_section,
     probing_section,
+)
+from tlcourse.lessons.searched import (
+    combined_section,
+    distilled_section,
+    few_labels_section,
+    schemes_section,
+    screen_section,
 )
 
 RESULTS = "benchmarks/results"
@@ -93,6 +92,7 @@ SECTIONS = {
     "adaptation": adaptation_section,
     "screen": screen_section,
     "schemes": schemes_section,
+    "combined": combined_section,
     "distilled": distilled_section,
     "few_labels": few_labels_section,
     "tasks": tasks_section,

@@ -1,0 +1,158 @@
+"""Sections of the results page: schemes that were searched alike, and what came of the best."""
+
+from typing import Any
+
+from tlcourse.adaptation import leaderboard
+from tlcourse.lessons.adapted import ALL, MARKS, error_cell, line, signed
+from tlcourse.metrics import wilson_interval
+
+
+def screen_section(screen: dict[str, Any]) -> str:
+    """The best point of each scheme's grid on dev; `screen` is of `python -m benchmarks screen`."""
+    best = leaderboard.best_points(screen)
+    count = next(iter(best.values()))["of"]
+    lines = [
+        "## The same search for every scheme",
+        "",
+        "Of each scheme the best point of its grid: learning rates, each twice the one before,"
+        " on until the best has a neighbour on both sides (three more at most), with three values"
+        f" of the scheme's own number. Error on {count} dev questions in percent with 95 % "
+        f"interval, one run of {screen['epochs']} epochs a point: the best of a dozen runs looks "
+        "better than it is. "
+        f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lessons 05, 05b).",
+        "",
+        "| | runs | learning rate | own number | dev error | forgets |",
+        "|---|---:|---:|---|---:|---:|",
+    ]
+    for name, row in best.items():
+        tried = sum(each["scheme"] == name for each in screen["rows"])
+        own = f"{screen['what'][name]} {row['size']:g}" if screen["what"][name] else ""
+        low, high = wilson_interval(round(row["error"] * count / 100), count)
+        lost = signed(row["forgetting"])
+        lines.append(
+            f"| {name} | {tried} | {row['rate']:g} | {own} | "
+            f"{row['error']:.1f} ({100 * low:.1f}-{100 * high:.1f}) | {lost} |"
+        )
+    return "\n".join(lines)
+
+
+def schemes_section(schemes: dict[str, Any]) -> str:
+    """The main schemes on test, each as dev chose it: a row a scheme, fewest errors first.
+
+    `schemes` is what `python -m benchmarks schemes` wrote.
+    """
+    asked, seeds = schemes["what_is"], len(schemes["rows"][0]["errors"])
+    lines = [
+        "## The main schemes, searched alike",
+        "",
+        f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
+        f"two runs of {schemes['epochs']} epochs on two dev splits; the better was frozen "
+        f"and fitted on all labels with {seeds} seeds, and each run read the test set once. Errors "
+        "in percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
+        f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
+        "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
+        "Holm-corrected, and the interval over seeds both say so). "
+        f"{schemes['data']}; {schemes['machine']} (`python -m benchmarks schemes`; lesson 05).",
+        "",
+        "| | learning rate | dev | test | What is / are | others | trained | seconds | forgets |",
+        "|---|" + "---:|" * 8,
+    ]
+    for name, row in leaderboard.rows_at(schemes, ALL).items():
+        mark = MARKS.get(leaderboard.verdict(schemes, name, ALL), "")
+        test = error_cell(row) + mark
+        rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
+        cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", signed(row["forgetting"])
+        lines.append(line(name, rate, dev, test, *_apart(row, asked), *cost))
+    for row in schemes["counting"]:
+        lines.append(line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, asked), *[""] * 3))
+    return "\n".join(lines)
+
+
+def combined_section(combined: dict[str, Any]) -> str:
+    """Gradual unfreezing with more beside it, on dev: a row a way, fewest errors first.
+
+    `combined` is what `python -m benchmarks combined` wrote.
+    """
+    runs = len(combined["rows"][0]["errors"])
+    lines = [
+        "## Put together",
+        "",
+        "Gradual unfreezing had the lowest dev error. Here it has something beside it, each part "
+        "as its own search had chosen it. Error on dev in percent, mean of "
+        f"{runs} runs on dev splits of their own, with 95 % interval over their questions. That "
+        "pooling and the LM loss would help was known from earlier studies, which had read the "
+        f"test set. {combined['data']}; {combined['machine']} (`python -m benchmarks combined`; "
+        "lesson 06).",
+        "",
+        "| gradual unfreezing, and | dev error | forgets |",
+        "|---|---:|---:|",
+    ]
+    for row in sorted(combined["rows"], key=lambda row: row["mean"]):
+        of = row["of"] * runs
+        low, high = wilson_interval(round(row["mean"] * of / 100), of)
+        name = "nothing" if row["what"] == "gradual unfreezing" else row["what"]
+        error = f"{row['mean']:.1f} ({100 * low:.1f}-{100 * high:.1f})"
+        lines.append(line(name, error, signed(row["forgetting"])))
+    return "\n".join(lines)
+
+
+def distilled_section(distilled: dict[str, Any]) -> str:
+    """Models of one scheme alone and together, and students of them: a row each.
+
+    `distilled` is what `python -m benchmarks distilled` wrote.
+    """
+    p = {each["what"]: f"{each['p_holm']:.2f}" for each in distilled["comparisons"]}
+    lines = [
+        "Several models of gradual unfreezing and what dev had chosen beside it "
+        f"({distilled['chosen']['what']}), with all labels: each alone, the mean of their answers, "
+        "and students of one model's size that learn these answers to the training questions and "
+        "to questions of film reviews. Test error in percent, with 95 % interval over runs, or over questions where there is one; p is of a "
+        f"sign-flip test against one model, Holm-corrected. {distilled['data']}; "
+        f"{distilled['machine']} (`python -m benchmarks distilled`; lesson 06).",
+        "",
+        "| | runs | test | p |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in distilled["rows"]:
+        lines.append(line(row["what"], len(row["errors"]), error_cell(row), p.get(row["what"], "")))
+    return "\n".join(lines)
+
+
+def few_labels_section(few: dict[str, Any]) -> str:
+    """Ways to adapt with few labels beside counting words: a row a way, a column a number of them.
+
+    `few` is what `python -m benchmarks few_labels` wrote.
+    """
+    counts = sorted({row["labels"] for row in few["rows"]})
+    draws = len(few["rows"][0]["errors"])
+    lines = [
+        "## Few labels",
+        "",
+        f"Test error of {few['model']} on TREC-6 in percent, mean over {draws} draws of labels, "
+        "95 % interval. The learning rate was chosen with 200 labels on a dev split, before the "
+        "test set was read. ↓ fewer and ↑ more errors than full fine-tuning, ° not clearly fewer "
+        "than TF-IDF (a sign-flip test over questions, Holm-corrected, and the interval over draws "
+        f"both say so). {few['data']}; {few['machine']} (`python -m benchmarks few_labels`; "
+        "lesson 05b).",
+        "",
+        "| | learning rate | " + " | ".join(f"{count} labels" for count in counts) + " |",
+        "|---|" + "---:|" * (1 + len(counts)),
+    ]
+    for name, choice in few["choices"].items():
+        cells = []
+        for count in counts:
+            row = leaderboard.rows_at(few, count)[name]
+            mark = MARKS.get(leaderboard.verdict(few, name, count), "")
+            beside = leaderboard.verdict_of(leaderboard.against_counting(few, name, count))
+            mark += "" if beside == "fewer errors" else " °"
+            cells.append(error_cell(row) + mark)
+        lines.append(line(name, f"{choice['recipe']['learning_rate']:g}", *cells))
+    counting = {row["labels"]: row for row in few["counting"]}
+    lines.append(line("TF-IDF", "", *(error_cell(counting[count]) for count in counts)))
+    return "\n".join(lines)
+
+
+def _apart(row: dict, questions: list[int]) -> list[str]:
+    """The errors on some of TREC's 500 test questions, and on the others."""
+    both = leaderboard.split_errors(row["test_wrong"], questions, 500)
+    return [f"{sum(errors) / len(errors):.1f}" for errors in both]

@@ -34,6 +34,7 @@ NAMES = (
     "adaptation",
     "open_questions",
     "tasks",
+    "reviews",
     "tutorial",
     "behaviour",
     "probing",

@@ -106,7 +106,8 @@ def distilled_section(distilled: dict[str, Any]) -> str:
         "Several models of gradual unfreezing and what dev had chosen beside it "
         f"({distilled['chosen']['what']}), with all labels: each alone, the mean of their answers, "
         "and students of one model's size that learn these answers to the training questions and "
-        "to questions of film reviews. Test error in percent, with 95 % interval over runs, or over questions where there is one; p is of a "
+        "to questions of film reviews. Test error in percent, with 95 % interval over runs, or "
+        "over questions where there is one; p is of a "
         f"sign-flip test against one model, Holm-corrected. {distilled['data']}; "
         f"{distilled['machine']} (`python -m benchmarks distilled`; lesson 06).",
         "",

@@ -1,0 +1,108 @@
+"""Film reviews, read before they are judged: does pretraining on reviews pay on IMDB?
+
+On long reviews `python -m benchmarks tasks` leaves full fine-tuning behind counting words. Howard &
+Ruder (2018) go on pretraining on the task's own texts first. Here causal-small does so on IMDB's
+25,000 training reviews, without their labels, and is then fine-tuned as it is in `tasks`: the same
+recipe, windows, samples of labels and judged reviews. Nothing is chosen. Named beforehand: with
+2,000 labels, against full fine-tuning alone, then against counting words. The pretraining and
+finished runs are kept in `runs/reviews/`; a stopped study goes on where it was.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks import jobs, tasks
+from benchmarks.adaptation import apart
+from tlcourse import checkpoints, corpora, device
+from tlcourse.adaptation import FULL, Classifier, Recipe, adapt, wrong
+from tlcourse.batching import TokenFile, write_tokens
+from tlcourse.bpe import EOS, normalise
+from tlcourse.evaluation import evaluate
+from tlcourse.pretraining import PretrainingRecipe, pretrain
+
+TASK, READ = "imdb", "full fine-tuning, reviews read first"
+LABELS = (2_000, 100)
+TOKENS = 4_000_000  # of the training reviews, each about half of the time
+READING = PretrainingRecipe(
+    batch_size=32, length=128, learning_rate=1e-3, muon_learning_rate=2e-3, warmup=50
+)
+HELD_OUT = 200  # reviews out of those that are judged, by which the reading is measured
+
+
+@dataclass(frozen=True)
+class Job(jobs.Job):
+    """One fine-tuning of the body that has read reviews, on one sample of labels."""
+
+    study = "reviews"
+    model: str
+    labels: int
+    seed: int
+    recipe: Recipe = tasks.LONG
+
+    def work(self) -> dict:
+        """Learns and is judged."""
+        train, judged = tasks.questions(tasks.Job(TASK, self.labels, READ, self.seed, self.recipe))
+        texts, labels = train["text"][:], train["label"][:]
+        start = Classifier.from_checkpoint(self.model, sorted(set(labels)), seed=self.seed)
+        adapted = adapt(start, texts, labels, scheme=FULL, recipe=self.recipe, seed=self.seed)
+        guessed = adapted.probabilities(judged["text"][:])
+        return {"wrong": wrong(guessed, judged["label"], adapted.labels), "of": len(judged)}
+
+
+def read_reviews(folder: Path) -> Path:
+    """Goes on pretraining on the training reviews; the checkpoint, which is made once."""
+    place = folder / "checkpoint"
+    if (place / "model.safetensors").exists():
+        return place
+    body, tokenizer = checkpoints.load(tasks.MODEL, device.choose())
+    path = folder / "tokens.bin"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        reviews = corpora.load(TASK)["train"]["text"]
+        write_tokens(path, ([*tokenizer.encode(normalise(each)), EOS] for each in reviews))
+    pretrain(body, TokenFile(path), TOKENS, recipe=READING, folder=folder / "state")
+    checkpoints.save(place, body, tokenizer, card=__doc__)
+    return place
+
+
+def perplexity(model: str | Path) -> float:
+    """Of a body, per word, on HELD_OUT reviews that no run has learnt from."""
+    body, tokenizer = checkpoints.load(model, device.choose())
+    reviews = corpora.load(TASK)["test"].shuffle(seed=0)["text"][:HELD_OUT]
+    return evaluate(body, tokenizer, list(map(normalise, reviews))).word_perplexity
+
+
+def measure() -> dict:
+    """One row for each number of labels, beside what `tasks` stored for it.
+
+    Raises FileNotFoundError where the results of `tasks` are not stored.
+    """
+    beside = jobs.stored("tasks")["rows"]
+    place = read_reviews(jobs.FOLDER / "reviews")
+    asked = [Job(str(place), labels, seed) for labels in LABELS for seed in tasks.SEEDS]
+    found = jobs.groups(jobs.run_all(asked), len(tasks.SEEDS))
+    rows, comparisons = [], []
+    for labels, mine in zip(LABELS, found, strict=True):
+        row = {"task": TASK, "labels": labels, "scheme": READ, "seeds": list(tasks.SEEDS)}
+        row |= jobs.over_seeds([jobs.error_of(each) for each in mine])
+        row |= {"test_wrong": [each["wrong"] for each in mine]}
+        rows.append(row)
+        for rival in (FULL.name, tasks.TFIDF):
+            theirs = next(
+                each for each in beside
+                if (each["task"], each["labels"], each["scheme"]) == (TASK, labels, rival)
+            )  # fmt: skip
+            theirs = theirs | {"test_wrong": theirs["wrong"]}
+            found_apart = apart(row, theirs, mine[0]["of"])
+            comparisons.append({"labels": labels, "against": rival} | found_apart)
+    jobs.correct(comparisons)
+    return {
+        "job": "reviews",
+        **jobs.provenance("IMDB, 1,000 reviews of its test split", note=jobs.pooled()),
+        "model": tasks.MODEL,
+        "tokens": TOKENS,
+        "reading": asdict(READING),
+        "word_perplexity": {"before": perplexity(tasks.MODEL), "after": perplexity(place)},
+        "rows": rows,
+        "comparisons": comparisons,
+    }

@@ -14,9 +14,9 @@ from benchmarks import jobs, screen
 from benchmarks.search import EPOCHS
 from benchmarks.space import RATES, SPACE
 from benchmarks.trials import MODEL, Job
+from tlcourse.adaptation.presets import MIN_STEPS
 
 LABELS, SEEDS = 200, (100, 101, 102)
-MIN_STEPS = 200  # more epochs, until there are so many steps
 
 
 def trial(name: str, rate: float) -> dict:

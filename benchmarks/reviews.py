@@ -73,7 +73,7 @@ def perplexity(model: str | Path) -> float:
 
 
 def measure() -> dict:
-    """One row for each number of labels, beside what `tasks` stored for it.
+    """One row for each number of labels, as `tasks` has them, beside what that stored.
 
     Raises FileNotFoundError where the results of `tasks` are not stored.
     """
@@ -85,16 +85,19 @@ def measure() -> dict:
     for labels, mine in zip(LABELS, found, strict=True):
         row = {"task": TASK, "labels": labels, "scheme": READ, "seeds": list(tasks.SEEDS)}
         row |= jobs.over_seeds([jobs.error_of(each) for each in mine])
-        row |= {"test_wrong": [each["wrong"] for each in mine]}
-        rows.append(row)
+        row |= {"judged": mine[0]["of"], "recipe": mine[0]["recipe"]}
+        rows.append(row | {"wrong": [each["wrong"] for each in mine]})
         for rival in (FULL.name, tasks.TFIDF):
             theirs = next(
-                each for each in beside
+                each
+                for each in beside
                 if (each["task"], each["labels"], each["scheme"]) == (TASK, labels, rival)
-            )  # fmt: skip
-            theirs = theirs | {"test_wrong": theirs["wrong"]}
-            found_apart = apart(row, theirs, mine[0]["of"])
-            comparisons.append({"labels": labels, "against": rival} | found_apart)
+            )
+            pair = (
+                {"test_wrong": one["wrong"], "errors": one["errors"]} for one in (rows[-1], theirs)
+            )
+            entry = {"labels": labels, "against": rival}
+            comparisons.append(entry | apart(*pair, mine[0]["of"]))
     jobs.correct(comparisons)
     return {
         "job": "reviews",

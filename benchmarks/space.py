@@ -40,10 +40,10 @@ from tlcourse.adaptation import (
     TopLayers,
     fisher,
 )
+from tlcourse.adaptation.presets import HEAD_RATE
 from tlcourse.batching import pad
 from tlcourse.bpe import PAD
 
-HEAD_RATE = 3e-3
 RATES = 6
 WINDOWS, LENGTH = 16, 64  # of the article by which EWC knows what mattered
 DAMAGE = 0.15  # share of the tokens that consistency drops

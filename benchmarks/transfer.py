@@ -18,6 +18,7 @@ from benchmarks.selection import choose_pooling
 from benchmarks.starts import SCRATCH, body_of, weights_of
 from tlcourse import checkpoints, corpora, metrics
 from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, wrong
+from tlcourse.adaptation.presets import MIN_STEPS
 from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.corpora.trec import DEV_SEED
 
@@ -26,7 +27,6 @@ LABELS = (50, 100, 500, 1000, "all")
 ALL = 5452
 TFIDF = "TF-IDF"
 WITHIN = "chosen within the labels"
-MIN_STEPS = 200  # with few labels: more epochs, until there are so many steps
 CHOICE_STEPS = 100  # the same in cross-validation, to save time
 CHOICE_SEEDS = (0, 1)  # dev has 546 questions: one run says little
 

@@ -53,7 +53,9 @@ def test_rows_stand_beside_what_was_stored_for_the_same_labels(monkeypatch):
     monkeypatch.setattr(jobs, "stored", lambda name: {"rows": stored})
     monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
     monkeypatch.setattr(
-        reviews.Job, "run", lambda job: {"wrong": list(range(10 + job.seed)), "of": 40}
+        reviews.Job,
+        "run",
+        lambda job: {"wrong": list(range(10 + job.seed)), "of": 40, "recipe": {}},
     )
     found = reviews.measure()
     assert [row["labels"] for row in found["rows"]] == list(reviews.LABELS)

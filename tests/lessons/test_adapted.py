@@ -42,6 +42,29 @@ def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
     ]
 
 
+def test_reviews_that_were_read_first_stand_beside_their_rivals() -> None:
+    def entry(labels, against, points):
+        interval = [points - 1, points + 1]
+        return {"labels": labels, "against": against, "points": points} | {
+            "points_interval": interval, "p_holm": 0.02,
+        }  # fmt: skip
+
+    stored = {
+        "rows": [{"labels": 2000, "mean": 16.0, "interval": [15.0, 17.0]}],
+        "comparisons": [entry(2000, "full fine-tuning", -2.0), entry(2000, "TF-IDF", 1.0)],
+        "tokens": 2_500_000, "word_perplexity": {"before": 300.4, "after": 99.6},
+        "data": "reviews", "machine": "two threads",
+    }  # fmt: skip
+    text = adapted.reviews_section(stored)
+    assert "2,500,000 tokens" in text and "300 → 100" in text and "two threads" in text
+    assert text.splitlines()[2:] == [
+        "| labels | error | against full fine-tuning | against TF-IDF |",
+        "|---:|---:|---:|---:|",
+        "| 2,000 | 16.0 (15.0-17.0) | -2.0 (-3.0 to -1.0), p = 0.020 "
+        "| +1.0 (+0.0 to +2.0), p = 0.020 |",
+    ]
+
+
 def test_with_all_labels_only_what_trains_as_full_fine_tuning_stands_beside_it() -> None:
     def row(scheme, labels, mean):
         return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [3.0, 9.0]} | {

@@ -144,3 +144,33 @@ def tasks_section(tasks: dict[str, Any]) -> str:
         told = [error_cell(row) if row else "" for row in found]
         lines.append(f"| {scheme} | " + " | ".join(told) + " |")
     return "\n".join(lines)
+
+
+def reviews_section(reviews: dict[str, Any]) -> str:
+    """Film reviews after the body has read reviews: a row a number of labels.
+
+    `reviews` is what `python -m benchmarks reviews` wrote.
+    """
+    rivals = list(dict.fromkeys(entry["against"] for entry in reviews["comparisons"]))
+    before, after = reviews["word_perplexity"].values()
+    lines = [
+        f"Full fine-tuning on reviews after the body has gone on pretraining for "
+        f"{reviews['tokens']:,} tokens of IMDB's training reviews, without their labels (word "
+        f"perplexity of other reviews {before:.0f} → {after:.0f}). Points of error against the "
+        "rows above on the same samples of labels, with 95 % interval over samples; p is of a "
+        "sign-flip test over reviews, Holm-corrected. "
+        f"{reviews['data']}; {reviews['machine']} (`python -m benchmarks reviews`; lesson 06b).",
+        "",
+        line("labels", "error", *(f"against {rival}" for rival in rivals)),
+        "|---:|---:|" + "---:|" * len(rivals),
+    ]
+    for row in reviews["rows"]:
+        beside = {e["against"]: e for e in reviews["comparisons"] if e["labels"] == row["labels"]}
+        told = [
+            "{:+.1f} ({:+.1f} to {:+.1f}), p = {:.3f}".format(
+                beside[rival]["points"], *beside[rival]["points_interval"], beside[rival]["p_holm"]
+            )
+            for rival in rivals
+        ]
+        lines.append(line(f"{row['labels']:,}", error_cell(row), *told))
+    return "\n".join(lines)

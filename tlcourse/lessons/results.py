@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tlcourse import files
-from tlcourse.lessons.adapted import adaptation_section, tasks_section, transfer_section
+from tlcourse.lessons.adapted import (
+    adaptation_section,
+    reviews_section,
+    tasks_section,
+    transfer_section,
+)
 from tlcourse.lessons.probed import (
     behaviour_section,
     growth_section,
@@ -96,6 +101,7 @@ SECTIONS = {
     "distilled": distilled_section,
     "few_labels": few_labels_section,
     "tasks": tasks_section,
+    "reviews": reviews_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,
     "behaviour": behaviour_section,

@@ -1,10 +1,10 @@
 """Gradual unfreezing with more beside it: other pooling, the LM loss, more epochs; judged on dev.
 
-It had the lowest dev error of `python -m benchmarks schemes`. Here it keeps what its search chose,
-and so does the LM loss: nothing is searched anew. Each way is run as the points were that were
-confirmed there, twice on dev splits of their own; the lowest mean is chosen. The test set is not
-read: `python -m benchmarks distilled` does that with the chosen one. Finished runs are kept in
-`runs/adaptation/`.
+It had the lowest dev error of `python -m benchmarks schemes`. Here it keeps what was chosen there,
+and the LM loss keeps its weight; poolings and epochs were set by hand, nothing is searched anew.
+Each way has two runs on two dev splits, as the points that were confirmed there; the lowest mean is
+chosen. The test set is not read: `python -m benchmarks distilled` does that with the chosen one.
+Finished runs are kept in `runs/adaptation/`.
 """
 
 from dataclasses import asdict, dataclass, replace

@@ -1,9 +1,10 @@
 """The other schemes with all of TREC-6's labels: searched as the main ones, frozen, tested.
 
-What `schemes` is for the main schemes, without the confirmation: each is trained on as the best
-point of its grid says (see `screen`), for as many epochs as those there. Full fine-tuning stands
-beside them as it was tested there. From scratch is only screened: `transfer` tests it. Finished
-runs are kept in `runs/adaptation/`; a stopped study goes on where it was.
+What `schemes` is for the main schemes, without the confirmation: each is trained by the best point
+of its grid (see `screen`), for as many epochs as those there. Its dev error is the lowest of runs
+of one, so lower than a confirmed one. Full fine-tuning stands beside them as it was tested there.
+From scratch is only screened: `transfer` tests it. Finished runs are kept in `runs/adaptation/`; a
+stopped study goes on where it was.
 """
 
 from benchmarks import jobs

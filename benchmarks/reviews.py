@@ -1,11 +1,11 @@
 """Film reviews, read before they are judged: does pretraining on reviews pay on IMDB?
 
 On long reviews `python -m benchmarks tasks` leaves full fine-tuning behind counting words. Howard &
-Ruder (2018) go on pretraining on the task's own texts first. Here causal-small does so on IMDB's
-25,000 training reviews, without their labels, and is then fine-tuned as it is in `tasks`: the same
-recipe, windows, samples of labels and judged reviews. Nothing is chosen. Named beforehand: with
-2,000 labels, against full fine-tuning alone, then against counting words. The pretraining and
-finished runs are kept in `runs/reviews/`; a stopped study goes on where it was.
+Ruder (2018) go on pretraining on the task's own texts first. Here causal-small does so for TOKENS
+tokens of IMDB's training reviews, without their labels, and is then fine-tuned as it is in `tasks`:
+the same recipe, windows, samples of labels and judged reviews. Nothing is chosen. Its comparisons
+with full fine-tuning alone and with counting words are corrected together (Holm). The pretraining
+and finished runs are kept in `runs/reviews/`; a stopped study goes on where it was.
 """
 
 from dataclasses import asdict, dataclass
@@ -22,11 +22,11 @@ from tlcourse.pretraining import PretrainingRecipe, pretrain
 
 TASK, READ = "imdb", "full fine-tuning, reviews read first"
 LABELS = (2_000, 100)
-TOKENS = 2_500_000  # of the 8.8 million of the training reviews
+TOKENS = 2_000_000  # of the 8.8 million of the training reviews
 READING = PretrainingRecipe(
     batch_size=32, length=128, learning_rate=1e-3, muon_learning_rate=2e-3, warmup=50
 )
-HELD_OUT = 200  # reviews out of those that are judged, by which the reading is measured
+HELD_OUT = 200  # reviews of the test split, by which the reading is measured
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ def read_reviews(folder: Path) -> Path:
 
 
 def perplexity(model: str | Path) -> float:
-    """Of a body, per word, on HELD_OUT reviews that no run has learnt from."""
+    """Of a body, per word, on HELD_OUT reviews that nothing has learnt from."""
     body, tokenizer = checkpoints.load(model, device.choose())
     reviews = corpora.load(TASK)["test"].shuffle(seed=0)["text"][:HELD_OUT]
     return evaluate(body, tokenizer, list(map(normalise, reviews))).word_perplexity
 
 
 def measure() -> dict:
-    """One row for each number of labels, as `tasks` has them, beside what that stored.
+    """One row for each number of labels, compared with the stored rows of `tasks`.
 
     Raises FileNotFoundError where the results of `tasks` are not stored.
     """

@@ -1,9 +1,10 @@
 """All schemes on dev: each tries as many learning rates, then its own sizes (`space`).
 
 One dev split, one seed, 5 epochs: six learning rates at the middle size; then the other sizes at
-the best of them and at its neighbours; with every size further, while the best learning rate is
-the first or the last. The test set is not read. Finished trials are kept in `runs/adaptation/`; a
-stopped screen goes on where it was; `schemes` and `other_schemes` go on from it.
+the best of them and at its neighbours; with every size at most three more, while the best learning
+rate is the first or the last. The test set is not read. Finished trials are kept in
+`runs/adaptation/`; a stopped screen goes on where it was; `schemes` and `other_schemes` go on from
+it.
 """
 
 from collections.abc import Callable, Sequence

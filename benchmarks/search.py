@@ -1,8 +1,9 @@
 """How each scheme trains best: what of the screens is confirmed on dev, and what is chosen.
 
-The best two points of a main scheme are confirmed, each by two runs of 10 epochs that have dev
-splits and seeds of their own (see `schemes`). What is not confirmed keeps the best point of its
-screen (see `other_schemes`). The test set is not read.
+The best two points of a main scheme are confirmed (of several that tie, those that ran first), each
+by two runs of 10 epochs: one with seed and dev split of the screen, one with others (see
+`schemes`). What is not confirmed keeps the best point of its screen (see `other_schemes`). The test
+set is not read.
 """
 
 from collections.abc import Sequence

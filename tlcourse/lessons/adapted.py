@@ -85,9 +85,9 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Share trained, seconds of one core and forgetting (nats per token on WikiText-103) are "
         f"those of {counts[0]:,} labels. All schemes but *pooled concatenation* pool by the mean. "
-        "They share a recipe of four epochs and at least 200 steps. With all labels, full "
-        "fine-tuning and what trains as it does, at a learning rate chosen in one run: each other "
-        "scheme needs a search of its own, below. The table above chose pooling and epochs on dev "
+        "They share a recipe of four epochs and at least 200 steps. With all labels only full "
+        "fine-tuning is here, and what trains as it does: each other scheme needs a learning rate "
+        "of its own (see below). The table above chose pooling and epochs on dev "
         "(`python -m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",

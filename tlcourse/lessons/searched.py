@@ -6,18 +6,20 @@ from tlcourse.adaptation import leaderboard
 from tlcourse.lessons.adapted import ALL, MARKS, error_cell, line, signed
 from tlcourse.metrics import wilson_interval
 
+QUESTIONS = 500  # of TREC-6's test split
+
 
 def screen_section(screen: dict[str, Any]) -> str:
     """The best point of each scheme's grid on dev; `screen` is of `python -m benchmarks screen`."""
     best = leaderboard.best_points(screen)
     count = next(iter(best.values()))["of"]
     lines = [
-        "## The same search for every scheme",
+        "## One search for the main schemes",
         "",
-        "Of each scheme the best point of its grid: learning rates, each twice the one before,"
-        " on until the best has a neighbour on both sides (three more at most), with three values"
-        f" of the scheme's own number. Error on {count} dev questions in percent with 95 % "
-        f"interval, one run of {screen['epochs']} epochs a point: the best of a dozen runs looks "
+        "Of each scheme the best point of its grid: six learning rates, each twice the one before,"
+        " up to three more where the best was the first or the last, with three values of the"
+        f" scheme's own number, if it has one. Error on {count} dev questions in percent with 95 % "
+        f"interval, one run of {screen['epochs']} epochs a point: the best of many runs looks "
         "better than it is. "
         f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lessons 05, 05b).",
         "",
@@ -46,8 +48,9 @@ def schemes_section(schemes: dict[str, Any]) -> str:
         "## The main schemes, searched alike",
         "",
         f"{schemes['model']} with all labels. The best two points of each grid were confirmed by "
-        f"two runs of {schemes['epochs']} epochs on two dev splits; the better was frozen "
-        f"and fitted on all labels with {seeds} seeds, and each run read the test set once. Errors "
+        f"two runs of {schemes['epochs']} epochs on two dev splits, one of them the search's. The "
+        f"better point was fitted on all labels with {seeds} seeds, and each run read the test set "
+        "once. Errors "
         "in percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
@@ -77,9 +80,10 @@ def combined_section(combined: dict[str, Any]) -> str:
     lines = [
         "## Put together",
         "",
-        "Gradual unfreezing had the lowest dev error. Here it has something beside it, each part "
-        "as its own search had chosen it. Error on dev in percent, mean of "
-        f"{runs} runs on dev splits of their own, with 95 % interval over their questions. That "
+        "Gradual unfreezing had the lowest dev error. Here it has something beside it: it keeps "
+        "its chosen settings, the LM loss its chosen weight; pooling and epochs were set by hand. "
+        f"Error on dev in percent, mean of {runs} runs on two dev splits, one of them the "
+        "search's, with 95 % interval over their questions. That "
         "pooling and the LM loss would help was known from earlier studies, which had read the "
         f"test set. {combined['data']}; {combined['machine']} (`python -m benchmarks combined`; "
         "lesson 06).",
@@ -103,19 +107,21 @@ def distilled_section(distilled: dict[str, Any]) -> str:
     """
     p = {each["what"]: f"{each['p_holm']:.2f}" for each in distilled["comparisons"]}
     lines = [
-        "Several models of gradual unfreezing and what dev had chosen beside it "
-        f"({distilled['chosen']['what']}), with all labels: each alone, the mean of their answers, "
-        "and students of one model's size that learn these answers to the training questions and "
-        "to questions of film reviews. Test error in percent, with 95 % interval over runs, or "
-        "over questions where there is one; p is of a "
-        f"sign-flip test against one model, Holm-corrected. {distilled['data']}; "
-        f"{distilled['machine']} (`python -m benchmarks distilled`; lesson 06).",
+        f"Gradual unfreezing with what dev chose beside it ({distilled['chosen']['what']}) and all "
+        "labels: models alone, the mean of their answers, and students of one model's size that "
+        "learn these answers to the training questions and to questions of film reviews (about "
+        "half as many steps again). Mean test error in percent, with 95 % interval over questions "
+        "(Wilson's, as for a single run); p is of a sign-flip test against one model, "
+        f"Holm-corrected. {distilled['data']}; {distilled['machine']} "
+        "(`python -m benchmarks distilled`; lesson 06).",
         "",
         "| | runs | test | p |",
         "|---|---:|---:|---:|",
     ]
     for row in distilled["rows"]:
-        lines.append(line(row["what"], len(row["errors"]), error_cell(row), p.get(row["what"], "")))
+        low, high = wilson_interval(round(row["mean"] / 100 * QUESTIONS), QUESTIONS)
+        error = f"{row['mean']:.1f} ({100 * low:.1f}-{100 * high:.1f})"
+        lines.append(line(row["what"], len(row["errors"]), error, p.get(row["what"], "")))
     return "\n".join(lines)
 
 
@@ -131,10 +137,10 @@ def few_labels_section(few: dict[str, Any]) -> str:
         "",
         f"Test error of {few['model']} on TREC-6 in percent, mean over {draws} draws of labels, "
         "95 % interval. The learning rate was chosen with 200 labels on a dev split, before the "
-        "test set was read. ↓ fewer and ↑ more errors than full fine-tuning, ° not clearly fewer "
-        "than TF-IDF (a sign-flip test over questions, Holm-corrected, and the interval over draws "
-        f"both say so). {few['data']}; {few['machine']} (`python -m benchmarks few_labels`; "
-        "lesson 05b).",
+        "test set was read. ↓ clearly fewer and ↑ clearly more errors than full fine-tuning, ° not "
+        "clearly fewer than TF-IDF. Clear is what both a sign-flip test over questions, "
+        f"Holm-corrected, and the interval over draws say. {few['data']}; {few['machine']} "
+        "(`python -m benchmarks few_labels`; lesson 05b).",
         "",
         "| | learning rate | " + " | ".join(f"{count} labels" for count in counts) + " |",
         "|---|" + "---:|" * (1 + len(counts)),
@@ -154,6 +160,6 @@ def few_labels_section(few: dict[str, Any]) -> str:
 
 
 def _apart(row: dict, questions: list[int]) -> list[str]:
-    """The errors on some of TREC's 500 test questions, and on the others."""
-    both = leaderboard.split_errors(row["test_wrong"], questions, 500)
+    """The errors on some of TREC's test questions, and on the others."""
+    both = leaderboard.split_errors(row["test_wrong"], questions, QUESTIONS)
     return [f"{sum(errors) / len(errors):.1f}" for errors in both]

@@ -167,10 +167,16 @@ def reviews_section(reviews: dict[str, Any]) -> str:
     for row in reviews["rows"]:
         beside = {e["against"]: e for e in reviews["comparisons"] if e["labels"] == row["labels"]}
         told = [
-            "{:+.1f} ({:+.1f} to {:+.1f}), p = {:.3f}".format(
-                beside[rival]["points"], *beside[rival]["points_interval"], beside[rival]["p_holm"]
+            "{:+.1f} ({:+.1f} to {:+.1f}), p {}".format(
+                beside[rival]["points"],
+                *beside[rival]["points_interval"],
+                _p(beside[rival]["p_holm"]),
             )
             for rival in rivals
         ]
         lines.append(line(f"{row['labels']:,}", error_cell(row), *told))
     return "\n".join(lines)
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 5e-4 else f"= {value:.3f}"

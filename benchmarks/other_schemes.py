@@ -1,8 +1,8 @@
 """The other schemes with all of TREC-6's labels: searched as the main ones, frozen, tested.
 
 What `schemes` is for the main schemes, without the confirmation: each is trained by the best point
-of its grid (see `screen`), for as many epochs as those there. Its dev error is the lowest of runs
-of one, so lower than a confirmed one. Full fine-tuning stands beside them as it was tested there.
+of its grid (see `screen`), for as many epochs as those there. Its dev error is the lowest of single
+runs, so lower than a confirmed one. Full fine-tuning stands beside them as it was tested there.
 From scratch is only screened: `transfer` tests it. Finished runs are kept in `runs/adaptation/`; a
 stopped study goes on where it was.
 """

@@ -154,7 +154,7 @@ def reviews_section(reviews: dict[str, Any]) -> str:
     rivals = list(dict.fromkeys(entry["against"] for entry in reviews["comparisons"]))
     before, after = reviews["word_perplexity"].values()
     lines = [
-        f"Full fine-tuning on reviews after the body has gone on pretraining for "
+        "Full fine-tuning on reviews after the body has gone on pretraining for "
         f"{reviews['tokens']:,} tokens of IMDB's training reviews, without their labels (word "
         f"perplexity of other reviews {before:.0f} → {after:.0f}). Points of error against the "
         "rows above on the same samples of labels, with 95 % interval over samples; p is of a "

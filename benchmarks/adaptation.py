@@ -36,7 +36,7 @@ def measure() -> dict:
     found = jobs.run_all(tests(_pairs(), DRAWS, choices, jobs.stored("few_search")["choices"]))
     return {
         "job": "adaptation",
-        **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
+        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}"),
         "model": MODEL,
         **table(found, _pairs(), DRAWS, choices),
         "primary": [PRIMARY[0], transfer.ALL],

@@ -60,7 +60,7 @@ def measure() -> dict:
     way = {"scheme": WAYS[best].scheme, "pooling": WAYS[best].pooling}
     return {
         "job": "combined",
-        **jobs.provenance("TREC-6, dev splits out of train", note=jobs.pooled()),
+        **jobs.provenance("TREC-6, dev splits out of train", runs=found, note=jobs.pooled()),
         "model": MODEL,
         "rows": rows,
         "chosen": {"what": best, **way, "size": size, "recipe": asdict(recipe)},

@@ -110,7 +110,9 @@ def measure() -> dict:
     return {
         "job": "distilled",
         **jobs.provenance(
-            "TREC-6, published split; questions in IMDB's reviews", note=jobs.pooled()
+            "TREC-6, published split; questions in IMDB's reviews",
+            runs=[*teachers, *students],
+            note=jobs.pooled(),
         ),
         "model": MODEL,
         "chosen": chosen,

@@ -20,11 +20,12 @@ def measure() -> dict:
     chosen = {name: screen.best(rows) for name, rows in tried.items()}
     pairs = [(name, labels) for labels in DRAWS for name in NAMES]
     asked = sorted(tests(pairs, DRAWS, {}, chosen), key=lambda job: job.seed)  # draw by draw
+    found = jobs.run_all(asked)
     return {
         "job": "few_labels",
-        **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
+        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}"),
         "model": MODEL,
         "tried": [row for rows in tried.values() for row in rows],
         "choices": chosen,
-        **table(jobs.run_all(asked), pairs, DRAWS, {}),
+        **table(found, pairs, DRAWS, {}),
     }

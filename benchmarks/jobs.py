@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
@@ -132,18 +133,29 @@ def processor_clock() -> Callable[[], float]:
     return time.process_time if device.choose().device.type == "cpu" else time.perf_counter
 
 
-def provenance(data: str, *libraries: ModuleType, note: str = "") -> dict[str, Any]:
+def provenance(
+    data: str, *libraries: ModuleType, runs: Iterable[Mapping] = (), note: str = ""
+) -> dict[str, Any]:
     """What rows rest on: size, hardware, threads, precision, versions, data.
 
-    `note` says how the machine was used, for instance what `pooled` says.
+    `runs` are those that may have been kept from other machines; `note` says how a machine was
+    used, for instance what `pooled` says.
     """
     return {
         "size": sizes.current().name,
-        "machine": ", ".join(filter(None, [device.describe(), note])),
+        "machine": ", ".join(filter(None, [machines(runs) or device.describe(), note])),
         "python": platform.python_version(),
         "versions": {library.__name__: library.__version__ for library in (torch, *libraries)},
         "data": data,
     }
+
+
+def machines(runs: Iterable[Mapping]) -> str:
+    """Where kept runs were made, and how many on each machine if on several."""
+    made = Counter(run.get("made_on", "a machine that was not noted") for run in runs)
+    if len(made) == 1:
+        return next(iter(made))
+    return ", ".join(f"{machine} (runs: {count})" for machine, count in made.most_common())
 
 
 def pooled() -> str:

@@ -31,7 +31,7 @@ def measure() -> dict:
     found = jobs.run_all(tests(chosen))
     return {
         "job": "other_schemes",
-        **jobs.provenance(DATA, note=f"{jobs.pooled()}; {CLOCK}"),
+        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}"),
         "model": MODEL,
         "epochs": {"screen": SCREENED, "test": EPOCHS},
         "choices": chosen,

@@ -80,7 +80,8 @@ def measure() -> dict:
     beside = jobs.stored("tasks")["rows"]
     place = read_reviews(jobs.FOLDER / "reviews")
     asked = [Job(str(place), labels, seed) for labels in LABELS for seed in tasks.SEEDS]
-    found = jobs.groups(jobs.run_all(asked), len(tasks.SEEDS))
+    runs = jobs.run_all(asked)
+    found = jobs.groups(runs, len(tasks.SEEDS))
     rows, comparisons = [], []
     for labels, mine in zip(LABELS, found, strict=True):
         row = {"task": TASK, "labels": labels, "scheme": READ, "seeds": list(tasks.SEEDS)}
@@ -101,7 +102,7 @@ def measure() -> dict:
     jobs.correct(comparisons)
     return {
         "job": "reviews",
-        **jobs.provenance("IMDB, 1,000 reviews of its test split", note=jobs.pooled()),
+        **jobs.provenance("IMDB, 1,000 reviews of its test split", runs=runs, note=jobs.pooled()),
         "model": tasks.MODEL,
         "tokens": TOKENS,
         "reading": asdict(READING),

@@ -38,7 +38,7 @@ def measure() -> dict:
     return {
         "job": "schemes",
         **jobs.provenance(
-            DATA, note=f"{jobs.pooled()}; {CLOCK}, of one epoch of {TIMED:,} questions"
+            DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}, of one epoch of {TIMED:,} questions"
         ),
         "model": MODEL,
         "epochs": EPOCHS,

@@ -16,6 +16,7 @@ from benchmarks.space import RATES, SPACE
 from benchmarks.trials import MODEL, Job
 
 EPOCHS, SEED, FOLD = 5, 0, 0
+KEPT = ("of", "dev", "seconds", "forgetting", "made_on")  # of a run
 FURTHER = 3  # learning rates at most beyond those that every scheme tries
 
 
@@ -23,7 +24,7 @@ def trial(name: str, size: Any, rate: float) -> dict:
     """One point of a scheme's grid."""
     recipe = SPACE[name].recipe(size, rate, EPOCHS)
     found = Job(name, "all", SEED, "dev", recipe, size=size, fold=FOLD).run()
-    kept = {key: found[key] for key in ("of", "dev", "seconds", "forgetting")}
+    kept = {key: found[key] for key in KEPT if key in found}
     return {"scheme": name, "size": size, "rate": rate, "error": jobs.error_of(found)} | kept
 
 
@@ -63,11 +64,12 @@ def all_of(names: Sequence[str]) -> dict[str, list[dict]]:
 
 def measure() -> dict:
     """One row a point that was tried."""
+    rows = [point for points in all_of(list(SPACE)).values() for point in points]
     return {
         "job": "screen",
-        **jobs.provenance("TREC-6, one dev split out of train", note=jobs.pooled()),
+        **jobs.provenance("TREC-6, one dev split out of train", runs=rows, note=jobs.pooled()),
         "model": MODEL,
         "epochs": EPOCHS,
         "what": {name: entry.what for name, entry in SPACE.items()},
-        "rows": [point for points in all_of(list(SPACE)).values() for point in points],
+        "rows": rows,
     }

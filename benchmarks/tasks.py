@@ -196,19 +196,19 @@ def measure() -> dict:
         )
         for seed in SEEDS
     ]
+    found = jobs.run_all(asked)
     rows = [
         {"task": job.task, "labels": job.labels, "scheme": job.scheme, "seeds": list(SEEDS)}
         | jobs.over_seeds([jobs.error_of(result) for result in mine])
         | {"judged": mine[0]["of"], "recipe": asdict(job.recipe)}
         | {"wrong": [result["wrong"] for result in mine]}
-        for job, mine in zip(
-            asked[:: len(SEEDS)], jobs.groups(jobs.run_all(asked), len(SEEDS)), strict=True
-        )
+        for job, mine in zip(asked[:: len(SEEDS)], jobs.groups(found, len(SEEDS)), strict=True)
     ]
     return {
         "job": "tasks",
         **jobs.provenance(
             "TREC test, SST-2 validation, 1,000 reviews of IMDB's test, RTE validation",
+            runs=found,
             note=jobs.pooled(),
         ),
         "model": MODEL,

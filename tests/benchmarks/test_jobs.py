@@ -133,6 +133,13 @@ def test_provenance_is_complete():
     assert found["machine"].removesuffix(f", {jobs.pooled()}") == alone
 
 
+def test_kept_runs_say_on_which_machines_they_were_made():
+    here, there = {"made_on": "a CPU"}, {"made_on": "a GPU"}
+    assert jobs.provenance("x", runs=[there, there])["machine"] == "a GPU"
+    told = jobs.provenance("x", runs=[here, there, there, {}], note="quiet")["machine"]
+    assert told == "a GPU (runs: 2), a CPU (runs: 1), a machine that was not noted (runs: 1), quiet"
+
+
 @pytest.mark.parametrize("names", [("rate", "batch"), ("learning_rate", "batch_size")])
 def test_recipes_are_read_under_earlier_names_and_under_those_of_now(names):
     stored = dict(zip((*names, "min_steps"), (1e-3, 16, 200), strict=True))

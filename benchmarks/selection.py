@@ -11,6 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 from tlcourse.adaptation import Classifier, Recipe, adapt, wrong
 from tlcourse.device import Compute
 
+POOLINGS = ("mean", "last token")
+FOLDS = 3
+
 
 @dataclass(frozen=True)
 class PoolingChoice:
@@ -25,8 +28,6 @@ def choose_pooling(
     texts: Sequence[str],
     labels: Sequence[str],
     *,
-    poolings: Sequence[str] = ("mean", "last token"),
-    folds: int = 3,
     recipe: Recipe = Recipe(),
     seed: int = 0,
     compute: Compute | None = None,
@@ -36,12 +37,12 @@ def choose_pooling(
     Every text is held out once, by stratified folds that are the same for all poolings; each fit
     begins from the classifier's body under a new head.
     """
-    stratified = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    stratified = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     with warnings.catch_warnings():  # a label with fewer texts than folds is no mistake
         warnings.simplefilter("ignore", UserWarning)
         splits = list(stratified.split(texts, labels))
     names, errors = classifier.labels, {}
-    for pooling in poolings:
+    for pooling in POOLINGS:
         missed = 0
         for train, held_out in splits:
             torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Side-by-side timings against what a user would pick instead: `python -m benchmarks NAME`.
+"""Timings against what a user would pick instead, and studies: `python -m benchmarks NAME`.
 
 What a study runs, what it keeps of that and what its rows rest on is written once, in
 `benchmarks.jobs`: jobs under keys, kept results, the pool of processes, clocks, provenance.

@@ -1,9 +1,9 @@
 """Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
 A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured. The others than those of speed train models, for
-minutes or hours, and have to be asked for by name. `gpu`, and `runs`, which carries finished runs
-from machine to machine, have commands of their own: `gpu --help`, `runs --help`.
+from. Its docstring says what is measured. The others have to be asked for by name; most train
+models, for minutes or hours. `gpu`, and `runs`, which carries finished runs from machine to
+machine, have commands of their own: `gpu --help`, `runs --help`.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Schemes of more than one training: other features, more text, more labels, more models.
+"""Schemes beyond the four choices: other features, more text, more labels, more models.
 
 Each takes what a run has and returns the models whose mean probabilities are its answer. Every
 training on the task is by the run's scheme, full fine-tuning if it names none, and by its recipe;

@@ -1,4 +1,4 @@
-"""What does Ctrl-C leave behind? Every command is stopped at ten random moments.
+"""What does Ctrl-C leave behind? Nine commands are stopped at ten random moments.
 
 A command runs once to its end. Then, at each of the moments, drawn evenly over its usual duration,
 a fresh one gets SIGINT as from a terminal, it and all processes of its group: it should end with

@@ -107,7 +107,7 @@ def _judge_each_epoch(task: Task, dev: Dataset, curve: list[float], trainer: Eng
 
 
 def _composite(task: Task, name: str) -> Found:
-    """Several trainings, each of everything; they start elsewhere, or are several."""
+    """One training or several, each of everything."""
     memory = _memory(task.start(), task)
     models, seconds = clocks.timed(lambda: COMPOSITES[name](task), jobs.processor_clock())
     return models, {

@@ -87,19 +87,6 @@ def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
     assert all(f"python -m benchmarks {name}`" in said for name in ("adaptation", "tasks"))
 
 
-def test_lesson_04_stands_beside(monkeypatch):
-    rows = [
-        {"model": model, "labels": labels, "mean": mean, "interval": [mean - 1, mean + 1]}
-        for model, labels, mean in (("TF-IDF", 100, 42.7), ("ours", 100, 34.8), ("ours", 500, 15.4))
-    ]
-    monkeypatch.setattr(leaderboard, "read", lambda benchmark: {"rows": rows})
-    assert [line.split()[2:5] for line in leaderboard.beside(100)] == [
-        ["ours", "34.8", "(33.8"],
-        ["TF-IDF", "42.7", "(41.7"],
-    ]
-    assert leaderboard.beside(200) == []
-
-
 def test_errors_on_some_questions_stand_apart_from_those_on_the_rest() -> None:
     on, off = leaderboard.split_errors([[0, 1, 7], [1, 8, 9]], [0, 1, 2, 3], 10)
     assert on == [50.0, 25.0] and off == pytest.approx([100 / 6, 200 / 6])

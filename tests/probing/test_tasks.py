@@ -58,8 +58,6 @@ def test_objects_do_as_well_as_rows():
 def test_a_key_labels_the_words_that_have_it():
     tense = tasks.key(ROWS, "Tense")
     assert as_pairs(tense, 0) == {(2,): "Past"} and as_pairs(tense, 1) == {(1,): "Pres"}
-    roles = tasks.key(ROWS, "Role", within="misc")
-    assert as_pairs(roles, 0) == {(1,): "agent", (5,): "patient"}
 
 
 def test_number_is_asked_of_nouns_alone():
@@ -128,17 +126,6 @@ def test_syntactic_tasks():
     }  # fmt: skip
     assert as_pairs(tasks.relation(ROWS), 1) == {(0, 1): "nsubj", (2, 1): "obj"}
     assert tasks.relation(ROWS).groups[-1] == "themselves\tsee"
-
-
-def test_what_a_pronoun_means():
-    def nouns(row):
-        return [place for place, tag in enumerate(row["upos"]) if tag == "NOUN"]
-
-    assert as_pairs(tasks.linked(ROWS, "Means", nouns), 1) == {(2, 0): "yes"}
-    longer = ROWS[0] | {"misc": ["_"] * 6 + ["Means=6"]}
-    assert as_pairs(tasks.linked([longer], "Means", nouns), 0) == {
-        (6, 5): "yes", (6, 1): "no",
-    }  # fmt: skip
 
 
 def test_nothing_to_tell_is_an_error():

@@ -19,7 +19,7 @@ def test_the_loop_has_the_names_and_shapes_of_the_code():
     written = " ".join(said(picture))
     for name in ("windows", "causal_loss", "schedule"):
         assert name in written and get(f"pretraining.{name}").name == name
-    assert "(16, 129)" in written and "(16, 128, 8,192)" in written
+    assert "(16, 128 + 1)" in written and "(16, 128, 8,192)" in written
 
 
 def test_what_the_learner_writes_is_blue():

@@ -14,7 +14,7 @@ def read(benchmark: str = "adaptation") -> dict:
         return files.read_json(files.bundled(f"benchmarks/results/{benchmark}.json"))
     except FileNotFoundError:
         print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
-        return {"rows": [], "comparisons": [], "machine": "nowhere", "primary": [None, None]}
+        return {"rows": [], "comparisons": [], "machine": "nowhere"}
 
 
 def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> dict[str, dict]:
@@ -123,14 +123,3 @@ def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> l
             line += f"  {verdict(stored, name, labels)}"
         result.append(line)
     return result
-
-
-def beside(labels: int) -> list[str]:
-    """What stands beside such a table: the rows of `python -m benchmarks transfer` as text."""
-    rows = [row for row in read("transfer")["rows"] if row["labels"] == labels]
-    return [
-        f"lesson 04: {row['model']:14} {row['mean']:5.1f} ({{:.1f}} to {{:.1f}})".format(
-            *row["interval"]
-        )
-        for row in sorted(rows, key=lambda row: row["mean"])
-    ]

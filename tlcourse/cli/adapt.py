@@ -34,7 +34,11 @@ def add_options(parser: Parser) -> None:
     add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
     epochs, rate = Number(int, least=1), Number(float, above=0)
     add("--epochs", type=epochs, help="that many (default: the scheme's, more for few rows)")
-    add("--learning-rate", type=rate, help="of AdamW (default: the best that was found on TREC)")
+    add(
+        "--learning-rate",
+        type=rate,
+        help="of AdamW; what is added moves at a multiple of it (default: the scheme's)",
+    )
     hidden = argparse.SUPPRESS  # the spelling of earlier versions
     add("--rate", dest="learning_rate", type=rate, default=hidden, help=hidden)
     seed = Number(int, least=0, most=2**63 - 1)

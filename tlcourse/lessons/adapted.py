@@ -54,8 +54,7 @@ def _published() -> list[str]:
     """What others report on the same test questions, each with its interval over them."""
     told = []
     for name, error in PUBLISHED.items():
-        low, high = wilson_interval(round(5 * error), 500)
-        told.append(f"- {error:.1f} ({100 * low:.1f}-{100 * high:.1f}): {name}")
+        told.append(f"- {wilson_cell(error, 500)}: {name}")
     return [
         "Published test errors with all labels on the same 500 questions (in brackets the interval "
         "over questions; other models, other texts, mostly a single run):",
@@ -85,10 +84,11 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Share trained, seconds of one core and forgetting (nats per token on WikiText-103) are "
         f"those of {counts[0]:,} labels. All schemes but *pooled concatenation* pool by the mean. "
-        "They share a recipe of four epochs and at least 200 steps. With all labels only full "
-        "fine-tuning is here, and what trains as it does: each other scheme needs a learning rate "
-        "of its own (see below). The table above chose pooling and epochs on dev "
-        "(`python -m benchmarks adaptation`; lessons 05 and 06).",
+        "They share a recipe: four epochs and at least 200 steps at a learning rate of 0.0005, "
+        "with all labels of 0.001. With all labels only full fine-tuning is here, and what trains "
+        "as it does: each other scheme needs a learning rate of its own (see below). The table "
+        "above chose its pooling, and with all labels its recipe, too (an earlier form of `python "
+        "-m benchmarks adaptation`; lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),
@@ -110,6 +110,12 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
 def error_cell(row: dict) -> str:
     """Mean and interval."""
     return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
+
+
+def wilson_cell(error: float, of: int) -> str:
+    """An error in percent of so many questions, and Wilson's interval."""
+    interval = wilson_interval(round(error * of / 100), of)
+    return error_cell({"mean": error, "interval": [100 * end for end in interval]})
 
 
 def signed(number: float | None) -> str:

@@ -80,8 +80,9 @@ def finetuning_section(finetuning: dict[str, Any]) -> str:
         key = row["body"], row["precision"], row["peer"]
         rows[key] = min(rows.get(key, row), row, key=lambda each: each["ratio"])
     lines = [
-        "Fine-tuning on TREC, our questions per second over theirs, nobody compiled "
-        "(`python -m benchmarks finetuning`):",
+        "Fine-tuning, our questions per second over theirs, nobody compiled; in brackets the "
+        f"lowest and the highest of {finetuning['rows'][0]['rounds']} rounds. "
+        f"{finetuning['data']}; {finetuning['machine']} (`python -m benchmarks finetuning`):",
         "",
     ]
     for (body, precision, peer), row in rows.items():

@@ -3,8 +3,7 @@
 from typing import Any
 
 from tlcourse.adaptation import leaderboard
-from tlcourse.lessons.adapted import ALL, MARKS, error_cell, line, signed
-from tlcourse.metrics import wilson_interval
+from tlcourse.lessons.adapted import ALL, MARKS, error_cell, line, signed, wilson_cell
 
 QUESTIONS = 500  # of TREC-6's test split
 
@@ -19,8 +18,8 @@ def screen_section(screen: dict[str, Any]) -> str:
         "Of each scheme the best point of its grid: six learning rates, each twice the one before,"
         " up to three more where the best was the first or the last, with three values of the"
         f" scheme's own number, if it has one. Error on {count} dev questions in percent with 95 % "
-        f"interval, one run of {screen['epochs']} epochs a point: the best of many runs looks "
-        "better than it is. "
+        f"interval, one run of {screen['epochs']} epochs a point (from scratch: times its own "
+        "number); the best of many runs looks better than it is. "
         f"{screen['data']}; {screen['machine']} (`python -m benchmarks screen`; lessons 05, 05b).",
         "",
         "| | runs | learning rate | own number | dev error | forgets |",
@@ -29,12 +28,8 @@ def screen_section(screen: dict[str, Any]) -> str:
     for name, row in best.items():
         tried = sum(each["scheme"] == name for each in screen["rows"])
         own = f"{screen['what'][name]} {row['size']:g}" if screen["what"][name] else ""
-        low, high = wilson_interval(round(row["error"] * count / 100), count)
-        lost = signed(row["forgetting"])
-        lines.append(
-            f"| {name} | {tried} | {row['rate']:g} | {own} | "
-            f"{row['error']:.1f} ({100 * low:.1f}-{100 * high:.1f}) | {lost} |"
-        )
+        error, lost = wilson_cell(row["error"], count), signed(row["forgetting"])
+        lines.append(f"| {name} | {tried} | {row['rate']:g} | {own} | {error} | {lost} |")
     return "\n".join(lines)
 
 
@@ -93,10 +88,8 @@ def combined_section(combined: dict[str, Any]) -> str:
     ]
     for row in sorted(combined["rows"], key=lambda row: row["mean"]):
         of = row["of"] * runs
-        low, high = wilson_interval(round(row["mean"] * of / 100), of)
         name = "nothing" if row["what"] == "gradual unfreezing" else row["what"]
-        error = f"{row['mean']:.1f} ({100 * low:.1f}-{100 * high:.1f})"
-        lines.append(line(name, error, signed(row["forgetting"])))
+        lines.append(line(name, wilson_cell(row["mean"], of), signed(row["forgetting"])))
     return "\n".join(lines)
 
 
@@ -119,8 +112,7 @@ def distilled_section(distilled: dict[str, Any]) -> str:
         "|---|---:|---:|---:|",
     ]
     for row in distilled["rows"]:
-        low, high = wilson_interval(round(row["mean"] / 100 * QUESTIONS), QUESTIONS)
-        error = f"{row['mean']:.1f} ({100 * low:.1f}-{100 * high:.1f})"
+        error = wilson_cell(row["mean"], QUESTIONS)
         lines.append(line(row["what"], len(row["errors"]), error, p.get(row["what"], "")))
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ Hewitt & Manning (2019, depth, distance), Tenney et al. (2019, the rest).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -27,13 +27,9 @@ def column(sentences: Iterable[Sentence], name: str) -> Task:
     return word_task(name, sentences, lambda sentence: of(sentence, name))
 
 
-def key(sentences: Iterable[Sentence], name: str, *, within: str = "feats") -> Task:
-    """The value of a key in a column such as "Number=Sing|Person=3", for words that have it.
-
-    "Tense" and "Number" of `feats`; with `within="misc"` what a treebank adds to its words.
-    """
-
-    return word_task(name, sentences, lambda sentence: _values(sentence, within, name))
+def key(sentences: Iterable[Sentence], name: str) -> Task:
+    """The value of a key of `feats`, such as "Tense" or "Number", for words that have it."""
+    return word_task(name, sentences, lambda sentence: _values(sentence, name))
 
 
 def number(sentences: Iterable[Sentence]) -> Task:
@@ -43,7 +39,7 @@ def number(sentences: Iterable[Sentence]) -> Task:
     """
 
     def label(sentence: Sentence) -> list[str | None]:
-        values = zip(of(sentence, "upos"), _values(sentence, "feats", "Number"), strict=True)
+        values = zip(of(sentence, "upos"), _values(sentence, "Number"), strict=True)
         return [
             value if tag == "NOUN" and value in ("Sing", "Plur") else None for tag, value in values
         ]
@@ -158,35 +154,10 @@ def relation(sentences: Iterable[Sentence]) -> Task:
     return pair_task("relation", sentences, label)
 
 
-def linked(
-    sentences: Iterable[Sentence],
-    name: str,
-    among: Callable[[Sentence], Iterable[int]],
-    *,
-    within: str = "misc",
-) -> Task:
-    """Which of some words another one is linked to, such as the noun that a pronoun means.
-
-    The key `name` of the column `within` has the number of the word that a word is linked to,
-    counted from 1. `among(sentence)` gives the candidates, counted from 0. For each linked word,
-    "yes" with its word and "no" with every candidate before it that is another.
-    """
-
-    def label(sentence: Sentence) -> Iterable[tuple[int, int, str]]:
-        for word, value in enumerate(_values(sentence, within, name)):
-            if value is not None:
-                yield word, int(value) - 1, "yes"
-                for candidate in sorted(among(sentence)):
-                    if candidate < word and candidate != int(value) - 1:
-                        yield word, candidate, "no"
-
-    return pair_task(name, sentences, label)
-
-
-def _values(sentence: Sentence, column: str, name: str) -> list[str | None]:
-    """The value of a key in each word's cell such as "A=x|B=y"; None for words without it."""
+def _values(sentence: Sentence, name: str) -> list[str | None]:
+    """The value of a key in each word's features, "A=x|B=y"; None for words without it."""
     pairs = (
-        dict(each.partition("=")[::2] for each in cell.split("|")) for cell in of(sentence, column)
+        dict(each.partition("=")[::2] for each in cell.split("|")) for cell in of(sentence, "feats")
     )
     return [each.get(name) for each in pairs]
 

@@ -63,7 +63,7 @@ def merge_rows(rows: Mapping[int, Row], *, note: str | None = None) -> Picture:
         looks = [_look(token, newest) for token in texts[k]]
         draw_boxes(axes, drawn[k], moved, *zip(*looks, strict=True))
         top += places[k][-1][1] + 1.75
-    alt = "; ".join(f"{said[k]}: {' | '.join(drawn[k][:60])}" for k in rows)
+    alt = "; ".join(f"{said[k]}: {' | '.join(drawn[k])}" for k in rows)
     return finish(picture, f"{title}. {alt}.", note)
 
 

@@ -120,8 +120,6 @@ def _stream(axes: Any, parts: tuple[Box, Box, Box]) -> None:
 
 def induction_pattern(
     tokens: Sequence[str],
-    previous: tuple[int, int] = (0, 0),
-    induction: tuple[int, int] = (1, 0),
     *,
     title: str = "",
     alt: str = "",
@@ -130,16 +128,15 @@ def induction_pattern(
     """A B … A → B: how two heads continue a text whose last token stood in it before.
 
     In `tokens` the last one (A) stands a second time; what followed it the first time (B) is what
-    comes next. `previous` and `induction` are the (layer, head) of the head that looks at the
-    previous token and of the induction head (Elhage et al., 2021; Olsson et al., 2022). Raises
-    ValueError where the last token does not stand before with another one behind it, an induction
-    head that is not in a later layer, too many tokens for the width, and without title or alt text.
+    comes next: one head looks at the previous token, an induction head in a later layer finds
+    it (Elhage et al., 2021; Olsson et al., 2022). Raises ValueError where the last token does not
+    stand before with another one behind it, for too many tokens for the width, and without title
+    or alt text.
     """
     before = [i for i, token in enumerate(tokens[:-2]) if token == tokens[-1]]
-    if not before or induction[0] <= previous[0]:
+    if not before:
         raise ValueError(
-            "expected a last token that stands before, another one behind it, and an induction "
-            f"head in a later layer, got {list(tokens)}, {previous} and {induction}"
+            f"expected a last token that stands before, another one behind it, got {list(tokens)}"
         )
     names = [brief(token) for token in tokens]
     wide = [max(0.4, text_width(name, SIZE, "bold") + 0.2) for name in names]
@@ -165,12 +162,12 @@ def induction_pattern(
     _arc(axes, boxes[first + 1].bottom, boxes[first].bottom, -0.3, _BLUE)
     _arc(axes, boxes[-1].top, boxes[first + 1].top, 0.55, _RED)
     x = min(max(boxes[first + 1].middle[0], 2.1), 4.7)
-    label(axes, (x, 0.62), "1. head {}.{}, previous token".format(*previous), colour=_BLUE,
+    label(axes, (x, 0.62), "1. previous-token head", colour=_BLUE,
           align="center", bold=True)  # fmt: skip
     label(axes, (x, 0.32), f"“{b}” looks one back and takes along:\nbefore me stands “{a}”",
           colour=_BLUE, align="center")  # fmt: skip
     x = min(max((boxes[-1].middle[0] + boxes[first + 1].middle[0]) / 2, 2.5), 4.3)
-    _said(axes, (x, 2.6), "2. head {}.{}, induction".format(*induction),
+    _said(axes, (x, 2.6), "2. induction head",
           f"“{a}” looks for “before me stands {a}”, finds “{b}”, copies it", _RED)  # fmt: skip
     return finish(picture, alt, note)
 

@@ -55,7 +55,7 @@ def training_loop(
     row = (file, cut, model, loss, found)
     for one, other in zip(row, row[1:], strict=False):
         arrow(axes, one.right, other.left)
-    shapes = f"({batch_size}, {length + 1})", f"({batch_size}, {length}, {vocabulary:,})"
+    shapes = f"({batch_size}, {length} + 1)", f"({batch_size}, {length}, {vocabulary:,})"
     for x, said, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
         label(axes, (x, top + 0.55), said, align="center", colour=GREY)
         label(axes, (x, top + 0.37), shape, align="center", colour=GREY)
@@ -118,7 +118,7 @@ def next_and_hidden(
         label(axes, (5.6, top), "who sees whom", colour=GREY)
         _who_sees_whom(axes, (5.6, top - 0.2), cell, len(tokens), causal)
     own = (
-        f"Two rows. Above, each of {len(tokens)} tokens is asked for the next one, and the map is "
+        f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
         f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
         "every token sees all."
     )

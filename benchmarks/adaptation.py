@@ -4,7 +4,7 @@ How each scheme trains was chosen by `schemes` and `other_schemes`, with the sam
 before the test set was read. Composites train as full fine-tuning does. For few labels it was
 chosen with 200 (`python -m benchmarks few_search`). Every scheme is fitted on the same draws of
 labels, and each run reads the test set once. Finished runs are kept in `runs/adaptation/`. The
-stored rows are of an earlier form: one recipe of four epochs for all, chosen by no search.
+stored rows are of an earlier form: four epochs, and learning rates chosen on dev from one seed.
 """
 
 import re

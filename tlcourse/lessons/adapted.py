@@ -87,8 +87,8 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "They share a recipe: four epochs and at least 200 steps at a learning rate of 0.0005, "
         "with all labels of 0.001. With all labels only full fine-tuning is here, and what trains "
         "as it does: each other scheme needs a learning rate of its own (see below). The table "
-        "above chose its pooling, and with all labels its recipe, too (an earlier form of `python "
-        "-m benchmarks adaptation`; lessons 05 and 06).",
+        "above chose its pooling, and with all labels its recipe. This one was made by an earlier "
+        "form of `python -m benchmarks adaptation` (lessons 05 and 06).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),

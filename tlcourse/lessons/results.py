@@ -75,22 +75,32 @@ def finetuning_section(finetuning: dict[str, Any]) -> str:
 
     `finetuning` is what `python -m benchmarks finetuning` wrote. Of a peer's forms its quickest.
     """
+    return (
+        "Fine-tuning, our questions per second over theirs, nobody compiled; in brackets the "
+        f"lowest and the highest of {finetuning['rows'][0]['rounds']} rounds. "
+        f"{finetuning['data']}; {finetuning['machine']} (`python -m benchmarks finetuning`):\n\n"
+        + _finetuning_lines(finetuning)
+    )
+
+
+def finetuning_again_section(finetuning: dict[str, Any]) -> str:
+    """The same lines, of a second run of that command on another machine."""
+    return (
+        "The same command on another machine of that kind, where the rounds lie farther apart:\n\n"
+        + _finetuning_lines(finetuning)
+    )
+
+
+def _finetuning_lines(finetuning: dict[str, Any]) -> str:
     rows: dict[tuple[str, str, str], dict] = {}
     for row in finetuning["rows"]:
         key = row["body"], row["precision"], row["peer"]
         rows[key] = min(rows.get(key, row), row, key=lambda each: each["ratio"])
-    lines = [
-        "Fine-tuning, our questions per second over theirs, nobody compiled; in brackets the "
-        f"lowest and the highest of {finetuning['rows'][0]['rounds']} rounds. "
-        f"{finetuning['data']}; {finetuning['machine']} (`python -m benchmarks finetuning`):",
-        "",
-    ]
-    for (body, precision, peer), row in rows.items():
-        span = f"{row['ratio_lowest']:.2f} to {row['ratio_highest']:.2f}"
-        lines.append(
-            f"- {body} body, {precision}, {peer} ({row['form']}): {row['ratio']:.2f} ({span})"
-        )
-    return "\n".join(lines)
+    return "\n".join(
+        f"- {body} body, {precision}, {peer} ({row['form']}): {row['ratio']:.2f} "
+        f"({row['ratio_lowest']:.2f} to {row['ratio_highest']:.2f})"
+        for (body, precision, peer), row in rows.items()
+    )
 
 
 SECTIONS = {
@@ -109,6 +119,7 @@ SECTIONS = {
     "growth": growth_section,
     "pretraining": speed_section,
     "finetuning": finetuning_section,
+    "finetuning_again": finetuning_again_section,
 }
 
 

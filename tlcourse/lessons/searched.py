@@ -13,7 +13,7 @@ def screen_section(screen: dict[str, Any]) -> str:
     best = leaderboard.best_points(screen)
     count = next(iter(best.values()))["of"]
     lines = [
-        "## One search for the main schemes",
+        "## One search for all schemes",
         "",
         "Of each scheme the best point of its grid: six learning rates, each twice the one before,"
         " up to three more where the best was the first or the last, with three values of the"

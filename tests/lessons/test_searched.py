@@ -27,7 +27,9 @@ def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:
     ]
 
 
-def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
+def _two_schemes_tested() -> dict:
+    """Full fine-tuning and LoRA, which is clearly worse, as a study stores them."""
+
     def row(scheme, wrong, **more):
         errors = [100 * len(each) / 500 for each in wrong]
         found = {"scheme": scheme, "labels": 5452, "errors": errors, "test_wrong": wrong}
@@ -37,19 +39,31 @@ def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
     cost["recipe"] = {"learning_rate": 0.002}
     full = row("full fine-tuning", [list(range(20)), list(range(30))], **cost)
     lora = row("LoRA", [list(range(45)), list(range(40))], **cost | {"forgetting": None})
-    schemes = {
+    return {
         "rows": [lora, full], "counting": [row("TF-IDF", [list(range(50))])], "model": "ours",
         "comparisons": [{"scheme": "LoRA", "labels": 5452, "points": 3.5, "p_holm": 0.01,
                          "points_interval": [1.0, 6.0]}],
-        "what_is": list(range(10, 210)), "epochs": 10, "data": "TREC-6", "machine": "2 threads",
+        "what_is": list(range(10, 210)), "data": "TREC-6", "machine": "2 threads",
     }  # fmt: skip
-    lines = searched.schemes_section(schemes).splitlines()
+
+
+TESTED = [  # of 20 and 30 that are wrong the first ten are others: 10 and 20 of 200
+    "| full fine-tuning | 0.002 | 8.0 | 5.0 (3.0-9.0) | 7.5 | 3.3 | 1.00% | 100 | +0.50 |",
+    "| LoRA | 0.002 | 8.0 | 8.5 (3.0-9.0) ↑ | 16.2 | 3.3 | 1.00% | 100 |  |",
+]
+
+
+def test_main_schemes_stand_by_their_test_error_with_the_shift_apart() -> None:
+    lines = searched.schemes_section(_two_schemes_tested() | {"epochs": 10}).splitlines()
     assert "200 test questions" in lines[2] and "10 epochs" in lines[2]
-    assert lines[-3:] == [  # of 20 and 30 that are wrong the first ten are others: 10 and 20 of 200
-        "| full fine-tuning | 0.002 | 8.0 | 5.0 (3.0-9.0) | 7.5 | 3.3 | 1.00% | 100 | +0.50 |",
-        "| LoRA | 0.002 | 8.0 | 8.5 (3.0-9.0) ↑ | 16.2 | 3.3 | 1.00% | 100 |  |",
-        "| TF-IDF |  |  | 10.0 | 20.0 | 3.3 |  |  |  |",
-    ]
+    assert lines[-3:] == [*TESTED, "| TF-IDF |  |  | 10.0 | 20.0 | 3.3 |  |  |  |"]
+
+
+def test_schemes_that_nobody_confirmed_stand_in_the_same_columns() -> None:
+    others = _two_schemes_tested() | {"epochs": {"screen": 5, "test": 10}}
+    lines = searched.others_section(others).splitlines()
+    assert "single run of 5 epochs" in lines[0] and "10 epochs and 2 seeds" in lines[0]
+    assert lines[-2:] == TESTED
 
 
 def test_models_alone_together_and_their_students_are_a_row_each() -> None:

@@ -23,6 +23,7 @@ from tlcourse.lessons.searched import (
     combined_section,
     distilled_section,
     few_labels_section,
+    others_section,
     schemes_section,
     screen_section,
 )
@@ -108,6 +109,7 @@ SECTIONS = {
     "adaptation": adaptation_section,
     "screen": screen_section,
     "schemes": schemes_section,
+    "other_schemes": others_section,
     "combined": combined_section,
     "distilled": distilled_section,
     "few_labels": few_labels_section,

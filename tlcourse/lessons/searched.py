@@ -52,18 +52,44 @@ def schemes_section(schemes: dict[str, Any]) -> str:
         "Holm-corrected, and the interval over seeds both say so). "
         f"{schemes['data']}; {schemes['machine']} (`python -m benchmarks schemes`; lesson 05).",
         "",
-        "| | learning rate | dev | test | What is / are | others | trained | seconds | forgets |",
-        "|---|" + "---:|" * 8,
     ]
-    for name, row in leaderboard.rows_at(schemes, ALL).items():
-        mark = MARKS.get(leaderboard.verdict(schemes, name, ALL), "")
-        test = error_cell(row) + mark
-        rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
-        cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", signed(row["forgetting"])
-        lines.append(line(name, rate, dev, test, *_apart(row, asked), *cost))
+    lines += _tested(schemes)
     for row in schemes["counting"]:
         lines.append(line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, asked), *[""] * 3))
     return "\n".join(lines)
+
+
+def others_section(others: dict[str, Any]) -> str:
+    """The other schemes on test, each as its grid was best: a row a scheme, fewest errors first.
+
+    `others` is what `python -m benchmarks other_schemes` wrote.
+    """
+    seeds = len(others["rows"][0]["errors"])
+    lines = [
+        "The other schemes, beside full fine-tuning as it was chosen. Nothing of theirs was "
+        f"confirmed: dev is the best single run of {others['epochs']['screen']} epochs, so a "
+        f"little too low. Then as above, {others['epochs']['test']} epochs and {seeds} seeds; "
+        "seconds are those of a whole training, and the comparisons are corrected among "
+        f"themselves. {others['data']}; "
+        f"{others['machine']} (`python -m benchmarks other_schemes`; lesson 05b).",
+        "",
+    ]
+    return "\n".join(lines + _tested(others))
+
+
+def _tested(study: dict[str, Any]) -> list[str]:
+    """Schemes with all labels as a table: dev, test, the test questions apart, and costs."""
+    lines = [
+        "| | learning rate | dev | test | What is / are | others | trained | seconds | forgets |",
+        "|---|" + "---:|" * 8,
+    ]
+    for name, row in leaderboard.rows_at(study, ALL).items():
+        mark = MARKS.get(leaderboard.verdict(study, name, ALL), "")
+        test = error_cell(row) + mark
+        rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
+        cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", signed(row["forgetting"])
+        lines.append(line(name, rate, dev, test, *_apart(row, study["what_is"]), *cost))
+    return lines
 
 
 def combined_section(combined: dict[str, Any]) -> str:

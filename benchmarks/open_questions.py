@@ -2,11 +2,12 @@
 
 With all labels the LM loss and pooled concatenation each made fewer errors than full fine-tuning,
 not clearly. All others pool by the mean. Here are three poolings, each without the LM loss and with
-it, at the rate that dev chose there for full fine-tuning and for the LM loss. With 500 labels TAPT
-made clearly fewer errors. Here it is beside the same pretraining on as many tokens of other texts:
-statements, and questions, out of film reviews. What is in the leaderboard is taken from there, and
-the rest runs on the same draws of labels: those of the leaderboard that `adaptation` makes now, not
-of the earlier one that is stored. Finished runs are kept in `runs/open_questions/`.
+it, at the rate that dev chose there for full fine-tuning. With 500 labels TAPT made clearly fewer
+errors. Here it is beside the same pretraining on as many tokens of other texts: statements, and
+questions, out of film reviews. What is in the leaderboard is taken from there, where the LM loss
+has a rate of its own, and the rest runs on the same draws of labels: those of the leaderboard that
+`adaptation` makes now, not of the earlier one that is stored. Finished runs are kept in
+`runs/open_questions/`.
 """
 
 from collections import defaultdict

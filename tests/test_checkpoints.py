@@ -108,6 +108,12 @@ def test_shipped_names(folder, monkeypatch):
         checkpoints.log_of("large")
 
 
+def test_a_classifier_is_no_checkpoint(folder):
+    files.write_json(folder / "classifier.json", {})
+    with pytest.raises(ValueError, match="which is a classifier"):
+        checkpoints.load(folder)
+
+
 def test_weights_of_another_shape(folder):
     config = files.read_json(folder / "config.json")
     files.write_json(folder / "config.json", config | {"feed_forward": 64})

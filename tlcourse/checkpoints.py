@@ -65,6 +65,11 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     FileNotFoundError that lists the shipped names, or ValueError when a file does not fit.
     """
     folder = folder_of(name)
+    if (folder / "classifier.json").exists():
+        raise ValueError(
+            f"expected a checkpoint of a language model, got {folder}, which is a classifier: "
+            "`tlcourse predict` and `Classifier.load` read it"
+        )
     model, tokenizer = untrained(folder)
     load_weights(model, folder / "model.safetensors")
     compute = device.choose() if compute is None else compute

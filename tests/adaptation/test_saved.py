@@ -100,6 +100,21 @@ def test_poolings_two_sided_bodies_and_pairs(tmp_path, pooling):
     found = Classifier.load(tmp_path / "mine", compute=CPU)
     assert torch.equal(answers(found, pairs), answers(classifier, pairs))
     assert found.about["columns"] == about["columns"] and found.pooling == pooling
+    found.save(tmp_path / "again")  # what it reads is not lost on the way
+    assert Classifier.load(tmp_path / "again").about["columns"] == about["columns"]
+
+
+def test_what_learnt_from_pairs_is_kept_as_one_of_pairs(tmp_path):
+    pairs = list(zip(TEXTS, reversed(TEXTS), strict=True))
+    usual = {"text": "text", "pair": None, "label": "label"}
+    known = {"text": "a", "pair": "b", "label": "c"}
+    adapted(texts=pairs).save(tmp_path / "pairs")
+    found = Classifier.load(tmp_path / "pairs", compute=CPU)
+    assert found.about["columns"] == usual | {"pair": "pair"}
+    found.about["columns"] = known
+    for texts, columns in ((pairs, known), (TEXTS, usual)):
+        further = adapt(found, texts, LABELLED, recipe=RECIPE, compute=CPU)
+        assert further.about["columns"] == columns
 
 
 def test_what_lies_in_the_folder(tmp_path):

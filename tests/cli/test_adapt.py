@@ -282,6 +282,16 @@ def test_a_rate_that_is_far_too_high_is_said_and_nothing_is_left(tmp_path, base,
     assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
 
 
+def test_a_last_step_that_went_too_far_is_no_result(tmp_path, base, capsys, monkeypatch):
+    def broken(self, texts, **_):
+        return torch.full((len(texts), len(self.labels)), torch.nan)
+
+    monkeypatch.setattr(Classifier, "probabilities", broken)
+    assert adapt(tmp_path, base, "--epochs", "1") == 2
+    assert "give a lower --learning-rate" in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
+
+
 def test_every_scheme_and_pooling_can_be_typed():
     for names in (SCHEMES, POOLINGS):
         as_typed = [typed(name) for name in names]

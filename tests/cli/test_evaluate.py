@@ -162,6 +162,14 @@ def test_an_unknown_name_is_one_line(capsys):
     assert len(said) == 1 and "causal-small, masked-small" in said[0]
 
 
+def test_without_a_log_it_is_not_known_how_a_checkpoint_reads(tmp_path, capsys):
+    model, tokenizer = checkpoints.load(little(tmp_path, "causal"))
+    checkpoints.save(tmp_path / "bare", model, tokenizer)
+    assert main(["evaluate", str(tmp_path / "bare")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected a checkpoint whose training.json says how it was trained" in line
+
+
 @pytest.mark.real_data
 def test_the_real_data_are_found() -> None:
     for name, split in [*evaluate.TEXTS, ("blimp", "test")]:

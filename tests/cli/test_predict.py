@@ -107,6 +107,29 @@ def test_lines_of_the_standard_input(folder, tmp_path, capsys, monkeypatch):
     assert "a text a line on the standard input, got none" in capsys.readouterr().err
 
 
+def test_the_standard_input_is_utf_8_whatever_the_locale(folder, capsys, monkeypatch):
+    def ask(content: bytes) -> int:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), "latin-1"))
+        return main(["predict", folder])
+
+    assert ask(b"\xef\xbb\xbfWhen ?\nWo w\xc3\xa4re das ?\n") == 0  # a byte order mark, first
+    check(capsys.readouterr().out.splitlines(), folder, ["When ?", "Wo wäre das ?"])
+    assert ask(b"When ?\nWo w\xe4re das ?\n") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "UTF-8 on the standard input, got the byte 0xe4" in line
+
+
+def test_a_place_where_nothing_can_be_written_is_said_before_anything_slow(
+    folder, tmp_path, capsys
+):
+    files.write_text(tmp_path / "my.csv", "question\nWhen ?\n")
+    table = str(tmp_path / "my.csv")
+    out = str(tmp_path / "my.csv" / "out.csv")  # below a file
+    assert main(["predict", folder, "--csv", table, "--out", out]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected a folder that can be written to" in line and ".part" not in line
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals to open here")
 def test_nothing_at_a_terminal_says_what_to_give(folder, capsys, monkeypatch):
     _, terminal = os.openpty()

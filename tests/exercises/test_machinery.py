@@ -314,6 +314,7 @@ def test_an_endless_loop_is_stopped_and_named(candidate):
     report = check("toy.double", candidate)
     assert report.stage == 1
     assert "stopped after 0.3 seconds, in line" in report.message
+    assert "Is there a loop that never ends" in report.message
     assert not running_exercises()
 
 
@@ -347,6 +348,7 @@ def test_a_sleeper_does_not_hold_the_notebook(monkeypatch):
     monkeypatch.setattr(running, "PATIENCE", 0.2)
     report = check("toy.double", sleeps)
     assert "in line" in report.message and "`time.sleep(3)`" in report.message
+    assert "Is the machine busy with something else?" in report.message
     assert "restart the kernel" in report.message
     for thread in running_exercises():
         thread.join()

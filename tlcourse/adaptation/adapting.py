@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tlcourse import device, ranges
+from tlcourse.adaptation import tables
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
 from tlcourse.adaptation.examples import Batches, Text
@@ -133,6 +134,8 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
+    columns = tables.columns_for(texts, classifier.about.get("columns"))
+    classifier.about |= {"columns": columns}
     classifier.report = Report(
         history,
         difference,

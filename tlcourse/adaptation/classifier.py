@@ -65,7 +65,7 @@ class Classifier(nn.Module):
         self.scheme: Scheme | None = None
         self.added: tuple[str, ...] = ()  # names of the parameters that the scheme's edit added
         self.report: Report | None = None
-        self.about: dict[str, Any] = {}  # what the folder says that it was loaded from
+        self.about: dict[str, Any] = {}  # what its folder says, and the columns that it reads
 
     @classmethod
     def from_checkpoint(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
 RECORD = "classifier.json"
+KEPT = ("columns", "base_model")  # of what a classifier knows about itself
 
 
 def save(
@@ -36,7 +37,8 @@ def save(
     """Writes a classifier and its scheme; the live one stays as it is.
 
     `about` is what else the folder shall tell, as `tlcourse adapt` writes it: columns, base_model,
-    recipe, seed, train, test. Returns what classifier.json holds. The weights are kept as they are,
+    recipe, seed, train, test; the first two are those that the classifier knows, where it is
+    silent. Returns what classifier.json holds. The weights are kept as they are,
     or in half precision where they would need more than LARGEST bytes. With `overwrite` a folder
     that holds a classifier is replaced. Raises FileExistsError when the folder holds something
     else, or anything without `overwrite`; ValueError when the scheme is not a value, or does not
@@ -53,6 +55,7 @@ def save(
         "dropout": classifier.dropout.p,
         "scheme": None if scheme is None else scheme.to_plain(),
         "precision": "float16" if half else "float32",
+        **{name: classifier.about[name] for name in KEPT if name in classifier.about},
         **(about or {}),
         "versions": {
             "tlcourse": __version__,

@@ -8,7 +8,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tlcourse.adaptation.examples import Text
@@ -54,6 +54,17 @@ class Columns:
     text: str = "text"
     pair: str | None = None
     label: str = "label"
+
+
+def columns_for(texts: Sequence[Text], known: dict | None = None) -> dict[str, str | None]:
+    """The columns of a classifier that learns from these texts, or pairs of texts.
+
+    Those by which it is known, if it reads as many; else the usual ones.
+    """
+    pairs = not isinstance(texts[0], str)
+    if known is not None and (known.get("pair") is not None) == pairs:
+        return known
+    return asdict(Columns(pair="pair" if pairs else None))
 
 
 def separator(path: Path) -> str:
@@ -105,7 +116,8 @@ def read(path: str | Path) -> Table:
         if len(row) != len(columns):
             raise ValueError(
                 f"expected {len(columns)} fields in {path}, line {line}, as in its first line, got "
-                f"{len(row)}; a text with {separator(path)!r} or a line break in it needs quotes"
+                f"{len(row)}; a text with {separator(path)!r} or a line break in it needs quotes, "
+                "and no space before the first"
             )
     return Table(path, columns, rows[1:], lines[1:])
 

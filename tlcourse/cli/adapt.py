@@ -220,6 +220,11 @@ def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute)
     from tlcourse.adaptation import wrong
 
     probabilities = classifier.probabilities(examples.texts, compute=compute)
+    if not probabilities.isfinite().all():
+        raise FloatingPointError(
+            "expected probabilities of the adapted model, got NaN: its last step went too far; "
+            "give a lower --learning-rate"
+        )
     rows = wrong(probabilities, examples.labels, classifier.labels)
     lines = [examples.lines[row] for row in rows]
     return {"file": examples.path.name, "rows": len(examples.texts), "wrong": lines}

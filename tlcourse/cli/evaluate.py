@@ -111,6 +111,11 @@ def measured(
     """
     from tlcourse import evaluation
 
+    if not log["legs"]:
+        raise ValueError(
+            "expected a checkpoint whose training.json says how it was trained, got one without a "
+            "log, so how it reads is not known; `tlcourse pretrain` writes one"
+        )
     readings, on = READINGS[log["legs"][-1]["objective"]], _on(log, on)
     given = {"compute": compute, "readings": readings}
     new: dict = {"evaluation": dict(log.get("evaluation", {}))}

@@ -75,6 +75,8 @@ def _refuse(arguments: argparse.Namespace) -> None:
             f"expected a new file, but {arguments.out} is there already; give another name or "
             "remove it"
         )
+    if arguments.out is not None:
+        files.refuse_unwritable(arguments.out.parent, "a folder", "give another place")
     if arguments.csv is None and not arguments.texts and sys.stdin.isatty():
         raise ValueError(
             'expected "a text" behind the folder, --csv FILE, or lines on the standard input, '
@@ -105,7 +107,7 @@ def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
             raise ValueError(f"expected two texts for each pair, got {len(given)}")
         return list(zip(given[::2], given[1::2], strict=True))
     texts: list[Text] = list(given)
-    for number, line in enumerate([] if given else sys.stdin, start=1):
+    for number, line in enumerate([] if given else _lines(), start=1):
         if not line.strip():
             continue
         parts = tuple(line.rstrip("\n").split("\t"))
@@ -118,6 +120,19 @@ def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
     if not texts:
         raise ValueError("expected a text a line on the standard input, got none")
     return texts
+
+
+def _lines() -> list[str]:
+    """The lines of the standard input: UTF-8 in any locale, without a byte order mark."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
+    try:
+        return list(sys.stdin)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"expected UTF-8 on the standard input, got the byte {error.object[error.start]:#04x} "
+            f"({error.reason}); write your texts as UTF-8"
+        ) from None
 
 
 def _warn(classifier: Classifier, texts: Sequence[Text]) -> None:

@@ -65,9 +65,11 @@ def _explain(outcome: running.Outcome) -> str:
     if outcome.timed_out:
         where = f", in {outcome.line}" if outcome.line else ""
         still = " It is still running: restart the kernel if the machine stays busy."
+        waited = outcome.worked < running.LIMIT / 2
+        busy = " Or is the machine busy with something else? Then run it again." if waited else ""
         return (
             f"your code was stopped after {running.LIMIT:g} seconds{where}. Is there a loop that "
-            f"never ends, or one that does the same work many times?"
+            f"never ends, or one that does the same work many times?{busy}"
             f"{still if outcome.still_running else ''}"
         )
     error = outcome.error

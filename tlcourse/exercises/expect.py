@@ -189,6 +189,14 @@ def expect_gradients(got: Any, asking: Mapping[str, Any]) -> None:
             )
 
 
+def defaults(function: Callable, *names: str) -> dict[str, Any]:
+    """What these arguments are where nothing is given, by name; "missing" where there is none."""
+    there = inspect.signature(function).parameters
+    found = {name: there[name].default if name in there else "missing" for name in names}
+    return {name: "missing" if each is inspect.Parameter.empty else each
+            for name, each in found.items()}  # fmt: skip
+
+
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:
     """Calls `function(*arguments)` and returns its result; raises Wrong if it changed an argument.
 

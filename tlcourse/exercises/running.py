@@ -39,6 +39,7 @@ class Outcome:
     still_running: bool
     line: str  # of the learner's code, where it was when it raised or ran out of time
     printed: str
+    worked: float  # seconds of processor time, all threads together
 
 
 class _Buffer(io.StringIO):
@@ -196,16 +197,17 @@ def run_limited(work: Callable[[], None], limit: float) -> Outcome:
     printed, line, timed_out = _Buffer(), "", False
     quiet = no_word_of_reversed_tensors()
     with preserve_randomness(), no_input(), quiet, contextlib.redirect_stdout(printed):
-        end = time.monotonic() + limit
+        end, began = time.monotonic() + limit, time.process_time()
         thread.start()
         try:
             while thread.is_alive() and time.monotonic() < end:
                 thread.join(0.1)
             timed_out = thread.is_alive()
             line = _line_now(thread) if timed_out else ""
+            worked = time.process_time() - began
         finally:
             _stop(thread)
     error = errors[0] if errors and not timed_out else None
     if error is not None:
         line = line_of_error(error.__traceback__)
-    return Outcome(error, timed_out, thread.is_alive(), line, printed.text())
+    return Outcome(error, timed_out, thread.is_alive(), line, printed.text(), worked)

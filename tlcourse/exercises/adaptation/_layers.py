@@ -29,15 +29,18 @@ def linear(inputs: int, outputs: int) -> nn.Linear:
 
 def new(candidate: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
     """`candidate(base, *sizes)`, always with the same random numbers; Wrong if it is no module."""
+    base = linear(inputs, outputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        module = candidate(linear(inputs, outputs), *sizes)
+        module = candidate(base, *sizes)
     if not isinstance(module, nn.Module):
         raise Wrong(
             f"`{getattr(candidate, '__name__', 'it')}(base, …)` gave {short(module)}; expected a "
             "module. The class begins with `class …(nn.Module)`, its `__init__` with "
             "`super().__init__()`."
         )
+    if getattr(module, "base", base) is not base:
+        raise Wrong("`self.base` is not the layer that was handed in: keep that one, not a copy.")
     return module
 
 
@@ -81,6 +84,21 @@ def zero_at_start(candidate: type, *sizes: float) -> list[str]:
     """The added parameters that are all zero in a new layer."""
     found = new(candidate, 5, 3, *sizes).named_parameters()
     return sorted(name for name, each in found if not each.any() and "base" not in name)
+
+
+def input_gradient(candidate: type, *sizes: float) -> Tensor:
+    """The gradient that goes on to x, (4, 5), of the squares of what comes out, summed."""
+    module, x = trained(candidate, 5, 3, *sizes), draw(4, 5).requires_grad_()
+    got = module(x)
+    if getattr(got, "requires_grad", False):
+        got.square().sum().backward()
+    return torch.zeros(4, 5) if x.grad is None else x.grad
+
+
+GOES_ON = (
+    "What comes from below has to learn, too: parameters may stand still, but a gradient goes on "
+    "to `x`, through the base and through what you added. Leave out `no_grad` and `.detach()`."
+)
 
 
 def without_gradient(candidate: type, *sizes: float) -> list[str]:

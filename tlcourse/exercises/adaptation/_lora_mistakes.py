@@ -64,6 +64,10 @@ def forwards() -> Iterator[tuple[str, str, dict]]:
          lambda s, x: s.scale * (s.base(x) + x @ s.a.T @ s.b.T)),
         (ALPHA, STRAIGHT, lambda s, x: s.base(x) + s.scale * F.gelu(x @ s.a.T) @ s.b.T),
         ("random layers", STRAIGHT, lambda s, x: s.base(x) + s.scale * F.relu(x @ s.a.T) @ s.b.T),
+        ("random layers", "but a gradient goes on to `x`, through the base and through what you",
+         lambda s, x: s.base(x).detach() + s.scale * x @ s.a.T @ s.b.T),
+        ("random layers", "but a gradient goes on to `x`, through the base and through what you",
+         lambda s, x: s.base(x) + s.scale * x.detach() @ s.a.T @ s.b.T),
     ):  # fmt: skip
         yield stage, says, {"forward": forward}
     for says, factor in (  # scale is alpha / rank

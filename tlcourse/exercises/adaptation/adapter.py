@@ -5,9 +5,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from tlcourse.exercises.adaptation._layers import (
+    GOES_ON,
     IMPORTS,
     differing,
     draw,
+    input_gradient,
     out,
     start_difference,
     trained,
@@ -94,6 +96,12 @@ def parts(candidate):
         likely="They are `self.base`, the layer that is handed in, `self.down`, an nn.Linear from "
         "the base's outputs to the bottleneck, and `self.up`, one back.",
     )  # fmt: skip
+    by_default = {"down.weight": (32, 3), "down.bias": (32,), "up.weight": (3, 32)}
+    task.observe(
+        candidate, differing, 5, 3, (), SHAPES | by_default, gives=[],
+        what="the same without a bottleneck, which is 32 then: what is different",
+        likely="`__init__` begins with `def __init__(self, base, bottleneck=32):`.",
+    )  # fmt: skip
 
 
 @task.stage("it starts as the identity")
@@ -142,6 +150,10 @@ def whole(candidate):
         candidate, without_gradient, 2, gives=[],
         what="the added parameters that no gradient reaches",
         likely="Leave out `no_grad` and `.detach()`.",
+    )  # fmt: skip
+    task.observe(
+        candidate, input_gradient, 2, gives=input_gradient(AdapterLayer, 2),
+        what="the gradient that goes on to x", likely=GOES_ON, tolerance=5e-3,
     )  # fmt: skip
 
 
@@ -203,6 +215,11 @@ wrong(
     START, "The bottleneck reads `x`; it reads `h`, what the base gives.",
     lambda s, x: s.base(x) + s.up(F.gelu(s.down(x))),
 )  # fmt: skip
+for forward in (
+    lambda s, x: (h := s.base(x).detach()) + s.up(F.gelu(s.down(h))),
+    lambda s, x: (h := s.base(x)) + s.up(F.gelu(s.down(h.detach()))),
+):
+    wrong(WHOLE, "but a gradient goes on to `x`, through the base and through what you", forward)
 wrong(
     WHOLE, "GELU comes behind `down`, not before it.",
     lambda s, x: s.base(x) + s.up(s.down(F.gelu(s.base(x)))),

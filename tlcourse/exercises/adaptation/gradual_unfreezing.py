@@ -82,7 +82,8 @@ def falling(step):
 
 def moved(candidate, steps, names, shape, share, at):
     """The factors at the steps `at`: one row a step, in the order of the names."""
-    factors = expect_unchanged(candidate, steps, list(names), shape, share)
+    given = () if share is None else (share,)
+    factors = expect_unchanged(candidate, steps, list(names), shape, *given)
     if not callable(factors):
         came = "None (is a `return` missing?)" if factors is None else short(factors)
         raise Wrong(
@@ -135,6 +136,11 @@ def one_more(candidate):
         [[0, 0, 1], [0, 1, 1], [0, 1, 1], [1, 1, 1]],
         f"40 steps, {list(THREE)}, share 0.25: the factors at steps 4, 5, 9 and 10",
         "With share 0.25 the embedding begins at a quarter of the 40 steps.",
+    )  # fmt: skip
+    follow(
+        candidate, 20, THREE, flat, None, [9, 10], [[0, 1, 1], [1, 1, 1]],
+        f"20 steps, {list(THREE)}, no share, which is 0.5 then: the factors at steps 9 and 10",
+        "`share=0.5` stands in the first line of the function.",
     )  # fmt: skip
 
 

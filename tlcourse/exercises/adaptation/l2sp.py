@@ -84,16 +84,21 @@ BATCH = (torch.ones(2, 5, dtype=torch.long), torch.ones(2, 5, dtype=torch.bool),
 
 
 def cost(candidate, moves, strength=None):
-    """What the term costs after `moves`, {name: how far each number moved}; a number."""
+    """What the term costs after `moves`, {name: how far each number moved}; a number.
+
+    As in training it is asked at every step: before they move, and three times after.
+    """
     model = Small()
     term = candidate(model) if strength is None else candidate(model, strength)
     if not callable(term):
         came = "None (is a `return` missing?)" if term is None else short(term)
         raise Wrong(f"l2sp(classifier) gave {came}; expected a function of classifier and batch.")
+    got = term(model, BATCH)
     with torch.no_grad():
         for name, far in moves.items():
             model.get_parameter(name).add_(far)
-    got = term(model, BATCH)
+    for _ in range(3 * bool(moves)):
+        got = term(model, BATCH)
     if real_number(got) is None:
         came = "None (is a `return` missing?)" if got is None else short(got)
         raise Wrong(f"the term gave {came}; expected one number, a tensor of one.")
@@ -122,6 +127,12 @@ def start(candidate):
 
 @task.stage("one weight moves")
 def one(candidate):
+    follow(
+        candidate, {"body.0.weight": 3.0}, 0.25, 13.5,
+        "strength 0.25, and each of 12 numbers of the body moved by 3, where the term is asked "
+        "before and three times after: the term",
+        "The squared distance is 12 · 3², and half of it times the strength counts.",
+    )  # fmt: skip
     follow(
         candidate, {"body.1.bias": 2.0}, 0.25, 1.5,
         "strength 0.25, and each of 3 numbers of the body moved by 2: the term",
@@ -219,10 +230,18 @@ wrong(
     squared, remembered=torch.zeros_like,
 )  # fmt: skip
 wrong(
-    ONE, "It stays 0: what you remember moves along. Copy it: `p.detach().clone()`.",
+    ONE, "It stays 0: what you remember moves along. Copy it, once: `p.detach().clone()`.",
     squared, remembered=lambda p: p,
 )  # fmt: skip
 wrong(ONE, "The half is missing: strength / 2.", lambda d, s: 2 * squared(d, s))
+wrong(
+    ONE, "It was halved twice, or divided by the number of texts.",
+    lambda d, s: squared(d, s) / 2,
+)  # fmt: skip
+wrong(
+    ONE, "Biases and norms belong to the body, too: take all of its parameters.",
+    lambda d, s: s / 2 * sum((each**2).sum() for each in d if each.ndim > 1),
+)  # fmt: skip
 wrong(ONE, "The strength is missing.", lambda d, s: squared(d, 1.0))
 wrong(
     ONE, "That is the mean of the squares; their sum is wanted.",
@@ -246,6 +265,29 @@ wrong(
     "the pull", "At 0 a square root has no slope: sum the squares, without a root.",
     lambda d, s: s / 2 * sum((each**2).sum().sqrt() ** 2 for each in d),
 )  # fmt: skip
+
+
+@task.mistake(ONE, "It grows from step to step: each call of `term` begins its sum anew.")
+def adds_to_what_was(classifier, strength=0.01):
+    term, costs = l2sp(classifier, strength), []
+
+    def growing(now, batch):
+        costs.append(term(now, batch))
+        return sum(costs)
+
+    return growing
+
+
+@task.mistake(ONE, "what you remember moves along. Copy it, once: `p.detach().clone()`.")
+def to_the_step_before(classifier, strength=0.01):
+    terms = [l2sp(classifier, strength)]
+
+    def following(now, batch):
+        cost = terms[-1](now, batch)
+        terms.append(l2sp(now, strength))
+        return cost
+
+    return following
 
 
 @task.mistake("the pull", "`term` reads the classifier of `l2sp`; it takes the one it is handed.")

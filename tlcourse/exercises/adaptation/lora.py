@@ -8,9 +8,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from tlcourse.exercises.adaptation._layers import (
+    GOES_ON,
     IMPORTS,
     differing,
     draw,
+    input_gradient,
     new,
     out,
     start_difference,
@@ -102,6 +104,11 @@ def parts(candidate):
         likely="They are `self.base`, the layer that is handed in, and two `nn.Parameter`: "
         "`self.a` (rank, in) and `self.b` (out, rank).",
     )  # fmt: skip
+    task.observe(
+        candidate, differing, 5, 3, (), SHAPES | {"a": (8, 5), "b": (3, 8)}, gives=[],
+        what="the same without a rank, which is 8 then: what is different about the parameters",
+        likely="`__init__` begins with `def __init__(self, base, rank=8, alpha=16.0):`.",
+    )  # fmt: skip
 
 
 @task.stage("it starts as the old layer")
@@ -129,9 +136,9 @@ def equal_rows(candidate):
     return bool((rows == rows[0]).all())
 
 
-def of_ones(candidate, rank, alpha):
+def of_ones(candidate, *sizes):
     """The update alone, of a 1 in x, with ones in a and b: alpha in every output."""
-    layer = new(candidate, 7, 3, rank, alpha)
+    layer = new(candidate, 7, 3, *sizes)
     with torch.no_grad():
         for each in layer.parameters():
             each.fill_(1.0)
@@ -148,6 +155,11 @@ def scale(candidate):
             what=f"base 0, a single 1 in x, ones in a and b, rank {rank}, alpha {alpha:g}",
             likely="The update is multiplied by alpha and divided by the rank.",
         )  # fmt: skip
+    task.observe(
+        candidate, of_ones, gives=torch.full((1, 3), 16.0), tolerance=1e-4,
+        what="the same without rank and alpha, which are 8 and 16 then",
+        likely="`__init__` begins with `def __init__(self, base, rank=8, alpha=16.0):`.",
+    )  # fmt: skip
 
 
 def of_drawn(candidate, x):
@@ -155,12 +167,21 @@ def of_drawn(candidate, x):
     return out(trained(candidate, 5, 3, 2, 3.0), x, 3)
 
 
-def truth(x):
-    """The same, in double precision."""
+def drawn():
+    """a, b, weight and bias of that layer, in double precision."""
     layer = trained(LoRALinear, 5, 3, 2, 3.0)
-    a, b, weight, bias = (layer.get_parameter(name).detach().double() for name in SHAPES)
-    product = sum(torch.outer(b[:, r], a[r]) for r in range(2))
-    return ((weight + 1.5 * product) @ x.double()[..., None])[..., 0] + bias
+    return [layer.get_parameter(name).detach().double() for name in SHAPES]
+
+
+def product():
+    """The weight of that layer and its update in one, (3, 5)."""
+    a, b, weight, _ = drawn()
+    return weight + 1.5 * sum(torch.outer(b[:, r], a[r]) for r in range(2))
+
+
+def truth(x):
+    """What comes out of it."""
+    return (product() @ x.double()[..., None])[..., 0] + drawn()[3]
 
 
 @task.stage("random layers")
@@ -177,6 +198,10 @@ def whole(candidate):
         candidate, without_gradient, 2, 3.0, gives=[],
         what="the added parameters that no gradient reaches",
         likely="Leave out `no_grad` and `.detach()` in `forward`.",
+    )  # fmt: skip
+    task.observe(
+        candidate, input_gradient, 2, 3.0, gives=2 * truth(draw(4, 5)) @ product(),
+        what="the gradient that goes on to x", likely=GOES_ON, tolerance=1e-4,
     )  # fmt: skip
 
 

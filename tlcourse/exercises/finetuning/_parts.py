@@ -32,7 +32,9 @@ class Loss:
         self.rows, self.together = [], 0
 
     def __call__(self, model, part):
-        inputs, targets = part
+        inputs, targets, *others = part
+        if any(len(each) != len(inputs) for each in (targets, *others)):
+            raise Wrong("the tensors of a part differ in rows: cut each of them in the same way.")
         self.rows.append(len(inputs))
         nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
         if torch.is_grad_enabled():
@@ -43,8 +45,11 @@ class Loss:
         return nats, int((targets != IGNORED).sum())
 
 
-def model_and_batch(missing=(), rows=7):
-    """A small model, and rows of which those numbered in `missing` have no target."""
+def model_and_batch(missing=(), rows=7, more=0):
+    """A small model, and rows of which those numbered in `missing` have no target.
+
+    The batch is inputs, targets and so many tensors more, which the loss does not need.
+    """
     draw = torch.Generator().manual_seed(rows)
     model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3)).double()
     with torch.no_grad():
@@ -52,7 +57,8 @@ def model_and_batch(missing=(), rows=7):
             parameter.copy_(torch.randn(parameter.shape, generator=draw))
     targets = torch.randint(3, (rows,), generator=draw)
     targets[list(missing)] = IGNORED
-    return model, (torch.randn(rows, 4, generator=draw, dtype=torch.float64), targets)
+    inputs = torch.randn(rows, 4, generator=draw, dtype=torch.float64)
+    return model, (inputs, targets, *(torch.arange(rows) for _ in range(more)))
 
 
 def truth(missing=(), rows=7):

@@ -45,11 +45,11 @@ def repeated(conflict):
     order = np.random.default_rng(7).permutation(len(numbers))
     texts = [f"question {numbers[place]}" for place in order]
     labels = ["AB"[int(text.split()[1]) % 2] for text in texts]
-    if conflict:  # the second copy of some has another label
+    if conflict:  # later copies of questions of label A have label B
         seen = set()
         for row, text in enumerate(texts):
             if text in seen:
-                labels[row] = "B" if labels[row] == "A" else "A"
+                labels[row] = "B"
             seen.add(text)
     return texts, labels
 
@@ -74,6 +74,27 @@ def off_by(candidate, seed, conflict=False):
     counts = Counter(first[texts[row]] for row in rows_of(candidate, texts, labels, 0.3, seed))
     mine = Counter(first[text] for text in texts)
     return [counts[label] == round(0.3 * mine[label]) for label in "AB"]
+
+
+def of_a_small_label(candidate, count, seed):
+    """How many of `count` questions of a label are in dev, beside 30 of another."""
+    labels = ["A"] * 30 + ["B"] * count
+    rows = rows_of(candidate, TEXTS[: len(labels)], labels, 0.1, seed)
+    return sum(row >= 30 for row in rows)
+
+
+DIFFERENCES = {"a capital": str.capitalize, "a space at the end": "{} ".format}
+
+
+def told_apart(candidate, seeds):
+    """The DIFFERENCES by which two texts are ever on two sides."""
+    found = []
+    for name, change in DIFFERENCES.items():
+        texts = [form for text in TEXTS[:20] for form in (text, change(text))]
+        splits = [set(rows_of(candidate, texts, ["A"] * 40, 0.3, seed)) for seed in range(seeds)]
+        if any((row in dev) != (row + 1 in dev) for dev in splits for row in range(0, 40, 2)):
+            found.append(name)
+    return found
 
 
 def lasting(candidate, seed):

@@ -75,9 +75,9 @@ def counts_first(model, loss, batch, size):
     return mean
 
 
-def done(candidate, size, missing=(), rows=7, left_over=False):
+def done(candidate, size, missing=(), rows=7, left_over=False, more=0):
     """(what came, gradients in a row, the loss's notes); raises Wrong if the model is moved."""
-    model, batch = model_and_batch(missing, rows)
+    model, batch = model_and_batch(missing, rows, more)
     loss, handed = Loss(), [each.clone() for each in batch]
     if left_over:
         for parameter in model.parameters():
@@ -131,6 +131,14 @@ def parts(candidate):
     expect_gradient(
         candidate, 2, (), 6, what="6 rows, 2 at a time",
         likely="The gradients of all parts are added up; then divide by 6, once.",
+    )  # fmt: skip
+
+
+@task.stage("three tensors in a batch")
+def three(candidate):
+    expect_gradient(
+        candidate, 2, (), 6, False, 1, what="a batch of tokens, targets and one tensor more",
+        likely="A batch is a tuple of any number of tensors; cut all of them, and pass all on.",
     )  # fmt: skip
 
 
@@ -230,6 +238,12 @@ for stage, says, wrong in (
     ("called again", "Begin with `model.zero_grad()`.", variant(by_all, clear=False)),
 ):  # fmt: skip
     task.mistake(stage, says)(wrong)
+
+
+@task.mistake("three tensors in a batch", "A batch may have more than two tensors: cut them all, ")
+def of_two_tensors(model, loss, batch, size):
+    inputs, targets = batch
+    return accumulate(model, loss, (inputs, targets), size)
 
 
 @task.mistake("parts of a given size", "`size` is the number of rows in a part.")

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from tlcourse.exercises.expect import defaults
 from tlcourse.exercises.finetuning._classifiers import (
     dropping,
     learns,
@@ -126,6 +127,10 @@ def dropout(candidate):
     task.observe(
         candidate, zeros, gives=0.0, what="`dropout=0.5`: the share of logits that are 0",
         likely="Drop features of the vector, before the head, and not logits.",
+    )  # fmt: skip
+    task.observe(
+        candidate, defaults, "dropout", gives={"dropout": 0.1}, what="the default of `dropout`",
+        likely="`__init__` begins with `def __init__(self, body, labels, dropout=0.1):`.",
     )  # fmt: skip
 
 

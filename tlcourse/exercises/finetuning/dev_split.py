@@ -6,13 +6,16 @@ from collections import Counter
 import numpy as np
 
 from tlcourse.exercises.finetuning._splits import (
+    DIFFERENCES,
     both_ends,
     different,
     how_many,
     lasting,
+    of_a_small_label,
     off_by,
     on_both_sides,
     per_label,
+    told_apart,
 )
 from tlcourse.exercises.task import Exercise
 
@@ -113,6 +116,10 @@ def every_label(candidate):
         what="dev of 50, 30 and 20 questions with the labels A, B and C, fraction=0.16",
         likely="`round(fraction * rows of the label)` rows of each label.",
     )  # fmt: skip
+    task.observe(
+        candidate, of_a_small_label, 3, 0, gives=0, what="dev of a label with 3 questions",
+        likely="A tenth of 3 rows is rounded to 0: such a label stays in train.",
+    )  # fmt: skip
 
 
 @task.stage("repeated questions")
@@ -138,6 +145,11 @@ def on_one_side(candidate):
             what="the same, where the second copy of some has another label",
             likely="A question and its copies have the label of the first of them.",
         )  # fmt: skip
+    task.observe(
+        candidate, told_apart, 3, gives=list(DIFFERENCES),
+        what="differences by which two texts may be on two sides",
+        likely="Copies are texts that are equal as they stand: change nothing in them.",
+    )  # fmt: skip
 
 
 @task.stage("the seed")
@@ -197,10 +209,38 @@ def cut_off(texts, labels, fraction=0.1, seed=0):
     return sorted(dev)
 
 
-@task.mistake("repeated questions", "The label of a question is that of its first row.")
+@task.mistake("repeated questions", "The label of a question is that of its first row, and its "
+              "copies count as rows of that label.")  # fmt: skip
 def by_the_last_label(texts, labels, fraction=0.1, seed=0):
     last = dict(zip(texts, labels, strict=True))
     return dev_split(texts, [last[text] for text in texts], fraction, seed)
+
+
+@task.mistake("repeated questions", "its copies count as rows of that label.")
+def share_of_marked_rows(texts, labels, fraction=0.1, seed=0):
+    first = dict(zip(reversed(texts), reversed(labels), strict=True))
+    order = list(dict.fromkeys(texts))
+    np.random.default_rng(seed).shuffle(order)
+    dev = []
+    for label in sorted(set(labels)):
+        left = round(fraction * list(labels).count(label))
+        for text in order:
+            copies = [row for row, each in enumerate(texts) if each == text]
+            if first[text] == label and len(copies) <= left:
+                dev, left = dev + copies, left - len(copies)
+    return sorted(dev)
+
+
+@task.mistake("repeated questions", "Copies are texts that are equal as they stand:")
+def in_small_letters(texts, labels, fraction=0.1, seed=0):
+    return dev_split([text.lower() for text in texts], labels, fraction, seed)
+
+
+@task.mistake("every label", "A tenth of 3 rows is rounded to 0: such a label stays in train.")
+def at_least_one(texts, labels, fraction=0.1, seed=0):
+    dev = dev_split(texts, labels, fraction, seed)
+    counts = Counter(labels[row] for row in dev)
+    return sorted(dev + [labels.index(label) for label in set(labels) if not counts[label]])
 
 
 @task.mistake("the seed", "A set has another order in each session: go through `sorted(…)` of it.")

@@ -137,7 +137,9 @@ def clipping(candidate):
     for clip in (0.9, 0.2):
         expect_steps(candidate, 2, 0.1, clip, what=f"2 epochs, clip={clip}", likely=likely)
     likely = "Without them `warmup` is 0.1 and `clip` is 1.0."
-    expect_steps(candidate, 2, None, None, what="2 epochs, no warmup, no clip given", likely=likely)
+    for number in (2, 5):
+        what = f"{number} epochs, no warmup, no clip given"
+        expect_steps(candidate, number, None, None, what=what, likely=likely)
 
 
 @task.stage("training mode")

@@ -75,6 +75,8 @@ def whence(candidate, hidden, mask):
     ):
         if value and value != 100 * text + place and value in hidden:
             other, its = divmod(round(value), 100)
+            if its == place:
+                return f"Text {text} got the state of text {other}: each row has its own."
             return f"Text {text} got the state of text {other} at position {its}, not at {place}."
     return ""
 

@@ -67,7 +67,7 @@ def truth(logits, targets, weights):
 def value(candidate, logits, targets, weights):
     """What comes, a tensor of one number whose gradient reaches the logits."""
     asking = logits.clone().requires_grad_()
-    got = expect_unchanged(lambda *handed: candidate(asking, *handed), targets, weights)
+    got = expect_unchanged(candidate, asking, targets, weights)
     expect_loss(got, "the loss", asking)
     return got.detach().reshape(())
 

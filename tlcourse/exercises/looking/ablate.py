@@ -155,12 +155,14 @@ def only(candidate):
 
 @task.stage("heads of a model of 3 layers")
 def every(candidate):
-    model, ids = toy(seed=4, layers=3), tokens(3)
-    for layer, head in ((0, 1), (1, 2), (2, 0)):
+    three, two = toy(seed=4, layers=3), toy(seed=4, layers=3, heads=2)
+    for model, layer, head in ((three, 0, 1), (three, 1, 2), (three, 2, 0), (two, 1, 0)):
+        heads, ids = model.config.heads, tokens(3)
         task.observe(
             candidate, logits, model, ids, layer, head, gives=without(model, ids, layer, head),
-            what=f"3 layers; head {head} of layer {layer} taken away, both counted from 0: the "
-            "logits", likely=COUNTED, tolerance=1e-4,
+            what=f"3 layers of {heads} heads; head {head} of layer {layer} taken away, both "
+            "counted from 0: the logits", tolerance=1e-4,
+            likely=COUNTED if model is three else WIDTHS,
         )  # fmt: skip
 
 
@@ -209,6 +211,7 @@ FINALLY = "Put it back in a `finally:`, which is run after an error, too."
 SWALLOWED = "The model's error has to come out: `try` and `finally`, without `except`."
 POSITIONS = "These are positions. The columns are the last dimension: `mixed[..., start:end]`."
 INPUT = "All heads read what the attention layer is given. Hook its last part, `attention.output`."
+WIDTHS = "A head has `model.config.width // model.config.heads` columns, here 6 and not 4."
 SIZE = "A head has `width // heads` columns; these are as many as there are heads."
 NOT_YOURS = "Another hook is gone, too: remove your own alone, by its handle."
 
@@ -245,6 +248,8 @@ for stage, says, wrong in (
     ("heads of a model of 3 layers", "The head was taken away in every layer.",
      by_hook(layers=lambda model, layer: range(len(model.blocks)))),
     ("heads of a model of 3 layers", FROM_ONE, by_hook(layers=lambda model, layer: [layer - 1])),
+    ("heads of a model of 3 layers", WIDTHS,
+     by_hook(lambda model, head: slice(4 * head, 4 * head + 4))),
     ("the model afterwards", LEFT, by_hook(removes=False)),
     ("the model afterwards", NOT_YOURS, clears_all_hooks),
     ("the model afterwards", STAYS, edits_and_leaves),

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from tlcourse.bpe import EOS
+from tlcourse.exercises.expect import defaults
 from tlcourse.exercises.more_signal._tapt import (
     Pairs,
     adamw,
@@ -148,6 +149,10 @@ def engine(candidate):
     task.observe(
         candidate, of_transformer, gives=gives, tolerance=1e-3,
         what="5 steps of a small Transformer with AdamW: losses, then a row of the embedding",
+    )  # fmt: skip
+    task.observe(
+        candidate, defaults, "batch_size", "length", gives={"batch_size": 32, "length": 64},
+        what="the defaults", likely="`batch_size=32, length=64` end the first line.",
     )  # fmt: skip
 
 

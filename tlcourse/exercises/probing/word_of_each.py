@@ -111,6 +111,7 @@ def nowhere(candidate):
     likely = "A token that shares no character with any word gets None."
     expect(candidate, ["the", " ", " dog", "\n"], ["the", "dog"], [0, None, 1, None], likely)
     expect(candidate, ["", "the", " dog"], ["the", "dog"], [None, 0, 1], likely)
+    expect(candidate, ["d", "", "og"], ["dog"], [0, None, 0], likely)
     expect(candidate, ["..."], [], [None], likely)
 
 
@@ -177,6 +178,10 @@ NEXT_WORD = (
     "That is the word that comes next. A token without a character of it, a space alone or an "
     "empty one, belongs to no word: None."
 )
+EMPTY = (
+    "An empty token shares no character, also where it stands inside a word: count the characters "
+    "that both have, `min(end, word_end) - max(start, word_start)`."
+)
 LAST_OF_TWO = "It shares characters with two words; of these the first is wanted."
 ZERO = "Word 0 is a word like the others, but `if number` and `or` take 0 for nothing: `is None`."
 for stage, says, wrong in (
@@ -190,6 +195,7 @@ for stage, says, wrong in (
      by_shared(lambda a, b, start, end: start <= a and b <= end)),
     ("a space at the border", LAST_TELLS, by_shared(lambda a, b, start, end: start < b <= end)),
     ("in no word", NEXT_WORD, by_shared(lambda a, b, start, end: a < end)),
+    ("in no word", EMPTY, by_shared(lambda a, b, start, end: a < end and start < b)),
     ("in no word", "The place of such a token stays in the list, with None in it.",
      lambda *spans: [n for n in word_of_each(*spans) if n is not None]),
     ("in no word", "It is None for no word, not -1, which in Python means the last one.",
@@ -203,6 +209,6 @@ def last_word_wins(tokens, words):
     numbers = [None] * len(tokens)
     for place, (start, end) in enumerate(tokens):
         for number, (word_start, word_end) in enumerate(words):
-            if start < word_end and word_start < end:
+            if start < end and start < word_end and word_start < end:
                 numbers[place] = number
     return numbers

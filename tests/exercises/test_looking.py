@@ -364,7 +364,8 @@ def by_a_hook_on_values(model, tokens, layer, head):
 
 def keeps_a_shallow_copy(model, tokens, layer, head):
     other = copy.copy(model)
-    other.blocks[layer].attention.output.weight.data[:, 4 * head : 4 * head + 4] = 0
+    size = model.config.width // model.config.heads
+    other.blocks[layer].attention.output.weight.data[:, size * head : size * (head + 1)] = 0
     return other(tokens)
 
 

@@ -61,7 +61,7 @@ def columns_for(texts: Sequence[Text], known: dict | None = None) -> dict[str, s
 
     Those by which it is known, if it reads as many; else the usual ones.
     """
-    pairs = not isinstance(texts[0], str)
+    pairs = not isinstance(next(iter(texts)), str)
     if known is not None and (known.get("pair") is not None) == pairs:
         return known
     return asdict(Columns(pair="pair" if pairs else None))

@@ -189,12 +189,12 @@ def expect_gradients(got: Any, asking: Mapping[str, Any]) -> None:
             )
 
 
-def defaults(function: Callable, *names: str) -> dict[str, Any]:
-    """What these arguments are where nothing is given, by name; "missing" where there is none."""
+def defaults(function: Callable, due: Mapping[str, Any]) -> dict[str, Any]:
+    """What these arguments are where nothing is given, by name; one that has no name is as due."""
     there = inspect.signature(function).parameters
-    found = {name: there[name].default if name in there else "missing" for name in names}
-    return {name: "missing" if each is inspect.Parameter.empty else each
-            for name, each in found.items()}  # fmt: skip
+    found = {name: there[name].default if name in there else each for name, each in due.items()}
+    missing = inspect.Parameter.empty
+    return {name: "missing" if each is missing else each for name, each in found.items()}
 
 
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:

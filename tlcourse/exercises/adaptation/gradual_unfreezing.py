@@ -82,8 +82,7 @@ def falling(step):
 
 def moved(candidate, steps, names, shape, share, at):
     """The factors at the steps `at`: one row a step, in the order of the names."""
-    given = () if share is None else (share,)
-    factors = expect_unchanged(candidate, steps, list(names), shape, *given)
+    factors = expect_unchanged(candidate, steps, list(names), shape, *[share] * (share is not None))
     if not callable(factors):
         came = "None (is a `return` missing?)" if factors is None else short(factors)
         raise Wrong(
@@ -126,21 +125,17 @@ def first(candidate):
 
 @task.stage("one more at a time")
 def one_more(candidate):
-    follow(
-        candidate, 20, THREE, flat, 0.5, [5, 9, 10, 19], [[0, 1, 1]] * 2 + [[1, 1, 1]] * 2,
-        f"20 steps, {list(THREE)}, share 0.5: the factors at steps 5, 9, 10 and 19",
-        "The block begins at step 5, the embedding at step 10, and whoever moves goes on moving.",
-    )  # fmt: skip
+    for share in (0.5, None):  # None: by default
+        follow(
+            candidate, 20, THREE, flat, share, [5, 9, 10, 19], [[0, 1, 1]] * 2 + [[1, 1, 1]] * 2,
+            f"20 steps, {list(THREE)}, share 0.5: the factors at steps 5, 9, 10 and 19",
+            "The block begins at step 5, the embedding at step 10; whoever moves goes on moving.",
+        )  # fmt: skip
     follow(
         candidate, 40, THREE, flat, 0.25, [4, 5, 9, 10],
         [[0, 0, 1], [0, 1, 1], [0, 1, 1], [1, 1, 1]],
         f"40 steps, {list(THREE)}, share 0.25: the factors at steps 4, 5, 9 and 10",
         "With share 0.25 the embedding begins at a quarter of the 40 steps.",
-    )  # fmt: skip
-    follow(
-        candidate, 20, THREE, flat, None, [9, 10], [[0, 1, 1], [1, 1, 1]],
-        f"20 steps, {list(THREE)}, no share, which is 0.5 then: the factors at steps 9 and 10",
-        "`share=0.5` stands in the first line of the function.",
     )  # fmt: skip
 
 

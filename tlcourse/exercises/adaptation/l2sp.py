@@ -5,6 +5,7 @@ import copy
 import torch
 from torch import nn
 
+from tlcourse.exercises.adaptation._l2sp_mistakes import mistakes
 from tlcourse.exercises.expect import Wrong, real_number, short
 from tlcourse.exercises.task import Exercise
 
@@ -204,93 +205,5 @@ def gradient(candidate):
     )  # fmt: skip
 
 
-def wrong(stage, says, costs, of=lambda model: model.body, remembered=lambda p: p.detach().clone()):
-    """A known mistake: `costs(distances, strength)` over what `of` names."""
-
-    def candidate(classifier, strength=0.01):
-        before = [remembered(p) for p in of(classifier).parameters()]
-
-        def term(now, batch):
-            there = of(now).parameters()
-            return costs([p - old for p, old in zip(there, before, strict=True)], strength)
-
-        return term
-
-    task.mistake(stage, says)(candidate)
-
-
-def squared(distances, strength):
-    """The right cost."""
-    return strength / 2 * sum((each**2).sum() for each in distances)
-
-
-ONE, BODY = "one weight moves", "the body alone"
-wrong(
-    "at the start it is 0", "That pulls towards 0, as weight decay does: pull to the start.",
-    squared, remembered=torch.zeros_like,
-)  # fmt: skip
-wrong(
-    ONE, "It stays 0: what you remember moves along. Copy it, once: `p.detach().clone()`.",
-    squared, remembered=lambda p: p,
-)  # fmt: skip
-wrong(ONE, "The half is missing: strength / 2.", lambda d, s: 2 * squared(d, s))
-wrong(
-    ONE, "It was halved twice, or divided by the number of texts.",
-    lambda d, s: squared(d, s) / 2,
-)  # fmt: skip
-wrong(
-    ONE, "Biases and norms belong to the body, too: take all of its parameters.",
-    lambda d, s: s / 2 * sum((each**2).sum() for each in d if each.ndim > 1),
-)  # fmt: skip
-wrong(ONE, "The strength is missing.", lambda d, s: squared(d, 1.0))
-wrong(
-    ONE, "That is the mean of the squares; their sum is wanted.",
-    lambda d, s: s / 2 * sum((each**2).mean() for each in d),
-)  # fmt: skip
-wrong(
-    ONE, "That is the distance; its square is wanted.",
-    lambda d, s: s / 2 * torch.cat([each.flatten() for each in d]).norm(),
-)  # fmt: skip
-wrong(
-    ONE, "These are absolute values (L1); squares are wanted.",
-    lambda d, s: s / 2 * sum(each.abs().sum() for each in d),
-)  # fmt: skip
-wrong(ONE, "0.01 is only the default: use `strength`.", lambda d, s: squared(d, 0.01))
-wrong(BODY, "The head is pulled, too: take `classifier.body`.", squared, of=lambda model: model)
-wrong(
-    "the pull", "carries no gradient",
-    lambda d, s: squared(d, s).item() if torch.is_grad_enabled() else squared(d, s),
-)  # fmt: skip
-wrong(
-    "the pull", "At 0 a square root has no slope: sum the squares, without a root.",
-    lambda d, s: s / 2 * sum((each**2).sum().sqrt() ** 2 for each in d),
-)  # fmt: skip
-
-
-@task.mistake(ONE, "It grows from step to step: each call of `term` begins its sum anew.")
-def adds_to_what_was(classifier, strength=0.01):
-    term, costs = l2sp(classifier, strength), []
-
-    def growing(now, batch):
-        costs.append(term(now, batch))
-        return sum(costs)
-
-    return growing
-
-
-@task.mistake(ONE, "what you remember moves along. Copy it, once: `p.detach().clone()`.")
-def to_the_step_before(classifier, strength=0.01):
-    terms = [l2sp(classifier, strength)]
-
-    def following(now, batch):
-        cost = terms[-1](now, batch)
-        terms.append(l2sp(now, strength))
-        return cost
-
-    return following
-
-
-@task.mistake("the pull", "`term` reads the classifier of `l2sp`; it takes the one it is handed.")
-def of_the_first(classifier, strength=0.01):
-    term = l2sp(classifier, strength)
-    return lambda now, batch: term(classifier, batch)
+for stage, says, wrong in mistakes(l2sp):
+    task.mistake(stage, says)(wrong)

@@ -129,16 +129,8 @@ def parts(candidate):
             "saved: call `backward` on each part before the next one goes through the model."
         )
     expect_gradient(
-        candidate, 2, (), 6, what="6 rows, 2 at a time",
+        candidate, 2, (), 6, False, 1, what="a batch of three tensors, 6 rows, 2 at a time",
         likely="The gradients of all parts are added up; then divide by 6, once.",
-    )  # fmt: skip
-
-
-@task.stage("three tensors in a batch")
-def three(candidate):
-    expect_gradient(
-        candidate, 2, (), 6, False, 1, what="a batch of tokens, targets and one tensor more",
-        likely="A batch is a tuple of any number of tensors; cut all of them, and pass all on.",
     )  # fmt: skip
 
 
@@ -180,8 +172,7 @@ def mean_loss(candidate):
                 "the loss came back with its graph, which keeps the activations of all parts: "
                 "return a number, with `.item()`."
             )
-        right = truth(missing)[0]
-        targets = 7 - len(missing)
+        right, targets = truth(missing)[0], 7 - len(missing)
         expect_number(
             torch.as_tensor(came).detach(), right, "7 rows, 2 at a time: the loss",
             known=[(right * targets, "This is the sum of nats; divide it by the targets, too.")],
@@ -240,7 +231,7 @@ for stage, says, wrong in (
     task.mistake(stage, says)(wrong)
 
 
-@task.mistake("three tensors in a batch", "A batch may have more than two tensors: cut them all, ")
+@task.mistake("parts of a given size", "A batch may have more than two tensors: cut all")
 def of_two_tensors(model, loss, batch, size):
     inputs, targets = batch
     return accumulate(model, loss, (inputs, targets), size)

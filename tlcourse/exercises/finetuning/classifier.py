@@ -129,7 +129,7 @@ def dropout(candidate):
         likely="Drop features of the vector, before the head, and not logits.",
     )  # fmt: skip
     task.observe(
-        candidate, defaults, "dropout", gives={"dropout": 0.1}, what="the default of `dropout`",
+        candidate, defaults, {"dropout": 0.1}, gives={"dropout": 0.1}, what="the default",
         likely="`__init__` begins with `def __init__(self, body, labels, dropout=0.1):`.",
     )  # fmt: skip
 

@@ -155,14 +155,13 @@ def only(candidate):
 
 @task.stage("heads of a model of 3 layers")
 def every(candidate):
-    three, two = toy(seed=4, layers=3), toy(seed=4, layers=3, heads=2)
+    three, two, ids = toy(seed=4, layers=3), toy(seed=4, layers=3, heads=2), tokens(3)
     for model, layer, head in ((three, 0, 1), (three, 1, 2), (three, 2, 0), (two, 1, 0)):
-        heads, ids = model.config.heads, tokens(3)
         task.observe(
             candidate, logits, model, ids, layer, head, gives=without(model, ids, layer, head),
-            what=f"3 layers of {heads} heads; head {head} of layer {layer} taken away, both "
-            "counted from 0: the logits", tolerance=1e-4,
-            likely=COUNTED if model is three else WIDTHS,
+            what=f"3 layers; head {head} of layer {layer} taken away, both counted from 0: the "
+            "logits", tolerance=1e-4,
+            likely=WIDTHS if model is two else COUNTED,
         )  # fmt: skip
 
 
@@ -248,8 +247,7 @@ for stage, says, wrong in (
     ("heads of a model of 3 layers", "The head was taken away in every layer.",
      by_hook(layers=lambda model, layer: range(len(model.blocks)))),
     ("heads of a model of 3 layers", FROM_ONE, by_hook(layers=lambda model, layer: [layer - 1])),
-    ("heads of a model of 3 layers", WIDTHS,
-     by_hook(lambda model, head: slice(4 * head, 4 * head + 4))),
+    ("heads of a model of 3 layers", WIDTHS, by_hook(lambda _, i: slice(4 * i, 4 * i + 4))),
     ("the model afterwards", LEFT, by_hook(removes=False)),
     ("the model afterwards", NOT_YOURS, clears_all_hooks),
     ("the model afterwards", STAYS, edits_and_leaves),

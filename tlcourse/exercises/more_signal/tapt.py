@@ -150,9 +150,10 @@ def engine(candidate):
         candidate, of_transformer, gives=gives, tolerance=1e-3,
         what="5 steps of a small Transformer with AdamW: losses, then a row of the embedding",
     )  # fmt: skip
+    due = {"batch_size": 32, "length": 64}
     task.observe(
-        candidate, defaults, "batch_size", "length", gives={"batch_size": 32, "length": 64},
-        what="the defaults", likely="`batch_size=32, length=64` end the first line.",
+        candidate, defaults, due, gives=due, what="the defaults",
+        likely="`batch_size=32, length=64` end the first line.",
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import defaults
 from tlcourse.exercises.probing import _probes
 from tlcourse.exercises.probing._probes import FROZEN, by, clouds, right_of, standard
 from tlcourse.exercises.task import Exercise
@@ -170,9 +169,6 @@ def frozen(candidate):
     what = f"features that a model has just computed, {FAR}"
     setting = clouds(15, 1), clouds(5, 2)
     expect(candidate, _probes.share_of_a_model, *setting, what=what, likely=FROZEN)
-    first = "The first line is `def linear_probe(features, labels, classes, steps=300):`."
-    gives = {"steps": 300}
-    expect(candidate, defaults, "steps", gives=gives, what="the default of `steps`", likely=first)
 
 
 SCORES = "These are the scores of all classes; the largest one says which class: `argmax(dim=1)`."
@@ -190,8 +186,7 @@ ALL = "One linear layer; each step the mean cross-entropy of all examples, and n
 IDLE = "`steps` was not used: it says how often the loop runs."
 NO_BIAS = (
     "Without a bias the class in the middle can never win: `nn.Linear` has one by default. (Or "
-    "were the *rows* standardised? `dim=0` gives the mean of each column. Or is it a squared loss? "
-    "Cross-entropy is asked for.)"
+    "were rows standardised, not columns, `dim=0`? Or is it a squared loss, not cross-entropy?)"
 )
 COLUMNS = (
     "Give *each column* mean 0 and standard deviation 1 (`mean(dim=0)`, `std(dim=0)`), and treat "
@@ -213,7 +208,7 @@ SOFTMAX = (
 )
 NO_ZERO = (
     "Training does not settle. Gradients add up from step to step until `optimizer.zero_grad()` "
-    "clears them. (Or does a step see only some of the examples? It takes all of them.)"
+    "clears them. Or does a step see only some of the examples?"
 )
 
 

@@ -429,9 +429,11 @@ def the_mean_instead(model, tokens, layer, head):
 
 def leaves_the_method(model, tokens, layer, head):
     output = model.blocks[layer].attention.output
-    forward, keep = output.forward, torch.ones(12)
-    keep[4 * head : 4 * head + 4] = 0
-    output.forward = lambda mixed: forward(mixed * keep)
+    forward, keep = output.forward, torch.ones(model.config.heads, 1)
+    keep[head] = 0
+    output.forward = lambda mixed: forward(
+        (mixed.unflatten(-1, (len(keep), -1)) * keep).flatten(-2)
+    )
     return model(tokens)
 
 

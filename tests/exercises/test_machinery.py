@@ -349,7 +349,7 @@ def test_a_sleeper_does_not_hold_the_notebook(monkeypatch):
     report = check("toy.double", sleeps)
     assert "in line" in report.message and "`time.sleep(3)`" in report.message
     busy = running.Outcome(None, True, False, "", "", worked=0.0)
-    assert "Is the machine busy with something else?" in checking._explain(busy)
+    assert "Or is the machine busy with something else?" in checking._explain(busy)
     assert "restart the kernel" in report.message
     for thread in running_exercises():
         thread.join()

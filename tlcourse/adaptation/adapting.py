@@ -24,6 +24,7 @@ from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Group, Groups
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.schemes import FULL, Scheme
+from tlcourse.bpe import SEP
 from tlcourse.device import Compute
 from tlcourse.training import Trainer, train
 
@@ -134,7 +135,8 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
-    columns = tables.columns_for(texts, classifier.about.get("columns"))
+    pairs = any(SEP in ids for ids in examples.sequences)
+    columns = tables.columns_for(pairs, classifier.about.get("columns"))
     classifier.about |= {"columns": columns}
     classifier.report = Report(
         history,

@@ -56,12 +56,11 @@ class Columns:
     label: str = "label"
 
 
-def columns_for(texts: Sequence[Text], known: dict | None = None) -> dict[str, str | None]:
-    """The columns of a classifier that learns from these texts, or pairs of texts.
+def columns_for(pairs: bool, known: dict | None = None) -> dict[str, str | None]:
+    """The columns of a classifier that learns from pairs of texts, or from single ones.
 
     Those by which it is known, if it reads as many; else the usual ones.
     """
-    pairs = not isinstance(next(iter(texts)), str)
     if known is not None and (known.get("pair") is not None) == pairs:
         return known
     return asdict(Columns(pair="pair" if pairs else None))

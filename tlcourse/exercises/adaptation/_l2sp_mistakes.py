@@ -66,6 +66,11 @@ def mistakes(right):
         PULL, "At 0 a square root has no slope: sum the squares, without a root.",
         over(lambda d, s: s / 2 * sum((each**2).sum().sqrt() ** 2 for each in d)),
     )  # fmt: skip
+    yield from memories(right)
+
+
+def memories(right):
+    """What is remembered, or asked, at the wrong time."""
 
     def of_the_first(classifier, strength=0.01):
         term = right(classifier, strength)

@@ -2,32 +2,45 @@
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
 
-def mistakes(dev_split):
+class Found(list):
+    """(stage, sentence, function) of mistakes."""
+
+    def mistake(self, stage, says):
+        """Takes one; a decorator."""
+        return lambda wrong: self.append((stage, says, wrong))
+
+
+def mistakes(dev_split) -> Iterator[tuple]:
     """(stage, sentence, function) of each; `dev_split` is the reference."""
-    found = []
+    for some in (_wrong_shares, _wrong_groups, _wrong_draws):
+        yield from some(dev_split)
 
-    def mistake(stage, says):
-        return lambda wrong: found.append((stage, says, wrong)) or wrong
 
-    @mistake("a tenth", "These are the rows that stay in train; dev is the smaller part.")
+def _wrong_shares(dev_split):
+    found = Found()
+
+    @found.mistake("a tenth", "These are the rows that stay in train; dev is the smaller part.")
     def the_other_side(texts, labels, fraction=0.1, seed=0):
         dev = set(dev_split(texts, labels, fraction, seed))
         return [row for row in range(len(texts)) if row not in dev]
 
-    @mistake("a tenth", "It is a tenth whatever `fraction` says.")
+    @found.mistake("a tenth", "It is a tenth whatever `fraction` says.")
     def always_a_tenth(texts, labels, fraction=0.1, seed=0):
         return dev_split(texts, labels, 0.1, seed)
 
-    @mistake("every label", "A tenth was drawn of all rows together: draw for each label.")
+    @found.mistake("every label", "A tenth was drawn of all rows together: draw for each label.")
     def not_stratified(texts, labels, fraction=0.1, seed=0):
         order = np.random.default_rng(seed).permutation(len(texts))
         return sorted(order[: round(fraction * len(texts))].tolist())
 
-    @mistake("every label", "Every label gave as many rows as the others: take a share of each.")
+    @found.mistake(
+        "every label", "Every label gave as many rows as the others: take a share of each."
+    )
     def as_many_of_each(texts, labels, fraction=0.1, seed=0):
         kinds, dev = sorted(set(labels)), []
         each = round(fraction * len(texts))
@@ -37,7 +50,7 @@ def mistakes(dev_split):
             dev += np.random.default_rng(seed).permutation(rows)[:count].tolist()
         return sorted(dev)
 
-    @mistake("every label", "`int` cuts off; `round` goes to the nearest whole number.")
+    @found.mistake("every label", "`int` cuts off; `round` goes to the nearest whole number.")
     def cut_off(texts, labels, fraction=0.1, seed=0):
         dev = []
         for label in sorted(set(labels)):
@@ -47,13 +60,24 @@ def mistakes(dev_split):
             dev += [rows[place] for place in mine]
         return sorted(dev)
 
-    @mistake("repeated questions", "The label of a question is that of its first row, and its "
-                  "copies count as rows of that label.")  # fmt: skip
+    @found.mistake(
+        "repeated questions",
+        "The label of a question is that of its first row, and its copies count as rows of that "
+        "label.",
+    )
     def by_the_last_label(texts, labels, fraction=0.1, seed=0):
         last = dict(zip(texts, labels, strict=True))
         return dev_split(texts, [last[text] for text in texts], fraction, seed)
 
-    @mistake("repeated questions", "its copies count as rows of that label.")
+    return found
+
+
+def _wrong_groups(dev_split):
+    found = Found()
+
+    @found.mistake(
+        "repeated questions", "The label of a question is that of its first row, and its"
+    )
     def share_of_marked_rows(texts, labels, fraction=0.1, seed=0):
         first = dict(zip(reversed(texts), reversed(labels), strict=True))
         order = list(dict.fromkeys(texts))
@@ -67,22 +91,26 @@ def mistakes(dev_split):
                     dev, left = dev + copies, left - len(copies)
         return sorted(dev)
 
-    @mistake("repeated questions", "Copies are texts that are equal as they stand:")
+    @found.mistake("repeated questions", "Copies are texts that are equal as they stand:")
     def in_small_letters(texts, labels, fraction=0.1, seed=0):
         return dev_split([text.lower() for text in texts], labels, fraction, seed)
 
-    @mistake("every label", "A tenth of 3 rows is rounded to 0: such a label stays in train.")
+    @found.mistake("every label", "A tenth of 3 rows is rounded to 0: such a label stays in train.")
     def at_least_one(texts, labels, fraction=0.1, seed=0):
         dev = dev_split(texts, labels, fraction, seed)
         counts = Counter(labels[row] for row in dev)
         return sorted(dev + [labels.index(label) for label in set(labels) if not counts[label]])
 
-    @mistake("the seed", "A set has another order in each session: go through `sorted(…)` of it.")
+    @found.mistake(
+        "the seed", "A set has another order in each session: go through `sorted(…)` of it."
+    )
     def in_the_order_of_a_set(texts, labels, fraction=0.1, seed=0):
         place = {label: f"{number:03}" for number, label in enumerate(set(labels))}
         return dev_split(texts, [place[label] for label in labels], fraction, seed)
 
-    @mistake("repeated questions", "Rows were drawn: the copies of a question fall on both sides.")
+    @found.mistake(
+        "repeated questions", "Rows were drawn: the copies of a question fall on both sides."
+    )
     def by_rows(texts, labels, fraction=0.1, seed=0):
         generator, dev = np.random.default_rng(seed), []
         for label in sorted(set(labels)):
@@ -90,7 +118,13 @@ def mistakes(dev_split):
             dev += generator.permutation(rows)[: round(fraction * len(rows))].tolist()
         return sorted(dev)
 
-    @mistake(
+    return found
+
+
+def _wrong_draws(dev_split):
+    found = Found()
+
+    @found.mistake(
         "repeated questions",
         "Pass over a group that does not fit, and go on with the next.",
     )
@@ -106,7 +140,7 @@ def mistakes(dev_split):
                 left -= copies[text]
         return sorted(set(dev))
 
-    @mistake(
+    @found.mistake(
         "repeated questions",
         "One question has two labels, and its copies were split: group by the text alone.",
     )
@@ -114,11 +148,13 @@ def mistakes(dev_split):
         marked = [f"{label} {text}" for text, label in zip(texts, labels, strict=True)]
         return dev_split(marked, labels, fraction, seed)
 
-    @mistake("the seed", "The same rows come for every seed: is the order drawn?")
+    @found.mistake("the seed", "The same rows come for every seed: is the order drawn?")
     def the_first_of_each(texts, labels, fraction=0.1, seed=0):
         return dev_split(texts, labels, fraction, 0)
 
-    @mistake("the seed", "The same seed gave two splits: make a generator of your own from it.")
+    @found.mistake(
+        "the seed", "The same seed gave two splits: make a generator of your own from it."
+    )
     def no_seed(texts, labels, fraction=0.1, seed=0):
         return dev_split(texts, labels, fraction, np.random.randint(10**6))
 

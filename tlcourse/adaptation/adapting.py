@@ -136,8 +136,7 @@ def adapt(
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
     pairs = any(SEP in ids for ids in examples.sequences)
-    columns = tables.columns_for(pairs, classifier.about.get("columns"))
-    classifier.about |= {"columns": columns}
+    classifier.about["columns"] = tables.columns_for(pairs, classifier.about.get("columns"))
     classifier.report = Report(
         history,
         difference,

@@ -32,8 +32,10 @@ class Loss:
         self.rows, self.together = [], 0
 
     def __call__(self, model, part):
-        inputs, targets, *others = part
-        if any(len(each) != len(inputs) for each in (targets, *others)):
+        if len(part) != 3:
+            raise Wrong(f"`loss` got {len(part)} tensors; expected a part of all 3 of the batch.")
+        inputs, targets, other = part
+        if not len(inputs) == len(targets) == len(other):
             raise Wrong("the tensors of a part differ in rows: cut each of them in the same way.")
         self.rows.append(len(inputs))
         nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
@@ -45,10 +47,10 @@ class Loss:
         return nats, int((targets != IGNORED).sum())
 
 
-def model_and_batch(missing=(), rows=7, more=0):
+def model_and_batch(missing=(), rows=7):
     """A small model, and rows of which those numbered in `missing` have no target.
 
-    The batch is inputs, targets and so many tensors more, which the loss does not need.
+    The batch is inputs, targets and a tensor more, which the loss does not need.
     """
     draw = torch.Generator().manual_seed(rows)
     model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3)).double()
@@ -58,7 +60,7 @@ def model_and_batch(missing=(), rows=7, more=0):
     targets = torch.randint(3, (rows,), generator=draw)
     targets[list(missing)] = IGNORED
     inputs = torch.randn(rows, 4, generator=draw, dtype=torch.float64)
-    return model, (inputs, targets, *(torch.arange(rows) for _ in range(more)))
+    return model, (inputs, targets, torch.arange(rows))
 
 
 def truth(missing=(), rows=7):

@@ -17,7 +17,7 @@ class Found(list):
 
 def mistakes(dev_split) -> Iterator[tuple]:
     """(stage, sentence, function) of each; `dev_split` is the reference."""
-    for some in (_wrong_shares, _wrong_groups, _wrong_draws):
+    for some in (_wrong_shares, _wrong_labels, _wrong_copies, _wrong_seeds):
         yield from some(dev_split)
 
 
@@ -60,6 +60,18 @@ def _wrong_shares(dev_split):
             dev += [rows[place] for place in mine]
         return sorted(dev)
 
+    @found.mistake("every label", "A tenth of 3 rows is rounded to 0: such a label stays in train.")
+    def at_least_one(texts, labels, fraction=0.1, seed=0):
+        dev = dev_split(texts, labels, fraction, seed)
+        counts = Counter(labels[row] for row in dev)
+        return sorted(dev + [labels.index(label) for label in set(labels) if not counts[label]])
+
+    return found
+
+
+def _wrong_labels(dev_split):
+    found = Found()
+
     @found.mistake(
         "repeated questions",
         "The label of a question is that of its first row, and its copies count as rows of that "
@@ -68,12 +80,6 @@ def _wrong_shares(dev_split):
     def by_the_last_label(texts, labels, fraction=0.1, seed=0):
         last = dict(zip(texts, labels, strict=True))
         return dev_split(texts, [last[text] for text in texts], fraction, seed)
-
-    return found
-
-
-def _wrong_groups(dev_split):
-    found = Found()
 
     @found.mistake(
         "repeated questions", "The label of a question is that of its first row, and its"
@@ -91,22 +97,23 @@ def _wrong_groups(dev_split):
                     dev, left = dev + copies, left - len(copies)
         return sorted(dev)
 
+    @found.mistake(
+        "repeated questions",
+        "One question has two labels, and its copies were split: group by the text alone.",
+    )
+    def by_text_and_label(texts, labels, fraction=0.1, seed=0):
+        marked = [f"{label} {text}" for text, label in zip(texts, labels, strict=True)]
+        return dev_split(marked, labels, fraction, seed)
+
+    return found
+
+
+def _wrong_copies(dev_split):
+    found = Found()
+
     @found.mistake("repeated questions", "Copies are texts that are equal as they stand:")
     def in_small_letters(texts, labels, fraction=0.1, seed=0):
         return dev_split([text.lower() for text in texts], labels, fraction, seed)
-
-    @found.mistake("every label", "A tenth of 3 rows is rounded to 0: such a label stays in train.")
-    def at_least_one(texts, labels, fraction=0.1, seed=0):
-        dev = dev_split(texts, labels, fraction, seed)
-        counts = Counter(labels[row] for row in dev)
-        return sorted(dev + [labels.index(label) for label in set(labels) if not counts[label]])
-
-    @found.mistake(
-        "the seed", "A set has another order in each session: go through `sorted(…)` of it."
-    )
-    def in_the_order_of_a_set(texts, labels, fraction=0.1, seed=0):
-        place = {label: f"{number:03}" for number, label in enumerate(set(labels))}
-        return dev_split(texts, [place[label] for label in labels], fraction, seed)
 
     @found.mistake(
         "repeated questions", "Rows were drawn: the copies of a question fall on both sides."
@@ -117,12 +124,6 @@ def _wrong_groups(dev_split):
             rows = [row for row in range(len(texts)) if labels[row] == label]
             dev += generator.permutation(rows)[: round(fraction * len(rows))].tolist()
         return sorted(dev)
-
-    return found
-
-
-def _wrong_draws(dev_split):
-    found = Found()
 
     @found.mistake(
         "repeated questions",
@@ -140,13 +141,18 @@ def _wrong_draws(dev_split):
                 left -= copies[text]
         return sorted(set(dev))
 
+    return found
+
+
+def _wrong_seeds(dev_split):
+    found = Found()
+
     @found.mistake(
-        "repeated questions",
-        "One question has two labels, and its copies were split: group by the text alone.",
+        "the seed", "A set has another order in each session: go through `sorted(…)` of it."
     )
-    def by_text_and_label(texts, labels, fraction=0.1, seed=0):
-        marked = [f"{label} {text}" for text, label in zip(texts, labels, strict=True)]
-        return dev_split(marked, labels, fraction, seed)
+    def in_the_order_of_a_set(texts, labels, fraction=0.1, seed=0):
+        place = {label: f"{number:03}" for number, label in enumerate(set(labels))}
+        return dev_split(texts, [place[label] for label in labels], fraction, seed)
 
     @found.mistake("the seed", "The same rows come for every seed: is the order drawn?")
     def the_first_of_each(texts, labels, fraction=0.1, seed=0):

@@ -75,9 +75,9 @@ def counts_first(model, loss, batch, size):
     return mean
 
 
-def done(candidate, size, missing=(), rows=7, left_over=False, more=0):
+def done(candidate, size, missing=(), rows=7, left_over=False):
     """(what came, gradients in a row, the loss's notes); raises Wrong if the model is moved."""
-    model, batch = model_and_batch(missing, rows, more)
+    model, batch = model_and_batch(missing, rows)
     loss, handed = Loss(), [each.clone() for each in batch]
     if left_over:
         for parameter in model.parameters():
@@ -129,7 +129,7 @@ def parts(candidate):
             "saved: call `backward` on each part before the next one goes through the model."
         )
     expect_gradient(
-        candidate, 2, (), 6, False, 1, what="a batch of three tensors, 6 rows, 2 at a time",
+        candidate, 2, (), 6, what="6 rows, 2 at a time",
         likely="The gradients of all parts are added up; then divide by 6, once.",
     )  # fmt: skip
 
@@ -231,7 +231,7 @@ for stage, says, wrong in (
     task.mistake(stage, says)(wrong)
 
 
-@task.mistake("parts of a given size", "A batch may have more than two tensors: cut all")
+@task.mistake("one part", "A batch may have more than two tensors: cut them all.")
 def of_two_tensors(model, loss, batch, size):
     inputs, targets = batch
     return accumulate(model, loss, (inputs, targets), size)

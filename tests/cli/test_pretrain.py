@@ -72,6 +72,19 @@ def test_rates_and_warm_up_are_those_that_were_asked_for(tmp_path):
         assert (fast - gentle).abs().max() > 0.01, kind
 
 
+@pytest.mark.parametrize(("decay", "last"), [("0", 1.0), ("0.5", 0.25), ("1", 1 / 7)])
+def test_the_rates_fall_over_the_share_that_was_asked_for(tmp_path, decay, last):
+    shape = ["--batch-size", "4", "--length", "16", "--tokens", str(8 * 64), "--warmup", "1"]
+    assert pretrain(tmp_path, *shape, "--decay", decay) == 0
+    lines = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    factors = [json.loads(line)["factor"] for line in lines]
+    assert len(factors) == 8 and factors[-1] == pytest.approx(last)
+    leg = checkpoints.log_of(tmp_path / "run" / "checkpoint")["legs"][0]
+    assert leg["recipe"]["decay"] == float(decay)
+    falls = [step for step, factor in enumerate(factors) if factor < 1]
+    assert leg["decay_began_at_step"] == (falls[0] if falls else 0)
+
+
 def test_the_old_spellings_of_options_are_understood_but_not_shown(capsys):
     new = ["--learning-rate", "1", "--muon-learning-rate", "2", "--batch-size", "3"]
     old = ["--rate", "1", "--muon-rate", "2", "--batch", "3", "--mask-rate", "0.4"]
@@ -214,6 +227,7 @@ BAD = {
     ("--mask-probability", "0"): "--mask-probability: expected a number above 0, at most 1, got 0",
     ("--learning-rate", "-1"): "--learning-rate: expected a number above 0, got -1",
     ("--warmup", "-1"): "--warmup: expected a whole number at least 0, got -1",
+    ("--decay", "1.5"): "--decay: expected a number at least 0, at most 1, got 1.5",
     ("--seed", "-1"): "--seed: expected a whole number at least 0",
     ("--save-every", "nan"): "--save-every: expected a number at least 0, got nan",
     ("--vocabulary", "261"): "--vocabulary: expected a whole number at least 262, at most 65536",

@@ -58,6 +58,8 @@ def add_options(parser: Parser) -> None:
     add("--muon-learning-rate", type=POSITIVE, default=0.01, help="of the matrices in the blocks")
     warmup = Number(int, least=0)
     add("--warmup", type=warmup, default=100, help="steps until the full learning rates")
+    share = Number(float, least=0, most=1)
+    add("--decay", type=share, default=0.4, help="share of the run in which the rates fall to 0")
     add("--mask-probability", type=SHARE, default=0.15, help="of a token to be hidden")
     for old, new, kind in OLD_OPTIONS:
         add(old, dest=new, type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
@@ -188,7 +190,7 @@ def _prepare(
 def _recipe(arguments: argparse.Namespace) -> PretrainingRecipe:
     from tlcourse.pretraining import PretrainingRecipe
 
-    rates = ("learning_rate", "muon_learning_rate", "warmup", "mask_probability")
+    rates = ("learning_rate", "muon_learning_rate", "warmup", "decay", "mask_probability")
     names = ("objective", "batch_size", "length", *rates, "seed")
     return PretrainingRecipe(**{name: getattr(arguments, name) for name in names})
 

@@ -19,7 +19,7 @@ from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
 WAITING = ("busy", "interrupts")
-STUDIES = ("objectives", "scaling", "ablation", "masked_leg", "interruptions")
+STUDIES = ("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions")
 NAMES = (
     *SPEED,
     *WAITING,

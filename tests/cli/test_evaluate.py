@@ -58,6 +58,10 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
     assert ("word_perplexity" in texts["wikitext-103 test"]) == ("causal" in readings)
     assert ("whole_word_perplexity" in texts["wikitext-103 test"]) == ("masked" in readings)
     assert list(log["minimal_pairs"]) == list(log["pronouns"]) == list(readings)
+    windows = {text: figures.get("window") for text, figures in log["evaluation"].items()}
+    assert {"wikitext-103 validation", "wikitext-103 test"} <= windows.keys()
+    windows.pop("an old text", None)
+    assert set(windows.values()) == {64}  # tokens, as those of its last leg
     assert all(found["pairs"] == 48 for found in log["minimal_pairs"].values())
     for way, found in log["minimal_pairs"].items():
         assert f"{way} {100 * found['accuracy']:.1f} % right" in said

@@ -83,12 +83,17 @@ def test_muon_has_the_matrices_of_the_blocks_and_adamw_all_else():
     assert by_adamw == set(names.values()) - matrices
 
 
-def test_without_a_rate_for_muon_adamw_has_all_and_decays_the_matrices():
+@pytest.mark.parametrize("muon_learning_rate", [None, 0.01])  # without it AdamW has all
+@pytest.mark.parametrize("weight_decay", [0.1, 0.3])
+def test_the_weights_of_the_matrices_decay_and_no_others(muon_learning_rate, weight_decay):
     model = model_of()
-    (adamw,) = optimizers_for(model, replace(RECIPE, muon_learning_rate=None))
-    decay = {id(p): g["weight_decay"] for g in adamw.param_groups for p in g["params"]}
+    recipe = replace(RECIPE, muon_learning_rate=muon_learning_rate, weight_decay=weight_decay)
+    optimizers = optimizers_for(model, recipe)
+    assert len(optimizers) == (1 if muon_learning_rate is None else 2)
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
     inside = {id(p) for p in model.blocks.parameters() if p.ndim == 2}
-    assert decay == {id(p): 0.1 if id(p) in inside else 0.0 for p in model.parameters()}
+    assert decay == {id(p): weight_decay if id(p) in inside else 0.0 for p in model.parameters()}
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

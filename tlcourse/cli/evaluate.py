@@ -25,7 +25,6 @@ TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-
 READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
 CHOICES = ("held-out", "wikitext", "blimp", "pronouns")
 ENOUGH = 50_000  # words of a data set's validation split that are measured after a pretraining
-WINDOW = 128
 TELLING = {  # figures that are printed, by their names in the log
     "word_perplexity": "word perplexity",
     "bits_per_byte": "bits per byte",
@@ -117,14 +116,17 @@ def measured(
             "log, so how it reads is not known; `tlcourse pretrain` writes one"
         )
     readings, on = READINGS[log["legs"][-1]["objective"]], _on(log, on)
-    given = {"compute": compute, "readings": readings}
+    given = {
+        "compute": compute,
+        "readings": readings,
+        "window": log["legs"][-1]["recipe"]["length"],
+    }
     new: dict = {"evaluation": dict(log.get("evaluation", {}))}
     if "held-out" in on:
-        length = log["legs"][-1]["recipe"]["length"]
         figures = {
             text: found
             for text, articles in _held_out(log["legs"][-1]["corpus"], beside)
-            if (found := _figures(model, tokenizer, text, articles, length=length, **given))
+            if (found := _figures(model, tokenizer, text, articles, **given))
         }
         new["evaluation"] |= figures
         new["held_out"] = list(figures) or log.get("held_out", [])
@@ -176,15 +178,15 @@ def _of_ours(model, tokenizer, readings, pronouns: bool, compute) -> dict:
 
 
 def _figures(
-    model, tokenizer, text: str, articles: list[str], *, readings, compute, length: int = WINDOW
+    model, tokenizer, text: str, articles: list[str], *, readings, compute, window: int
 ) -> dict[str, float]:
     """The perplexities of a text, by every reading; none where there is no text, or too little.
 
-    In windows that are no longer than those of the training.
+    In windows as long as those of the last leg of training: longer ones it has never seen.
     """
     from tlcourse import evaluation
 
-    window, found = min(WINDOW, length), {}
+    found: dict[str, float] = {}
     if not articles:
         print(f"[evaluate] {text}: not on this machine")
         return found

@@ -17,8 +17,14 @@ class Muon(torch.optim.Muon):
     the longer side: Liu et al. (2025).
     """
 
-    def __init__(self, matrices: Iterable[Tensor], lr: float, precision: torch.dtype):
-        super().__init__(matrices, lr=lr, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    def __init__(
+        self,
+        matrices: Iterable[Tensor],
+        lr: float,
+        precision: torch.dtype,
+        weight_decay: float = 0.1,
+    ):
+        super().__init__(matrices, lr=lr, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
         self.precision = precision
 
     @torch.no_grad()

@@ -27,6 +27,7 @@ class PretrainingRecipe:
     length: int = 128  # tokens a window
     learning_rate: float = 3e-3  # AdamW: embeddings, norms, biases
     muon_learning_rate: float | None = 0.01  # Muon: matrices in the blocks; None: AdamW for all
+    weight_decay: float = 0.1  # of those matrices, times their learning rate, a step
     warmup: int = 100  # steps
     decay: float = 0.4  # the last share of the steps, linearly to 0
     mask_probability: float = 0.15  # with which a token is hidden, masked and hybrid

@@ -32,18 +32,18 @@ def optimizers_for(
 ) -> list[torch.optim.Optimizer]:
     """Muon for the matrices inside the blocks, AdamW for all else (Jordan et al., 2024).
 
-    Muon works in bfloat16 if that is the `precision` of the run, else in float32. Both decay the
-    matrices by 0.1 times their learning rate a step, and nothing else.
+    Muon works in bfloat16 if that is the `precision` of the run, else in float32. Weight decay is
+    for the matrices alone.
     """
     matrices = [p for p in model.blocks.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
     others = {"params": [p for p in model.parameters() if id(p) not in inside], "weight_decay": 0.0}
     settings = {"lr": recipe.learning_rate, "betas": (0.9, 0.95), "fused": True}
     if recipe.muon_learning_rate is None:
-        both = [{"params": matrices, "weight_decay": 0.1}, others]
+        both = [{"params": matrices, "weight_decay": recipe.weight_decay}, others]
         return [torch.optim.AdamW(both, **settings)]
     return [
-        Muon(matrices, recipe.muon_learning_rate, precision),
+        Muon(matrices, recipe.muon_learning_rate, precision, recipe.weight_decay),
         torch.optim.AdamW([others], **settings),
     ]
 

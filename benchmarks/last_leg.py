@@ -2,7 +2,7 @@
 
 The long leg before it, at a learning rate that never falls, is
 
-    tlcourse pretrain --start causal-small --decay 0 --tokens 80e6 --out runs/causal \\
+    tlcourse pretrain --start causal-small --decay 0 --tokens 40e6 --out runs/causal \\
         --corpus wikitext-2 wikipedia-standin books
 
 ("books": a folder of text files). Every way goes on from its checkpoint for the same tokens. All

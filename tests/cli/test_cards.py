@@ -206,10 +206,27 @@ def test_a_card_of_one_s_own_text_says_only_what_is_true_of_it():
 def test_a_card_of_several_legs_speaks_of_all_their_texts():
     first = leg() | {"tokens": 10**7, "seconds": 900.0}
     text = cards.card("mine", {"legs": [first, own_leg(5522, 1400)], "evaluation": {}})
-    assert "from an encyclopaedia and from 5,522 words of my diary.txt, read 1.4 times" in text
+    assert "from an encyclopaedia, and from 5,522 words of my diary.txt, read 1.4 times" in text
     assert "knows nothing else" not in text and "which language" not in text
     assert "Hardly trained" not in text and "| 15 |" in text
     assert "Hardly trained: it has read 8,192 tokens" in cards.card("mine", LOG)
+
+
+def test_a_card_of_articles_and_books_names_both_and_what_they_bring_along():
+    read = leg() | {"corpus": ["wikitext-2", "gutenberg"], "tokens": 10**7}
+    text = cards.card("mine", {"legs": [leg() | {"tokens": 10**7}, read], "evaluation": {}})
+    assert "the style of an encyclopaedia and of old books, few facts" in text
+    assert "What its articles and books say wrongly" in text and "Dialogue" not in text
+    assert "CC BY-SA 3.0" in text and "public domain in the USA" in text
+    assert text.count("Project Gutenberg") == 1
+
+    both = cards.card("mine", {"legs": [read, own_leg(5522, 1400)], "evaluation": {}})
+    assert "from an encyclopaedia and old books, and from 5,522 words of my diary.txt" in both
+    assert "it depends on the texts" in both
+
+    alone = cards.card("mine", {"legs": [leg(corpus="gutenberg")], "evaluation": {}})
+    assert "It learnt from gutenberg, and knows nothing else" in alone
+    assert "ncyclopaedia" not in alone and "CC BY-SA" not in alone
 
 
 def test_a_recipe_on_a_card_has_what_was_used():

@@ -76,6 +76,11 @@ def test_the_stand_in_is_streamed() -> None:
     assert "not WikiText-103" in note
 
 
+def test_the_books_are_those_of_the_card() -> None:
+    found = list(corpora.articles("gutenberg"))  # verified as it is read
+    assert len(found) == 149 and not any("_" in text for text in found)
+
+
 def test_blimp_has_1000_pairs_of_each_of_67_paradigms() -> None:
     pairs = load("blimp")["test"]
     counts = Counter(pairs["paradigm"][:])

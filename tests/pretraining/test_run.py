@@ -1,3 +1,4 @@
+import json
 import shutil
 import sys
 from dataclasses import replace
@@ -7,9 +8,11 @@ import pytest
 import torch
 from ignite.engine import Events
 
-from tlcourse import objectives
+from tlcourse import corpora, objectives
 from tlcourse.batching import TokenFile, encode_articles, generator_for, write_tokens
-from tlcourse.bpe import Tokenizer, detokenise
+from tlcourse.bpe import Tokenizer, detokenise, normalise
+from tlcourse.corpora import gutenberg
+from tlcourse.corpora.catalogue import CORPORA
 from tlcourse.device import Compute
 from tlcourse.pretraining import (
     OBJECTIVES,
@@ -55,10 +58,31 @@ def test_a_corpus_stops_after_the_article_that_fills_it(tmp_path):
 
 def test_every_second_training_article_is_detokenised(monkeypatch):
     texts = {"one": [" a , b\n", " c , d\n"], "two": [" e @-@ f\n", " g 's , ( h )\n"]}
-    monkeypatch.setattr("tlcourse.pretraining.corpus.CORPORA", texts)
+    one = replace(CORPORA["wikitext-2"], name="one")
+    known = {"one": one, "two": replace(one, name="two")}
+    monkeypatch.setattr("tlcourse.pretraining.corpus.CORPORA", known)
     monkeypatch.setattr("tlcourse.corpora.articles", texts.__getitem__)
     got = list(training_articles(["one", "two"]))
     assert got == [" a , b\n", " c, d\n", " e @-@ f\n", detokenise(" g 's , ( h )\n")]
+
+
+def test_books_are_trained_on_as_people_wrote_them(monkeypatch, tmp_path):
+    """Their paragraphs pass `normalise`, and count for nothing when every second article turns."""
+    place = tmp_path / "gutenberg" / "gutenberg-00.jsonl"
+    place.parent.mkdir()
+    front = "\n\n".join(["front"] * gutenberg.FRONT)
+    texts = [f"{front}\n\nIt was\n_not_ day .\n \n“A <mask> , Sir!”\n\n\n", f"{front}\n\nB\n"]
+    place.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    facts = {"train": replace(gutenberg.FACTS["train"], rows=2, words=10, digest=None)}
+    books = replace(gutenberg.CORPUS, facts=facts)
+    monkeypatch.setitem(CORPORA, "gutenberg", books)
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
+    first, second = corpora.articles("gutenberg")
+    assert (first, second) == ("It was not day .\n“A <mask> , Sir!”\n", "B\n")
+    assert list(training_articles(["gutenberg"])) == [
+        normalise("It was not day .") + "\n" + normalise("“A < mask > , Sir!”") + "\n",
+        normalise("B") + "\n",
+    ]
 
 
 def test_batches_of_both_kinds(file):

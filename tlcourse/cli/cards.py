@@ -12,6 +12,10 @@ STAND_IN = (
     "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "
     "words with WikiText's validation and test articles; a paraphrase would not be noticed. "
 )
+BOOKS = (
+    "`gutenberg` is books of Project Gutenberg, mostly fiction, by authors from the 18th century "
+    "to the 1920s (see `data/README.md`). "
+)
 
 # What the columns of the tables are called, by their names in the log.
 CAUSAL = {
@@ -86,6 +90,7 @@ def _training(legs: Sequence[dict]) -> str:
         f"## Training\n\n{_table(titles, rows, right={4, 5, 6, 8})}\n\n"
         f"The recipe of the last leg: {_listed(_used(legs[-1]['recipe']))}.\n\n"
         + (STAND_IN if "wikipedia-standin" in corpora else "")
+        + (BOOKS if limits.BOOKS in corpora else "")
         + "Minutes are wall time, with whatever else the machine had to do. "
         "Loss in nats per token; the curve is in `training.json`."
     )

@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 
 SMALL = """\
-- Small: it knows common words and the style of an encyclopaedia, few facts, and invents the rest.
+- Small: it knows common words and the style of {read}, few facts, and invents the rest.
 """
 HARDLY = """\
 - Hardly trained: it has read {tokens:,} tokens, and knows little more than which are frequent.
 """
-ENCYCLOPAEDIA = """\
-- English only. What its articles say wrongly or one-sidedly about people and groups, it has learnt;
+ENGLISH = """\
+- English only. What its {texts} say wrongly or one-sidedly about people and groups, it has learnt;
   nothing was filtered. Do not let it speak to anyone unwatched.
 - Text in WikiText's spacing and text as people write it are both at home: half of the articles were
-  detokenised, and user text passes `tlcourse.bpe.normalise`. Dialogue, code and the language of
+  detokenised, and user text passes `tlcourse.bpe.normalise`. {strange} and the language of
   today are not.
 """
 OTHER_TEXT = """\
@@ -23,8 +23,8 @@ OTHER_TEXT = """\
 - It may say passages of that text word for word: hand it on only where you may hand on the text.
 """
 BOTH = """\
-- It learnt from an encyclopaedia and from {texts}; what is not in there it invents.
-- Of its language only the encyclopaedia's is known, English. What its texts say wrongly or
+- It learnt from {read}, and from {texts}; what is not in there it invents.
+- Of its language only that of {read} is known, English. What its texts say wrongly or
   one-sidedly about people and groups, it has learnt; nothing was filtered. Do not let it speak to
   anyone unwatched.
 - It may say passages of {texts} word for word: hand it on only where you may hand that on.
@@ -42,7 +42,9 @@ LITTLE = 1_000_000  # tokens
 SAMPLE = " (bundled sample)"  # what follows the name of a data set of which no more was there
 DIGEST = re.compile(r"(.+) [0-9a-f]{16}")  # one's own text in a log: a name, and what it held
 WIKIPEDIA = ("wikitext-2", "wikitext-2-raw", "wikitext-103", "wikipedia-standin")
+BOOKS = "gutenberg"
 LICENCE = "The weights: CC BY-SA 3.0, as the Wikipedia text they were trained on."
+FREE = " The books among their texts are in the public domain in the USA."
 OTHER_LICENCE = "The weights: not stated; it depends on the texts behind them."
 
 
@@ -54,22 +56,38 @@ def own_name(label: str) -> str | None:
 
 def limits(legs: Sequence[dict]) -> str:
     """What the model knows and what not, by the texts of all its legs."""
-    labels = {label for leg in legs for label in leg["corpus"]}
-    others = [_read(leg) for leg in legs if not set(leg["corpus"]) <= set(WIKIPEDIA)]
-    kind = BOTH if labels & set(WIKIPEDIA) else OTHER_TEXT
-    said = kind.format(texts="; ".join(dict.fromkeys(others))) if others else SMALL + ENCYCLOPAEDIA
+    labels, known = _labels(legs), _known(legs)
+    read = "an encyclopaedia and of old books" if BOOKS in labels else "an encyclopaedia"
+    others = [_read(leg, known) for leg in legs if not set(leg["corpus"]) <= known]
+    if not others:
+        texts = "articles and books" if BOOKS in labels else "articles"
+        strange = "Code" if BOOKS in labels else "Dialogue, code"
+        said = SMALL.format(read=read) + ENGLISH.format(texts=texts, strange=strange)
+    else:
+        read = read.replace(" of old", " old")
+        kind = BOTH if known else OTHER_TEXT
+        said = kind.format(texts="; ".join(dict.fromkeys(others)), read=read)
     if (tokens := sum(leg["tokens"] for leg in legs)) < LITTLE:
-        said = HARDLY.format(tokens=tokens) + said.removeprefix(SMALL)
+        said = HARDLY.format(tokens=tokens) + said.removeprefix(SMALL.format(read=read))
     windows = WINDOWS.format(length=legs[-1]["recipe"]["length"])
     return f"## Limits and biases\n\n{said}{windows}"
 
 
-def _read(leg: dict) -> str:
-    """The texts of a leg that are not Wikipedia's; if it had no others, how much of them it read.
+def _labels(legs: Sequence[dict]) -> set[str]:
+    return {label for leg in legs for label in leg["corpus"]}
+
+
+def _known(legs: Sequence[dict]) -> set[str]:
+    """The data sets of which we know what they bring along: Wikipedia's, and books beside them."""
+    return {*WIKIPEDIA, BOOKS} if _labels(legs) & set(WIKIPEDIA) else set()
+
+
+def _read(leg: dict, known: set[str]) -> str:
+    """The texts of a leg that are not known; if it had no others, how much of them it read.
 
     Such as "5,522 words of my.txt, read 1.4 times".
     """
-    others = [own_name(label) or label for label in leg["corpus"] if label not in WIKIPEDIA]
+    others = [own_name(label) or label for label in leg["corpus"] if label not in known]
     names, read = ", ".join(others), leg.get("read", {})
     if "words" not in read or len(others) < len(leg["corpus"]):
         return names
@@ -86,5 +104,6 @@ def unmeasured_bias(legs: Sequence[dict]) -> str:
 
 def licence(legs: Sequence[dict]) -> str:
     """What may be done with the weights, as far as it is known."""
-    known = all(name in WIKIPEDIA for leg in legs for name in leg["corpus"])
-    return f"## Licence\n\n{LICENCE if known else OTHER_LICENCE}"
+    labels = _labels(legs)
+    said = LICENCE + (FREE if BOOKS in labels else "")
+    return f"## Licence\n\n{said if labels <= _known(legs) else OTHER_LICENCE}"

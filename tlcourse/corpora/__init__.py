@@ -114,6 +114,8 @@ def labels_of(name: str) -> tuple[str, ...]:
 def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterator[str]:
     """The articles of a WikiText split, one string each; a name means that data set's train split.
 
+    Of `gutenberg` they are the books.
+
     Lines lose the space at their end; joined, the articles are the whole text. The file of
     `wikipedia-standin` is read while articles are asked for, and is in random order: its first
     articles are an unbiased sample. Raises DataError for a data set without articles.
@@ -126,6 +128,8 @@ def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterat
             f"{', '.join(split.column_names)}"
         )
     corpus = catalogue.CORPORA.get(name_of(split))
+    if corpus is not None and corpus.whole_texts:
+        return iter(split["text"])
     lines = (text for batch in split.iter(batch_size=1000) for text in batch["text"])
     blank_after = corpus is None or corpus.blank_after_title
     return wikitext.articles_of(lines, blank_after=blank_after)

@@ -49,6 +49,7 @@ class Corpus:
     sample: str | None = None  # its folder
     archive: str | None = None
     blank_after_title: bool = True  # articles have a blank line after their title, not just before
+    whole_texts: bool = False  # a row is a text as people write it, not a line of WikiText's
     streamed: bool = False  # read line by line, never kept in memory
     caption: str = ""  # what every caption of numbers on it must say
     lesson: int = 99  # the first that speaks of it; lists go by it

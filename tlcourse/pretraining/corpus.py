@@ -26,8 +26,8 @@ FILES = ("tokens.bin", "tokenizer.json", HELD_OUT, MADE)
 def training_articles(names: Iterable[str]) -> Iterator[str]:
     """The training articles of data sets, and the documents of text files, one after the other.
 
-    Every second article of a data set is detokenised, so that text in WikiText's spacing and text
-    as people write it are both at home. A name that is no data set is the path of a text file or
+    Every second article in WikiText's form is detokenised, so that its spacing and text as people
+    write it are both at home. A name that is no data set is the path of a text file or
     of a folder of them, whose end is held out. Raises DataError, before any article is asked for,
     when a name is neither.
     """
@@ -54,11 +54,19 @@ def _own_texts(names: Iterable[str]) -> dict[str, OwnText]:
 
 def _articles(names: Iterable[str], own: Mapping[str, OwnText]) -> Iterator[str]:
     number = itertools.count()
-    parts = [
-        own[name].training() if name in own else _half_detokenised(corpora.articles(name), number)
-        for name in names
-    ]
-    return itertools.chain.from_iterable(parts)
+
+    def part(name: str) -> Iterable[str]:
+        if name in own:
+            return own[name].training()
+        if CORPORA[name].whole_texts:
+            return map(_written, corpora.articles(name))
+        return _half_detokenised(corpora.articles(name), number)
+
+    return itertools.chain.from_iterable([part(name) for name in names])
+
+
+def _written(text: str) -> str:
+    return "\n".join(map(own_text.written, text.split("\n")))
 
 
 def _half_detokenised(articles: Iterable[str], number: Iterator[int]) -> Iterator[str]:

@@ -56,13 +56,18 @@ def _split(lines: Iterator[str]) -> Iterator[str]:
             document.append(line)
 
 
+def written(line: str) -> str:
+    """A line that people wrote, as it is trained on: no token in it is a special one."""
+    return SPECIAL.sub(r"< \1 >", normalise(line))
+
+
 def _lines(file: Path) -> Iterator[str]:
     try:
         with open(file, encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if "\0" in line:
                     raise DataError(f"expected text in {file}, line {number} has a zero byte")
-                yield SPECIAL.sub(r"< \1 >", normalise(line)) + "\n"
+                yield written(line) + "\n"
     except UnicodeDecodeError as error:
         raise DataError(
             f"expected UTF-8 text in {file}, but in line {_undecodable(file)} stands a byte "

@@ -3,9 +3,9 @@
 The long leg before it, at a learning rate that never falls, is
 
     tlcourse pretrain --start causal-small --decay 0 --tokens 40e6 --out runs/causal \\
-        --corpus wikitext-2 wikipedia-standin books
+        --corpus wikitext-2 wikipedia-standin gutenberg
 
-("books": a folder of text files). Every way goes on from its checkpoint for the same tokens. All
+Every way goes on from its checkpoint for the same tokens, on its text or on another mixture. All
 but one let the learning rate fall to 0 from the first step on; that one keeps it, and is the mean
 of the weights of its last checkpoints (Izmailov et al., 2018). Judged by word perplexity on
 WikiText-103's validation articles, each token seen with half a window before it, and by the grammar
@@ -24,14 +24,14 @@ from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.pretraining import PretrainingRecipe
 
-START = {"tiny": "causal-small"}  # else LONG
-LONG = "runs/causal/checkpoint"
+LONG = Path("runs/causal")  # its folder
+START = {"tiny": "causal-small"}  # else its checkpoint
 TOKENS = {"tiny": 768, "small": 1_600_000, "full": 16_000_000}
 BATCHES = {"tiny": {"batch_size": 4, "length": 32, "warmup": 2}}
 PLAIN, MEAN = "as before", "mean of four checkpoints"
 AVERAGED = 4  # checkpoints, over the second half of the run
-RICH = 16_000_000  # tokens of a text whose first sixth is WikiText-2
-WAYS = {  # what differs from the plain recipe, and of how many tokens its text is if not the most
+RICH = 16_000_000  # tokens of a text of articles alone whose first sixth is WikiText-2
+WAYS = {  # what differs from the plain recipe, and how many tokens of articles are its text, if so
     PLAIN: ({}, None),
     "windows twice as long": ({"windows": 2}, None),
     "three times the weight decay": ({"weight_decay": 0.3}, None),
@@ -39,20 +39,23 @@ WAYS = {  # what differs from the plain recipe, and of how many tokens its text 
         {"objective": "hybrid", "causal_share": 0.875, "mask_probability": 0.3},
         None,
     ),
-    "a sixth of the text WikiText-2": ({}, RICH),
+    "no books, a sixth WikiText-2": ({}, RICH),
     MEAN: ({"decay": 0.0}, None),
 }
 
 
 @dataclass(frozen=True)
 class Run(studies.Run):
-    """A last leg; `of` says how many tokens the text has that it reads, None the most there are."""
+    """A last leg on the text of the long one, or on `of` tokens of articles."""
 
     of: int | None = None
 
     def text(self) -> tuple[TokenFile, Tokenizer]:
-        """The first tokens of WikiText-2, then of the stand-in."""
-        return studies.corpus(self.of)
+        """What it reads."""
+        if self.of is not None or sizes.current().name in START:
+            return studies.corpus(self.of)
+        folder = LONG / "corpus"
+        return TokenFile(folder / "tokens.bin"), Tokenizer.load(folder / "tokenizer.json")
 
 
 def run(name: str) -> Run:
@@ -71,7 +74,7 @@ def run(name: str) -> Run:
         kept = tuple(
             budget * (AVERAGED + each) // (2 * AVERAGED) for each in range(1, AVERAGED + 1)
         )
-    start = START.get(size, LONG)
+    start = START.get(size, str(LONG / "checkpoint"))
     return Run(f"last leg, {name}", recipe, kept, start, of=None if size == "tiny" else of)
 
 
@@ -121,7 +124,7 @@ def measure() -> dict:
         print(rows[-1], flush=True)
     return {
         "job": "last_leg",
-        **jobs.provenance(f"{', '.join(studies.names())}; WikiText-103 validation; BLiMP"),
+        **jobs.provenance("text of the long leg; WikiText-103 validation; BLiMP"),
         "recipes": {name: asdict(each.recipe) for name, each in runs.items()},
         "rows": rows,
     }

@@ -215,7 +215,7 @@ def test_a_card_of_several_legs_speaks_of_all_their_texts():
 def test_a_card_of_articles_and_books_names_both_and_what_they_bring_along():
     read = leg() | {"corpus": ["wikitext-2", "gutenberg"], "tokens": 10**7}
     text = cards.card("mine", {"legs": [leg() | {"tokens": 10**7}, read], "evaluation": {}})
-    assert "the style of an encyclopaedia and of old books, few facts" in text
+    assert "the style of an encyclopaedia and old books, few facts" in text
     assert "What its articles and books say wrongly" in text and "Dialogue" not in text
     assert "CC BY-SA 3.0" in text and "public domain in the USA" in text
     assert text.count("Project Gutenberg") == 1

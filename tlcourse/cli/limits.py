@@ -56,19 +56,18 @@ def own_name(label: str) -> str | None:
 
 def limits(legs: Sequence[dict]) -> str:
     """What the model knows and what not, by the texts of all its legs."""
-    labels, known = _labels(legs), _known(legs)
-    read = "an encyclopaedia and of old books" if BOOKS in labels else "an encyclopaedia"
+    known, books = _known(legs), BOOKS in _labels(legs)
+    read = "an encyclopaedia and old books" if books else "an encyclopaedia"
+    small = SMALL.format(read=read)
     others = [_read(leg, known) for leg in legs if not set(leg["corpus"]) <= known]
-    if not others:
-        texts = "articles and books" if BOOKS in labels else "articles"
-        strange = "Code" if BOOKS in labels else "Dialogue, code"
-        said = SMALL.format(read=read) + ENGLISH.format(texts=texts, strange=strange)
-    else:
-        read = read.replace(" of old", " old")
+    if others:
         kind = BOTH if known else OTHER_TEXT
         said = kind.format(texts="; ".join(dict.fromkeys(others)), read=read)
+    else:
+        texts, strange = ("articles and books", "Code") if books else ("articles", "Dialogue, code")
+        said = small + ENGLISH.format(texts=texts, strange=strange)
     if (tokens := sum(leg["tokens"] for leg in legs)) < LITTLE:
-        said = HARDLY.format(tokens=tokens) + said.removeprefix(SMALL.format(read=read))
+        said = HARDLY.format(tokens=tokens) + said.removeprefix(small)
     windows = WINDOWS.format(length=legs[-1]["recipe"]["length"])
     return f"## Limits and biases\n\n{said}{windows}"
 

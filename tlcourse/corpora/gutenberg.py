@@ -18,7 +18,7 @@ FACTS = {
         digest="b1d719c5c9e35c4edeeb1ffbed2493be7e93f9990a06d0e89d65f6e39b788dab",
     ),
 }
-FRONT = 12  # paragraphs of title pages and contents, on average
+FRONT = 12  # paragraphs that are left out: title page and contents, as a rule
 BETWEEN = re.compile(r"\n\s*\n")  # paragraphs
 
 

@@ -15,7 +15,6 @@ from tlcourse import checkpoints, corpora, device, evaluation, files, pretrainin
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import cards, finishing, limits
-from tlcourse.cli.evaluate import WINDOW
 from tlcourse.pretraining import logs
 from tlcourse.transformer import Transformer, count_parameters
 
@@ -90,7 +89,7 @@ def _finish(leg: Training, model: Transformer, history: list[dict], begin: int) 
     with _checkpoint_of(leg) as folder:
         checkpoints.save(folder, model, tokenizer, card=cards.card(leg.name, log), log=log)
         text, figures = _figures(leg, folder)
-        log["evaluation"][text] = figures[0]
+        log["evaluation"][text] = figures
         checkpoints.rewrite(folder, cards.card(leg.name, log), log)
     seconds, tokens = history[-1]["seconds"], len(history) * leg.tokens_per_step
     row = {
@@ -124,21 +123,16 @@ def _checkpoint_of(leg: Training) -> Iterator[Path]:
             files.write_text(place.folder() / "logs" / leg.name / name, text)
 
 
-def _figures(leg: Training, folder: Path) -> tuple[str, list[dict]]:
-    """What text was read, and its perplexities as the weights lie there.
-
-    First in the window of all cards, then in that of the training.
-    """
+def _figures(leg: Training, folder: Path) -> tuple[str, dict[str, float]]:
+    """What text was read, and its perplexities as the weights lie there, in windows of training."""
     texts = files.read_json(place.data() / place.TEXTS)
     model, tokenizer = checkpoints.load(folder)
-    figures, length = [], leg.recipe.length
-    for window in dict.fromkeys([min(WINDOW, length), length]):
-        if leg.recipe.objective == "masked":
-            found = evaluation.evaluate_masked(model, tokenizer, texts["articles"], window=window)
-        else:
-            found = evaluation.evaluate(
-                model, tokenizer, texts["articles"], window=window, stride=window // 2
-            ).figures()
-        figures.append(found)
+    window = leg.recipe.length
+    if leg.recipe.objective == "masked":
+        found = evaluation.evaluate_masked(model, tokenizer, texts["articles"], window=window)
+    else:
+        found = evaluation.evaluate(
+            model, tokenizer, texts["articles"], window=window, stride=window // 2
+        ).figures()
     sample = limits.SAMPLE if texts["articles_source"] == corpora.SAMPLE else ""
-    return f"{place.VALIDATION} validation{sample}", figures
+    return f"{place.VALIDATION} validation{sample}", found

@@ -8,8 +8,8 @@ stopped study goes on where it was.
 """
 
 from benchmarks import jobs
-from benchmarks.adaptation import CLOCK, DATA, table
-from benchmarks.schemes import SEEDS, tests
+from benchmarks.adaptation import DATA, table
+from benchmarks.schemes import SEEDS, tests, time_an_epoch
 from benchmarks.screen import EPOCHS as SCREENED
 from benchmarks.screen import all_of
 from benchmarks.search import EPOCHS, choices
@@ -29,11 +29,13 @@ def measure() -> dict:
     chosen = choices(all_of(NAMES), {}) | {FULL.name: jobs.stored("schemes")["choices"][FULL.name]}
     pairs = [(name, "all") for name in chosen]
     found = jobs.run_all(tests(chosen))
+    made = table(found, pairs, {"all": len(SEEDS)}, chosen)
+    clock = time_an_epoch(made["rows"], chosen)
     return {
         "job": "other_schemes",
-        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}"),
+        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {clock}"),
         "model": MODEL,
         "epochs": {"screen": SCREENED, "test": EPOCHS},
         "choices": chosen,
-        **table(found, pairs, {"all": len(SEEDS)}, chosen),
+        **made,
     }

@@ -31,15 +31,12 @@ def measure() -> dict:
     chosen = choices(screened, confirmed)
     found = jobs.run_all(tests(chosen))
     made = table(found, [(name, "all") for name in MAIN], {"all": len(SEEDS)}, chosen)
-    timed = jobs.run_all(epochs(chosen))
-    for row, epoch in zip(made["rows"], timed, strict=True):
-        row["seconds"] = epoch["seconds"]
+    clock = time_an_epoch(made["rows"], chosen)
+    for row in made["rows"]:
         row["dev_apart"] = _dev_apart(row["scheme"], confirmed[row["scheme"]][0])
     return {
         "job": "schemes",
-        **jobs.provenance(
-            DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}, of one epoch of {TIMED:,} questions"
-        ),
+        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {clock}"),
         "model": MODEL,
         "epochs": EPOCHS,
         "confirmed": confirmed,
@@ -58,12 +55,17 @@ def tests(chosen: dict[str, dict]) -> list[Job]:
     ]
 
 
-def epochs(chosen: dict[str, dict]) -> list[Job]:
-    """One epoch of each scheme as it was chosen, judged on dev: what is timed."""
-    return [
+def time_an_epoch(rows: list[dict], chosen: dict[str, dict]) -> str:
+    """Makes "seconds" of each row those of one epoch of TIMED questions; says what they are."""
+    asked = [
         Job(name, TIMED, 0, "dev", replace(jobs.recipe_of(choice), epochs=1), size=choice["size"])
         for name, choice in chosen.items()
     ]
+    runs = jobs.run_all(asked)
+    found = dict(zip(chosen, runs, strict=True))
+    for row in rows:
+        row["seconds"] = found[row["scheme"]]["seconds"]
+    return f"{CLOCK}, of one epoch of {TIMED:,} questions on {jobs.machines(runs)}"
 
 
 def _dev_apart(name: str, point: dict) -> list[float]:

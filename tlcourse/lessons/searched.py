@@ -69,8 +69,7 @@ def others_section(others: dict[str, Any]) -> str:
         "The other schemes, beside full fine-tuning as it was chosen. Nothing of theirs was "
         f"confirmed: dev is the best single run of {others['epochs']['screen']} epochs, so a "
         f"little too low. Then as above, {others['epochs']['test']} epochs and {seeds} seeds; "
-        "seconds are those of a whole training, and the comparisons are corrected among "
-        f"themselves. {others['data']}; "
+        f"the comparisons are corrected among themselves. {others['data']}; "
         f"{others['machine']} (`python -m benchmarks other_schemes`; lesson 05b).",
         "",
     ]

@@ -1,0 +1,48 @@
+"""What is worth more than full fine-tuning: other features, text, labels, losses and models.
+
+Each beside full fine-tuning on the same draws of TREC-6's labels. All train as full fine-tuning was
+chosen to (with few labels by `few_labels`, with all by `schemes`), but for the LM loss, which is
+searched in the same way. Each run reads the test set once. Finished runs are kept in
+`runs/adaptation/`; a stopped study goes on where it was.
+"""
+
+from benchmarks import few_search, jobs, screen
+from benchmarks.adaptation import CLOCK, DATA, table, tests
+from benchmarks.composites import COMPOSITES
+from benchmarks.trials import MODEL, Job
+from tlcourse.adaptation import FULL
+
+LM = "with the LM loss"
+DRAWS = {100: 10, 200: 20, 500: 20, "all": 5}  # of so many labels, each with its own seed
+NAMES = {
+    100: (FULL.name, LM, *COMPOSITES),
+    200: (FULL.name, "TAPT"),
+    500: (FULL.name, "TAPT"),
+    "all": (FULL.name, LM, "pooled concatenation", "TAPT", "STILTs", "self-training"),
+}
+
+
+def measure() -> dict:
+    """One row a way and number of labels, each beside full fine-tuning.
+
+    Raises FileNotFoundError where it is not stored how full fine-tuning trains.
+    """
+    tried = few_search.all_of([LM])[LM]
+    few = {LM: screen.best(tried), FULL.name: jobs.stored("few_labels")["choices"][FULL.name]}
+    chosen = {name: jobs.stored("schemes")["choices"][name] for name in (FULL.name, LM)}
+    pairs = [(name, labels) for labels, names in NAMES.items() for name in names]
+    asked = sorted(tests(pairs, DRAWS, chosen, few), key=_turn)
+    found = jobs.run_all(asked)
+    return {
+        "job": "more_signal",
+        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}"),
+        "model": MODEL,
+        "tried": tried,
+        "choices": few,
+        **table(found, pairs, DRAWS, chosen),
+    }
+
+
+def _turn(job: Job) -> tuple[bool, int]:
+    """Few labels first, draw by draw."""
+    return job.labels == "all", job.seed

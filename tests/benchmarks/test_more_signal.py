@@ -1,0 +1,56 @@
+"""The study of more text, labels, losses and models: what is trained how, and on which draws."""
+
+import pytest
+from datasets import Dataset
+
+from benchmarks import few_search, jobs, more_signal, transfer, trials
+from benchmarks.more_signal import LM
+from benchmarks.space import SPACE
+from tlcourse.adaptation import FULL
+
+WRONG = {FULL.name: 60, "TAPT": 50}  # of 500; 70 by all others
+
+
+def run(job):
+    """A scheme is best at the third learning rate of its grid."""
+    wrong = WRONG.get(job.scheme, 70) + job.seed % 2
+    if job.split == "dev":
+        wrong += job.recipe.learning_rate != 4 * SPACE[job.scheme].lowest
+    found = {"scheme": job.scheme, "labels": job.labels, "seed": job.seed, "size": job.size}
+    found |= {"wrong": list(range(wrong)), "of": 500, "recipe": vars(job.recipe)}
+    found |= {"seconds": 2.0, "forgetting": 0.1, "training_memory": 7, "trained_share": 1.0}
+    return found | {"start_difference": None, "declared_is_moved": None}
+
+
+def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(monkeypatch):
+    asked = []
+    monkeypatch.setattr(trials.Job, "run", lambda job: asked.append(job) or run(job))
+    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    test = Dataset.from_dict({"text": ["Who is it ?"] * 500})
+    monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
+    monkeypatch.setattr(transfer, "tfidf_rows", lambda draws: [])
+    measured = more_signal.measure()
+    tested = [job for job in asked if job.split == "test"]
+    assert asked[-len(tested) :] == tested  # everything was chosen before
+    few, every = jobs.stored("few_labels")["choices"], jobs.stored("schemes")["choices"]
+    for job in tested:
+        if job.labels == "all":
+            expected = every[LM if job.scheme == LM else FULL.name]["recipe"]
+        else:
+            expected = few[FULL.name]["recipe"]
+            if job.scheme == LM:
+                expected = expected | {"learning_rate": 4 * SPACE[LM].lowest}
+        assert vars(job.recipe) == expected
+    draws = {}
+    for job in tested:
+        draws.setdefault((job.scheme, job.labels), []).append(job.seed)
+    for (scheme, labels), seeds in draws.items():
+        assert scheme in more_signal.NAMES[labels]
+        assert seeds == list(range(more_signal.DRAWS[labels]))
+    assert sum(map(len, more_signal.NAMES.values())) == len(draws) == len(measured["rows"])
+    searched = {(job.scheme, job.labels) for job in asked if job.split == "dev"}
+    assert searched == {(LM, few_search.LABELS)}
+    points = {(e["scheme"], e["labels"]): e["points"] for e in measured["comparisons"]}
+    assert points["TAPT", 500] == pytest.approx(-2.0)
+    assert points["self-training", 100] == pytest.approx(2.0)
+    assert {scheme for scheme, _ in points} == {scheme for scheme, _ in draws} - {FULL.name}

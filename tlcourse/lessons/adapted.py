@@ -88,7 +88,7 @@ def adaptation_section(adaptation: dict[str, Any]) -> str:
         "with all labels of 0.001. With all labels only full fine-tuning is here, and what trains "
         "as it does: each other scheme needs a learning rate of its own (see below). The table "
         "above chose its pooling, and with all labels its recipe. This one was made by an earlier "
-        "form of `python -m benchmarks adaptation` (lessons 05 and 06).",
+        "form of `python -m benchmarks adaptation` (lessons 06 and 06b).",
         "",
         "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
         "|---|" + "---:|" * (len(counts) + 3),

@@ -149,6 +149,7 @@ def few_labels_section(few: dict[str, Any]) -> str:
     """
     counts = sorted({row["labels"] for row in few["rows"]})
     draws = len(few["rows"][0]["errors"])
+    machine = few["machine"].partition(";")[0]  # no seconds are shown
     lines = [
         "## Few labels",
         "",
@@ -156,7 +157,7 @@ def few_labels_section(few: dict[str, Any]) -> str:
         "95 % interval. The learning rate was chosen with 200 labels on a dev split, before the "
         "test set was read. ↓ clearly fewer and ↑ clearly more errors than full fine-tuning, ° not "
         "clearly fewer than TF-IDF. Clear is what both a sign-flip test over questions, "
-        f"Holm-corrected, and the interval over draws say. {few['data']}; {few['machine']} "
+        f"Holm-corrected, and the interval over draws say. {few['data']}; {machine} "
         "(`python -m benchmarks few_labels`; lesson 05b).",
         "",
         "| | learning rate | " + " | ".join(f"{count} labels" for count in counts) + " |",

@@ -24,6 +24,7 @@ NAMES = tuple(name for name in SPACE if name not in (*MAIN, SCRATCH))
 def measure() -> dict:
     """One row a scheme, each beside full fine-tuning; and what was chosen.
 
+    "seconds" of a row are those of one epoch, as in `schemes`.
     Raises FileNotFoundError where it is not stored how full fine-tuning trains.
     """
     chosen = choices(all_of(NAMES), {}) | {FULL.name: jobs.stored("schemes")["choices"][FULL.name]}

@@ -97,6 +97,30 @@ def test_each_composite_gives_models_that_answer(name, little, tmp_path, monkeyp
     assert len(trainings) == several.get(name, 1)
 
 
+def test_tapt_reads_once_for_all_numbers_of_labels(little, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+    pretrained, read = composites.pretrained, []
+    monkeypatch.setattr(
+        composites, "pretrained", lambda task, texts: read.append(task) or pretrained(task, texts)
+    )
+
+    def run(labels, seed=0):
+        return trials.Job("TAPT", labels, seed, "test", Recipe(epochs=2), little).work()
+
+    first, again = run(24), run(24)
+    assert first["wrong"] == again["wrong"] and first["forgetting"] == again["forgetting"] != 0
+    more = run(36)
+    assert len(read) == 1 and more["forgetting"] != first["forgetting"]
+    _, seconds = composites.reading(read[0])  # part of the price of each
+    assert min(each["seconds"] for each in (first, again, more)) > seconds > 0
+    run(24, seed=1)
+    assert [task.seed for task in read] == [0, 1]
+
+
 def test_once_every_question_has_a_label_there_are_others_in_reviews(monkeypatch):
     texts = [
         "Bad. What was this about? Who is The General?<br />Whose idea was it ?",

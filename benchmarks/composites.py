@@ -32,6 +32,7 @@ from tlcourse.pretraining import PretrainingRecipe
 MEMBERS = 3  # of an ensemble
 SURE = 0.8  # probability from which a guess counts as a label
 TAPT_TOKENS = 400_000  # of the questions themselves, about five times through all of TREC
+READINGS = 5  # of TAPT, with other seeds; draws of labels take them in turn
 TAPT_RECIPE = PretrainingRecipe(
     batch_size=32, length=64, learning_rate=1e-3, muon_learning_rate=2e-3, warmup=20
 )
@@ -104,8 +105,10 @@ def pretrained(task: Task, texts: Sequence[str]) -> Classifier:
 def reading(task: Task) -> tuple[dict[str, Tensor], float]:
     """The body that has read the task's own texts, and the seconds of that.
 
-    No label is read, so one reading serves all numbers of labels: kept in `runs/readings/`.
+    No label is read, so a reading serves many draws of labels: READINGS are kept, in
+    `runs/readings/`.
     """
+    task = replace(task, seed=task.seed % READINGS)
     known = [jobs.digest(task.model), task.seed, TAPT_TOKENS, asdict(TAPT_RECIPE)]
     key = hashlib.sha256(json.dumps([*known, list(task.every_text)]).encode()).hexdigest()[:16]
     place = jobs.FOLDER / "readings" / f"{key}.pt"

@@ -97,7 +97,7 @@ def test_each_composite_gives_models_that_answer(name, little, tmp_path, monkeyp
     assert len(trainings) == several.get(name, 1)
 
 
-def test_tapt_reads_once_for_all_numbers_of_labels(little, tmp_path, monkeypatch):
+def test_tapt_reads_once_for_many_draws_of_labels(little, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
@@ -118,6 +118,7 @@ def test_tapt_reads_once_for_all_numbers_of_labels(little, tmp_path, monkeypatch
     _, seconds = composites.reading(read[0])  # part of the price of each
     assert min(each["seconds"] for each in (first, again, more)) > seconds > 0
     run(24, seed=1)
+    run(24, seed=composites.READINGS)
     assert [task.seed for task in read] == [0, 1]
 
 

@@ -14,12 +14,12 @@ WRONG = {FULL.name: 60, "TAPT": 50}  # of 500; 70 by all others
 def run(job):
     """A scheme is best at the third learning rate of its grid."""
     wrong = WRONG.get(job.scheme, 70) + job.seed % 2
-    if job.split == "dev":
+    if job.scheme == LM:
         wrong += job.recipe.learning_rate != 4 * SPACE[job.scheme].lowest
     found = {"scheme": job.scheme, "labels": job.labels, "seed": job.seed, "size": job.size}
     found |= {"wrong": list(range(wrong)), "of": 500, "recipe": vars(job.recipe)}
-    found |= {"seconds": 2.0, "forgetting": 0.1, "training_memory": 7, "trained_share": 1.0}
-    return found | {"start_difference": None, "declared_is_moved": None}
+    found |= {"seconds": 2.0 + job.seed, "forgetting": 0.1, "training_memory": 7}
+    return found | dict.fromkeys(("trained_share", "start_difference", "declared_is_moved"))
 
 
 def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(monkeypatch):
@@ -31,7 +31,8 @@ def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(m
     monkeypatch.setattr(transfer, "tfidf_rows", lambda draws: [])
     measured = more_signal.measure()
     tested = [job for job in asked if job.split == "test"]
-    assert asked[-len(tested) :] == tested  # everything was chosen before
+    first = asked.index(tested[0])
+    assert asked[first : first + len(tested)] == tested  # everything was chosen before
     few, every = jobs.stored("few_labels")["choices"], jobs.stored("schemes")["choices"]
     for job in tested:
         if job.labels == "all":
@@ -48,8 +49,15 @@ def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(m
         assert scheme in more_signal.NAMES[labels]
         assert seeds == list(range(more_signal.DRAWS[labels]))
     assert sum(map(len, more_signal.NAMES.values())) == len(draws) == len(measured["rows"])
-    searched = {(job.scheme, job.labels) for job in asked if job.split == "dev"}
+    searched = {(job.scheme, job.labels) for job in asked[:first]}
     assert searched == {(LM, few_search.LABELS)}
+    timed = asked[first + len(tested) :]  # on dev, a draw that no test has
+    assert {(job.scheme, job.labels) for job in timed} == {
+        (name, 100) for name in more_signal.NAMES[100]
+    }
+    assert {(job.split, job.seed) for job in timed} == {("dev", 100)}
+    seconds = {row["labels"]: row["seconds"] for row in measured["rows"]}
+    assert seconds == {100: 102.0, 200: None, 500: None, 5452: None}
     points = {(e["scheme"], e["labels"]): e["points"] for e in measured["comparisons"]}
     assert points["TAPT", 500] == pytest.approx(-2.0)
     assert points["self-training", 100] == pytest.approx(2.0)

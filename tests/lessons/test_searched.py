@@ -132,3 +132,32 @@ def test_what_is_put_together_stands_with_its_interval_over_all_dev_questions() 
         "| with the LM loss | 3.6 (2.3-5.6) | +1.52 |",
         "| nothing | 9.0 (6.8-11.8) | +1.00 |",
     ]
+
+
+def test_more_signal_is_a_row_a_way_and_a_column_a_number_of_labels() -> None:
+    def row(scheme, labels, mean, draws, seconds=None):
+        found = {"scheme": scheme, "labels": labels, "mean": mean, "interval": [3.0, 9.0]}
+        return found | {"seeds": list(range(draws)), "seconds": seconds, "forgetting": 0.5}
+
+    def entry(labels, points, p):
+        interval = [points - 1, points + 1]
+        return {"scheme": "TAPT", "labels": labels, "points": points, "p_holm": p} | {
+            "points_interval": interval
+        }
+
+    study = {
+        "rows": [
+            row("full fine-tuning", 100, 7.0, 10, 63.6), row("TAPT", 100, 5.0, 10, 560.4),
+            row("full fine-tuning", 5452, 4.5, 5), row("TAPT", 5452, 4.4, 5),
+            row("ensemble", 100, 7.5, 10, 190.0),
+        ],
+        "comparisons": [entry(100, -2.0, 0.01), entry(5452, -0.1, 0.9)],
+        "model": "ours", "data": "TREC-6", "machine": "2 threads",
+    }  # fmt: skip
+    assert searched.more_signal_section(study).splitlines()[4:] == [
+        "|  | 100 labels, 10 draws | 5,452 labels, 5 draws | seconds | forgets |",
+        "|---|---:|---:|---:|---:|",
+        "| TAPT | 5.0 (3.0-9.0) ↓ | 4.4 (3.0-9.0) | 560 | +0.50 |",
+        "| full fine-tuning | 7.0 (3.0-9.0) | 4.5 (3.0-9.0) | 64 | +0.50 |",
+        "| ensemble | 7.5 (3.0-9.0) |  | 190 | +0.50 |",
+    ]

@@ -177,6 +177,39 @@ def few_labels_section(few: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def more_signal_section(study: dict[str, Any]) -> str:
+    """More text, labels, losses or models beside full fine-tuning: a row a way, a column a number.
+
+    `study` is what `python -m benchmarks more_signal` wrote.
+    """
+    counts = sorted({row["labels"] for row in study["rows"]})
+    tables = {count: leaderboard.rows_at(study, count) for count in counts}
+    heads = [
+        f"{count:,} labels, {len(next(iter(table.values()))['seeds'])} draws"
+        for count, table in tables.items()
+    ]
+    lines = [
+        "## More signal",
+        "",
+        f"Test error of {study['model']} on TREC-6 in percent, mean over draws of labels with 95 % "
+        "interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a sign-flip "
+        "test over questions, Holm-corrected, and the interval over draws both say so). All train "
+        "as full fine-tuning was chosen to; the LM loss was searched as it was. Seconds are of one "
+        f"core with {counts[0]} labels, forgetting is in nats per token there. {study['data']}; "
+        f"{study['machine']} (`python -m benchmarks more_signal`; lessons 06, 06b).",
+        "",
+        line("", *heads, "seconds", "forgets"),
+        "|---|" + "---:|" * (len(counts) + 2),
+    ]
+    for name, row in tables[counts[0]].items():
+        cells = []
+        for count, table in tables.items():
+            mark = MARKS.get(leaderboard.verdict(study, name, count), "")
+            cells.append(error_cell(table[name]) + mark if name in table else "")
+        lines.append(line(name, *cells, f"{row['seconds']:.0f}", signed(row["forgetting"])))
+    return "\n".join(lines)
+
+
 def _apart(row: dict, questions: list[int]) -> list[str]:
     """The errors on some of TREC's test questions, and on the others."""
     both = leaderboard.split_errors(row["test_wrong"], questions, QUESTIONS)

@@ -59,6 +59,6 @@ def _time(rows: list[dict], few: dict[str, dict]) -> str:
     return f"{CLOCK}, of one draw of {TIMED} labels on {jobs.machines(runs)}"
 
 
-def _turn(job: Job) -> tuple[bool, bool, int]:
-    """Few labels first, draw by draw."""
-    return job.scheme == LAST, job.labels == "all", job.seed
+def _turn(job: Job) -> tuple[bool, bool, int, int]:
+    """TAPT first, whose readings are on this machine alone; few labels first, draw by draw."""
+    return job.scheme == LAST, job.scheme != "TAPT", list(NAMES).index(job.labels), job.seed

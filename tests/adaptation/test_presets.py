@@ -1,43 +1,73 @@
-"""What schemes train with by default is what the stored searches found best for them."""
+"""What schemes train with by default is what the stored searches chose, and what was tested."""
+
+from dataclasses import replace
 
 import pytest
 
-from tlcourse.adaptation import SCHEMES, Recipe, Scheme, leaderboard, preset
-from tlcourse.adaptation.presets import FEW, FROZEN, HEAD_RATE, RATES
+from benchmarks import jobs
+from benchmarks.composites import Task
+from benchmarks.space import SPACE
+from tlcourse.adaptation import SCHEMES, Classifier, Recipe, Scheme, preset
+from tlcourse.adaptation.presets import EPOCHS, FEW, MIN_STEPS, RATES
+from tlcourse.bpe import Tokenizer
+from tlcourse.transformer import Config, Transformer
 
-LABELS = 5452
+TASK = Task("", "", (), (), (), Recipe(), 0)
+CHOICES = jobs.stored("other_schemes")["choices"] | jobs.stored("schemes")["choices"]
+FEW_CHOICES = jobs.stored("few_labels")["choices"]
 
 
-def rate_moved(name, texts):
-    """The learning rate that the searches call it: of what moves; frozen bodies: of the head."""
-    factor = 1.0 if name in FROZEN else getattr(SCHEMES[name].groups, "factor", 1.0)
-    return preset(SCHEMES[name], texts).learning_rate * factor
+USUAL = {"Houlsby adapters": 32, "LoRA": 8, "LoRA, all layers": 8, "prefix tuning": 10}
+
+
+def chosen(name, choices):
+    """The scheme and the recipe that a search chose; with all labels, of a usual size the best."""
+    name = "top layers" if name == "top 2 layers" else name
+    size, recipe = choices[name]["size"], jobs.recipe_of(choices[name])
+    if choices is CHOICES and name in USUAL:
+        size, rows = USUAL[name], jobs.stored("screen")["rows"]
+        usual = [row for row in rows if (row["scheme"], row["size"]) == (name, size)]
+        best = min(usual, key=lambda row: row["error"])
+        recipe = SPACE[name].recipe(size, best["rate"], EPOCHS)
+    return SPACE[name].build(size, TASK), recipe
+
+
+@pytest.fixture(scope="module")
+def rates():
+    """The learning rate of every group, of a scheme on a body of six layers."""
+    tokenizer = Tokenizer.train(["Who ran ?", "Where is the very old town ?"] * 4, 280)
+    body = Transformer(Config(tokenizer.vocabulary_size, 16, 6, 2, 32, 48), "explicit")
+    classifier = Classifier(body, tokenizer, ["HUM", "LOC"])
+
+    def rates_of(scheme, recipe):
+        added = [] if scheme.edit == Scheme().edit else ["added"]
+        groups = scheme.groups(classifier, added)
+        return {name: pytest.approx(recipe.rate_of(name, each)) for name, each in groups.items()}
+
+    return rates_of
 
 
 @pytest.mark.parametrize("name", RATES)
-def test_with_many_texts_the_rate_is_the_best_of_the_stored_screen(name):
-    searched = "top layers" if name == "top 2 layers" else name
-    found = leaderboard.by_rate(leaderboard.read("screen"), searched)
-    assert found[rate_moved(name, LABELS)][0] == min(error for error, _ in found.values())
-    assert preset(SCHEMES[name], LABELS).epochs == leaderboard.read("screen")["epochs"]
-    head = preset(SCHEMES[name], LABELS).head_learning_rate
-    assert head == (None if name in FROZEN else HEAD_RATE)
+def test_with_many_texts_a_scheme_trains_as_it_was_chosen_and_tested(name, rates):
+    mine, recipe = SCHEMES[name], preset(SCHEMES[name], FEW)
+    tested, stored = chosen(name, CHOICES)
+    assert replace(mine, name="", groups=tested.groups) == tested
+    assert rates(mine, recipe) == rates(tested, stored)
+    assert (recipe.epochs, recipe.min_steps) == (stored.epochs, MIN_STEPS)
 
 
 @pytest.mark.parametrize("name", RATES)
-def test_with_few_texts_it_is_the_best_of_the_search_with_few_labels(name):
-    chosen = leaderboard.read("few_labels")["choices"]
-    if name in chosen:
-        stored = chosen[name]["recipe"]
-        mine = preset(SCHEMES[name], FEW - 1)
-        assert rate_moved(name, FEW - 1) == pytest.approx(stored["learning_rate"])
-        assert (mine.epochs, mine.min_steps) == (stored["epochs"], stored["min_steps"])
-        assert mine.head_learning_rate == stored["head_learning_rate"]
+def test_with_few_texts_at_the_rate_of_the_search_with_few_labels_where_there_was_one(name, rates):
+    recipe = preset(SCHEMES[name], FEW - 1)
+    if name in FEW_CHOICES:
+        searched, stored = chosen(name, FEW_CHOICES)
+        assert rates(SCHEMES[name], recipe) == rates(searched, stored)
+        assert (recipe.epochs, recipe.min_steps) == (stored.epochs, stored.min_steps)
     else:
-        assert rate_moved(name, FEW - 1) == rate_moved(name, FEW)
+        assert recipe == preset(SCHEMES[name], FEW)
 
 
 def test_every_scheme_of_the_course_was_searched_and_ones_own_trains_as_the_lessons_do():
     assert set(RATES) == set(SCHEMES)
     (other,) = {preset(Scheme("mine"), texts) for texts in (1, 9_999)}
-    assert other == Recipe(min_steps=other.min_steps)
+    assert other == Recipe(min_steps=other.min_steps) and other.epochs != EPOCHS

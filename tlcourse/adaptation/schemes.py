@@ -109,7 +109,7 @@ SCHEMES = {
         Scheme("frozen body", groups=HeadOnly()),
         Scheme("mix of layers", edit=LayerMix(), groups=AddedOnly(10.0)),
         Scheme("top 2 layers", groups=TopLayers(2)),
-        Scheme("gradual unfreezing", groups=ByLayer(), schedule=GradualUnfreezing()),
+        Scheme("gradual unfreezing", groups=ByLayer(), schedule=GradualUnfreezing(share=0.75)),
         Scheme("discriminative rates", groups=ByLayer(1.5), schedule=SlantedTriangular()),
         Scheme("Houlsby adapters", edit=Adapters(32), groups=AddedOnly(4.0)),
         Scheme("Pfeiffer adapters", edit=Adapters(32, False), groups=AddedOnly(4.0)),
@@ -117,7 +117,7 @@ SCHEMES = {
         Scheme("LoRA, all layers", edit=LoRA(layers="all"), groups=AddedOnly(4.0)),
         Scheme("BitFit", groups=Named("bias", factor=4.0)),
         Scheme("prefix tuning", edit=Prefixes(), groups=AddedOnly(10.0)),
-        Scheme("L2-SP", extra_loss=L2SP()),
-        Scheme("with the LM loss", extra_loss=LanguageModelling()),
+        Scheme("L2-SP", extra_loss=L2SP(0.001)),
+        Scheme("with the LM loss", extra_loss=LanguageModelling(0.3)),
     )
 }

@@ -49,7 +49,8 @@ def schemes_section(schemes: dict[str, Any]) -> str:
         "in percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
         f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
-        "Holm-corrected, and the interval over seeds both say so). "
+        "Holm-corrected, and the interval over seeds both say so); ° of four that were held "
+        "against TF-IDF: not clearly fewer errors. "
         f"{schemes['data']}; {schemes['machine']} (`python -m benchmarks schemes`; lesson 05).",
         "",
     ]
@@ -83,7 +84,7 @@ def _tested(study: dict[str, Any]) -> list[str]:
         "|---|" + "---:|" * 8,
     ]
     for name, row in leaderboard.rows_at(study, ALL).items():
-        mark = MARKS.get(leaderboard.verdict(study, name, ALL), "")
+        mark = MARKS.get(leaderboard.verdict(study, name, ALL), "") + _counted(study, name, ALL)
         test = error_cell(row) + mark
         rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
         cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", signed(row["forgetting"])
@@ -168,8 +169,7 @@ def few_labels_section(few: dict[str, Any]) -> str:
         for count in counts:
             row = leaderboard.rows_at(few, count)[name]
             mark = MARKS.get(leaderboard.verdict(few, name, count), "")
-            beside = leaderboard.verdict_of(leaderboard.against_counting(few, name, count))
-            mark += "" if beside == "fewer errors" else " °"
+            mark += _counted(few, name, count)
             cells.append(error_cell(row) + mark)
         lines.append(line(name, f"{choice['recipe']['learning_rate']:g}", *cells))
     counting = {row["labels"]: row for row in few["counting"]}
@@ -208,6 +208,12 @@ def more_signal_section(study: dict[str, Any]) -> str:
             cells.append(error_cell(table[name]) + mark if name in table else "")
         lines.append(line(name, *cells, f"{row['seconds']:.0f}", signed(row["forgetting"])))
     return "\n".join(lines)
+
+
+def _counted(study: dict, name: str, labels: int) -> str:
+    """The mark of who was held against TF-IDF and has not clearly fewer errors."""
+    beside = leaderboard.verdict_of(leaderboard.against_counting(study, name, labels))
+    return "" if beside in ("", "fewer errors") else " °"
 
 
 def _apart(row: dict, questions: list[int]) -> list[str]:

@@ -31,6 +31,7 @@ NAMES = (
     "distilled",
     "few_search",
     "few_labels",
+    "tapt",
     "more_signal",
     "adaptation",
     "open_questions",

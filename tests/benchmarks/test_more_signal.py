@@ -1,9 +1,9 @@
-"""The study of more text, labels, losses and models: what is trained how, and on which draws."""
+"""TAPT, and the study of more labels, losses and models: what is trained how, on which draws."""
 
 import pytest
 from datasets import Dataset
 
-from benchmarks import few_search, jobs, more_signal, transfer, trials
+from benchmarks import few_search, jobs, more_signal, tapt, transfer, trials
 from benchmarks.more_signal import LM
 from benchmarks.space import SPACE
 from tlcourse.adaptation import FULL
@@ -22,13 +22,48 @@ def run(job):
     return found | dict.fromkeys(("trained_share", "start_difference", "declared_is_moved"))
 
 
-def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(monkeypatch):
+@pytest.fixture
+def asked(monkeypatch):
+    """All jobs that are asked for, in order."""
     asked = []
     monkeypatch.setattr(trials.Job, "run", lambda job: asked.append(job) or run(job))
     monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
     test = Dataset.from_dict({"text": ["Who is it ?"] * 500})
     monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
     monkeypatch.setattr(transfer, "tfidf_rows", lambda draws: [])
+    return asked
+
+
+def points(measured):
+    return {(e["scheme"], e["labels"]): e["points"] for e in measured["comparisons"]}
+
+
+def assert_timed(timed, names, rows):
+    """One draw of each, on dev, that no test has: the seconds of rows with as many labels."""
+    assert {(job.scheme, job.labels) for job in timed} == {(name, tapt.TIMED) for name in names}
+    assert {(job.split, job.seed) for job in timed} == {("dev", 100)}
+    for row in rows:
+        assert row["seconds"] == (102.0 if row["labels"] == tapt.TIMED else None)
+
+
+def test_tapt_trains_as_full_fine_tuning_does_on_the_same_draws(asked):
+    measured = tapt.measure()
+    tested = [job for job in asked if job.split == "test"]
+    assert asked[: len(tested)] == tested
+    few, every = (jobs.stored(name)["choices"][FULL.name] for name in ("few_labels", "schemes"))
+    for name in tapt.NAMES:
+        mine = [job for job in tested if job.scheme == name]
+        seeds = {labels: [j.seed for j in mine if j.labels == labels] for labels in tapt.DRAWS}
+        assert seeds == {labels: list(range(draws)) for labels, draws in tapt.DRAWS.items()}
+        for job in mine:
+            assert vars(job.recipe) == (every if job.labels == "all" else few)["recipe"]
+    assert_timed(asked[len(tested) :], tapt.NAMES, measured["rows"])
+    assert points(measured) == pytest.approx(
+        {("TAPT", labels): -2.0 for labels in (100, 200, 500, 5452)}
+    )
+
+
+def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(asked):
     measured = more_signal.measure()
     tested = [job for job in asked if job.split == "test"]
     first = asked.index(tested[0])
@@ -51,14 +86,7 @@ def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(m
     assert sum(map(len, more_signal.NAMES.values())) == len(draws) == len(measured["rows"])
     searched = {(job.scheme, job.labels) for job in asked[:first]}
     assert searched == {(LM, few_search.LABELS)}
-    timed = asked[first + len(tested) :]  # on dev, a draw that no test has
-    assert {(job.scheme, job.labels) for job in timed} == {
-        (name, 100) for name in more_signal.NAMES[100]
-    }
-    assert {(job.split, job.seed) for job in timed} == {("dev", 100)}
-    seconds = {row["labels"]: row["seconds"] for row in measured["rows"]}
-    assert seconds == {100: 102.0, 200: None, 500: None, 5452: None}
-    points = {(e["scheme"], e["labels"]): e["points"] for e in measured["comparisons"]}
-    assert points["TAPT", 500] == pytest.approx(-2.0)
-    assert points["self-training", 100] == pytest.approx(2.0)
-    assert {scheme for scheme, _ in points} == {scheme for scheme, _ in draws} - {FULL.name}
+    assert_timed(asked[first + len(tested) :], more_signal.NAMES[100], measured["rows"])
+    found = points(measured)
+    assert found["self-training", 100] == pytest.approx(2.0)
+    assert {scheme for scheme, _ in found} == {scheme for scheme, _ in draws} - {FULL.name}

@@ -154,10 +154,14 @@ def test_more_signal_is_a_row_a_way_and_a_column_a_number_of_labels() -> None:
         "comparisons": [entry(100, -2.0, 0.01), entry(5452, -0.1, 0.9)],
         "model": "ours", "data": "TREC-6", "machine": "2 threads",
     }  # fmt: skip
-    assert searched.more_signal_section(study).splitlines()[4:] == [
+    table = [
         "|  | 100 labels, 10 draws | 5,452 labels, 5 draws | seconds | forgets |",
         "|---|---:|---:|---:|---:|",
         "| TAPT | 5.0 (3.0-9.0) ↓ | 4.4 (3.0-9.0) | 560 | +0.50 |",
         "| full fine-tuning | 7.0 (3.0-9.0) | 4.5 (3.0-9.0) | 64 | +0.50 |",
         "| ensemble | 7.5 (3.0-9.0) |  | 190 | +0.50 |",
     ]
+    assert searched.more_signal_section(study).splitlines()[2:] == table
+    lines = searched.tapt_section(study | {"tokens": 400_000, "readings": 5}).splitlines()
+    assert lines[0] == "## More signal" and lines[4:] == table
+    assert "400,000 tokens" in lines[2] and "5 readings" in lines[2]

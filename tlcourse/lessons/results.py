@@ -27,6 +27,7 @@ from tlcourse.lessons.searched import (
     others_section,
     schemes_section,
     screen_section,
+    tapt_section,
 )
 
 RESULTS = "benchmarks/results"
@@ -114,6 +115,7 @@ SECTIONS = {
     "combined": combined_section,
     "distilled": distilled_section,
     "few_labels": few_labels_section,
+    "tapt": tapt_section,
     "more_signal": more_signal_section,
     "tasks": tasks_section,
     "reviews": reviews_section,

@@ -177,37 +177,57 @@ def few_labels_section(few: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def tapt_section(study: dict[str, Any]) -> str:
+    """Pretraining on the task's own texts first: a row a way, a column a number of labels.
+
+    `study` is what `python -m benchmarks tapt` wrote.
+    """
+    lines = [
+        "## More signal",
+        "",
+        f"TAPT: {study['model']} reads {study['tokens']:,} tokens of TREC's training questions, "
+        "without their labels, before it is fine-tuned. Test error in percent, mean over draws of "
+        f"labels with 95 % interval; {study['readings']} readings with other seeds, draws take "
+        "them in turn. ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
+        "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
+        "Both train as full fine-tuning was chosen to. Seconds are of one core with the fewest "
+        f"labels, a reading included; forgetting is in nats per token there. {study['data']}; "
+        f"{study['machine']} (`python -m benchmarks tapt`; lesson 06).",
+        "",
+    ]
+    return "\n".join(lines + _beside_full(study))
+
+
 def more_signal_section(study: dict[str, Any]) -> str:
-    """More text, labels, losses or models beside full fine-tuning: a row a way, a column a number.
+    """More labels, losses or models beside full fine-tuning: a row a way, a column a number.
 
     `study` is what `python -m benchmarks more_signal` wrote.
     """
+    lines = [
+        "Other signals, as above. The LM loss was searched as full fine-tuning was; the comparisons"
+        f" are corrected among themselves. {study['data']}; {study['machine']} "
+        "(`python -m benchmarks more_signal`; lesson 06b).",
+        "",
+    ]
+    return "\n".join(lines + _beside_full(study))
+
+
+def _beside_full(study: dict[str, Any]) -> list[str]:
+    """Rows that were held against full fine-tuning, by number of labels; costs with the fewest."""
     counts = sorted({row["labels"] for row in study["rows"]})
     tables = {count: leaderboard.rows_at(study, count) for count in counts}
     heads = [
         f"{count:,} labels, {len(next(iter(table.values()))['seeds'])} draws"
         for count, table in tables.items()
     ]
-    lines = [
-        "## More signal",
-        "",
-        f"Test error of {study['model']} on TREC-6 in percent, mean over draws of labels with 95 % "
-        "interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a sign-flip "
-        "test over questions, Holm-corrected, and the interval over draws both say so). All train "
-        "as full fine-tuning was chosen to; the LM loss was searched as it was. Seconds are of one "
-        f"core with {counts[0]} labels, forgetting is in nats per token there. {study['data']}; "
-        f"{study['machine']} (`python -m benchmarks more_signal`; lessons 06, 06b).",
-        "",
-        line("", *heads, "seconds", "forgets"),
-        "|---|" + "---:|" * (len(counts) + 2),
-    ]
+    lines = [line("", *heads, "seconds", "forgets"), "|---|" + "---:|" * (len(counts) + 2)]
     for name, row in tables[counts[0]].items():
         cells = []
         for count, table in tables.items():
             mark = MARKS.get(leaderboard.verdict(study, name, count), "")
             cells.append(error_cell(table[name]) + mark if name in table else "")
         lines.append(line(name, *cells, f"{row['seconds']:.0f}", signed(row["forgetting"])))
-    return "\n".join(lines)
+    return lines
 
 
 def _counted(study: dict, name: str, labels: int) -> str:

@@ -18,7 +18,7 @@ PUBLISHED = {
 }
 ALL = 5452  # TREC's labels
 LIKE_FULL = (  # train as full fine-tuning does, several times or with another start or pooling
-    "full fine-tuning", "TAPT", "STILTs", "self-training", "ensemble", "distilled ensemble",
+    "full fine-tuning", "STILTs", "self-training", "ensemble", "distilled ensemble",
     "pooled concatenation",
 )  # fmt: skip
 MARKS = {"fewer errors": " ↓", "more errors": " ↑"}  # of leaderboard's verdicts
@@ -64,46 +64,38 @@ def _published() -> list[str]:
 
 
 def adaptation_section(adaptation: dict[str, Any]) -> str:
-    """Every scheme beside full fine-tuning: a row a scheme, a column for each number of labels.
+    """What trains as full fine-tuning does beside it: a row a way, a column a number of labels.
 
-    `adaptation` is what `python -m benchmarks adaptation` wrote. With all labels only full
-    fine-tuning and what trains as it does: the others were searched in `screen` and `schemes`.
+    `adaptation` is what `python -m benchmarks adaptation` wrote; its other schemes were searched
+    since, in `schemes`, `other_schemes`, `few_labels` and `tapt`.
     """
-    counts = [n for n in (100, 500, 5452) if leaderboard.rows_at(adaptation, n)]
-    tables = {n: leaderboard.rows_at(adaptation, n) for n in counts}
-    names = dict.fromkeys(name for table in tables.values() for name in table)
+    tables = {n: leaderboard.rows_at(adaptation, n, LIKE_FULL) for n in (100, ALL)}
     heads = [
         f"{n:,} labels, {len(next(iter(table.values()))['seeds'])} seeds"
         for n, table in tables.items()
     ]
     lines = [
-        "## Ways to adapt",
+        "## More labels, more models",
         "",
         f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
         "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "Share trained, seconds of one core and forgetting (nats per token on WikiText-103) are "
-        f"those of {counts[0]:,} labels. All schemes but *pooled concatenation* pool by the mean. "
-        "They share a recipe: four epochs and at least 200 steps at a learning rate of 0.0005, "
-        "with all labels of 0.001. With all labels only full fine-tuning is here, and what trains "
-        "as it does: each other scheme needs a learning rate of its own (see below). The table "
-        "above chose its pooling, and with all labels its recipe. This one was made by an earlier "
-        "form of `python -m benchmarks adaptation` (lessons 06 and 06b).",
+        "All but *pooled concatenation* pool by the mean. They share an earlier recipe, and full "
+        "fine-tuning has more errors by it than by the searched one: four epochs and at least 200 "
+        "steps at a learning rate of 0.0005, with all labels of 0.001. Seconds are of one core "
+        f"with {min(tables)} labels (an earlier form of `python -m benchmarks adaptation`; lesson "
+        "06b).",
         "",
-        "| | " + " | ".join(heads) + " | trained | seconds | forgets |",
-        "|---|" + "---:|" * (len(counts) + 3),
+        line("", *heads, "seconds"),
+        "|---|" + "---:|" * (len(heads) + 1),
     ]
-    for name in names:
+    for name in LIKE_FULL:
         cells = []
-        for n in counts:
-            row = tables[n].get(name) if n < ALL or name in LIKE_FULL else None
-            said = leaderboard.verdict(adaptation, name, n)
-            error = error_cell(row) if row else ""
-            cells.append(error + MARKS.get(said, "") * bool(row))
-        row = tables[counts[0]].get(name) or tables[counts[-1]][name]
-        seconds = f"{row['seconds']:.0f}"
-        cells += [f"{row['trained_share']:.2%}", seconds, signed(row["forgetting"])]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        for n, table in tables.items():
+            mark = MARKS.get(leaderboard.verdict(adaptation, name, n), "")
+            cells.append(error_cell(table[name]) + mark if name in table else "")
+        seconds = tables[100].get(name, {}).get("seconds")
+        lines.append(line(name, *cells, "" if seconds is None else f"{seconds:.0f}"))
     return "\n".join(lines)
 
 

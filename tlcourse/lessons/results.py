@@ -108,7 +108,6 @@ def _finetuning_lines(finetuning: dict[str, Any]) -> str:
 
 SECTIONS = {
     "transfer": transfer_section,
-    "adaptation": adaptation_section,
     "screen": screen_section,
     "schemes": schemes_section,
     "other_schemes": others_section,
@@ -116,6 +115,7 @@ SECTIONS = {
     "distilled": distilled_section,
     "few_labels": few_labels_section,
     "tapt": tapt_section,
+    "adaptation": adaptation_section,
     "more_signal": more_signal_section,
     "tasks": tasks_section,
     "reviews": reviews_section,

@@ -6,10 +6,11 @@ Each beside full fine-tuning on the same draws of TREC-6's labels; TAPT has a st
 once. Finished runs are kept in `runs/adaptation/`; a stopped study goes on where it was.
 """
 
+from dataclasses import replace
+
 from benchmarks import few_search, jobs, screen
-from benchmarks.adaptation import DATA, table, tests
+from benchmarks.adaptation import CLOCK, DATA, table, tests
 from benchmarks.composites import COMPOSITES
-from benchmarks.tapt import time_a_draw
 from benchmarks.trials import MODEL, Job
 from tlcourse.adaptation import FULL
 
@@ -20,10 +21,11 @@ NAMES = {
     "all": (FULL.name, LM, "pooled concatenation"),
 }
 LAST = "distilled ensemble"  # the longest
+TIMED = 100  # labels; one draw of so many, which no test has, is timed on one machine
 
 
 def measure() -> dict:
-    """One row a way and number of labels, each beside full fine-tuning.
+    """One row a way and number of labels, each beside full fine-tuning; "seconds" by way.
 
     Raises FileNotFoundError where it is not stored how full fine-tuning trains.
     """
@@ -32,16 +34,30 @@ def measure() -> dict:
     chosen = {name: jobs.stored("schemes")["choices"][name] for name in (FULL.name, LM)}
     pairs = [(name, labels) for labels, names in NAMES.items() for name in names]
     found = jobs.run_all(sorted(tests(pairs, DRAWS, chosen, few), key=_turn))
+    seconds, clock = _time([*NAMES[TIMED], "TAPT"], few)
     made = table(found, pairs, DRAWS, chosen)
-    clock = time_a_draw(made["rows"], NAMES[100], few)
+    for row in made["rows"]:
+        row["seconds"] = seconds[row["scheme"]] if row["labels"] == TIMED else None
     return {
         "job": "more_signal",
         **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {clock}"),
         "model": MODEL,
         "tried": tried,
         "choices": few,
+        "seconds": seconds,
         **made,
     }
+
+
+def _time(names: list[str], few: dict[str, dict]) -> tuple[dict[str, float], str]:
+    """The seconds of one draw of TIMED labels by each way, and what they are.
+
+    `few` says how schemes train with so few.
+    """
+    asked = tests([(name, TIMED) for name in names], {TIMED: 1}, {}, few)
+    runs = jobs.run_all([replace(job, seed=few_search.SEEDS[0], split="dev") for job in asked])
+    found = {run["scheme"]: run["seconds"] for run in runs}
+    return found, f"{CLOCK}, of one draw of {TIMED} labels on {jobs.machines(runs)}"
 
 
 def _turn(job: Job) -> tuple[bool, bool, int]:

@@ -190,9 +190,9 @@ def tapt_section(study: dict[str, Any]) -> str:
         f"labels with 95 % interval; {study['readings']} readings with other seeds, draws take "
         "them in turn. ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "Both train as full fine-tuning was chosen to. Seconds are of one core with the fewest "
-        f"labels, a reading included; forgetting is in nats per token there. {study['data']}; "
-        f"{study['machine']} (`python -m benchmarks tapt`; lesson 06).",
+        "Both train as full fine-tuning was chosen to. Forgetting, in nats per token, is that with "
+        f"the fewest labels. {study['data']}; {study['machine']} (`python -m benchmarks tapt`; "
+        "lesson 06).",
         "",
     ]
     return "\n".join(lines + _beside_full(study))
@@ -205,7 +205,8 @@ def more_signal_section(study: dict[str, Any]) -> str:
     """
     lines = [
         "Other signals, as above. The LM loss was searched as full fine-tuning was; the comparisons"
-        f" are corrected among themselves. {study['data']}; {study['machine']} "
+        " are corrected among themselves. Seconds are of one core with the fewest labels. "
+        f"{study['data']}; {study['machine']} "
         "(`python -m benchmarks more_signal`; lesson 06b).",
         "",
     ]
@@ -220,13 +221,17 @@ def _beside_full(study: dict[str, Any]) -> list[str]:
         f"{count:,} labels, {len(next(iter(table.values()))['seeds'])} draws"
         for count, table in tables.items()
     ]
-    lines = [line("", *heads, "seconds", "forgets"), "|---|" + "---:|" * (len(counts) + 2)]
-    for name, row in tables[counts[0]].items():
+    fewest = tables[counts[0]]
+    timed = [each["seconds"] is not None for each in fewest.values()]
+    heads += ["seconds"] * all(timed) + ["forgets"]
+    lines = [line("", *heads), "|---|" + "---:|" * len(heads)]
+    for name, row in fewest.items():
         cells = []
         for count, table in tables.items():
             mark = MARKS.get(leaderboard.verdict(study, name, count), "")
             cells.append(error_cell(table[name]) + mark if name in table else "")
-        lines.append(line(name, *cells, f"{row['seconds']:.0f}", signed(row["forgetting"])))
+        cells += [f"{row['seconds']:.0f}"] if all(timed) else []
+        lines.append(line(name, *cells, signed(row["forgetting"])))
     return lines
 
 

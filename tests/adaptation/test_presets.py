@@ -15,8 +15,6 @@ from tlcourse.transformer import Config, Transformer
 TASK = Task("", "", (), (), (), Recipe(), 0)
 CHOICES = jobs.stored("other_schemes")["choices"] | jobs.stored("schemes")["choices"]
 FEW_CHOICES = jobs.stored("few_labels")["choices"]
-
-
 USUAL = {"Houlsby adapters": 32, "LoRA": 8, "LoRA, all layers": 8, "prefix tuning": 10}
 
 

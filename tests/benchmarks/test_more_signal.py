@@ -83,8 +83,7 @@ def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(a
     assert {(job.scheme, job.labels) for job in timed} == {(name, 100) for name in names}
     assert {(job.split, job.seed) for job in timed} == {("dev", 100)}
     assert measured["seconds"] == dict.fromkeys(names, 102.0)
-    seconds = {row["labels"]: row["seconds"] for row in measured["rows"]}
-    assert seconds == {100: 102.0, 5452: None}
+    assert {row["seconds"] for row in measured["rows"]} == {None}  # of several machines
     found = points(measured)
     assert found["self-training", 100] == pytest.approx(2.0)
     assert {scheme for scheme, _ in found} == {scheme for scheme, _ in draws} - {FULL.name}

@@ -221,16 +221,15 @@ def _beside_full(study: dict[str, Any]) -> list[str]:
         f"{count:,} labels, {len(next(iter(table.values()))['seeds'])} draws"
         for count, table in tables.items()
     ]
-    fewest = tables[counts[0]]
-    timed = [each["seconds"] is not None for each in fewest.values()]
-    heads += ["seconds"] * all(timed) + ["forgets"]
+    fewest, seconds = tables[counts[0]], study.get("seconds", {})
+    heads += ["seconds"] * bool(seconds) + ["forgets"]
     lines = [line("", *heads), "|---|" + "---:|" * len(heads)]
     for name, row in fewest.items():
         cells = []
         for count, table in tables.items():
             mark = MARKS.get(leaderboard.verdict(study, name, count), "")
             cells.append(error_cell(table[name]) + mark if name in table else "")
-        cells += [f"{row['seconds']:.0f}"] if all(timed) else []
+        cells += [f"{seconds[name]:.0f}"] if seconds else []
         lines.append(line(name, *cells, signed(row["forgetting"])))
     return lines
 

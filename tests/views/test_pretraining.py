@@ -68,6 +68,15 @@ def test_the_curve_is_over_tokens(shown):
     assert line.get_ydata().tolist() == [9, 8, 7, 6, 5]
 
 
+def test_a_run_that_goes_on_from_another_lies_on_its_line(shown):
+    whole = [{"step": step, "loss": (9.0, 2.0, 5.0)[step % 3]} for step in range(60)]
+    watch = LiveCurve("the engine", 60, 10, against={"your loop": whole})
+    for record in whole[31:]:
+        watch(record)
+    yours, engine = (line.get_ydata() for line in shown[-1].axes[0].lines[:2])
+    assert len(yours) == 60 and engine.tolist() == pytest.approx(yours[31:].tolist())
+
+
 def test_targets_are_drawn_where_something_is_asked():
     rows = {"masked": (["a", "<mask>", "c"], [None, "b", None])}
     picture = seen_and_asked(rows, title="One of three is asked", alt="A row of boxes")

@@ -127,7 +127,8 @@ class LiveCurve:
     """Draws the loss while a run goes on; an `on_step` callback of the engine.
 
     The figure in the cell's output is redrawn every few seconds; without widgets it is drawn once,
-    at the last step. `against` maps names of earlier runs to their histories, drawn beside it.
+    at the last step. `against` maps names of earlier runs to their histories, drawn beside it. A
+    run that begins at a later step is smoothed as what goes on from the first of them.
     """
 
     def __init__(
@@ -175,8 +176,8 @@ class LiveCurve:
 
     def picture(self) -> Picture:
         """The figure of what has come so far; its title tells the smoothed loss."""
-        runs = {**self.against, self.name: self.history}
-        lines = {name: self._line(history) for name, history in runs.items()}
+        lines = {name: self._line(history) for name, history in self.against.items()}
+        lines[self.name] = self._line(self.history, self._before())
         start, now = (lines[self.name][1][place] for place in (0, -1))
         done = len(self.history) * self.tokens_a_step
         title = f"{self.name}: from {start:.2f} to {now:.2f} nats per target in {done:,} tokens"
@@ -191,7 +192,16 @@ class LiveCurve:
         picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)
         return picture
 
-    def _line(self, history: Sequence[Mapping[str, float]]) -> tuple[np.ndarray, np.ndarray]:
-        losses = [record["loss"] for record in history]
+    def _before(self) -> list[Mapping[str, float]]:
+        """What the first of `against` did before this run went on from it."""
+        earlier = next(iter(self.against.values()), ())
+        return [record for record in earlier if record["step"] < self.history[0]["step"]]
+
+    def _line(
+        self,
+        history: Sequence[Mapping[str, float]],
+        before: Sequence[Mapping[str, float]] = (),
+    ) -> tuple[np.ndarray, np.ndarray]:
+        losses = [record["loss"] for record in (*before, *history)]
         tokens = (np.array([record["step"] for record in history]) + 1) * self.tokens_a_step
-        return tokens, smooth(losses, max(1, self.steps // 15))
+        return tokens, smooth(losses, max(1, self.steps // 15))[len(before) :]

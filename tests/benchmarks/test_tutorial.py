@@ -45,7 +45,7 @@ def test_what_moves_and_how_fast(way):
     expected = {
         "adapters": (around | set(model.added),) * 2,
         "gradual unfreezing": (around, everything),
-        "what its code did": (around, around),
+        "never thawed": (around, around),
     }
     assert (moving["start"], moving["end"]) == expected.get(way, (everything, everything))
     rate = {"adapters": 6.5e-4, tutorial.OURS: 5e-4}.get(way, 6.5e-5)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tlcourse.views import grouped_dots, strips
+from tlcourse.views import grouped_dots, scatter, strips
 
 
 def test_strips_show_every_run_and_the_mean():
@@ -74,3 +74,19 @@ def test_many_names_of_series_take_two_lines_and_stay_inside_the_picture():
     box, line = legend.get_window_extent(), legend.get_texts()[0].get_window_extent()
     assert box.x1 <= picture.bbox.x1
     assert 2 * line.height < box.height < 4 * line.height
+
+
+def test_every_pair_is_a_dot_and_the_named_one_stands_out():
+    points = [(1, 10), (2, 30), (3, 20)]
+    axes = scatter(
+        points, title="t", alt="alt", x_label="x", y_label="y", named={"worst": (2, 30)}
+    ).axes[0]
+    every, one = axes.lines
+    assert np.column_stack([every.get_xdata(), every.get_ydata()]).tolist() == [
+        [1, 10], [2, 30], [3, 20],
+    ]  # fmt: skip
+    assert (one.get_xdata()[0], one.get_ydata()[0]) == (2, 30)
+    assert one.get_color() != every.get_color()
+    assert [text.get_text() for text in axes.texts] == ["worst"] and axes.texts[0].xy == (2, 30)
+    with pytest.raises(ValueError, match="at least one point"):
+        scatter([], title="t", alt="alt", x_label="x", y_label="y")

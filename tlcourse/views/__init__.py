@@ -29,7 +29,7 @@ from tlcourse.views.bpe_diagrams import cuts_of_word, pattern_parts, text_to_ids
 from tlcourse.views.classification import confusion
 from tlcourse.views.diagrams import control_task, probe_on_frozen_body
 from tlcourse.views.differences import paired_differences
-from tlcourse.views.dots import grouped_dots, strips
+from tlcourse.views.dots import grouped_dots, scatter, strips
 from tlcourse.views.finetuning_deeper import batch_in_parts, learning_rate_sweep
 from tlcourse.views.finetuning_diagrams import classifier_on_body
 from tlcourse.views.finetuning_results import errors_by_labels, errors_by_rate, flipped_sums
@@ -142,6 +142,7 @@ __all__ = [
     "road",
     "sampling_bars",
     "scheme_board",
+    "scatter",
     "score_grid",
     "score_maps",
     "seen_and_asked",

@@ -1,4 +1,4 @@
-"""Dots in rows: every single run, or a few values with their intervals side by side."""
+"""Dots: every single run in a row, a few values with their intervals, or pairs of numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -109,3 +109,32 @@ def _rows(axes: Any, names: Sequence[str], x_label: str) -> None:
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     label_axes(axes, x=x_label)
+
+
+def scatter(
+    points: Sequence[Sequence[float]],
+    *,
+    title: str = "",
+    alt: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    named: Mapping[str, Sequence[float]] | None = None,
+    note: str | None = None,
+) -> Picture:
+    """A dot for each pair (x, y); those of `named` have another colour and their name beside them.
+
+    Raises ValueError without points, title, alt text or the labels of both axes.
+    """
+    if not len(points):
+        raise ValueError("expected at least one point, got none")
+    picture, axes = figure(title, 4.4)
+    label_axes(axes, x=x_label, y=y_label)
+    x, y = np.asarray(points, float).T
+    axes.plot(x, y, "o", color=CYCLE[0], ms=7, alpha=0.75, mew=0)
+    for name, (right, up) in (named or {}).items():
+        axes.plot(right, up, "o", color=CYCLE[1], ms=9)
+        axes.annotate(
+            name, (right, up), (-9, 0), textcoords="offset points",
+            color=CYCLE[1], ha="right", va="center", fontweight="bold",
+        )  # fmt: skip
+    return finish(picture, alt, note)

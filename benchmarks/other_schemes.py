@@ -8,7 +8,7 @@ stopped study goes on where it was.
 """
 
 from benchmarks import jobs
-from benchmarks.adaptation import DATA, table
+from benchmarks.board import DATA, table
 from benchmarks.schemes import SEEDS, tests, time_an_epoch
 from benchmarks.screen import EPOCHS as SCREENED
 from benchmarks.screen import all_of

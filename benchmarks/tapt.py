@@ -7,7 +7,7 @@ questions in `runs/readings/`; a stopped study goes on where it was.
 """
 
 from benchmarks import jobs
-from benchmarks.adaptation import DATA, table, tests
+from benchmarks.board import DATA, table, tests
 from benchmarks.composites import READINGS, TAPT_TOKENS
 from benchmarks.trials import MODEL
 from tlcourse.adaptation import FULL

@@ -300,7 +300,8 @@ def test_the_other_schemes_are_searched_alike_and_stand_beside_full_fine_tuning(
     assert searched[first : first + len(tested)] == tested  # everything was chosen before
     for job in tested:
         rate = 5e-4 if job.scheme == FULL.name else 4 * SPACE[job.scheme].lowest
-        assert (job.recipe.learning_rate, job.recipe.epochs) == (rate, 10)
+        epochs = 10 * job.size if job.scheme == SCRATCH else 10
+        assert (job.recipe.learning_rate, job.recipe.epochs) == (rate, epochs)
     assert {row["seconds"] for row in measured["rows"]} == {7.0}  # of one epoch
     assert {each["scheme"] for each in measured["comparisons"]} == set(other_schemes.NAMES)
 

@@ -71,7 +71,8 @@ def others_section(others: dict[str, Any]) -> str:
         f"confirmed: dev is the best single run of {others['epochs']['screen']} epochs, so a "
         f"little too low. Then as above, {others['epochs']['test']} epochs and {seeds} seeds (from "
         "scratch: times its own number); the comparisons are corrected among themselves. "
-        f"{others['data']}; {others['machine']} (`python -m benchmarks other_schemes`; lesson 05b).",
+        f"{others['data']}; {others['machine']} "
+        "(`python -m benchmarks other_schemes`; lesson 05b).",
         "",
     ]
     return "\n".join(lines + _tested(others))

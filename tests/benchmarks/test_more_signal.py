@@ -60,7 +60,7 @@ def test_texts_that_tapt_reads_are_compared_on_the_draws_of_tapt(asked):
     few = jobs.stored("few_labels")["choices"][FULL.name]["recipe"]
     assert all(vars(job.recipe) == few and job.split == "test" for job in asked)
     seeds = {name: [job.seed for job in asked if job.scheme == name] for name in WRONG}
-    assert set(map(tuple, seeds.values())) == {tuple(range(tapt.DRAWS[500]))}
+    assert set(map(tuple, seeds.values())) == {tuple(range(tapt_texts.DRAWS[500]))}
     assert {row["seconds"] for row in measured["rows"]} == {None}
     found = {(e["scheme"], e["against"]): e for e in measured["comparisons"]}
     own, statements, questions = tapt_texts.OWN, tapt_texts.STATEMENTS, tapt_texts.QUESTIONS

@@ -1,10 +1,10 @@
 """What TAPT feeds on: the task's own texts, or any short sentences?
 
-With 500 labels, on the first ten draws of `tapt`: full fine-tuning after reading TREC's own questions, after
-as many tokens of questions out of film reviews, and after as many of statements out of them that
-are as long as TREC's questions. All train as full fine-tuning was chosen to by `few_labels`. Each
-run reads the test set once. Finished runs are kept in `runs/adaptation/`, the bodies that have read
-in `runs/readings/`; a stopped study goes on where it was.
+With 500 labels, on the first ten draws of `tapt`: full fine-tuning after reading TREC's own
+questions, after as many tokens of questions out of film reviews, and after as many of statements
+out of them that are as long as TREC's questions. All train as full fine-tuning was chosen to by
+`few_labels`. Each run reads the test set once. Finished runs are kept in `runs/adaptation/`, the
+bodies that have read in `runs/readings/`; a stopped study goes on where it was.
 """
 
 from benchmarks import jobs, transfer

@@ -8,8 +8,10 @@ STILTs' other task is learnt for one epoch by full fine-tuning.
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -102,28 +104,47 @@ def pretrained(task: Task, texts: Sequence[str]) -> Classifier:
     return pretrain_on_texts(task.start(), texts, tokens=TAPT_TOKENS, recipe=recipe)
 
 
-def reading(task: Task) -> tuple[dict[str, Tensor], float]:
-    """The body that has read the task's own texts, and the seconds of that.
+def statements(task: Task) -> list[str]:
+    """For each of the task's texts a STATEMENT out of reviews of as many words.
+
+    Or of as near as the bounds of STATEMENT allow. Raises IndexError where one length runs out.
+    """
+    by_words = defaultdict(list)
+    for statement in sentences_elsewhere(STATEMENT):
+        by_words[len(statement.split())].append(statement)
+    lengths = [len(text.split()) for text in task.every_text]
+    bounds = min(by_words), max(by_words)
+    return [by_words[min(max(length, bounds[0]), bounds[1])].pop(0) for length in lengths]
+
+
+TAPT: dict[str, Callable[[Task], Sequence[str]]] = {  # what pretraining goes on with
+    "TAPT": lambda task: task.every_text,
+    "TAPT on statements of reviews": statements,
+    "TAPT on questions of reviews": lambda task: sentences_elsewhere(QUESTION),
+}
+
+
+def reading(name: str, task: Task) -> tuple[dict[str, Tensor], float]:
+    """The body that has read the texts of a form of TAPT, and the seconds of that.
 
     No label is read, so a reading serves many draws of labels: READINGS are kept, in
     `runs/readings/`.
     """
     task = replace(task, seed=task.seed % READINGS)
+    texts = list(TAPT[name](task))
     known = [jobs.digest(task.model), task.seed, TAPT_TOKENS, asdict(TAPT_RECIPE)]
-    key = hashlib.sha256(json.dumps([*known, list(task.every_text)]).encode()).hexdigest()[:16]
+    key = hashlib.sha256(json.dumps([*known, texts]).encode()).hexdigest()[:16]
     place = jobs.FOLDER / "readings" / f"{key}.pt"
     if not place.exists():
-        read, seconds = clocks.timed(
-            lambda: pretrained(task, task.every_text), jobs.processor_clock()
-        )
+        read, seconds = clocks.timed(lambda: pretrained(task, texts), jobs.processor_clock())
         with files.atomic(place) as temporary:
             torch.save((read.body.cpu().state_dict(), seconds), temporary)
     return torch.load(place)
 
 
-def tapt(task: Task) -> list[Classifier]:
-    """Pretraining goes on, on the task's own texts (Gururangan et al., 2020)."""
-    body, _ = reading(task)
+def tapt(name: str, task: Task) -> list[Classifier]:
+    """Pretraining goes on, on the task's own texts or on others (Gururangan et al., 2020)."""
+    body, _ = reading(name, task)
     torch.manual_seed(task.seed)  # the same head, whether there was a reading or not
     start = task.start()
     start.body.load_state_dict(body)
@@ -202,7 +223,7 @@ def distilled_ensemble(task: Task) -> list[Classifier]:
 
 COMPOSITES: dict[str, Callable[[Task], list[Classifier]]] = {
     "pooled concatenation": concatenation,
-    "TAPT": tapt,
+    **{name: partial(tapt, name) for name in TAPT},
     "STILTs": stilts,
     "self-training": self_training,
     "ensemble": ensemble,

@@ -6,7 +6,7 @@ once. Finished runs are kept in `runs/adaptation/`; a stopped study goes on wher
 """
 
 from benchmarks import few_search, jobs, screen
-from benchmarks.adaptation import CLOCK, DATA, FEW, table, tests
+from benchmarks.board import CLOCK, DATA, FEW, table, tests
 from benchmarks.space import SPACE
 from benchmarks.trials import MODEL
 

@@ -13,7 +13,7 @@ from functools import partial
 from benchmarks import jobs, screen
 from benchmarks.search import EPOCHS
 from benchmarks.space import RATES, SPACE
-from benchmarks.trials import MODEL, Job
+from benchmarks.trials import Job
 from tlcourse.adaptation.presets import MIN_STEPS
 
 LABELS, SEEDS = 200, (100, 101, 102)
@@ -40,15 +40,3 @@ def rates(name: str) -> list[dict]:
 def all_of(names: Sequence[str]) -> dict[str, list[dict]]:
     """What was tried of several schemes, several schemes at a time."""
     return dict(zip(names, jobs.in_parallel(rates, names), strict=True))
-
-
-def measure() -> dict:
-    """One row a learning rate of a scheme; the best of each scheme is chosen."""
-    tried = all_of(list(SPACE))
-    return {
-        "job": "few_search",
-        **jobs.provenance(f"TREC-6, {LABELS} labels, one dev split", note=jobs.pooled()),
-        "model": MODEL,
-        "rows": [row for rows in tried.values() for row in rows],
-        "choices": {name: screen.best(rows) for name, rows in tried.items()},
-    }

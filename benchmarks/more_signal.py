@@ -9,15 +9,15 @@ once. Finished runs are kept in `runs/adaptation/`; a stopped study goes on wher
 from dataclasses import replace
 
 from benchmarks import few_search, jobs, screen
-from benchmarks.adaptation import CLOCK, DATA, table, tests
-from benchmarks.composites import COMPOSITES
+from benchmarks.board import CLOCK, DATA, table, tests
+from benchmarks.composites import COMPOSITES, TAPT
 from benchmarks.trials import MODEL, Job
 from tlcourse.adaptation import FULL
 
 LM = "with the LM loss"
 DRAWS = {100: 10, "all": 5}  # of so many labels, each with its own seed
 NAMES = {
-    100: (FULL.name, LM, *(name for name in COMPOSITES if name != "TAPT")),
+    100: (FULL.name, LM, *(name for name in COMPOSITES if name not in TAPT)),
     "all": (FULL.name, LM, "pooled concatenation"),
 }
 LAST = "distilled ensemble"  # the longest

@@ -3,22 +3,21 @@
 What `schemes` is for the main schemes, without the confirmation: each is trained by the best point
 of its grid (see `screen`), for as many epochs as those there. Its dev error is the lowest of single
 runs, so lower than a confirmed one. Full fine-tuning stands beside them as it was tested there.
-From scratch is only screened: `transfer` tests it. Finished runs are kept in `runs/adaptation/`; a
-stopped study goes on where it was.
+From scratch has no pretraining to begin with, and takes its own multiple of the epochs. Finished
+runs are kept in `runs/adaptation/`; a stopped study goes on where it was.
 """
 
 from benchmarks import jobs
-from benchmarks.adaptation import DATA, table
+from benchmarks.board import DATA, table
 from benchmarks.schemes import SEEDS, tests, time_an_epoch
 from benchmarks.screen import EPOCHS as SCREENED
 from benchmarks.screen import all_of
 from benchmarks.search import EPOCHS, choices
 from benchmarks.space import MAIN, SPACE
-from benchmarks.starts import SCRATCH
 from benchmarks.trials import MODEL
 from tlcourse.adaptation import FULL
 
-NAMES = tuple(name for name in SPACE if name not in (*MAIN, SCRATCH))
+NAMES = tuple(name for name in SPACE if name not in MAIN)
 
 
 def measure() -> dict:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks import jobs, tasks
-from benchmarks.adaptation import apart
+from benchmarks.board import apart
 from tlcourse import checkpoints, corpora, device
 from tlcourse.adaptation import FULL, Classifier, Recipe, adapt, wrong
 from tlcourse.batching import TokenFile, write_tokens

@@ -7,13 +7,13 @@ questions in `runs/readings/`; a stopped study goes on where it was.
 """
 
 from benchmarks import jobs
-from benchmarks.adaptation import DATA, table, tests
+from benchmarks.board import DATA, table, tests
 from benchmarks.composites import READINGS, TAPT_TOKENS
 from benchmarks.trials import MODEL
 from tlcourse.adaptation import FULL
 
 NAMES = (FULL.name, "TAPT")
-DRAWS = {100: 10, 200: 10, 500: 10, "all": 5}  # of so many labels, each with its own seed
+DRAWS = {100: 20, 200: 20, 500: 20, "all": 5}  # of so many labels, each with its own seed
 
 
 def measure() -> dict:

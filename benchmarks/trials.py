@@ -13,7 +13,7 @@ from datasets import Dataset
 from ignite.engine import Engine, Events
 
 from benchmarks import clocks, jobs, transfer
-from benchmarks.composites import COMPOSITES, Task, reading
+from benchmarks.composites import COMPOSITES, TAPT, Task, reading
 from benchmarks.space import task_at, task_model
 from benchmarks.starts import weights_of
 from tlcourse import corpora, device, sizes
@@ -109,7 +109,7 @@ def _judge_each_epoch(task: Task, dev: Dataset, curve: list[float], trainer: Eng
 def _composite(task: Task, name: str) -> Found:
     """One training or several, each of everything."""
     memory = _memory(task.start(), task)
-    earlier = reading(task)[1] if name == "TAPT" else 0.0  # kept, and paid for all the same
+    earlier = reading(name, task)[1] if name in TAPT else 0.0  # kept, and paid for all the same
     models, seconds = clocks.timed(lambda: COMPOSITES[name](task), jobs.processor_clock())
     return models, {
         "seconds": earlier + seconds,

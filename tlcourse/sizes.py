@@ -66,7 +66,7 @@ class Size:
     adaptation_steps: int = _at(10, 100, 200)  # optimizer steps of each scheme
     adaptation_articles: int = _at(1, 2, 6)  # validation articles that forgetting is measured on
     # Lesson 06, more signal
-    signal_samples: int = _at(2, 5, 10)  # random samples of labels that are compared in pairs
+    signal_samples: int = _at(2, 4, 10)  # random samples of labels that are compared in pairs
     tapt_tokens: int = _at(4_200, 120_000, 400_000)  # tokens of pretraining on a task's texts
     domain_texts: int = _at(20, 500, 5_000)  # film reviews of the pretraining on a domain
     intermediate_texts: int = _at(16, 5_000, 67_349)  # labelled texts of the task on the way

@@ -82,9 +82,9 @@ def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
         raise FileNotFoundError(place)
 
     monkeypatch.setattr(files, "bundled", bundled)
-    assert leaderboard.read()["rows"] == leaderboard.read("tasks")["rows"] == []
+    assert leaderboard.read("schemes")["rows"] == leaderboard.read("tasks")["rows"] == []
     said = capsys.readouterr().out
-    assert all(f"python -m benchmarks {name}`" in said for name in ("adaptation", "tasks"))
+    assert all(f"python -m benchmarks {name}`" in said for name in ("schemes", "tasks"))
 
 
 def test_errors_on_some_questions_stand_apart_from_those_on_the_rest() -> None:

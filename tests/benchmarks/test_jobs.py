@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import clocks, jobs, open_questions, studies, tasks, transfer, trials
+from benchmarks import clocks, jobs, studies, tasks, transfer, trials
 from tests.benchmarks import example
 from tests.benchmarks.example import Job
 from tlcourse import files
@@ -79,7 +79,6 @@ def test_keys_stay_or_what_was_kept_is_lost(monkeypatch):
         transfer.Job("causal-small", 100, 0, "mean", Recipe(), "test"): "7f0d88dc9566daed",
         transfer.Job(transfer.SCRATCH, 100, 0, "mean", Recipe(), "test"): "3f5d369fc87b560a",
         trials.Job("LoRA", 100, 0, "test", Recipe()): "68cc4ee0f091a358",
-        open_questions.Job(open_questions.Variant(), 500, 1, Recipe()): "389f322d653edb28",
         tasks.Job("trec", 100, "TF-IDF", 0, Recipe()): "e0cedfd51508c7db",
     }
     for job, key in keys.items():
@@ -150,7 +149,7 @@ def test_recipes_are_read_under_earlier_names_and_under_those_of_now(names):
 
 
 def test_every_stored_recipe_of_an_adaptation_can_be_read():
-    stored = [jobs.stored(name) for name in ("adaptation", "transfer", "tasks")]
+    stored = [jobs.stored(name) for name in ("schemes", "transfer", "tasks")]
     rows = [row for each in stored for row in each["rows"] if "recipe" in row]
     rows += [each for choice in stored[1]["choices"].values() for each in choice["tried"]]
     assert len(rows) > 50

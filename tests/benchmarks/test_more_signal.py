@@ -1,14 +1,14 @@
-"""TAPT, and the study of more labels, losses and models: what is trained how, on which draws."""
+"""TAPT, what it reads, and more labels, losses and models: what is trained how, on which draws."""
 
 import pytest
 from datasets import Dataset
 
-from benchmarks import few_search, jobs, more_signal, tapt, transfer, trials
+from benchmarks import few_search, jobs, more_signal, tapt, tapt_texts, transfer, trials
 from benchmarks.more_signal import LM
 from benchmarks.space import SPACE
 from tlcourse.adaptation import FULL
 
-WRONG = {FULL.name: 60, "TAPT": 50}  # of 500; 70 by all others
+WRONG = {FULL.name: 60, "TAPT": 50, "TAPT on questions of reviews": 65}  # of 500; 70 by others
 
 
 def run(job):
@@ -53,6 +53,24 @@ def test_tapt_trains_as_full_fine_tuning_does_on_the_same_draws(asked):
     assert points(measured) == pytest.approx(
         {("TAPT", labels): -2.0 for labels in (100, 200, 500, 5452)}
     )
+
+
+def test_texts_that_tapt_reads_are_compared_on_the_draws_of_tapt(asked):
+    measured = tapt_texts.measure()
+    few = jobs.stored("few_labels")["choices"][FULL.name]["recipe"]
+    assert all(vars(job.recipe) == few and job.split == "test" for job in asked)
+    seeds = {name: [job.seed for job in asked if job.scheme == name] for name in WRONG}
+    assert set(map(tuple, seeds.values())) == {tuple(range(tapt_texts.DRAWS[500]))}
+    assert {row["seconds"] for row in measured["rows"]} == {None}
+    found = {(e["scheme"], e["against"]): e for e in measured["comparisons"]}
+    own, statements, questions = tapt_texts.OWN, tapt_texts.STATEMENTS, tapt_texts.QUESTIONS
+    named = found.pop((own, statements))  # beforehand: not corrected
+    assert named["points"] == pytest.approx(-4.0) and named["p_holm"] == named["p"]
+    assert measured["primary"] == [own, statements]
+    assert found[questions, statements]["points"] == pytest.approx(-1.0)
+    assert found[questions, FULL.name]["points"] == pytest.approx(1.0)
+    assert found[own, questions]["p_holm"] == 4 * found[own, questions]["p"]
+    assert (own, FULL.name) not in found  # that is what `tapt` tests
 
 
 def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(asked):

@@ -65,31 +65,26 @@ def test_reviews_that_were_read_first_stand_beside_their_rivals() -> None:
     ]
 
 
-def test_only_what_trains_as_full_fine_tuning_stands_beside_it() -> None:
-    def row(scheme, labels, mean):
-        return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [3.0, 9.0]} | {
-            "seeds": [0, 1], "seconds": 2.0,
-        }  # fmt: skip
+def test_texts_that_tapt_reads_stand_beside_full_fine_tuning_and_the_task_s_own() -> None:
+    def entry(scheme, against, points):
+        interval = [points - 1, points + 1]
+        return {"scheme": scheme, "against": against, "points": points, "p_holm": 0.02} | {
+            "points_interval": interval
+        }
 
-    names = ("full fine-tuning", "LoRA", "STILTs")
+    names = ("full fine-tuning", "TAPT", "TAPT on statements of reviews")
     stored = {
-        "rows": [row(name, labels, 7.0) for name in names for labels in (100, 5452)],
-        "comparisons": [
-            {"scheme": name, "labels": 5452, "points": 3.0, "points_interval": [1, 5], "p_holm": 0}
-            for name in names[1:]
+        "rows": [
+            {"scheme": name, "labels": 500, "mean": 9.0, "interval": [8.0, 10.0]} for name in names
         ],
-        "model": "ours",
+        "comparisons": [entry("TAPT", names[2], -2.0), entry(names[2], names[0], 0.5)],
+        "tokens": 400_000, "data": "TREC-6", "machine": "two threads",
     }  # fmt: skip
-    stored["rows"].append(row("pooled concatenation", 5452, 6.0))
-    empty = "|  |  |  |"
-    assert (
-        adapted.adaptation_section(stored).splitlines()[4:]
-        == [
-            "|  | 100 labels, 2 seeds | 5,452 labels, 2 seeds | seconds |",
-            "|---|---:|---:|---:|",
-            "| full fine-tuning | 7.0 (3.0-9.0) | 7.0 (3.0-9.0) | 2 |",
-            "| STILTs | 7.0 (3.0-9.0) | 7.0 (3.0-9.0) ↑ | 2 |",  # LoRA was searched since
-            *(f"| {name} {empty}" for name in adapted.LIKE_FULL[2:5]),
-            "| pooled concatenation |  | 6.0 (3.0-9.0) |  |",
-        ]
-    )
+    lines = adapted.texts_section(stored).splitlines()
+    assert "500 labels, 400,000 tokens" in lines[0]
+    assert lines[4:] == [
+        "| full fine-tuning | 9.0 (8.0-10.0) |  |  |",
+        "| TAPT | 9.0 (8.0-10.0) |  |  |",
+        "| TAPT on statements of reviews | 9.0 (8.0-10.0) | +0.5 (-0.5 to +1.5), p = 0.020 "
+        "| -2.0 (-3.0 to -1.0), p = 0.020 |",
+    ]

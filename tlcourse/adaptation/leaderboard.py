@@ -1,11 +1,11 @@
-"""Stored results, above all the leaderboard made by `python -m benchmarks adaptation`."""
+"""Stored results of `python -m benchmarks NAME`, and tables of schemes made of them."""
 
 from collections.abc import Iterable, Mapping
 
 from tlcourse import files
 
 
-def read(benchmark: str = "adaptation") -> dict:
+def read(benchmark: str) -> dict:
     """The stored results of a benchmark: "rows", "comparisons", where they come from.
 
     Empty rows and a printed line where this copy of the course has none.

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tlcourse.adaptation import leaderboard
 from tlcourse.metrics import wilson_interval
 
 # Test errors on TREC-6 in percent with all labels, as their authors give them, and who they are
@@ -17,10 +16,6 @@ PUBLISHED = {
     "CNN, words from scratch (Kim, 2014)": 8.8,
 }
 ALL = 5452  # TREC's labels
-LIKE_FULL = (  # train as full fine-tuning does, several times or with another start or pooling
-    "full fine-tuning", "STILTs", "self-training", "ensemble", "distilled ensemble",
-    "pooled concatenation",
-)  # fmt: skip
 MARKS = {"fewer errors": " ↓", "more errors": " ↑"}  # of leaderboard's verdicts
 
 
@@ -63,39 +58,27 @@ def _published() -> list[str]:
     ]
 
 
-def adaptation_section(adaptation: dict[str, Any]) -> str:
-    """What trains as full fine-tuning does beside it: a row a way, a column a number of labels.
+def texts_section(study: dict[str, Any]) -> str:
+    """What TAPT reads: a row a text, beside full fine-tuning and beside the task's own texts.
 
-    `adaptation` is what `python -m benchmarks adaptation` wrote; its other schemes were searched
-    since, in `schemes`, `other_schemes`, `few_labels` and `tapt`.
+    `study` is what `python -m benchmarks tapt_texts` wrote.
     """
-    tables = {n: leaderboard.rows_at(adaptation, n, LIKE_FULL) for n in (100, ALL)}
-    heads = [
-        f"{n:,} labels, {len(next(iter(table.values()))['seeds'])} seeds"
-        for n, table in tables.items()
-    ]
+    rows = {row["scheme"]: row for row in study["rows"]}
+    apart = {(entry["scheme"], entry["against"]): entry for entry in study["comparisons"]}
     lines = [
-        "## More labels, more models",
+        f"What TAPT reads: with {study['rows'][0]['labels']} labels, {study['tokens']:,} tokens of "
+        "TREC's own questions, of questions out of film reviews, or of statements out of them as "
+        "long as TREC's questions. Differences in points, with 95 % interval over draws; p is of "
+        "a sign-flip test over questions, Holm-corrected but for TAPT against statements, which "
+        f"was named beforehand. {study['data']}; {study['machine']} "
+        "(`python -m benchmarks tapt_texts`; lesson 06).",
         "",
-        f"Test error of {adaptation['model']} on TREC-6 in percent, mean over draws of labels with "
-        "95 % interval; ↓ fewer and ↑ more errors than full fine-tuning on the same draws (a "
-        "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
-        "All but *pooled concatenation* pool by the mean. They share an earlier recipe, and full "
-        "fine-tuning has more errors by it than by the searched one: four epochs and at least 200 "
-        "steps at a learning rate of 0.0005, with all labels of 0.001. Seconds are of one core "
-        f"with {min(tables)} labels (an earlier form of `python -m benchmarks adaptation`; lesson "
-        "06b).",
-        "",
-        line("", *heads, "seconds"),
-        "|---|" + "---:|" * (len(heads) + 1),
+        line("", "error", "against full fine-tuning", "TAPT against it"),
+        "|---|---:|---:|---:|",
     ]
-    for name in LIKE_FULL:
-        cells = []
-        for n, table in tables.items():
-            mark = MARKS.get(leaderboard.verdict(adaptation, name, n), "")
-            cells.append(error_cell(table[name]) + mark if name in table else "")
-        seconds = tables[100].get(name, {}).get("seconds")
-        lines.append(line(name, *cells, "" if seconds is None else f"{seconds:.0f}"))
+    for name, row in rows.items():
+        told = [apart.get(pair) for pair in ((name, "full fine-tuning"), ("TAPT", name))]
+        lines.append(line(name, error_cell(row), *map(_points_cell, told)))
     return "\n".join(lines)
 
 
@@ -164,17 +147,15 @@ def reviews_section(reviews: dict[str, Any]) -> str:
     ]
     for row in reviews["rows"]:
         beside = {e["against"]: e for e in reviews["comparisons"] if e["labels"] == row["labels"]}
-        told = [
-            "{:+.1f} ({:+.1f} to {:+.1f}), p {}".format(
-                beside[rival]["points"],
-                *beside[rival]["points_interval"],
-                _p(beside[rival]["p_holm"]),
-            )
-            for rival in rivals
-        ]
+        told = [_points_cell(beside[rival]) for rival in rivals]
         lines.append(line(f"{row['labels']:,}", error_cell(row), *told))
     return "\n".join(lines)
 
 
-def _p(value: float) -> str:
-    return "< 0.001" if value < 5e-4 else f"= {value:.3f}"
+def _points_cell(entry: dict | None) -> str:
+    """By how much two rows differ, its interval and its corrected p; nothing for None."""
+    if entry is None:
+        return ""
+    low, high = entry["points_interval"]
+    p = "< 0.001" if entry["p_holm"] < 5e-4 else f"= {entry['p_holm']:.3f}"
+    return f"{entry['points']:+.1f} ({low:+.1f} to {high:+.1f}), p {p}"

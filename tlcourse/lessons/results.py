@@ -8,9 +8,9 @@ from typing import Any
 
 from tlcourse import files
 from tlcourse.lessons.adapted import (
-    adaptation_section,
     reviews_section,
     tasks_section,
+    texts_section,
     transfer_section,
 )
 from tlcourse.lessons.probed import (
@@ -115,7 +115,7 @@ SECTIONS = {
     "distilled": distilled_section,
     "few_labels": few_labels_section,
     "tapt": tapt_section,
-    "adaptation": adaptation_section,
+    "tapt_texts": texts_section,
     "more_signal": more_signal_section,
     "tasks": tasks_section,
     "reviews": reviews_section,

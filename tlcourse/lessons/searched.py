@@ -69,9 +69,10 @@ def others_section(others: dict[str, Any]) -> str:
     lines = [
         "The other schemes, beside full fine-tuning as it was chosen. Nothing of theirs was "
         f"confirmed: dev is the best single run of {others['epochs']['screen']} epochs, so a "
-        f"little too low. Then as above, {others['epochs']['test']} epochs and {seeds} seeds; "
-        f"the comparisons are corrected among themselves. {others['data']}; "
-        f"{others['machine']} (`python -m benchmarks other_schemes`; lesson 05b).",
+        f"little too low. Then as above, {others['epochs']['test']} epochs and {seeds} seeds (from "
+        "scratch: times its own number); the comparisons are corrected among themselves. "
+        f"{others['data']}; {others['machine']} "
+        "(`python -m benchmarks other_schemes`; lesson 05b).",
         "",
     ]
     return "\n".join(lines + _tested(others))

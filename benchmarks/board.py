@@ -1,10 +1,7 @@
-"""Every scheme on TREC-6 from one checkpoint: errors, cost, forgetting, and who beats whom.
+"""What studies of schemes on TREC-6 share: the runs that read the test set, and one table of them.
 
-How each scheme trains was chosen by `schemes` and `other_schemes`, with the same budget for each,
-before the test set was read. Composites train as full fine-tuning does. For few labels it was
-chosen with 200 (`python -m benchmarks few_search`). Every scheme is fitted on the same draws of
-labels, and each run reads the test set once. Finished runs are kept in `runs/adaptation/`. The
-stored rows are of an earlier form: four epochs, and learning rates chosen on dev from one seed.
+A scheme trains as it was chosen to on dev, before the test set was read. All are fitted on the same
+draws of labels, held against full fine-tuning and judged by one rule.
 """
 
 import re
@@ -12,35 +9,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from benchmarks import jobs, transfer
-from benchmarks.composites import COMPOSITES
 from benchmarks.space import SPACE
-from benchmarks.trials import MODEL, Job
+from benchmarks.trials import Job
 from tlcourse import metrics
 from tlcourse.adaptation import FULL
 
 PRIMARY = ("LoRA, all layers", "all")  # named beforehand: against full fine-tuning
-DRAWS = {100: 5, 200: 20, 500: 20, "all": 5}  # of so many labels, each with its own seed
-EVERY_SCHEME = (100, "all")  # with so many labels; FEW alone with the others
 FEW = (FULL.name, "frozen body", "gradual unfreezing", "LoRA, all layers", "TAPT")
 DATA = "TREC-6, published split; forgetting on WikiText-103's validation articles"
 CLOCK = "seconds are the processor's"
 WHAT_IS = re.compile(r"What (is|are) ")  # 22 % of the training questions, 46 % of the test's
-
-
-def measure() -> dict:
-    """One row a scheme and number of labels, and each scheme against full fine-tuning.
-
-    Raises FileNotFoundError where the choices are not stored.
-    """
-    choices = jobs.stored("other_schemes")["choices"] | jobs.stored("schemes")["choices"]
-    found = jobs.run_all(tests(_pairs(), DRAWS, choices, jobs.stored("few_search")["choices"]))
-    return {
-        "job": "adaptation",
-        **jobs.provenance(DATA, runs=found, note=f"{jobs.pooled()}; {CLOCK}"),
-        "model": MODEL,
-        **table(found, _pairs(), DRAWS, choices),
-        "primary": [PRIMARY[0], transfer.ALL],
-    }
 
 
 def table(found: list[dict], pairs: list[tuple], draws: dict, choices: dict[str, dict]) -> dict:
@@ -69,14 +47,6 @@ def table(found: list[dict], pairs: list[tuple], draws: dict, choices: dict[str,
 def asked_what(texts: Iterable[str]) -> list[int]:
     """The numbers of the questions that begin with "What is" or "What are"."""
     return [row for row, text in enumerate(texts) if WHAT_IS.match(text)]
-
-
-def _pairs() -> list[tuple]:
-    """Every scheme with every number of labels that it is judged with."""
-    names = [*SPACE, *COMPOSITES]
-    return [
-        (name, labels) for labels in DRAWS for name in (names if labels in EVERY_SCHEME else FEW)
-    ]
 
 
 def tests(pairs: Iterable[tuple], draws: dict, choices: dict, few: dict) -> list[Job]:

@@ -1,4 +1,4 @@
-"""The adaptation benchmark: one job from end to end, choices of rates, rows and comparisons."""
+"""Schemes on TREC-6: one job from end to end, rows, comparisons, and the studies made of them."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 from datasets import Dataset
 
 from benchmarks import (
-    adaptation,
+    board,
     composites,
     few_labels,
     few_search,
@@ -16,7 +16,7 @@ from benchmarks import (
     transfer,
     trials,
 )
-from benchmarks.adaptation import PRIMARY
+from benchmarks.board import PRIMARY
 from benchmarks.composites import COMPOSITES
 from benchmarks.space import MAIN, SPACE
 from benchmarks.starts import SCRATCH
@@ -78,6 +78,8 @@ def test_each_composite_gives_models_that_answer(name, little, tmp_path, monkeyp
     monkeypatch.setattr(composites, "TAPT_TOKENS", 4_000)
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+    sentences = [" ".join(["It"] * length) for length in range(5, 22)] * 400
+    monkeypatch.setattr(composites, "sentences_elsewhere", lambda pattern: sentences)
     trainings = []
 
     def adapt(*arguments, **more):
@@ -115,11 +117,37 @@ def test_tapt_reads_once_for_many_draws_of_labels(little, tmp_path, monkeypatch)
     assert first["wrong"] == again["wrong"] and first["forgetting"] == again["forgetting"] != 0
     more = run(36)
     assert len(read) == 1 and more["forgetting"] != first["forgetting"]
-    _, seconds = composites.reading(read[0])  # part of the price of each
+    _, seconds = composites.reading("TAPT", read[0])  # part of the price of each
     assert min(each["seconds"] for each in (first, again, more)) > seconds > 0
     run(24, seed=1)
     run(24, seed=composites.READINGS)
     assert [task.seed for task in read] == [0, 1]
+
+
+def test_of_other_texts_tapt_reads_for_each_question_a_statement_as_long(monkeypatch):
+    reviews = [
+        "It was a very long film. What was this about? We left too soon. Nobody laughed at that.",
+        "Who is the man at the door? The end came as a great relief. The end was one.",
+    ]
+    own = ["Who ?", "Who is the man at the door ?", "What did they say to the man at the door ?"]
+    data = {"train": Dataset.from_dict({"text": reviews})}
+    monkeypatch.setattr(corpora, "load", lambda name: data)
+    task = composites.Task("", "", own[:1], ["HUM"], own, Recipe(), 0)
+    texts = composites.TAPT
+    assert texts["TAPT"](task) == own
+    assert texts["TAPT on questions of reviews"](task) == [
+        "What was this about ?",
+        "Who is the man at the door ?",
+    ]
+    with pytest.raises(IndexError):  # the second of eight words, as the longest there are
+        composites.statements(task)
+    reviews[0] += " This story has no end at all."
+    data["train"] = Dataset.from_dict({"text": reviews})
+    assert texts["TAPT on statements of reviews"](task) == [
+        "We left too soon .",
+        "This story has no end at all .",
+        "The end came as a great relief .",
+    ]
 
 
 def test_once_every_question_has_a_label_there_are_others_in_reviews(monkeypatch):
@@ -145,7 +173,7 @@ def test_once_every_question_has_a_label_there_are_others_in_reviews(monkeypatch
 
 def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
     mine = [result("LoRA", wrong, seed) for seed, wrong in enumerate((15, 18, 21))]
-    row = adaptation._row(mine, 5452)
+    row = board._row(mine, 5452)
     assert (row["labels"], row["mean"], row["seconds"]) == (5452, pytest.approx(3.6), 3.0)
     assert row["interval"] == pytest.approx([3.6 - 4.303 * 0.34641, 3.6 + 4.303 * 0.34641], 1e-3)
     assert row["test_wrong"][2] == list(range(21))
@@ -155,12 +183,12 @@ def test_a_row_is_the_mean_over_seeds_and_keeps_which_questions_were_wrong():
 def test_each_scheme_is_held_against_full_fine_tuning_on_the_same_draws():
     wrong = {FULL.name: (50, 80), "LoRA": (30, 58), "BitFit": (50, 80), PRIMARY[0]: (30, 58)}
     rows = [
-        adaptation._row([result(scheme, n, seed) for seed, n in enumerate(counts)], labels)
+        board._row([result(scheme, n, seed) for seed, n in enumerate(counts)], labels)
         for labels in (100, 5452)
         for scheme, counts in wrong.items()
     ]
     counting = [{"labels": 5452, "errors": [12.0], "test_wrong": [list(range(60))]}]
-    comparisons, beside = adaptation.compare(rows, counting, 500)
+    comparisons, beside = board.compare(rows, counting, 500)
     found = {(e["scheme"], e["labels"]): e for e in comparisons}
     assert list(found)[:3] == [("LoRA", 100), ("BitFit", 100), (PRIMARY[0], 100)]
     # 4.0 and 4.4 points apart: the mean 4.2, Student's t for one degree of freedom 12.706.
@@ -190,22 +218,24 @@ def stored(size=None):
 
 
 def test_each_runs_as_it_was_chosen_and_composites_as_full_fine_tuning():
-    asked = adaptation.tests(adaptation._pairs(), adaptation.DRAWS, *stored())
+    draws = {500: 10, "all": 5}
+    pairs = [(name, labels) for name in ("LoRA", FULL.name, "ensemble") for labels in draws]
+    asked = board.tests(pairs, draws, *stored())
     chosen = {(job.scheme, job.labels): job for job in asked}
+    assert list(chosen) == pairs
     assert chosen["LoRA", "all"].recipe == Recipe(epochs=10, learning_rate=8e-3)
-    assert chosen["LoRA", "all"].size == 8 and chosen["LoRA", 100].size == 2
+    assert chosen["LoRA", "all"].size == 8 and chosen["LoRA", 500].size == 2
     assert chosen["ensemble", "all"].recipe == chosen[FULL.name, "all"].recipe
     assert chosen["ensemble", "all"].size is None
-    few = chosen["ensemble", 100].recipe
+    few = chosen["ensemble", 500].recipe
     assert (few.learning_rate, few.min_steps) == (2e-3, 300)
-    seeds = [job.seed for job in asked if (job.scheme, job.labels) == ("TAPT", 500)]
-    assert seeds == list(range(adaptation.DRAWS[500])) and ("BitFit", 500) not in chosen
-    assert {labels for name, labels in chosen if name == "self-training"} == {100, "all"}
+    seeds = [job.seed for job in asked if (job.scheme, job.labels) == ("ensemble", 500)]
+    assert seeds == list(range(10))
     assert {job.split for job in asked} == {"test"}
 
 
 def test_the_primary_comparison_is_one_of_the_table():
-    assert PRIMARY in adaptation._pairs() and PRIMARY[0] != FULL.name
+    assert PRIMARY[0] in MAIN and PRIMARY[0] != FULL.name
 
 
 @pytest.fixture
@@ -263,14 +293,15 @@ def test_the_other_schemes_are_searched_alike_and_stand_beside_full_fine_tuning(
     monkeypatch.setattr(jobs, "stored", lambda name: {"choices": {FULL.name: full}})
     measured = other_schemes.measure()
     names = [row["scheme"] for row in measured["rows"]]
-    assert set(names) - {FULL.name} == set(SPACE) - {*MAIN, SCRATCH} == set(other_schemes.NAMES)
+    assert set(names) - {FULL.name} == set(SPACE) - set(MAIN) == set(other_schemes.NAMES)
     tested = [job for job in searched if job.split == "test"]
     assert len(tested) == len(schemes.SEEDS) * len(names)
     first = searched.index(tested[0])
     assert searched[first : first + len(tested)] == tested  # everything was chosen before
     for job in tested:
         rate = 5e-4 if job.scheme == FULL.name else 4 * SPACE[job.scheme].lowest
-        assert (job.recipe.learning_rate, job.recipe.epochs) == (rate, 10)
+        epochs = 10 * job.size if job.scheme == SCRATCH else 10
+        assert (job.recipe.learning_rate, job.recipe.epochs) == (rate, epochs)
     assert {row["seconds"] for row in measured["rows"]} == {7.0}  # of one epoch
     assert {each["scheme"] for each in measured["comparisons"]} == set(other_schemes.NAMES)
 

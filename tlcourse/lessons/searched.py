@@ -206,7 +206,8 @@ def more_signal_section(study: dict[str, Any]) -> str:
     """
     lines = [
         "Other signals, as above. The LM loss was searched as full fine-tuning was; the comparisons"
-        " are corrected among themselves. Seconds are of one core with the fewest labels. "
+        " are corrected among themselves. Seconds are of one core with the fewest labels "
+        f"(TAPT: {study['seconds']['TAPT']:.0f}). "
         f"{study['data']}; {study['machine']} "
         "(`python -m benchmarks more_signal`; lesson 06b).",
         "",
@@ -219,7 +220,8 @@ def _beside_full(study: dict[str, Any]) -> list[str]:
     counts = sorted({row["labels"] for row in study["rows"]})
     tables = {count: leaderboard.rows_at(study, count) for count in counts}
     heads = [
-        f"{count:,} labels, {len(next(iter(table.values()))['seeds'])} draws"
+        f"{count:,} labels, {len(next(iter(table.values()))['seeds'])} "
+        + ("seeds" if count == ALL else "draws")
         for count, table in tables.items()
     ]
     fewest, seconds = tables[counts[0]], study.get("seconds", {})

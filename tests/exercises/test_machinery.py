@@ -346,13 +346,24 @@ def test_a_sleeper_does_not_hold_the_notebook(monkeypatch):
         time.sleep(3)
 
     monkeypatch.setattr(running, "PATIENCE", 0.2)
-    report = check("toy.double", sleeps)
-    assert "in line" in report.message and "`time.sleep(3)`" in report.message
-    busy = running.Outcome(None, True, False, "", "", worked=0.0)
-    assert "Or is the machine busy with something else?" in checking._explain(busy)
-    assert "restart the kernel" in report.message
+    monkeypatch.setattr(running, "WAITING", 2)
+    message = check("toy.double", sleeps).message
+    assert "stopped after 0.6 seconds, in line" in message and "`time.sleep(3)`" in message
+    assert "Does it wait for something" in message and "never ends" not in message
+    assert "restart the kernel" in message
     for thread in running_exercises():
         thread.join()
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_only_the_seconds_that_an_answer_computes_count():
+    naps = [0.8]  # longer than the limit, as on a machine that is busy with other work
+
+    def slowed_down(values):
+        time.sleep(naps.pop() if naps else 0)
+        return [2 * value for value in values]
+
+    assert check("toy.double", slowed_down).passed and not naps
 
 
 def test_random_numbers_after_an_exercise_do_not_depend_on_it():

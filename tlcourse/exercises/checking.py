@@ -24,7 +24,7 @@ class Report:
 
 
 def check(task: Exercise, candidate: Any) -> Report:
-    """Runs the stages on `candidate`, for at most 10 s in all, and prints nothing."""
+    """Runs the stages on `candidate`, which may compute for 10 s in all, and prints nothing."""
     count, reached, remarks = len(task.stages), 0, []
     if source.is_unwritten(candidate, task.solution):
         return Report(False, 0, count, NOT_YET.format("and that is fine"))
@@ -43,7 +43,7 @@ def check(task: Exercise, candidate: Any) -> Report:
         for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
             remarks.append(task.run(stage, candidate))
 
-    outcome = running.run_limited(work, running.LIMIT)
+    outcome = running.run_limited(work)
     if outcome.error is None and not outcome.timed_out:
         said = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
         return Report(True, count, count, said, outcome.printed)
@@ -63,15 +63,14 @@ def _as_given(candidate: Any, given: FunctionType | None) -> bool:
 def _explain(outcome: running.Outcome) -> str:
     """What went wrong, as a sentence for the learner."""
     if outcome.timed_out:
-        where = f", in {outcome.line}" if outcome.line else ""
-        still = " It is still running: restart the kernel if the machine stays busy."
-        waited = outcome.worked < running.LIMIT / 2
-        busy = " Or is the machine busy with something else? Then run it again." if waited else ""
-        return (
-            f"your code was stopped after {running.LIMIT:g} seconds{where}. Is there a loop that "
-            f"never ends, or one that does the same work many times?{busy}"
-            f"{still if outcome.still_running else ''}"
+        why = (
+            "Does it wait for something, such as a lock or a download? If the machine is busy with "
+            "other work, run the cell again."
+            if outcome.waited
+            else "Is there a loop that never ends, or one that does the same work many times?"
         )
+        still = " It is still running: restart the kernel if the machine stays busy."
+        return f"your code was {outcome.stopped()}. {why}{still if outcome.still_running else ''}"
     error = outcome.error
     if isinstance(error, Wrong):
         return str(error)

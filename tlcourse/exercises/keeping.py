@@ -90,11 +90,11 @@ def restore(task: Exercise, kept: Kept) -> Any:
 
 def _run(code: CodeType, known: dict[str, Any]) -> None:
     """Runs the text of an answer; raises Broken that says why it did not end well."""
-    outcome = running.run_limited(lambda: exec(code, known), running.LIMIT)
-    where = f", in {outcome.line}" if outcome.line else ""
+    outcome = running.run_limited(lambda: exec(code, known))
     if outcome.timed_out:
-        raise Broken(f"running it was stopped after {running.LIMIT:g} seconds{where}")
+        raise Broken(f"running it was {outcome.stopped()}")
     if outcome.error is not None:
+        where = f", in {outcome.line}" if outcome.line else ""
         raise Broken(f"running it raised {type(outcome.error).__name__}{where}")
 
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
-LIMIT = 10.0  # seconds for all stages of one exercise
+LIMIT = 10.0  # seconds that the learner's thread may compute, for all stages of one exercise
+WAITING = 6  # times the limit that may pass by the clock on the wall, for code that only waits
 PATIENCE = 2.0  # seconds in which code that ran out of time is told to stop, again and again
 PRINTED = 200  # characters of the learner's own output that are repeated
 # What torch warns of where an answer takes `.T` of a batch; the check says it better.
@@ -39,7 +40,12 @@ class Outcome:
     still_running: bool
     line: str  # of the learner's code, where it was when it raised or ran out of time
     printed: str
-    worked: float  # seconds of processor time, all threads together
+    waited: bool  # it ran out of time though it computed for less than the limit
+
+    def stopped(self) -> str:
+        """When code that ran out of time was stopped, and in which line."""
+        where = f", in {self.line}" if self.line else ""
+        return f"stopped after {LIMIT * (WAITING if self.waited else 1):g} seconds{where}"
 
 
 class _Buffer(io.StringIO):
@@ -148,9 +154,30 @@ def no_word_of_reversed_tensors() -> Iterator[None]:
 class _Quiet(threading.Thread):
     """A thread that says nothing when TimeUp reaches it outside the learner's code."""
 
+    clock: int | None = None  # its own, of the processor's time
+
+    def start(self) -> None:
+        self.began = time.process_time()
+        super().start()
+
     def run(self) -> None:
         with contextlib.suppress(TimeUp):
+            if hasattr(time, "pthread_getcpuclockid"):  # not on macOS and Windows
+                self.clock = time.pthread_getcpuclockid(threading.get_ident())
             super().run()
+
+    def computed(self) -> float:
+        """Returns the seconds of processor time that the thread has used.
+
+        They are the same on a busy machine, and the other threads of a matrix product do not count.
+        On a system that keeps no clock for each thread, they are those of the whole process.
+        """
+        if self.clock is None:
+            return time.process_time() - self.began
+        try:
+            return time.clock_gettime(self.clock)
+        except OSError:  # the thread has ended, and its clock with it
+            return 0.0
 
 
 def _stop(thread: threading.Thread) -> None:
@@ -179,11 +206,13 @@ def _stop(thread: threading.Thread) -> None:
             hook(report)
 
 
-def run_limited(work: Callable[[], None], limit: float) -> Outcome:
-    """Runs `work` in a daemon thread for at most `limit` seconds; raises nothing that it raised.
+def run_limited(work: Callable[[], None]) -> Outcome:
+    """Runs `work` in a daemon thread; raises nothing that it raised.
 
-    A thread, because signals are not to be had on Windows and outside the main thread. Only the
-    reader's own interrupt (KeyboardInterrupt here, in the waiting thread) gets through.
+    The thread is stopped once it has computed for LIMIT seconds, or once WAITING times as much has
+    passed by the clock on the wall. A thread is used because signals do not work on Windows or
+    outside the main thread. Only the reader's own interrupt (KeyboardInterrupt here, in the
+    waiting thread) gets through.
     """
     errors: list[BaseException] = []
 
@@ -194,20 +223,21 @@ def run_limited(work: Callable[[], None], limit: float) -> Outcome:
             errors.append(error)
 
     thread = _Quiet(target=guarded, daemon=True, name="exercise")
-    printed, line, timed_out = _Buffer(), "", False
+    printed, line, timed_out, waited = _Buffer(), "", False, False
     quiet = no_word_of_reversed_tensors()
     with preserve_randomness(), no_input(), quiet, contextlib.redirect_stdout(printed):
-        end, began = time.monotonic() + limit, time.process_time()
+        end = time.monotonic() + WAITING * LIMIT
         thread.start()
         try:
-            while thread.is_alive() and time.monotonic() < end:
+            while thread.is_alive() and thread.computed() < LIMIT:
+                if waited := time.monotonic() > end:
+                    break
                 thread.join(0.1)
             timed_out = thread.is_alive()
             line = _line_now(thread) if timed_out else ""
-            worked = time.process_time() - began
         finally:
             _stop(thread)
     error = errors[0] if errors and not timed_out else None
     if error is not None:
         line = line_of_error(error.__traceback__)
-    return Outcome(error, timed_out, thread.is_alive(), line, printed.text(), worked)
+    return Outcome(error, timed_out, thread.is_alive(), line, printed.text(), waited)

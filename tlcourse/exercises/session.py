@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import sys
 import textwrap
 from typing import Any
 
@@ -20,8 +21,9 @@ def exercise(id: str, candidate: Any) -> Any:
 
     An answer that passed is kept. Where nothing is written yet, a kept one that still passes is
     returned. Raises Unknown, a KeyError that names the nearest id; nothing for what a learner
-    wrote.
+    wrote. `hint` and `solution`, which the messages name, are put where the caller has its names.
     """
+    _offer_help(sys._getframe(1).f_globals)
     task = get(id)
     _last[:] = [task.id]
     if any(candidate is each for each in _handed_back.get(id, [])):
@@ -40,6 +42,12 @@ def exercise(id: str, candidate: Any) -> Any:
         hints = f"Hint: {report.hint}"
     say("wrong", report.message, _printed(report), onward, hints, told)
     return _hand_back(task, task.solution)
+
+
+def _offer_help(names: dict[str, Any]) -> None:
+    """Adds `hint` and `solution` to a namespace; a name of the learner's own stays."""
+    for each in (hint, solution):
+        names.setdefault(each.__name__, each)
 
 
 def _printed(report: Report) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
 
 LIMIT = 10.0  # seconds that the learner's thread may compute, for all stages of one exercise
 WAITING = 6  # times the limit that may pass by the clock on the wall, for code that only waits
@@ -185,12 +186,15 @@ def _stop(thread: threading.Thread) -> None:
 
     Code may catch it (`except:`), so it comes again while the first is still being handled; that
     takes threads that switch fast. A thread inside one call of C code ends when that returns.
-    Where it hits a callback of the garbage collector, Python can only report it: such reports are
-    set aside (by a method written in C, which it cannot interrupt), and all others made later.
+    Where it hits a callback of the garbage collector, or the last steps of the thread, Python can
+    only report it: such reports are set aside (by a method written in C, which it cannot
+    interrupt), and all others made later.
     """
     end, interval = time.monotonic() + PATIENCE, sys.getswitchinterval()
-    unraisable: list[sys.UnraisableHookArgs] = []
-    hook, sys.unraisablehook = sys.unraisablehook, unraisable.append
+    reports: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, reports.append
+    unhandled: list[Any] = []
+    thread_hook, threading.excepthook = threading.excepthook, unhandled.append
     sys.setswitchinterval(1e-6)
     try:
         while thread.is_alive() and time.monotonic() < end:
@@ -200,10 +204,11 @@ def _stop(thread: threading.Thread) -> None:
             time.sleep(0)
     finally:
         sys.setswitchinterval(interval)
-        sys.unraisablehook = hook
-    for report in unraisable:
-        if not issubclass(report.exc_type, TimeUp):
-            hook(report)
+        sys.unraisablehook, threading.excepthook = hook, thread_hook
+    for tell, held in ((hook, reports), (thread_hook, unhandled)):
+        for report in held:
+            if not issubclass(report.exc_type, TimeUp):
+                tell(report)
 
 
 def run_limited(work: Callable[[], None]) -> Outcome:

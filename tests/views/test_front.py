@@ -71,6 +71,23 @@ def test_the_story_shows_tokens_arcs_and_both_answers():
     )
 
 
+@pytest.mark.parametrize("at", [1, 4])
+def test_what_comes_next_hangs_on_its_token_and_what_is_asked_for_on_all(at):
+    picture = story(TOKENS, [0.2] * 5, LIKELY, labels=LABELS, cut="…", at=at, **SAID)
+    tokens = [each.get_bbox() for each in boxes(picture)]
+    arrows = [each for each in picture.axes[0].texts if isinstance(each, Annotation)]
+    asked, follows = sorted(arrows, key=lambda each: each.xyann[1])
+    assert tokens[at].x0 < follows.xyann[0] == follows.xy[0] < tokens[at].x1
+    assert tokens[at].y0 - follows.xyann[1] < 0.05
+    (bracket,) = picture.axes[0].lines
+    x, y = bracket.get_data()
+    assert x[0] == tokens[0].x0 and x[-1] == tokens[-1].x1 and asked.xyann[1] == min(y)
+    headings = {each.get_text()[0]: each for each in picture.axes[0].texts if each.get_text()}
+    for number, arrow in (("3", follows), ("4", asked)):
+        left = headings[number].get_position()[0]
+        assert left < arrow.xy[0] < left + 3.2, "the arrow ends above its own heading"
+
+
 def test_without_a_classifier_nothing_is_asked():
     assert not any("fine-tuned" in text for text in said(story(TOKENS, [0.2] * 5, LIKELY, **SAID)))
 

@@ -105,10 +105,11 @@ def story(
 ) -> Picture:
     """A text's tokens, what one of them looks at, what comes next, and what is asked for.
 
-    `weights` (length,) is the attention of the token `at` to each; `likely` are the next tokens
-    after it, where the text ends with `cut`, and `labels` a classifier's for the whole (None:
-    nobody asked), each with its probability. Raises ValueError where the weights are not one a
-    token, and without title or alt text.
+    `weights` (length,) is the attention of the token `at` to each. `likely` are the next tokens
+    after it, where the text ends with `cut`: an arrow leads to them from that token. `labels` are
+    those of a classifier that read the whole text (None: nobody asked): a bracket under all tokens
+    leads to them. Both come with their probabilities. Raises ValueError where the weights are not
+    one a token, and without title or alt text.
     """
     weights = np.asarray(weights, float)
     if weights.shape != (len(tokens),) or not len(tokens):
@@ -139,11 +140,14 @@ def story(
     label(axes, (0.05, 3.2), "1  text becomes tokens", bold=True)
     said = "2  tokens look at each other"
     label(axes, (ACROSS, 3.2), said, bold=True, align="right", colour=_BLUE)
-    for x in (1.7, 5.1)[: 1 + bool(labels)]:
-        arrow(axes, (x, 1.93), (x, 1.68))
-    _bars(axes, 0.05, f"3  pretrained: what follows “{cut}”?", likely, _BLUE)
+    here, there = (3.6, 0.05) if middles[looks][0] > ACROSS / 2 else (0.05, 3.6)
     if labels:
-        _bars(axes, 3.6, "4  fine-tuned: what is asked for?", labels, _RED)
+        ends = middles[0][0] - widths[0] / 2, middles[-1][0] + widths[-1] / 2
+        axes.plot(np.repeat(ends, 2), [1.97, 1.9, 1.9, 1.97], color=_RED, lw=1)
+        arrow(axes, (there + 1.65, 1.9), (there + 1.65, 1.66), colour=_RED)
+        _bars(axes, there, "4  fine-tuned: what is asked for?", labels, _RED)
+    arrow(axes, (middles[looks][0], 1.99), (middles[looks][0], 1.66), colour=_BLUE)
+    _bars(axes, here, f"3  pretrained: what follows “{cut}”?", likely, _BLUE)
     return finish(picture, alt, note)
 
 

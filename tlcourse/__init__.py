@@ -3,6 +3,8 @@
 Import it before torch: how threads wait for each other is read when OpenMP is loaded. As libgomp
 comes, they spin, and two trainings at once on the same cores stall each other many times over; so
 few spins cost next to nothing alone (`python -m benchmarks busy`). A setting of your own stays.
+
+In a notebook it raises ImportError, which says what to install, where a library is missing.
 """
 
 import os
@@ -14,3 +16,8 @@ SPINS = "1500"
 TOO_LATE = "torch" in sys.modules and "GOMP_SPINCOUNT" not in os.environ
 if not TOO_LATE:
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+
+if "IPython" in sys.modules:
+    from tlcourse import environment
+
+    environment.refuse_missing()

@@ -2,12 +2,14 @@
 
 import os
 import sys
+from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from packaging.requirements import Requirement
 
+from tlcourse import environment
 from tlcourse.cli import check, main
 
 
@@ -50,6 +52,24 @@ def test_a_kernel_of_another_environment_is_told_though_both_link_to_one_python(
             other.symlink_to(os.path.realpath(sys.executable))
     spec.argv = [sys.executable]
     assert main(["check"]) == 0
+
+
+def test_colab_shows_notebooks_itself_and_is_asked_for_no_jupyterlab(capsys, monkeypatch) -> None:
+    version = metadata.version
+
+    def colabs(name: str) -> str:
+        if name in environment.NOT_FOR_COLAB:
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(metadata, "version", colabs)
+    assert main(["check"]) == 1
+    assert "[FAIL] jupyterlab is not installed" in capsys.readouterr().out
+    monkeypatch.setattr(environment, "on_colab", lambda: True)
+    assert main(["check"]) == 0
+    said = capsys.readouterr().out
+    assert "jupyterlab" not in said and "[OK]   torch " in said
+    assert said.endswith("Ready: open a lesson in Colab\n")
 
 
 @pytest.mark.parametrize("command", ["check", "lab"])

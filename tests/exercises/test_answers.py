@@ -6,7 +6,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
 
 import nbformat
 import pytest
@@ -15,7 +14,7 @@ from nbclient import NotebookClient
 from traitlets.config import Config
 
 from tests.exercises.toys import Counter, double
-from tlcourse import files
+from tlcourse import environment, files
 from tlcourse.exercises import answers, exercise, keeping, progress, running, session, yours
 from tlcourse.exercises.answers import Kept
 from tlcourse.exercises.task import Unknown, get
@@ -487,7 +486,7 @@ def test_an_unknown_user_in_the_folders_name_stops_nothing(monkeypatch, run, tmp
 
 
 def test_colab_is_told_once_that_the_folder_goes_with_the_machine(monkeypatch, run, my):
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    monkeypatch.setattr(environment, "on_colab", lambda: True)
     said = run('mine = exercise("toy.double", lambda values: values)')
     assert said.count(f"Your answers are kept in {my}, which goes when this machine goes") == 1
     assert "TLCOURSE_MY" in said and "`!tlcourse answers export FILE`" in said
@@ -498,7 +497,7 @@ def test_colab_is_told_once_that_the_folder_goes_with_the_machine(monkeypatch, r
 
 
 def test_colab_with_the_drive_mounted_is_told_nothing(monkeypatch, run, tmp_path):
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    monkeypatch.setattr(environment, "on_colab", lambda: True)
     monkeypatch.setenv("TLCOURSE_MY", str(tmp_path / "drive" / "MyDrive" / "course"))
     said = run(f'{DOUBLE}\nmine = exercise("toy.double", mine)')
     assert said == "✓ Solved: all 2 stages passed. Yours is used from here on.\n"

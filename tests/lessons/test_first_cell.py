@@ -5,6 +5,7 @@ import os
 import site
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
@@ -19,8 +20,10 @@ import json, os, pathlib, sys
 log = pathlib.Path(os.environ["PIP_LOG"])
 log.write_text(json.dumps(sys.argv[1:]), encoding="utf-8")
 package = pathlib.Path(os.environ["PIP_TARGET_FOLDER"], "tlcourse")
-package.mkdir()
-(package / "__init__.py").write_text("__version__ = 'installed'", encoding="utf-8")
+package.symlink_to(os.environ["COURSE"])
+record = package.with_name("tlcourse-0.1.0.dist-info")
+record.mkdir()
+(record / "METADATA").write_text(os.environ["METADATA"], encoding="utf-8")
 """
 CELL = """
 import sys
@@ -49,25 +52,31 @@ def bare(tmp_path: Path) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(pip.parent), str(libraries)]),
         "PIP_LOG": str(tmp_path / "called.json"),
         "PIP_TARGET_FOLDER": str(libraries),
+        "COURSE": str(Path(tlcourse.__file__).parent),
+        "METADATA": metadata.distribution("tlcourse").read_text("METADATA"),
         "IPYTHONDIR": str(tmp_path / "ipython"),
     }
 
 
 def run_cell(variables: dict[str, str], folder: Path, *flags: str) -> str:
     """Runs the first cell, then imports the course; returns what was printed."""
-    command = [sys.executable, *flags, "-c", CELL, first_cell.source()]
-    # IPython warns when another environment than its own is active in the shell.
-    own = {name: value for name, value in variables.items() if name != "VIRTUAL_ENV"}
-    result = subprocess.run(command, env=own, cwd=folder, capture_output=True, encoding="utf-8")
+    result = attempt(variables, folder, *flags)
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stderr == "", "no red text"
     return result.stdout
 
 
+def attempt(variables: dict[str, str], folder: Path, *flags: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, *flags, "-c", CELL, first_cell.source()]
+    # IPython warns when another environment than its own is active in the shell.
+    own = {name: value for name, value in variables.items() if name != "VIRTUAL_ENV"}
+    return subprocess.run(command, env=own, cwd=folder, capture_output=True, encoding="utf-8")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links the libraries into a bare environment")
 def test_installs_the_course_and_only_what_is_missing(bare, tmp_path) -> None:
     said = run_cell(bare, tmp_path, "-S")
-    assert said.splitlines()[-1] == "installed"
+    assert said.splitlines()[-1] == tlcourse.__version__
     asked = json.loads((tmp_path / "called.json").read_text(encoding="utf-8"))
     assert asked == [
         "install",
@@ -76,6 +85,19 @@ def test_installs_the_course_and_only_what_is_missing(bare, tmp_path) -> None:
         f"git+{first_cell.address()}",
         *first_cell.MISSING_ON_COLAB,
     ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links the libraries into a bare environment")
+def test_says_what_to_install_where_libraries_are_missing(bare, tmp_path) -> None:
+    for path in Path(bare["PIP_TARGET_FOLDER"]).glob("*"):
+        if path.name.startswith(("torch", "datasets")):
+            path.unlink()
+    result = attempt(bare, tmp_path, "-S")
+    assert result.returncode != 0
+    said = result.stdout + result.stderr
+    assert "this Python lacks datasets, torch; run the line below in a new cell" in said
+    assert '%pip install "datasets>=4.0" "torch>=2.9"' in said
+    assert "No module named" not in said
 
 
 def test_does_nothing_where_the_course_is_installed(bare, tmp_path) -> None:

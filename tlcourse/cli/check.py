@@ -13,7 +13,7 @@ from importlib import metadata
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from tlcourse import files, sizes
+from tlcourse import environment, files, sizes
 from tlcourse.cli.parsing import Parser
 from tlcourse.cli.saying import report
 
@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     for result in found:
         report(str(result))
     failed = sum(not result.good for result in found)
-    print(f"{failed} of {len(found)} failed" if failed else "Ready: `tlcourse lab`")
+    ready = "Ready: open a lesson in Colab" if environment.on_colab() else "Ready: `tlcourse lab`"
+    print(f"{failed} of {len(found)} failed" if failed else ready)
     return min(failed, 1)
 
 
@@ -75,13 +76,11 @@ def _python() -> Iterator[Result]:
 def _versions() -> Iterator[Result]:
     """The libraries that the package's own metadata asks for, each against its lowest version."""
     try:
-        requirements = metadata.requires("tlcourse") or []
+        requirements = environment.requirements()
     except metadata.PackageNotFoundError:
         yield Result(False, "tlcourse is not installed", "run: python -m pip install -e .")
         return
-    for requirement in map(Requirement, requirements):
-        if requirement.marker is None:  # what an extra asks for has one
-            yield version_result(requirement)
+    yield from map(version_result, map(Requirement, requirements))
 
 
 def version_result(asked: Requirement) -> Result:

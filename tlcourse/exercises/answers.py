@@ -7,12 +7,11 @@ one has passed, `ID.tried` holds that line alone: counting a try never touches a
 
 import json
 import os
-import sys
 import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tlcourse import files
+from tlcourse import environment, files
 from tlcourse.exercises.task import get, ids
 
 HEAD = "# tlcourse "
@@ -97,7 +96,7 @@ def write(id: str, kept: Kept) -> str:
 
 def _vanishes(place: Path) -> str:
     """What is to be told where the folder goes with the machine; "" elsewhere."""
-    if "google.colab" not in sys.modules or "drive" in place.parts:
+    if not environment.on_colab() or "drive" in place.parts:
         return ""
     return (
         f"Your answers are kept in {place}, which goes when this machine goes: set TLCOURSE_MY to "

@@ -8,7 +8,7 @@ from tlcourse.batching import TokenFile, encode_articles
 from tlcourse.bpe import Tokenizer
 from tlcourse.corpora import DataError
 from tlcourse.pretraining import held_out, prepare, training_articles
-from tlcourse.pretraining.own_text import OwnText, documents
+from tlcourse.pretraining.own_text import OwnText, TextFiles, documents
 
 
 def write(path, text: str | bytes):
@@ -20,14 +20,14 @@ def test_two_empty_lines_and_the_end_of_a_file_end_a_document(tmp_path):
     write(tmp_path / "b.txt", "One  line.\r\nTwo — lines.\n\nStill one.\n\n\n\nAnother")
     write(tmp_path / "a.txt", "\n\n\nFirst.\n")
     write(tmp_path / "notes.md", "not a text file")
-    got = list(documents(tmp_path))
+    got = list(documents(TextFiles.of(tmp_path).digests))
     assert got == [" First.\n", " One line.\n Two - lines.\n\n Still one.\n", " Another\n"]
-    assert list(documents(tmp_path / "b.txt")) == got[1:]
+    assert list(documents([tmp_path / "b.txt"])) == got[1:]
 
 
 def test_special_tokens_in_a_text_are_text(tmp_path):
     path = write(tmp_path / "a.txt", "A <mask> and an <eos>, an <unknown>.")
-    (text,) = documents(path)
+    (text,) = documents([path])
     assert text == " A < mask > and an < eos >, an <unknown>.\n"
     tokenizer = Tokenizer.train([text], 262)
     (ids,) = encode_articles([text], tokenizer)
@@ -48,7 +48,7 @@ def test_special_tokens_in_a_text_are_text(tmp_path):
 )
 def test_what_is_no_text_is_refused_with_the_file_named(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
-        list(documents(write(tmp_path / "a.txt", content)))
+        list(documents([write(tmp_path / "a.txt", content)]))
 
 
 def test_a_path_that_is_not_there_and_a_folder_without_texts_are_refused(tmp_path):
@@ -118,7 +118,7 @@ def test_a_known_vocabulary_is_kept(tmp_path):
 
 
 def own(tmp_path, text: str) -> OwnText:
-    return OwnText.read(write(tmp_path / "own.txt", text))
+    return OwnText.read(TextFiles.of(write(tmp_path / "own.txt", text)))
 
 
 def words_of(texts) -> list[str]:
@@ -175,7 +175,7 @@ def test_what_is_held_out_is_kept_as_text_and_is_not_in_the_token_file(tmp_path,
     )
     prepare(tmp_path / "p", [str(path)], vocabulary_size=270)
     texts = held_out(tmp_path / "p")
-    assert texts == list(OwnText.read(path).held_out) and len(texts) == 20
+    assert texts == list(OwnText.read(TextFiles.of(path)).held_out) and len(texts) == 20
     tokenizer = Tokenizer.load(tmp_path / "p" / "tokenizer.json")
     learnt = tokenizer.decode(TokenFile(tmp_path / "p" / "tokens.bin").ids.tolist())
     assert learnt.count("<eos>") == 80 and "train 79\n" in learnt and "train 80\n" not in learnt

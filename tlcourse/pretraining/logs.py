@@ -27,7 +27,7 @@ class JsonLog:
             self._keep_before(record["step"])
             self.begun = True
         line = record | {"tokens": (record["step"] + 1) * self.tokens_per_step}
-        with open(self.path, "a", encoding="utf-8") as out:
+        with files.room_for(self.path), open(self.path, "a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
 
     def _keep_before(self, step: int) -> None:

@@ -2,9 +2,11 @@
 
 import builtins
 import json
+from pathlib import Path
 
 import pytest
 
+from tlcourse import files
 from tlcourse.pretraining import logs
 
 
@@ -67,3 +69,12 @@ def test_the_bar_counts_tokens_or_seconds_and_what_a_resumed_run_did_is_no_speed
     assert timed.bar.n == 1.0
     timed.close()
     assert "128 tokens/s, loss 5.000" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_log_that_finds_no_room_names_its_file(tmp_path):
+    log = logs.JsonLog(tmp_path, 64)
+    log(record(0))
+    log.path = Path("/dev/full")
+    with pytest.raises(files.Unwritten, match="room on the disk for /dev/full, .*; free some"):
+        log(record(1))

@@ -33,17 +33,20 @@ def test_a_bundled_file_is_found_from_any_folder_and_one_of_that_name_here_comes
 
 
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
-    below = tmp_path / "corpus"
-    below.mkdir()
-    kept = [tmp_path / "a.part", tmp_path / ".hidden", below / ".env.part", below / "tokens.bin"]
-    for path in kept:
-        path.write_text("mine", encoding="utf-8")
-    with files.atomic(below / "tokens.bin") as temporary:
-        copy = temporary.read_bytes()
-        left = temporary.with_name(temporary.name.replace("tokens", "others"))
-        left.write_bytes(copy)
-    files.remove_leftovers(tmp_path)
-    assert not left.exists()
+    folder = tmp_path / "run"
+    with (
+        files.atomic(folder / "below" / "tokens.bin") as another_s,
+        files.atomic(folder / "a") as one,
+    ):
+        left = one.with_name(one.name.replace(".a.", ".others."))
+        left.write_bytes(b"half")
+        kept = [folder / name for name in ("a.part", ".hidden", ".env.part", "tokens.bin")]
+        for path in kept:
+            path.write_text("mine", encoding="utf-8")
+        one.rename(folder / "a.tmp")
+        files.remove_leftovers(folder)
+        (folder / "a.tmp").rename(one)
+        assert not left.exists() and another_s.exists()
     assert all(path.exists() for path in kept)
     files.remove_leftovers(tmp_path / "not there")
 

@@ -232,8 +232,8 @@ def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Removes temporary files of `atomic` that a killed process left in `folder` or below it."""
-    for path in Path(folder).rglob(".*"):
+    """Removes temporary files of `atomic` that a killed process left in `folder`, not below it."""
+    for path in Path(folder).glob(".*"):
         if LEFTOVER.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
 

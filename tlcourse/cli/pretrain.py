@@ -198,7 +198,8 @@ def _prepare(
         print(f"budget: {tokens:,} tokens in {number_of(tokens // step, 'step')}{default}")
     else:
         print(f"budget: {minutes:g} minutes")
-    files.remove_leftovers(arguments.out)
+    for folder in (arguments.out, arguments.out / "checkpoint"):
+        files.remove_leftovers(folder)
     entries = shape.vocabulary_size if known else arguments.vocabulary_size
     pretraining.prepare(
         prepared, arguments.corpus, tokens=tokens, vocabulary_size=entries, tokenizer=known,

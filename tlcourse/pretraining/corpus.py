@@ -175,6 +175,7 @@ def _made(
     folder: Path, names: Sequence[str], *, tokens, vocabulary_size, tokenizer, at_least, places
 ) -> Tokenizer:
     """Prepares the corpus; returns its vocabulary."""
+    files.remove_leftovers(folder)
     found, size = _text_files(names, places), vocabulary_size
     own = _own_texts(found)
     for name, text in own.items():

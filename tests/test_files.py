@@ -1,8 +1,10 @@
 """Files appear whole or not at all, and what a kill leaves behind is found."""
 
 import errno
+import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -182,6 +184,28 @@ def test_a_file_system_without_locks_refuses_nobody(tmp_path, monkeypatch):
     with files.locked(tmp_path / ".lock", "in use"):
         ran.append(True)
     assert ran and list(tmp_path.iterdir()) == []
+
+
+def test_on_windows_the_lock_is_that_of_its_c_library(tmp_path, monkeypatch):
+    """Played by one that knows whether a first byte is locked; files are as they are here."""
+    path, held = tmp_path / ".lock", []
+
+    def locking(handle: int, how: int, length: int) -> None:
+        assert (how, length) == (2, 1)
+        if held:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        held.append(handle)
+
+    monkeypatch.setattr(files, "fcntl", None)
+    played = types.SimpleNamespace(LK_NBLCK=2, locking=locking)
+    monkeypatch.setattr(files, "msvcrt", played, raising=False)
+    with files.locked(path, "in use"):
+        with pytest.raises(BlockingIOError, match="^in use$"), files.locked(path, "in use"):
+            raise AssertionError("the block ran")
+        assert path.exists()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OSError):
+        os.fstat(held[0])  # closed, which gives the lock back
 
 
 def full(*arguments, **more):

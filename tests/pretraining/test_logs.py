@@ -57,7 +57,7 @@ def test_tensorboard_gets_loss_norm_and_rate_over_tokens(tmp_path):
 
 
 def read(path: Path) -> Iterator:
-    """The events of a TensorBoard file: before each 8 bytes of its length and 4 more, behind it 4."""
+    """The events of a TensorBoard file: before each stand its length in 8 bytes and 4 more."""
     from tensorboardX.proto.event_pb2 import Event
 
     content = path.read_bytes()

@@ -47,8 +47,16 @@ def save(
     with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's draws stay
         half = Transformer(model.config)
     half.load_state_dict(model.state_dict())
-    with files.atomic(folder / "model.safetensors") as temporary:
-        save_model(half.half(), str(temporary))
+    write_weights(folder / "model.safetensors", half.half())
+
+
+def write_weights(path: Path, model: nn.Module) -> None:
+    """Writes the weights of a model as a whole; raises `files.Unwritten` where there is no room."""
+    with files.atomic(path) as temporary:
+        try:
+            save_model(model, str(temporary))
+        except SafetensorError as error:
+            raise files.Unwritten(path, error) from error
 
 
 def write_shape(folder: Path, config: Config, tokenizer: Tokenizer) -> None:

@@ -1,6 +1,7 @@
 """Finds bundled files in a clone and in an install, and writes files so that nothing is lost."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -10,8 +11,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+    import msvcrt
+
 PACKAGE = Path(__file__).resolve().parent
 LEFTOVER = re.compile(r"\..+\.\w+\.part")  # the names of temporary files
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, a quota, a limit of the file's size
+
+
+class Unwritten(OSError):
+    """There was no room for a file or a folder; the message names it and says what to do."""
+
+    def __init__(self, path: str | Path, error: Exception):
+        known = getattr(error, "reason", None) or getattr(error, "strerror", None)
+        self.reason = known or " ".join(str(error).split())
+        super().__init__(
+            f"expected room on the disk for {path}, but it could not be written ({self.reason}); "
+            "free some space and run the same command again"
+        )
 
 
 def root() -> Path:
@@ -54,23 +74,92 @@ def my_folder() -> Path:
 
 
 @contextlib.contextmanager
+def room_for(path: str | Path) -> Iterator[None]:
+    """Raises Unwritten, which names `path`, where the disk turns out to be full in the block."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, Unwritten) or error.errno in FULL:
+            raise Unwritten(path, error) from error
+        raise
+
+
+@contextlib.contextmanager
+def made(folder: str | Path) -> Iterator[None]:
+    """Makes a folder for the block; afterwards those made for it that are empty are removed."""
+    folder = Path(folder)
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            for place in new:
+                place.rmdir()
+
+
+@contextlib.contextmanager
+def locked(path: str | Path, refusal: str) -> Iterator[None]:
+    """Lets one process at a time into the block; raises BlockingIOError(refusal) for another.
+
+    The lock is on the file `path`, which is there during the block. The operating system drops it
+    with the process, however that ends, so a file that a killed process left locks nobody out.
+    Where the file system has no locks, nobody is refused.
+    """
+    path = Path(path)
+    with made(path.parent):
+        handle = _lock(path, refusal)
+        try:
+            yield
+        finally:
+            if fcntl is None:  # Windows removes no open file, nor one that another has opened since
+                os.close(handle)
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            else:
+                path.unlink(missing_ok=True)
+                os.close(handle)
+
+
+def _lock(path: Path, refusal: str) -> int:
+    """The handle of the file at `path`, locked; one that was removed meanwhile does not count."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is None:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            os.close(handle)
+            raise BlockingIOError(refusal) from None
+        except OSError:  # a file system without locks
+            return handle
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return handle
+        os.close(handle)
+
+
+@contextlib.contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """Yields a temporary path beside `path`; renames it to `path` when the block succeeds.
 
     A reader sees the old file or the whole new one, never half of it. If the block raises, the
-    old file stays and the temporary one is removed.
+    old file stays and the temporary one is removed. Raises Unwritten where the disk is full.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with room_for(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o644)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def refuse_occupied(folder: str | Path) -> None:
@@ -80,8 +169,10 @@ def refuse_occupied(folder: str | Path) -> None:
     """
     folder = Path(folder)
     if folder.is_dir() and not any(folder.iterdir()):
-        return
-    if folder.exists():
+        if folder.is_mount():
+            raise OSError(f"expected a new folder, but {folder} is a mount point; give one in it")
+        folder = folder.absolute().parent  # in which the new one takes its place
+    elif folder.exists():
         raise FileExistsError(
             f"expected a new folder, but {folder} is there already; give another name or remove it"
         )
@@ -108,37 +199,41 @@ def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]
     """Yields a temporary folder beside `folder`; renames it to `folder` when the block succeeds.
 
     So the folder is there whole or not at all; with `overwrite` one that was there stays until
-    then. Raises FileExistsError without `overwrite`, see `refuse_occupied`.
+    then. Raises FileExistsError without `overwrite`, see `refuse_occupied`, and Unwritten where the
+    disk is full.
     """
-    folder = Path(folder).absolute()
+    place, folder = folder, Path(folder).absolute()
     if not (overwrite and folder.is_dir()):
         refuse_occupied(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        if overwrite and folder.is_dir():
-            aside = temporary.with_suffix(".old")
-            try:
-                folder.rename(aside)
+    with room_for(place):
+        temporary = Path(
+            tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent)
+        )
+        try:
+            yield temporary
+            temporary.chmod(0o755)
+            if overwrite and folder.is_dir():
+                aside = temporary.with_suffix(".old")
+                try:
+                    folder.rename(aside)
+                    temporary.rename(folder)
+                except BaseException:
+                    if aside.exists():
+                        aside.rename(folder)
+                    raise
+                shutil.rmtree(aside, ignore_errors=True)
+            else:
+                if folder.is_dir():
+                    folder.rmdir()  # an empty one, or OSError
                 temporary.rename(folder)
-            except BaseException:
-                if aside.exists():
-                    aside.rename(folder)
-                raise
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            if folder.is_dir():
-                folder.rmdir()  # an empty one, or OSError
-            temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Removes temporary files of `atomic` that a killed process left in `folder` or below it."""
-    for path in Path(folder).rglob(".*"):
+    """Removes temporary files of `atomic` that a killed process left in `folder`, not below it."""
+    for path in Path(folder).glob(".*"):
         if LEFTOVER.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from tlcourse import adaptation, checkpoints, files
@@ -327,3 +328,27 @@ def test_stopped_at_any_moment_it_says_what_is_there(tmp_path, base, capsys, mon
         assert there == ["my.csv", "out"] and Classifier.load(out).labels == ["person", "place"]
     else:
         assert lines[-1] == "tlcourse: stopped; nothing was written" and there == ["my.csv"]
+
+
+def test_a_second_command_for_the_same_folder_is_refused(tmp_path, base, capsys):
+    with files.locked(tmp_path / ".out.lock", "in use"):
+        assert adapt(tmp_path, base) == 2
+        (told,) = capsys.readouterr().err.splitlines()
+        assert "expected one command at a time that writes" in told
+        assert adapt(tmp_path / "elsewhere", base, train=str(tmp_path / "my.csv")) == 0
+    assert adapt(tmp_path, base) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"my.csv", "out", "elsewhere"}
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, base, capsys, monkeypatch):
+    def full(*arguments):
+        raise SafetensorError("No space left on device (os error 28)")
+
+    monkeypatch.setattr(checkpoints, "save_model", full)
+    assert adapt(tmp_path, base) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == (
+        f"tlcourse: expected room on the disk for {tmp_path / 'out'}, but it could not be written "
+        "(No space left on device (os error 28)); free some space and run the same command again"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]

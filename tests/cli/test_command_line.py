@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -280,3 +281,18 @@ def test_colours_leave_the_words(monkeypatch) -> None:
     for part in ("\x1b[31mtlcourse:\x1b[0m ", "\x1b[32m[OK]\x1b[0m   ", "\x1b[31m[FAIL]\x1b[0m "):
         assert part in coloured
     assert re.sub(r"\x1b\[\d+m", "", coloured) == said[io.StringIO]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_what_cannot_be_said_for_want_of_room_is_one_line(variables):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        told = subprocess.run(
+            [sys.executable, "-m", "tlcourse", "progress"],
+            env=os.environ | variables, stdout=full, stderr=subprocess.PIPE, encoding="utf-8",
+        )  # fmt: skip
+    assert (told.returncode, told.stderr) == (
+        2,
+        "tlcourse: [Errno 28] No space left on device; free some space and run the same command "
+        "again\n",
+    )

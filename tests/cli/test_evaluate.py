@@ -1,5 +1,7 @@
 """`tlcourse evaluate` on little models, with the bundled samples in the place of the real data."""
 
+import errno
+
 import pytest
 import torch
 
@@ -178,3 +180,41 @@ def test_without_a_log_it_is_not_known_how_a_checkpoint_reads(tmp_path, capsys):
 def test_the_real_data_are_found() -> None:
     for name, split in [*evaluate.TEXTS, ("blimp", "test")]:
         assert corpora.source_of(evaluate._real(name, split)) == "local mirror"
+
+
+def test_where_the_figures_cannot_be_kept_nothing_is_measured(tmp_path, monkeypatch, capsys):
+    folder = little(tmp_path, "causal")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def slow(*arguments, **more):
+        raise AssertionError("it was measured")
+
+    def read_only(*arguments, **more):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(evaluate, "measured", slow)
+    with files.locked(folder / evaluate.LOCK, "in use"):
+        assert main(["evaluate", str(folder)]) == 2
+    monkeypatch.setattr(files.tempfile, "TemporaryDirectory", read_only)
+    assert main(["evaluate", str(folder)]) == 2
+    busy, unwritable = capsys.readouterr().err.splitlines()
+    assert "expected one command at a time that measures" in busy
+    assert (
+        f"can be written to, got {folder}: {folder} (Read-only file system); copy it" in unwritable
+    )
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    with pytest.raises(AssertionError, match="it was measured"):
+        evaluate.evaluate(folder, write=False)  # then there is nothing to keep
+
+
+def test_what_is_said_of_a_text_that_is_not_there_is_true(tmp_path):
+    told = {
+        text: absent
+        for corpus in ("gutenberg", "wikitext-2", "my.txt 0123456789abcdef")
+        for text, _, absent in evaluate._held_out({"corpus": [corpus]}, tmp_path)
+    }
+    assert told == {
+        "gutenberg validation": "it has no such split",
+        "wikitext-2 validation": "not on this machine",
+        "my.txt, held out": f"not in {tmp_path}",
+    }

@@ -151,3 +151,17 @@ def test_carrying_that_is_stopped_says_what_is_there(tmp_path, monkeypatch, caps
     said = "nothing was written" if way == "export" else "the same command again takes the rest"
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line and file.exists() is (way == "import")
+
+
+def test_where_nothing_can_be_written_the_place_is_named(my, tmp_path, monkeypatch, capsys) -> None:
+    exported, occupied = tmp_path / "mine.zip", tmp_path / "file"
+    answers.export(exported)
+    occupied.write_text("a file in the place of a folder", encoding="utf-8")
+    assert main(["answers", "export", str(occupied / "mine.zip")]) == 2
+    monkeypatch.setenv("TLCOURSE_MY", str(occupied))
+    assert main(["answers", "import", str(exported)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert f"a folder that can be written to, got {occupied}: " in lines[0]
+    assert lines[0].endswith("; give another place")
+    assert f"your answers that can be written to, got {occupied / 'answers'}: " in lines[1]
+    assert lines[1].endswith("; set TLCOURSE_MY to one that can")

@@ -2,18 +2,22 @@
 
 import contextlib
 import json
+import os
 import pkgutil
 import re
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 from dataclasses import asdict
 
 import pytest
 import torch
 
-from tlcourse import checkpoints, pretraining
+from tlcourse import checkpoints, files, pretraining
 from tlcourse.cli import cards, command_line, main
+from tlcourse.cli import pretrain as command
 from tlcourse.training import Resume
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -165,38 +169,59 @@ def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(
 
 
 @contextlib.contextmanager
-def full_disk():
-    """Files may not grow beyond what the first states need: a write fails as on a full disk."""
-    import resource
+def full_disk(name: str, most: int):
+    """From the call of `name` on no file may be longer than `most` bytes, as on a full disk."""
+    resource = pytest.importorskip("resource")
+    usual, before = resource.getrlimit(resource.RLIMIT_FSIZE), pkgutil.resolve_name(name)
 
-    usual, save = resource.getrlimit(resource.RLIMIT_FSIZE), Resume.save
-
-    def limited(resume, *arguments):
-        if resume.path.exists():
-            most = resume.path.stat().st_size // 2
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, usual[1]))
-        save(resume, *arguments)
+    def limited(*arguments, **more):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, usual[1]))
+        return before(*arguments, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Resume, "save", limited)
+        patch.setattr(name.replace(":", "."), limited)
         try:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
-def test_a_full_disk_is_said_and_the_state_saved_before_is_kept(tmp_path, capfd):
+@pytest.mark.parametrize(
+    ("where", "file"),
+    [
+        ("tlcourse.pretraining.corpus:write_corpus", "corpus/tokens.bin"),
+        ("tlcourse.training.resuming:Resume.save", "training_state.pt"),
+        ("tlcourse.pretraining.logs:JsonLog.__call__", "log.jsonl"),
+        ("tlcourse.checkpoints:save_model", "checkpoint/model.safetensors"),
+    ],
+)
+def test_a_full_disk_is_one_line_that_names_the_file_and_the_same_command_goes_on(
+    tmp_path, capsys, where, file
+):
     options = ["--out", str(tmp_path / "run"), *SHAPE, "--batch-size", "4", "--length", "16"]
-    options += ["--tokens", "600", "--save-every", "0"]
-    with full_disk():
+    options += ["--tokens", "600"]
+    with full_disk(where, 500):
         assert main(["pretrain", *options]) == 2
-    assert "free some space and run the same command again" in capfd.readouterr().err
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tlcourse: ")]
+    assert len(told) == 1 and "free some space and run the same command again" in told[0]
+    assert f"expected room on the disk for {tmp_path / 'run' / file}, but it" in told[0]
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
+    assert file == "log.jsonl" or not (tmp_path / "run" / file).exists()
     whole = tmp_path / "whole"
     assert main(["pretrain", *options]) == 0
     assert main(["pretrain", "--out", str(whole), *options[2:]]) == 0
     states = [checkpoints.load(f / "checkpoint")[0].state_dict() for f in (tmp_path / "run", whole)]
     assert all(torch.equal(tensor, states[1][name]) for name, tensor in states[0].items())
+    assert len((tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()) == 9
+
+
+def test_a_state_that_was_saved_before_the_disk_was_full_stays(tmp_path):
+    resume = Resume(tmp_path)
+    resume.save({"model": torch.nn.Linear(2, 2)}, [{"step": 0}])
+    before = resume.path.read_bytes()
+    with full_disk("torch:save", 500), pytest.raises(OSError, match="; the state saved before is "):
+        resume.save({"model": torch.nn.Linear(99, 99)}, [{"step": 0}, {"step": 1}])
+    assert resume.path.read_bytes() == before and list(tmp_path.iterdir()) == [resume.path]
 
 
 @pytest.fixture
@@ -235,11 +260,17 @@ BAD = {
     ("--width", "15"): "a width that is a multiple of the 2 heads, got 15",
     ("--length", "256", "--corpus", "short.txt", "--tokens", "1e4"): "at least 514 tokens to learn",
     ("--corpus", "empty.txt"): "expected words in empty.txt, found none",
+    ("--corpus", ""): "argument --corpus: expected a value, got an empty one; give one",
+    ("--start", ""): "argument --start: expected a value, got an empty one; give one",
+    ("--out", ""): "argument --out: expected a value, got an empty one; give one",
+    ("--corpus", "my text.txt", "my text.txt"): "each text once, got my text.txt twice; leave one",
     ("--corpus", "nowhere.txt"): "or a text file or folder, got 'nowhere.txt'",
     ("--start", "nowhere"): "nowhere",
     ("--start", "causal-small"): "(--width 256, --layers 6, --heads 4, --vocabulary 8192), got "
     "--width 16, --layers 1, --heads 2, --vocabulary 300 beside --start; leave that out",
     ("--out", "my text.txt"): "a folder for --out, but my text.txt is a file",
+    ("--out", "my text.txt/run"): "a folder that can be written to, got my text.txt/run: ",
+    ("--prepared", "my text.txt/p"): "a folder that can be written to, got my text.txt/p: ",
 }
 
 
@@ -398,3 +429,89 @@ def test_the_bundled_sample_is_called_that(tmp_path):
     assert log["legs"][0]["corpus"] == ["wikitext-2 (bundled sample)"]
     assert list(log["evaluation"]) == ["wikitext-2 (bundled sample) validation"]
     assert "pronouns" in log and "CC BY-SA" not in card and "Hardly trained" in card
+
+
+def test_where_nothing_can_be_written_it_is_said_before_anything_slow(own, monkeypatch, capsys):
+    def slow(arguments):
+        raise AssertionError("it has begun")
+
+    monkeypatch.setattr(command, "_run", slow)
+    for name in ("checkpoint", "corpus"):
+        files.write_text(f"run/{name}", "a file in the place of a folder")
+        assert main(own) == 2
+        (told,) = capsys.readouterr().err.splitlines()
+        assert f"expected a folder that can be written to, got run/{name}: " in told
+        os.unlink(f"run/{name}")
+    with pytest.raises(AssertionError, match="it has begun"):
+        main(own)
+
+
+def test_a_run_inside_its_corpus_goes_on_and_the_next_one_learns_nothing_of_it(
+    own, tmp_path, monkeypatch, capsys
+):
+    here = ["pretrain", "--corpus", ".", *own[3:]]
+    where = here.index("--out") + 1
+    here[where] = "runs/a"
+    told = stopped(here, "step", monkeypatch, capsys)
+    assert main(shlex.split(told.split("; go on with: ")[1])[1:]) == 0
+    assert main(here) == 0
+    assert "finished already, after 9 steps" in capsys.readouterr().out
+    here[where] = "runs/b"
+    assert main(here) == 0
+    said = capsys.readouterr().out
+    assert "left out of .: runs/a/corpus/held_out.txt and 1 more (held out by a run)\n" in said
+    logs = [checkpoints.log_of(f"runs/{name}/checkpoint") for name in "ab"]
+    name = f"{tmp_path.name}, held out"
+    assert logs[0]["evaluation"][name] == logs[1]["evaluation"][name]
+    for log in logs:
+        assert log["legs"][0]["read"]["words"] == 975 and log["legs"][0]["read"]["held_out"] == 195
+
+
+def test_a_second_run_in_the_same_folder_is_refused_and_one_that_was_killed_goes_on(
+    own, tmp_path, capsys
+):
+    code = f"""
+import time
+from tlcourse import files
+with files.locked("run/{command.LOCK}", "refused"):
+    print("at work", flush=True)
+    time.sleep(600)
+"""
+    child = [sys.executable, "-c", code]
+    with subprocess.Popen(child, stdout=subprocess.PIPE, encoding="utf-8") as other:
+        try:
+            assert other.stdout.readline() == "at work\n"
+            assert main(own) == 2
+        finally:
+            other.kill()
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told == (
+        "tlcourse: expected one process at a time for the run in run, but another one is at work "
+        "there; wait until it has ended, stop it, or give another --out"
+    )
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [command.LOCK]
+    assert main(own) == 0
+    assert not (tmp_path / "run" / command.LOCK).exists()
+
+
+def test_of_a_text_of_few_words_it_is_said_that_nothing_was_held_out(own, tmp_path, capsys):
+    text = (tmp_path / "my text.txt").read_text(encoding="utf-8").splitlines()[:13]
+    (tmp_path / "my text.txt").write_text("\n".join(text), encoding="utf-8")
+    for again in (own, ["evaluate", "run/checkpoint"]):
+        assert main([*again, "--vocabulary", "270"] if again is own else again) == 0
+        said = capsys.readouterr().out
+        assert "[evaluate] my text.txt, held out: nothing was held out of so few words\n" in said
+    assert checkpoints.log_of("run/checkpoint")["legs"][0]["read"]["held_out"] == 0
+    assert checkpoints.log_of("run/checkpoint")["held_out"] == []
+
+
+def test_a_run_goes_on_when_its_text_is_gone(own, tmp_path, monkeypatch, capsys):
+    assert main([*own, "--out", "whole"]) == 0
+    stopped(own, "step", monkeypatch, capsys)
+    (tmp_path / "my text.txt").unlink()
+    assert main(own) == 0
+    said = capsys.readouterr().out
+    assert "my text.txt is not there any more: going on with what run/corpus holds of it\n" in said
+    assert "[evaluate] my text.txt, held out: word perplexity " in said
+    weights = [tmp_path / name / "checkpoint" / "model.safetensors" for name in ("run", "whole")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()

@@ -3,6 +3,7 @@
 import pytest
 
 from tlcourse.cli import main
+from tlcourse.lessons import execution
 
 
 @pytest.mark.parametrize("by", ["argument", "variable"])
@@ -13,3 +14,28 @@ def test_an_unknown_size_is_one_line_that_lists_the_sizes(one_lesson, capsys, mo
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
     assert "tiny, small, full" in said
+
+
+def test_where_the_copy_cannot_be_written_no_cell_is_run(one_lesson, tmp_path, capsys, monkeypatch):
+    def slow(*arguments, **more):
+        raise AssertionError("a cell was run")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(execution, "execute", slow)
+    (tmp_path / "runs").write_text("a file", encoding="utf-8")
+    assert main(["run", "00", "--size", "tiny"]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "can be written to, got runs/lessons: " in told and told.endswith("another folder")
+    (tmp_path / "runs").unlink()
+    with pytest.raises(AssertionError, match="a cell was run"):
+        main(["run", "00", "--size", "tiny"])
+
+
+def test_outputs_that_cannot_be_committed_are_refused_before_a_cell_is_run(
+    one_lesson, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(execution, "root", lambda: tmp_path)
+    (tmp_path / "benchmarks").write_text("a file", encoding="utf-8")
+    assert main(["run", "00", "--commit-outputs"]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"a folder of the clone that can be written to, got {tmp_path}/benchmarks/res" in told

@@ -2,9 +2,12 @@
 
 import builtins
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tlcourse import files
 from tlcourse.pretraining import logs
 
 
@@ -33,20 +36,42 @@ def test_each_step_is_a_line_and_a_resume_replaces_what_is_trained_again(tmp_pat
 
 def test_tensorboard_gets_loss_norm_and_rate_over_tokens(tmp_path):
     pytest.importorskip("tensorboardX")
-    log = logs.TensorBoardLog(tmp_path, 64)
-    log(record(0))
-    log(record(1, loss=3.0))
-    log.writer.close()
-    (events,) = (tmp_path / "tensorboard").iterdir()
-    content = events.read_bytes()
-    assert all(name in content for name in (b"loss", b"norm", b"factor"))
+    for steps in ((0, 1, 2), (1,)):  # stopped after a step that was not saved, and resumed
+        log = logs.TensorBoardLog(tmp_path / str(steps[0]), 64)
+        for step in steps:
+            log(record(step, loss=4.0 - step))
+        log.writer.close()
+    events = [event for path in sorted(tmp_path.glob("*/tensorboard/*")) for event in read(path)]
+    found = [
+        (event.step, value.tag, round(value.simple_value, 6))
+        for event in events
+        for value in event.summary.value
+    ]
+    assert found == [
+        (64 * (step + 1), *pair)
+        for step in (0, 1, 2, 1)
+        for pair in (("loss", 4.0 - step), ("norm", 1.0), ("factor", 1.0))
+    ]
+    begun = [event.step for event in events if event.session_log.status == 1]
+    assert begun == [64, 128]  # from which step on TensorBoard forgets what it had seen before
+
+
+def read(path: Path) -> Iterator:
+    """The events of a TensorBoard file: before each stand its length in 8 bytes and 4 more."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    content = path.read_bytes()
+    while content:
+        end = 12 + int.from_bytes(content[:8], "little")
+        yield Event.FromString(content[12:end])
+        content = content[end + 4 :]
 
 
 def test_tensorboard_that_is_not_installed_is_named(tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments, **more):
-        if name == "tensorboardX":
+        if name.startswith("tensorboardX"):
             raise ImportError(name)
         return real(name, *arguments, **more)
 
@@ -67,3 +92,20 @@ def test_the_bar_counts_tokens_or_seconds_and_what_a_resumed_run_did_is_no_speed
     assert timed.bar.n == 1.0
     timed.close()
     assert "128 tokens/s, loss 5.000" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("kind", ["JsonLog", "TensorBoardLog"])
+def test_a_log_that_finds_no_room_says_so_at_once(tmp_path, kind):
+    if kind == "TensorBoardLog":
+        pytest.importorskip("tensorboardX")
+    log = getattr(logs, kind)(tmp_path, 64)
+    log(record(0))
+    place = Path("/dev/full") if kind == "JsonLog" else tmp_path / "tensorboard"
+    with open("/dev/full", "wb", buffering=0) as full:
+        if kind == "JsonLog":
+            log.path = place
+        else:
+            log.writer._py_recordio_writer._writer = full
+        with pytest.raises(files.Unwritten, match=f"room on the disk for {place}, .*; free some"):
+            log(record(1))

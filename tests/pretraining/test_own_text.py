@@ -1,14 +1,17 @@
 """Text files of one's own: documents, and what is refused."""
 
+import os
 import re
+import socket
 
 import pytest
 
+from tlcourse import files
 from tlcourse.batching import TokenFile, encode_articles
 from tlcourse.bpe import Tokenizer
 from tlcourse.corpora import DataError
-from tlcourse.pretraining import held_out, prepare, training_articles
-from tlcourse.pretraining.own_text import OwnText, documents
+from tlcourse.pretraining import corpus, held_out, prepare, training_articles
+from tlcourse.pretraining.own_text import OwnText, TextFiles, documents
 
 
 def write(path, text: str | bytes):
@@ -20,14 +23,14 @@ def test_two_empty_lines_and_the_end_of_a_file_end_a_document(tmp_path):
     write(tmp_path / "b.txt", "One  line.\r\nTwo — lines.\n\nStill one.\n\n\n\nAnother")
     write(tmp_path / "a.txt", "\n\n\nFirst.\n")
     write(tmp_path / "notes.md", "not a text file")
-    got = list(documents(tmp_path))
+    got = list(documents(TextFiles.of(tmp_path).digests))
     assert got == [" First.\n", " One line.\n Two - lines.\n\n Still one.\n", " Another\n"]
-    assert list(documents(tmp_path / "b.txt")) == got[1:]
+    assert list(documents([tmp_path / "b.txt"])) == got[1:]
 
 
 def test_special_tokens_in_a_text_are_text(tmp_path):
     path = write(tmp_path / "a.txt", "A <mask> and an <eos>, an <unknown>.")
-    (text,) = documents(path)
+    (text,) = documents([path])
     assert text == " A < mask > and an < eos >, an <unknown>.\n"
     tokenizer = Tokenizer.train([text], 262)
     (ids,) = encode_articles([text], tokenizer)
@@ -48,7 +51,7 @@ def test_special_tokens_in_a_text_are_text(tmp_path):
 )
 def test_what_is_no_text_is_refused_with_the_file_named(tmp_path, content, said):
     with pytest.raises(DataError, match=said):
-        list(documents(write(tmp_path / "a.txt", content)))
+        list(documents([write(tmp_path / "a.txt", content)]))
 
 
 def test_a_path_that_is_not_there_and_a_folder_without_texts_are_refused(tmp_path):
@@ -118,7 +121,7 @@ def test_a_known_vocabulary_is_kept(tmp_path):
 
 
 def own(tmp_path, text: str) -> OwnText:
-    return OwnText.read(write(tmp_path / "own.txt", text))
+    return OwnText.read(TextFiles.of(write(tmp_path / "own.txt", text)))
 
 
 def words_of(texts) -> list[str]:
@@ -175,7 +178,7 @@ def test_what_is_held_out_is_kept_as_text_and_is_not_in_the_token_file(tmp_path,
     )
     prepare(tmp_path / "p", [str(path)], vocabulary_size=270)
     texts = held_out(tmp_path / "p")
-    assert texts == list(OwnText.read(path).held_out) and len(texts) == 20
+    assert texts == list(OwnText.read(TextFiles.of(path)).held_out) and len(texts) == 20
     tokenizer = Tokenizer.load(tmp_path / "p" / "tokenizer.json")
     learnt = tokenizer.decode(TokenFile(tmp_path / "p" / "tokens.bin").ids.tolist())
     assert learnt.count("<eos>") == 80 and "train 79\n" in learnt and "train 80\n" not in learnt
@@ -205,3 +208,114 @@ def test_a_vocabulary_without_its_corpus_is_not_taken_for_that_of_another(tmp_pa
     write(tmp_path / "p" / "tokenizer.json", "half of something")
     path = write(tmp_path / "a.txt", "the rain on the train " * 20)
     assert prepare(tmp_path / "p", [str(path)], vocabulary_size=265).vocabulary_size == 265
+
+
+def test_of_a_folder_only_what_people_wrote_is_read(tmp_path, capsys):
+    write(tmp_path / "a.txt", "the rain on the train\n" * 60)
+    label = TextFiles.of(tmp_path).label
+    (tmp_path / "folder.txt").mkdir()
+    for name in ("mine/log.txt", "mine/corpus/held_out.txt", "runs/x/held_out.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write(tmp_path / name, "what was held out of it\n")
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    for name in ("a-checkpoint", "b-checkpoint"):
+        write(tmp_path / ".ipynb_checkpoints" / f"{name}.txt", "the rain on\n")
+    (tmp_path / "gone.txt").symlink_to("nowhere")
+    places = [tmp_path / "mine", tmp_path.parent, tmp_path]  # the latter two hold it themselves
+    found = TextFiles.of(tmp_path, places)
+    assert [*found.digests] == [tmp_path / "a.txt"] and found.label == label
+    assert sorted(told.replace(f"{tmp_path}/", "") for told in found.said()) == [
+        ".ipynb_checkpoints/a-checkpoint.txt and 1 more (hidden)",
+        "gone.txt (not a regular file)",
+        "mine/corpus/held_out.txt and 1 more (in the folder of this run)",
+        "runs/x/held_out.txt (held out by a run)",
+    ]
+    prepare(tmp_path / "mine", [str(tmp_path)], vocabulary_size=265, places=[tmp_path / "runs"])
+    said = capsys.readouterr().out
+    assert f"left out of {tmp_path}: {tmp_path}/gone.txt (not a regular file)\n" in said
+    assert f"{tmp_path}: 1 text, 300 words; too few to hold any out" in said
+    alone = [*TextFiles.of(tmp_path / "mine" / "corpus" / "held_out.txt").digests]
+    assert len(alone) == 1  # named by itself it is asked for
+    with pytest.raises(DataError, match=r"got .*runs; left out: .*x/held_out.txt \(held out by"):
+        training_articles([str(tmp_path / "runs")])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_pipe_or_a_socket_is_never_waited_for(tmp_path):
+    write(tmp_path / "a.txt", "the rain on the train\n")
+    os.mkfifo(tmp_path / "b.txt")
+    with socket.socket(socket.AF_UNIX) as door:
+        before = os.getcwd()
+        os.chdir(tmp_path)  # the path of a socket may not be long
+        try:
+            door.bind("c.txt")
+        finally:
+            os.chdir(before)
+    assert list(training_articles([str(tmp_path)])) == [" the rain on the train\n"]
+    assert [*TextFiles.of(tmp_path).said()] == [f"{tmp_path}/b.txt and 1 more (not a regular file)"]
+    for name in ("b.txt", "c.txt", os.devnull):
+        with pytest.raises(DataError, match="a text file or a folder .*, a socket or a device; wr"):
+            training_articles([str(tmp_path / name)])
+
+
+def test_a_text_that_is_given_twice_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "one.txt", "the rain on the train\n")
+    write(tmp_path / "copy.txt", "the rain on the train\n")
+    write(tmp_path / "other.txt", "the rain on the plain\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "link.txt").symlink_to("../other.txt")
+    absolute = str(tmp_path / "one.txt")
+    for names, said in (
+        (["one.txt", "one.txt"], "got one.txt twice"),
+        (["one.txt", "./one.txt"], "got one.txt twice"),
+        (["one.txt", absolute], f"but one.txt and {absolute} are the same"),
+        (["one.txt", "copy.txt"], "but one.txt and copy.txt are the same"),
+        (["other.txt", "folder"], "but other.txt and folder/link.txt are the same"),
+        (["folder", "wikitext-2", "wikitext-2"], "got wikitext-2 twice"),
+        (["."], "but copy.txt and one.txt are the same"),
+    ):
+        for ask in (training_articles, lambda names: prepare(tmp_path / "p", names)):
+            with pytest.raises(DataError, match=f"expected each text once, {re.escape(said)}; lea"):
+                ask(names)
+    assert len(list(training_articles(["one.txt", "folder"]))) == 2
+
+
+def test_an_empty_name_is_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a.txt", "the rain on the train\n")
+    with pytest.raises(DataError, match="or a text file or folder, got '', and no such file"):
+        training_articles([""])
+
+
+def test_a_text_that_is_gone_since_is_not_missed_and_another_one_is(tmp_path, capsys):
+    path, folder = write(tmp_path / "a.txt", "the rain on the train " * 50), tmp_path / "p"
+    kept = write(tmp_path / "b.txt", "the rain on the plain " * 50)
+    first = prepare(folder, [str(path), str(kept)], vocabulary_size=270)
+    made = (folder / "tokens.bin").read_bytes()
+    path.unlink()
+    capsys.readouterr()
+    again = prepare(folder, [str(path), str(kept)], vocabulary_size=270)
+    assert again.merges == first.merges and (folder / "tokens.bin").read_bytes() == made
+    said = capsys.readouterr().out
+    assert said == f"{path} is not there any more: going on with what {folder} holds of it\n"
+    with pytest.raises(
+        DataError, match="got '.*c.txt', and no such file .*p was made from a.txt, b.txt"
+    ):
+        prepare(folder, [str(tmp_path / "c.txt"), str(kept)], vocabulary_size=270)
+    write(kept, "something else")
+    with pytest.raises(ValueError, match="p was made from a.txt, b.txt .*: which has changed"):
+        prepare(folder, [str(path), str(kept)], vocabulary_size=270)
+    with pytest.raises(DataError, match="got '.*a.txt', and no such file is there$"):
+        prepare(tmp_path / "q", [str(path)], vocabulary_size=270)  # nothing was prepared there
+
+
+def test_one_process_at_a_time_prepares_a_folder_and_many_may_read_it(tmp_path):
+    path, folder = write(tmp_path / "a.txt", "the rain on the train " * 50), tmp_path / "p"
+    with files.locked(folder / corpus.LOCK, "in use"):
+        with pytest.raises(BlockingIOError, match="one run at a time to prepare its corpus in "):
+            prepare(folder, [str(path)], vocabulary_size=270)
+        assert [found.name for found in folder.iterdir()] == [corpus.LOCK]
+    prepare(folder, [str(path)], vocabulary_size=270)
+    with files.locked(folder / corpus.LOCK, "in use"):
+        prepare(folder, [str(path)], vocabulary_size=270)

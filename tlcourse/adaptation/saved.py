@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors.torch import save_model
 
 from tlcourse import __version__, checkpoints, files
 from tlcourse.adaptation.knobs import Record, own_classes
@@ -66,8 +65,7 @@ def save(
     with files.new_folder(folder, overwrite=overwrite) as temporary:
         checkpoints.write_shape(temporary, classifier.body.config, classifier.tokenizer)
         weights = copy.deepcopy(classifier).half() if half else classifier
-        with files.atomic(temporary / "model.safetensors") as path:
-            save_model(weights, str(path))
+        checkpoints.write_weights(temporary / "model.safetensors", weights)
         files.write_json(temporary / RECORD, record)
         name = Path(folder).absolute().name
         files.write_text(temporary / "README.md", card(name, record, scheme))

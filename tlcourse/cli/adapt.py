@@ -47,7 +47,18 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Adapts a model to a file and saves it; whatever is wrong is told before the training."""
+    out = arguments.out.absolute()
     files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
+    busy = (
+        f"expected one command at a time that writes {arguments.out}, but another one is at work "
+        "on it; give another --out, or wait until it has ended"
+    )
+    with files.locked(out.with_name(f".{out.name}.lock"), busy):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """What `run` does, once no other command can write the same folder."""
     import torch
 
     from tlcourse import checkpoints, device

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from tlcourse import __version__
+from tlcourse import __version__, files
 from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser, UsageError
 from tlcourse.cli.saying import complain
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             elif isinstance(error, BrokenPipeError):
                 heard.status = UNREAD
             elif isinstance(error, ValueError | OSError | FloatingPointError):
-                complain(" ".join(str(error).splitlines()))
+                complain(_line(error))
                 heard.status = 2
             else:
                 raise
@@ -73,11 +73,22 @@ def _flushed(status: int) -> int:
     """The exit code, once all that was said is out; UNREAD where nobody reads it any more."""
     try:
         print(end="", flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         # What is left goes nowhere; Python would complain of it when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return status or UNREAD
+        if isinstance(error, BrokenPipeError):
+            return status or UNREAD
+        if not status:
+            complain(_line(error))
+        return status or 2
     return status
+
+
+def _line(error: BaseException) -> str:
+    """What an error says, in one line; where the disk is full, what to do, too."""
+    full = isinstance(error, OSError) and error.errno in files.FULL
+    do = "; free some space and run the same command again" if full else ""
+    return " ".join(str(error).splitlines()) + do
 
 
 def _stopped(

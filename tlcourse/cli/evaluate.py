@@ -6,11 +6,12 @@ import argparse
 import contextlib
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlcourse import files
 from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser
 
@@ -25,6 +26,8 @@ TEXTS = (("wikitext-103", "validation"), ("wikitext-103", "test"), ("wikitext-2-
 READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
 CHOICES = ("held-out", "wikitext", "blimp", "pronouns")
 ENOUGH = 50_000  # words of a data set's validation split that are measured after a pretraining
+LOCK = ".evaluate.lock"  # in the folder of a checkpoint, while it is measured
+ABSENT = "not on this machine"
 TELLING = {  # figures that are printed, by their names in the log
     "word_perplexity": "word perplexity",
     "bits_per_byte": "bits per byte",
@@ -85,13 +88,28 @@ def evaluate(
     from tlcourse.cli import cards
 
     compute = device.choose() if compute is None else compute
-    model, tokenizer = checkpoints.load(name, compute)
-    log, beside = checkpoints.log_of(name), checkpoints.folder_of(name).resolve().parent
-    log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
-    if not write:
-        return checkpoints.folder_of(name)
-    stopping.too_late()
-    return checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
+    folder = checkpoints.folder_of(name)
+    with _to_be_written(folder) if write else contextlib.nullcontext():
+        model, tokenizer = checkpoints.load(name, compute)
+        log, beside = checkpoints.log_of(name), folder.resolve().parent
+        log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
+        if write:
+            stopping.too_late()
+            checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
+    return folder
+
+
+@contextlib.contextmanager
+def _to_be_written(folder: Path) -> Iterator[None]:
+    """The block measures the checkpoint in `folder`; OSError where its figures cannot be kept."""
+    do = "copy it to a place that can be, and measure the copy"
+    files.refuse_unwritable(folder, "the folder of a checkpoint", do)
+    busy = (
+        f"expected one command at a time that measures {folder}, but another one is at it; run "
+        "this one again when that has ended"
+    )
+    with files.locked(folder / LOCK, busy):
+        yield
 
 
 def measured(
@@ -125,8 +143,8 @@ def measured(
     if "held-out" in on:
         figures = {
             text: found
-            for text, articles in _held_out(log["legs"][-1]["corpus"], beside)
-            if (found := _figures(model, tokenizer, text, articles, **given))
+            for text, articles, absent in _held_out(log["legs"][-1], beside)
+            if (found := _figures(model, tokenizer, text, articles, absent=absent, **given))
         }
         new["evaluation"] |= figures
         new["held_out"] = list(figures) or log.get("held_out", [])
@@ -138,7 +156,7 @@ def measured(
                 new["evaluation"][text] = found
     pairs = _real("blimp", "test") if "blimp" in on else None
     if pairs is None and "blimp" in on:
-        print("[evaluate] blimp test: not on this machine")
+        print(f"[evaluate] blimp test: {ABSENT}")
     elif pairs is not None:
         with _timed("minimal pairs") as said:
             new["minimal_pairs"] = found = {}
@@ -178,17 +196,19 @@ def _of_ours(model, tokenizer, readings, pronouns: bool, compute) -> dict:
 
 
 def _figures(
-    model, tokenizer, text: str, articles: list[str], *, readings, compute, window: int
-) -> dict[str, float]:
+    model, tokenizer, text: str, articles: list[str], *, readings, compute, window: int,
+    absent: str = ABSENT,
+) -> dict[str, float]:  # fmt: skip
     """The perplexities of a text, by every reading; none where there is no text, or too little.
 
-    In windows as long as those of the last leg of training: longer ones it has never seen.
+    In windows as long as those of the last leg of training: longer ones it has never seen. `absent`
+    is what is said where there is no text.
     """
     from tlcourse import evaluation
 
     found: dict[str, float] = {}
     if not articles:
-        print(f"[evaluate] {text}: not on this machine")
+        print(f"[evaluate] {text}: {absent}")
         return found
     with _timed(text) as said:
         if "causal" in readings:
@@ -205,23 +225,28 @@ def _figures(
     return found
 
 
-def _held_out(labels: Iterable[str], beside: Path) -> Iterator[tuple[str, list[str]]]:
-    """What texts that a model did not learn, of the corpora it learnt, are called, and they."""
+def _held_out(leg: dict, beside: Path) -> Iterator[tuple[str, list[str], str]]:
+    """Texts that a model did not learn, of the corpora of a leg: what each is called, its articles,
+    and what is said where there are none.
+    """
     from tlcourse import pretraining
     from tlcourse.cli import limits
+    from tlcourse.corpora.catalogue import CORPORA
 
-    labels = list(labels)
-    own = [name for label in labels if (name := limits.own_name(label))]
+    own = [name for label in leg["corpus"] if (name := limits.own_name(label))]
     if own:
-        yield f"{', '.join(own)}, held out", pretraining.held_out(beside)
-    for label in labels:
+        nothing = leg.get("read", {}).get("held_out") == 0
+        absent = "nothing was held out of so few words" if nothing else f"not in {beside}"
+        yield f"{', '.join(own)}, held out", pretraining.held_out(beside), absent
+    for label in leg["corpus"]:
         if not limits.own_name(label):
             name = label.removesuffix(limits.SAMPLE)
             split = _real(name, "validation") if name == label else _sample(name, "validation")
             whole, taken = _articles(split), []
             while whole and sum(len(article.split()) for article in taken) < ENOUGH:
                 taken.append(whole.pop(0))
-            yield f"{label} validation" + ", first articles" * bool(whole), taken
+            absent = ABSENT if "validation" in CORPORA[name].files else "it has no such split"
+            yield f"{label} validation" + ", first articles" * bool(whole), taken, absent
 
 
 def _articles(split: Dataset | None) -> list[str]:

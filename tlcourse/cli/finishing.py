@@ -13,6 +13,7 @@ from tlcourse.device import Compute
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Transformer
 
+READ = ("tokens", "held_out")  # besides texts and words; earlier versions did not count the last
 HISTORY = 300  # points of the loss curve kept in training.json
 
 
@@ -34,7 +35,7 @@ def leg(
         "corpus": [
             f"{name}{limits.SAMPLE}" if name in samples else name for name in made["corpus"]
         ],
-        "read": made.get("read", {}) | {"tokens": made["tokens"]},
+        "read": made.get("read", {}) | {key: made[key] for key in READ if key in made},
         "tokens": len(history) * recipe.batch_size * recipe.length,
         "steps": len(history),
         "decay_began_at_step": begin,

@@ -85,6 +85,12 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(f"unrecognized option {option}{near}")
         return super().parse_args(args, namespace)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """As argparse; an empty word, such as an unset variable in quotes, names nothing."""
+        if not arg_string and action.nargs != "*":
+            raise argparse.ArgumentError(action, "expected a value, got an empty one; give one")
+        return super()._get_value(action, arg_string)
+
     def _knows(self, option: str) -> bool:
         """Whether an option is one, or the beginning of one, which argparse takes, too."""
         return any(name.startswith(option) for name in self._option_string_actions)

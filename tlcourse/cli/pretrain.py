@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tlcourse.transformer import Config, Transformer
 
 PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first one's preparation
+LOCK = ".run.lock"  # in the folder of a run, while it goes on
 DEFAULT = 1e6  # tokens, where no budget is given
 COUNT, POSITIVE = Number(int, least=1), Number(float, above=0)
 SHARE = Number(float, above=0, most=1)
@@ -109,11 +110,32 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if out.exists() and not out.is_dir():
         raise ValueError(f"expected a folder for --out, but {out} is a file; give another name")
+    written, prepared = [out, out / "checkpoint"], _prepared(arguments)
+    if not (prepared / "corpus.json").exists():
+        written.append(prepared)
+    for folder in written:
+        files.refuse_unwritable(folder, "a folder", "give another place")
+
+
+def _prepared(arguments: argparse.Namespace) -> Path:
+    return arguments.prepared or arguments.out / "corpus"
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
     _check(arguments)
+    if os.environ.get("RANK", "0") != "0":  # one of several processes of the run
+        return _run(arguments)
+    busy = (
+        f"expected one process at a time for the run in {arguments.out}, but another one is at "
+        "work there; wait until it has ended, stop it, or give another --out"
+    )
+    with files.locked(arguments.out / LOCK, busy):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """What `run` does, once no other run can come in between."""
     import torch
     from ignite import distributed as idist
 
@@ -126,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     if "WORLD_SIZE" in os.environ:  # torchrun
         idist.initialize("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
     first, recipe, compute = idist.get_rank() == 0, _recipe(arguments), device.choose()
-    prepared = arguments.prepared or arguments.out / "corpus"
+    prepared = _prepared(arguments)
     shape, base, known, legs = _start(arguments)
     watchers = _watchers(arguments)
     arguments.stage = "prepare"
@@ -176,11 +198,13 @@ def _prepare(
         print(f"budget: {tokens:,} tokens in {number_of(tokens // step, 'step')}{default}")
     else:
         print(f"budget: {minutes:g} minutes")
-    files.remove_leftovers(arguments.out)
+    for folder in (arguments.out, arguments.out / "checkpoint"):
+        files.remove_leftovers(folder)
     entries = shape.vocabulary_size if known else arguments.vocabulary_size
     pretraining.prepare(
         prepared, arguments.corpus, tokens=tokens, vocabulary_size=entries, tokenizer=known,
         at_least=2 * (arguments.length + (arguments.objective != "masked")),
+        places=[arguments.out],
     )  # fmt: skip
     if (held_out := prepared / pretraining.HELD_OUT).exists():
         text = held_out.read_text(encoding="utf-8")

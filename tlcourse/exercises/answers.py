@@ -155,6 +155,7 @@ def export(path: str | Path) -> str:
         raise ValueError(f"nothing is kept yet in {_place()}")
     if path.exists():
         raise FileExistsError(f"{path} is there already; give another name or remove it")
+    files.refuse_unwritable(path.parent, "a folder", "give another place")
     with files.atomic(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for id, kept in found.items():
             archive.writestr(_file(id, kept), content(kept))
@@ -170,7 +171,10 @@ def load_from(path: str | Path) -> str:
     is kept, for any other file, and OSError.
     """
     place, taken, left = _place(), [], []
-    for id, kept in _unpacked(Path(path)).items():
+    found = _unpacked(Path(path))
+    do = "set TLCOURSE_MY to one that can"
+    files.refuse_unwritable(place, "a folder for your answers", do)
+    for id, kept in found.items():
         try:
             mine = read(id)
         except Broken:

@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from tlcourse.cli import stopping
-from tlcourse.files import read_json, root, write_json
+from tlcourse.files import read_json, refuse_unwritable, root, write_json
 from tlcourse.lessons import finding, first_cell, guards, headlines, kernels
 from tlcourse.lessons.finding import Lesson
 
@@ -31,6 +31,7 @@ WITHOUT_BF16 = {
     "TLCOURSE_DEVICE": "cpu",
 }
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COPIES = Path("runs/lessons")
 RESULTS = "benchmarks/results/lessons.json"
 
 
@@ -97,9 +98,11 @@ def run_lesson(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> 
     """Runs a lesson at `size`; returns the executed copy, its log (JSON) lies beside it.
 
     Both go to `runs/lessons/` in the working directory. The copy is written even when a cell
-    fails; then LessonFailed is raised. When it is stopped, nothing is written.
+    fails; then LessonFailed is raised. When it is stopped, nothing is written. Raises OSError,
+    before any cell is run, where nothing could be written.
     """
-    copy = Path("runs/lessons") / f"{lesson.path.stem}-{size}.ipynb"
+    refuse_unwritable(COPIES, "a folder for the executed lesson", "run it from another folder")
+    copy = COPIES / f"{lesson.path.stem}-{size}.ipynb"
     notebook, variables = finding.read_notebook(lesson.path), environment(size)
     say(f"{lesson.title} at size {size}")
     try:
@@ -122,6 +125,8 @@ def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print)
     `headlines.json` beside it. Raises LessonFailed, and changes nothing, if a cell fails or the
     result is not fit to be committed.
     """
+    for folder in (lesson.path.parent, (root() / RESULTS).parent):
+        refuse_unwritable(folder, "a folder of the clone", "make it writable")
     notebook = first_cell.conform(finding.read_notebook(lesson.path), lesson.path.name)
     _refuse(lesson, guards.complaints_about_source(notebook))
     say(f"{lesson.title} at size {size}, without bf16, on 2 cores")

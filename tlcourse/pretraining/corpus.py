@@ -13,13 +13,13 @@ from tlcourse.batching import TokenFile, encode_articles, write_tokens
 from tlcourse.bpe import EOS, Tokenizer, detokenise
 from tlcourse.corpora.catalogue import CORPORA
 from tlcourse.pretraining import own_text, prepared
-from tlcourse.pretraining.own_text import OwnText, counted
+from tlcourse.pretraining.own_text import HELD_OUT, OwnText, TextFiles, counted
 from tlcourse.pretraining.prepared import VOCABULARY
 from tlcourse.wording import nearest
 
 VOCABULARY_ARTICLES = 6_600  # the vocabulary is learnt from the first articles of the corpus
-HELD_OUT = "held_out.txt"  # what of one's own text is not trained on
 MADE = "corpus.json"  # comes last: without it the other files count for nothing
+LOCK = ".prepare.lock"  # while the others are made
 FILES = ("tokens.bin", "tokenizer.json", HELD_OUT, MADE)
 
 
@@ -32,24 +32,34 @@ def training_articles(names: Iterable[str]) -> Iterator[str]:
     when a name is neither.
     """
     names = list(names)
-    return _articles(names, _own_texts(names))
+    return _articles(names, _own_texts(_text_files(names)))
 
 
-def _own_texts(names: Iterable[str]) -> dict[str, OwnText]:
-    """Those of the names that are no data sets, read once."""
-    found = {}
-    for name in names:
-        if name not in CORPORA:
-            if not Path(name).exists():
-                articles = [
-                    each for each, corpus in CORPORA.items() if [*corpus.columns] == ["text"]
-                ]
-                raise corpora.DataError(
-                    f"expected a data set out of {', '.join(articles)}, or a text file or folder, "
-                    f"got {name!r}, and no such file is there{nearest(name, articles)}"
-                )
-            found[name] = OwnText.read(Path(name))
+def _text_files(names: Sequence[str], places: Iterable[Path] = ()) -> dict[str, TextFiles]:
+    """The files behind those of the names that are no data sets; see `TextFiles.of`.
+
+    Raises DataError for a name that is neither, and for a text that is given twice.
+    """
+    found: dict[str, TextFiles] = {}
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise corpora.DataError(f"expected each text once, got {name} twice; leave one out")
+        if name in CORPORA:
+            continue
+        if not name or not Path(name).exists():
+            articles = [each for each, corpus in CORPORA.items() if [*corpus.columns] == ["text"]]
+            raise corpora.DataError(
+                f"expected a data set out of {', '.join(articles)}, or a text file or folder, "
+                f"got {name!r}, and no such file is there{nearest(name, articles)}"
+            )
+        found[name] = TextFiles.of(Path(name), places)
+    own_text.refuse_twice(found.values())
     return found
+
+
+def _own_texts(found: Mapping[str, TextFiles]) -> dict[str, OwnText]:
+    """Reads all of them once."""
+    return {name: OwnText.read(each) for name, each in found.items()}
 
 
 def _articles(names: Iterable[str], own: Mapping[str, OwnText]) -> Iterator[str]:
@@ -108,29 +118,71 @@ def prepare(
     vocabulary_size: int | None = None,
     tokenizer: Tokenizer | None = None,
     at_least: int = 1,
+    places: Iterable[Path] = (),
 ) -> Tokenizer:
     """The vocabulary and, beside it, the token file in `folder`; what is there is kept.
 
     At least `tokens` tokens, unless the corpora end before; infinity takes them whole. The
     vocabulary is that of `tokenizer`, or learnt from the first articles: of `vocabulary_size`
     entries, without it of VOCABULARY, or of as many as the text has words for. Of text files the
-    end is held out, and lies beside the others as `held_out.txt`.
+    end is held out, and lies beside the others as `held_out.txt`. Of folders of text files is left
+    out what lies in `folder` or in one of `places`, where the run itself writes; a text file that
+    is gone since the corpus was prepared is not missed.
 
     Raises ValueError when what is there was made from other corpora, with another vocabulary or
     for fewer tokens; DataError for a corpus that is not there, not text, or too short: of fewer
     than `at_least` tokens, or with words for fewer entries. Then, and after an interrupt, nothing
-    is left of it.
+    is left of it. BlockingIOError while another process prepares a corpus in the same folder.
     """
     folder = Path(folder)
-    labels, size = [prepared.label(name) for name in names], vocabulary_size
+    asked = {"tokens": tokens, "vocabulary_size": vocabulary_size, "tokenizer": tokenizer}
+    asked |= {"at_least": at_least, "places": [folder, *places]}
     if (folder / MADE).exists():
-        found = files.read_json(folder / MADE)
-        there = prepared.checked(folder, found, labels, tokens=tokens, size=size, known=tokenizer)
-        _check_length(names, found["tokens"], at_least)
-        return there
-    own = _own_texts(names)
-    for text in own.values():
+        return _kept(folder, names, **asked)
+    busy = (
+        f"expected one run at a time to prepare its corpus in {folder}, but another one is at it; "
+        "run this command again when that has begun to train"
+    )
+    with files.locked(folder / LOCK, busy):
+        if (folder / MADE).exists():  # since a moment ago
+            return _kept(folder, names, **asked)
+        return _made(folder, names, **asked)
+
+
+def _kept(
+    folder: Path, names: Sequence[str], *, tokens, vocabulary_size, tokenizer, at_least, places
+) -> Tokenizer:
+    """The vocabulary of the corpus that is there, once it is known to be the one that is wanted."""
+    found = files.read_json(folder / MADE)
+    gone = prepared.gone(names, found["corpus"])
+    try:
+        there = _text_files([name for name in names if name not in gone], places)
+    except corpora.DataError as error:
+        made_from = prepared.named(found["corpus"])
+        raise corpora.DataError(f"{error} ({folder} was made from {made_from})") from None
+    labels = gone | {name: each.label for name, each in there.items()}
+    kept = prepared.checked(
+        folder, found, [labels.get(name, name) for name in names],
+        tokens=tokens, size=vocabulary_size, known=tokenizer,
+    )  # fmt: skip
+    _check_length(names, found["tokens"], at_least)
+    for name in gone:
+        print(f"{name} is not there any more: going on with what {folder} holds of it")
+    return kept
+
+
+def _made(
+    folder: Path, names: Sequence[str], *, tokens, vocabulary_size, tokenizer, at_least, places
+) -> Tokenizer:
+    """Prepares the corpus; returns its vocabulary."""
+    files.remove_leftovers(folder)
+    found, size = _text_files(names, places), vocabulary_size
+    own = _own_texts(found)
+    for name, text in own.items():
         print(text)
+        for told in found[name].said():
+            print(f"left out of {name}: {told}")
+    labels = [found[name].label if name in found else name for name in names]
     if tokenizer is None:
         tokenizer = _vocabulary(_articles(names, own), names, size)
     made = {"corpus": labels, "vocabulary": size or tokenizer.vocabulary_size}
@@ -170,6 +222,7 @@ def _write(
     there = corpora.available()
     return {
         "read": {"texts": texts, "words": sum(lengths[:texts])},
+        "held_out": sum(text.words_held_out for text in own.values()),
         "samples": [name for name in names if there.get(name) == [corpora.SAMPLE]],
         "tokens": count,
         "whole": count < tokens,
@@ -179,7 +232,7 @@ def _write(
 def held_out(folder: str | Path) -> list[str]:
     """The documents of one's own text that were held out; none where there is no such file."""
     path = Path(folder) / HELD_OUT
-    return list(own_text.documents(path)) if path.exists() else []
+    return list(own_text.documents([path])) if path.exists() else []
 
 
 def _check_length(names: Sequence[str], count: int, at_least: int) -> None:
@@ -209,15 +262,10 @@ def _vocabulary(articles: Iterator[str], names: Sequence[str], size: int | None)
 
 @contextlib.contextmanager
 def _all_or_nothing(folder: Path) -> Iterator[None]:
-    """If the block fails, what it wrote in `folder` is removed, and folders made for it."""
-    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    """If the block fails, what it wrote in `folder` is removed."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
         for name in FILES:
             (folder / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            for place in new:
-                place.rmdir()
         raise

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 from tqdm import tqdm
@@ -9,6 +10,7 @@ from tqdm import tqdm
 from tlcourse import files
 
 LOG = "log.jsonl"
+FLUSHED = 30.0  # seconds between those moments at which TensorBoard is sure to see all
 
 
 class JsonLog:
@@ -27,7 +29,7 @@ class JsonLog:
             self._keep_before(record["step"])
             self.begun = True
         line = record | {"tokens": (record["step"] + 1) * self.tokens_per_step}
-        with open(self.path, "a", encoding="utf-8") as out:
+        with files.room_for(self.path), open(self.path, "a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
 
     def _keep_before(self, step: int) -> None:
@@ -44,21 +46,37 @@ class TensorBoardLog:
 
     def __init__(self, folder: Path, tokens_per_step: int):
         try:
-            from tensorboardX import SummaryWriter
+            from tensorboardX import event_file_writer, summary
         except ImportError:
             raise ValueError(
                 "expected the package tensorboardX for --tensorboard, found none; "
                 "run: python -m pip install tensorboardX"
             ) from None
-        self.open, self.tokens_per_step, self.writer = SummaryWriter, tokens_per_step, None
+        # Not SummaryWriter: the thread in which it writes dies where the disk is full, and then
+        # everything waits for it.
+        self.open, self.scalar = event_file_writer.EventsWriter, summary.scalar
+        self.tokens_per_step, self.writer, self.flushed = tokens_per_step, None, 0.0
         self.folder = Path(folder) / "tensorboard"
 
     def __call__(self, record: dict) -> None:
+        from tensorboardX.proto.event_pb2 import SessionLog
+
         tokens = (record["step"] + 1) * self.tokens_per_step
-        if self.writer is None:  # what was written of later steps before a stop is purged
-            self.writer = self.open(str(self.folder), purge_step=tokens)
-        for name in ("loss", "norm", "factor"):
-            self.writer.add_scalar(name, record[name], tokens)
+        with files.room_for(self.folder):
+            if self.writer is None:  # what was written of later steps before a stop is purged
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self.writer = self.open(str(self.folder / "events"))
+                self._write(tokens, session_log=SessionLog(status=SessionLog.START))
+            for name in ("loss", "norm", "factor"):
+                self._write(tokens, summary=self.scalar(name, record[name]))
+            if time.time() - self.flushed > FLUSHED:
+                self.writer.flush()
+                self.flushed = time.time()
+
+    def _write(self, step: int, **what: object) -> None:
+        from tensorboardX.proto.event_pb2 import Event
+
+        self.writer.write_event(Event(wall_time=time.time(), step=step, **what))
 
 
 class Progress:

@@ -3,8 +3,8 @@
 import hashlib
 import itertools
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,29 +15,98 @@ from tlcourse.corpora import DataError
 # Words that are held out: a share, in a short text some more, in a long one no more than enough,
 # never the larger part; of fewer none, since they would say nothing.
 SHARE, SOME, ENOUGH, LARGEST, FEWEST = 0.05, 200, 50_000, 0.2, 100
+HELD_OUT = "held_out.txt"  # the file of what a run holds out of one's own text
 SPECIAL = re.compile(f"<({'|'.join(name.strip('<>') for name in SPECIALS)})>")
 
 
-def text_files(path: Path) -> list[Path]:
-    """The file `path`, or all `*.txt` below the folder `path`, in order of their names.
+@dataclass(frozen=True)
+class TextFiles:
+    """The text files behind a path, and the `*.txt` beside them that are not read, by the reason.
 
-    Raises DataError when there is none.
+    `digests` holds, in the order in which the files are read, the sha256 of what is in each.
     """
-    found = [path] if path.is_file() else sorted(path.rglob("*.txt"))
-    if not found:
-        raise DataError(f"expected a text file or a folder with *.txt files, got {path}")
-    return found
+
+    path: Path
+    digests: Mapping[Path, bytes]
+    left_out: Mapping[str, Sequence[Path]]
+
+    @classmethod
+    def of(cls, path: Path, places: Iterable[Path] = ()) -> "TextFiles":
+        """The file `path`, or all `*.txt` below the folder `path`, in order of their names.
+
+        Of a folder are left out: what lies in one of `places` below it, what a run held out
+        (`held_out.txt`), what is hidden, and what is not a regular file. Raises DataError for a
+        path that is neither a regular file nor a folder, and for a file that cannot be read.
+        """
+        if path.is_file():
+            return cls(path, {path: _digest(path)}, {})
+        if not path.is_dir():
+            raise DataError(
+                f"expected a text file or a folder with *.txt files, got {path}, which is a pipe, "
+                "a socket or a device; write its text to a file first"
+            )
+        top, digests, left_out = path.resolve(), {}, defaultdict(list)
+        inside = [each for place in places if top in (each := place.resolve()).parents]
+        for file in sorted(path.rglob("*.txt")):
+            if why := _not_read(file, file.relative_to(path), top, inside):
+                left_out[why].append(file)
+            elif not file.is_dir():
+                digests[file] = _digest(file)
+        return cls(path, digests, left_out)
+
+    @property
+    def label(self) -> str:
+        """The name of the file or folder with the digest of what is read of it."""
+        total = hashlib.sha256(b"".join(self.digests.values()))
+        return f"{self.path.resolve().name} {total.hexdigest()[:16]}"
+
+    def said(self) -> Iterator[str]:
+        """What is left out, such as "runs/a/held_out.txt and 1 more (held out by a run)"."""
+        for why, (first, *others) in self.left_out.items():
+            more = f" and {len(others):,} more" if others else ""
+            yield f"{first}{more} ({why})"
 
 
-def documents(path: Path) -> Iterator[str]:
-    """The documents of a UTF-8 text file, or of each `*.txt` below a folder, line by line.
+def _not_read(file: Path, relative: Path, top: Path, inside: Sequence[Path]) -> str:
+    """Why a file below the folder `top` is left out; "" for one that is read."""
+    if any(part.startswith(".") for part in relative.parts):
+        return "hidden"
+    if any(folder in (top / relative).parents for folder in inside):
+        return "in the folder of this run"
+    if file.name == HELD_OUT:
+        return "held out by a run"
+    return "" if file.is_file() or file.is_dir() else "not a regular file"
+
+
+def _digest(file: Path) -> bytes:
+    try:
+        with open(file, "rb") as content:
+            return hashlib.file_digest(content, "sha256").digest()
+    except OSError as error:
+        raise DataError(f"expected a readable text file, but {error}") from error
+
+
+def refuse_twice(corpus: Iterable[TextFiles]) -> None:
+    """Raises DataError where two files hold the same text: its end would be held out and learnt.
+
+    They may be one file by two names.
+    """
+    known: dict[bytes, Path] = {}
+    for file, digest in (pair for each in corpus for pair in each.digests.items()):
+        if (first := known.setdefault(digest, file)) is not file:
+            twice = f"got {file} twice" if first == file else f"but {first} and {file} are the same"
+            raise DataError(f"expected each text once, {twice}; leave one of them out")
+
+
+def documents(files: Iterable[Path]) -> Iterator[str]:
+    """The documents of UTF-8 text files, line by line.
 
     A document ends with its file or at two empty lines in a row. Every line passes
     `tlcourse.bpe.normalise`, as all text that people write does; what looks like a special token
     (`<mask>`) gets spaces, `< mask >`, and is text. Raises DataError for a file that cannot be
     read, is not UTF-8 text, or has no words.
     """
-    for file in text_files(path):
+    for file in files:
         empty = True
         for document in _split(_lines(file)):
             empty = False
@@ -87,31 +156,27 @@ def _undecodable(file: Path) -> int:
         )
 
 
-def digest(path: Path) -> str:
-    """The start of the sha256 of the files' contents: whether a corpus has changed since."""
-    total = hashlib.sha256()
-    for file in text_files(path):
-        with open(file, "rb") as content:
-            total.update(hashlib.file_digest(content, "sha256").digest())
-    return total.hexdigest()[:16]
-
-
 @dataclass(frozen=True)
 class OwnText:
     """A text file, or a folder of them: how much there is, and its end, which is held out."""
 
-    path: Path
+    files: TextFiles
     texts: int
     words: int
     held_out: tuple[str, ...]  # documents, the first perhaps without its beginning
     border: int  # words before them
 
     @classmethod
-    def read(cls, path: Path) -> "OwnText":
-        """Reads everything once; raises what `documents` raises."""
+    def read(cls, files: TextFiles) -> "OwnText":
+        """Reads everything once; raises what `documents` raises, DataError for a folder of none."""
+        if not files.digests:
+            said = "".join(f"; left out: {told}" for told in files.said())
+            raise DataError(
+                f"expected a text file or a folder with *.txt files, got {files.path}{said}"
+            )
         texts, words, kept = 0, 0, 0
         tail: deque[tuple[str, int]] = deque()  # what the held-out part can be cut from
-        for document in documents(path):
+        for document in documents(files.digests):
             count = len(document.split())
             texts, words, kept = texts + 1, words + count, kept + count
             tail.append((document, count))
@@ -119,10 +184,10 @@ class OwnText:
                 kept -= tail.popleft()[1]
         wanted = int(min(max(SHARE * words, SOME), LARGEST * words, ENOUGH))
         if wanted < FEWEST:
-            return cls(path, texts, words, (), words)
+            return cls(files, texts, words, (), words)
         last = _parts((document for document, _ in tail), kept - wanted, kept)
         held_out = tuple(part for part, out in last if out)
-        return cls(path, texts, words, held_out, words - wanted)
+        return cls(files, texts, words, held_out, words - wanted)
 
     @property
     def words_held_out(self) -> int:
@@ -131,14 +196,14 @@ class OwnText:
 
     def training(self) -> Iterator[str]:
         """The documents without what is held out."""
-        for part, out in _parts(documents(self.path), self.border, self.words):
+        for part, out in _parts(documents(self.files.digests), self.border, self.words):
             if out:
                 return
             yield part
 
     def __str__(self) -> str:
         """Such as "my.txt: 1 text, 5,812 words; the last 287 are held out, …"."""
-        read = f"{self.path}: {counted(self.texts, self.words)}; "
+        read = f"{self.files.path}: {counted(self.texts, self.words)}; "
         if not self.held_out:
             return read + "too few to hold any out, so nothing will say how well they are learnt"
         return read + f"the last {self.words_held_out:,} are held out, to measure the model on"

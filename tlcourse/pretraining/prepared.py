@@ -5,16 +5,19 @@ from pathlib import Path
 
 from tlcourse.bpe import Tokenizer
 from tlcourse.corpora.catalogue import CORPORA
-from tlcourse.pretraining import own_text
 
 VOCABULARY = 8192  # entries, where no other number is asked for and the text has words for them
 
 
-def label(name: str) -> str:
-    """A data set's name, or a file's with the digest of what it holds."""
-    if name in CORPORA or not Path(name).exists():
-        return name
-    return f"{Path(name).resolve().name} {own_text.digest(Path(name))}"
+def gone(names: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """Those of one's own texts that are not there any more, and their labels when they were."""
+    return {
+        name: label
+        for name, label in zip(names, labels, strict=False)
+        if name not in CORPORA
+        and not Path(name).exists()
+        and Path(name).resolve().name == label.rpartition(" ")[0]
+    }
 
 
 def checked(
@@ -28,12 +31,12 @@ def checked(
 ) -> Tokenizer:
     """The vocabulary that is there; ValueError that says in what it is not what is wanted."""
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    there = _named(found["corpus"])
+    there = named(found["corpus"])
     entries = found["vocabulary"] if size else found.get("at_most", found["vocabulary"])
     wrong = []
     if found["corpus"] != labels:
-        same = there == _named(labels)
-        wrong.append("which has changed since" if same else f"not from {_named(labels)}")
+        same = there == named(labels)
+        wrong.append("which has changed since" if same else f"not from {named(labels)}")
     if entries != (size or VOCABULARY):
         wrong.append(f"not with one of {size or VOCABULARY:,}")
     if known is not None and known.merges != tokenizer.merges:
@@ -49,6 +52,6 @@ def checked(
     return tokenizer
 
 
-def _named(labels: Iterable[str]) -> str:
+def named(labels: Iterable[str]) -> str:
     """What the corpora of labels are called, without the digests."""
     return ", ".join(label.rpartition(" ")[0] or label for label in labels)

@@ -35,18 +35,21 @@ class Resume:
         return Path(self.folder) / STATE
 
     def save(self, parts: Mapping[str, Any], history: list[dict]) -> None:
-        """Writes `state_dict()` of all `parts`, or of each in a list; OSError when it cannot."""
+        """Writes `state_dict()` of all `parts`, or of each in a list.
+
+        Raises OSError when it cannot; then the state saved before stays.
+        """
         state = {name: _state_of(part) for name, part in parts.items()}
         state |= {"history": history, "settings": dict(self.settings)}
         try:
             with files.atomic(self.path) as temporary, open(temporary, "wb") as out:
-                torch.save(state, out)
-        except (OSError, RuntimeError) as error:  # RuntimeError: PyTorch's writer on a full disk
-            there = "the one saved before is there" if self.path.exists() else "none is there yet"
-            raise OSError(
-                f"the state of the run could not be written to {self.path}: {error}; {there}: "
-                "free some space and run the same command again"
-            ) from error
+                try:
+                    torch.save(state, out)
+                except RuntimeError as error:  # what PyTorch's writer makes of a full disk
+                    raise files.Unwritten(self.path, error.__context__ or error) from error
+        except files.Unwritten as error:
+            before = "the state saved before" if self.path.exists() else "no state of the run"
+            raise OSError(f"{error}; {before} is there") from error
 
     def load(self, parts: Mapping[str, Any]) -> list[dict]:
         """Puts the saved state into `parts`, without unpickling code; returns the history so far.

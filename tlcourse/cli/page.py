@@ -30,8 +30,8 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Builds the page; says what is in it and how it is opened."""
     out = arguments.out
-    if out.suffix != ".html":
-        files.refuse_occupied(out)  # before PyTorch is imported, which takes seconds
+    refuse = files.refuse_no_page if out.suffix == ".html" else files.refuse_occupied
+    refuse(out)  # before PyTorch is imported, which takes seconds
     from tlcourse.page import build
     from tlcourse.page.choosing import USUALLY, chosen
 

@@ -39,7 +39,7 @@ def to_mathml(tex: str, *, display: bool = False) -> str:
 
 
 def _join_letters(part: Element) -> None:
-    r"""Makes one name of the letters of `\mathrm{softmax}`, so that it is also read aloud as one."""
+    r"""Makes one name of the letters of `\mathrm{softmax}`, so that it is read aloud as one."""
     if len(part) > 1 and all(
         each.tag == "mi" and each.get("mathvariant") == "normal" for each in part
     ):
@@ -67,7 +67,7 @@ def _space_functions(part: Element) -> None:
 
 
 def _is_function(part: Element) -> bool:
-    """Whether it is the name of a function, such as `log`, alone or with a base, a limit, a power."""
+    """Whether it is the name of a function, alone or with a base, a limit or a power."""
     return (part[0] if part.tag in (*SCRIPTS, *SCRIPTS.values()) else part).text in NAMES
 
 

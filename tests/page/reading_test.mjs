@@ -18,9 +18,11 @@ import {
   textsOf,
   wordsOf,
 } from "../../tlcourse/page/reading.js";
+import { labelWords } from "../../tlcourse/page/room_classify.js";
 import { changesOf } from "../../tlcourse/page/room_stream.js";
 import { erase } from "../../tlcourse/page/room_words.js";
 
+const NAMES_OF_OBJECTS = ["constructor", "__proto__", "toString", "hasOwnProperty", "loc", ""];
 const folder = new URL("../../data/checkpoints/causal-small/", import.meta.url);
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(new URL("tokenizer.json", folder))));
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not near ${b}`);
@@ -143,4 +145,9 @@ test("each word is left out once, specials stay, and the answer's loss is told",
 test("what a block adds is held against what leaves it", () => {
   const states = [[3, 4, 0, 1], [3, 0, 0, 1]].map((state) => Float32Array.from(state));
   assert.deepEqual(changesOf({ states, ids: [7, 8] }), [[4 / 3, 0]]);
+});
+
+test("TREC's labels are told in words, all others as they are", () => {
+  assert.equal(labelWords("LOC"), "a place (LOC)");
+  for (const label of NAMES_OF_OBJECTS) assert.equal(labelWords(label), label);
 });

@@ -261,8 +261,9 @@ test("a type of numbers that only objects have is not known", () => {
 test("tokens may have the names that objects have", () => {
   const shipped = JSON.parse(readFileSync(SHIPPED, "utf-8"));
   const kept = new Tokenizer(shipped).strings.slice(0, SPECIALS.length + 256);
-  const merges = ["constructor", "__proto__"].flatMap((word) =>
-    Array.from({ length: word.length - 1 }, (_, at) => [word.slice(0, at + 1), word[at + 1]]),
+  const parts = ["c o n s t r u c t o r", "_ _ p r o t o", "__proto __"].map((each) => each.split(" "));
+  const merges = parts.flatMap((each) =>
+    each.slice(1).map((part, at) => [each.slice(0, at + 1).join(""), part]),
   );
   const strings = [...kept, ...merges.map((pair) => pair.join(""))];
   const vocab = `{${strings.map((string, id) => `${JSON.stringify(string)}:${id}`)}}`;

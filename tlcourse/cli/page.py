@@ -1,6 +1,7 @@
 """Builds the page on which the models run in a browser: a folder, or one file."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from tlcourse import files
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(
             f"{out} is written, {size / 1e6:.1f} MB with {names}: put it on any web server, or see "
-            f"it with `python -m http.server --directory {out}`"
+            f"it with `python -m http.server --directory {shlex.quote(str(out))}`"
         )
     return 0
 

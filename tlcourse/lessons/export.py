@@ -27,7 +27,10 @@ TEMPLATE = """
 {%- block jupyter_widgets -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}
 <style>
-math { font-family: math, "STIX Two Math", "STIX Math", "DejaVu Math TeX Gyre", serif; }
+math {
+  font-family: math, "STIX Two Math", "STIX Math", "DejaVu Math TeX Gyre", serif;
+  font-size: 1.15em;
+}
 mtext[mathvariant="monospace"] { font-family: monospace; }
 </style>
 {%- endblock -%}

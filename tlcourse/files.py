@@ -194,6 +194,17 @@ def refuse_unwritable(folder: Path, what: str, do: str) -> None:
         ) from None
 
 
+def refuse_no_page(path: Path) -> None:
+    """Raises ValueError or OSError where `path` is no name of a page of HTML that can be written.
+
+    A page replaces what was there, so a name that ends otherwise could be that of a notebook.
+    """
+    if path.suffix.lower() not in (".html", ".htm") or path.is_dir():
+        got = "a folder" if path.is_dir() else "another kind of file"
+        raise ValueError(f"expected the name of a page, NAME.html, got {path}, {got}; give another")
+    refuse_unwritable(path.parent, "a folder", "give another place")
+
+
 @contextlib.contextmanager
 def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yields a temporary folder beside `folder`; renames it to `folder` when the block succeeds.

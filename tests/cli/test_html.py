@@ -1,11 +1,13 @@
 """`tlcourse html`: a lesson as a page that also tells its figures to who cannot see them."""
 
+import json
 from html.parser import HTMLParser
 
 import nbformat
+import pytest
 
 from tlcourse.cli import main
-from tlcourse.lessons import every, finding
+from tlcourse.lessons import every, export, finding
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
@@ -68,3 +70,99 @@ def test_what_is_no_lesson_is_one_line(tmp_path, monkeypatch, capsys):
     assert main(["html", "no-such.ipynb"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "expected a lesson out of" in line and list(tmp_path.iterdir()) == []
+
+
+def one_line(capsys) -> str:
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("name", ["mine.ipynb", "mine.txt", "mine", "a folder.html"])
+def test_only_a_page_is_written(one_lesson, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.setattr(export, "to_html", None)  # refused before the work
+    (tmp_path / "a folder.html").mkdir()
+    (tmp_path / "mine.ipynb").write_bytes(one_lesson.path.read_bytes())
+    out = tmp_path / name
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["html", "0", "--out", str(out)]) == 2
+    assert f"expected the name of a page, NAME.html, got {out}" in one_line(capsys)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "mine.ipynb").read_bytes() == one_lesson.path.read_bytes()
+
+
+def test_a_link_to_the_notebook_is_replaced_and_the_notebook_stays(one_lesson, tmp_path):
+    before = one_lesson.path.read_bytes()
+    link = tmp_path / "link.html"
+    link.symlink_to(one_lesson.path)
+    assert main(["html", "0", "--out", str(link)]) == 0
+    assert one_lesson.path.read_bytes() == before
+    assert not link.is_symlink() and link.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    one_lesson, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(export, "to_html", None)
+    out = one_lesson.path / "mine.html"
+    assert main(["html", "0", "--out", str(out)]) == 2
+    assert f"expected a folder that can be written to, got {out.parent}" in one_line(capsys)
+
+
+MARKDOWN = {"cell_type": "markdown", "metadata": {}, "source": "a", "id": "a"}
+BOOK = {"cells": [MARKDOWN], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+SHEET = {"cell_type": "heading", "level": 2, "metadata": {}, "source": "A heading"}
+
+
+@pytest.mark.parametrize(
+    "book",
+    [
+        "hello {",
+        "",
+        b"\x80\x81",
+        [],
+        None,
+        BOOK | {"nbformat": 5},
+        BOOK | {"cells": None},
+        BOOK | {"cells": ["a"]},
+        BOOK | {"cells": [MARKDOWN | {"cell_type": "video"}]},
+        BOOK | {"cells": [{"cell_type": "code", "source": "1"}]},
+        BOOK | {"metadata": {"kernelspec": None}},
+        BOOK | {"metadata": {"language_info": None}},
+        {"cells": [MARKDOWN], "nbformat": 4, "nbformat_minor": 5},
+        {"cells": [MARKDOWN], "metadata": {}},
+        {"nbformat": 3},
+    ],
+    ids=str,
+)
+def test_what_is_no_notebook_is_one_line(tmp_path, capsys, book):
+    path = tmp_path / "mine.ipynb"
+    content = json.dumps(book) if not isinstance(book, str | bytes) else book
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert main(["html", str(path), "--out", str(tmp_path / "mine.html")]) == 2
+    assert f"expected a Jupyter notebook in {path}, but " in one_line(capsys)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("book", "told"),
+    [
+        (BOOK, "a"),
+        (BOOK | {"cells": [{**MARKDOWN, "id": "b", "source": ["b", "c"]}]}, "bc"),
+        (BOOK | {"cells": [{name: MARKDOWN[name] for name in list(MARKDOWN)[:3]}]}, "a"),
+        (
+            {
+                "nbformat": 3,
+                "nbformat_minor": 0,
+                "metadata": {"name": ""},
+                "worksheets": [{"metadata": {}, "cells": [SHEET]}],
+            },
+            "A heading",
+        ),
+    ],
+    ids=["version 4", "lines", "no ids", "version 3"],
+)
+def test_notebooks_of_other_versions_become_pages_without_a_word(tmp_path, capsys, book, told):
+    path, out = tmp_path / "mine.ipynb", tmp_path / "mine.html"
+    path.write_text("\ufeff" + json.dumps(book), encoding="utf-8")
+    assert main(["html", str(path), "--out", str(out)]) == 0
+    assert capsys.readouterr().err == "" and told in out.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -45,3 +46,18 @@ def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
     assert variables["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
     assert f"--LabApp.default_url=/lab/tree/{folder.name}/{one_lesson.path.name}" in words
     assert (folder / one_lesson.path.name).exists()
+
+
+@pytest.mark.parametrize("name", ["my #1", "my%20course", "mine?", "ä", "a&b=c+d", "plain"])
+def test_the_address_names_the_folder_whatever_it_is_called(
+    one_lesson, tmp_path, monkeypatch, name
+) -> None:
+    called = []
+    monkeypatch.setattr(lab, "_serve", lambda *command: called.append(command))
+    assert main(["lab", "--folder", str(tmp_path / name)]) is None
+    ((words, variables),) = called
+    (address,) = (word.split("=", 1)[1] for word in words if word.startswith("--LabApp.default"))
+    parts = urlsplit(f"http://localhost:8888{address}")
+    assert unquote(parts.path) == f"/lab/tree/{name}/{one_lesson.path.name}"
+    assert not parts.query and not parts.fragment
+    assert variables["TLCOURSE_MY"] == str(tmp_path / name)

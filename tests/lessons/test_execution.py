@@ -1,6 +1,7 @@
 """The headless runner: a real kernel, small notebooks."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,6 +69,10 @@ def asked_once(answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "subprocess", SimpleNamespace(run=run))
 
 
+def quietly(*told: str, **how: str) -> None:
+    """Says nothing."""
+
+
 TELL = """import os
 from pathlib import Path
 names = ("TLCOURSE_SIZE", "TLCOURSE_WIDGETS", "ATEN_CPU_CAPABILITY", "TLCOURSE_DATA")
@@ -79,9 +84,14 @@ def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, mon
     (tmp_path / "mirror").mkdir()
     monkeypatch.setenv("TLCOURSE_DATA", "mirror")
     monkeypatch.delenv("TLCOURSE_ANSWERS", raising=False)
-    lesson, said = course(TELL, "2 + 2"), []
+    lesson, said = course(f"{TELL}\nPath('ran').touch()", "2 + 2"), []
     before = lesson.path.read_bytes()
-    copy = execution.run_lesson(lesson, "tiny", said.append)
+    ran = tmp_path / "notebooks" / "ran"
+
+    def say(text: str, **how: str) -> None:
+        said.append((text, how.get("end", "\n"), ran.exists()))
+
+    copy = execution.run_lesson(lesson, "tiny", say)
     assert lesson.path.read_bytes() == before
 
     first, second = finding.code_cells(finding.read_notebook(copy))
@@ -93,7 +103,41 @@ def test_run_leaves_the_lesson_and_writes_a_copy_and_a_log(course, tmp_path, mon
     assert [cell["heading"] for cell in log["cells"]] == ["Part 1", "Part 2"]
     assert (log["size"], log["data"]) == ("tiny", "local mirror")
     assert log["versions"].keys() >= {"torch", "datasets"}
-    assert any("1 of 2" in line and "Part 1" in line for line in said)
+    assert said[1] == (f"   1 of 2  {'Part 1':64}", "", False), "said before the cell runs"
+    assert said[2][1:] == ("\n", True)
+    _, first, second, last = "".join(text + end for text, end, _ in said).splitlines()
+    assert re.fullmatch(r"   1 of 2  Part 1 +\d+\.\d s", first)
+    assert re.fullmatch(r"   2 of 2  Part 2 +\d+\.\d s", second)
+    assert "minutes" in last
+
+
+def test_a_cell_is_called_by_the_heading_right_above_it_or_by_its_first_line_of_code() -> None:
+    markdown, code = nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell
+    cells = [
+        markdown("# A lesson\n\n## 1 The *first* part of `it`"),
+        code("x = 1"),
+        markdown("No heading."),
+        code("# of x\nimport os\nfrom pathlib import (\n    Path,\n)\n\ny = 2  # two"),
+        code("import os\nimport re"),
+        code("# hint()"),
+        code("  "),
+        code(f"name = '{'a' * 80}'"),
+        markdown("## 2"),
+        code(""),
+        code("def f():\n    pass"),
+    ]
+    named = execution.labels(nbformat.v4.new_notebook(cells=cells))
+    told = [name for name, cell in zip(named, cells, strict=True) if cell.cell_type == "code"]
+    assert told == [
+        "1 The first part of it",
+        "y = 2  # two",
+        "import os",
+        "# hint()",
+        "",
+        f"name = '{'a' * 55}…",
+        "2",
+        "2",
+    ]
 
 
 def test_a_failing_cell_is_named_and_the_copy_kept(course, capsys, monkeypatch) -> None:
@@ -146,7 +190,7 @@ headline("lesson.answer", 42, unit="questions", data="none")"""
 
 def test_commit_outputs(course, tmp_path) -> None:
     lesson = course(f"# set-up\n{TELL}", TELL, HEADLINE)
-    execution.commit_outputs(lesson, "tiny", lambda line: None)
+    execution.commit_outputs(lesson, "tiny", quietly)
     book = finding.read_notebook(lesson.path)
     set_up, tell, _ = finding.code_cells(book)
     assert set_up.source == first_cell.source()
@@ -170,9 +214,9 @@ def test_commit_outputs(course, tmp_path) -> None:
 def test_a_deeper_lesson_has_a_log_of_its_own(course, tmp_path) -> None:
     files.write_json(tmp_path / execution.RESULTS, {"00": {"minutes": 3}, "01": {"minutes": 4}})
     lesson = course("", "1 + 1", id="00b")
-    copy = execution.run_lesson(lesson, "tiny", lambda line: None)
+    copy = execution.run_lesson(lesson, "tiny", quietly)
     assert copy == Path("runs/lessons/00b_a_lesson-tiny.ipynb") and copy.exists()
-    execution.commit_outputs(lesson, "tiny", lambda line: None)
+    execution.commit_outputs(lesson, "tiny", quietly)
     log = files.read_json(tmp_path / execution.RESULTS)
     assert list(log) == ["00", "00b", "01"]
     assert (log["00"], log["00b"]["size"]) == ({"minutes": 3}, "tiny")
@@ -193,7 +237,7 @@ def test_commit_outputs_refuses_and_changes_nothing(course, tmp_path, source, sa
     lesson = course(source)
     before = lesson.path.read_bytes()
     with pytest.raises(execution.LessonFailed, match=said):
-        execution.commit_outputs(lesson, "tiny", lambda line: None)
+        execution.commit_outputs(lesson, "tiny", quietly)
     assert lesson.path.read_bytes() == before
     assert not (tmp_path / execution.RESULTS).exists()
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { EOS, MASK, Tokenizer } from "../../tlcourse/page/bpe.js";
+import { counted } from "../../tlcourse/page/dom.js";
 import {
   MOST,
   cutAfter,
@@ -18,9 +19,12 @@ import {
   textsOf,
   wordsOf,
 } from "../../tlcourse/page/reading.js";
-import { changesOf } from "../../tlcourse/page/room_stream.js";
+import { labelWords } from "../../tlcourse/page/room_classify.js";
+import { changeWords, changesOf } from "../../tlcourse/page/room_stream.js";
+import { countWords } from "../../tlcourse/page/room_tokens.js";
 import { erase } from "../../tlcourse/page/room_words.js";
 
+const NAMES_OF_OBJECTS = ["constructor", "__proto__", "toString", "hasOwnProperty", "loc", ""];
 const folder = new URL("../../data/checkpoints/causal-small/", import.meta.url);
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(new URL("tokenizer.json", folder))));
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not near ${b}`);
@@ -140,7 +144,35 @@ test("each word is left out once, specials stay, and the answer's loss is told",
   assert.equal(await erase([" moon"], ask, () => false), null);
 });
 
-test("what a block adds is held against what leaves it", () => {
-  const states = [[3, 4, 0, 1], [3, 0, 0, 1]].map((state) => Float32Array.from(state));
-  assert.deepEqual(changesOf({ states, ids: [7, 8] }), [[4 / 3, 0]]);
+test("what a block does to predictions: shares moved, and where another token leads", () => {
+  const start = [[1, 0], [0.5, 0.5]];
+  const first = [[0.25, 0.75], [0.5, 0.5]];
+  const second = [[0.5, 0.5], [0, 1]];
+  const predicted = [start, first, second];
+  assert.deepEqual(changesOf(predicted), {
+    best: [[0, 0], [1, 0], [0, 1]],
+    moves: [[0.75, 0], [0.25, 0.5]],
+    others: [1, 2],
+  });
+  const words = "Block 0 changes the likeliest word at 3 of 4 tokens, block 1 at 2, block 2 at 1.";
+  assert.equal(changeWords([3, 2, 1], 4), words);
+  assert.equal(changeWords([1], 1), "Block 0 changes the likeliest word at 1 of 1 token.");
+});
+
+test("one of a kind is told in the singular", () => {
+  assert.deepEqual(
+    [0, 1, 2].map((count) => counted(count, "token")),
+    ["0 tokens", "1 token", "2 tokens"],
+  );
+  assert.equal(countWords([EOS, " a"], [EOS, 9]), "1 word or sign of 2 bytes is now 1 token.");
+  assert.equal(
+    countWords([EOS, " a", "b"], [EOS, 9, 8]),
+    "2 words and signs of 3 bytes are now 2 tokens, 1.5 bytes each on average.",
+  );
+  assert.equal(countWords([EOS], [EOS]), "0 words and signs of 0 bytes are now 0 tokens.");
+});
+
+test("TREC's labels are told in words, all others as they are", () => {
+  assert.equal(labelWords("LOC"), "a place (LOC)");
+  for (const label of NAMES_OF_OBJECTS) assert.equal(labelWords(label), label);
 });

@@ -1,8 +1,8 @@
 """The built page in headless Chromium, which finds no host: from a file, and from a web server."""
 
 import html
-import itertools
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from tlcourse.evaluation import generate
 from tlcourse.page import build, first, trec
 from tlcourse.page.choosing import CLASSIFIERS
 from tlcourse.page.first import PLAIN
-from tlcourse.transformer import record
 
 pytestmark = needed
 ALONE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
@@ -208,25 +207,37 @@ def test_the_lens_and_writing(browser: Any) -> None:
 
 
 @torch.no_grad()
-def test_the_residual_stream_shows_what_blocks_add(browser: Any) -> None:
+def test_the_residual_stream_shows_what_blocks_change(browser: Any) -> None:
     typed(browser, TEXT)
     enter(browser, "stream")
     model, tokenizer = checkpoints.load("causal-small", PLAIN)
     ids = [EOS, *tokenizer.encode(normalise(TEXT))]
-    with record(model) as seen:
-        model(torch.tensor([ids]))
-    states = [state[0] for state in seen.hidden_states]
-    expects = looking.logit_lens(model, ids).argmax(-1).T.reshape(-1)
+    lens = looking.logit_lens(model, ids)
+    expects = lens.argmax(-1).T.reshape(-1)
     words = [first.visible(text) for text in tokenizer.tokens(expects.tolist())]
     assert texts(browser, "#stream-table td bdi") == [html.unescape(word) for word in words]
-    pairs = itertools.pairwise(states)
-    added = torch.stack([(b - a).norm(dim=-1) / b.norm(dim=-1) for a, b in pairs]).mean(-1)
-    block = int(added.argmax())
-    assert (
-        f"block {block} adds the most: its addition is {100 * added[block]:.1f} %"
-        in texts(browser, "#changed")[0]
-    )
+    changed = (lens[1:].argmax(-1) != lens[:-1].argmax(-1)).sum(-1).tolist()
+    others = "".join(f", block {block} at {changed[block]}" for block in range(1, 6))
+    told = f"Block 0 changes the likeliest word at {changed[0]} of 11 tokens{others}."
+    assert texts(browser, "#changed") == [told]
+    moves = lens.softmax(-1).diff(dim=0).abs().sum(-1) / 2
+    shades = [[0, *row] for row in (5 * moves).ceil().int().T.tolist()]
+    found = browser.find_elements(By.CSS_SELECTOR, "#stream-table td")
+    kinds = [int(cell.get_attribute("class").split()[0].removeprefix("shade-")) for cell in found]
+    assert kinds == sum(shades, [])
     screenshot(browser, "stream")
+
+
+def test_a_page_without_a_text_says_that_there_is_none(browser: Any) -> None:
+    """And goes on: what is seen then is what the model makes of the mark before every text."""
+    heard = typed(browser, " ")
+    assert heard.startswith("1 token, read in ")
+    assert heard.endswith(" ms. There is no text: the model reads <eos> alone.")
+    for room in ROOMS:
+        enter(browser, room)
+        shown = browser.find_element(By.ID, room).text
+        assert not re.search(r"\b1 (tokens|words|bytes|merges|heads)\b|NaN|undefined", shown), shown
+    typed(browser, TEXT)
 
 
 @torch.no_grad()
@@ -470,7 +481,7 @@ def test_nothing_typed_becomes_a_tag_or_leaves_the_page(browser: Any) -> None:
     assert browser.execute_script(asks) == "connect-src"
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     for nothing in ("", "   ", "\n\n"):
-        assert typed(browser, nothing).startswith("1 tokens")
+        assert typed(browser, nothing).startswith("1 token, read in ")
 
 
 def test_narrow_screens_scroll_in_one_direction_only(browser: Any) -> None:
@@ -490,19 +501,23 @@ def test_a_page_cut_short_says_so(browser: Any, page: Path) -> None:
     wait("the words", lambda: "This file was cut short on its way" in said(browser), 0.1)
 
 
-def test_a_folder_is_served_as_it_is(browser: Any, tmp_path: Path) -> None:
-    build(tmp_path / "page", ["causal-small", "masked-small", SHIPPED])
-    weights = tmp_path / "page" / "masked-small" / "model.safetensors"
+def test_a_folder_is_served_as_it_is_whatever_a_model_is_called(
+    browser: Any, tmp_path: Path
+) -> None:
+    name = "50% of run #2, ä ?x"
+    shutil.copytree(checkpoints.folder_of("masked-small"), tmp_path / name)
+    build(tmp_path / "page", ["causal-small", tmp_path / name, SHIPPED])
+    weights = tmp_path / "page" / name / "model.safetensors"
     asks = "Write <mask> where a word is to be guessed."
     browser.get((tmp_path / "page" / "index.html").as_uri())
     wait("what to do", lambda: "opens this folder only through a web server" in said(browser), 0.1)
     with served(tmp_path / "page") as address:
         loaded(browser, address)
         weights.rename(weights.with_suffix(".away"))
-        choose(browser, "masked-small")
+        choose(browser, name)
         wait("an error", lambda: "got the answer 404; copy the whole folder" in said(browser))
         weights.with_suffix(".away").rename(weights)
-        choose(browser, "masked-small")
+        choose(browser, name)
         wait("the masked model", lambda: "What may stand at <mask>" in texts(browser, "#asks"))
         assert "capital" in texts(browser, "#glance-bars bdi")
         assert "<mask>" in texts(browser, "#glance-tokens .special bdi")

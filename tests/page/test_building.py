@@ -215,3 +215,16 @@ def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture)
     assert main(["page", "--out", str(tmp_path / "page"), "--model", str(model)]) == 2
     assert main(["page", "--out", str(out), "--model", "nowhere"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+@pytest.mark.parametrize("out", ["file/page.html", "file/page", "folder.html"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path, monkeypatch, capsys, out
+):
+    monkeypatch.setattr("tlcourse.page.build", None)
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    (tmp_path / "folder.html").mkdir()
+    assert main(["page", "--out", str(tmp_path / out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected " in line and str(tmp_path / out.split("/")[0]) in line
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"

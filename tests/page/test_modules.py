@@ -14,7 +14,7 @@ from tlcourse.files import PACKAGE
 PAGE = PACKAGE / "page"
 MODULES = sorted(PAGE.glob("*.js"))
 VIEW = PACKAGE / "views" / "attention.js"
-LONGEST = 250  # lines
+LONGEST = 260  # lines, as in test_imports.py
 IMPORT = re.compile(r'^import \{[^}]*\} from "([./\w]+\.js)";$', flags=re.MULTILINE)
 
 

@@ -15,6 +15,7 @@ import { fromBase64, lettersToBytes } from "../../tlcourse/page/base64.js";
 import { layerNorm } from "../../tlcourse/page/block.js";
 import { EOS, SPECIALS, Tokenizer, mergePair } from "../../tlcourse/page/bpe.js";
 import { Classifier } from "../../tlcourse/page/classify.js";
+import { bytesOf, jsonOf } from "../../tlcourse/page/files.js";
 import { candidates, generate, sample, seeded } from "../../tlcourse/page/generate.js";
 import { PlainKernel, SimdKernel, chooseKernel } from "../../tlcourse/page/kernel.js";
 import { LoRA } from "../../tlcourse/page/lora.js";
@@ -247,6 +248,52 @@ test("without SIMD, or where a page may run no WebAssembly, the plain kernel say
     globalThis.WebAssembly = own;
   }
   assert.equal(chooseKernel().note, "");
+});
+
+test("a type of numbers that only objects have is not known", () => {
+  const typed = (dtype) => file({ a: [dtype, [1], new Uint8Array(4)] });
+  assert.deepEqual([...readSafetensors(typed("F32")).get("a").numbers()], [0]);
+  for (const dtype of ["constructor", "toString", "__proto__", "F64"]) {
+    assert.throws(() => readSafetensors(typed(dtype)), /numbers of type F16, BF16, F32 in/u);
+  }
+});
+
+test("tokens may have the names that objects have", () => {
+  const shipped = JSON.parse(readFileSync(SHIPPED, "utf-8"));
+  const kept = new Tokenizer(shipped).strings.slice(0, SPECIALS.length + 256);
+  const parts = ["c o n s t r u c t o r", "_ _ p r o t o", "__proto __"];
+  const merges = parts.flatMap((each) => {
+    const signs = each.split(" ");
+    return signs.slice(1).map((sign, at) => [signs.slice(0, at + 1).join(""), sign]);
+  });
+  const strings = [...kept, ...merges.map((pair) => pair.join(""))];
+  const vocab = `{${strings.map((string, id) => `${JSON.stringify(string)}:${id}`)}}`;
+  const tokenizer = new Tokenizer({ model: { type: "BPE", vocab: JSON.parse(vocab), merges } });
+  for (const word of ["constructor", "__proto__"]) {
+    assert.deepEqual(tokenizer.tokens(tokenizer.encodePreToken(word)), [word]);
+  }
+});
+
+test("a file beside the page is asked for by an address that keeps its name whole", async () => {
+  const { document, fetch } = globalThis;
+  const asked = [];
+  globalThis.document = { getElementById: () => null };
+  globalThis.fetch = async (address) => {
+    asked.push(new URL(address, "http://a.org/page/"));
+    return new Response("{}");
+  };
+  try {
+    const names = ["run #2", "a b", "50%", "ä", "?x", "a:b", "a&b=c", "100%25", "plain-2"];
+    for (const name of names) {
+      await jsonOf(`${name}/config.json`);
+      const { href, pathname, search, hash } = asked.at(-1);
+      assert.equal(decodeURIComponent(pathname), `/page/${name}/config.json`, href);
+      assert.deepEqual([search, hash], ["", ""]);
+    }
+    assert.equal((await bytesOf("plain-2/a")).length, 2);
+  } finally {
+    Object.assign(globalThis, { document, fetch });
+  }
 });
 
 // ---- the parts of a block -----------------------------------------------------------------------

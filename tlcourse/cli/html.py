@@ -11,19 +11,22 @@ def add_options(parser: Parser) -> None:
     """The options of `tlcourse html`."""
     add = parser.add_argument
     add("lesson", help="its number or name, such as 01, or the path of a notebook")
-    add("--out", type=Path, help="the file to write (default: the notebook's name here, .html)")
+    add(
+        "--out", type=Path, help="the file to write, NAME.html (default: the notebook's name, here)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the page, outputs as the notebook has them; says where it is."""
     from tlcourse import lessons
-    from tlcourse.lessons import export, finding
+    from tlcourse.lessons import export
 
     path = Path(arguments.lesson)
     if path.suffix != ".ipynb" or not path.is_file():
         path = lessons.get(arguments.lesson).path
     out = arguments.out or Path(path.with_suffix(".html").name)
-    files.write_text(out, export.to_html(finding.read_notebook(path), path.stem))
+    files.refuse_no_page(out)
+    files.write_text(out, export.to_html(path))
     print(f"{out} is written, pictures and their alt texts inside")
     return 0
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 from typing import TextIO
+from urllib.parse import quote
 
 from tlcourse import files
 from tlcourse.cli import stopping
@@ -35,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     first = min(folder.glob("*.ipynb"), default=folder)
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.parent}"]
-    command += [f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}", *arguments.options]
+    address = quote(f"/lab/tree/{folder.name}/{first.name}")
+    command += [f"--LabApp.default_url={address}", *arguments.options]
     places = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     path = os.pathsep.join(filter(None, places))  # a cell finds `!tlcourse` without activating
     return _serve(command, os.environ | {"TLCOURSE_MY": str(folder), "PATH": path})

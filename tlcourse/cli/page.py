@@ -1,6 +1,7 @@
 """Builds the page on which the models run in a browser: a folder, or one file."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from tlcourse import files
@@ -30,8 +31,8 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Builds the page; says what is in it and how it is opened."""
     out = arguments.out
-    if out.suffix != ".html":
-        files.refuse_occupied(out)  # before PyTorch is imported, which takes seconds
+    refuse = files.refuse_no_page if out.suffix == ".html" else files.refuse_occupied
+    refuse(out)  # before PyTorch is imported, which takes seconds
     from tlcourse.page import build
     from tlcourse.page.choosing import USUALLY, chosen
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(
             f"{out} is written, {size / 1e6:.1f} MB with {names}: put it on any web server, or see "
-            f"it with `python -m http.server --directory {out}`"
+            f"it with `python -m http.server --directory {shlex.quote(str(out))}`"
         )
     return 0
 

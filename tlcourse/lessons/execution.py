@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ WITHOUT_BF16 = {
 }
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 COPIES = Path("runs/lessons")
+LONGEST = 64  # signs of a cell's label
+SAY = partial(print, flush=True)  # a pipe, too, has a line as soon as it is said
 RESULTS = "benchmarks/results/lessons.json"
 
 
@@ -52,26 +55,29 @@ def environment(size: str, **more: str) -> dict[str, str]:
 
 
 def execute(
-    notebook: Any, folder: Path, variables: dict[str, str], say: Callable[[str], Any] = print
+    notebook: Any, folder: Path, variables: dict[str, str], say: Callable[..., Any] = SAY
 ) -> list[dict[str, Any]]:
     """Executes `notebook` in place, with `folder` as working directory; one row per code cell.
 
     A row holds the cell's number among the code cells, the heading above it and its seconds. Says
-    one line per cell. Raises LessonFailed at the first cell that raises.
+    one line per cell: its number and label before it runs, its seconds behind them when it has
+    run. Raises LessonFailed at the first cell that raises.
     """
     rows: list[dict[str, Any]] = []
-    headings = _headings(notebook)
+    headings, named = _headings(notebook), labels(notebook)
     total = len(finding.code_cells(notebook))
+    begun = 0.0
 
     def started(cell: Any, cell_index: int) -> None:
+        nonlocal begun
         if cell.cell_type == "code" and cell.source.strip():
             rows.append({"cell": len(rows) + 1, "heading": headings[cell_index]})
-            rows[-1]["seconds"] = time.perf_counter()
+            say(f"{len(rows):4d} of {total}  {named[cell_index]:{LONGEST}}", end="")
+            begun = time.perf_counter()
 
     def executed(cell: Any, cell_index: int, execute_reply: Any) -> None:
-        row = rows[-1]
-        row["seconds"] = round(time.perf_counter() - row["seconds"], 2)
-        say(f"{row['cell']:4d} of {total}  {row['seconds']:7.1f} s  {row['heading']}")
+        rows[-1]["seconds"] = round(time.perf_counter() - begun, 2)
+        say(f"  {rows[-1]['seconds']:7.1f} s")
 
     async def work() -> None:
         async with kernels.running(folder, variables) as (manager, client):
@@ -91,10 +97,13 @@ def execute(
     except CellExecutionError as error:
         where = f"cell {rows[-1]['cell']} of {total}, under {rows[-1]['heading']!r}"
         raise LessonFailed(f"{where}:\n{COLOUR.sub('', str(error))}") from error
+    finally:
+        if rows and "seconds" not in rows[-1]:
+            say("")  # the line of a cell that was stopped
     return rows
 
 
-def run_lesson(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> Path:
+def run_lesson(lesson: Lesson, size: str, say: Callable[..., Any] = SAY) -> Path:
     """Runs a lesson at `size`; returns the executed copy, its log (JSON) lies beside it.
 
     Both go to `runs/lessons/` in the working directory. The copy is written even when a cell
@@ -118,7 +127,7 @@ def run_lesson(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> 
     return copy
 
 
-def commit_outputs(lesson: Lesson, size: str, say: Callable[[str], Any] = print) -> None:
+def commit_outputs(lesson: Lesson, size: str, say: Callable[..., Any] = SAY) -> None:
     """Runs a lesson without bf16 on two cores and replaces the notebook and its stated minutes.
 
     The log goes to `benchmarks/results/lessons.json`, the lesson's headline numbers to
@@ -203,6 +212,23 @@ def _headings(notebook: Any) -> list[str]:
         current = finding.heading(cell) or current
         headings.append(current)
     return headings
+
+
+def labels(notebook: Any) -> list[str]:
+    """What to call each cell: the heading right above it, or else its first line of code.
+
+    Imports and comments are passed over where the cell has other lines.
+    """
+    found, above = [], None
+    for cell in notebook.cells:
+        above = finding.heading(cell) or above
+        lines = [line for line in cell.source.splitlines() if line.strip()]
+        own = [line for line in lines if not re.match(r"import |from |#|[\s)]", line)]
+        label = re.sub(r"[*`]", "", above) if above else (own or lines or [""])[0]
+        found.append(label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…")
+        if cell.cell_type == "code" and lines:
+            above = None
+    return found
 
 
 def _refuse(lesson: Lesson, complaints: list[str]) -> None:

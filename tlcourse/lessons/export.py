@@ -1,10 +1,45 @@
-"""A notebook as one page of HTML, where every figure has its alt text."""
+"""A notebook as one page of HTML that needs nothing else: formulas, pictures, alt texts inside."""
 
+import base64
+import mimetypes
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-# nbconvert's page of JupyterLab leaves out the alt text that the metadata of a figure hold.
+from bs4 import BeautifulSoup
+from jinja2 import pass_context
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from tlcourse.lessons import finding
+from tlcourse.lessons.mathematics import to_mathml
+
+# The browser may ask for nothing; nbconvert's template would load scripts from elsewhere. It also
+# leaves out the alt text that the metadata of a figure hold.
 TEMPLATE = """
 {%- extends 'lab/index.html.j2' -%}
+{%- block html_head_js -%}
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
+ media-src data:; font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+{%- endblock -%}
+{%- block jupyter_widgets -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}
+<style>
+math {
+  font-family: math, "STIX Two Math", "STIX Math", "DejaVu Math TeX Gyre", serif;
+  font-size: 1.15em;
+}
+mtext[mathvariant="monospace"] { font-family: monospace; }
+</style>
+{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block data_latex -%}
+<div class="jp-RenderedLatex jp-OutputArea-output" data-mime-type="text/latex">
+{{ output.data['text/latex'] | markdown2html }}
+</div>
+{%- endblock -%}
 {%- block data_png -%}
 {%- set alt = output | get_metadata('alt', 'image/png') -%}
 {%- if alt -%}
@@ -14,11 +49,78 @@ TEMPLATE = """
 {%- endif -%}
 {%- endblock -%}
 """
+# Of an output the first of these is shown; widgets and scripts would need a kernel.
+SHOWN = ["text/html", "text/markdown", "image/svg+xml", "text/latex", "image/png", "image/jpeg"]
+SHOWN += ["text/plain"]
 
 
-def to_html(notebook: Any, title: str) -> str:
-    """The page, pictures inside."""
-    from nbconvert import HTMLExporter
+def to_html(path: Path) -> str:
+    """The page of the notebook at `path`.
 
-    exporter = HTMLExporter(raw_template=TEMPLATE)
-    return exporter.from_notebook_node(notebook, {"metadata": {"name": title}})[0]
+    A picture that is not in the notebook or in a file beside it is left out, and its alt text
+    stands in its place. Raises ValueError for a file that is no notebook.
+    """
+    notebook = finding.read_notebook(path)
+    exporter = HTMLExporter(raw_template=TEMPLATE, filters={"markdown2html": _markdown})
+    exporter.config.NbConvertBase.display_data_priority = SHOWN
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the colours of a language that Pygments lacks
+        page, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": path.stem}})
+    return _alone(page, path.parent)
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown to HTML with formulas as MathML; pictures keep their addresses."""
+
+    def inline_math(self, body: str) -> str:
+        return to_mathml(body)
+
+    def block_math(self, body: str) -> str:
+        return to_mathml(body, display=True)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return to_mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", display=True)
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return super(IPythonRenderer, self).image(text, url, title)
+
+
+@pass_context
+def _markdown(context: Mapping[str, Any], source: str) -> str:
+    """Markdown to HTML, a cell's attachments inside."""
+    page = MarkdownWithMath(_Renderer(escape=False)).render(source)
+    attachments = (context.get("cell") or {}).get("attachments", {})
+    if not attachments:
+        return page
+    soup = BeautifulSoup(page, features="html.parser")
+    for picture in soup.select("img[src^='attachment:']"):
+        name = unquote(picture["src"].removeprefix("attachment:"))
+        for kind, content in attachments.get(name, {}).items():
+            picture["src"] = f"data:{kind};base64,{content}"
+    return str(soup)
+
+
+def _alone(page: str, folder: Path) -> str:
+    """The page without what a browser would ask for: pictures of `folder` are put into it."""
+    soup = BeautifulSoup(page, features="html.parser")
+    for asking in soup.select("script[src], link[href]"):
+        asking.decompose()
+    for picture in soup.select("img"):
+        source = picture.get("src", "")
+        if not source.startswith("data:"):
+            inside = _file(folder, source)
+            if inside:
+                picture["src"] = inside
+            else:
+                picture.replace_with(picture.get("alt", ""))
+    return str(soup)
+
+
+def _file(folder: Path, address: str) -> str | None:
+    """A picture beside the notebook as a data address; None where there is none."""
+    parts = urlsplit(address)
+    path = folder / unquote(parts.path)
+    kind = mimetypes.guess_type(path.name)[0] or ""
+    if parts.scheme or parts.netloc or not kind.startswith("image/") or not path.is_file():
+        return None
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"

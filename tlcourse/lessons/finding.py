@@ -1,8 +1,10 @@
 """The lessons: where they are, what they are called, and what is in their notebooks."""
 
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import nbformat
@@ -54,8 +56,26 @@ def get(wanted: str) -> Lesson:
 
 
 def read_notebook(path: Path) -> Any:
-    """The notebook at `path`, in the current version of the format."""
-    return nbformat.read(path, as_version=4)
+    """The notebook at `path`, in the current version of the format.
+
+    Raises ValueError, which says what is wrong with it, for a file that is no valid notebook.
+    """
+    content = path.read_bytes()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # nbformat adds the ids that cells lack
+            notebook = nbformat.reads(content.decode("utf-8-sig"), as_version=4)
+            nbformat.validate(notebook)
+    except (ValueError, nbformat.ValidationError) as error:
+        wrong = shorten(str(error).splitlines()[0], 160)
+    except Exception:  # what nbformat stumbles over, in a file of another form
+        wrong = "it has not the parts of one"
+    else:
+        return notebook
+    raise ValueError(
+        f"expected a Jupyter notebook in {path}, but {wrong}; open it in JupyterLab and save it "
+        "again, or give another"
+    )
 
 
 def write_notebook(notebook: Any, path: Path) -> None:

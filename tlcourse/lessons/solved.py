@@ -59,7 +59,7 @@ def run(lesson: Lesson, size: str, folder: Path, say: Callable[[str], Any] = pri
     notebook = finding.read_notebook(lesson.path)
     count = len(solve(notebook))
     variables = execution.environment(size, TLCOURSE_ANSWERS="on", TLCOURSE_MY=str(folder))
-    execution.execute(notebook, lesson.path.parent, variables, lambda line: None)
+    execution.execute(notebook, lesson.path.parent, variables, lambda *told, **how: None)
     say(f"{lesson.title}: {count} exercises solved, {size}")
     amiss = []
     for cell in finding.code_cells(notebook):

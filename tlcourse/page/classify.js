@@ -6,7 +6,10 @@ import { CLS, SEP, normalise } from "./bpe.js";
 import { LoRA } from "./lora.js";
 import { Transformer } from "./model.js";
 
-const READ_AT = { "classification token": 0, "last token": -1 }; // one position, counted from <cls>
+const READ_AT = new Map([
+  ["classification token", 0], // one position, counted from <cls>
+  ["last token", -1],
+]);
 const EDITS = ["Unchanged", "LoRA", "LayerMix"]; // of a scheme; the page cannot read the others
 
 /** A Transformer with its tokenizer, a pooling of its hidden states, one linear layer. */
@@ -97,7 +100,7 @@ export class Classifier {
     const { width } = this.body.config;
     const last = hidden.length / width - 1; // the place of <cls>
     const row = (place) => hidden.slice(place * width, (place + 1) * width);
-    if (this.pooling in READ_AT) return row(last + READ_AT[this.pooling]);
+    if (READ_AT.has(this.pooling)) return row(last + READ_AT.get(this.pooling));
     const mean = new Float32Array(width);
     const largest = new Float32Array(width).fill(-Infinity);
     for (let place = 0; place < last * width; place++) {

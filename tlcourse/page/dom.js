@@ -25,6 +25,11 @@ export function percent(share) {
   return `${(100 * share).toFixed(1)} %`;
 }
 
+/** A count with its noun, which is in the plural unless there is one. */
+export function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** A bar of a share from 0 to 1, for the eye alone: the number stands beside it. */
 export function bar(share, kind = "") {
   const width = `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(2)}%`;

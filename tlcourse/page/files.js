@@ -11,7 +11,8 @@ export async function bytesOf(name, heard = () => {}) {
   if (kept) return fromBase64(kept.textContent);
   const said = `expected ${name} beside this page, got`;
   const again = "copy the whole folder, and open the page through a web server";
-  const answer = await fetch(name).catch(() => null);
+  const address = name.split("/").map(encodeURIComponent).join("/");
+  const answer = await fetch(address).catch(() => null);
   if (!answer) throw new Error(`${said} no answer; ${again}`);
   if (!answer.ok) throw new Error(`${said} the answer ${answer.status}; ${again}`);
   const length = Number(answer.headers.get("content-length"));

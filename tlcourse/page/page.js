@@ -1,6 +1,6 @@
 // The page: one text, read by one model, shown by rooms.
 
-import { breathe, make } from "./dom.js";
+import { breathe, counted, make } from "./dom.js";
 import { chooseKernel } from "./kernel.js";
 import { ablating } from "./model.js";
 import { openClassifier, openModel } from "./opening.js";
@@ -128,7 +128,9 @@ class Page {
     const { ids, cut, place } = this.reading;
     const missing = place < 0 ? " Write <mask> where a word is to be guessed." : "";
     const shortened = cut ? ` Only the first ${MOST} tokens are read.` : "";
-    return `${ids.length} tokens, read in ${Math.round(took)} ms.${missing}${shortened}`;
+    const empty = ids.length > 1 ? "" : " There is no text: the model reads <eos> alone.";
+    const read = `${counted(ids.length, "token")}, read in ${Math.round(took)} ms.`;
+    return read + empty + missing + shortened;
   }
 
   say(text) {

@@ -80,6 +80,11 @@ export function likeliest(probabilities, count = BEST) {
   return order.slice(0, count).map((id) => ({ id, probability: probabilities[id] }));
 }
 
+/** The place of the highest of some numbers, the first of several. */
+export function highest(shares) {
+  return shares.reduce((best, share, place) => (share > shares[best] ? place : best), 0);
+}
+
 /** What an opened model makes of a text. Throws an Error for half a character. */
 export function readText(opened, text) {
   const { tokenizer, model } = opened;

@@ -104,7 +104,7 @@ function drawSwitches(parts, { reading, shown, ranked }, page) {
     return made;
   });
   const off = all.filter(([layer, head]) => page.isOff(layer, head)).length;
-  parts.title.textContent = `Switch heads off (block.head): ${off} of ${all.length} are off`;
+  parts.title.textContent = `Switch heads off (block.head); off: ${off} of ${all.length}`;
   const rows = grid("heads: pressed is on", buttons, reading.heads);
   const reset = make("button", { type: "button", click: () => page.allOn() }, "all heads on");
   reset.disabled = !off;
@@ -152,7 +152,7 @@ function rankingOf(ranked) {
     );
   });
   const words =
-    "The five heads that matter most here, each switched off alone: how much of the probability " +
+    "The heads that matter most here, each switched off alone: how much of the probability " +
     "goes to other tokens. The switches above show it for every head.";
   return [make("p", {}, words), make("ol", { class: "plain" }, ...items)];
 }

@@ -4,14 +4,14 @@ import { barRows, choice, make } from "./dom.js";
 import { MOST } from "./reading.js";
 
 // The kinds of TREC.
-const KINDS = {
-  ABBR: "an abbreviation",
-  DESC: "a description",
-  ENTY: "a thing",
-  HUM: "a person or group",
-  LOC: "a place",
-  NUM: "a number or date",
-};
+const KINDS = new Map([
+  ["ABBR", "an abbreviation"],
+  ["DESC", "a description"],
+  ["ENTY", "a thing"],
+  ["HUM", "a person or group"],
+  ["LOC", "a place"],
+  ["NUM", "a number or date"],
+]);
 const QUESTIONS_ONLY = " It has learnt from questions only, and this text is none.";
 const QUESTIONS = [
   "Who wrote the first book about whales?",
@@ -96,14 +96,14 @@ function drawLabels(parts, classifier, state) {
     `Labels by ${name}` +
     (strength === 1 ? "" : ` (orange: as trained; blue: LoRA at ${strength})`);
   parts.bars.replaceChildren(...barRows(rows, 1));
-  const ofTrec = classifier.labels.every((label) => label in KINDS);
+  const ofTrec = classifier.labels.every((label) => KINDS.has(label));
   const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";
   parts.said.textContent = `${ofTrec ? "It asks for" : "The label"}: ${best.text}.${limits}`;
 }
 
 /** A label; one of TREC in words. */
 export function labelWords(label) {
-  return KINDS[label] ? `${KINDS[label]} (${label})` : label;
+  return KINDS.has(label) ? `${KINDS.get(label)} (${label})` : label;
 }
 
 /** The labels with their probabilities; beside them those of LoRA as it was trained. */

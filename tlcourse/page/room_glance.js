@@ -1,6 +1,6 @@
 // The first room: the whole way at a glance, from text to tokens to attention to a prediction.
 
-import { barRows, chip, make, percent } from "./dom.js";
+import { barRows, chip, counted, make, percent } from "./dom.js";
 import { SPECIALS } from "./bpe.js";
 import { askedFrom, rowsOf, sharpest } from "./reading.js";
 
@@ -43,8 +43,8 @@ export const glanceRoom = {
 function lookWords({ ids, place, layers, heads }, layer, head) {
   const which = place < 0 || place === ids.length - 1 ? "the last one" : "<mask>";
   return (
-    `${ids.length} tokens. The bars show how much ${which} looks at each, ` +
-    `in one of ${layers * heads} heads (block ${layer}, head ${head}).`
+    `${counted(ids.length, "token")}. The bars show how much ${which} looks at each, ` +
+    `in one of ${counted(layers * heads, "head")} (block ${layer}, head ${head}).`
   );
 }
 

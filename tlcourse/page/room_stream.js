@@ -1,11 +1,11 @@
 // The room of the residual stream: each token's vector on its way through the blocks.
 
 import { SPECIALS } from "./bpe.js";
-import { make, percent } from "./dom.js";
-import { likeliest, predictedFrom, textsOf } from "./reading.js";
+import { counted, make } from "./dom.js";
+import { highest, moved, predictedFrom, textsOf } from "./reading.js";
 import { visible } from "../views/attention.js";
 
-const SHADES = 5; // of how much a block changed a vector
+const SHADES = 5; // of how much of the probability a block moved
 
 export const streamRoom = {
   id: "stream",
@@ -14,7 +14,7 @@ export const streamRoom = {
   story:
     "Every token has a vector: a list of numbers. Each block adds something to it (the residual " +
     "stream). A row is one token's way to the right: the word in a square is what the model " +
-    "would predict at that point, and a strong colour is a large change.",
+    "would predict at that point, and a strong colour says that the block changed much of that.",
 
   build(root) {
     const said = make("p", { id: "changed", class: "note" });
@@ -23,53 +23,54 @@ export const streamRoom = {
     table.setAttribute("aria-label", "each token after each block; scrolls sideways");
     root.append(said, table);
     return (_, shown) => {
-      said.textContent = shown.states ? mostWords(shown) : "The model is being loaded …";
-      table.replaceChildren(...(shown.states ? [streamOf(shown)] : []));
+      const { opened, states, ids } = shown;
+      table.replaceChildren();
+      said.textContent = "The model is being loaded …";
+      if (!states) return;
+      const predicted = states.map((state) =>
+        ids.map((_, place) => predictedFrom(opened.model, state, place)),
+      );
+      const changes = changesOf(predicted);
+      said.textContent = changeWords(changes.others, ids.length);
+      table.replaceChildren(streamOf(shown, changes));
     };
   },
 };
 
 /**
- * How much of each token's vector each block added: the length of the addition, divided by the
- * length of the sum; (layers) arrays of (length) numbers.
+ * What blocks do to predictions: `predicted` holds, before the first block and after each, the
+ * probabilities at every token. Gives {best, moves, others}: the likeliest ids (layers + 1 ×
+ * length), the share of the probability that a block moves (layers × length), and at how many
+ * tokens it changes the likeliest id (layers).
  */
-export function changesOf({ states, ids }) {
-  const width = states[0].length / ids.length;
-  const lengthOf = (place, value) => {
-    let sum = 0;
-    for (let at = place * width; at < (place + 1) * width; at++) sum += value(at) ** 2;
-    return Math.sqrt(sum);
+export function changesOf(predicted) {
+  const best = predicted.map((row) => row.map(highest));
+  const layers = [...predicted.keys()].slice(1);
+  return {
+    best,
+    moves: layers.map((layer) =>
+      predicted[layer].map((now, place) => moved(predicted[layer - 1][place], now)),
+    ),
+    others: layers.map(
+      (layer) => best[layer].filter((id, place) => id !== best[layer - 1][place]).length,
+    ),
   };
-  return states.slice(1).map((after, layer) => {
-    const before = states[layer];
-    return ids.map((_, place) => {
-      const added = lengthOf(place, (at) => after[at] - before[at]);
-      return added / lengthOf(place, (at) => after[at]);
-    });
-  });
 }
 
-/** Which block changes the vectors most, on average over the tokens. */
-function mostWords(shown) {
-  const means = changesOf(shown).map((row) => row.reduce((a, b) => a + b) / row.length);
-  const block = means.indexOf(Math.max(...means));
-  return (
-    `On average block ${block} adds the most: its addition is ${percent(means[block])} as long ` +
-    "as the sum."
-  );
+/** At how many tokens each block changes the likeliest. */
+export function changeWords([first, ...others], length) {
+  const told = others.map((count, after) => `, block ${after + 1} at ${count}`).join("");
+  return `Block 0 changes the likeliest word at ${first} of ${counted(length, "token")}${told}.`;
 }
 
-function streamOf(shown) {
-  const { opened, states, ids, texts } = shown;
-  const changes = changesOf(shown);
-  const said = states.map((state) => ids.map((_, place) => saysAt(opened.model, state, place)));
-  const names = states.map((_, layer) => (layer ? `block ${layer - 1}` : "start"));
-  const last = said.at(-1);
+function streamOf({ opened, ids, texts }, { best, moves }) {
+  const names = best.map((_, layer) => (layer ? `block ${layer - 1}` : "start"));
+  const last = best.at(-1);
   const rows = ids.map((id, place) => {
-    const cells = states.map((_, layer) => {
-      const [word] = textsOf(opened.tokenizer, [said[layer][place]]);
-      const same = said[layer][place] === last[place];
-      const shade = layer ? Math.ceil(SHADES * Math.min(changes[layer - 1][place], 1)) : 0;
+    const cells = best.map((_, layer) => {
+      const [word] = textsOf(opened.tokenizer, [best[layer][place]]);
+      const same = best[layer][place] === last[place];
+      const shade = layer ? Math.ceil(SHADES * Math.min(moves[layer - 1][place], 1)) : 0;
       const kinds = [`shade-${shade}`, same ? "last" : ""].join(" ").trim();
       return make("td", { class: kinds }, make("bdi", {}, visible(word)));
     });
@@ -87,9 +88,4 @@ function streamOf(shown) {
     make("thead", {}, make("tr", {}, ...titles)),
     make("tbody", {}, ...rows),
   );
-}
-
-/** The likeliest token that the head makes of one position's vector. */
-function saysAt(model, state, place) {
-  return likeliest(predictedFrom(model, state, place), 1)[0].id;
 }

@@ -1,7 +1,7 @@
 // The room of tokens: how the text is cut, and how the tokenizer's merges get there.
 
 import { SPECIALS } from "./bpe.js";
-import { chip, make } from "./dom.js";
+import { chip, counted, make } from "./dom.js";
 import { cutAfter, mergesIn, textsOf } from "./reading.js";
 
 export const tokensRoom = {
@@ -15,7 +15,7 @@ export const tokensRoom = {
   build(root) {
     const slider = make("input", { id: "merges", type: "range", min: 0, value: 0, step: 1 });
     const said = make("p", { id: "merged", "aria-live": "polite" });
-    const counted = make("p", { id: "counted", class: "note" });
+    const sums = make("p", { id: "counted", class: "note" });
     const tokens = make("ol", {
       id: "cuts",
       class: "chips spaced",
@@ -26,7 +26,7 @@ export const tokensRoom = {
       slider,
       said,
       tokens,
-      counted,
+      sums,
       make("p", { class: "note" }, "␣ is the space before a word; <eos> comes before every text."),
     );
     let [done, last] = [null, null]; // how many merges of this text; null: all of them
@@ -42,14 +42,15 @@ export const tokensRoom = {
       slider.max = steps.length;
       slider.value = count;
       slider.disabled = !steps.length;
-      slider.setAttribute("aria-valuetext", `${count} of ${steps.length}: ${ids.length} tokens`);
+      const spoken = `${count} of ${steps.length}: ${counted(ids.length, "token")}`;
+      slider.setAttribute("aria-valuetext", spoken);
       said.textContent = mergeWords(opened?.tokenizer, steps, count);
       tokens.replaceChildren(
         ...ids.map((id, place) => {
           return chip(spaced(texts[place]), id, { special: id < SPECIALS.length });
         }),
       );
-      counted.textContent = words ? countWords(words, ids) : "";
+      sums.textContent = words ? countWords(words, ids) : "";
     };
     slider.addEventListener("input", () => {
       done = Number(slider.value);
@@ -72,15 +73,20 @@ function mergeWords(tokenizer, steps, count) {
   const order = (rank + 1).toLocaleString("en");
   const end = count === steps.length ? " It is the last one that this text needs." : "";
   return (
-    `After ${count} of the ${steps.length} merges in this text: ` +
+    `After ${count} of the ${counted(steps.length, "merge")} in this text: ` +
     `\u2068${one}\u2069 + \u2068${other}\u2069, merge ${order} of the ${all} learnt.${end}`
   );
 }
 
-function countWords(words, ids) {
+/** What the text is counted in: words and signs, bytes, tokens. */
+export function countWords(words, ids) {
   const texts = words.filter((word) => typeof word === "string");
   const bytes = new TextEncoder().encode(texts.join("")).length;
   const own = ids.filter((id) => id >= SPECIALS.length).length;
-  const rate = own ? `, ${(bytes / own).toFixed(1)} bytes each on average` : "";
-  return `${texts.length} words and signs of ${bytes} bytes are now ${own} tokens${rate}.`;
+  const rate = own > 1 ? `, ${(bytes / own).toFixed(1)} bytes each on average` : "";
+  const those = texts.length === 1 ? "word or sign" : "words and signs";
+  return (
+    `${texts.length} ${those} of ${counted(bytes, "byte")} ` +
+    `${texts.length === 1 ? "is" : "are"} now ${counted(own, "token")}${rate}.`
+  );
 }

@@ -1,7 +1,7 @@
 // The room of erasure: which words an answer hangs on, found by leaving each of them out.
 
-import { barRows, breathe, chip, choice, make, percent } from "./dom.js";
-import { MOST, cutAfter, moved, readIds } from "./reading.js";
+import { barRows, breathe, chip, choice, counted, make, percent } from "./dom.js";
+import { MOST, cutAfter, highest, moved, readIds } from "./reading.js";
 import { labelWords } from "./room_classify.js";
 import { visible } from "../views/attention.js";
 
@@ -84,10 +84,6 @@ export async function erase(words, ask, go) {
   return { answer: names(best), share: probabilities[best], rows };
 }
 
-function highest(shares) {
-  return shares.reduce((best, share, place) => (share > shares[best] ? place : best), 0);
-}
-
 /** Asks the model for the token that comes next, or stands at the mask. */
 function predicting({ opened }) {
   const { model, tokenizer } = opened;
@@ -146,8 +142,8 @@ function numbered(rows) {
 function foundWords({ answer, share, rows }) {
   const changed = rows.filter(({ now }) => now !== answer).length;
   const others = changed
-    ? `without ${changed} of its ${rows.length} words the answer is another`
-    : `no single one of its ${rows.length} words decides it`;
+    ? `without ${changed} of its ${counted(rows.length, "word")} the answer is another`
+    : `no single one of its ${counted(rows.length, "word")} decides it`;
   return (
     `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +
     "Orange: its probability with all words; blue: without one."

@@ -3,7 +3,11 @@
 // The format: 8 bytes that say how long the header is; the header, in JSON, with each tensor's
 // type, shape and place; the numbers themselves. Nothing in such a file is ever run.
 
-const SIZES = { F16: 2, BF16: 2, F32: 4 }; // bytes of a number
+const SIZES = new Map([
+  ["F16", 2], // bytes of a number
+  ["BF16", 2],
+  ["F32", 4],
+]);
 const LONGEST_HEADER = 100_000_000; // bytes, as in the safetensors library
 
 /**
@@ -17,11 +21,11 @@ export function readSafetensors(bytes, name = "model.safetensors") {
   for (const [tensor, { dtype, shape, data_offsets: places }] of Object.entries(header)) {
     if (tensor === "__metadata__") continue;
     const count = shape.reduce((product, size) => product * size, 1);
-    if (!(dtype in SIZES)) {
-      const known = Object.keys(SIZES).join(", ");
+    if (!SIZES.has(dtype)) {
+      const known = [...SIZES.keys()].join(", ");
       throw new Error(`expected numbers of type ${known} in ${name}, got ${dtype} in ${tensor}`);
     }
-    if (places[1] - places[0] !== count * SIZES[dtype]) {
+    if (places[1] - places[0] !== count * SIZES.get(dtype)) {
       const got = `${places[1] - places[0]} bytes for ${count} numbers`;
       throw new Error(`expected all of ${tensor} in ${name}, got ${got}; fetch the file again`);
     }

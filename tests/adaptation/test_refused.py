@@ -111,6 +111,14 @@ def test_what_are_no_labels_of_the_texts(start, labels, said):
         run(start, labels=labels)
 
 
+@pytest.mark.parametrize(
+    "label", ["", " ", "a\nb", "a\tb", "a\x1bb", "a\u2028b", "\u200b", "\ud800"]
+)
+def test_a_label_stands_in_one_line(label):
+    with pytest.raises(ValueError, match="labels of one line, without control characters, got "):
+        make(["HUM", label])
+
+
 def test_whatever_holds_texts_and_labels_in_order_is_taken(start):
     want = run(start).state_dict()
     one_hot = np.eye(3)[[LABELS.index(label) for label in LABELLED]]

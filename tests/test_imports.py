@@ -31,7 +31,7 @@ FLOORS = {
     **dict.fromkeys(["exercises", "lessons", "cli", "page", "__main__"], 5),
 }
 SLOW = {"ignite", "datasets", "pandas", "pyarrow", "sympy", "sklearn", "scipy", "transformers"}
-LONGEST_MODULE = 260  # lines
+LONGEST_MODULE = 400  # lines
 LONGEST_FUNCTION = 48  # lines of its body, docstring left out
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LESSONS = lessons_code()

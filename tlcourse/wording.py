@@ -12,6 +12,12 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
+def three_nearest(word: str, names: Iterable[str]) -> str:
+    """The three names that are most like `word`, however little: "'a', 'b' or 'c'"."""
+    *first, last = map(repr, difflib.get_close_matches(word, names, n=3, cutoff=0))
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def seen(text: str) -> str:
     """A text as the eye sees it: canonical forms of letters, nothing invisible, single spaces.
 

@@ -86,6 +86,11 @@ def test_it_loads_neither_a_trainer_nor_data_sets(folder, table):
         assert not (slow | {"transformers", "matplotlib"}) & loaded, words
 
 
+def test_texts_may_begin_with_a_minus(folder, capsys):
+    assert main(["predict", folder, "-5", "-5 or 6 ?", "--", "-cold", "--csv"]) == 0
+    check(capsys.readouterr().out.splitlines(), folder, ["-5", "-5 or 6 ?", "-cold", "--csv"])
+
+
 def test_a_text_that_is_too_long_is_told_beside_the_answers(folder, table, capsys):
     long = "Who ran ? " * 25
     assert main(["predict", folder, *TEXTS[:2], long.strip()]) == 0

@@ -54,7 +54,13 @@ def encode(
                 f"expected a text or a pair of texts in row {row}, got {short(text)}; remove or "
                 "fill that row"
             )
-        ids = [tokenizer.encode(normalise(part)) for part in parts]
+        try:
+            ids = [tokenizer.encode(normalise(part)) for part in parts]
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"expected text in row {row}, got {short(text)}, where half a character (a "
+                "surrogate) stands; read it as UTF-8"
+            ) from None
         if not all(ids):
             raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
         if len(ids) == 1:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def add_options(parser: Parser) -> None:
     """The options of `tlcourse predict`."""
     add, table = parser.add_argument, files.here_or_bundled
+    parser.behind = "a text that begins with a minus"
     add("folder", type=Path, help="what `tlcourse adapt` wrote")
     add(
         "texts",

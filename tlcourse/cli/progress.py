@@ -14,8 +14,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the table; what of it could not be read is a line beside it."""
     from tlcourse.exercises import answers, messages, table
 
-    messages.show(table.of(answers.states()))
-    for line in answers.unreadable().values():
+    kept = answers.states()
+    messages.show(table.of(kept))
+    for line in answers.unreadable(kept).values():
         complain(line)
     return 0
 

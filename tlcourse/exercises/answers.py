@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import zipfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -123,10 +124,10 @@ def states() -> dict[str, Kept]:
     return found
 
 
-def unreadable() -> dict[str, str]:
-    """The exercises whose files cannot be read: why not, and what to do."""
+def unreadable(ids: Iterable[str]) -> dict[str, str]:
+    """Those of the exercises whose files cannot be read: why not, and what to do."""
     found = {}
-    for id in ids():
+    for id in ids:
         try:
             read(id)
         except Broken as error:
@@ -156,8 +157,9 @@ def export(path: str | Path) -> str:
     Raises ValueError where nothing is kept that can be read, FileExistsError where something is at
     `path`, and OSError where it cannot be written.
     """
-    path, broken = Path(path), unreadable()
-    found = {id: kept for id, kept in states().items() if kept != Kept()}
+    path, every = Path(path), states()
+    broken = unreadable(every)
+    found = {id: kept for id, kept in every.items() if kept != Kept()}
     if not found and broken:
         raise ValueError(
             f"expected answers that can be read, got none: {'; '.join(broken.values())}"

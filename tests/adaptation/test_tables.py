@@ -89,6 +89,8 @@ def test_a_quote_that_swallows_rows_is_refused(write, name, content, lines):
         ("my.csv", ["praise", "Nice.\r\nThanks, bye"]),
         ("my.csv", ["1", "Nice place, loved it.\nCame twice, at night.", "praise"]),
         ("my.csv", ["1", "a,b", "praise"]),
+        ("my.csv", ["It cost me 1,000 of my good pounds\nand more", "praise"]),
+        ("my.csv", ["They took me in,\nand fed me", "praise"]),
         ("my.csv", ["No comma at all\nin two lines", "praise"]),
         ("my.tsv", ["Nice place,cheap\nin two lines", "praise"]),
     ],

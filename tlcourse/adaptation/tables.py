@@ -15,6 +15,7 @@ from pathlib import Path
 from tlcourse.adaptation.examples import Text, one_line
 from tlcourse.wording import twin
 
+LINE_END = re.compile(r"\r\n?|\n")
 LONGEST = 2**31 - 1  # characters of a field; Python's own limit is 131,072
 
 
@@ -120,31 +121,53 @@ def read(path: str | Path) -> Table:
                 f"{len(row)}; a text with {separator(path)!r} or a line break in it needs quotes, "
                 "and no space before the first"
             )
-        _refuse_swallowed(path, line, row)
-    return Table(path, columns, rows[1:], lines[1:])
+    table = Table(path, columns, rows[1:], lines[1:])
+    _refuse_swallowed(table)
+    return table
 
 
-def _refuse_swallowed(path: Path, line: int, row: list[str]) -> None:
-    """Raises ValueError for a field that begins and ends as rows do: its quotes are none.
+def _refuse_swallowed(table: Table) -> None:
+    """Raises ValueError for a field in quotes whose lines are rows of their own."""
+    sign = separator(table.path)
+    widths = [
+        max(len(part) for field in column for part in LINE_END.split(field))
+        for column in zip(*table.rows, strict=True)
+    ]
+    for line, row in zip(table.lines, table.rows, strict=True):
+        for place, field in enumerate(row):
+            first, *more = [part.split(sign) for part in LINE_END.split(field)]
+            if more and _are_rows(first, more[-1], place, row, widths):
+                raise ValueError(
+                    f"expected rows in {table.path}, but a quote in line {line} opens a field that "
+                    f"ends in line {line + len(more)} and would make one text of all between; "
+                    'remove that quote, or write "" for it and quotes around its field; if it is '
+                    "one text, write spaces for its line breaks"
+                )
+            line += len(more)
 
-    Then what it begins with is a row together with the fields before it, and what it ends with is
-    one together with those behind it. In a text that has line breaks and commas of its own, white
-    space follows the commas, so the two can be told apart.
+
+def _are_rows(
+    first: list[str], last: list[str], place: int, row: list[str], widths: list[int]
+) -> bool:
+    """Whether the first and the last line of the field `place` of a row are rows of their own.
+
+    The lines come in pieces, as separators part them. They are rows if, together with the fields
+    before and behind, they have as many fields as the row. In a text with line breaks and commas of
+    its own they seldom are: white space follows its commas, or nothing does, or a piece of it is
+    far longer than the longest line in the column where it would stand (`widths`).
     """
-    sign = separator(path)
-    for place, field in enumerate(row):
-        parts = [part.split(sign) for part in re.split(r"\r\n?|\n", field)]
-        rows_own = len(parts[0]) == len(row) - place and len(parts[-1]) == place + 1
-        spaced = place + 1 < len(row) and row[place + 1][:1].isspace()
-        inside = [*parts[0][1:], *parts[-1][1:]] if len(parts) > 1 and rows_own else []
-        if inside and all(part[:1].isspace() == spaced for part in inside):
-            raise ValueError(
-                f"expected rows in {path}, but a quote in line {line} opens a field that ends in "
-                f"line {line + len(parts) - 1} and would make one text of all between; remove that "
-                'quote, or write "" for it and quotes around its field; if it is one text, write '
-                "spaces for its line breaks"
-            )
-        line += len(parts) - 1
+    if len(row) == 1 or len(first) != len(row) - place or len(last) != place + 1:
+        return False
+    spaced = place + 1 < len(row) and row[place + 1][:1].isspace()
+    others = [*last[:-1], *first[1:]]
+    return (
+        any(others)
+        and all(part[:1].isspace() == spaced for part in [*first[1:], *last[1:]])
+        and all(
+            len(part) <= 2 * width
+            for part, width in zip(others, widths[:place] + widths[place + 1 :], strict=True)
+        )
+    )
 
 
 def _text(path: Path) -> str:

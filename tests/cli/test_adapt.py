@@ -243,6 +243,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
         (["--epochs", "many"], "--epochs: expected a whole number at least 1, got 'many'"),
         (["--scheme", "loar"], ", with-the-lm-loss, got 'loar'; did you mean lora?"),
         (["--text", "Text"], "the columns; name yours with --text text\n"),
+        (["--text", "te\u200bxt"], "one has U+200B ZERO WIDTH SPACE in it; write the name anew in"),
         (["--pair", "second"], "expected a column 'second' in "),
         (["--text", "label", "--label", "text"], "got 5 labels with one text each; is 'text' the"),
         (["--model", "causal-smal"], "got 'causal-smal'; did you mean causal-small?"),

@@ -51,6 +51,7 @@ def tlcourse(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         (["run"], "lesson"),
         (["data", "trek"], "got 'trek'; did you mean trec?"),
         (["answers"], "required: export|import, FILE.zip"),
+        (["predict"], "required: folder\n"),
         (["lab", "--port", "9999"], "JupyterLab goes after --, at the end: -- --port 9999\n"),
         (["lab", "--port=9", "--prepare-only"], "at the end: -- --port=9\n"),
         (["lab", "-p", "9"], "unrecognized option -p; an option of JupyterLab goes after --"),

@@ -28,6 +28,7 @@ def add_options(parser: Parser) -> None:
     add(
         "texts",
         nargs="*",
+        default=[],
         help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
         "without any: a text a line from the standard input, the two of a pair with a tab between",
     )

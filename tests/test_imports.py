@@ -1,6 +1,8 @@
 """The house stands: modules import only from the floors below, stay short, and have a face."""
 
 import ast
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -28,7 +30,8 @@ FLOORS = {
     **dict.fromkeys(["pretraining", "evaluation", "adaptation", "probing", "looking"], 4),
     **dict.fromkeys(["exercises", "lessons", "cli", "page", "__main__"], 5),
 }
-LONGEST_MODULE = 300  # lines
+SLOW = {"ignite", "datasets", "pandas", "pyarrow", "sympy", "sklearn", "scipy", "transformers"}
+LONGEST_MODULE = 400  # lines
 LONGEST_FUNCTION = 48  # lines of its body, docstring left out
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LESSONS = lessons_code()
@@ -113,6 +116,18 @@ def test_the_guard_sees_an_import_that_goes_up(module: str, source: str, up: set
 def test_the_guard_understands_relative_imports() -> None:
     assert names_imported("from ..training import train", ["tlcourse", "views"]) == {"training"}
     assert names_imported("from . import style", ["tlcourse", "views"]) == {"views"}
+
+
+def test_what_lessons_import_loads_slow_libraries_only_where_they_work() -> None:
+    """`huggingface` is left out: who imports it works with `transformers`."""
+    faces = ["training", "pretraining", "adaptation", "evaluation", "probing", "looking"]
+    faces += ["batching", "checkpoints", "corpora.treebank", "exercises", "lessons", "metrics"]
+    code = f"import sys, {', '.join(f'tlcourse.{face}' for face in faces)}; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    loaded = set(ran.stdout.split())
+    assert {"torch", "tlcourse.corpora.trec"} <= loaded
+    assert not SLOW & loaded
 
 
 def behind_a_face(code: str) -> list[str]:

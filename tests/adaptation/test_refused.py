@@ -76,6 +76,7 @@ def run(start, scheme=FULL, texts=TEXTS, labels=LABELLED, recipe=RECIPE, **more)
         (["Who ?", None], "in row 1, got None"),
         (["Who ?", float("nan")], "in row 1, got nan"),
         ([("Who ?", None)], r"in row 0, got \('Who \?', None\)"),
+        (["Who ?", "caf\udce9"], r"in row 1, got 'caf\\udce9', where half a character"),
         ([b"Who ?"], "in row 0, got b'Who"),
     ],
 )
@@ -109,6 +110,14 @@ PROBABILITIES = [[0.5, 0.5, 0.0]] * 3
 def test_what_are_no_labels_of_the_texts(start, labels, said):
     with pytest.raises(ValueError, match=said):
         run(start, labels=labels)
+
+
+@pytest.mark.parametrize(
+    "label", ["", " ", "a\nb", "a\tb", "a\x1bb", "a\u2028b", "\u200b", "\ud800"]
+)
+def test_a_label_stands_in_one_line(label):
+    with pytest.raises(ValueError, match="labels of one line, without control characters, got "):
+        make(["HUM", label])
 
 
 def test_whatever_holds_texts_and_labels_in_order_is_taken(start):

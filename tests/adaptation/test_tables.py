@@ -1,5 +1,9 @@
 """Texts and labels from files as people have them, and what is said of broken ones."""
 
+import csv
+import io
+from pathlib import Path
+
 import pytest
 
 from tlcourse.adaptation import tables
@@ -57,6 +61,58 @@ def test_a_field_may_have_commas_quotes_and_lines_and_lines_are_those_of_the_fil
     assert found.lines == [2, 5, 6]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("my.tsv", 'text\tlabel\nHm\ta\n"Who\ta\nWhere\tb\nAnn."\tb\n', (3, 5)),
+        ("my.csv", 'text,label\n"Who,a\nWhere,b\nAnn.",b\n', (2, 4)),
+        ("my.csv", 'text,label\r\n"Who,a\r\nAnn.",b\r\n', (2, 3)),
+        ("my.csv", 'text,label\nHm,a\n\n"Who,a\n\nWell, well, who,b\nAnn.",b\n', (4, 7)),
+        ("my.csv", 'label,text\na,"Who\nb,Where\nb,Ann."\n', (2, 4)),
+        ("my.csv", 'id,text,label\n1,"Who,a\n2,Where,b\n3,Ann.",b\n', (2, 4)),
+        ("my.csv", 'text,pair,label\n"Well,\nwho","Ann,a\nWhere,Bob.",b\n', (3, 4)),
+        ("my.csv", 'text, label\n"Who, a\nAnn.", b\n', (2, 3)),
+    ],
+)
+def test_a_quote_that_swallows_rows_is_refused(write, name, content, lines):
+    said = f"line {lines[0]} opens a field that ends in line {lines[1]} and would make one text"
+    with pytest.raises(ValueError, match=said) as caught:
+        tables.read(write(content, name))
+    assert "\n" not in str(caught.value) and "remove that quote, or write" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("my.csv", ["Nice place, loved it.\nWould come again.", "praise"]),
+        ("my.csv", ["Nice, and cheap.\n\nTea, cake, scones.\nWould, perhaps, go.", "praise"]),
+        ("my.csv", ["praise", "Nice.\r\nThanks, bye"]),
+        ("my.csv", ["1", "Nice place, loved it.\nCame twice, at night.", "praise"]),
+        ("my.csv", ["1", "a,b", "praise"]),
+        ("my.csv", ["It cost me 1,000 of my good pounds\nand more", "praise"]),
+        ("my.csv", ["They took me in,\nand fed me", "praise"]),
+        ("my.csv", ["No comma at all\nin two lines", "praise"]),
+        ("my.tsv", ["Nice place,cheap\nin two lines", "praise"]),
+    ],
+)
+def test_a_text_of_several_lines_with_commas_in_it_is_one_text(write, name, row):
+    text = io.StringIO()
+    csv.writer(text, delimiter=tables.separator(Path(name))).writerows(
+        [list("abc")[: len(row)], row]
+    )
+    assert tables.read(write(text.getvalue(), name)).rows == [row]
+
+
+def test_white_space_in_a_label_is_one_space(write):
+    found = tables.examples(write('text,label\nWho ?,"a\n b"\nWhere ?,a\u00a0b\nHm,a\tb\nSo,c\n'))
+    assert found.labels == ["a b", "a b", "a b", "c"]
+
+
+def test_a_label_that_looks_like_one_that_was_learnt_is_told_from_it(write):
+    with pytest.raises(ValueError, match=r"'caf\\xe9' and 'cafe\\u0301' look alike, but one has U"):
+        tables.examples(write("text,label\nHm,cafe\u0301\n"), known=["caf\xe9", "bar"])
+
+
 def test_a_text_may_be_as_long_as_a_book(write):
     book = "word " * 30_000
     assert tables.examples(write(f"text,label\n{book},a\nWho ?,b\n")).texts == [book, "Who ?"]
@@ -77,6 +133,11 @@ def test_tsv_has_tabs(write):
         ("text,kind\nWho ?,a\n", r"a column 'label' in .*, got text, kind; its first line"),
         ("text;label\nWho ?;a\n", r"columns with ',' between them in .*first line stands ';'"),
         ("text;label\nWho, me ?;a\n", r"columns with ',' between them in .*first line stands ';'"),
+        ("text|label\nWho ?|a\n", r"columns with ',' between them in .*first line stands '\|'"),
+        ("\ufeff\ufeff" + GOOD, r"'\\ufefftext' and 'text' look alike, but one has U\+FEFF ZERO"),
+        ("\u200b" + GOOD, r"alike, but one has U\+200B ZERO WIDTH SPACE in it; its first line"),
+        ("text,label\nWho ?,a\nMe ?,b\0b\n", r"control characters in .*, line 3, got 'b\\x00b'"),
+        ("text,label\nWho ?,a\nMe ?,\u200b\n", r"line 3, got '\\u200b'; write it without"),
         ("text\tlabel\nWho ?\ta\n", r"columns with ',' .*, or as .tsv with tabs"),
         ("text,text,label\nWho ?,When ?,a\n", "got 'text' twice"),
         ("text,label\nWho ?,a\nWho, me ?,b\n", r"expected 2 fields in .*, line 3, .* got 3;"),

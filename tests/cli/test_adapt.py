@@ -141,7 +141,8 @@ def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
     assert adapt(tmp_path, base, "--epochs", "1") == 0
     assert "no --test: how often it is wrong on other texts is not known" in capsys.readouterr().out
     (tmp_path / "more").mkdir()
-    test = write(tmp_path / "test.csv", [*ROWS[:2], ("Where is Ann ?", "person")])
+    again = [ROWS[0], (f"  {ROWS[1][0].upper()} ", ROWS[1][1])]
+    test = write(tmp_path / "test.csv", [*again, ("Where is Ann ?", "person")])
     assert adapt(tmp_path / "more", base, "--epochs", "1", "--test", test) == 0
     said = capsys.readouterr().out
     assert "2 of 3 test texts are in my.csv, too" in said and "no --test" not in said
@@ -151,11 +152,23 @@ def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
     ("rows", "said"),
     [
         ([("Who sang ?", "song")], "1 label has one text: song"),
-        ([("Who ?", "a"), ("Where ?", "b")], "2 labels have one text each: a, b"),
-        ([("Who ?", "Place")] * 2, "labels that differ in case only: Place, place"),
+        ([("Who sang ?", "a"), ("Who went ?", "b")], "2 labels have one text each: a, b"),
+        ([("Here ?", "Place")] * 2, "labels that differ in case only: Place, place"),
         (
             [("Who ran ? " * 256, "person")],
             "1 of 6 texts of my.csv is longer than 48 tokens: read in windows; of 1 not more than",
+        ),
+        (
+            [("Here ?", "pl\u200bace")] * 2,
+            r"the labels 'place' and 'pl\u200bace' look alike, but one has U+200B ZERO WIDTH SPACE",
+        ),
+        (
+            [("Here ?", "caf\xe9"), ("Ann ?", "caf\xe9"), *[("So ?", "cafe\u0301")] * 2],
+            r"the labels 'cafe\u0301' and 'caf\xe9' look alike, but one has U+0301 COMBINING ACUTE",
+        ),
+        (
+            [(f" {ROWS[0][0].upper()}", "song")] * 2,
+            f"1 text has different labels in my.csv, the first {ROWS[0][1]} in line 2, song in",
         ),
         ([("Who ran ? " * 256, "person")] * 2, "2 of 7 texts of my.csv are longer than 48 tokens"),
         ([], None),
@@ -167,7 +180,7 @@ def test_what_is_odd_about_texts_and_labels_is_a_line(tmp_path, base, capsys, ro
     odd = [
         line
         for line in capsys.readouterr().out.splitlines()
-        if re.search("one text|in case only|longer than", line)
+        if re.search("one text|in case only|longer than|look alike|different labels", line)
     ]
     assert len(odd) == (said is not None) and all(line.startswith(said) for line in odd)
 
@@ -231,6 +244,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
         (["--epochs", "many"], "--epochs: expected a whole number at least 1, got 'many'"),
         (["--scheme", "loar"], ", with-the-lm-loss, got 'loar'; did you mean lora?"),
         (["--text", "Text"], "the columns; name yours with --text text\n"),
+        (["--text", "te\u200bxt"], "one has U+200B ZERO WIDTH SPACE in it; write the name anew in"),
         (["--pair", "second"], "expected a column 'second' in "),
         (["--text", "label", "--label", "text"], "got 5 labels with one text each; is 'text' the"),
         (["--model", "causal-smal"], "got 'causal-smal'; did you mean causal-small?"),

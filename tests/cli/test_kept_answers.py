@@ -95,7 +95,19 @@ def test_reset_says_when_nothing_is_kept_and_removes_what_is_broken(my, capsys) 
 def test_reset_of_a_misspelt_id_names_the_nearest(my, capsys) -> None:
     assert main(["reset", "bpe.merge_pears", "--yes"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"did you mean '{ID}'" in line and (my / f"{ID}.py").exists()
+    assert f"did you mean '{ID}', 'bpe." in line and (my / f"{ID}.py").exists()
+    assert line.endswith("'? `tlcourse progress` lists all") and line.count("'") == 8
+
+
+def test_a_file_that_cannot_be_read_is_named_with_what_to_do(my, tmp_path, capsys) -> None:
+    (my / f"{ID}.py").write_text("no answer", encoding="utf-8")
+    told = f"{my / ID}.py cannot be read (JSONDecodeError); mend it, or remove it with `tlcourse "
+    assert main(["answers", "export", str(tmp_path / "mine.zip")]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and f"answers that can be read, got none: {told}reset {ID}`\n" in err
+    assert not (tmp_path / "mine.zip").exists()
+    assert main(["progress"]) == 0
+    assert capsys.readouterr().err == f"tlcourse: {told}reset {ID}`\n"
 
 
 def test_answers_go_to_a_file_and_come_back_from_it(my, tmp_path, monkeypatch, capsys) -> None:

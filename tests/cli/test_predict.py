@@ -3,6 +3,8 @@
 import csv
 import io
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -68,6 +70,25 @@ def check(printed, folder, texts):
 def test_texts_of_the_command_line(folder, capsys):
     assert main(["predict", folder, *TEXTS]) == 0
     check(capsys.readouterr().out.splitlines(), folder, TEXTS)
+
+
+def test_it_loads_neither_a_trainer_nor_data_sets(folder, table):
+    code = (
+        "import sys; from tlcourse.cli import main; "
+        "sys.exit(main(sys.argv[1:]) or print(*sys.modules))"
+    )
+    for words in (["When ?"], ["--csv", str(table)]):
+        command = [sys.executable, "-c", code, "predict", folder, *words]
+        ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+        loaded = set(ran.stdout.splitlines()[-1].split())
+        assert {"torch", "tlcourse.adaptation"} <= loaded
+        slow = {"ignite", "datasets", "pandas", "pyarrow", "sympy", "sklearn", "scipy"}
+        assert not (slow | {"transformers", "matplotlib"}) & loaded, words
+
+
+def test_texts_may_begin_with_a_minus(folder, capsys):
+    assert main(["predict", folder, "-5", "-5 or 6 ?", "--", "-cold", "--csv"]) == 0
+    check(capsys.readouterr().out.splitlines(), folder, ["-5", "-5 or 6 ?", "-cold", "--csv"])
 
 
 def test_a_text_that_is_too_long_is_told_beside_the_answers(folder, table, capsys):

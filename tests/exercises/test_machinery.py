@@ -455,15 +455,16 @@ def test_a_solution_is_shown_without_imports_decorator_and_annotations(capsys):
 
 
 @pytest.mark.parametrize("id", ["start.unknown", "unknown.topic", "machinery.check", "start", ""])
-def test_an_unknown_id_names_the_nearest_and_lists_what_there_is(id):
+def test_an_unknown_id_names_the_three_nearest_and_where_all_are(id):
+    there = "|".join(machinery.ids())
+    said = (
+        rf"no exercise '{id}'; did you mean ('({there})'( or |, |\? `tlcourse progress` l)){{3}}ist"
+    )
     for function in (machinery.get, lambda id: exercise(id, None), yours):
-        with pytest.raises(KeyError, match="start.count_labels"):
+        with pytest.raises(KeyError, match=said):
             function(id)
-    with pytest.raises(Unknown, match="did you mean 'toy.double'"):
+    with pytest.raises(Unknown, match="did you mean 'toy.double', '"):
         machinery.get("toy.duoble")
-    with pytest.raises(Unknown, match="no exercise 'nope'. There are: ") as raised:
-        machinery.get("nope")
-    assert "did you mean" not in str(raised.value)
 
 
 def test_help_beside_the_exercises_of_a_topic_is_no_exercise(tmp_path, monkeypatch):
@@ -505,7 +506,7 @@ def test_a_misspelt_id_is_one_line_in_hint_and_solution(capsys):
     for function in (hint, solution):
         function("toy.duoble")
         said = capsys.readouterr().out
-        assert "did you mean 'toy.double'?" in said and said.count("\n") == 1
+        assert "did you mean 'toy.double', '" in said and said.count("\n") == 1
 
 
 def test_running_an_unsolved_hand_in_cell_twice_does_not_solve_it(capsys):

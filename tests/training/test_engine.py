@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse import objectives, pretraining
+from tlcourse import objectives, pretraining, training
 from tlcourse.batching import generator_for
 from tlcourse.device import Compute
 from tlcourse.exercises.task import get
@@ -286,3 +286,9 @@ def test_a_batch_without_targets_is_an_error():
     optimizers = [torch.optim.SGD(model.parameters(), lr=1.0)]
     with pytest.raises(ValueError, match="no target in this batch"):
         train(model, linear_loss, nothing, steps=1, optimizers=optimizers, compute=PLAIN)
+
+
+def test_the_face_has_no_other_names():
+    assert training.train is train
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = training.nothing

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
-from ignite.engine import Events
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -26,7 +26,9 @@ from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.bpe import SEP
 from tlcourse.device import Compute
-from tlcourse.training import Trainer, train
+
+if TYPE_CHECKING:
+    from tlcourse.training import Trainer
 
 PATIENCE = 20  # steps whose mean loss `Recipe.stop_below` is about
 
@@ -89,7 +91,7 @@ def adapt(
     seed: int = 0,
     compute: Compute | None = None,
     on_step: Iterable[Callable[[dict], None]] = (),
-    handlers: Iterable[Callable[[Trainer], object]] = (),
+    handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> Classifier:
     """A copy of the classifier, adapted to texts and label names by a scheme; `report` says how.
 
@@ -107,6 +109,8 @@ def adapt(
     the classifier's, the scheme has another edit than the classifier was adapted by, or its groups
     overlap, are empty, name what is not there or leave out what the edit adds.
     """
+    from tlcourse.training import train
+
     _check(scheme, recipe)
     compute = compute or device.choose()
     classifier = classifier.copy()
@@ -161,8 +165,9 @@ def _check(scheme: Scheme, recipe: Recipe) -> None:
         raise ValueError(f"recipe: expected one such as Recipe(epochs=4), got {short(recipe)}")
 
 
-def _stop_early(recipe: Recipe, engine: Trainer) -> None:
+def _stop_early(recipe: Recipe, engine: "Trainer") -> None:
     """Ends the training once the texts are learnt, if the recipe asks for it."""
+    from ignite.engine import Events
 
     @engine.on(Events.ITERATION_COMPLETED)
     def end_if_learnt() -> None:

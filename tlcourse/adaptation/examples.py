@@ -3,6 +3,7 @@
 What is no text or no label is refused here, with its row, before anything is trained.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -16,7 +17,9 @@ from tlcourse.adaptation.knobs import short
 from tlcourse.batching import bucket_batches, pad
 from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
 from tlcourse.device import Compute
+from tlcourse.wording import seen
 
+BREAKING = ("Cc", "Cs", "Zl", "Zp")  # categories of characters that no label may have
 Text = str | tuple[str, str]  # one text, or a pair
 
 
@@ -51,7 +54,13 @@ def encode(
                 f"expected a text or a pair of texts in row {row}, got {short(text)}; remove or "
                 "fill that row"
             )
-        ids = [tokenizer.encode(normalise(part)) for part in parts]
+        try:
+            ids = [tokenizer.encode(normalise(part)) for part in parts]
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"expected text in row {row}, got {short(text)}, where half a character (a "
+                "surrogate) stands; read it as UTF-8"
+            ) from None
         if not all(ids):
             raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
         if len(ids) == 1:
@@ -70,12 +79,25 @@ def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], lis
     )
 
 
+def one_line(label: str) -> bool:
+    """Whether a label has something to be seen, and nothing that breaks the line it stands in."""
+    return bool(seen(label)) and not any(unicodedata.category(c) in BREAKING for c in label)
+
+
 def label_names(labels: Iterable[str]) -> list[str]:
-    """The labels of a classifier, in their order; ValueError for what cannot be told apart."""
+    """The labels of a classifier, in their order; ValueError for what cannot be told apart.
+
+    Also for a name that is blank, or has a line break, a tab or another control character in it.
+    """
     names = listed(labels, "labels")
     texts = {name for name in names if isinstance(name, str)}
     if len(names) < 2 or len(texts) < len(names):
         raise ValueError(f"expected labels with at least two names, all other, got {short(names)}")
+    odd = next((name for name in names if not one_line(name)), None)
+    if odd is not None:
+        raise ValueError(
+            f"expected labels of one line, without control characters, got {odd!r}; name it anew"
+        )
     return names
 
 

@@ -6,13 +6,16 @@ separator, a quote or a line break in it stands in double quotes. `.tsv` means t
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tlcourse.adaptation.examples import Text
+from tlcourse.adaptation.examples import Text, one_line
+from tlcourse.wording import twin
 
+LINE_END = re.compile(r"\r\n?|\n")
 LONGEST = 2**31 - 1  # characters of a field; Python's own limit is 131,072
 
 
@@ -29,8 +32,8 @@ class Table:
         """The fields of one column; raises ValueError that lists the columns there are."""
         if name not in self.columns:
             raise ValueError(
-                f"expected a column {name!r} in {self.path}, got {', '.join(self.columns)}; its "
-                "first line has to name the columns"
+                f"expected a column {name!r} in {self.path}, got {', '.join(self.columns)}"
+                f"{twin(name, self.columns)}; its first line has to name the columns"
             )
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
@@ -76,7 +79,7 @@ def read(path: str | Path) -> Table:
 
     Raises ValueError for a file that is not there, is not UTF-8, has no rows, has other signs
     between its columns, names a column twice, has a row with more or fewer fields than the first,
-    or a quote that is not closed.
+    a quote that is not closed, or one that swallows rows.
     """
     path = Path(path)
     rows, lines, end = [], [], 0
@@ -100,7 +103,7 @@ def read(path: str | Path) -> Table:
             f"{'no rows' if rows else 'nothing'}"
         )
     columns = [name.strip() for name in rows[0]]
-    other = next((sign for sign in ",;\t" if len(columns) == 1 and sign in columns[0]), None)
+    other = next((sign for sign in ",;\t|" if len(columns) == 1 and sign in columns[0]), None)
     if other:
         raise ValueError(
             f"expected columns with {separator(path)!r} between them in {path}, but in its first "
@@ -118,7 +121,53 @@ def read(path: str | Path) -> Table:
                 f"{len(row)}; a text with {separator(path)!r} or a line break in it needs quotes, "
                 "and no space before the first"
             )
-    return Table(path, columns, rows[1:], lines[1:])
+    table = Table(path, columns, rows[1:], lines[1:])
+    _refuse_swallowed(table)
+    return table
+
+
+def _refuse_swallowed(table: Table) -> None:
+    """Raises ValueError for a field in quotes whose lines are rows of their own."""
+    sign = separator(table.path)
+    widths = [
+        max(len(part) for field in column for part in LINE_END.split(field))
+        for column in zip(*table.rows, strict=True)
+    ]
+    for line, row in zip(table.lines, table.rows, strict=True):
+        for place, field in enumerate(row):
+            first, *more = [part.split(sign) for part in LINE_END.split(field)]
+            if more and _are_rows(first, more[-1], place, row, widths):
+                raise ValueError(
+                    f"expected rows in {table.path}, but a quote in line {line} opens a field that "
+                    f"ends in line {line + len(more)} and would make one text of all between; "
+                    'remove that quote, or write "" for it and quotes around its field; if it is '
+                    "one text, write spaces for its line breaks"
+                )
+            line += len(more)
+
+
+def _are_rows(
+    first: list[str], last: list[str], place: int, row: list[str], widths: list[int]
+) -> bool:
+    """Whether the first and the last line of the field `place` of a row are rows of their own.
+
+    The lines come in pieces, as separators part them. They are rows if, together with the fields
+    before and behind, they have as many fields as the row. In a text with line breaks and commas of
+    its own they seldom are: white space follows its commas, or nothing does, or a piece of it is
+    far longer than the longest line in the column where it would stand (`widths`).
+    """
+    if len(row) == 1 or len(first) != len(row) - place or len(last) != place + 1:
+        return False
+    spaced = place + 1 < len(row) and row[place + 1][:1].isspace()
+    others = [*last[:-1], *first[1:]]
+    return (
+        any(others)
+        and all(part[:1].isspace() == spaced for part in [*first[1:], *last[1:]])
+        and all(
+            len(part) <= 2 * width
+            for part, width in zip(others, widths[:place] + widths[place + 1 :], strict=True)
+        )
+    )
 
 
 def _text(path: Path) -> str:
@@ -162,14 +211,14 @@ class Examples:
 def examples(
     path: str | Path, columns: Columns = Columns(), known: Sequence[str] | None = None
 ) -> Examples:
-    """The examples of a file; white space around a label does not count.
+    """The examples of a file; white space around a label does not count, inside it is one space.
 
     Raises ValueError, see `read` and `texts`; also for a missing label, with `known` for a label
     that is none of them, and without for a file with one label alone.
     """
     table = read(path)
     found = texts(table, columns)
-    labels = [label.strip() for label in table.filled(columns.label)]
+    labels = [" ".join(label.split()) for label in table.filled(columns.label)]
     if known is None and len(set(labels)) == 1:
         raise ValueError(
             f"expected at least two labels in column {columns.label!r} of {table.path}, got only "
@@ -179,6 +228,11 @@ def examples(
         if known is not None and label not in known:
             raise ValueError(
                 f"expected a label out of {', '.join(known)} in {table.path}, line {line}, got "
-                f"{label!r}, which no training row has"
+                f"{label!r}, which no training row has{twin(label, known)}"
+            )
+        if not one_line(label):
+            raise ValueError(
+                f"expected labels without control characters in {table.path}, line {line}, got "
+                f"{label!r}; write it without"
             )
     return Examples(table.path, found, labels, table.lines)

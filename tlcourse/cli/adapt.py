@@ -156,7 +156,7 @@ def _read(
     for path in filter(None, (arguments.train, arguments.test)):
         doubts.refuse_other_columns(tables.read(path), columns)
     train, test = tables.examples(arguments.train, columns), None
-    odd = list(doubts.of_labels(train.counts, columns))
+    odd = [*doubts.of_labels(train.counts, columns), *doubts.of_contradictions(train)]
     if arguments.test is not None:
         test = tables.examples(arguments.test, columns, list(train.counts))
     listed = ", ".join(f"{name} {count}" for name, count in train.counts.items())
@@ -246,14 +246,15 @@ def _tested(
 ) -> dict[str, Any]:
     """The errors on texts that were not learnt; says them, beside what is simpler."""
     from tlcourse.adaptation import comparing, saved
+    from tlcourse.cli import doubts
     from tlcourse.metrics import wilson_interval
 
-    given = set(train.texts)
-    known = sum(text in given for text in test.texts)
+    given = set(map(doubts.plain, train.texts))
+    known = sum(doubts.plain(text) in given for text in test.texts)
     if known:
         print(
-            f"{known} of {len(test.texts)} test texts are in {train.path.name}, too: what is "
-            "said of them says nothing of new texts"
+            f"{known} of {len(test.texts)} test texts are in {train.path.name}, too (case and "
+            "spacing do not count): what is said of them says nothing of new texts"
         )
     found = _errors(classifier, test, compute)
     found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])

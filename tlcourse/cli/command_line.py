@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 overview().print_help()
                 heard.status = 1
             else:
+                _refuse_other_bytes(words)
                 if words[0].startswith("-"):
                     overview().parse_args(words[:1])  # --help and --version end here
                 command = module(words[0])
@@ -67,6 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise
         heard.status = _flushed(heard.status)
     return heard.status
+
+
+def _refuse_other_bytes(words: Sequence[str]) -> None:
+    """Raises UsageError for bytes that are not UTF-8: they can be neither printed nor written."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"expected words in UTF-8, got {os.fsencode(word)}; type it in a terminal that is "
+                "set to UTF-8, or give a file another name"
+            ) from None
 
 
 def _flushed(status: int) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tlcourse.wording import nearest, number_of
+from tlcourse.wording import nearest, number_of, seen, twin
 
 if TYPE_CHECKING:
     from tlcourse.adaptation import Classifier, Scheme, tables
@@ -22,10 +22,15 @@ def refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
     for option, name in asked.items():
         if name is None or name in table.columns:
             continue
+        alike = twin(name, table.columns)
         yours = f" {others[0]}" if len(others) == 1 else nearest(name, others)
         raise ValueError(
-            f"expected a column {name!r} in {table.path}, got {', '.join(table.columns)}; its "
-            f"first line has to name the columns; name yours with {option}{yours}"
+            f"expected a column {name!r} in {table.path}, got {', '.join(table.columns)}"
+            + (
+                f"{alike}; write the name anew in its first line"
+                if alike
+                else f"; its first line has to name the columns; name yours with {option}{yours}"
+            )
         )
 
 
@@ -57,12 +62,45 @@ def of_labels(counts: Mapping[str, int], columns: tables.Columns) -> Iterator[st
             "1 label has one text" if len(once) == 1 else f"{len(once)} labels have one text each"
         )
         yield f"{have}: {', '.join(once)}"
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name in counts:
-        alike[name.casefold()].append(name)
-    same = [name for names in alike.values() if len(names) > 1 for name in names]
+    same = [name for names in _alike(counts, str.casefold) for name in names]
     if same:
         yield f"labels that differ in case only: {', '.join(same)}"
+    for first, *others in _alike(counts, seen):
+        for other in others:
+            told = twin(other, [first]).removeprefix("; ")
+            yield f"the labels {told}; they count as two: write them in one way"
+
+
+def _alike(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
+    """Those of the names that share a key with another, by key."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        found[key(name)].append(name)
+    return [alike for alike in found.values() if len(alike) > 1]
+
+
+def of_contradictions(examples: tables.Examples) -> Iterator[str]:
+    """A line for texts that stand in a file more than once, with different labels."""
+    rows: dict[Text, dict[str, int]] = defaultdict(dict)
+    for text, label, line in zip(examples.texts, examples.labels, examples.lines, strict=True):
+        rows[plain(text)].setdefault(label, line)
+    several = [labels for labels in rows.values() if len(labels) > 1]
+    if several:
+        have = "1 text has" if len(several) == 1 else f"{len(several)} texts have"
+        first = ", ".join(f"{label} in line {line}" for label, line in several[0].items())
+        yield (
+            f"{have} different labels in {examples.path.name}, the first {first}: the model can "
+            "learn only one of them"
+        )
+
+
+def plain(text: Text) -> Text:
+    """A text or a pair without its case and spacing: texts that give the same are the same."""
+    from tlcourse.bpe import normalise
+
+    if isinstance(text, str):
+        return normalise(text).casefold()
+    return tuple(normalise(part).casefold() for part in text)
 
 
 def of_long_texts(classifier: Classifier, texts: Sequence[Text], file: str = "") -> Iterator[str]:

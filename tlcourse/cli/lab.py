@@ -21,6 +21,7 @@ def add_options(parser: Parser) -> None:
     add = parser.add_argument
     add("--folder", type=Path, help="your copy (default: TLCOURSE_MY, else my/)")
     add("--prepare-only", action="store_true", help="copy, do not open JupyterLab")
+    parser.behind = "an option of JupyterLab"
     add("options", nargs="*", help="for JupyterLab, after --: -- --no-browser")
 
 

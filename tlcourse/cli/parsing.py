@@ -1,6 +1,7 @@
 """Words of a command line: what is wrong with them in one line, and help with its defaults."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, NoReturn
@@ -53,7 +54,13 @@ def _shown(default: Any) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and which option was meant."""
+    """Says what is wrong in one line, and which option was meant.
+
+    `behind` are the words that begin with a minus and belong after `--`, such as "a text"; "" if
+    there are none.
+    """
+
+    behind = ""
 
     def __init__(self, **more: Any):
         super().__init__(formatter_class=Formatter, **more)
@@ -73,15 +80,15 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """As argparse; an unknown option is told first, not the one that is missing for it."""
-        for word in takewhile(lambda word: word != "--", args):
+        for place, word in enumerate(takewhile(lambda word: word != "--", args)):
             option = word.partition("=")[0]
-            if option.startswith("--") and " " not in word and not self._knows(option):
+            if self._like_an_option(word) and not self._knows(option):
                 shown = [
                     name
                     for name, action in self._option_string_actions.items()
                     if action.help != argparse.SUPPRESS
                 ]
-                near = nearest(option, shown) or f"; `{self.prog} --help` lists those there are"
+                near = nearest(option, shown) or self._behind(args[place:])
                 raise UsageError(f"unrecognized option {option}{near}")
         return super().parse_args(args, namespace)
 
@@ -90,6 +97,18 @@ class Parser(argparse.ArgumentParser):
         if not arg_string and action.nargs != "*":
             raise argparse.ArgumentError(action, "expected a value, got an empty one; give one")
         return super()._get_value(action, arg_string)
+
+    def _like_an_option(self, word: str) -> bool:
+        """Whether argparse takes a word for an option; one with a single minus where it matters."""
+        number = self._negative_number_matcher.match(word)
+        return word.startswith("-" if self.behind else "--") and " " not in word and not number
+
+    def _behind(self, words: Sequence[str]) -> str:
+        """What is to be done with the first of the words, which is like no option."""
+        if not self.behind:
+            return f"; `{self.prog} --help` lists those there are"
+        more = takewhile(lambda word: not word.startswith("-"), words[1:])
+        return f"; {self.behind} goes after --, at the end: -- {shlex.join([words[0], *more])}"
 
     def _knows(self, option: str) -> bool:
         """Whether an option is one, or the beginning of one, which argparse takes, too."""

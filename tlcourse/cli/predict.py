@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 def add_options(parser: Parser) -> None:
     """The options of `tlcourse predict`."""
     add, table = parser.add_argument, files.here_or_bundled
+    parser.behind = "a text that begins with a minus"
     add("folder", type=Path, help="what `tlcourse adapt` wrote")
     add(
         "texts",
         nargs="*",
+        default=[],
         help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
         "without any: a text a line from the standard input, the two of a pair with a tab between",
     )

@@ -3,6 +3,7 @@
 import argparse
 
 from tlcourse.cli.parsing import Parser
+from tlcourse.cli.saying import complain
 
 
 def add_options(parser: Parser) -> None:
@@ -10,10 +11,13 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the table."""
+    """Prints the table; what of it could not be read is a line beside it."""
     from tlcourse.exercises import answers, messages, table
 
-    messages.show(table.of(answers.states()))
+    kept = answers.states()
+    messages.show(table.of(kept))
+    for line in answers.unreadable(kept).values():
+        complain(line)
     return 0
 
 

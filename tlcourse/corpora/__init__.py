@@ -14,14 +14,15 @@ set come from one source. Each data set is one module of this folder, which says
 are and has all that is particular to it; the catalogue finds it there.
 """
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
 
-import datasets
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from tlcourse.corpora import catalogue, conllu, hub, reading, release, treebank, wikitext
 from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError
 from tlcourse.corpora.corpus import Corpus
-from tlcourse.corpora.reading import Splits, StreamedSplits, name_of, source_of
+from tlcourse.corpora.reading import name_of, source_of
 from tlcourse.corpora.subsets import label_subset
 from tlcourse.corpora.trec import (
     TREC_FINE_LABELS,
@@ -29,6 +30,11 @@ from tlcourse.corpora.trec import (
     duplicates_report,
     trec_with_dev,
 )
+
+if TYPE_CHECKING:
+    import datasets
+
+    from tlcourse.corpora.splits import Splits, StreamedSplits
 
 __all__ = [
     "HUB",
@@ -170,6 +176,8 @@ def _verified(corpus: Corpus, source: str, splits: dict) -> str:
 
 
 def _length(split: datasets.Dataset | datasets.IterableDataset) -> int:
+    import datasets
+
     return split.num_rows if isinstance(split, datasets.Dataset) else sum(1 for _ in split)
 
 

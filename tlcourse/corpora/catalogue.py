@@ -12,7 +12,8 @@ from tlcourse.wording import nearest
 def collect(folders: Iterable[str]) -> dict[str, Corpus]:
     """The data sets whose modules lie in `folders`, by name, in the order of the lessons."""
     names = {f"{__package__}.{module.name}" for module in pkgutil.iter_modules(folders)}
-    modules = map(import_module, sorted(names - {__name__}))
+    others = {__name__, f"{__package__}.splits"}  # the latter loads `datasets`
+    modules = map(import_module, sorted(names - others))
     found = [module.CORPUS for module in modules if hasattr(module, "CORPUS")]
     return {each.name: each for each in sorted(found, key=lambda each: (each.lesson, each.name))}
 

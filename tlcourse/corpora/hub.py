@@ -1,15 +1,20 @@
 """The Hugging Face Hub: files from its cache, else fetched; a quick answer where it is away."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
 from huggingface_hub import constants, errors, hf_hub_download, utils
 
 from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Absent, DataError
 from tlcourse.corpora.corpus import Corpus, Place
+
+if TYPE_CHECKING:
+    import datasets
 
 PATIENCE = 6  # seconds until a Hub that says nothing counts as unreachable
 # OSError, and the base of all errors of whichever HTTP library `huggingface_hub` is built on.
@@ -78,6 +83,8 @@ def answers(address: str) -> bool:
 @contextlib.contextmanager
 def _no_progress_bars() -> Iterator[None]:
     """Without widgets, whose leavings in a notebook keep GitHub from showing it."""
+    import datasets
+
     switches = [module for module in (utils, datasets) if not module.are_progress_bars_disabled()]
     for module in switches:
         module.disable_progress_bars()
@@ -90,6 +97,8 @@ def _no_progress_bars() -> Iterator[None]:
 
 def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.Dataset:
     """Columns of parquet files, memory-mapped; raises DataError on lack of one or damage."""
+    import datasets
+
     try:
         with _no_progress_bars():
             dataset = datasets.Dataset.from_parquet([str(path) for path in paths])
@@ -118,6 +127,8 @@ def rows(corpus: Corpus, paths: list[Path], what: str) -> Iterable[dict] | datas
 
 def _named(dataset: datasets.Dataset, ids: tuple[str, ...], what: str) -> Iterator[tuple]:
     """Rows; ids in the columns `ids`, single or lists, become names, by the file's own list."""
+    import datasets
+
     values = {column: dataset[column][:] for column in dataset.column_names}
     for column in ids:
         feature = dataset.features[column]

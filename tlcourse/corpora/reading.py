@@ -1,10 +1,11 @@
 """Data sets from a folder, from the Hub's files or from the bundled sample, in canonical form."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import datasets
+from typing import TYPE_CHECKING
 
 from tlcourse import files
 from tlcourse.corpora import hub, release
@@ -20,23 +21,10 @@ from tlcourse.corpora.checks import (
 )
 from tlcourse.corpora.corpus import Corpus
 
+if TYPE_CHECKING:
+    import datasets
 
-class _OneSource(dict):
-    """Splits by name; a split that the source lacks is a DataError when asked for."""
-
-    def __missing__(self, split: str):
-        raise DataError(
-            f"expected a split out of {', '.join(self)}, got {split!r}; the {source_of(self)} has "
-            "no other, and splits of one data set are never taken from two sources"
-        )
-
-
-class Splits(_OneSource, datasets.DatasetDict):
-    """A DatasetDict whose splits come from one source."""
-
-
-class StreamedSplits(_OneSource, datasets.IterableDatasetDict):
-    """An IterableDatasetDict whose splits come from one source."""
+    from tlcourse.corpora.splits import Splits, StreamedSplits
 
 
 def source_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
@@ -84,6 +72,8 @@ def _found(corpus: Corpus, folder: Path) -> dict[str, Path]:
 
 def from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedSplits:
     """The splits in a folder of files laid out as published."""
+    from tlcourse.corpora.splits import Splits, StreamedSplits
+
     found = _found(corpus, folder)
     if corpus.streamed:
         return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in found.items()})
@@ -111,6 +101,8 @@ def from_sample(corpus: Corpus) -> Splits:
 
 def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
     """All splits, from the Hub's cache or the Hub; raises Absent where neither has them."""
+    from tlcourse.corpora.splits import Splits
+
     splits = Splits()
     for split, paths in hub.fetch(corpus, network=network).items():
         rows = hub.rows(corpus, paths, f"{corpus.name} {split}")
@@ -120,6 +112,8 @@ def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
 
 def from_release(corpus: Corpus, *, network: bool = True) -> Splits:
     """All splits, from a release on GitHub or its cache; raises Absent where neither has them."""
+    from tlcourse.corpora.splits import Splits
+
     found = release.fetch(corpus, network=network)
     return Splits(
         {s: _dataset(corpus, s, corpus.parse(path, RELEASE), RELEASE) for s, path in found.items()}
@@ -130,6 +124,8 @@ def _dataset(
     corpus: Corpus, split: str, rows: Iterable[dict] | datasets.Dataset, source: str
 ) -> datasets.Dataset:
     """Rows as a verified Dataset that knows where it comes from."""
+    import datasets
+
     if isinstance(rows, datasets.Dataset):
         dataset = rows
     else:
@@ -149,6 +145,8 @@ def _dataset(
 
 def _stream(corpus: Corpus, split: str, path: Path, source: str) -> datasets.IterableDataset:
     """The rows of a big file, read as they are asked for."""
+    import datasets
+
     rows = datasets.IterableDataset.from_generator(
         _rows, gen_kwargs={"corpus": corpus, "split": split, "path": str(path), "source": source}
     )

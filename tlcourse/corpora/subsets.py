@@ -1,9 +1,14 @@
 """Subsets of any labelled split."""
 
-from collections import defaultdict
+from __future__ import annotations
 
-import datasets
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    import datasets
 
 
 def label_subset(split: datasets.Dataset, n: int, *, seed: int = 0) -> datasets.Dataset:

@@ -3,17 +3,22 @@
 Columns: text, label (the coarse name), fine (such as LOC:city).
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
 import numpy as np
 
 from tlcourse.corpora.checks import HUB, WHAT_TO_DO, Counted, DataError, Facts, lines_of
 from tlcourse.corpora.corpus import Corpus, Place, converted
 from tlcourse.corpora.subsets import ordered
+
+if TYPE_CHECKING:
+    import datasets
 
 FINE = {
     "ABBR": "abb exp",

@@ -4,15 +4,18 @@ BLiMP: Warstadt et al. (2020). Chance is 50 %. The same question is asked of any
 in groups: those of Marvin & Linzen (2018), or agreement with so many attractors.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from statistics import fmean
-from typing import NamedTuple
-
-import datasets
+from typing import TYPE_CHECKING, NamedTuple
 
 from tlcourse import metrics
 from tlcourse.evaluation.scoring import Score
+
+if TYPE_CHECKING:
+    import datasets
 
 PAIRS = 100  # of each paradigm, the first ones
 BLIMP_PUBLISHED = {  # percent of BLiMP's pairs, Warstadt et al. (2020), table 3

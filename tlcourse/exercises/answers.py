@@ -8,6 +8,7 @@ one has passed, `ID.tried` holds that line alone: counting a try never touches a
 import json
 import os
 import zipfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -122,6 +123,17 @@ def states() -> dict[str, Kept]:
     return found
 
 
+def unreadable(ids: Iterable[str]) -> dict[str, str]:
+    """Those of the exercises whose files cannot be read: why not, and what to do."""
+    found = {}
+    for id in ids:
+        try:
+            read(id)
+        except Broken as error:
+            found[id] = f"{error}; mend it, or remove it with `tlcourse reset {id}`"
+    return found
+
+
 def forget(id: str) -> None:
     """Removes what is kept of an exercise."""
     place = folder()
@@ -141,16 +153,16 @@ def _place() -> Path:
 def export(path: str | Path) -> str:
     """Writes all that is kept to a new zip file at `path`; returns what is to be told.
 
-    Raises ValueError where nothing is kept, FileExistsError where something is at `path`, and
-    OSError where it cannot be written.
+    Raises ValueError where nothing is kept that can be read, FileExistsError where something is at
+    `path`, and OSError where it cannot be written.
     """
-    path, found, broken = Path(path), {}, []
-    for id in ids():
-        try:
-            found[id] = read(id)
-        except Broken:
-            broken.append(id)
-    found = {id: kept for id, kept in found.items() if kept != Kept()}
+    path, every = Path(path), states()
+    broken = unreadable(every)
+    found = {id: kept for id, kept in every.items() if kept != Kept()}
+    if not found and broken:
+        raise ValueError(
+            f"expected answers that can be read, got none: {'; '.join(broken.values())}"
+        )
     if not found:
         raise ValueError(f"nothing is kept yet in {_place()}")
     if path.exists():

@@ -16,6 +16,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -81,8 +82,10 @@ def preserve_randomness() -> Iterator[None]:
 
 
 def load_optimizers() -> None:
-    """Loads what the first optimizer of a process imports: PyTorch's compiler, seconds of it."""
+    """Loads what the first training of a process imports: PyTorch's compiler, seconds of it."""
     import torch
+
+    import_module("tlcourse.training.engine")
 
     torch.optim.SGD([torch.zeros(1)])
 

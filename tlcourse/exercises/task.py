@@ -29,7 +29,7 @@ from typing import Any
 
 from tlcourse.exercises import listing
 from tlcourse.exercises.expect import Wrong, agree, expect_close, expect_equal, expect_unchanged
-from tlcourse.wording import nearest
+from tlcourse.wording import three_nearest
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _without_numbers(error: Exception) -> str:
 
 
 class Unknown(KeyError):
-    """No exercise has this id; the message, one line, names one that is like it and lists all."""
+    """No exercise has this id; the message, one line, names those that are most like it."""
 
     def __str__(self) -> str:
         return self.args[0]
@@ -249,9 +249,8 @@ def _load(id: str) -> Exercise:
 
 
 def get(id: str) -> Exercise:
-    """The exercise of this id; raises Unknown, which names one that is like it."""
+    """The exercise of this id; raises Unknown, which names those that are like it."""
     if id not in _names():
-        there = ids()
-        near = nearest(repr(id), map(repr, there)) or "."
-        raise Unknown(f"no exercise {id!r}{near} There are: {', '.join(there)}")
+        near = three_nearest(str(id), ids())
+        raise Unknown(f"no exercise {id!r}; did you mean {near}? `tlcourse progress` lists all")
     return _load(id)

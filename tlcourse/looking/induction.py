@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse import device
+from tlcourse import device, training
 from tlcourse.batching import generator_for
 from tlcourse.bpe import SPECIALS
 from tlcourse.device import Compute
 from tlcourse.looking.texts import as_array, read
 from tlcourse.objectives import causal_loss
-from tlcourse.training import train
 from tlcourse.transformer import Config, Transformer, record
 
 NEWBORN = Config(vocabulary_size=64, width=64, layers=2, heads=2, feed_forward=64, max_length=48)
@@ -150,7 +149,7 @@ def birth(
             look(record["step"] + 1)
 
     look(0)
-    train(
+    training.train(
         model,
         lambda model, batch: causal_loss(model, *batch),
         lambda step: repeating(config, BATCH, seed, step)[:1],

@@ -7,17 +7,20 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from ignite import distributed as idist
 
 from tlcourse import device, files
 from tlcourse.batching import TokenFile
 from tlcourse.device import Compute
 from tlcourse.pretraining.muon import Muon
 from tlcourse.pretraining.recipe import OBJECTIVES, PretrainingRecipe, batches
-from tlcourse.training import Resume, Trainer, train, warmup_stable_decay
+from tlcourse.training import Resume, warmup_stable_decay
 from tlcourse.transformer import Transformer
+
+if TYPE_CHECKING:
+    from tlcourse.training import Trainer
 
 RECIPE = PretrainingRecipe()
 DECAY = "decay.json"  # where a run of so many minutes keeps when its decay began
@@ -74,7 +77,7 @@ def pretrain(
     folder: str | Path | None = None,
     save_every: float = 180.0,
     on_step: Iterable[Callable[[dict], None]] = (),
-    handlers: Iterable[Callable[[Trainer], object]] = (),
+    handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> list[dict]:
     """Trains `model` in place on `tokens` tokens, ending decayed; returns the engine's history.
 
@@ -116,7 +119,7 @@ def pretrain_for(
     folder: str | Path | None = None,
     save_every: float = 180.0,
     on_step: Iterable[Callable[[dict], None]] = (),
-    handlers: Iterable[Callable[[Trainer], object]] = (),
+    handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> tuple[list[dict], int]:
     """Trains `model` in place for `minutes` of running time, ending decayed.
 
@@ -127,6 +130,8 @@ def pretrain_for(
 
     Raises ValueError for several processes without a folder.
     """
+    from ignite import distributed as idist
+
     with _somewhere(folder) as place:
         seconds = 60 * minutes
         run = _prepared(
@@ -154,6 +159,8 @@ def pretrain_for(
 @contextlib.contextmanager
 def _somewhere(folder: str | Path | None) -> Iterator[Path]:
     """The folder, or one that is gone afterwards."""
+    from ignite import distributed as idist
+
     if folder is not None:
         yield Path(folder)
         return
@@ -171,6 +178,8 @@ def _prepared(
     It may be called twice, for the stable part and then for the decay: the optimizers are made
     once, and what lies in `folder` is where each call goes on.
     """
+    from tlcourse.training import train
+
     compute = device.choose() if compute is None else compute
     model.to(compute.device).set_attention(compute.attention)
     if compiled and compute.compiles:

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse import device
+from tlcourse import device, training
 from tlcourse.batching import generator_for
 from tlcourse.device import Compute
 from tlcourse.metrics import Interval, bootstrap_interval
-from tlcourse.training import train, warmup_stable_decay
+from tlcourse.training import warmup_stable_decay
 
 ROWS_AT_A_TIME = 8192
 BATCH_SIZE = 1024
@@ -182,7 +182,7 @@ def fit(
         return nats + penalty(probe) * (len(right) / items), len(right)
 
     optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate)
-    return train(
+    return training.train(
         module, loss, batch,
         steps=steps, optimizers=[optimizer], seed=seed, clip=float("inf"),
         schedule=warmup_stable_decay(steps, warmup=0, decay=1.0),

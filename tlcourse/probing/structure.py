@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tlcourse import device
+from tlcourse import device, training
 from tlcourse.batching import bucket_batches
 from tlcourse.device import Compute
 from tlcourse.probing import trees
@@ -26,7 +26,7 @@ from tlcourse.probing.tree_scores import (
     judge_depths,
     judge_distances,
 )
-from tlcourse.training import train, warmup_stable_decay
+from tlcourse.training import warmup_stable_decay
 
 BATCH_SIZE = 32  # sentences
 LEAST_STEPS = 300
@@ -149,7 +149,7 @@ def _fit(
         linear.bias.zero_()
     module = nn.Sequential(Standardise(np.concatenate(states)), linear)
     compute = device.choose() if compute is None else compute
-    history = train(
+    history = training.train(
         module, loss, _batches(states, wanted, steps, seed),
         steps=steps, seed=seed, clip=float("inf"),
         optimizers=[torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)],

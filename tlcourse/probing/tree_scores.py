@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tlcourse.metrics import Interval, bootstrap_interval
 from tlcourse.probing import trees
@@ -110,6 +109,8 @@ def _sentences(measured: Sequence[np.ndarray], heads: Heads, keep: Keep):
 
 def _spearman(found: np.ndarray, true: np.ndarray) -> np.ndarray:
     """(rows, words) twice to the rank correlation of each row; none where a row is constant."""
+    from scipy.stats import rankdata  # takes a second to import
+
     one, other = (rankdata(each, axis=1) for each in (found, true))
     one, other = one - one.mean(1, keepdims=True), other - other.mean(1, keepdims=True)
     norms = np.sqrt((one**2).sum(1) * (other**2).sum(1))

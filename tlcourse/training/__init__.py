@@ -27,8 +27,18 @@ for bit; and several processes, each with its slice of the batch, do the work of
     engine.run()
 """
 
-from tlcourse.training.engine import Trainer, train
+from typing import Any
+
 from tlcourse.training.resuming import STATE, Resume, steps_in
 from tlcourse.training.schedule import warmup_stable_decay
 
 __all__ = ["STATE", "Resume", "Trainer", "steps_in", "train", "warmup_stable_decay"]
+
+
+def __getattr__(name: str) -> Any:
+    """The engine, loaded when first asked for: Ignite takes seconds to import."""
+    if name not in ("Trainer", "train"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tlcourse.training import engine
+
+    return getattr(engine, name)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from ignite import distributed as idist
 
 from tlcourse import files
 
@@ -161,6 +160,8 @@ class Keeper(HeldBack):
             self._write()
 
     def _write(self) -> None:
+        from ignite import distributed as idist
+
         done = len(self.engine.history)
         if done > self._written and idist.get_rank() == 0:
             self.resume.save(self.parts, self.engine.history)

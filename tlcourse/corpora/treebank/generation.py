@@ -1,17 +1,19 @@
 """As many sentences as are wanted, and pairs that differ in the agreement of one verb."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
-
-import datasets
+from typing import TYPE_CHECKING, NamedTuple
 
 from tlcourse.corpora.conllu import COLUMNS, Sentence, key_of
-from tlcourse.corpora.reading import Splits
 from tlcourse.corpora.treebank.derivation import Derivation
 from tlcourse.corpora.treebank.nonsense import without_sense
 from tlcourse.corpora.treebank.sentences import agreements, tree_of, with_leaves, written
+
+if TYPE_CHECKING:
+    import datasets
 
 NAME, SOURCE = "treebank", "grammar of the course"
 MOST_ATTRACTORS = 4
@@ -63,6 +65,10 @@ def splits(
 
     `conllu.Sentence.of(row)` is the sentence of a row. Raises ValueError on a negative size.
     """
+    import datasets
+
+    from tlcourse.corpora.splits import Splits
+
     sizes = {"train": train, "validation": validation, "test": test}
     _check(min(sizes.values()))
     rows = [sentence.row for sentence in generate(sum(sizes.values()), seed=seed)]

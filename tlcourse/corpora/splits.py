@@ -1,0 +1,24 @@
+"""Splits by name that come from one source; loads `datasets`, which takes seconds to import."""
+
+import datasets
+
+from tlcourse.corpora.checks import DataError
+from tlcourse.corpora.reading import source_of
+
+
+class _OneSource(dict):
+    """Splits by name; a split that the source lacks is a DataError when asked for."""
+
+    def __missing__(self, split: str):
+        raise DataError(
+            f"expected a split out of {', '.join(self)}, got {split!r}; the {source_of(self)} has "
+            "no other, and splits of one data set are never taken from two sources"
+        )
+
+
+class Splits(_OneSource, datasets.DatasetDict):
+    """A DatasetDict whose splits come from one source."""
+
+
+class StreamedSplits(_OneSource, datasets.IterableDatasetDict):
+    """An IterableDatasetDict whose splits come from one source."""

@@ -28,7 +28,7 @@ FLOORS = {
     **dict.fromkeys(["pretraining", "evaluation", "adaptation", "probing", "looking"], 4),
     **dict.fromkeys(["exercises", "lessons", "cli", "page", "__main__"], 5),
 }
-LONGEST_MODULE = 260  # lines
+LONGEST_MODULE = 400  # lines
 LONGEST_FUNCTION = 48  # lines of its body, docstring left out
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LESSONS = lessons_code()

@@ -174,6 +174,50 @@ def test_without_a_log_it_is_not_known_how_a_checkpoint_reads(tmp_path, capsys):
     assert "expected a checkpoint whose training.json says how it was trained" in line
 
 
+WHOLE = LEG | {"objective": "causal"}
+DAMAGES = [
+    *({"legs": [{name: each for name, each in WHOLE.items() if name != gone}]} for gone in WHOLE),
+    {"legs": None},
+    {"legs": [3]},
+    {"legs": [WHOLE | {"objective": "sorcery"}]},
+    {"legs": [WHOLE | {"history": []}]},
+    {"legs": [WHOLE | {"corpus": "wikitext-2"}]},
+    {"legs": [WHOLE | {"tokens": "8192"}]},
+    {"legs": [WHOLE | {"recipe": {"length": "64"}}]},
+    {"legs": [WHOLE | {"recipe": {"length": -1}}]},
+    {"evaluation": None},
+    {"evaluation": {"a text": None}},
+    {"minimal_pairs": 3},
+    {"held_out": 3},
+    {"pronouns": 3},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_log_is_told_before_anything_is_measured_or_trained(tmp_path, damage, capsys):
+    folder = little(tmp_path, "causal")
+    files.write_json(folder / "training.json", checkpoints.log_of(folder) | damage)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    capsys.readouterr()
+    start = ["--start", str(folder), "--out", str(tmp_path / "more")]
+    for command in (["evaluate", str(folder)], ["pretrain", *start]):
+        assert main(command) == 2
+        out, err = capsys.readouterr()
+        (line,) = err.splitlines()
+        assert out == "" and line.startswith("tlcourse: expected ")
+        assert f"in {folder / 'training.json'}, " in line
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert not (tmp_path / "more").exists()
+
+
+def test_a_corpus_that_this_version_does_not_know_is_not_on_this_machine(tmp_path, capsys):
+    folder = little(tmp_path, "causal")
+    legs = [WHOLE | {"corpus": ["a later corpus"]}]
+    files.write_json(folder / "training.json", {"legs": legs})
+    assert main(["evaluate", str(folder)]) == 0
+    assert "a later corpus validation: not on this machine" in capsys.readouterr().out
+
+
 @pytest.mark.real_data
 def test_the_real_data_are_found() -> None:
     for name, split in [*evaluate.TEXTS, ("blimp", "test")]:

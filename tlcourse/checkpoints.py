@@ -167,7 +167,9 @@ def _config(path: Path) -> Config:
     try:
         return Config(**found)
     except ValueError as error:
-        raise ValueError(f"expected the shape of a model in {path}, but {error}") from None
+        raise ValueError(
+            f"expected the shape of a model in {path}, but {error}; restore the file"
+        ) from None
 
 
 def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool = True) -> Model:
@@ -184,7 +186,7 @@ def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool
             f"{len(weights)} tensors; copy the whole folder"
         )
     if draft:
-        with shapes_alone():
+        with shapes_alone(path.parent):
             check_shapes(make().state_dict(), weights, path)
     model = make()
     check_shapes(model.state_dict(), weights, path)
@@ -238,17 +240,19 @@ def check_shapes(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], 
 
 
 @contextlib.contextmanager
-def shapes_alone() -> Iterator[None]:
+def shapes_alone(folder: Path) -> Iterator[None]:
     """Modules made inside have names and shapes, and no numbers: nothing is allocated or drawn.
 
-    Raises ValueError for a shape that is none.
+    Raises ValueError that names the folder which states a size that no tensor can have.
     """
     try:
         with torch.device("meta"), _Undrawn():
             yield
     except (RuntimeError, OverflowError, TypeError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"expected sizes that a model can have, but {reason}") from None
+        raise ValueError(
+            f"expected sizes that a model can have in {folder}, but {reason}; copy the whole folder"
+        ) from None
 
 
 class _Undrawn(TorchFunctionMode):

@@ -18,6 +18,7 @@ from transformers import (
     PreTrainedConfig,
     PreTrainedModel,
 )
+from transformers.initialization import no_init_weights
 from transformers.utils import logging
 
 from tlcourse.transformer import Transformer, bert, gpt2
@@ -96,7 +97,7 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
 def _differing(model: PreTrainedModel) -> str:
     """What of a model's weights is not as its configuration and TIED have it; "" if all is."""
     kind, found = type(model).__name__, model.state_dict()
-    with torch.device("meta"):
+    with torch.device("meta"), no_init_weights():
         expected = type(model)(model.config).state_dict()
     shapes, given = ({n: t.shape for n, t in each.items()} for each in (expected, found))
     others = sorted(n for n in shapes.keys() | given.keys() if shapes.get(n) != given.get(n))

@@ -527,7 +527,7 @@ def test_weights_and_answers_that_are_not_finite(folder):
         ({"scheme": {"edit": {"knob": ["LoRA"]}}}, "of a scheme"),
         ({"scheme": lora(rank="8")}, "classifier.json, but rank: expected a whole number"),
         ({"scheme": lora(rank=10**12)}, r"12 tensors differ, first .*query.a: .*\(10{12}, 16\)"),
-        ({"scheme": lora(rank=10**30)}, "expected sizes that a model can have"),
+        ({"scheme": lora(rank=10**30)}, "expected sizes that a model can have in .*mine"),
         ({"scheme": lora(layers=[[]])}, "layers: expected layers"),
         ({"scheme": {"edit": {"knob": "Prefixes", "length": 10**12}}}, "tensors differ"),
         ({"scheme": {"edit": nested(600)}}, "classifier.json, but RecursionError"),

@@ -190,10 +190,11 @@ def _told(folder: str | Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        why = error if isinstance(error, ValueError) else repr(error)
+        why = str(error) if isinstance(error, ValueError) else repr(error)
+        asked = "; was it written by another version?"
         raise ValueError(
-            f"expected labels, a pooling and a scheme in {Path(folder) / RECORD}, but {why}; was "
-            "it written by another version?"
+            f"expected labels, a pooling and a scheme in {Path(folder) / RECORD}, but "
+            f"{why.removesuffix(asked)}{asked}"
         ) from None
 
 

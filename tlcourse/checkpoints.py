@@ -177,7 +177,7 @@ def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool
 
     Names and shapes are compared with a draft that has no numbers, so that a damaged file allocates
     nothing; without `draft`, with the model itself. Raises ValueError, see `weights_in` and
-    `check_shapes`.
+    `check_draft`.
     """
     weights = weights_in(path)
     if config.layers > len(weights):
@@ -186,8 +186,7 @@ def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool
             f"{len(weights)} tensors; copy the whole folder"
         )
     if draft:
-        with shapes_alone(path.parent):
-            check_shapes(make().state_dict(), weights, path)
+        check_draft(lambda: make().state_dict(), weights, path)
     model = make()
     check_shapes(model.state_dict(), weights, path)
     model.load_state_dict(weights)
@@ -239,20 +238,30 @@ def check_shapes(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], 
         )
 
 
-@contextlib.contextmanager
-def shapes_alone(folder: Path) -> Iterator[None]:
-    """Modules made inside have names and shapes, and no numbers: nothing is allocated or drawn.
+def check_draft(
+    make: Callable[[], Mapping[str, Tensor]], weights: Mapping[str, Tensor], path: Path
+) -> None:
+    """`check_shapes` of what `make` returns, for which nothing is allocated.
 
-    Raises ValueError that names the folder which states a size that no tensor can have.
+    Raises ValueError, too, for a size that no tensor can have.
     """
     try:
-        with torch.device("meta"), _Undrawn():
-            yield
+        with shapes_alone():
+            expected = make()
     except (RuntimeError, OverflowError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
-            f"expected sizes that a model can have in {folder}, but {reason}; copy the whole folder"
+            f"expected sizes that a model can have in {path.parent}, but {reason}; copy the whole "
+            "folder"
         ) from None
+    check_shapes(expected, weights, path)
+
+
+@contextlib.contextmanager
+def shapes_alone() -> Iterator[None]:
+    """Modules made inside have names and shapes, and no numbers: nothing is allocated or drawn."""
+    with torch.device("meta"), _Undrawn():
+        yield
 
 
 class _Undrawn(TorchFunctionMode):

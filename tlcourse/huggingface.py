@@ -15,12 +15,12 @@ from transformers import (
     AutoTokenizer,
     BertForMaskedLM,
     GPT2LMHeadModel,
-    PreTrainedConfig,
+    PretrainedConfig,
     PreTrainedModel,
 )
-from transformers.initialization import no_init_weights
 from transformers.utils import logging
 
+from tlcourse import checkpoints
 from tlcourse.transformer import Transformer, bert, gpt2
 
 ACTIVATIONS = {
@@ -97,7 +97,7 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
 def _differing(model: PreTrainedModel) -> str:
     """What of a model's weights is not as its configuration and TIED have it; "" if all is."""
     kind, found = type(model).__name__, model.state_dict()
-    with torch.device("meta"), no_init_weights():
+    with checkpoints.shapes_alone():
         expected = type(model)(model.config).state_dict()
     shapes, given = ({n: t.shape for n, t in each.items()} for each in (expected, found))
     others = sorted(n for n in shapes.keys() | given.keys() if shapes.get(n) != given.get(n))
@@ -290,7 +290,7 @@ def _load(
     raises for a file that it cannot read.
     """
     source, kind, local = place or name, REAL[name], {"local_files_only": local_files_only}
-    type_of = PreTrainedConfig.get_config_dict(source, **local)[0].get("model_type")
+    type_of = PretrainedConfig.get_config_dict(source, **local)[0].get("model_type")
     if type_of not in (kind.config_class.model_type, None):
         raise ValueError(f"a model of type {type_of}")
     model, report = kind.from_pretrained(

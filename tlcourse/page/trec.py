@@ -139,8 +139,7 @@ def load(folder: str | Path) -> Classifier:
         return saved.rebuilt(Classifier, body, tokenizer, record, scheme, folder)
 
     weights = checkpoints.weights_in(path)
-    with checkpoints.shapes_alone(path.parent):
-        checkpoints.check_shapes(added(on(Transformer(body.config))), weights, path)
+    checkpoints.check_draft(lambda: added(on(Transformer(body.config))), weights, path)
     classifier = on(body)
     classifier.load_state_dict(weights, strict=False)
     return classifier.eval()

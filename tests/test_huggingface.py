@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from tlcourse import huggingface
+from tlcourse import files, huggingface
 from tlcourse.huggingface import from_huggingface, pretrained
 from tlcourse.transformer import count_parameters, padding_mask, record
 
@@ -209,6 +209,12 @@ def test_a_folder_of_the_mirror_comes_first(mirror, capsys) -> None:
     assert tokenizer.get_vocab() == {"w0": 0, "w1": 1}
 
 
+def stated(folder, **changes) -> None:
+    """config.json, with other values."""
+    config = files.read_json(folder / "config.json")
+    files.write_json(folder / "config.json", config | changes)
+
+
 LAYER_1 = "transformer.h.1."
 NAN = {"transformer.h.0.ln_1.bias": torch.tensor([torch.nan] * 32)}
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548105171\n"
@@ -253,8 +259,17 @@ OTHER_FILES = {
     ),
     "a pointer of Git LFS": (
         lambda f: (f / "model.safetensors").write_text(POINTER),
-        "SafetensorError: .*header too large",
+        "a configuration of 41,568 weights and 74 bytes of them",
     ),
+    "no weights": (
+        lambda f: (f / "model.safetensors").write_bytes(bytes(200_000)),
+        "SafetensorError: .*deserializing header",
+    ),
+    "a width that would need terabytes": (
+        lambda f: stated(f, n_embd=2**20),
+        "a configuration of [0-9,]{18} weights",
+    ),
+    "a million layers": (lambda f: stated(f, n_layer=10**6), "a configuration of [0-9,]{14} w"),
     "an empty folder": (lambda f: [path.unlink() for path in f.iterdir()], "OSError: .*no file"),
     "null": (lambda f: (f / "config.json").write_text("null"), "TypeError"),
     "no JSON": (lambda f: (f / "config.json").write_text("{"), "OSError: .*valid JSON file"),
@@ -306,7 +321,7 @@ def test_weights_pickled_by_pytorch_are_fine_and_code_in_them_is_not(mirror) -> 
     torch.save(stored, place)
     (mirror / "gpt2" / "model.safetensors").unlink()
     assert torch.equal(pretrained(GPT2)[0].lm_head.weight, stored["transformer.wte.weight"])
-    torch.save({"lm_head.weight": Bomb()}, place)
+    torch.save({"lm_head.weight": Bomb(), "more": torch.zeros(50_000)}, place)
     with pytest.raises(ValueError, match="got UnpicklingError: Weights only load failed"):
         pretrained(GPT2)
 

@@ -13,7 +13,9 @@ from huggingface_hub import constants, file_download, try_to_load_from_cache
 from torch import Tensor
 from transformers import (
     AutoTokenizer,
+    BertConfig,
     BertForMaskedLM,
+    GPT2Config,
     GPT2LMHeadModel,
     PretrainedConfig,
     PreTrainedModel,
@@ -21,7 +23,7 @@ from transformers import (
 from transformers.utils import logging
 
 from tlcourse import checkpoints
-from tlcourse.transformer import Transformer, bert, gpt2
+from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -87,10 +89,9 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
             f"layer that shares the embedding's, got {differing}; our class cannot hold these, so "
             "undo what was changed (tie_weights() shares the embedding's again)"
         )
-    convert = _gpt2 if kind == "GPT2LMHeadModel" else _bert
-    config, weights = convert(model)
-    ours = Transformer(config)
-    ours.load_state_dict(weights)
+    shape, weights = CONVERT[kind]
+    ours = Transformer(shape(model.config))
+    ours.load_state_dict(weights(model.state_dict(), ours.config.layers))
     return ours.eval()
 
 
@@ -118,10 +119,8 @@ def _weights_and_biases(ours: str, theirs: str, state: dict[str, Tensor]) -> dic
     return {f"{ours}.{part}": state[f"{theirs}.{part}"] for part in ("weight", "bias")}
 
 
-def _gpt2(model: GPT2LMHeadModel):
-    """The configuration and our state dict; their linear layers (Conv1D) are transposed."""
-    c, state = model.config, model.state_dict()
-    config = gpt2(
+def _gpt2_shape(c: GPT2Config) -> Config:
+    return gpt2(
         vocabulary_size=c.vocab_size,
         width=c.n_embd,
         layers=c.n_layer,
@@ -132,11 +131,15 @@ def _gpt2(model: GPT2LMHeadModel):
         norm_epsilon=c.layer_norm_epsilon,
         dropout=c.resid_pdrop,
     )
+
+
+def _gpt2_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """Our state dict; their linear layers (Conv1D) are transposed."""
     weights = {
         "embedding.weight": state["transformer.wte.weight"],
         "positions.weight": state["transformer.wpe.weight"],
     } | _weights_and_biases("norm", "transformer.ln_f", state)
-    for layer in range(c.n_layer):
+    for layer in range(layers):
         ours, theirs = f"blocks.{layer}", f"transformer.h.{layer}"
         weights |= _weights_and_biases(f"{ours}.attention_norm", f"{theirs}.ln_1", state)
         weights |= _weights_and_biases(f"{ours}.feed_forward_norm", f"{theirs}.ln_2", state)
@@ -152,13 +155,11 @@ def _gpt2(model: GPT2LMHeadModel):
         for name, weight, bias in zip(("query", "key", "value"), joint, biases, strict=True):
             weights[f"{ours}.attention.{name}.weight"] = weight
             weights[f"{ours}.attention.{name}.bias"] = bias
-    return config, weights
+    return weights
 
 
-def _bert(model: BertForMaskedLM):
-    """The configuration and our state dict."""
-    c, state = model.config, model.state_dict()
-    config = bert(
+def _bert_shape(c: BertConfig) -> Config:
+    return bert(
         vocabulary_size=c.vocab_size,
         width=c.hidden_size,
         layers=c.num_hidden_layers,
@@ -170,6 +171,10 @@ def _bert(model: BertForMaskedLM):
         norm_epsilon=c.layer_norm_eps,
         dropout=c.hidden_dropout_prob,
     )
+
+
+def _bert_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """Our state dict."""
     embeddings, head = "bert.embeddings", "cls.predictions"
     weights = {
         "embedding.weight": state[f"{embeddings}.word_embeddings.weight"],
@@ -190,11 +195,17 @@ def _bert(model: BertForMaskedLM):
         "down": "output.dense",
         "feed_forward_norm": "output.LayerNorm",
     }
-    for layer in range(c.num_hidden_layers):
+    for layer in range(layers):
         for ours, theirs in names.items():
             place = f"bert.encoder.layer.{layer}.{theirs}"
             weights |= _weights_and_biases(f"blocks.{layer}.{ours}", place, state)
-    return config, weights
+    return weights
+
+
+CONVERT = {
+    "GPT2LMHeadModel": (_gpt2_shape, _gpt2_weights),
+    "BertForMaskedLM": (_bert_shape, _bert_weights),
+}
 
 
 def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
@@ -290,9 +301,11 @@ def _load(
     raises for a file that it cannot read.
     """
     source, kind, local = place or name, REAL[name], {"local_files_only": local_files_only}
-    type_of = PretrainedConfig.get_config_dict(source, **local)[0].get("model_type")
-    if type_of not in (kind.config_class.model_type, None):
+    stated = PretrainedConfig.get_config_dict(source, **local)[0]
+    if (type_of := stated.get("model_type")) not in (kind.config_class.model_type, None):
         raise ValueError(f"a model of type {type_of}")
+    if place is not None:
+        _check_size(kind, stated, place)
     model, report = kind.from_pretrained(
         source,
         attn_implementation="eager",
@@ -309,6 +322,19 @@ def _load(
         if not numbers.isfinite().all():
             raise ValueError(f"weights that are not finite, first in {tensor}")
     return model, tokenizer
+
+
+def _check_size(kind: type[PreTrainedModel], stated: dict[str, Any], folder: Path) -> None:
+    """Raises ValueError where the weights are too few for the sizes that config.json states.
+
+    Transformers would make up the others, in as much memory as they need.
+    """
+    shape, _ = CONVERT[kind.__name__]
+    numbers = count_parameters(shape(kind.config_class.from_dict(stated)))["total"]
+    files = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
+    size = sum(path.stat().st_size for path in files)
+    if files and size < numbers:
+        raise ValueError(f"a configuration of {numbers:,} weights and {size:,} bytes of them")
 
 
 def _check_report(report: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tlcourse import checkpoints, corpora, files
 from tlcourse.bpe import Tokenizer
@@ -207,6 +208,27 @@ def test_a_damaged_log_is_told_before_anything_is_measured_or_trained(tmp_path, 
         assert out == "" and line.startswith("tlcourse: expected ")
         assert f"in {folder / 'training.json'}, " in line
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert not (tmp_path / "more").exists()
+
+
+def test_weights_that_are_not_finite_are_one_line_of_each_command(tmp_path, capsys):
+    folder = little(tmp_path, "causal")
+    weights = load_file(folder / "model.safetensors")
+    weights["embedding.weight"][7, 3] = torch.nan
+    save_file(weights, folder / "model.safetensors")
+    table, out = tmp_path / "my.csv", ["--out", str(tmp_path / "more")]
+    table.write_text("text,label\na b,x\nc d,y\ne f,x\ng h,y\n", encoding="utf-8")
+    capsys.readouterr()
+    for command in (
+        ["evaluate", str(folder)],
+        ["pretrain", "--start", str(folder), *out],
+        ["adapt", "--train", str(table), "--model", str(folder), *out],
+        ["page", "--model", str(folder), *out],
+    ):
+        assert main(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"expected finite weights in {folder / 'model.safetensors'}, got NaN" in line
+        assert "in embedding.weight;" in line
     assert not (tmp_path / "more").exists()
 
 

@@ -201,6 +201,11 @@ def test_a_classifier_brings_its_files_or_the_model_it_stands_on(tmp_path: Path)
     adapters = classifier(tmp_path / "adapters", "Houlsby adapters")
     with pytest.raises(ValueError, match="for the page, got adapters, adapted by Adapters"):
         chosen(["causal-small", adapters])
+    record = files.read_json(adapters / "classifier.json")
+    record["scheme"]["edit"] = {"knob": "MyEdit", "rank": 3}
+    files.write_json(adapters / "classifier.json", record)
+    with pytest.raises(ValueError, match=r"for the page, got adapters, adapted by MyEdit\(rank=3"):
+        chosen(["causal-small", adapters])
     with pytest.raises(ValueError, match="at least one model"):
         chosen([own])
 

@@ -131,23 +131,16 @@ def record_of(folder: str | Path) -> dict[str, Any]:
 def scheme_of(
     record: Mapping[str, Any], folder: str | Path, knobs: Iterable[type] = ()
 ) -> Scheme | None:
-    """The scheme of a record, whose edit is known; folders of earlier versions name one of SCHEMES.
+    """The scheme of a record; folders of earlier versions name one of SCHEMES.
 
-    Raises ValueError for a scheme that is damaged, or has an edit of a class that is not given.
+    A choice of an unknown class is a Record. Raises ValueError for a scheme that is damaged.
     """
     known = tuple(by_name(knobs, KNOBS).values())
     with _told(folder):
         kept = record["scheme"]
         if kept is None:
             return None
-        scheme = SCHEMES[kept] if isinstance(kept, str) else Scheme.from_plain(kept, known)
-    if isinstance(scheme.edit, Record):
-        own = scheme.edit.knob
-        raise ValueError(
-            f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
-            f"it: `Classifier.load({str(folder)!r}, knobs=[{own}])`"
-        )
-    return scheme
+        return SCHEMES[kept] if isinstance(kept, str) else Scheme.from_plain(kept, known)
 
 
 def base_of(record: Mapping[str, Any], folder: str | Path) -> str:
@@ -171,13 +164,19 @@ def rebuilt(
 ) -> "Classifier":
     """The classifier that the record of a folder describes, with new weights above the body's.
 
-    Raises ValueError when the record is damaged.
+    Raises ValueError when the record is damaged, or the class of the edit is not given.
     """
+    if scheme is not None and isinstance(scheme.edit, Record):
+        raise ValueError(
+            f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
+            f"it: `Classifier.load({str(folder)!r}, knobs=[{scheme.edit.knob}])`"
+        )
     with _told(folder):
-        how = {name: record[name] for name in ("dropout",) if name in record}
-        if not ranges.SHARE.holds(how.get("dropout", 0)):
-            raise ValueError(f"expected {ranges.SHARE.words} as dropout, got {how['dropout']!r}")
-        classifier = cls(body, tokenizer, record["labels"], pooling=record["pooling"], **how)
+        dropout = record.get("dropout", 0.1)  # earlier versions had this one, and did not keep it
+        if not ranges.SHARE.holds(dropout):
+            raise ValueError(f"expected {ranges.SHARE.words} as dropout, got {dropout!r}")
+        how = {"pooling": record["pooling"], "dropout": dropout}
+        classifier = cls(body, tokenizer, record["labels"], **how)
     if scheme is not None:
         classifier.add(scheme.edit)
     classifier.scheme, classifier.about = scheme, record

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tlcourse import checkpoints, files
-from tlcourse.adaptation import saved
+from tlcourse.adaptation import Unchanged, saved
 from tlcourse.adaptation.saved import RECORD
 from tlcourse.transformer import Config
 
@@ -86,8 +86,8 @@ def _shown(model: str | Path) -> Shown:
 def _classifier(name: str, folder: Path) -> Shown:
     record = saved.record_of(folder)
     scheme = saved.scheme_of(record, folder)
-    edit = EDITS[0] if scheme is None else type(scheme.edit).__name__
-    if edit not in EDITS:
+    edit = Unchanged() if scheme is None else scheme.edit
+    if type(edit).__name__ not in EDITS:
         raise ValueError(
             f"expected a classifier adapted by fine-tuning, LoRA or a mix of layers for the page, "
             f"got {name}, adapted by {edit}; adapt it by one of those"

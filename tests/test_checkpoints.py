@@ -200,6 +200,15 @@ def test_weights_that_are_not_finite(folder, number):
         checkpoints.load(folder)
 
 
+@pytest.mark.parametrize("kind", [torch.int8, torch.bool, torch.complex64])
+def test_weights_that_are_no_floating_point_numbers(folder, kind):
+    weights = load_file(folder / "model.safetensors")
+    weights["norm.bias"] = weights["norm.bias"].to(kind)
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ValueError, match=f"finite weights in .*, got {kind} in norm.bias;"):
+        checkpoints.load(folder)
+
+
 def test_loading_draws_what_a_new_model_draws(folder):
     """The draft draws nothing: a head that is drawn afterwards is as it always was."""
     config = model_of().config

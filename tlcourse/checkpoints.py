@@ -196,19 +196,20 @@ def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool
 def weights_in(path: Path) -> dict[str, Tensor]:
     """The tensors in a file by name, as float32; nothing is unpickled.
 
-    Raises ValueError when the file is damaged or holds a number that is not finite.
+    Raises ValueError when the file is damaged or holds what is no finite floating-point number.
     """
     try:
-        weights = {name: tensor.float() for name, tensor in load_file(path).items()}
+        weights = load_file(path)
     except (SafetensorError, OSError) as error:
         raise ValueError(f"expected weights in {path}, but {error}; fetch the file again") from None
     for name, tensor in weights.items():
-        if not tensor.isfinite().all():
+        came = "" if tensor.is_floating_point() else f"{tensor.dtype}"
+        if came or not tensor.isfinite().all():
             raise ValueError(
-                f"expected finite weights in {path}, got NaN or infinity in {name}; fetch the file "
-                "again, or train the model anew"
+                f"expected finite weights in {path}, got {came or 'NaN or infinity'} in {name}; "
+                "fetch the file again, or train the model anew"
             )
-    return weights
+    return {name: tensor.float() for name, tensor in weights.items()}
 
 
 def refuse_nan(numbers: Tensor, what: str) -> Tensor:

@@ -205,7 +205,7 @@ def test_weights_that_are_no_floating_point_numbers(folder, kind):
     weights = load_file(folder / "model.safetensors")
     weights["norm.bias"] = weights["norm.bias"].to(kind)
     save_file(weights, folder / "model.safetensors")
-    with pytest.raises(ValueError, match=f"finite weights in .*, got {kind} in norm.bias;"):
+    with pytest.raises(ValueError, match=f"floating-point weights in .*, got {kind} in norm.bias;"):
         checkpoints.load(folder)
 
 

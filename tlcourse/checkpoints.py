@@ -203,13 +203,18 @@ def weights_in(path: Path) -> dict[str, Tensor]:
     except (SafetensorError, OSError) as error:
         raise ValueError(f"expected weights in {path}, but {error}; fetch the file again") from None
     for name, tensor in weights.items():
-        came = "" if tensor.is_floating_point() else f"{tensor.dtype}"
-        if came or not tensor.isfinite().all():
+        if not tensor.is_floating_point():
             raise ValueError(
-                f"expected finite weights in {path}, got {came or 'NaN or infinity'} in {name}; "
-                "fetch the file again, or train the model anew"
+                f"expected floating-point weights in {path}, got {tensor.dtype} in {name}; fetch "
+                "the file again"
             )
-    return {name: tensor.float() for name, tensor in weights.items()}
+        weights[name] = tensor.float()
+        if not weights[name].isfinite().all():
+            raise ValueError(
+                f"expected finite weights in {path}, got NaN or infinity in {name}; fetch the file "
+                "again, or train the model anew"
+            )
+    return weights
 
 
 def refuse_nan(numbers: Tensor, what: str) -> Tensor:

@@ -129,6 +129,97 @@ def test_weights_with_a_name_too_few(folder):
         checkpoints.load(folder)
 
 
+ABSURD = {
+    "width": ["32", 10**12, 10**30, -16, True, 16.0, None],
+    "layers": [10**12, 2**20, 0, []],
+    "vocabulary_size": [10**12, 0, -1],
+    "feed_forward": [10**12],
+    "max_length": [10**12, 0],
+    "token_types": [10**12, -1],
+    "heads": [0, 3],
+    "causal": [1, "yes", None],
+    "activation": [["gelu"], "tanh"],
+    "norm_epsilon": ["x", -1, float("nan")],
+    "dropout": [2, float("inf"), True],
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(name, value) for name, values in ABSURD.items() for value in values]
+)
+def test_values_that_no_configuration_has_allocate_nothing(folder, monkeypatch, field, value):
+    monkeypatch.setattr(checkpoints, "filled", after_the_draft(checkpoints.filled))
+    config = files.read_json(folder / "config.json")
+    files.write_json(folder / "config.json", config | {field: value})
+    with pytest.raises(ValueError, match=f"expected .*{folder}|{folder}.* does not fit") as told:
+        checkpoints.load(folder)
+    assert len(str(told.value).splitlines()) == 1 and len(str(told.value)) < 500
+
+
+def after_the_draft(filled):
+    """`filled`, of which the second model, that with numbers, is a failure."""
+
+    def tried(make, *given, **how):
+        made = []
+
+        def first_only():
+            made.append(1)
+            return make() if len(made) == 1 else pytest.fail("a model was allocated")
+
+        return filled(first_only, *given, **how)
+
+    return tried
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "training.json"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"null", b"[1]", b"3", b"NaN", b"[" * 100_000, b'{"a":' * 50_000, b"\xff", b"1" * 5000],
+    ids=["empty", "null", "list", "number", "NaN", "deep", "deep object", "no UTF-8", "long"],
+)
+def test_what_is_no_json_object_is_named(folder, name, content):
+    (folder / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"expected .*{folder / name}"):
+        checkpoints.load(folder)
+        checkpoints.log_of(folder)
+
+
+@pytest.mark.parametrize("legs", [None, {"a": 1}, [3], "leg"])
+def test_legs_of_another_kind(folder, legs):
+    files.write_json(folder / "training.json", {"legs": legs})
+    with pytest.raises(ValueError, match="expected a list of objects as legs in .*training.json"):
+        checkpoints.log_of(folder)
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
+def test_weights_that_are_not_finite(folder, number):
+    weights = load_file(folder / "model.safetensors")
+    weights["blocks.1.up.weight"][3, 2] = number
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ValueError, match="expected finite weights in .* in blocks.1.up.weight;"):
+        checkpoints.load(folder)
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.bool, torch.complex64])
+def test_weights_that_are_no_floating_point_numbers(folder, kind):
+    weights = load_file(folder / "model.safetensors")
+    weights["norm.bias"] = weights["norm.bias"].to(kind)
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ValueError, match=f"floating-point weights in .*, got {kind} in norm.bias;"):
+        checkpoints.load(folder)
+
+
+def test_loading_draws_what_a_new_model_draws(folder):
+    """The draft draws nothing: a head that is drawn afterwards is as it always was."""
+    config = model_of().config
+    torch.manual_seed(3)
+    Transformer(config)
+    wanted = torch.rand(4)
+    torch.manual_seed(3)
+    checkpoints.load(folder)
+    assert torch.equal(torch.rand(4), wanted)
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_a_file_cut_short_is_named(folder, name):
     path = folder / name

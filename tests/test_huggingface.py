@@ -3,10 +3,11 @@
 import pytest
 import torch
 import transformers  # its models are imported where they are first named
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from tlcourse import huggingface
+from tlcourse import files, huggingface
 from tlcourse.huggingface import from_huggingface, pretrained
 from tlcourse.transformer import count_parameters, padding_mask, record
 
@@ -153,16 +154,16 @@ def test_real_weights_that_cannot_be_had_are_one_line(
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_what_is_not_cached_is_downloaded_where_the_hub_answers(
-    broken, monkeypatch, capsys
+    broken, tmp_path, monkeypatch, capsys
 ) -> None:
     def load(name: str, local_files_only: bool):
-        if local_files_only:
-            raise OSError("not cached")
+        assert not local_files_only
         if broken:
             raise ConnectionResetError
         return "model", "tokenizer"
 
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface, "_hub_answers", lambda patience: True)
     monkeypatch.setattr(huggingface, "_load", load)
@@ -173,27 +174,215 @@ def test_what_is_not_cached_is_downloaded_where_the_hub_answers(
     assert ("[weights] openai-community/gpt2: downloaded from the Hub" in said) != broken
 
 
-def test_a_folder_of_the_mirror_comes_first(tmp_path, monkeypatch, capsys) -> None:
-    theirs = gpt2()
-    theirs.save_pretrained(tmp_path / "gpt2")
-    words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))
-    transformers.PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path / "gpt2")
-    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
-    model, tokenizer = pretrained("openai-community/gpt2")
-    assert capsys.readouterr().out == "[weights] openai-community/gpt2: from TLCOURSE_DATA\n"
-    assert torch.equal(model.transformer.wte.weight, theirs.transformer.wte.weight)
-    assert tokenizer.get_vocab() == {"a": 0, "b": 1}
+GPT2, BERT = "openai-community/gpt2", "google-bert/bert-base-uncased"
 
 
-def test_a_folder_of_the_mirror_without_the_model_is_said(tmp_path, monkeypatch) -> None:
-    (tmp_path / "gpt2").mkdir()
+def words(folder, size: int) -> None:
+    """A tokenizer of so many words."""
+    ids = {f"w{number}": number for number in range(size)}
+    library = Tokenizer(WordLevel(ids, unk_token="w0"))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=library).save_pretrained(folder)
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """A little GPT-2 and a little BERT in the folders of TLCOURSE_DATA."""
+    gpt2().save_pretrained(tmp_path / "gpt2")
+    bert().save_pretrained(tmp_path / "bert-base-uncased")
+    words(tmp_path / "gpt2", 2)
+    words(tmp_path / "bert-base-uncased", 90)
     monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match="in the folder gpt2 of TLCOURSE_DATA, got OSError"):
-        pretrained("openai-community/gpt2")
+    return tmp_path
+
+
+def rewrite(folder, change) -> None:
+    """The weights of a folder, as `change` returns them."""
+    weights = change(load_file(folder / "model.safetensors"))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_a_folder_of_the_mirror_comes_first(mirror, capsys) -> None:
+    model, tokenizer = pretrained(GPT2)
+    assert capsys.readouterr().out == f"[weights] {GPT2}: from TLCOURSE_DATA\n"
+    stored = load_file(mirror / "gpt2" / "model.safetensors")["transformer.wte.weight"]
+    assert torch.equal(model.transformer.wte.weight, stored)
+    assert tokenizer.get_vocab() == {"w0": 0, "w1": 1}
+
+
+def stated(folder, **changes) -> None:
+    """config.json, with other values."""
+    config = files.read_json(folder / "config.json")
+    files.write_json(folder / "config.json", config | changes)
+
+
+LAYER_1 = "transformer.h.1."
+NAN = {"transformer.h.0.ln_1.bias": torch.tensor([torch.nan] * 32)}
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548105171\n"
+OTHER_WEIGHTS = {
+    "the prefix of DataParallel": (
+        lambda w: {f"module.{name}": each for name, each in w.items()},
+        r"weights without lm_head.weight \(41 such\)",
+    ),
+    "a layer too few": (
+        lambda w: {name: each for name, each in w.items() if not name.startswith(LAYER_1)},
+        r"weights without transformer.h.1.attn.c_attn.bias \(12 such\)",
+    ),
+    "a layer too many": (
+        lambda w: w | {n.replace("h.1", "h.3"): w[n].clone() for n in w if n.startswith(LAYER_1)},
+        r"weights that also hold transformer.h.3.attn.c_attn.weight \(11 such\)",
+    ),
+    "another shape": (
+        lambda w: w | {"transformer.wpe.weight": torch.zeros(12, 32)},
+        r"weights of another shape in transformer.wpe.weight \(1 such\)",
+    ),
+    "NaN": (lambda w: w | NAN, "weights that are not finite, first in transformer.h.0.ln_1.bias"),
+    "another output layer": (
+        lambda w: w | {"lm_head.weight": torch.zeros(90, 32)},
+        "other numbers in lm_head.weight than in transformer.wte.weight",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), OTHER_WEIGHTS.values(), ids=OTHER_WEIGHTS)
+def test_a_folder_with_other_weights_is_said(mirror, change, said: str) -> None:
+    rewrite(mirror / "gpt2", change)
+    with pytest.raises(ValueError, match=f"{GPT2} .* in the folder gpt2 of .*, got {said}; save"):
+        pretrained(GPT2)
+
+
+OTHER_FILES = {
+    "weights cut short": (
+        lambda f: (f / "model.safetensors").write_bytes(
+            (f / "model.safetensors").read_bytes()[:-99]
+        ),
+        "SafetensorError: .*incomplete metadata",
+    ),
+    "a pointer of Git LFS": (
+        lambda f: (f / "model.safetensors").write_text(POINTER),
+        "a configuration of 41,568 weights and 74 bytes of them",
+    ),
+    "no weights": (
+        lambda f: (f / "model.safetensors").write_bytes(bytes(200_000)),
+        "SafetensorError: .*deserializing header",
+    ),
+    "a width that would need terabytes": (
+        lambda f: stated(f, n_embd=2**20),
+        "a configuration of [0-9,]{18} weights",
+    ),
+    "a million layers": (lambda f: stated(f, n_layer=10**6), "a configuration of [0-9,]{14} w"),
+    "an empty folder": (lambda f: [path.unlink() for path in f.iterdir()], "OSError: .*no file"),
+    "null": (lambda f: (f / "config.json").write_text("null"), "TypeError"),
+    "no JSON": (lambda f: (f / "config.json").write_text("{"), "OSError: .*valid JSON file"),
+    "another model": (lambda f: bert().save_pretrained(f), "a model of type bert"),
+    "no tokenizer": (
+        lambda f: [path.unlink() for path in f.glob("tokenizer*")],
+        "no tokenizer",
+    ),
+    "a larger tokenizer": (lambda f: words(f, 91), "a tokenizer with ids up to 90 and 90 embed"),
+}
+
+
+@pytest.mark.parametrize(("damage", "said"), OTHER_FILES.values(), ids=OTHER_FILES)
+def test_a_folder_with_other_files_is_said(mirror, damage, said: str) -> None:
+    damage(mirror / "gpt2")
+    with pytest.raises(ValueError, match=f"{GPT2} .* in the folder gpt2 of .*, got {said}") as told:
+        pretrained(GPT2)
+    assert len(str(told.value).splitlines()) == 1
+
+
+def pooled(weights: dict) -> dict:
+    more = {"bert.pooler.dense.bias": torch.zeros(32), "cls.seq_relationship.bias": torch.zeros(2)}
+    head = "cls.predictions.decoder.weight"
+    return weights | more | {head: weights["bert.embeddings.word_embeddings.weight"].clone()}
+
+
+def old_names(weights: dict) -> dict:
+    new = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    for name, old in new.items():
+        weights = {each.replace(name, old): weights[each] for each in weights}
+    return weights
+
+
+@pytest.mark.parametrize("change", [pooled, old_names])
+def test_a_pooler_a_stored_tied_matrix_and_old_names_are_fine(mirror, change) -> None:
+    stored = load_file(mirror / "bert-base-uncased" / "model.safetensors")
+    rewrite(mirror / "bert-base-uncased", change)
+    found = pretrained(BERT)[0].state_dict()
+    assert all(torch.equal(found[name], stored[name]) for name in stored)
+
+
+def test_weights_pickled_by_pytorch_are_fine_and_code_in_them_is_not(mirror) -> None:
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    place = mirror / "gpt2" / "pytorch_model.bin"
+    stored = load_file(mirror / "gpt2" / "model.safetensors")
+    torch.save(stored, place)
+    (mirror / "gpt2" / "model.safetensors").unlink()
+    assert torch.equal(pretrained(GPT2)[0].lm_head.weight, stored["transformer.wte.weight"])
+    torch.save({"lm_head.weight": Bomb(), "more": torch.zeros(50_000)}, place)
+    with pytest.raises(ValueError, match="got UnpicklingError: Weights only load failed"):
+        pretrained(GPT2)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_whole_copy_in_the_cache_is_loaded_and_a_damaged_one_is_said(
+    damaged, mirror, monkeypatch, capsys
+) -> None:
+    """Without a tokenizer the copy is not whole: the rest would be downloaded."""
+    monkeypatch.delenv("TLCOURSE_DATA")
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(mirror))
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", True)
+    repository = mirror / "models--openai-community--gpt2"
+    place = repository / "snapshots" / "1234"
+    place.parent.mkdir(parents=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("1234")
+    (mirror / "gpt2").rename(place)
+    if damaged:
+        rewrite(place, lambda weights: weights | NAN)
+        with pytest.raises(ValueError, match=f"not finite.*; remove {repository}, so that it is"):
+            pretrained(GPT2)
+    else:
+        stored = load_file(place / "model.safetensors")["transformer.wte.weight"]
+        assert torch.equal(pretrained(GPT2)[0].lm_head.weight, stored)
+        assert capsys.readouterr().out.endswith("from the Hub's cache on this machine\n")
+    (place / "tokenizer.json").unlink()
+    capsys.readouterr()
+    assert pretrained(GPT2) is None
+    assert "not on this machine, and HF_HUB_OFFLINE is set" in capsys.readouterr().out
+
+
+def untied(model, name: str):
+    owner, parameter = model.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2]
+    shape = getattr(owner, parameter).shape
+    setattr(owner, parameter, torch.nn.Parameter(torch.zeros(shape)))
+    return model
+
+
+def with_a_bias():
+    model = gpt2()
+    model.lm_head = torch.nn.Linear(32, 90)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: untied(gpt2(), "lm_head.weight"), "in lm_head.weight than in transformer.wte"),
+        (lambda: untied(bert(), "cls.predictions.decoder.weight"), "than in bert.embeddings.word"),
+        (lambda: untied(bert(), "cls.predictions.decoder.bias"), "than in cls.predictions.bias"),
+        (with_a_bias, "another tensor lm_head.bias than its configuration"),
+    ],
+)
+def test_an_output_layer_of_its_own_is_refused(make, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        from_huggingface(make())
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("name", ["openai-community/gpt2", "google-bert/bert-base-uncased"])
+@pytest.mark.parametrize("name", [GPT2, BERT])
 def test_real_weights(name: str) -> None:
     found = pretrained(name)
     if found is None:

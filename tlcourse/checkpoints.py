@@ -1,24 +1,31 @@
 """Checkpoints as folders: half-precision weights, shape, vocabulary, log and model card.
 
 A folder holds `model.safetensors`, `config.json`, `tokenizer.json`, `training.json` and
-`README.md`. Loading checks names and shapes and never unpickles.
+`README.md`. Loading checks types, names, shapes and numbers, and never unpickles.
 """
 
+import contextlib
+import reprlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from tlcourse import device, files
+from tlcourse import device, files, ranges
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
+NUMBERS = {int: ranges.Number(int, least=0, most=2**20), float: ranges.SHARE}  # of a configuration
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def names() -> list[str]:
@@ -60,7 +67,7 @@ def write_weights(path: Path, model: nn.Module) -> None:
 
 
 def write_shape(folder: Path, config: Config, tokenizer: Tokenizer) -> None:
-    """Writes what `untrained` reads: config.json and tokenizer.json."""
+    """Writes what `shape` reads: config.json and tokenizer.json."""
     files.write_json(folder / "config.json", asdict(config))
     with files.atomic(folder / "tokenizer.json") as temporary:
         tokenizer.save(temporary)
@@ -78,31 +85,42 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
             f"expected a checkpoint of a language model, got {folder}, which is a classifier: "
             "`tlcourse predict` and `Classifier.load` read it"
         )
-    model, tokenizer = untrained(folder)
-    load_weights(model, folder / "model.safetensors")
+    config, tokenizer = shape(folder)
+    model = filled(lambda: Transformer(config), config, folder / "model.safetensors")
     compute = device.choose() if compute is None else compute
     model.to(compute.device).set_attention(compute.attention)
     return model.eval(), tokenizer
 
 
-def untrained(folder: Path) -> tuple[Transformer, Tokenizer]:
-    """A new model of the shape that a folder states, and the folder's tokenizer.
+def shape(folder: Path) -> tuple[Config, Tokenizer]:
+    """The shape that a folder states, and its tokenizer.
 
-    Raises FileNotFoundError, or ValueError when the two do not belong together.
+    Raises FileNotFoundError, or ValueError when a file is damaged or the two do not belong
+    together.
     """
-    model = Transformer(_config(folder / "config.json"))
-    tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    if tokenizer.vocabulary_size > model.config.vocabulary_size:
+    config, tokenizer = _config(folder / "config.json"), Tokenizer.load(folder / "tokenizer.json")
+    if tokenizer.vocabulary_size > config.vocabulary_size:
         raise ValueError(
-            f"expected at most {model.config.vocabulary_size} tokens in {folder}, its tokenizer "
+            f"expected at most {config.vocabulary_size} tokens in {folder}, its tokenizer "
             f"has {tokenizer.vocabulary_size}; the files belong to different checkpoints"
         )
-    return model, tokenizer
+    return config, tokenizer
 
 
 def log_of(name: str | Path) -> dict:
-    """The training log behind the card of a shipped name or of a folder."""
-    return files.read_json(folder_of(name) / "training.json")
+    """The training log behind the card of a shipped name or of a folder: its legs and figures.
+
+    Raises ValueError when the file is damaged, or its legs are no list of objects.
+    """
+    path = folder_of(name) / "training.json"
+    log = files.read_object(path)
+    legs = log.get("legs")
+    if not isinstance(legs, list) or not all(isinstance(leg, dict) for leg in legs):
+        raise ValueError(
+            f"expected a list of objects as legs in {path}, got {reprlib.repr(legs)}; restore the "
+            "file"
+        )
+    return log
 
 
 def name_of(name: str | Path) -> str:
@@ -141,31 +159,132 @@ def folder_of(name: str | Path) -> Path:
 
 
 def _config(path: Path) -> Config:
-    found, known = files.read_json(path), {field.name for field in fields(Config)}
-    if set(found) != known:
+    found, kinds = files.read_object(path), {each.name: each.type for each in fields(Config)}
+    if set(found) != set(kinds):
         raise ValueError(
-            f"expected the fields {sorted(known)} in {path}, "
-            f"differing: {sorted(set(found) ^ known)}; was it written by another version?"
+            f"expected the fields {sorted(kinds)} in {path}, "
+            f"differing: {sorted(set(found) ^ set(kinds))}; was it written by another version?"
         )
-    return Config(**found)
+    for name, kind in kinds.items():
+        number, value = NUMBERS.get(kind), found[name]
+        if not (number.holds(value) if number else isinstance(value, kind)):
+            words = number.words if number else {bool: "true or false", str: "a text"}[kind]
+            raise ValueError(
+                f"expected {words} as {name} in {path}, got {reprlib.repr(value)}; restore the file"
+            )
+    try:
+        return Config(**found)
+    except ValueError as error:
+        raise ValueError(
+            f"expected the shape of a model in {path}, but {error}; restore the file"
+        ) from None
 
 
-def load_weights(model: nn.Module, path: Path) -> None:
-    """Fills a model with the weights in a file, as float32; nothing is unpickled.
+def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool = True) -> Model:
+    """What `make` returns, of a body of that shape, with the weights in a file, as float32.
 
-    Raises ValueError when the file is damaged or its names and shapes are not the model's.
+    Names and shapes are compared with a draft that has no numbers, so that a damaged file allocates
+    nothing; without `draft`, with the model itself. Raises ValueError, see `weights_in` and
+    `check_draft`.
+    """
+    weights = weights_in(path)
+    if config.layers > len(weights):
+        raise ValueError(
+            f"{path} does not fit the files beside it: expected {config.layers} layers, got "
+            f"{len(weights)} tensors; copy the whole folder"
+        )
+    if draft:
+        check_draft(lambda: make().state_dict(), weights, path)
+    model = make()
+    check_shapes(model.state_dict(), weights, path)
+    model.load_state_dict(weights)
+    return model
+
+
+def weights_in(path: Path) -> dict[str, Tensor]:
+    """The tensors in a file by name, as float32; nothing is unpickled.
+
+    Raises ValueError when the file is damaged or holds what is no finite floating-point number.
     """
     try:
         weights = load_file(path)
     except (SafetensorError, OSError) as error:
         raise ValueError(f"expected weights in {path}, but {error}; fetch the file again") from None
-    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    differing = sorted(name for name in expected | found if expected.get(name) != found.get(name))
+    for name, tensor in weights.items():
+        if not tensor.is_floating_point():
+            raise ValueError(
+                f"expected floating-point weights in {path}, got {tensor.dtype} in {name}; fetch "
+                "the file again"
+            )
+        weights[name] = tensor.float()
+        if not weights[name].isfinite().all():
+            raise ValueError(
+                f"expected finite weights in {path}, got NaN or infinity in {name}; fetch the file "
+                "again, or train the model anew"
+            )
+    return weights
+
+
+def refuse_nan(numbers: Tensor, what: str) -> Tensor:
+    """What a model gave, as it is; raises FloatingPointError when a number is not finite.
+
+    Finite weights may be so large that what they give is not.
+    """
+    if not numbers.isfinite().all():
+        raise FloatingPointError(
+            f"expected finite {what}, got NaN or infinity: the weights are too large; train the "
+            "model anew, at a lower learning rate"
+        )
+    return numbers
+
+
+def check_shapes(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path) -> None:
+    """Raises ValueError when the weights in a file have other names or shapes than expected."""
+    wanted, found = (
+        {name: tuple(tensor.shape) for name, tensor in each.items()} for each in (expected, weights)
+    )
+    differing = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
     if differing:
         name = differing[0]
         raise ValueError(
-            f"{path} does not fit its config.json: {len(differing)} tensors differ, first {name}: "
-            f"expected {expected.get(name)}, got {found.get(name)}"
+            f"{path} does not fit the files beside it: {len(differing)} tensors differ, first "
+            f"{name}: expected {wanted.get(name)}, got {found.get(name)}; copy the whole folder"
         )
-    model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
+
+
+def check_draft(
+    make: Callable[[], Mapping[str, Tensor]], weights: Mapping[str, Tensor], path: Path
+) -> None:
+    """`check_shapes` of what `make` returns, for which nothing is allocated.
+
+    Raises ValueError, too, for a size that no tensor can have.
+    """
+    try:
+        with shapes_alone():
+            expected = make()
+    except (RuntimeError, OverflowError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"expected sizes that a model can have in {path.parent}, but {reason}; copy the whole "
+            "folder"
+        ) from None
+    check_shapes(expected, weights, path)
+
+
+@contextlib.contextmanager
+def shapes_alone() -> Iterator[None]:
+    """Modules made inside have names and shapes, and no numbers: nothing is allocated or drawn."""
+    with torch.device("meta"), _Undrawn():
+        yield
+
+
+class _Undrawn(TorchFunctionMode):
+    """Leaves out what draws weights, for which PyTorch would import much on the meta device."""
+
+    def __torch_function__(
+        self, function: Callable, types: Any, arguments: tuple = (), named: dict | None = None
+    ) -> Any:
+        named = named or {}
+        if function.__name__ in ("normal_", "uniform_", "kaiming_uniform_"):
+            return arguments[0] if arguments else named["tensor"]
+        return function(*arguments, **named)

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import reprlib
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -261,8 +262,18 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def read_json(path: str | Path) -> Any:
-    """Reads JSON; raises ValueError naming the file when it is not JSON."""
+    """Reads JSON; raises ValueError naming the file when it is not JSON, or nested too deeply."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # JSONDecodeError and UnicodeDecodeError, too
         raise ValueError(f"expected JSON in {path}, but {error}; restore or remove it") from error
+
+
+def read_object(path: str | Path) -> dict[str, Any]:
+    """Reads a JSON object; raises ValueError naming the file when it holds anything else."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"expected a JSON object in {path}, got {reprlib.repr(found)}; restore the file"
+        )
+    return found

@@ -4,14 +4,26 @@ import os
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from huggingface_hub import constants
+import torch
+from huggingface_hub import constants, file_download, try_to_load_from_cache
 from torch import Tensor
-from transformers import AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel, PreTrainedModel
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PretrainedConfig,
+    PreTrainedModel,
+)
 from transformers.utils import logging
 
-from tlcourse.transformer import Transformer, bert, gpt2
+from tlcourse import checkpoints
+from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -35,17 +47,34 @@ NEEDED = {
         "tie_word_embeddings": True,
     },
 }
+# Parameters of theirs that our class has once: they have to be equal.
+TIED = {
+    "GPT2LMHeadModel": {"lm_head.weight": "transformer.wte.weight"},
+    "BertForMaskedLM": {
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+}
 REAL = {
     "openai-community/gpt2": GPT2LMHeadModel,
     "google-bert/bert-base-uncased": BertForMaskedLM,
 }
+# What BERT's file also holds: its other head, what that one reads, and numbers from 0 upwards.
+DISCARDED = ("bert.pooler.", "cls.seq_relationship.", "bert.embeddings.position_ids")
+# A model is in the Hub's cache when one file of each line is.
+FILES = (
+    ("config.json",),
+    ("model.safetensors", "pytorch_model.bin"),
+    ("tokenizer.json", "vocab.json", "vocab.txt"),
+)
 
 
 def from_huggingface(model: PreTrainedModel) -> Transformer:
     """Our model with the weights (copied, float32) of a `GPT2LMHeadModel` or `BertForMaskedLM`.
 
     It comes in evaluation mode. Theirs drops attention weights too while training, ours does not.
-    Raises ValueError for another class, or for an option that our class does not have.
+    Raises ValueError for another class, for an option that our class does not have, and for weights
+    that are not those of its configuration, such as an output layer that is not the embedding.
     """
     kind = type(model).__name__
     if kind not in NEEDED:
@@ -54,11 +83,30 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
         came = getattr(model.config, name, needed)
         if came != needed:
             raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
-    convert = _gpt2 if kind == "GPT2LMHeadModel" else _bert
-    config, weights = convert(model)
-    ours = Transformer(config)
-    ours.load_state_dict(weights)
+    if differing := _differing(model):
+        raise ValueError(
+            f"expected a {kind} with the weights that its configuration describes, and an output "
+            f"layer that shares the embedding's, got {differing}; our class cannot hold these, so "
+            "undo what was changed (tie_weights() shares the embedding's again)"
+        )
+    shape, weights = CONVERT[kind]
+    ours = Transformer(shape(model.config))
+    ours.load_state_dict(weights(model.state_dict(), ours.config.layers))
     return ours.eval()
+
+
+def _differing(model: PreTrainedModel) -> str:
+    """What of a model's weights is not as its configuration and TIED have it; "" if all is."""
+    kind, found = type(model).__name__, model.state_dict()
+    with checkpoints.shapes_alone():
+        expected = type(model)(model.config).state_dict()
+    shapes, given = ({n: t.shape for n, t in each.items()} for each in (expected, found))
+    others = sorted(n for n in shapes.keys() | given.keys() if shapes.get(n) != given.get(n))
+    if others:
+        return f"another tensor {others[0]} than its configuration describes ({len(others)} such)"
+    pairs = TIED[kind].items()
+    apart = [pair for pair in pairs if not torch.equal(*(found[name] for name in pair))]
+    return "".join(f"other numbers in {name} than in {source}" for name, source in apart[:1])
 
 
 def _activation(name: str) -> str:
@@ -71,10 +119,8 @@ def _weights_and_biases(ours: str, theirs: str, state: dict[str, Tensor]) -> dic
     return {f"{ours}.{part}": state[f"{theirs}.{part}"] for part in ("weight", "bias")}
 
 
-def _gpt2(model: GPT2LMHeadModel):
-    """The configuration and our state dict; their linear layers (Conv1D) are transposed."""
-    c, state = model.config, model.state_dict()
-    config = gpt2(
+def _gpt2_shape(c: GPT2Config) -> Config:
+    return gpt2(
         vocabulary_size=c.vocab_size,
         width=c.n_embd,
         layers=c.n_layer,
@@ -85,11 +131,15 @@ def _gpt2(model: GPT2LMHeadModel):
         norm_epsilon=c.layer_norm_epsilon,
         dropout=c.resid_pdrop,
     )
+
+
+def _gpt2_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """Our state dict; their linear layers (Conv1D) are transposed."""
     weights = {
         "embedding.weight": state["transformer.wte.weight"],
         "positions.weight": state["transformer.wpe.weight"],
     } | _weights_and_biases("norm", "transformer.ln_f", state)
-    for layer in range(c.n_layer):
+    for layer in range(layers):
         ours, theirs = f"blocks.{layer}", f"transformer.h.{layer}"
         weights |= _weights_and_biases(f"{ours}.attention_norm", f"{theirs}.ln_1", state)
         weights |= _weights_and_biases(f"{ours}.feed_forward_norm", f"{theirs}.ln_2", state)
@@ -105,13 +155,11 @@ def _gpt2(model: GPT2LMHeadModel):
         for name, weight, bias in zip(("query", "key", "value"), joint, biases, strict=True):
             weights[f"{ours}.attention.{name}.weight"] = weight
             weights[f"{ours}.attention.{name}.bias"] = bias
-    return config, weights
+    return weights
 
 
-def _bert(model: BertForMaskedLM):
-    """The configuration and our state dict."""
-    c, state = model.config, model.state_dict()
-    config = bert(
+def _bert_shape(c: BertConfig) -> Config:
+    return bert(
         vocabulary_size=c.vocab_size,
         width=c.hidden_size,
         layers=c.num_hidden_layers,
@@ -123,6 +171,10 @@ def _bert(model: BertForMaskedLM):
         norm_epsilon=c.layer_norm_eps,
         dropout=c.hidden_dropout_prob,
     )
+
+
+def _bert_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """Our state dict."""
     embeddings, head = "bert.embeddings", "cls.predictions"
     weights = {
         "embedding.weight": state[f"{embeddings}.word_embeddings.weight"],
@@ -143,11 +195,17 @@ def _bert(model: BertForMaskedLM):
         "down": "output.dense",
         "feed_forward_norm": "output.LayerNorm",
     }
-    for layer in range(c.num_hidden_layers):
+    for layer in range(layers):
         for ours, theirs in names.items():
             place = f"bert.encoder.layer.{layer}.{theirs}"
             weights |= _weights_and_biases(f"blocks.{layer}.{ours}", place, state)
-    return config, weights
+    return weights
+
+
+CONVERT = {
+    "GPT2LMHeadModel": (_gpt2_shape, _gpt2_weights),
+    "BertForMaskedLM": (_bert_shape, _bert_weights),
+}
 
 
 def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
@@ -157,7 +215,8 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
     the Hub's cache on this machine; else downloaded (0.5 GB each). One printed line says from
     where. None, and one that says why, where they are not cached and the Hub does not answer within
     `patience` seconds, or where HF_HUB_OFFLINE forbids asking. Raises ValueError for another name,
-    and for a folder that does not hold that model.
+    and for a folder or a cache with files of another model, damaged ones, or weights that are not
+    finite.
     """
     if name not in REAL:
         raise ValueError(f"expected a model out of {', '.join(REAL)}, got {name!r}")
@@ -179,37 +238,126 @@ def _mirrored(name: str) -> tuple[PreTrainedModel, object, str] | None:
         return None
     try:
         return *_load(name, local_files_only=True, place=folder), "from TLCOURSE_DATA"
-    except (OSError, ValueError) as error:
+    except Exception as error:  # what Transformers makes of a damaged file is of many classes
         raise ValueError(
             f"expected {name} (config.json, weights, tokenizer) in the folder {short} of "
-            f"TLCOURSE_DATA, got {type(error).__name__}; save it there again or remove the folder"
+            f"TLCOURSE_DATA, got {_told(error)}; save it there again or remove the folder"
         ) from error
 
 
 def _cached_or_downloaded(name: str, patience: float) -> tuple[PreTrainedModel, object, str] | None:
-    """(model, tokenizer, from where), or None and one printed line."""
-    try:
-        return *_load(name, local_files_only=True), "from the Hub's cache on this machine"
-    except OSError:
-        why = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else "the Hub does not answer"
-    if not constants.HF_HUB_OFFLINE and _hub_answers(patience):
+    """(model, tokenizer, from where), or None and one printed line.
+
+    A file that is not in the cache may be downloaded. When all are there and still do not load,
+    one of them is damaged, which no download repairs: ValueError.
+    """
+    cached = _is_cached(name)
+    why = None if cached else _offline(patience)
+    if why is None:
         try:
-            return *_load(name, local_files_only=False), "downloaded from the Hub"
+            found = _load(name, local_files_only=cached)
         except Exception as error:  # half a gigabyte can break off in many ways
+            if _is_cached(name):
+                folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
+                raise ValueError(
+                    f"expected {name} in the Hub's cache on this machine, got {_told(error)}; "
+                    f"remove {Path(constants.HF_HUB_CACHE, folder)}, so that it is downloaded again"
+                ) from error
             why = f"the download failed ({type(error).__name__})"
+        else:
+            where = "from the Hub's cache on this machine" if cached else "downloaded from the Hub"
+            return *found, where
     print(f"[skipped] {name}: not on this machine, and {why}")
     return None
+
+
+def _told(error: Exception) -> str:
+    """The first sentence of an error; of one that Transformers raised also its class."""
+    line = next(iter(str(error).strip().splitlines()), "").split(". ")[0].rstrip(".:")
+    return line if type(error) is ValueError else f"{type(error).__name__}: {line}"
+
+
+def _is_cached(name: str) -> bool:
+    """Whether the Hub's cache has all files of a model."""
+    return all(
+        any(isinstance(try_to_load_from_cache(name, file), str) for file in files)
+        for files in FILES
+    )
+
+
+def _offline(patience: float) -> str | None:
+    """Why nothing can be downloaded; None where the Hub answers."""
+    if constants.HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE is set"
+    return None if _hub_answers(patience) else "the Hub does not answer"
 
 
 def _load(
     name: str, local_files_only: bool, place: Path | None = None
 ) -> tuple[PreTrainedModel, object]:
-    """From a folder, else from the Hub by name."""
-    source = place or name
-    model = REAL[name].from_pretrained(
-        source, attn_implementation="eager", local_files_only=local_files_only
+    """From a folder, else from the Hub by name.
+
+    Raises ValueError that says what came where it is not that model, and whatever Transformers
+    raises for a file that it cannot read.
+    """
+    source, kind, local = place or name, REAL[name], {"local_files_only": local_files_only}
+    stated = PretrainedConfig.get_config_dict(source, **local)[0]
+    if (type_of := stated.get("model_type")) not in (kind.config_class.model_type, None):
+        raise ValueError(f"a model of type {type_of}")
+    if place is not None:
+        _check_size(kind, stated, place)
+    model, report = kind.from_pretrained(
+        source,
+        attn_implementation="eager",
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # they are in the report
+        **local,
     )
-    return model, AutoTokenizer.from_pretrained(source, local_files_only=local_files_only)
+    _check_report(report)
+    if differing := _differing(model):
+        raise ValueError(differing)
+    tokenizer = AutoTokenizer.from_pretrained(source, **local)
+    _check_vocabulary(tokenizer.get_vocab(), tokenizer.all_special_tokens, model.config.vocab_size)
+    for tensor, numbers in model.state_dict().items():
+        if not numbers.isfinite().all():
+            raise ValueError(f"weights that are not finite, first in {tensor}")
+    return model, tokenizer
+
+
+def _check_size(kind: type[PreTrainedModel], stated: dict[str, Any], folder: Path) -> None:
+    """Raises ValueError where the weights are too few for the sizes that config.json states.
+
+    Transformers would make up the others, in as much memory as they need.
+    """
+    shape, _ = CONVERT[kind.__name__]
+    numbers = count_parameters(shape(kind.config_class.from_dict(stated)))["total"]
+    files = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
+    size = sum(path.stat().st_size for path in files)
+    if files and size < numbers:
+        raise ValueError(f"a configuration of {numbers:,} weights and {size:,} bytes of them")
+
+
+def _check_report(report: Mapping[str, Any]) -> None:
+    """Raises ValueError for weights that Transformers made up, left out or could not convert."""
+    found = {
+        "without": report["missing_keys"],
+        "of another shape in": [name for name, *_ in report["mismatched_keys"]],
+        "that also hold": [
+            name for name in report["unexpected_keys"] if not name.startswith(DISCARDED)
+        ],
+        "of which Transformers says:": report["error_msgs"],
+    }
+    for how, names in found.items():
+        if names:
+            raise ValueError(f"weights {how} {min(names)} ({len(names)} such)")
+
+
+def _check_vocabulary(ids: Mapping[str, int], specials: list[str], size: int) -> None:
+    """Raises ValueError for a tokenizer without words, or with ids that the model does not have."""
+    if not set(ids) - set(specials):  # what Transformers makes up where there is no file
+        raise ValueError("no tokenizer")
+    if max(ids.values()) >= size:
+        raise ValueError(f"a tokenizer with ids up to {max(ids.values())} and {size} embeddings")
 
 
 def _hub_answers(patience: float) -> bool:

@@ -470,6 +470,41 @@ def test_a_file_that_is_not_there_is_named(folder, name):
         Classifier.load(folder)
 
 
+def lora(**fields):
+    return {"name": "", "edit": {"knob": "LoRA", **fields}}
+
+
+def nested(depth):
+    return {"inner": nested(depth - 1)} if depth else 1
+
+
+@pytest.mark.parametrize("content", ["null", "[1]", "3", "[" * 100_000], ids=lambda text: text[:5])
+def test_a_record_that_is_no_object_is_told(folder, content):
+    (folder / "classifier.json").write_text(content)
+    with pytest.raises(ValueError, match="expected .*JSON.* in .*classifier.json"):
+        Classifier.load(folder)
+
+
+@pytest.mark.parametrize("width", ["16", 10**12, -16, None])
+def test_a_width_that_no_configuration_has_is_told(folder, width):
+    config = files.read_json(folder / "config.json")
+    files.write_json(folder / "config.json", config | {"width": width})
+    with pytest.raises(ValueError, match="expected .* width in .*config.json, got"):
+        Classifier.load(folder)
+
+
+def test_weights_and_answers_that_are_not_finite(folder):
+    weights = load_file(folder / "model.safetensors")
+    save_file(weights | {"head.bias": torch.tensor([1.0, torch.inf, 0])}, folder / "new")
+    (folder / "new").replace(folder / "model.safetensors")
+    with pytest.raises(ValueError, match="finite weights in .*, got NaN or infinity in head.bias"):
+        Classifier.load(folder)
+    save_file(weights | {"head.weight": torch.full((3, 16), 3e38)}, folder / "new")
+    (folder / "new").replace(folder / "model.safetensors")
+    with pytest.raises(FloatingPointError, match="expected finite probabilities, got NaN or inf"):
+        answers(Classifier.load(folder))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -483,8 +518,21 @@ def test_a_file_that_is_not_there_is_named(folder, name):
         ({"scheme": {"name": "", "edits": None}}, "the fields .*'edit'.* of a scheme"),
         ({"scheme": 3}, "expected labels, a pooling and a scheme"),
         ({"scheme": {"edit": {"knob": "os.system"}}}, r"the class of the edit os.system\(\)"),
-        ({"pooling": "max"}, "expected a pooling out of"),
-        ({"labels": 3}, "expected labels"),
+        ({"pooling": "max"}, "classifier.json, but expected a pooling out of"),
+        ({"pooling": ["mean"]}, "classifier.json, but expected a pooling out of"),
+        ({"labels": 3}, "classifier.json, but expected labels"),
+        ({"labels": ["HUM", None, "NUM"]}, "classifier.json, but expected labels"),
+        ({"dropout": float("nan")}, "at least 0, at most 1 as dropout, got nan"),
+        ({"dropout": True}, "as dropout, got True"),
+        ({"scheme": {"edit": {"knob": ["LoRA"]}}}, "of a scheme"),
+        ({"scheme": lora(rank="8")}, "classifier.json, but rank: expected a whole number"),
+        ({"scheme": lora(rank=10**12)}, r"12 tensors differ, first .*query.a: .*\(10{12}, 16\)"),
+        ({"scheme": lora(rank=10**30)}, "expected sizes that a model can have in .*mine"),
+        ({"scheme": lora(layers=[[]])}, "layers: expected layers"),
+        ({"scheme": {"edit": {"knob": "Prefixes", "length": 10**12}}}, "tensors differ"),
+        ({"scheme": {"edit": nested(600)}}, "classifier.json, but RecursionError"),
+        ({"columns": 3}, "names of columns in .*classifier.json, got 3"),
+        ({"columns": {"text": ["a"]}}, "names of columns in .*classifier.json, got"),
     ],
 )
 def test_a_record_that_does_not_fit_is_told(folder, change, said):

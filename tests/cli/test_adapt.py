@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from tlcourse import adaptation, checkpoints, files
-from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, saved
+from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, classifier, saved
 from tlcourse.adaptation.comparing import verdict
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import adapt as command
@@ -298,10 +298,10 @@ def test_a_rate_that_is_far_too_high_is_said_and_nothing_is_left(tmp_path, base,
 
 
 def test_a_last_step_that_went_too_far_is_no_result(tmp_path, base, capsys, monkeypatch):
-    def broken(self, texts, **_):
-        return torch.full((len(texts), len(self.labels)), torch.nan)
+    def broken(sequences, classifier, **_):
+        return torch.full((len(sequences), len(classifier.labels)), torch.nan)
 
-    monkeypatch.setattr(Classifier, "probabilities", broken)
+    monkeypatch.setattr(classifier, "by_length", broken)
     assert adapt(tmp_path, base, "--epochs", "1") == 2
     assert "give a lower --learning-rate" in capsys.readouterr().err.splitlines()[-1]
     assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]

@@ -4,6 +4,7 @@ import errno
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tlcourse import checkpoints, corpora, files
 from tlcourse.bpe import Tokenizer
@@ -174,6 +175,71 @@ def test_without_a_log_it_is_not_known_how_a_checkpoint_reads(tmp_path, capsys):
     assert main(["evaluate", str(tmp_path / "bare")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "expected a checkpoint whose training.json says how it was trained" in line
+
+
+WHOLE = LEG | {"objective": "causal"}
+DAMAGES = [
+    *({"legs": [{name: each for name, each in WHOLE.items() if name != gone}]} for gone in WHOLE),
+    {"legs": None},
+    {"legs": [3]},
+    {"legs": [WHOLE | {"objective": "sorcery"}]},
+    {"legs": [WHOLE | {"history": []}]},
+    {"legs": [WHOLE | {"corpus": "wikitext-2"}]},
+    {"legs": [WHOLE | {"tokens": "8192"}]},
+    {"legs": [WHOLE | {"recipe": {"length": "64"}}]},
+    {"legs": [WHOLE | {"recipe": {"length": -1}}]},
+    {"evaluation": None},
+    {"evaluation": {"a text": None}},
+    {"minimal_pairs": 3},
+    {"held_out": 3},
+    {"pronouns": 3},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_log_is_told_before_anything_is_measured_or_trained(tmp_path, damage, capsys):
+    folder = little(tmp_path, "causal")
+    files.write_json(folder / "training.json", checkpoints.log_of(folder) | damage)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    capsys.readouterr()
+    start = ["--start", str(folder), "--out", str(tmp_path / "more")]
+    for command in (["evaluate", str(folder)], ["pretrain", *start]):
+        assert main(command) == 2
+        out, err = capsys.readouterr()
+        (line,) = err.splitlines()
+        assert out == "" and line.startswith("tlcourse: expected ")
+        assert f"in {folder / 'training.json'}, " in line
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert not (tmp_path / "more").exists()
+
+
+def test_weights_that_are_not_finite_are_one_line_of_each_command(tmp_path, capsys):
+    folder = little(tmp_path, "causal")
+    weights = load_file(folder / "model.safetensors")
+    weights["embedding.weight"][7, 3] = torch.nan
+    save_file(weights, folder / "model.safetensors")
+    table, out = tmp_path / "my.csv", ["--out", str(tmp_path / "more")]
+    table.write_text("text,label\na b,x\nc d,y\ne f,x\ng h,y\n", encoding="utf-8")
+    capsys.readouterr()
+    for command in (
+        ["evaluate", str(folder)],
+        ["pretrain", "--start", str(folder), *out],
+        ["adapt", "--train", str(table), "--model", str(folder), *out],
+        ["page", "--model", str(folder), *out],
+    ):
+        assert main(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"expected finite weights in {folder / 'model.safetensors'}, got NaN" in line
+        assert "in embedding.weight;" in line
+    assert not (tmp_path / "more").exists()
+
+
+def test_a_corpus_that_this_version_does_not_know_is_not_on_this_machine(tmp_path, capsys):
+    folder = little(tmp_path, "causal")
+    legs = [WHOLE | {"corpus": ["a later corpus"]}]
+    files.write_json(folder / "training.json", {"legs": legs})
+    assert main(["evaluate", str(folder)]) == 0
+    assert "a later corpus validation: not on this machine" in capsys.readouterr().out
 
 
 @pytest.mark.real_data

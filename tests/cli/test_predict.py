@@ -3,12 +3,13 @@
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 import torch
-from safetensors.torch import save_model
+from safetensors.torch import load_file, save_file, save_model
 
 from tlcourse import checkpoints, files
 from tlcourse.adaptation import FULL, SCHEMES, Classifier, LoRA
@@ -271,6 +272,29 @@ def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("tlcourse: ") and said in line
     assert not (tmp_path / "new.csv").exists() and table.read_text(encoding="utf-8")[:2] == "id"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (torch.nan, "finite weights in .*, got NaN or infinity in head.weight"),
+        (3e38, "finite prob"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_no_answer(
+    folder, table, tmp_path, capsys, numbers: float, said: str
+) -> None:
+    """Neither those of the weights nor those that finite weights give."""
+    weights = load_file(tmp_path / "mine" / "model.safetensors")
+    weights["head.weight"] = torch.full((3, 16), numbers)
+    save_file(weights, tmp_path / "mine" / "model.safetensors")
+    out = table.with_name("out.csv")
+    for asked in (["When ?"], ["--csv", str(table), "--out", str(out)]):
+        assert main(["predict", folder, *asked]) == 2
+        printed, told = capsys.readouterr()
+        assert printed == "" and len(told.splitlines()) == 1
+        assert re.search(f"expected {said}", told)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("written", [False, True])

@@ -3,12 +3,14 @@
 import base64
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.page.node import needed, node
 from tlcourse import checkpoints, files
@@ -169,8 +171,8 @@ def test_tokens_in_the_first_view_are_text() -> None:
 
 def classifier(folder: Path, scheme: str) -> Path:
     """A classifier of one's own, as `tlcourse adapt` saves it."""
-    body, tokenizer = checkpoints.untrained(checkpoints.folder_of("causal-small"))
-    made = Classifier(body, tokenizer, ["no", "yes"])
+    config, tokenizer = checkpoints.shape(checkpoints.folder_of("causal-small"))
+    made = Classifier(Transformer(config), tokenizer, ["no", "yes"])
     made.add(SCHEMES[scheme].edit)
     made.scheme = SCHEMES[scheme]
     made.save(folder)
@@ -183,10 +185,15 @@ def test_a_classifier_brings_its_files_or_the_model_it_stands_on(tmp_path: Path)
     assert shown["own"].classifier and set(shown["own"].files) == {*FILES, "classifier.json"}
     added = tmp_path / "added"
     added.mkdir()
-    for name in ADDED:
-        (added / name).write_bytes((own / name).read_bytes())
-    record = files.read_json(added / "classifier.json") | {"base_model": "causal-small"}
+    weights = load_file(own / "model.safetensors")
+    alone = {name: each for name, each in weights.items() if name.endswith((".a", ".b"))}
+    alone |= {name: weights[name] for name in ("head.weight", "head.bias")}
+    save_file(alone, added / "model.safetensors")
+    record = files.read_json(own / "classifier.json")
     files.write_json(added / "classifier.json", record)
+    with pytest.raises(ValueError, match="the name of a base_model in .*added/cl.*, got None"):
+        chosen([added])
+    files.write_json(added / "classifier.json", record | {"base_model": "causal-small"})
     names = [(each.name, each.base) for each in chosen([added])]
     assert names == [("causal-small", None), ("added", "causal-small")]
     index = build(tmp_path / "page", [added])
@@ -194,8 +201,90 @@ def test_a_classifier_brings_its_files_or_the_model_it_stands_on(tmp_path: Path)
     adapters = classifier(tmp_path / "adapters", "Houlsby adapters")
     with pytest.raises(ValueError, match="for the page, got adapters, adapted by Adapters"):
         chosen(["causal-small", adapters])
+    record = files.read_json(adapters / "classifier.json")
+    record["scheme"]["edit"] = {"knob": "MyEdit", "rank": 3}
+    files.write_json(adapters / "classifier.json", record)
+    with pytest.raises(ValueError, match=r"for the page, got adapters, adapted by MyEdit\(rank=3"):
+        chosen(["causal-small", adapters])
     with pytest.raises(ValueError, match="at least one model"):
         chosen([own])
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def infinite(path: Path) -> None:
+    weights = load_file(path)
+    weights[next(name for name in weights if name.endswith("bias"))][0] = torch.inf
+    save_file(weights, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "said"),
+    [
+        ("model.safetensors", cut, "expected weights in"),
+        ("model.safetensors", infinite, "expected finite weights in"),
+        ("model.safetensors", Path.unlink, "expected weights in|expected model.safetensors in"),
+        ("tokenizer.json", lambda path: path.write_text(""), "expected a byte-level BPE tokenizer"),
+        ("config.json", lambda path: path.write_text("null"), "expected a JSON object in"),
+        ("classifier.json", lambda path: path.write_text("[" * 100_000), "expected JSON in"),
+    ],
+)
+def test_damaged_files_are_not_put_into_a_page(
+    name: str, damage, said: str, model: Path, tmp_path: Path
+) -> None:
+    """Of a model that is not the first, and of a classifier; nothing is written."""
+    own = classifier(tmp_path / "own", "LoRA")
+    other = shutil.copytree(model, tmp_path / "other")
+    for folder in [own] if name == "classifier.json" else [other, own]:
+        damage(folder / name)
+        for out in ("page.html", "page"):
+            with pytest.raises((ValueError, FileNotFoundError), match=f"({said}).*{folder}"):
+                build(tmp_path / out, ["causal-small", folder])
+            assert not (tmp_path / out).exists()
+
+
+@pytest.mark.parametrize("damage", [cut, infinite])
+def test_damaged_weights_without_their_model_are_not_put_into_a_page(
+    damage, tmp_path: Path
+) -> None:
+    added = tmp_path / "added"
+    shutil.copytree(files.root() / "data/classifiers/trec-lora", added)
+    if damage is infinite:
+        weights = load_file(added / "model.safetensors")
+        save_file(weights | {"head.bias": weights["head.bias"] * torch.inf}, added / "new")
+        (added / "new").replace(added / "model.safetensors")
+    else:
+        cut(added / "model.safetensors")
+    with pytest.raises(ValueError, match=f"expected .*weights in {added}"):
+        build(tmp_path / "page.html", [added])
+
+
+def test_finite_weights_whose_answers_are_not_are_not_put_into_a_page(tmp_path: Path) -> None:
+    own = classifier(tmp_path / "own", "LoRA")
+    weights = load_file(own / "model.safetensors")
+    weights = {name: each.float() for name, each in weights.items()}
+    save_file(weights | {"head.weight": torch.full((2, 256), 3e38)}, own / "model.safetensors")
+    with pytest.raises(FloatingPointError, match="expected finite probabilities"):
+        build(tmp_path / "page.html", ["causal-small", own])
+
+
+@pytest.mark.parametrize("scheme", ["LoRA", "mix of layers", "full fine-tuning"])
+def test_a_classifier_of_an_earlier_version_comes_as_this_one_saves_it(
+    scheme: str, tmp_path: Path
+) -> None:
+    """Its record names a scheme and has no dropout; the page reads an edit."""
+    own = classifier(tmp_path / "own", scheme)
+    record = files.read_json(own / "classifier.json")
+    now = record["scheme"]
+    del record["dropout"]
+    files.write_json(own / "classifier.json", record | {"scheme": scheme})
+    index = build(tmp_path / "page", ["causal-small", own])
+    assert files.read_json(index.parent / "own" / "classifier.json") == record | {"scheme": now}
+    text = build(tmp_path / "page.html", ["causal-small", own]).read_text(encoding="utf-8")
+    kept = re.search(r'<script id="own/classifier.json"[^>]*>([^<]*)<', text)[1]
+    assert json.loads(base64.b64decode(kept)) == record | {"scheme": now}
 
 
 def test_page_and_builder_read_the_same_edits() -> None:

@@ -130,7 +130,8 @@ class Classifier(nn.Module):
     ) -> Tensor:
         """(texts, labels) probabilities, in the order of `texts`, which may be pairs.
 
-        The classifier is in evaluation mode afterwards.
+        The classifier is in evaluation mode afterwards. Raises FloatingPointError when one of them
+        is NaN, see `checkpoints.refuse_nan`.
         """
         compute = compute or device.choose()
         self.to(compute.device).eval()
@@ -138,7 +139,7 @@ class Classifier(nn.Module):
         if not sequences:
             return torch.zeros(0, len(self.labels))
         logits = by_length(sequences, self, compute=compute, batch_size=batch_size)
-        return logits.softmax(dim=-1).cpu()
+        return checkpoints.refuse_nan(logits.softmax(dim=-1).cpu(), "probabilities")
 
     def predict(self, texts: Iterable[Text], *, compute: Compute | None = None) -> list[str]:
         """The likeliest label of each text."""

@@ -6,17 +6,20 @@ all. Loading rebuilds the model from the values of its scheme, checks names and 
 unpickles or imports by name.
 """
 
+import contextlib
 import copy
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tlcourse import __version__, checkpoints, files
-from tlcourse.adaptation.knobs import Record, own_classes
+from tlcourse import __version__, checkpoints, files, ranges
+from tlcourse.adaptation.knobs import Record, by_name, own_classes, short
 from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
+from tlcourse.bpe import Tokenizer
+from tlcourse.transformer import Transformer
 
 if TYPE_CHECKING:
     from tlcourse.adaptation.classifier import Classifier
@@ -94,35 +97,102 @@ def load(cls: type["Classifier"], folder: str | Path, knobs: Iterable[type] = ()
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"expected {name} in {folder}, got none; copy the whole folder")
-    record = files.read_json(folder / RECORD)
-    body, tokenizer = checkpoints.untrained(folder)
-    try:
-        scheme = _scheme(record["scheme"], knobs)
-        how = {name: record[name] for name in ("pooling", "dropout") if name in record}
-        classifier = cls(body, tokenizer, record["labels"], **how)
-    except (LookupError, TypeError, AttributeError) as error:
+    record = record_of(folder)
+    config, tokenizer = checkpoints.shape(folder)
+    scheme = scheme_of(record, folder, knobs)
+    return checkpoints.filled(
+        lambda: rebuilt(cls, Transformer(config), tokenizer, record, scheme, folder),
+        config,
+        folder / "model.safetensors",
+        draft=scheme is None or not own_classes(scheme.edit, KNOBS),  # one's own may need numbers
+    ).eval()
+
+
+def record_of(folder: str | Path) -> dict[str, Any]:
+    """What classifier.json holds; raises ValueError when it is no object, or its columns no texts.
+
+    What it says of labels, pooling and dropout is checked by `rebuilt`, of the scheme by
+    `scheme_of`.
+    """
+    record = files.read_object(Path(folder) / RECORD)
+    columns = record.get("columns", {})
+    if not isinstance(columns, dict) or not all(
+        isinstance(name, str | None) for name in columns.values()
+    ):
         raise ValueError(
-            f"expected labels, a pooling and a scheme in {folder / RECORD}, but {error!r}; was it "
-            "written by another version?"
-        ) from None
+            f"expected names of columns in {Path(folder) / RECORD}, got {short(columns)}; restore "
+            "the file"
+        )
+    return record
+
+
+def scheme_of(
+    record: Mapping[str, Any], folder: str | Path, knobs: Iterable[type] = ()
+) -> Scheme | None:
+    """The scheme of a record; folders of earlier versions name one of SCHEMES.
+
+    A choice of an unknown class is a Record. Raises ValueError for a scheme that is damaged.
+    """
+    known = tuple(by_name(knobs, KNOBS).values())
+    with _told(folder):
+        kept = record["scheme"]
+        if kept is None:
+            return None
+        return SCHEMES[kept] if isinstance(kept, str) else Scheme.from_plain(kept, known)
+
+
+def base_of(record: Mapping[str, Any], folder: str | Path) -> str:
+    """The model under weights that are kept without it; raises ValueError when none is named."""
+    base = record.get("base_model")
+    if not isinstance(base, str):
+        raise ValueError(
+            f"expected the name of a base_model in {Path(folder) / RECORD}, got {short(base)}: "
+            "without a config.json its weights stand on another model; copy the whole folder"
+        )
+    return base
+
+
+def rebuilt(
+    cls: type["Classifier"],
+    body: Transformer,
+    tokenizer: Tokenizer,
+    record: dict[str, Any],
+    scheme: Scheme | None,
+    folder: str | Path,
+) -> "Classifier":
+    """The classifier that the record of a folder describes, with new weights above the body's.
+
+    Raises ValueError when the record is damaged, or the class of the edit is not given.
+    """
+    if scheme is not None and isinstance(scheme.edit, Record):
+        raise ValueError(
+            f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
+            f"it: `Classifier.load({str(folder)!r}, knobs=[{scheme.edit.knob}])`"
+        )
+    with _told(folder):
+        dropout = record.get("dropout", 0.1)  # earlier versions had this one, and did not keep it
+        if not ranges.SHARE.holds(dropout):
+            raise ValueError(f"expected {ranges.SHARE.words} as dropout, got {dropout!r}")
+        how = {"pooling": record["pooling"], "dropout": dropout}
+        classifier = cls(body, tokenizer, record["labels"], **how)
     if scheme is not None:
-        if isinstance(scheme.edit, Record):
-            own = scheme.edit.knob
-            raise ValueError(
-                f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
-                f"it: `Classifier.load({str(folder)!r}, knobs=[{own}])`"
-            )
         classifier.add(scheme.edit)
-    checkpoints.load_weights(classifier, folder / "model.safetensors")
     classifier.scheme, classifier.about = scheme, record
-    return classifier.eval()
+    return classifier
 
 
-def _scheme(kept: Any, knobs: Iterable[type]) -> Scheme | None:
-    """The scheme of a record; folders of earlier versions name one of SCHEMES."""
-    if kept is None:
-        return None
-    return SCHEMES[kept] if isinstance(kept, str) else Scheme.from_plain(kept, knobs)
+@contextlib.contextmanager
+def _told(folder: str | Path) -> Iterator[None]:
+    """Raises ValueError that names classifier.json for what its values raise in the block."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else repr(error)
+        asked = "; was it written by another version?"
+        raise ValueError(
+            f"expected labels, a pooling and a scheme in {Path(folder) / RECORD}, but "
+            f"{why.removesuffix(asked)}{asked}"
+        ) from None
 
 
 def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:

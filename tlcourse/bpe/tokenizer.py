@@ -118,7 +118,7 @@ class Tokenizer:
         Raises ValueError if the file holds another kind of tokenizer, or none.
         """
         kind, tokenizer = "no tokenizer", None
-        with contextlib.suppress(LookupError, TypeError, ValueError):
+        with contextlib.suppress(LookupError, TypeError, ValueError, RecursionError):
             model = json.loads(Path(path).read_text(encoding="utf-8"))["model"]
             kind, ids = model["type"], model["vocab"]
             tokenizer = cls(((ids[a], ids[b]), ids[a + b]) for a, b in model["merges"])

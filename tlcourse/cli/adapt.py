@@ -230,12 +230,13 @@ def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute)
     """The name of a file, how many rows it has, and the lines of those that went wrong."""
     from tlcourse.adaptation import wrong
 
-    probabilities = classifier.probabilities(examples.texts, compute=compute)
-    if not probabilities.isfinite().all():
+    try:
+        probabilities = classifier.probabilities(examples.texts, compute=compute)
+    except FloatingPointError:
         raise FloatingPointError(
             "expected probabilities of the adapted model, got NaN: its last step went too far; "
             "give a lower --learning-rate"
-        )
+        ) from None
     rows = wrong(probabilities, examples.labels, classifier.labels)
     lines = [examples.lines[row] for row in rows]
     return {"file": examples.path.name, "rows": len(examples.texts), "wrong": lines}

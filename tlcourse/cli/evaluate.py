@@ -91,7 +91,7 @@ def evaluate(
     folder = checkpoints.folder_of(name)
     with _to_be_written(folder) if write else contextlib.nullcontext():
         model, tokenizer = checkpoints.load(name, compute)
-        log, beside = checkpoints.log_of(name), folder.resolve().parent
+        log, beside = log_of(name), folder.resolve().parent
         log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
         if write:
             stopping.too_late()
@@ -110,6 +110,31 @@ def _to_be_written(folder: Path) -> Iterator[None]:
     )
     with files.locked(folder / LOCK, busy):
         yield
+
+
+def log_of(name: str | Path) -> dict:
+    """The log of a checkpoint, from which a card can be written.
+
+    Raises ValueError for a damaged one: before anything is trained or measured, not after it.
+    """
+    from tlcourse import checkpoints, ranges
+    from tlcourse.cli import cards
+
+    log = checkpoints.log_of(name)
+    try:
+        for leg in log["legs"]:
+            length, corpus = leg["recipe"]["length"], leg["corpus"]
+            READINGS[leg["objective"]]
+            if not ranges.COUNT.holds(length) or not isinstance(corpus, list):
+                raise ValueError(f"a leg of length {length!r} on the corpora {corpus!r}")
+        if log["legs"]:
+            cards.card(checkpoints.name_of(name), {"evaluation": {}} | log)
+    except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
+        raise ValueError(
+            "expected legs and figures as `tlcourse pretrain` writes them in "
+            f"{checkpoints.folder_of(name) / 'training.json'}, but {error!r}; restore the file"
+        ) from None
+    return log
 
 
 def measured(
@@ -260,7 +285,7 @@ def _real(name: str, split: str) -> Dataset | None:
     from tlcourse import corpora
 
     sources = {corpora.LOCAL: "local", corpora.HUB: "hub"}
-    there = [sources[place] for place in corpora.available()[name] if place in sources]
+    there = [sources[place] for place in corpora.available().get(name, ()) if place in sources]
     return corpora.load(name, source=there[0]).get(split) if there else None
 
 

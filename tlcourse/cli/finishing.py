@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tlcourse import checkpoints, files
+from tlcourse import checkpoints
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import cards, limits
 from tlcourse.cli.evaluate import evaluate
@@ -53,7 +53,7 @@ def was_finished(folder: Path, legs: list[dict]) -> bool:
     """Whether a checkpoint of these legs is there, and measured; if so, its card is made whole."""
     if not all((folder / name).exists() for name in ("model.safetensors", "training.json")):
         return False
-    log = files.read_json(folder / "training.json")
+    log = checkpoints.log_of(folder)
     if "samples" not in log or _told(log["legs"]) != _told(legs):
         return False
     checkpoints.rewrite(folder, cards.card(checkpoints.name_of(folder), log), log)
@@ -62,7 +62,7 @@ def was_finished(folder: Path, legs: list[dict]) -> bool:
 
 def _told(legs: list[dict]) -> list[tuple]:
     """What each leg started from, and how it went."""
-    return [(leg["start"], leg["history"]) for leg in legs]
+    return [(leg.get("start"), leg.get("history")) for leg in legs]
 
 
 def save(folder: Path, model: Transformer, tokenizer: Tokenizer, legs: list[dict]) -> None:

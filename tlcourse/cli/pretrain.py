@@ -252,6 +252,7 @@ def _start(
 ) -> tuple[Config, Transformer | None, Tokenizer | None, list[dict]]:
     """The shape of the model, and what it starts from: model, vocabulary, the legs behind it."""
     from tlcourse import checkpoints
+    from tlcourse.cli.evaluate import log_of
     from tlcourse.transformer import Config
 
     causal = arguments.objective != "masked"
@@ -268,5 +269,5 @@ def _start(
             f"expected the shape of the start ({stated}), got {', '.join(other)} beside --start; "
             "leave that out"
         )
-    log = checkpoints.log_of(arguments.start)
-    return replace(base.config, causal=causal), base, known, log["legs"]
+    legs = log_of(arguments.start)["legs"]
+    return replace(base.config, causal=causal), base, known, legs

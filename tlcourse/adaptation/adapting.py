@@ -24,7 +24,6 @@ from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Group, Groups
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.schemes import FULL, Scheme
-from tlcourse.bpe import SEP
 from tlcourse.device import Compute
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
-    pairs = any(SEP in ids for ids in examples.sequences)
+    pairs = any(not isinstance(text, str) for text in texts)
     classifier.about["columns"] = tables.columns_for(pairs, classifier.about.get("columns"))
     classifier.report = Report(
         history,

@@ -17,22 +17,23 @@ from tlcourse.adaptation import saved, windows
 from tlcourse.adaptation.edits import Edit, Unchanged
 from tlcourse.adaptation.examples import Text, by_length, encode, label_names
 from tlcourse.adaptation.schemes import Scheme
-from tlcourse.bpe import Tokenizer
+from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
 if TYPE_CHECKING:
     from tlcourse.adaptation.adapting import Report
 
-READ_AT = {"classification token": 0, "last token": -1}  # one position, counted from <cls>
+READ_AT = ("classification token", "last token")  # of one position
 POOLINGS = (*READ_AT, "mean", "concatenation")
 
 
 class Classifier(nn.Module):
     """A Transformer with its tokenizer, a pooling of its hidden states, one linear layer.
 
-    The text is followed by `<cls>`, so that in a causal model, too, the classification token sees
-    the whole text; a pair is one text with `<sep>` between its parts. It has the weights of the
+    With our vocabulary `<cls>` follows the text, so that in a causal model, too, the classification
+    token sees the whole text, and a pair is one text with `<sep>` between its parts; a released
+    model has the special tokens where its own tokenizer puts them. It has the weights of the
     body it is given, and dropout and edits of its own. `scheme` is how it was adapted and `report`
     what happened then; None before. Raises ValueError for a pooling that is not in POOLINGS, and
     for labels that are no list of two or more different names.
@@ -41,7 +42,7 @@ class Classifier(nn.Module):
     def __init__(
         self,
         body: Transformer,
-        tokenizer: Tokenizer,
+        tokenizer: AnyTokenizer,
         labels: Sequence[str],
         *,
         pooling: str = "mean",
@@ -122,7 +123,8 @@ class Classifier(nn.Module):
     def encode(self, texts: Iterable[Text]) -> list[list[int]]:
         """The ids of each text, see the function `encode`; a long one's are read in windows."""
         longest = self.body.config.max_length
-        return encode(texts, self.tokenizer, longest, room=windows.room(longest))
+        room = windows.room(longest, self.tokenizer.frame)
+        return encode(texts, self.tokenizer, longest, room=room)
 
     @torch.no_grad()
     def probabilities(
@@ -138,7 +140,13 @@ class Classifier(nn.Module):
         sequences = self.encode(texts)
         if not sequences:
             return torch.zeros(0, len(self.labels))
-        logits = by_length(sequences, self, compute=compute, batch_size=batch_size)
+        logits = by_length(
+            sequences,
+            self,
+            pad_id=self.tokenizer.pad,
+            compute=compute,
+            batch_size=batch_size,
+        )
         return checkpoints.refuse_nan(logits.softmax(dim=-1).cpu(), "probabilities")
 
     def predict(self, texts: Iterable[Text], *, compute: Compute | None = None) -> list[str]:
@@ -175,11 +183,11 @@ class Classifier(nn.Module):
         "concatenation" is (batch, 3 * width): last token, largest value and mean over the words
         (Howard & Ruder, 2018).
         """
-        rows = torch.arange(len(hidden), device=hidden.device)
-        ends = mask.sum(dim=1) - 1  # the place of <cls>
+        rows, places = (torch.arange(size, device=mask.device) for size in mask.shape)
         if self.pooling in READ_AT:
-            return hidden[rows, ends + READ_AT[self.pooling]]
-        words = mask & (torch.arange(mask.shape[1], device=mask.device) < ends[:, None])
+            return hidden[rows, self._read_at(mask)]
+        frame, ends = self.tokenizer.frame, self._ends(mask)
+        words = (places >= len(frame.before)) & (places < ends[:, None])
         others = ~words[:, :, None]
         kept = hidden.masked_fill(others, 0.0)  # NaN in a pad does not matter
         mean = kept.sum(dim=1) / words.sum(dim=1, keepdim=True)
@@ -187,6 +195,24 @@ class Classifier(nn.Module):
             return mean
         largest = hidden.masked_fill(others, -torch.inf).amax(dim=1)
         return torch.cat([hidden[rows, ends - 1], largest, mean], dim=-1)
+
+    def _ends(self, mask: Tensor) -> Tensor:
+        """(batch,) the place behind the last word of each text."""
+        return mask.sum(dim=1) - len(self.tokenizer.frame.behind)
+
+    def _read_at(self, mask: Tensor) -> Tensor:
+        """(batch,) the one position that is read, by the pooling."""
+        ends = self._ends(mask)
+        if self.pooling == "last token":
+            return ends - 1
+        return torch.zeros_like(ends) if self.tokenizer.frame.before else ends
+
+    def _types(self, tokens: Tensor) -> dict[str, Tensor]:
+        """BERT's token types: 0 up to the end of a text or of the first of a pair, then 1."""
+        if self.body.config.token_types < 2:
+            return {}
+        ends = tokens == self.tokenizer.frame.between[-1]
+        return {"types": (ends.cumsum(dim=1) - ends.long()).clamp(max=1)}
 
     def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """(batch, length) tokens and mask, True = token, to what `classify` reads.
@@ -196,13 +222,15 @@ class Classifier(nn.Module):
         """
         longest = self.body.config.max_length
         if tokens.shape[1] > longest:
-            *parts, owner = windows.split(tokens, mask, longest)
+            frame, pad_id = self.tokenizer.frame, self.tokenizer.pad
+            *parts, owner = windows.split(tokens, mask, longest, frame=frame, pad_id=pad_id)
             return windows.averaged(self.features(*parts), owner)
+        types = self._types(tokens)
         if self.mix is None and self.pooling in READ_AT:  # all that is read
-            return self.body.hidden_at(tokens, mask, at=mask.sum(1) - 1 + READ_AT[self.pooling])
+            return self.body.hidden_at(tokens, mask, at=self._read_at(mask), **types)
         if self.mix is None:
-            return self.pool(self.body.hidden(tokens, mask), mask)
-        states = self.body.hidden_states(tokens, mask)
+            return self.pool(self.body.hidden(tokens, mask, **types), mask)
+        states = self.body.hidden_states(tokens, mask, **types)
         return torch.stack(
             [self.pool(F.layer_norm(state, state.shape[-1:]), mask) for state in states], dim=1
         )

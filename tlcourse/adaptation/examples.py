@@ -15,7 +15,7 @@ from torch import Tensor
 from tlcourse import device
 from tlcourse.adaptation.knobs import short
 from tlcourse.batching import bucket_batches, pad
-from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
+from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.wording import seen
 
@@ -34,18 +34,19 @@ def listed(values: Iterable, what: str) -> list:
 
 
 def encode(
-    texts: Iterable[Text], tokenizer: Tokenizer, max_length: int, *, room: int | None = None
+    texts: Iterable[Text], tokenizer: AnyTokenizer, max_length: int, *, room: int | None = None
 ) -> list[list[int]]:
-    """Each text normalised, cut to `max_length` ids, the last of them `<cls>`.
+    """Each text as the tokenizer reads it, cut to `max_length` ids, in the tokenizer's `frame`.
 
-    A single text may have `room` ids, if that is given: those who read it in windows ask for more.
+    With our vocabulary the frame is `<cls>` at the end. A single text may have `room` ids, if that
+    is given: those who read it in windows ask for more.
 
-    A pair is its first part, `<sep>`, its second part (Radford et al., 2018; Devlin et al., 2019);
-    one that is too long loses tokens from the end of its longer part first. Raises ValueError for
-    what is no list of texts; it names the first row that is no text or pair, or has nothing in it
-    or in a part of it.
+    A pair has `<sep>` between its parts (Radford et al., 2018; Devlin et al., 2019); one that is
+    too long loses tokens from the end of its longer part first. Raises ValueError for what is no
+    list of texts; it names the first row that is no text or pair, or has nothing in it or in a part
+    of it.
     """
-    encoded = []
+    encoded, frame = [], tokenizer.frame
     for row, text in enumerate(listed(texts, "texts")):
         parts = (text,) if isinstance(text, str) else text
         pair = isinstance(parts, tuple | list) and len(parts) == 2
@@ -55,7 +56,7 @@ def encode(
                 "fill that row"
             )
         try:
-            ids = [tokenizer.encode(normalise(part)) for part in parts]
+            ids = [tokenizer.read(part) for part in parts]
         except UnicodeEncodeError:
             raise ValueError(
                 f"expected text in row {row}, got {short(text)}, where half a character (a "
@@ -64,10 +65,10 @@ def encode(
         if not all(ids):
             raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
         if len(ids) == 1:
-            encoded.append([*ids[0][: (room or max_length) - 1], CLS])
+            encoded.append(frame.around(ids[0][: (room or max_length) - frame.size]))
         else:
-            first, second = _cut(*ids, max_length - 2)
-            encoded.append([*first, SEP, *second, CLS])
+            parts = _cut(*ids, max_length - frame.size - len(frame.between))
+            encoded.append(frame.around(*parts))
     return encoded
 
 
@@ -141,6 +142,7 @@ def by_length(
     sequences: Sequence[Sequence[int]],
     read: Callable[[Tensor, Tensor], Tensor],
     *,
+    pad_id: int = 0,
     compute: Compute | None = None,
     batch_size: int = 64,
 ) -> Tensor:
@@ -151,7 +153,7 @@ def by_length(
     for start in range(0, len(order), batch_size):
         rows = [sequences[row] for row in order[start : start + batch_size]]
         with compute.autocast():
-            parts.append(read(*(part.to(compute.device) for part in pad(rows, PAD))).float())
+            parts.append(read(*(part.to(compute.device) for part in pad(rows, pad_id))).float())
     result = torch.cat(parts)
     return result[torch.tensor(order).argsort()]
 
@@ -163,7 +165,7 @@ class Batches:
     """
 
     def __init__(self, classifier: Any, texts, labels, batch_size: int, seed: int):
-        self.sequences = classifier.encode(texts)
+        self.sequences, self.pad = classifier.encode(texts), classifier.tokenizer.pad
         self.targets = targets(labels, classifier.labels)
         if len(self.sequences) != len(self.targets) or not self.sequences:
             raise ValueError(
@@ -176,7 +178,7 @@ class Batches:
 
     def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
         """Tokens and mask of the first few texts."""
-        return tuple(part.to(compute.device) for part in pad(self.sequences[:32], PAD))
+        return tuple(part.to(compute.device) for part in pad(self.sequences[:32], self.pad))
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
         """(tokens, mask, labels), or (features, labels) once they are known."""
@@ -188,9 +190,10 @@ class Batches:
         rows = self._order[place]
         if self.features is not None:
             return self.features[rows], self.targets[rows]
-        return *pad([self.sequences[row] for row in rows], PAD), self.targets[rows]
+        return *pad([self.sequences[row] for row in rows], self.pad), self.targets[rows]
 
     @torch.no_grad()
     def read_once(self, classifier: Any, compute: Compute) -> None:
         """Computes the features of all texts, for a body that stays as it is."""
-        self.features = by_length(self.sequences, classifier.eval().features, compute=compute).cpu()
+        read = classifier.eval().features
+        self.features = by_length(self.sequences, read, pad_id=self.pad, compute=compute).cpu()

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from tlcourse import ranges
 from tlcourse.adaptation import windows
 from tlcourse.adaptation.knobs import Tensors, short
-from tlcourse.bpe import CLS
+from tlcourse.bpe import Frame, Tokenizer
 
 Batch = tuple[Tensor, ...]
 Term = Callable[[nn.Module, Batch], Tensor]
@@ -130,18 +130,24 @@ class LanguageModelling:
         """Raises ValueError for a body that is not causal."""
         if not classifier.body.config.causal:
             raise ValueError("expected a causal body: a two-sided one sees the next token")
-        return lambda model, batch: self.weight * causal_nats(model.body, batch[0], batch[1])
+        frame = classifier.tokenizer.frame
+        return lambda model, batch: (
+            self.weight * causal_nats(model.body, batch[0], batch[1], frame=frame)
+        )
 
 
-def causal_nats(body: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Mean nats per target over padded texts with `<cls>` at their ends; neither is a target.
+def causal_nats(
+    body: nn.Module, tokens: Tensor, mask: Tensor, *, frame: Frame = Tokenizer.frame
+) -> Tensor:
+    """Mean nats per target over padded texts in a frame; pads and what is behind a text are none.
 
     0 where there is no target, as in texts of one token. Long texts are read in `windows`.
     """
     if tokens.shape[1] > body.config.max_length:
-        tokens, mask, _ = windows.split(tokens, mask, body.config.max_length)
+        tokens, mask, _ = windows.split(tokens, mask, body.config.max_length, frame=frame)
     logits = body(tokens, mask)[:, :-1]
-    asked = mask[:, 1:] & (tokens[:, 1:] != CLS)
+    places = torch.arange(1, tokens.shape[1], device=tokens.device)
+    asked = places < (mask.sum(1) - len(frame.behind))[:, None]
     targets = tokens[:, 1:].masked_fill(~asked, -100).flatten()
     nats = F.cross_entropy(logits.flatten(0, 1).float(), targets, reduction="sum")
     return nats / asked.sum().clamp(min=1)

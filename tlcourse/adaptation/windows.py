@@ -8,31 +8,33 @@ import torch
 from torch import Tensor
 
 from tlcourse.batching import pad
-from tlcourse.bpe import CLS, PAD
+from tlcourse.bpe import Frame
 
 WINDOWS = 4  # of a text at most; what is behind them is not read
 
 
-def room(longest: int) -> int:
-    """How many ids of a text are read, `<cls>` at its end included, by `longest` at a time."""
-    return WINDOWS * (longest - 1) + 1
+def room(longest: int, frame: Frame) -> int:
+    """How many ids of a text are read, its frame included, by `longest` at a time."""
+    return WINDOWS * (longest - frame.size) + frame.size
 
 
-def split(tokens: Tensor, mask: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
+def split(
+    tokens: Tensor, mask: Tensor, longest: int, *, frame: Frame, pad_id: int = 0
+) -> tuple[Tensor, Tensor, Tensor]:
     """(batch, any) tokens and mask to windows of at most `longest`: tokens, mask, and owner.
 
-    The windows of a text are about equally long, and each ends with `<cls>`. Owner (windows,) is
+    The windows of a text are about equally long, and each stands in the frame. Owner (windows,) is
     the row that each was cut from.
     """
     windows, owner = [], []
     for row, (ids, count) in enumerate(zip(tokens.tolist(), mask.sum(1).tolist(), strict=True)):
-        words = ids[: count - 1]
-        parts = -(-len(words) // (longest - 1))
+        words = ids[len(frame.before) : count - len(frame.behind)]
+        parts = -(-len(words) // (longest - frame.size))
         size = -(-len(words) // parts)
         for start in range(0, len(words), size):
-            windows.append([*words[start : start + size], CLS])
+            windows.append(frame.around(words[start : start + size]))
             owner.append(row)
-    found = (*pad(windows, PAD), torch.tensor(owner))
+    found = (*pad(windows, pad_id), torch.tensor(owner))
     return tuple(each.to(tokens.device) for each in found)
 
 

@@ -260,6 +260,7 @@ def _start(
     if not arguments.start:
         shape = Config(**given, causal=causal)
         return replace(shape, feed_forward=4 * shape.width), None, None, []
+    legs = log_of(arguments.start)["legs"]
     base, known = checkpoints.load(arguments.start)
     own = {name: getattr(base.config, name) for name in SHAPE}
     other = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]
@@ -269,5 +270,4 @@ def _start(
             f"expected the shape of the start ({stated}), got {', '.join(other)} beside --start; "
             "leave that out"
         )
-    legs = log_of(arguments.start)["legs"]
     return replace(base.config, causal=causal), base, known, legs

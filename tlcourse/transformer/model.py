@@ -118,7 +118,12 @@ class Transformer(nn.Module):
         return self.norm(x) if self.config.norm_first else x
 
     def hidden_at(
-        self, tokens: Tensor, padding_mask: Tensor | None = None, *, at: Tensor
+        self,
+        tokens: Tensor,
+        padding_mask: Tensor | None = None,
+        *,
+        at: Tensor,
+        types: Tensor | None = None,
     ) -> Tensor:
         """What `hidden` gives at position `at` (batch,) of each row alone: (batch, width).
 
@@ -127,8 +132,8 @@ class Transformer(nn.Module):
         """
         *earlier, last = self.blocks
         if not _works_alone(last, self.norm) or last.attention.kernel == "record":
-            return chosen(self.hidden(tokens, padding_mask), at)[:, 0]
-        x, mask, table = self._inputs(tokens, padding_mask)
+            return chosen(self.hidden(tokens, padding_mask, types=types), at)[:, 0]
+        x, mask, table = self._inputs(tokens, padding_mask, types)
         for block in earlier:
             x = block(x, mask, table)
         x = last(x, mask, table, at)

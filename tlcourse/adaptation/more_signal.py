@@ -9,7 +9,7 @@ from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.examples import Text, listed
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import TokenFile, write_tokens
-from tlcourse.bpe import EOS
+from tlcourse.bpe import EOS, Tokenizer
 from tlcourse.device import Compute
 from tlcourse.pretraining import PretrainingRecipe, pretrain
 
@@ -26,7 +26,13 @@ def pretrain_on_texts(
 
     Task-adaptive pretraining for `tokens` tokens (Gururangan et al., 2020; Howard & Ruder, 2018,
     had done it before). The texts follow each other, `<eos>` after each. The head stays as it is.
+    Raises ValueError for a released model, whose vocabulary is not the course's.
     """
+    if not isinstance(classifier.tokenizer, Tokenizer):
+        raise ValueError(
+            "expected a body with a vocabulary of the course, got a released model; start from a "
+            "shipped checkpoint, such as causal-small"
+        )
     classifier = classifier.copy()
     documents = [[*ids[:-1], EOS] for ids in classifier.encode(texts)]
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,10 @@ import math
 
 import pytest
 import torch
+import transformers
 
+from tests.released import save_bert
+from tlcourse import checkpoints
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.evaluation import scoring, sentence_scores
@@ -99,3 +102,21 @@ def test_a_special_token_in_a_sentence_is_text():
 def test_what_is_refused(causal, sentences, reading, said):
     with pytest.raises(ValueError, match=said):
         sentence_scores(model_of(causal), TOKENIZER, sentences, reading=reading, compute=PLAIN)
+
+
+@torch.no_grad()
+def test_a_released_model_is_asked_for_its_words_and_not_for_its_special_tokens(tmp_path):
+    theirs = save_bert(tmp_path / "bert", kind="BertForMaskedLM")
+    model, tokenizer = checkpoints.load(tmp_path / "bert", PLAIN)
+    library = transformers.AutoTokenizer.from_pretrained(tmp_path / "bert")
+    sentences = ["Who ran?", "The cat sat on the mat."]
+    for sentence, score in zip(
+        sentences, sentence_scores(model, tokenizer, sentences, compute=PLAIN), strict=True
+    ):
+        ids = library(sentence, return_tensors="pt", padding=False).input_ids
+        total = 0.0
+        for place in range(1, ids.shape[1] - 1):
+            row = ids.clone()
+            row[0, place] = library.mask_token_id
+            total += log_probability(theirs(row).logits, place, ids[0, place])
+        assert score == pytest.approx(total, abs=1e-4)

@@ -28,9 +28,10 @@ CONTINUES = "##"  # the beginning of a WordPiece that does not begin a word
 class LibraryTokenizer:
     """WordPiece or byte-level BPE of a released model, with the methods that `Tokenizer` has.
 
-    `frame` is what the file's own template puts around one text and around a pair; a file without
-    one (GPT-2's) gets the token that ends a document behind each text. Raises ValueError where the
-    vocabulary has no such token.
+    `frame` and `reading` are what the file's own template puts around one text and around a pair.
+    A file without one (GPT-2's) has a token that ends a document: classifiers put it behind each
+    text, and whatever else reads one puts it before. Raises ValueError where the vocabulary has no
+    such token.
     """
 
     def __init__(self, library: tokenizers.Tokenizer):
@@ -44,8 +45,10 @@ class LibraryTokenizer:
         ]
         self.pad, self.mask, end = (self._special(names) for names in ROLES.values())
         single, pair = (library.encode(*texts) for texts in (("a",), ("a", "a")))
-        self.frame = self.reading = _frame(single, pair) or Frame((), (end,), (end,))
-        if None in (*self.frame.between, *self.frame.behind):
+        template = _frame(single, pair)
+        self.frame = template or Frame((), (end,), (end,))
+        self.reading = template or Frame((end,), (), ())
+        if None in self.frame.between:
             raise ValueError(
                 "expected a vocabulary with a token that ends a text, such as "
                 f"{', '.join(ROLES['end'])}, got {len(self.strings):,} entries without one"

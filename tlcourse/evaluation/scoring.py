@@ -6,13 +6,15 @@ likelihood (Salazar et al., 2020): each token in turn is masked and predicted fr
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from tlcourse import device
-from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
+from tlcourse.bpe import Frame
+from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
 
@@ -53,13 +55,14 @@ def reading_of(model: Transformer, reading: str | None) -> str:
     return reading
 
 
-def rows_of(tokenizer: Tokenizer, sentences: Sequence[str]) -> dict[str, list[int]]:
-    """The ids of each different sentence, normalised and after `<eos>`.
+def rows_of(tokenizer: AnyTokenizer, sentences: Sequence[str]) -> dict[str, list[int]]:
+    """The ids of each different sentence, with what `tokenizer.reading` puts around it.
 
     Raises ValueError for a sentence without words.
     """
-    rows = {text: [EOS, *tokenizer.encode(normalise(text))] for text in sentences}
-    empty = next((text for text, row in rows.items() if len(row) == 1), None)
+    frame = tokenizer.reading
+    rows = {text: frame.around(tokenizer.read(text)) for text in sentences}
+    empty = next((text for text, row in rows.items() if len(row) == frame.size), None)
     if empty is not None:
         raise ValueError(f"expected words in every sentence, got {empty!r}")
     return rows
@@ -68,7 +71,7 @@ def rows_of(tokenizer: Tokenizer, sentences: Sequence[str]) -> dict[str, list[in
 @torch.no_grad()
 def sentence_scores(
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     sentences: Sequence[str],
     *,
     reading: str | None = None,
@@ -77,12 +80,17 @@ def sentence_scores(
     """The score of each sentence in nats, higher for likelier: a sum over its tokens.
 
     `reading` is "causal" or "masked"; None: causal if the model is, else masked.
-    Sentences pass `normalise` and stand after `<eos>`, as articles do in the training text; what
-    would follow them is not asked. Equal sentences are scored once, and so their scores are equal.
+    With our vocabulary sentences pass `normalise` and stand after `<eos>`, as articles do in the
+    training text; what would follow them is not asked. A released model reads them as its own
+    tokenizer writes them, and is not asked for special tokens. Equal sentences are scored once, and
+    so their scores are equal.
     Raises ValueError for a sentence without words and for a reading the model is not made for.
     """
     compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
-    score = {"causal": _log_likelihood, "masked": _pseudo_log_likelihood}[reading]
+    score = {
+        "causal": _log_likelihood,
+        "masked": partial(_pseudo_log_likelihood, frame=tokenizer.reading, mask=tokenizer.mask),
+    }[reading]
     model.to(compute.device).eval()
     rows = rows_of(tokenizer, sentences)
     scores: dict[str, float] = {}
@@ -103,11 +111,14 @@ def _log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
     return -nats_of(model, hidden, tokens[:, 1:].flatten()).view(len(tokens), -1).sum(dim=1)
 
 
-def _pseudo_log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
-    """(batch,) from (batch, 1 + length): the same, each token masked and given all others."""
-    length = tokens.shape[1] - 1
-    copies = tokens.repeat_interleave(length, dim=0)
-    one_each = F.pad(torch.eye(length, dtype=torch.bool, device=tokens.device), (1, 0))
+def _pseudo_log_likelihood(
+    model: Transformer, tokens: Tensor, *, frame: Frame, mask: int
+) -> Tensor:
+    """(batch,) from (batch, length): the same, each token inside the frame masked in turn."""
+    asked = tokens.shape[1] - frame.size
+    copies = tokens.repeat_interleave(asked, dim=0)
+    one_each = torch.eye(asked, dtype=torch.bool, device=tokens.device)
+    one_each = F.pad(one_each, (len(frame.before), len(frame.behind)))
     chosen = one_each.repeat(len(tokens), 1)
-    hidden = answers(model, copies.masked_fill(chosen, MASK), chosen)
-    return -nats_of(model, hidden, copies[chosen]).view(len(tokens), length).sum(dim=1)
+    hidden = answers(model, copies.masked_fill(chosen, mask), chosen)
+    return -nats_of(model, hidden, copies[chosen]).view(len(tokens), asked).sum(dim=1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tlcourse.bpe import EOS, Tokenizer, normalise
+from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.looking.scores import rollout
 from tlcourse.transformer import Transformer, record
 from tlcourse.views import Picture, head_grid, heat_map, token_lines
@@ -115,17 +115,17 @@ OWN_KEYS = (
 
 def explore(
     model: Transformer,
-    tokenizer: Tokenizer,
+    tokenizer: AnyTokenizer,
     text: str,
     *,
-    beside: Mapping[str, tuple[Transformer, Tokenizer]] | None = None,
+    beside: Mapping[str, tuple[Transformer, AnyTokenizer]] | None = None,
 ) -> Any:
     """A model's attention over a text that one can type, with a choice of block, head and view.
 
-    The text is read in the normaliser's form and after `<eos>`, as in pretraining; another one is
-    taken on Enter. `beside` names models, each with its tokenizer, to switch to. Blocks and heads
-    count from 0. Of attention to a learned prefix the figure's note says how much it is. What goes
-    wrong while turning is said in a line, and the picture stays.
+    The text is read as in pretraining (with our vocabulary after `<eos>`, in the normaliser's
+    form); another one is taken on Enter. `beside` names models, each with its tokenizer, to switch
+    to. Blocks and heads count from 0. Of attention to a learned prefix the figure's note says how
+    much it is. What goes wrong while turning is said in a line, and the picture stays.
 
     Returns what the cell has to end with: a widget, or the first figure when widgets are off. Uses
     only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, or with more
@@ -138,11 +138,11 @@ def explore(
     return draw(_read(model, tokenizer, text))
 
 
-def _read(model: Transformer, tokenizer: Tokenizer, text: str) -> Choice:
+def _read(model: Transformer, tokenizer: AnyTokenizer, text: str) -> Choice:
     """The tokens of a text and the attention of all heads over them."""
-    ids = [EOS, *tokenizer.encode(normalise(text))]
+    ids = tokenizer.reading.around(tokenizer.read(text))
     most = min(LONGEST, model.config.max_length)
-    if len(ids) == 1:
+    if len(ids) == tokenizer.reading.size:
         raise ValueError("expected a text, got none; type a sentence")
     if len(ids) > most:
         raise ValueError(f"expected at most {most} tokens, got {len(ids):,}; shorten the text")
@@ -157,7 +157,7 @@ def _read(model: Transformer, tokenizer: Tokenizer, text: str) -> Choice:
 class _Switches:
     """The widgets of `explore`; `box` holds them all."""
 
-    def __init__(self, models: Mapping[str, tuple[Transformer, Tokenizer]], text: str):
+    def __init__(self, models: Mapping[str, tuple[Transformer, AnyTokenizer]], text: str):
         import ipywidgets
 
         wide = {"layout": ipywidgets.Layout(width="95%", max_width="672px")}

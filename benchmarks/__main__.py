@@ -24,6 +24,7 @@ NAMES = (
     *SPEED,
     *WAITING,
     "transfer",
+    "released",
     "screen",
     "schemes",
     "other_schemes",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from tlcourse import checkpoints, device, files, metrics, sizes
+from tlcourse import checkpoints, device, files, metrics, released, sizes
 
 if TYPE_CHECKING:
     from tlcourse.adaptation import Recipe
@@ -76,8 +76,10 @@ class Job:
 
 
 def digest(model: str | Path) -> str:
-    """Which weights a checkpoint has."""
-    weights = checkpoints.folder_of(model) / "model.safetensors"
+    """Which weights a checkpoint has, or a released model of the mirror."""
+    name = str(model)
+    mirrored = released.in_mirror(name) if released.is_known(name) else None
+    weights = (mirrored or checkpoints.folder_of(model)) / "model.safetensors"
     return hashlib.sha256(weights.read_bytes()).hexdigest()[:16]
 
 

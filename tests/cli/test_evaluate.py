@@ -264,7 +264,7 @@ def test_where_the_figures_cannot_be_kept_nothing_is_measured(tmp_path, monkeypa
     monkeypatch.setattr(files.tempfile, "TemporaryDirectory", read_only)
     assert main(["evaluate", str(folder)]) == 2
     busy, unwritable = capsys.readouterr().err.splitlines()
-    assert "expected one command at a time that measures" in busy
+    assert "expected one command at a time to measure" in busy
     assert (
         f"can be written to, got {folder}: {folder} (Read-only file system); copy it" in unwritable
     )

@@ -486,8 +486,8 @@ with files.locked("run/{command.LOCK}", "refused"):
             other.kill()
     (told,) = capsys.readouterr().err.splitlines()
     assert told == (
-        "tlcourse: expected one process at a time for the run in run, but another one is at work "
-        "there; wait until it has ended, stop it, or give another --out"
+        "tlcourse: expected one process at a time for the run in run, but another one is running; "
+        "wait until it has finished, stop it, or give another --out"
     )
     assert [path.name for path in (tmp_path / "run").iterdir()] == [command.LOCK]
     assert main(own) == 0
@@ -511,7 +511,10 @@ def test_a_run_goes_on_when_its_text_is_gone(own, tmp_path, monkeypatch, capsys)
     (tmp_path / "my text.txt").unlink()
     assert main(own) == 0
     said = capsys.readouterr().out
-    assert "my text.txt is not there any more: going on with what run/corpus holds of it\n" in said
+    assert (
+        "my text.txt no longer exists; the run goes on with the tokens prepared in run/corpus\n"
+        in said
+    )
     assert "[evaluate] my text.txt, held out: word perplexity " in said
     weights = [tmp_path / name / "checkpoint" / "model.safetensors" for name in ("run", "whole")]
     assert weights[0].read_bytes() == weights[1].read_bytes()

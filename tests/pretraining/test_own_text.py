@@ -298,7 +298,9 @@ def test_a_text_that_is_gone_since_is_not_missed_and_another_one_is(tmp_path, ca
     again = prepare(folder, [str(path), str(kept)], vocabulary_size=270)
     assert again.merges == first.merges and (folder / "tokens.bin").read_bytes() == made
     said = capsys.readouterr().out
-    assert said == f"{path} is not there any more: going on with what {folder} holds of it\n"
+    assert (
+        said == f"{path} no longer exists; the run goes on with the tokens prepared in {folder}\n"
+    )
     with pytest.raises(
         DataError, match="got '.*c.txt', and no such file .*p was made from a.txt, b.txt"
     ):

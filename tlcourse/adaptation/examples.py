@@ -59,8 +59,8 @@ def encode(
             ids = [tokenizer.read(part) for part in parts]
         except UnicodeEncodeError:
             raise ValueError(
-                f"expected text in row {row}, got {short(text)}, where half a character (a "
-                "surrogate) stands; read it as UTF-8"
+                f"expected text in row {row}, got {short(text)}, which contains half a "
+                "character (a surrogate); read the file as UTF-8"
             ) from None
         if not all(ids):
             raise ValueError(f"expected text in row {row}, got {text!r}; remove or fill that row")
@@ -97,7 +97,7 @@ def label_names(labels: Iterable[str]) -> list[str]:
     odd = next((name for name in names if not one_line(name)), None)
     if odd is not None:
         raise ValueError(
-            f"expected labels of one line, without control characters, got {odd!r}; name it anew"
+            f"expected labels of one line, without control characters, got {odd!r}; rename it"
         )
     return names
 

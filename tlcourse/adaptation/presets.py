@@ -14,6 +14,7 @@ FEW = 1_000  # texts: with less, a scheme that is in FEW_RATES takes the rate th
 MIN_STEPS = 200  # more epochs, until there are so many steps
 EPOCHS = 10
 HEAD_RATE = 3e-3  # of the head, where something of the body moves or is added to its layers
+RELEASED_EPOCHS = 5  # of a released model: it needs fewer, and each takes longer
 FROZEN = ("frozen body", "mix of layers")  # there the head follows the recipe's rate
 RATES = {  # of recipes; the scheme's groups multiply it
     FULL.name: 5e-4,

@@ -138,10 +138,10 @@ def _refuse_swallowed(table: Table) -> None:
             first, *more = [part.split(sign) for part in LINE_END.split(field)]
             if more and _are_rows(first, more[-1], place, row, widths):
                 raise ValueError(
-                    f"expected rows in {table.path}, but a quote in line {line} opens a field that "
-                    f"ends in line {line + len(more)} and would make one text of all between; "
-                    'remove that quote, or write "" for it and quotes around its field; if it is '
-                    "one text, write spaces for its line breaks"
+                    f"expected one row a line in {table.path}, but a quotation mark in line {line} "
+                    f"opens a field that only ends in line {line + len(more)}, so everything between "
+                    "them would become one text; remove the mark, or double it and put the field in "
+                    "quotation marks; if it is meant as one text, replace its line breaks by spaces"
                 )
             line += len(more)
 

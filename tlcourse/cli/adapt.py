@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out.absolute()
     files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
     busy = (
-        f"expected one command at a time that writes {arguments.out}, but another one is at work "
-        "on it; give another --out, or wait until it has ended"
+        f"expected one command at a time to write {arguments.out}, but another one is running; "
+        "wait until it has finished, or give another --out"
     )
     with files.locked(out.with_name(f".{out.name}.lock"), busy):
         return _run(arguments)
@@ -254,8 +254,8 @@ def _tested(
     known = sum(doubts.plain(text) in given for text in test.texts)
     if known:
         print(
-            f"{known} of {len(test.texts)} test texts are in {train.path.name}, too (case and "
-            "spacing do not count): what is said of them says nothing of new texts"
+            f"{known} of {len(test.texts)} test texts also occur in {train.path.name} (ignoring "
+            "case and spacing), so the error on them says nothing about new texts"
         )
     found = _errors(classifier, test, compute)
     found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])

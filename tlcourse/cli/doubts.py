@@ -68,7 +68,7 @@ def of_labels(counts: Mapping[str, int], columns: tables.Columns) -> Iterator[st
     for first, *others in _alike(counts, seen):
         for other in others:
             told = twin(other, [first]).removeprefix("; ")
-            yield f"the labels {told}; they count as two: write them in one way"
+            yield f"the labels {told}; they count as two labels: spell them the same way"
 
 
 def _alike(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:

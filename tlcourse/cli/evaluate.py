@@ -105,8 +105,8 @@ def _to_be_written(folder: Path) -> Iterator[None]:
     do = "copy it to a place that can be, and measure the copy"
     files.refuse_unwritable(folder, "the folder of a checkpoint", do)
     busy = (
-        f"expected one command at a time that measures {folder}, but another one is at it; run "
-        "this one again when that has ended"
+        f"expected one command at a time to measure {folder}, but another one is running; run "
+        "this one again when it has finished"
     )
     with files.locked(folder / LOCK, busy):
         yield

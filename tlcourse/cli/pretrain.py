@@ -127,8 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
     if os.environ.get("RANK", "0") != "0":  # one of several processes of the run
         return _run(arguments)
     busy = (
-        f"expected one process at a time for the run in {arguments.out}, but another one is at "
-        "work there; wait until it has ended, stop it, or give another --out"
+        f"expected one process at a time for the run in {arguments.out}, but another one is "
+        "running; wait until it has finished, stop it, or give another --out"
     )
     with files.locked(arguments.out / LOCK, busy):
         return _run(arguments)

@@ -140,8 +140,8 @@ def prepare(
     if (folder / MADE).exists():
         return _kept(folder, names, **asked)
     busy = (
-        f"expected one run at a time to prepare its corpus in {folder}, but another one is at it; "
-        "run this command again when that has begun to train"
+        f"expected one run at a time to prepare its corpus in {folder}, but another one is "
+        "preparing it; run this command again once that one has begun to train"
     )
     with files.locked(folder / LOCK, busy):
         if (folder / MADE).exists():  # since a moment ago
@@ -167,7 +167,7 @@ def _kept(
     )  # fmt: skip
     _check_length(names, found["tokens"], at_least)
     for name in gone:
-        print(f"{name} is not there any more: going on with what {folder} holds of it")
+        print(f"{name} no longer exists; the run goes on with the tokens prepared in {folder}")
     return kept
 
 

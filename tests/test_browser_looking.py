@@ -160,7 +160,9 @@ def test_an_export_of_a_notebook_lives_on(browser: Any, tmp_path: Path, monkeypa
     cell = nbformat.v4.new_code_cell("hover(...)", execution_count=1)
     cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=1)]
     notebook = nbformat.v4.new_notebook(cells=[cell])
-    (tmp_path / "page.html").write_text(export.to_html(notebook, "page"), encoding="utf-8")
+    nbformat.write(notebook, tmp_path / "page.ipynb")
+    page = export.to_html(tmp_path / "page.ipynb")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.get((tmp_path / "page.html").as_uri())
     browser.switch_to.frame(browser.find_element(By.CSS_SELECTOR, "iframe[sandbox=allow-scripts]"))

@@ -270,7 +270,8 @@ def _held_out(leg: dict, beside: Path) -> Iterator[tuple[str, list[str], str]]:
             whole, taken = _articles(split), []
             while whole and sum(len(article.split()) for article in taken) < ENOUGH:
                 taken.append(whole.pop(0))
-            absent = ABSENT if "validation" in CORPORA[name].files else "it has no such split"
+            lacks = name in CORPORA and "validation" not in CORPORA[name].files
+            absent = "it has no such split" if lacks else ABSENT
             yield f"{label} validation" + ", first articles" * bool(whole), taken, absent
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks import lessons_code
-from tlcourse import files
+from tlcourse import files, released
 from tlcourse.cli import command_line
 from tlcourse.lessons import finding, readme, start
 
@@ -137,9 +137,12 @@ def test_what_is_imported_is_declared(folder: str) -> None:
     assert missing == {}, "declare these in pyproject.toml, and pin them in constraints.txt"
 
 
-def test_dependencies_have_floors_and_no_pins() -> None:
+def test_dependencies_have_floors_and_no_pins_but_the_wheels_of_models() -> None:
     project = tomllib.loads(text("pyproject.toml"))["project"]
-    for name in sum(project["optional-dependencies"].values(), project["dependencies"]):
+    extras = dict(project["optional-dependencies"])
+    wheels = {each.wheel.requirement for each in released.KNOWN.values() if each.wheel}
+    assert set(extras.pop("released")) == wheels
+    for name in sum(extras.values(), project["dependencies"]):
         assert re.fullmatch(r"[\w-]+(>=[\d.]+)?", name), name
 
 

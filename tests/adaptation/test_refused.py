@@ -76,7 +76,7 @@ def run(start, scheme=FULL, texts=TEXTS, labels=LABELLED, recipe=RECIPE, **more)
         (["Who ?", None], "in row 1, got None"),
         (["Who ?", float("nan")], "in row 1, got nan"),
         ([("Who ?", None)], r"in row 0, got \('Who \?', None\)"),
-        (["Who ?", "caf\udce9"], r"in row 1, got 'caf\\udce9', where half a character"),
+        (["Who ?", "caf\udce9"], r"in row 1, got 'caf\\udce9', which contains half a"),
         ([b"Who ?"], "in row 0, got b'Who"),
     ],
 )

@@ -139,9 +139,10 @@ def _refuse_swallowed(table: Table) -> None:
             if more and _are_rows(first, more[-1], place, row, widths):
                 raise ValueError(
                     f"expected one row a line in {table.path}, but a quotation mark in line {line} "
-                    f"opens a field that only ends in line {line + len(more)}, so everything between "
-                    "them would become one text; remove the mark, or double it and put the field in "
-                    "quotation marks; if it is meant as one text, replace its line breaks by spaces"
+                    f"opens a field that only ends in line {line + len(more)}, so everything in "
+                    "between would become one text; remove the mark, or double it and put the "
+                    "field in quotation marks; if it is meant as one text, replace its line breaks "
+                    "by spaces"
                 )
             line += len(more)
 

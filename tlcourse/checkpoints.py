@@ -4,23 +4,21 @@ A folder holds `model.safetensors`, `config.json`, `tokenizer.json`, `training.j
 `README.md`. Loading checks types, names, shapes and numbers, and never unpickles.
 """
 
-import contextlib
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from tlcourse import device, files, ranges, released
 from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
 from tlcourse.device import Compute
-from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer import Config, Transformer, shapes_alone
 from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
@@ -308,22 +306,3 @@ def check_draft(
             "folder"
         ) from None
     check_shapes(expected, weights, path)
-
-
-@contextlib.contextmanager
-def shapes_alone() -> Iterator[None]:
-    """Modules made inside have names and shapes, and no numbers: nothing is allocated or drawn."""
-    with torch.device("meta"), _Undrawn():
-        yield
-
-
-class _Undrawn(TorchFunctionMode):
-    """Leaves out what draws weights, for which PyTorch would import much on the meta device."""
-
-    def __torch_function__(
-        self, function: Callable, types: Any, arguments: tuple = (), named: dict | None = None
-    ) -> Any:
-        named = named or {}
-        if function.__name__ in ("normal_", "uniform_", "kaiming_uniform_"):
-            return arguments[0] if arguments else named["tensor"]
-        return function(*arguments, **named)

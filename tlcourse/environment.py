@@ -31,22 +31,31 @@ def name(requirement: str) -> str:
     return re.match(r"[\w.-]+", requirement)[0]
 
 
+def missing() -> list[str]:
+    """Returns those of the requirements that are not installed."""
+    try:
+        return [each for each in requirements() if not _there(name(each))]
+    except metadata.PackageNotFoundError:  # a clone that is on the path, but not installed
+        return []
+
+
+def lacking(them: list[str], do: str, pip: str) -> str:
+    """Returns a message that names missing libraries, says what to do, and gives the command."""
+    listed = " ".join(f'"{each}"' for each in them)
+    return (
+        "expected the libraries that the course imports, but this Python lacks "
+        f"{', '.join(map(name, them))}; {do} (it may download 2 GB){pip} install {listed}"
+    )
+
+
 def refuse_missing() -> None:
     """Raises ImportError that names the libraries which are not installed, and how to install them.
 
     A notebook elsewhere than on Colab gets the package without its libraries from its first cell.
     """
-    try:
-        missing = [each for each in requirements() if not _there(name(each))]
-    except metadata.PackageNotFoundError:  # a clone that is on the path, but not installed
-        return
-    if missing:
-        listed = " ".join(f'"{each}"' for each in missing)
-        raise ImportError(
-            f"expected the libraries that the lessons import, but this Python lacks "
-            f"{', '.join(map(name, missing))}; run the line below in a new cell (it may download "
-            f"2 GB), restart the kernel, and run this cell again:\n\n    %pip install {listed}"
-        )
+    if them := missing():
+        do = "run the line below in a new cell, restart the kernel, and run this cell again"
+        raise ImportError(lacking(them, do, ":\n\n    %pip"))
 
 
 def _there(distribution: str) -> bool:

@@ -175,7 +175,8 @@ def refuse_occupied(folder: str | Path) -> None:
         folder = folder.absolute().parent  # in which the new one takes its place
     elif folder.exists():
         raise FileExistsError(
-            f"expected a new folder, but {folder} is there already; give another name or remove it"
+            f"expected a new folder, but {folder} is there already; choose another name, or delete "
+            "it first"
         )
     refuse_unwritable(folder, "a folder", "give another place")
 

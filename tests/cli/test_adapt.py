@@ -80,7 +80,7 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     assert f"counting words gets 16.7 % wrong, the model {100 * len(lines) / 6:.1f} %: " in said
     jargon = ("start difference", "logit", "nats", "TF-IDF", "SVM")
     assert not [word for word in jargon if word in said]
-    assert f"next: tlcourse predict {tmp_path / 'out'} " in said
+    assert f"try: tlcourse predict {tmp_path / 'out'} " in said
 
 
 def test_a_file_of_few_rows_is_read_until_it_is_learnt_in_at_most_200_steps(tmp_path, base, capsys):
@@ -247,7 +247,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
         (["--epochs", "many"], "--epochs: expected a whole number at least 1, got 'many'"),
         (["--scheme", "loar"], ", with-the-lm-loss, got 'loar'; did you mean lora?"),
         (["--text", "Text"], "the columns; name yours with --text text\n"),
-        (["--text", "te\u200bxt"], "one has U+200B ZERO WIDTH SPACE in it; write the name anew in"),
+        (["--text", "te\u200bxt"], "one has U+200B ZERO WIDTH SPACE in it; retype that name in"),
         (["--pair", "second"], "expected a column 'second' in "),
         (["--text", "label", "--label", "text"], "got 5 labels with one text each; is 'text' the"),
         (["--model", "causal-smal"], "got 'causal-smal'; did you mean causal-small?"),
@@ -439,5 +439,6 @@ def test_a_page_of_an_adapted_released_model_is_refused(tmp_path, released, caps
     capsys.readouterr()
     out = str(tmp_path / "page.html")
     assert main(["page", "--out", out, "--model", "causal-small", str(tmp_path / "out")]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "expected a model of the course's own block" in line and "norm_first" in line
     assert not (tmp_path / "page.html").exists()

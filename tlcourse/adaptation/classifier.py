@@ -58,6 +58,8 @@ class Classifier(nn.Module):
         for module in self.body.modules():
             if isinstance(module, nn.Dropout):
                 module.p = dropout
+        if self.body.config.head_transform:
+            self.body.drop_head()  # of a released language model, which no label needs
         self.mix: nn.Module | None = None  # of the hidden states of all layers; None: the last
         width = body.config.width * (3 if pooling == "concatenation" else 1)
         self.head = nn.Linear(width, len(self.labels))
@@ -209,7 +211,7 @@ class Classifier(nn.Module):
 
     def _types(self, tokens: Tensor) -> dict[str, Tensor]:
         """BERT's token types: 0 up to the end of a text or of the first of a pair, then 1."""
-        if self.body.config.token_types < 2:
+        if self.body.config.token_types < 2 or not self.tokenizer.frame.typed:
             return {}
         ends = tokens == self.tokenizer.frame.between[-1]
         return {"types": (ends.cumsum(dim=1) - ends.long()).clamp(max=1)}

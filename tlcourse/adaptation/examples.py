@@ -93,7 +93,7 @@ def label_names(labels: Iterable[str]) -> list[str]:
     names = listed(labels, "labels")
     texts = {name for name in names if isinstance(name, str)}
     if len(names) < 2 or len(texts) < len(names):
-        raise ValueError(f"expected labels with at least two names, all other, got {short(names)}")
+        raise ValueError(f"expected at least two labels, all different, got {short(names)}")
     odd = next((name for name in names if not one_line(name)), None)
     if odd is not None:
         raise ValueError(

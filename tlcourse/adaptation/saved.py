@@ -206,7 +206,7 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
         base = record["base_model"]
         lines.append(f"Base model: {base}; its licence and limits hold here, too")
         if base in released.KNOWN:
-            lines.append(f"Others released it; it was trained on {released.KNOWN[base].read}")
+            lines.append(f"Others released it; it was trained on {released.KNOWN[base].trained_on}")
     if train := record.get("train"):
         counts = ", ".join(f"{label} {count}" for label, count in train["labels"].items())
         lines.append(f"Training data: `{train['file']}`, {train['rows']} rows ({counts})")

@@ -106,8 +106,8 @@ def read(path: str | Path) -> Table:
     other = next((sign for sign in ",;\t|" if len(columns) == 1 and sign in columns[0]), None)
     if other:
         raise ValueError(
-            f"expected columns with {separator(path)!r} between them in {path}, but in its first "
-            f"line stands {other!r}; save it with {separator(path)!r}, or as .tsv with tabs"
+            f"expected columns with {separator(path)!r} between them in {path}, but its first "
+            f"line uses {other!r}; save it with {separator(path)!r}, or as .tsv with tabs"
         )
     twice = [name for name, times in Counter(columns).items() if times > 1]
     if twice:

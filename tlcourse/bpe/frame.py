@@ -10,12 +10,13 @@ class Frame:
 
     BERT (Devlin et al., 2019) reads `[CLS] a [SEP]` and `[CLS] a [SEP] b [SEP]`; the course's
     classifiers read `a <cls>` and `a <sep> b <cls>`, since in a causal model only the last token
-    has seen everything.
+    has seen everything. `typed` says whether the second of a pair has token type 1, as in BERT.
     """
 
     before: tuple[int, ...] = ()
     between: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
+    typed: bool = False
 
     @property
     def size(self) -> int:

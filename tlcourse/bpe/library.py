@@ -13,6 +13,7 @@ from pathlib import Path
 import tokenizers
 
 from tlcourse.bpe.frame import Frame
+from tlcourse.bpe.text import SPECIALS
 from tlcourse.bpe.tokenizer import Tokenizer
 
 # What the special tokens are called, by their role.
@@ -21,7 +22,6 @@ ROLES = {
     "mask": ("[MASK]", "<mask>"),
     "end": ("[SEP]", "</s>", "<|endoftext|>"),
 }
-CLASSIFIES = "<cls>"  # a special token that the course's vocabularies have, and no other
 CONTINUES = "##"  # the beginning of a WordPiece that does not begin a word
 
 
@@ -30,14 +30,15 @@ class LibraryTokenizer:
 
     `frame` and `reading` are what the file's own template puts around one text and around a pair.
     A file without one (GPT-2's) has a token that ends a document: classifiers put it behind each
-    text, and whatever else reads one puts it before. Raises ValueError where the vocabulary has no
-    such token.
+    text, and whatever else reads one puts it before. A special token that is spelled out in a text,
+    such as "[SEP]", is read as ordinary characters, so markers that a model learned as special
+    tokens are, too. Raises ValueError where no such frame can be had.
     """
 
     def __init__(self, library: tokenizers.Tokenizer):
         library.no_truncation()
         library.no_padding()
-        library.encode_special_tokens = True  # "[SEP]" in a text is text
+        library.encode_special_tokens = True
         self.library = library
         self.strings = [
             library.id_to_token(number) or ""
@@ -48,10 +49,10 @@ class LibraryTokenizer:
         template = _frame(single, pair)
         self.frame = template or Frame((), (end,), (end,))
         self.reading = template or Frame((end,), (), ())
-        if None in self.frame.between:
+        if not (self.frame.between and self.frame.behind) or None in self.frame.between:
             raise ValueError(
-                "expected a vocabulary with a token that ends a text, such as "
-                f"{', '.join(ROLES['end'])}, got {len(self.strings):,} entries without one"
+                "expected a vocabulary with a token that ends a text and one between two, such as "
+                f"{', '.join(ROLES['end'])}, got {self.frame} of {len(self.strings):,} entries"
             )
         self.pad = self.frame.behind[-1] if self.pad is None else self.pad
 
@@ -77,7 +78,7 @@ class LibraryTokenizer:
         return self.library.decode(list(ids), skip_special_tokens=False)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Returns each id's own text, for showing: what begins a word begins with a space."""
+        """Returns each id's own text, for showing; a WordPiece that begins a word has a space."""
         if not isinstance(self.library.model, tokenizers.models.WordPiece):
             return [self.decode([number]) for number in ids]
         special = {*self.frame.around([], []), self.pad, self.mask}
@@ -102,23 +103,25 @@ class LibraryTokenizer:
     def load(cls, path: str | Path) -> "LibraryTokenizer":
         """Reads a `tokenizer.json`; raises ValueError for a file that the library cannot read."""
         try:
-            return cls(tokenizers.Tokenizer.from_file(str(path)))
+            library = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare exceptions
             raise ValueError(
                 f"expected a file of the tokenizers library in {path}, but {error}; fetch it again"
             ) from error
+        return cls(library)
 
 
 def _frame(single: tokenizers.Encoding, pair: tokenizers.Encoding) -> Frame | None:
     """What the template puts around a text and between two; None where it puts nothing."""
     own = [not special for special in single.special_tokens_mask]
-    if all(own):
+    if all(own) or not any(own):
         return None
     first, end = own.index(True), len(own) - own[::-1].index(True)
     before, behind = tuple(single.ids[:first]), tuple(single.ids[end:])
     middle = len(pair.ids) - len(before) - len(behind) - 2 * (end - first)
     begin = len(before) + (end - first)
-    return Frame(before, tuple(pair.ids[begin : begin + middle]), behind)
+    between = tuple(pair.ids[begin : begin + middle])
+    return Frame(before, between, behind, typed=max(pair.type_ids) > 0)
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer | LibraryTokenizer:
@@ -128,9 +131,8 @@ def load_tokenizer(path: str | Path) -> Tokenizer | LibraryTokenizer:
     """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-        others = "model" in found and CLASSIFIES not in {
-            each["content"] for each in found["added_tokens"]
-        }
+        added = {each["content"] for each in found["added_tokens"]}
+        others = "model" in found and not added.issuperset(SPECIALS)
     except (ValueError, TypeError, LookupError, RecursionError):
         others = False  # `Tokenizer.load` says what is wrong with it
     return (LibraryTokenizer if others else Tokenizer).load(path)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from tlcourse import __version__, files
+from tlcourse import __version__, environment, files
 from tlcourse.cli import stopping
 from tlcourse.cli.parsing import Parser, UsageError
 from tlcourse.cli.saying import complain
@@ -61,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 heard.status = _stopped(heard, command, given)
             elif isinstance(error, BrokenPipeError):
                 heard.status = UNREAD
+            elif isinstance(error, ImportError) and (them := environment.missing()):
+                complain(environment.lacking(them, "run", ": python -m pip"))
+                heard.status = 2
             elif isinstance(error, ValueError | OSError | FloatingPointError):
                 complain(_line(error))
                 heard.status = 2

@@ -27,7 +27,7 @@ def refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
         raise ValueError(
             f"expected a column {name!r} in {table.path}, got {', '.join(table.columns)}"
             + (
-                f"{alike}; write the name anew in its first line"
+                f"{alike}; retype that name in its first line"
                 if alike
                 else f"; its first line has to name the columns; name yours with {option}{yours}"
             )
@@ -68,7 +68,7 @@ def of_labels(counts: Mapping[str, int], columns: tables.Columns) -> Iterator[st
     for first, *others in _alike(counts, seen):
         for other in others:
             told = twin(other, [first]).removeprefix("; ")
-            yield f"the labels {told}; they count as two labels: spell them the same way"
+            yield f"the labels {told}; if they are one label, spell them identically"
 
 
 def _alike(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = arguments.out or Path(path.with_suffix(".html").name)
     files.refuse_no_page(out)
     files.write_text(out, export.to_html(path))
-    print(f"{out} is written, pictures and their alt texts inside")
+    print(f"wrote {out}, with its pictures and their alt texts")
     return 0
 
 

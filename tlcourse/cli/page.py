@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{out} is written, {size / 1e6:.1f} MB with {names}: open it in a browser")
     else:
         print(
-            f"{out} is written, {size / 1e6:.1f} MB with {names}: put it on any web server, or see "
-            f"it with `python -m http.server --directory {shlex.quote(str(out))}`"
+            f"{out} is written, {size / 1e6:.1f} MB with {names}: copy it to any web server, or "
+            f"view it with `python -m http.server --directory {shlex.quote(str(out))}`"
         )
     return 0
 

@@ -172,7 +172,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not first:
         return 0
     hardware = device.describe(compute) + f", {workers} processes" * (workers > 1)
-    made = files.read_json(prepared / "corpus.json")
+    made = files.read_object(prepared / "corpus.json")
     legs += [finishing.leg(arguments, recipe, history, made=made, begin=begin, hardware=hardware)]
     folder = arguments.out / "checkpoint"
     if finishing.was_finished(folder, legs):

@@ -44,8 +44,14 @@ def answers(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:
 def reading_of(model: Transformer, reading: str | None) -> str:
     """`reading`, or the one that the model is made for.
 
-    Raises ValueError for one that is none, or for a causal one of a bidirectional model.
+    Raises ValueError for one that is none, for a causal one of a bidirectional model, and for the
+    body of BERT without the output layer that it was trained with.
     """
+    if not (model.config.norm_first or model.config.head_transform):
+        raise ValueError(
+            "expected a language model, got the body of one, without an output layer: it gives "
+            "words no probabilities"
+        )
     if reading is None:
         return "causal" if model.config.causal else "masked"
     if reading not in READINGS:
@@ -87,6 +93,10 @@ def sentence_scores(
     Raises ValueError for a sentence without words and for a reading the model is not made for.
     """
     compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
+    if reading == "masked" and tokenizer.mask is None:
+        raise ValueError(
+            "expected a vocabulary with a mask for the masked reading, got one without"
+        )
     score = {
         "causal": _log_likelihood,
         "masked": partial(_pseudo_log_likelihood, frame=tokenizer.reading, mask=tokenizer.mask),

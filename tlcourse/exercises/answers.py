@@ -166,7 +166,7 @@ def export(path: str | Path) -> str:
     if not found:
         raise ValueError(f"nothing is kept yet in {_place()}")
     if path.exists():
-        raise FileExistsError(f"{path} is there already; give another name or remove it")
+        raise FileExistsError(f"{path} is there already; choose another name, or delete it first")
     files.refuse_unwritable(path.parent, "a folder", "give another place")
     with files.atomic(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for id, kept in found.items():

@@ -3,7 +3,7 @@
 import base64
 import mimetypes
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -52,13 +52,14 @@ mtext[mathvariant="monospace"] { font-family: monospace; }
 # Of an output the first of these is shown; widgets and scripts would need a kernel.
 SHOWN = ["text/html", "text/markdown", "image/svg+xml", "text/latex", "image/png", "image/jpeg"]
 SHOWN += ["text/plain"]
+BADGE = "https://colab.research.google.com/"  # whose picture in a lesson is a link's, and no loss
 
 
-def to_html(path: Path) -> str:
+def to_html(path: Path, say: Callable[[str], Any] = print) -> str:
     """The page of the notebook at `path`.
 
-    A picture that is not in the notebook or in a file beside it is left out, and its alt text
-    stands in its place. Raises ValueError for a file that is no notebook.
+    A picture that is not in the notebook or in a file beside it is left out: its alt text stands
+    in its place, and a line says so. Raises ValueError for a file that is no notebook.
     """
     notebook = finding.read_notebook(path)
     exporter = HTMLExporter(raw_template=TEMPLATE, filters={"markdown2html": _markdown})
@@ -66,7 +67,7 @@ def to_html(path: Path) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the colours of a language that Pygments lacks
         page, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": path.stem}})
-    return _alone(page, path.parent)
+    return _alone(page, path.parent, say)
 
 
 class _Renderer(IPythonRenderer):
@@ -100,7 +101,7 @@ def _markdown(context: Mapping[str, Any], source: str) -> str:
     return str(soup)
 
 
-def _alone(page: str, folder: Path) -> str:
+def _alone(page: str, folder: Path, say: Callable[[str], Any]) -> str:
     """The page without what a browser would ask for: pictures of `folder` are put into it."""
     soup = BeautifulSoup(page, features="html.parser")
     for asking in soup.select("script[src], link[href]"):
@@ -112,6 +113,8 @@ def _alone(page: str, folder: Path) -> str:
             if inside:
                 picture["src"] = inside
             else:
+                if not source.startswith(BADGE):
+                    say(f"left out: the picture {source}, which is not there")
                 picture.replace_with(picture.get("alt", ""))
     return str(soup)
 

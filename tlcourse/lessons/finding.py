@@ -69,7 +69,7 @@ def read_notebook(path: Path) -> Any:
     except (ValueError, nbformat.ValidationError) as error:
         wrong = shorten(str(error).splitlines()[0], 160)
     except Exception:  # what nbformat stumbles over, in a file of another form
-        wrong = "it has not the parts of one"
+        wrong = "it lacks the parts that a notebook has"
     else:
         return notebook
     raise ValueError(

@@ -69,7 +69,10 @@ def chosen(models: Iterable[str | Path] | None = None) -> list[Shown]:
     for name in {each.name for each in found if [e.name for e in found].count(each.name) > 1}:
         raise ValueError(f"expected models of different names, got {name} twice; rename one")
     if all(each.classifier for each in found):
-        raise ValueError("expected at least one model for the page, got none; name one")
+        raise ValueError(
+            "expected at least one language model for the page beside its classifiers, got none; "
+            "name one, such as causal-small"
+        )
     return sorted(found, key=lambda each: each.classifier)
 
 

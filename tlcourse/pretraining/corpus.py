@@ -153,7 +153,7 @@ def _kept(
     folder: Path, names: Sequence[str], *, tokens, vocabulary_size, tokenizer, at_least, places
 ) -> Tokenizer:
     """The vocabulary of the corpus that is there, once it is known to be the one that is wanted."""
-    found = files.read_json(folder / MADE)
+    found = files.read_object(folder / MADE)
     gone = prepared.gone(names, found["corpus"])
     try:
         there = _text_files([name for name in names if name not in gone], places)

@@ -1,5 +1,6 @@
 """Text files of one's own as a corpus, whose end is held out: it measures what was learnt."""
 
+import codecs
 import hashlib
 import itertools
 import re
@@ -86,14 +87,25 @@ def _digest(file: Path) -> bytes:
         raise DataError(f"expected a readable text file, but {error}") from error
 
 
-def refuse_twice(corpus: Iterable[TextFiles]) -> None:
-    """Raises DataError where two files hold the same text: its end would be held out and learnt.
+def _digest_of_words(file: Path) -> bytes:
+    """The sha256 of the words of a file, with one blank between them."""
+    total = hashlib.sha256()
+    with open(file, "rb") as lines:
+        for line in lines:
+            for word in line.removeprefix(codecs.BOM_UTF8).split():
+                total.update(word + b" ")
+    return total.digest()
 
-    They may be one file by two names.
+
+def refuse_twice(corpus: Iterable[TextFiles]) -> None:
+    """Raises DataError where two files hold the same words: their end would be held out and learnt.
+
+    They may be one file by two names, or differ in line ends and spacing.
     """
     known: dict[bytes, Path] = {}
-    for file, digest in (pair for each in corpus for pair in each.digests.items()):
-        if (first := known.setdefault(digest, file)) is not file:
+    files = [file for each in corpus for file in each.digests]
+    for file in files if len(files) > 1 else []:
+        if (first := known.setdefault(_digest_of_words(file), file)) is not file:
             twice = f"got {file} twice" if first == file else f"but {first} and {file} are the same"
             raise DataError(f"expected each text once, {twice}; leave one of them out")
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokenizers import Tokenizer as Tokenizers
+
 from tlcourse.bpe import EOS, LibraryTokenizer, Tokenizer, normalise
 
 Spans = Sequence[tuple[int, int]]  # [first, last + 1) of each, in order
@@ -148,4 +150,7 @@ def _library(tokenizer: Any) -> Any:
             "expected a tokenizer of tlcourse.bpe, of the tokenizers library, or a fast one of "
             f"transformers, got a {type(tokenizer).__name__}"
         )
+    library = Tokenizers.from_str(library.to_str())  # the caller's keeps its settings
+    library.no_truncation()
+    library.no_padding()
     return library

@@ -47,8 +47,9 @@ class Resume:
                 except RuntimeError as error:  # what PyTorch's writer makes of a full disk
                     raise files.Unwritten(self.path, error.__context__ or error) from error
         except files.Unwritten as error:
-            before = "the state saved before" if self.path.exists() else "no state of the run"
-            raise OSError(f"{error}; {before} is there") from error
+            there = "the state saved before is still there"
+            before = there if self.path.exists() else "nothing of this run has been saved yet"
+            raise OSError(f"{error}; {before}") from error
 
     def load(self, parts: Mapping[str, Any]) -> list[dict]:
         """Puts the saved state into `parts`, without unpickling code; returns the history so far.

@@ -32,6 +32,7 @@ from tlcourse.transformer.config import (
     flops_per_token,
     gpt2,
 )
+from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
 from tlcourse.transformer.recording import Record, record
@@ -56,5 +57,6 @@ __all__ = [
     "record",
     "rotary_table",
     "rotate",
+    "shapes_alone",
     "take_weights",
 ]

@@ -4,6 +4,8 @@ Sources: Vaswani et al. (2017); Radford et al. (2019, GPT-2); Devlin et al. (201
 (2021, rotary positions); So et al. (2021, squared ReLU); Henry et al. (2020, query-key norm).
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -85,6 +87,11 @@ class Transformer(nn.Module):
             raise ValueError(f"expected the kernel 'sdpa', 'explicit' or 'record', got {kernel!r}")
         for block in self.blocks:
             block.attention.kernel = kernel
+
+    def drop_head(self) -> None:
+        """Removes what stands between the body and the output embedding: BERT's transform, bias."""
+        self.config = replace(self.config, head_transform=False, head_bias=False)
+        self.transform = self.transform_norm = self.head_bias = None
 
     def embed(self, tokens: Tensor, types: Tensor | None = None) -> Tensor:
         """(batch, length) ids to (batch, length, width)."""

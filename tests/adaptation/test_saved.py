@@ -521,7 +521,7 @@ def test_weights_and_answers_that_are_not_finite(folder):
         ({"pooling": "max"}, "classifier.json, but expected a pooling out of"),
         ({"pooling": ["mean"]}, "classifier.json, but expected a pooling out of"),
         ({"labels": 3}, "classifier.json, but expected labels"),
-        ({"labels": ["HUM", None, "NUM"]}, "classifier.json, but expected labels"),
+        ({"labels": ["HUM", None, "NUM"]}, "classifier.json, but expected at least two labels"),
         ({"dropout": float("nan")}, "at least 0, at most 1 as dropout, got nan"),
         ({"dropout": True}, "as dropout, got True"),
         ({"scheme": {"edit": {"knob": ["LoRA"]}}}, "of a scheme"),

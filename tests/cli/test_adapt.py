@@ -80,7 +80,7 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     assert f"counting words gets 16.7 % wrong, the model {100 * len(lines) / 6:.1f} %: " in said
     jargon = ("start difference", "logit", "nats", "TF-IDF", "SVM")
     assert not [word for word in jargon if word in said]
-    assert f"try: tlcourse predict {tmp_path / 'out'} " in said
+    assert f"next: tlcourse predict {tmp_path / 'out'} " in said
 
 
 def test_a_file_of_few_rows_is_read_until_it_is_learnt_in_at_most_200_steps(tmp_path, base, capsys):

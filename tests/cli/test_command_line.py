@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tlcourse import __version__
+from tlcourse import __version__, environment
 from tlcourse.cli import command_line, main
 from tlcourse.cli.parsing import Number, Parser, UsageError, words_of
 from tlcourse.cli.saying import painted
@@ -305,4 +305,19 @@ def test_what_cannot_be_said_for_want_of_room_is_one_line(variables):
         2,
         "tlcourse: [Errno 28] No space left on device; free some space and run the same command "
         "again\n",
+    )
+
+
+def test_where_libraries_are_missing_every_command_is_one_line(monkeypatch, capsys) -> None:
+    def without(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+    monkeypatch.setattr(command_line, "module", without)
+    with pytest.raises(ModuleNotFoundError):  # an error of ours stays one
+        main(["check"])
+    monkeypatch.setattr(environment, "missing", lambda: ["torch>=2.9", "regex"])
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err == (
+        "tlcourse: expected the libraries that the course imports, but this Python lacks torch, "
+        'regex; run (it may download 2 GB): python -m pip install "torch>=2.9" "regex"\n'
     )

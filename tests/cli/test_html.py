@@ -43,7 +43,7 @@ def test_the_page_has_the_alt_texts_of_the_figures(one_lesson, tmp_path, monkeyp
     finding.write_notebook(book, one_lesson.path)
     monkeypatch.chdir(tmp_path)
     assert main(["html", "0"]) == 0
-    assert capsys.readouterr().out.startswith("00_a_lesson.html is written")
+    assert capsys.readouterr().out.startswith("wrote 00_a_lesson.html")
     page = (tmp_path / "00_a_lesson.html").read_text(encoding="utf-8")
     assert figures(page) == [
         'A line <falls>, "steeply" & far.', "No description has been provided for this image"
@@ -166,3 +166,21 @@ def test_notebooks_of_other_versions_become_pages_without_a_word(tmp_path, capsy
     path.write_text("\ufeff" + json.dumps(book), encoding="utf-8")
     assert main(["html", str(path), "--out", str(out)]) == 0
     assert capsys.readouterr().err == "" and told in out.read_text(encoding="utf-8")
+
+
+def test_a_picture_that_is_not_there_is_named(tmp_path, capsys):
+    cell = nbformat.v4.new_markdown_cell("![A curve](attachment:gone.png) ![A dot](dot.png)")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "my.ipynb")
+    assert main(["html", str(tmp_path / "my.ipynb"), "--out", str(tmp_path / "my.html")]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "left out: the picture attachment:gone.png, which is not there",
+        "left out: the picture dot.png, which is not there",
+    ]
+    page = (tmp_path / "my.html").read_text(encoding="utf-8")
+    assert "A curve A dot" in page and "<img" not in page
+
+
+def test_no_lesson_leaves_a_picture_out():
+    for lesson in every():
+        export.to_html(lesson.path, said := [].append)
+        assert not said.__self__, lesson.path.name

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
@@ -518,3 +519,13 @@ def test_a_run_goes_on_when_its_text_is_gone(own, tmp_path, monkeypatch, capsys)
     assert "[evaluate] my text.txt, held out: word perplexity " in said
     weights = [tmp_path / name / "checkpoint" / "model.safetensors" for name in ("run", "whole")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+@pytest.mark.parametrize("content", ["null", "[1]", "{"])
+def test_a_damaged_record_of_the_corpus_is_named(own, capsys, content):
+    assert main(own) == 0
+    Path("run/corpus/corpus.json").write_text(content, encoding="utf-8")
+    capsys.readouterr()
+    assert main(own) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "corpus.json" in line and "restore" in line

@@ -673,7 +673,7 @@ def test_answers_are_exported_and_imported(my, tmp_path, monkeypatch):
     assert told == (
         f"{path}: 2 solved, 2 tried. Left out, for they cannot be read: bpe.merge_pair."
     )
-    with pytest.raises(FileExistsError, match="is there already; give another name"):
+    with pytest.raises(FileExistsError, match="is there already; choose another name"):
         answers.export(path)
     exported = {id: answers.read(id) for id in ("toy.double", "toy.counter", "toy.six")}
 

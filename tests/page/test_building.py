@@ -122,7 +122,7 @@ def test_what_is_refused(model: Path, tmp_path: Path) -> None:
         build(tmp_path / "page.html", [model, other])
     with pytest.raises(ValueError, match="different names, got .* twice; rename one"):
         build(tmp_path / "page.html", [model, model])
-    with pytest.raises(ValueError, match="at least one model"):
+    with pytest.raises(ValueError, match="at least one language model"):
         build(tmp_path / "page.html", [])
     with pytest.raises(FileNotFoundError, match="expected a checkpoint folder or one of"):
         build(tmp_path / "page.html", ["nowhere"])
@@ -206,7 +206,7 @@ def test_a_classifier_brings_its_files_or_the_model_it_stands_on(tmp_path: Path)
     files.write_json(adapters / "classifier.json", record)
     with pytest.raises(ValueError, match=r"for the page, got adapters, adapted by MyEdit\(rank=3"):
         chosen(["causal-small", adapters])
-    with pytest.raises(ValueError, match="at least one model"):
+    with pytest.raises(ValueError, match="at least one language model"):
         chosen([own])
 
 

@@ -321,3 +321,12 @@ def test_one_process_at_a_time_prepares_a_folder_and_many_may_read_it(tmp_path):
     prepare(folder, [str(path)], vocabulary_size=270)
     with files.locked(folder / corpus.LOCK, "in use"):
         prepare(folder, [str(path)], vocabulary_size=270)
+
+
+@pytest.mark.parametrize("change", ["\r\n".join, "\n\n".join, lambda lines: "\n".join(lines) + " "])
+def test_a_text_that_differs_in_line_ends_and_blanks_alone_is_the_same(tmp_path, change):
+    lines = ["The rain fell on the trains.", "It fell and fell."]
+    (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "b.txt").write_bytes(b"\xef\xbb\xbf" + change(lines).encode())
+    with pytest.raises(DataError, match="expected each text once, but .*a.txt and .*b.txt are the"):
+        list(training_articles([str(tmp_path)]))

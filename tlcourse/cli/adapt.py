@@ -270,4 +270,4 @@ def _say_where(folder: Path, record: dict[str, Any]) -> None:
         print("the weights are kept in half precision: in float32 the file would be too large")
     pair = record["columns"]["pair"]
     texts = '"a first text" "and its second"' if pair else '"a text"'
-    print(f"saved in {folder}; try: tlcourse predict {shlex.quote(str(folder))} {texts}")
+    print(f"saved in {folder}; next: tlcourse predict {shlex.quote(str(folder))} {texts}")

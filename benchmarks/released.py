@@ -1,13 +1,13 @@
 """At which learning rates a released model learns, scheme by scheme: the presets of `adapt`.
 
 all-MiniLM-L6-v2 is adapted to TREC-6 by every scheme of `tlcourse adapt` that a two-sided model can
-follow. Each tries RATES learning rates with 500 labels and one seed, judged on the dev split; full
-fine-tuning, LoRA and the frozen body try theirs again with all labels. The test set is not read.
-Finished runs are kept in `runs/released/`.
+follow. Each tries RATES learning rates with 500 labels and one seed, judged on the dev split, and at
+most FURTHER more while the best is the first or the last; full fine-tuning, LoRA and the frozen
+body try theirs again with all labels. The test set is not read. Finished runs are kept in
+`runs/released/`.
 """
 
 from dataclasses import dataclass
-from itertools import groupby
 from operator import itemgetter
 
 import torch
@@ -20,7 +20,7 @@ from tlcourse.adaptation.presets import FROZEN, HEAD_RATE, MIN_STEPS, RELEASED_E
 MODEL = "all-MiniLM-L6-v2"
 LABELS, SEED = 500, 0
 EVERY = ("full fine-tuning", "LoRA, all layers", "frozen body")  # searched with all labels, too
-LOWEST, RATES = 1e-4, 4  # learning rates, each FACTOR times the one before
+LOWEST, RATES, FURTHER = 1e-4, 4, 2  # learning rates, each FACTOR times the one before
 FACTOR = 2
 ABOVE = {  # how many times higher the schemes begin that change little
     "frozen body": 16,
@@ -70,31 +70,50 @@ class Job(jobs.Job):
         return {"wrong": missed, "of": len(dev), "seconds": seconds}
 
 
-def jobs_of(name: str, labels: int | str) -> list[Job]:
-    """The runs of a scheme: one a learning rate, as long as the presets have it."""
-    how = {"min_steps": MIN_STEPS, "head_learning_rate": None if name in FROZEN else HEAD_RATE}
-    rates = [LOWEST * ABOVE.get(name, 1) * FACTOR**step for step in range(RATES)]
-    return [Job(name, labels, SEED, Recipe(RELEASED_EPOCHS, rate, **how)) for rate in rates]
+def first_rates(name: str) -> list[float]:
+    """The learning rates that a scheme tries whatever comes."""
+    return [LOWEST * ABOVE.get(name, 1) * FACTOR**step for step in range(RATES)]
+
+
+def job_of(name: str, labels: int | str, rate: float) -> Job:
+    """One run, as long as the presets have it."""
+    head = None if name in FROZEN else HEAD_RATE
+    recipe = Recipe(RELEASED_EPOCHS, rate, min_steps=MIN_STEPS, head_learning_rate=head)
+    return Job(name, labels, SEED, recipe)
+
+
+def further(points: list[dict]) -> float | None:
+    """The learning rate beside the best one, where that is the first or the last; else None."""
+    rates, best = sorted(point["rate"] for point in points), min(points, key=itemgetter("error"))
+    if best["rate"] == rates[-1]:
+        return rates[-1] * FACTOR
+    return rates[0] / FACTOR if best["rate"] == rates[0] else None
+
+
+def point(result: dict) -> dict:
+    """What a row keeps of a run."""
+    return {
+        "scheme": result["scheme"],
+        "labels": result["labels"],
+        "rate": result["recipe"]["learning_rate"],
+        "error": jobs.error_of(result),
+        "seconds": result["seconds"],
+    }
 
 
 def measure() -> dict:
     """One row a scheme, a number of labels and a learning rate; which had the fewest errors."""
-    asked = [job for name in NAMES for job in jobs_of(name, LABELS)]
-    asked += [job for name in EVERY for job in jobs_of(name, "all")]
-    found = jobs.run_all(asked)
-    rows = [
-        {
-            "scheme": each["scheme"],
-            "labels": each["labels"],
-            "rate": each["recipe"]["learning_rate"],
-            "error": jobs.error_of(each),
-            "seconds": each["seconds"],
-        }
-        for each in found
-    ]
+    searched = [(name, LABELS) for name in NAMES] + [(name, "all") for name in EVERY]
+    asked = [job_of(*each, rate) for each in searched for rate in first_rates(each[0])]
+    found: list[dict] = []
+    for _ in range(FURTHER + 1):
+        found += jobs.run_all(asked)
+        rows = [point(result) for result in found]
+        mine = {each: [r for r in rows if (r["scheme"], r["labels"]) == each] for each in searched}
+        asked = [job_of(*each, rate) for each in searched if (rate := further(mine[each]))]
     choices: dict[str, dict] = {}
-    for (scheme, labels), same in groupby(rows, key=itemgetter("scheme", "labels")):
-        best = min(same, key=itemgetter("error"))
+    for (scheme, labels), points in mine.items():
+        best = min(points, key=itemgetter("error"))
         choices.setdefault(scheme, {})[str(labels)] = {"rate": best["rate"], "error": best["error"]}
     return {
         "job": "released",
@@ -102,6 +121,6 @@ def measure() -> dict:
         "model": MODEL,
         "epochs": RELEASED_EPOCHS,
         "at_least": f"{MIN_STEPS} steps",
-        "rows": rows,
+        "rows": sum(mine.values(), []),
         "choices": choices,
     }

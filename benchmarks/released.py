@@ -1,8 +1,8 @@
 """At which learning rates a released model learns, scheme by scheme: the presets of `adapt`.
 
 all-MiniLM-L6-v2 is adapted to TREC-6 by every scheme of `tlcourse adapt` that a two-sided model can
-follow. Each tries RATES learning rates with 500 labels and one seed, judged on the dev split, and at
-most FURTHER more while the best is the first or the last; full fine-tuning, LoRA and the frozen
+follow. Each tries RATES learning rates with 500 labels and one seed, judged on the dev split, and
+at most FURTHER more while the best is the first or the last; full fine-tuning, LoRA and the frozen
 body try theirs again with all labels. The test set is not read. Finished runs are kept in
 `runs/released/`.
 """

@@ -14,6 +14,7 @@ from tlcourse.transformer import Config, Transformer
 
 TASK = Task("", "", (), (), (), Recipe(), 0)
 CHOICES = jobs.stored("other_schemes")["choices"] | jobs.stored("schemes")["choices"]
+RELEASED = jobs.stored("released")
 FEW_CHOICES = jobs.stored("few_labels")["choices"]
 USUAL = {"Houlsby adapters": 32, "LoRA": 8, "LoRA, all layers": 8, "prefix tuning": 10}
 
@@ -69,3 +70,15 @@ def test_every_scheme_of_the_course_was_searched_and_ones_own_trains_as_the_less
     assert set(RATES) == set(SCHEMES)
     (other,) = {preset(Scheme("mine"), texts) for texts in (1, 9_999)}
     assert other == Recipe(min_steps=other.min_steps) and other.epochs != EPOCHS
+
+
+@pytest.mark.parametrize("name", RELEASED["choices"])
+def test_a_released_model_trains_as_its_search_chose(name):
+    chosen = RELEASED["choices"][name]
+    few, many = (preset(SCHEMES[name], texts, released=True) for texts in (FEW - 1, FEW))
+    assert few.learning_rate == pytest.approx(chosen["500"]["rate"])
+    assert many.learning_rate == pytest.approx(chosen.get("all", chosen["500"])["rate"])
+    assert {few.epochs, many.epochs} == {RELEASED["epochs"]} and few.min_steps == MIN_STEPS
+    for labels, best in chosen.items():
+        rows = [r for r in RELEASED["rows"] if (r["scheme"], str(r["labels"])) == (name, labels)]
+        assert best["error"] == min(row["error"] for row in rows)

@@ -69,7 +69,8 @@ def _run(arguments: argparse.Namespace) -> int:
     pooling = name_typed_as(arguments.pooling, POOLINGS, "pooling")
     columns = _columns(arguments)
     train, test = _read(arguments, columns)
-    recipe = _recipe(arguments, scheme, len(train.texts))
+    released = checkpoints.is_released(arguments.model)
+    recipe = _recipe(arguments, scheme, len(train.texts), released=released)
     labels = list(train.counts)
     compute, base = device.choose(), checkpoints.name_of(arguments.model)
     body, tokenizer = checkpoints.load(arguments.model, compute)
@@ -117,7 +118,7 @@ def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
     return by_typed[typed(asked)]
 
 
-def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int) -> Recipe:
+def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int, *, released: bool) -> Recipe:
     """The scheme's, with what is asked for in its place.
 
     Epochs that are asked for are those that are run: a file of few rows gets no more of them. A
@@ -125,7 +126,7 @@ def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int) -> Recipe:
     """
     from tlcourse.adaptation import preset
 
-    recipe = replace(preset(scheme, rows), stop_below=LEARNT)
+    recipe = replace(preset(scheme, rows, released=released), stop_below=LEARNT)
     if arguments.epochs is not None:
         recipe = replace(recipe, epochs=arguments.epochs, min_steps=0, stop_below=None)
     if arguments.learning_rate is not None:

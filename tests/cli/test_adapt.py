@@ -442,3 +442,11 @@ def test_a_page_of_an_adapted_released_model_is_refused(tmp_path, released, caps
     (line,) = capsys.readouterr().err.splitlines()
     assert "expected a model of the course's own block" in line and "norm_first" in line
     assert not (tmp_path / "page.html").exists()
+
+
+def test_the_option_that_is_advised_can_be_typed_as_it_stands(tmp_path, base, capsys):
+    """One column, whose name holds a separator that no table here has."""
+    train = tmp_path / "my.csv"
+    train.write_text("text~label\nWho ?~a\nWhere ?~b\n", encoding="utf-8")
+    assert adapt(tmp_path, base, train=str(train)) == 2
+    assert "name yours with --text 'text~label'\n" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ def refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
         if name is None or name in table.columns:
             continue
         alike = twin(name, table.columns)
-        yours = f" {others[0]}" if len(others) == 1 else nearest(name, others)
+        yours = f" {shlex.quote(others[0])}" if len(others) == 1 else nearest(name, others)
         raise ValueError(
             f"expected a column {name!r} in {table.path}, got {', '.join(table.columns)}"
             + (

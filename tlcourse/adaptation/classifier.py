@@ -17,6 +17,7 @@ from tlcourse.adaptation import saved, windows
 from tlcourse.adaptation.edits import Edit, Unchanged
 from tlcourse.adaptation.examples import Text, by_length, encode, label_names
 from tlcourse.adaptation.schemes import Scheme
+from tlcourse.bpe import Frame, Tokenizer
 from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
@@ -93,6 +94,16 @@ class Classifier(nn.Module):
         return found.to(compute.device)
 
     @property
+    def frame(self) -> Frame:
+        """Where special tokens stand; a tokenizer of one's own that is silent has those of ours."""
+        return getattr(self.tokenizer, "frame", Tokenizer.frame)
+
+    @property
+    def pad(self) -> int:
+        """The id of the padding."""
+        return getattr(self.tokenizer, "pad", Tokenizer.pad)
+
+    @property
     def edit(self) -> Edit:
         """What was added to the pretrained model."""
         return Unchanged() if self.scheme is None else self.scheme.edit
@@ -125,7 +136,7 @@ class Classifier(nn.Module):
     def encode(self, texts: Iterable[Text]) -> list[list[int]]:
         """The ids of each text, see the function `encode`; a long one's are read in windows."""
         longest = self.body.config.max_length
-        room = windows.room(longest, self.tokenizer.frame)
+        room = windows.room(longest, self.frame)
         return encode(texts, self.tokenizer, longest, room=room)
 
     @torch.no_grad()
@@ -145,7 +156,7 @@ class Classifier(nn.Module):
         logits = by_length(
             sequences,
             self,
-            pad_id=self.tokenizer.pad,
+            pad_id=self.pad,
             compute=compute,
             batch_size=batch_size,
         )
@@ -188,7 +199,7 @@ class Classifier(nn.Module):
         rows, places = (torch.arange(size, device=mask.device) for size in mask.shape)
         if self.pooling in READ_AT:
             return hidden[rows, self._read_at(mask)]
-        frame, ends = self.tokenizer.frame, self._ends(mask)
+        frame, ends = self.frame, self._ends(mask)
         words = (places >= len(frame.before)) & (places < ends[:, None])
         others = ~words[:, :, None]
         kept = hidden.masked_fill(others, 0.0)  # NaN in a pad does not matter
@@ -200,20 +211,20 @@ class Classifier(nn.Module):
 
     def _ends(self, mask: Tensor) -> Tensor:
         """(batch,) the place behind the last word of each text."""
-        return mask.sum(dim=1) - len(self.tokenizer.frame.behind)
+        return mask.sum(dim=1) - len(self.frame.behind)
 
     def _read_at(self, mask: Tensor) -> Tensor:
         """(batch,) the one position that is read, by the pooling."""
         ends = self._ends(mask)
         if self.pooling == "last token":
             return ends - 1
-        return torch.zeros_like(ends) if self.tokenizer.frame.before else ends
+        return torch.zeros_like(ends) if self.frame.before else ends
 
     def _types(self, tokens: Tensor) -> dict[str, Tensor]:
         """BERT's token types: 0 up to the end of a text or of the first of a pair, then 1."""
-        if self.body.config.token_types < 2 or not self.tokenizer.frame.typed:
+        if self.body.config.token_types < 2 or not self.frame.typed:
             return {}
-        ends = tokens == self.tokenizer.frame.between[-1]
+        ends = tokens == self.frame.between[-1]
         return {"types": (ends.cumsum(dim=1) - ends.long()).clamp(max=1)}
 
     def features(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -224,7 +235,7 @@ class Classifier(nn.Module):
         """
         longest = self.body.config.max_length
         if tokens.shape[1] > longest:
-            frame, pad_id = self.tokenizer.frame, self.tokenizer.pad
+            frame, pad_id = self.frame, self.pad
             *parts, owner = windows.split(tokens, mask, longest, frame=frame, pad_id=pad_id)
             return windows.averaged(self.features(*parts), owner)
         types = self._types(tokens)

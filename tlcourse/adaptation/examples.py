@@ -15,6 +15,7 @@ from torch import Tensor
 from tlcourse import device
 from tlcourse.adaptation.knobs import short
 from tlcourse.batching import bucket_batches, pad
+from tlcourse.bpe import Tokenizer, normalise
 from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.wording import seen
@@ -46,7 +47,8 @@ def encode(
     list of texts; it names the first row that is no text or pair, or has nothing in it or in a part
     of it.
     """
-    encoded, frame = [], tokenizer.frame
+    encoded, frame = [], getattr(tokenizer, "frame", Tokenizer.frame)
+    read = getattr(tokenizer, "read", lambda text: tokenizer.encode(normalise(text)))
     for row, text in enumerate(listed(texts, "texts")):
         parts = (text,) if isinstance(text, str) else text
         pair = isinstance(parts, tuple | list) and len(parts) == 2
@@ -56,7 +58,7 @@ def encode(
                 "fill that row"
             )
         try:
-            ids = [tokenizer.read(part) for part in parts]
+            ids = [read(part) for part in parts]
         except UnicodeEncodeError:
             raise ValueError(
                 f"expected text in row {row}, got {short(text)}, which contains half a "
@@ -165,7 +167,7 @@ class Batches:
     """
 
     def __init__(self, classifier: Any, texts, labels, batch_size: int, seed: int):
-        self.sequences, self.pad = classifier.encode(texts), classifier.tokenizer.pad
+        self.sequences, self.pad = classifier.encode(texts), classifier.pad
         self.targets = targets(labels, classifier.labels)
         if len(self.sequences) != len(self.targets) or not self.sequences:
             raise ValueError(

@@ -130,7 +130,7 @@ class LanguageModelling:
         """Raises ValueError for a body that is not causal."""
         if not classifier.body.config.causal:
             raise ValueError("expected a causal body: a two-sided one sees the next token")
-        frame = classifier.tokenizer.frame
+        frame = classifier.frame
         return lambda model, batch: (
             self.weight * causal_nats(model.body, batch[0], batch[1], frame=frame)
         )

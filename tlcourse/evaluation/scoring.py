@@ -16,7 +16,7 @@ from tlcourse import device
 from tlcourse.bpe import Frame
 from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer
+from tlcourse.transformer import Config, Transformer
 
 Score = Callable[[Sequence[str]], Sequence[float]]  # sentences to scores, higher for likelier
 READINGS = ("causal", "masked")
@@ -47,7 +47,8 @@ def reading_of(model: Transformer, reading: str | None) -> str:
     Raises ValueError for one that is none, for a causal one of a bidirectional model, and for the
     body of BERT without the output layer that it was trained with.
     """
-    if not (model.config.norm_first or model.config.head_transform):
+    shape = model.config
+    if isinstance(shape, Config) and not (shape.norm_first or shape.head_transform):
         raise ValueError(
             "expected a language model, got the body of one, without an output layer: it gives "
             "words no probabilities"

@@ -25,6 +25,8 @@ NAMES = (
     *WAITING,
     "transfer",
     "released",
+    "transfer_released",
+    "tasks_released",
     "screen",
     "schemes",
     "other_schemes",

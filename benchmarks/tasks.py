@@ -8,6 +8,7 @@ kept in `runs/tasks/`.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -77,10 +78,14 @@ class Job(jobs.Job):
     seed: int
     recipe: Recipe
 
+    def kind(self) -> Kind:
+        """What the task is."""
+        return TASKS[self.task]
+
     def work(self) -> dict:
         """Learns and is judged."""
         train, judged = questions(self)
-        kind = TASKS[self.task]
+        kind = self.kind()
         given = texts_of(train, kind), train["label"][:], texts_of(judged, kind)
         guessed = (_adapted if self.scheme in SCHEMES else OTHERS[self.scheme])(self, *given)
         missed = [
@@ -99,8 +104,8 @@ def texts_of(rows: Dataset, kind: Kind) -> list:
 
 def questions(job: Job) -> tuple[Dataset, Dataset]:
     """What a run learns from, and what it is judged on, which is the same for every run."""
-    data, kind = corpora.load(job.task), TASKS[job.task]
-    judged = data[kind.judged]
+    data = corpora.load(job.task)
+    judged = data[job.kind().judged]
     if len(judged) > JUDGED:
         judged = corpora.label_subset(judged, JUDGED, seed=0)
     return corpora.label_subset(
@@ -111,7 +116,9 @@ def questions(job: Job) -> tuple[Dataset, Dataset]:
 def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
     """A scheme; full fine-tuning for what is none, by another pooling for POOLED."""
     pooling = "concatenation" if job.scheme == POOLED else "mean"
-    start = Classifier.from_checkpoint(MODEL, sorted(set(labels)), pooling=pooling, seed=job.seed)
+    start = Classifier.from_checkpoint(
+        job.model, sorted(set(labels)), pooling=pooling, seed=job.seed
+    )
     scheme = SCHEMES.get(job.scheme, FULL)
     adapted = adapt(start, texts, labels, scheme=scheme, recipe=job.recipe, seed=job.seed)
     return adapted.predict(asked)
@@ -129,7 +136,7 @@ def _linear(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
 
 def _cut(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
     """The one or the other on the words that the body reads at once; of single texts."""
-    body, tokenizer = checkpoints.load(MODEL)
+    body, tokenizer = checkpoints.load(job.model)
     texts, asked = (
         [tokenizer.decode(ids[:-1]) for ids in encode(some, tokenizer, body.config.max_length)]
         for some in (texts, asked)
@@ -140,9 +147,10 @@ def _cut(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
 @torch.no_grad()
 def _solved(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
     """Logistic regression on the body's features, chosen by cross-validation within the labels."""
-    classifier = Classifier.from_checkpoint(MODEL, sorted(set(labels))).eval()
+    classifier = Classifier.from_checkpoint(job.model, sorted(set(labels))).eval()
     known, new = (
-        by_length(classifier.encode(some), classifier.features) for some in (texts, asked)
+        by_length(classifier.encode(some), classifier.features, pad_id=classifier.pad)
+        for some in (texts, asked)
     )
     head = GridSearchCV(
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
@@ -197,13 +205,6 @@ def measure() -> dict:
         for seed in SEEDS
     ]
     found = jobs.run_all(asked)
-    rows = [
-        {"task": job.task, "labels": job.labels, "scheme": job.scheme, "seeds": list(SEEDS)}
-        | jobs.over_seeds([jobs.error_of(result) for result in mine])
-        | {"judged": mine[0]["of"], "recipe": asdict(job.recipe)}
-        | {"wrong": [result["wrong"] for result in mine]}
-        for job, mine in zip(asked[:: len(SEEDS)], jobs.groups(found, len(SEEDS)), strict=True)
-    ]
     return {
         "job": "tasks",
         **jobs.provenance(
@@ -213,5 +214,16 @@ def measure() -> dict:
         ),
         "model": MODEL,
         "nats_a_token": likeness(),
-        "rows": rows,
+        "rows": rows_of(asked, found),
     }
+
+
+def rows_of(asked: Sequence[Job], found: Sequence[dict]) -> list[dict]:
+    """One row for the SEEDS of each task, number of labels and scheme, in the order of the jobs."""
+    return [
+        {"task": job.task, "labels": job.labels, "scheme": job.scheme, "seeds": list(SEEDS)}
+        | jobs.over_seeds([jobs.error_of(result) for result in mine])
+        | {"judged": mine[0]["of"], "recipe": asdict(job.recipe)}
+        | {"wrong": [result["wrong"] for result in mine]}
+        for job, mine in zip(asked[:: len(SEEDS)], jobs.groups(found, len(SEEDS)), strict=True)
+    ]

@@ -17,9 +17,15 @@ from benchmarks.composites import COMPOSITES, TAPT, Task, reading
 from benchmarks.space import task_at, task_model
 from benchmarks.starts import weights_of
 from tlcourse import corpora, device, sizes
-from tlcourse.adaptation import Classifier, Recipe, classification_loss, prepare, wrong
+from tlcourse.adaptation import (
+    Classifier,
+    Recipe,
+    Scheme,
+    classification_loss,
+    prepare,
+    wrong,
+)
 from tlcourse.batching import pad
-from tlcourse.bpe import PAD
 from tlcourse.evaluation import evaluate
 from tlcourse.memory import training_memory
 
@@ -79,7 +85,7 @@ Found = tuple[list[Classifier], dict]
 def _single(task: Task, dev: Dataset | None) -> Found:
     """One training by the task's scheme, what `adapt` says of it, and dev after each epoch."""
     start, curve = task.start(), []
-    memory = _memory(start.copy(), task)
+    memory = step_memory(start.copy(), task.texts, task.scheme, task.recipe)
     handlers = [] if dev is None else [partial(_judge_each_epoch, task, dev, curve)]
     adapted, seconds = clocks.timed(
         lambda: task.fit(start, handlers=handlers), jobs.processor_clock()
@@ -108,7 +114,7 @@ def _judge_each_epoch(task: Task, dev: Dataset, curve: list[float], trainer: Eng
 
 def _composite(task: Task, name: str) -> Found:
     """One training or several, each of everything."""
-    memory = _memory(task.start(), task)
+    memory = step_memory(task.start(), task.texts, task.scheme, task.recipe)
     earlier = reading(name, task)[1] if name in TAPT else 0.0  # kept, and paid for all the same
     models, seconds = clocks.timed(lambda: COMPOSITES[name](task), jobs.processor_clock())
     return models, {
@@ -137,14 +143,14 @@ def _nats(model: Classifier) -> float:
     return found.nats / found.targets
 
 
-def _memory(classifier: Classifier, task: Task) -> int:
-    """Bytes of one training step on 32 texts; takes that step, by the task's scheme."""
-    compute, scheme = device.choose(), task.scheme
-    tokens, mask = pad(classifier.encode(task.texts[:32]), PAD)
+def step_memory(classifier: Classifier, texts: list[str], scheme: Scheme, recipe: Recipe) -> int:
+    """Bytes of one training step on the first 32 texts; takes that step, by the scheme."""
+    compute = device.choose()
+    tokens, mask = pad(classifier.encode(texts[:32]), classifier.pad)
     labels = torch.zeros(len(tokens), dtype=torch.long)
     batch = tuple(part.to(compute.device) for part in (tokens, mask, labels))
     classifier.to(compute.device)
-    _, optimizer, _ = prepare(classifier, batch[:2], scheme=scheme, recipe=task.recipe)
+    _, optimizer, _ = prepare(classifier, batch[:2], scheme=scheme, recipe=recipe)
     term = scheme.extra_loss(classifier) if scheme.extra_loss else None
 
     def loss() -> torch.Tensor:

@@ -19,7 +19,7 @@ def samples(tmp_path, monkeypatch):
 def test_a_job_is_judged_on_the_same_texts_whatever_it_learnt_from(
     task, scheme, little, monkeypatch
 ):
-    monkeypatch.setattr(tasks, "MODEL", little)
+    monkeypatch.setattr(tasks.Job, "model", little)
     jobs = [tasks.Job(task, 24, scheme, seed, Recipe(epochs=1)) for seed in (0, 1)]
     (train, judged), (other, again) = (tasks.questions(job) for job in jobs)
     assert judged[:] == again[:] and train[:] != other[:]

@@ -1,4 +1,4 @@
-"""SST-2, IMDB and RTE: canonical form, damaged files, and subsets of any labelled split."""
+"""Labelled texts and pairs, and scored pairs: canonical form, damaged files, subsets of a split."""
 
 import json
 import lzma
@@ -40,9 +40,34 @@ def test_pairs_keep_their_quotes(tmp_path: Path) -> None:
     ]
 
 
+def test_paraphrases_have_a_mark_before_their_header_and_another_name_for_the_label(
+    tmp_path: Path,
+) -> None:
+    text = '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t7\t8\t"A" came.\tB came.\r\n'
+    assert rows_of("mrpc", tmp_path / "msr_paraphrase_test.txt", text) == [
+        {"sentence1": '"A" came.', "sentence2": "B came.", "label": "equivalent"}
+    ]
+
+
+def test_scores_are_numbers_and_what_names_the_sources_is_not_read(tmp_path: Path) -> None:
+    lines = [
+        'main-news\theadlines\t2016\t0012\t4\tA  came.\t"B" came.\thttp://a\thttp://b',
+        "main-news\theadlines\t2016\t0013\t0.250\tA came.\tNobody came.",
+    ]
+    assert rows_of("stsb", tmp_path / "sts-dev.csv", "\n".join(lines)) == [
+        {"sentence1": "A came.", "sentence2": '"B" came.', "score": 4.0},
+        {"sentence1": "A came.", "sentence2": "Nobody came.", "score": 0.25},
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "file", "text", "message"),
     [
+        ("mrpc", "msr_paraphrase_test.txt", "#1 String\t#2 String\na\tb\n", "line 2: .*Quality"),
+        ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t5.1\tone\ttwo\n", "line 1: .*score from 0 to 5"),
+        ("stsb", "sts-dev.csv", "a\tb\t2016\t1\tnan\tone\ttwo\n", "line 1: .*score from 0 to 5"),
+        ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t4\tone\n", "line 1: expected sentence1"),
+        ("stsb", "sts-dev.csv", "\n", "line 1: expected sentence1"),
         ("sst-2", "dev.tsv", "text\tlabel\nfine\t1\n", r"dev\.tsv(.xz)?, line 2: .*'sentence'"),
         ("sst-2", "dev.tsv", "sentence\tlabel\nfine\n", "line 2: expected a line with the fields"),
         ("sst-2", "dev.tsv", "sentence\tlabel\na\t1\nfine\t-1\n", "line 3: .*labels 0, 1, got"),

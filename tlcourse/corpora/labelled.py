@@ -23,11 +23,12 @@ class Labelled:
 
     texts: dict[str, str]  # our column: the published one, in files and on the Hub alike
     labels: dict[str, str]  # the published label: our name, which is understood as well
+    label: str = "label"  # the published column of the label
 
     @property
     def published(self) -> tuple[str, ...]:
         """The published columns, the label last."""
-        return (*self.texts.values(), "label")
+        return (*self.texts.values(), self.label)
 
     def row(self, values: tuple, where: str) -> dict[str, str]:
         """A row of our columns from those of `published`; raises DataError, saying where."""
@@ -45,8 +46,8 @@ class Labelled:
     def parse(self, path: Path, source: str) -> Iterator[dict[str, str]]:
         """Rows of a file: tab-separated, unquoted, with a header, or one JSON object a line."""
         lines, decode, first = iter(lines_of(path, source)), json.loads, 1
-        if ".tsv" in path.suffixes:
-            decode, first = partial(_by_tabs, _cells(next(lines, ""))), 2
+        if {".tsv", ".txt"} & set(path.suffixes):
+            decode, first = partial(_by_tabs, _cells(next(lines, "").lstrip("\ufeff"))), 2
         for number, line in enumerate(lines, start=first):
             where = f"{path.name}, line {number}"
             yield self.row(fields(line, self.published, decode, where=where), where)
@@ -67,16 +68,18 @@ def count(*texts_and_label: str) -> Counted:
     return Counted(words, "\t".join([label, *texts]), (label,))
 
 
-def labelled(name: str, texts: dict[str, str], labels: dict[str, str], **more: Any) -> Corpus:
+def labelled(
+    name: str, texts: dict[str, str], labels: dict[str, str], label: str = "label", **more: Any
+) -> Corpus:
     """A data set of this form; `more` are the fields of Corpus that the form does not give."""
-    kind = Labelled(texts, labels)
+    kind = Labelled(texts, labels, label)
     return Corpus(
         name=name,
-        columns=texts | {"label": "label"},
+        columns=texts | {"label": label},
         parse=kind.parse,
         count=count,
         row=kind.row,
-        ids=("label",),
+        ids=(label,),
         labels=tuple(labels.values()),
         **more,
     )

@@ -10,7 +10,6 @@ kept in `runs/tasks/`.
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar
 
 import torch
 from datasets import Dataset
@@ -71,7 +70,7 @@ class Job(jobs.Job):
     """One scheme on one draw of labels of one task."""
 
     study = "tasks"
-    model: ClassVar[str] = MODEL
+    model = MODEL  # no field: the same for every job of this study
     task: str
     labels: int
     scheme: str

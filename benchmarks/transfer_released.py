@@ -44,7 +44,6 @@ CANDIDATES = (  # pooling, epochs and learning rate of full fine-tuning with all
     ("classification token", 5, 5e-5),
     ("mean", 5, 1e-4),
     ("mean", 10, 5e-5),
-    ("mean", 10, 1e-4),
 )
 TIMED = 2_000  # labels, of an epoch that is timed
 

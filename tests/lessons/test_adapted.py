@@ -88,3 +88,48 @@ def test_texts_that_tapt_reads_stand_beside_full_fine_tuning_and_the_task_s_own(
         "| TAPT on statements of reviews | 9.0 (8.0-10.0) | +0.5 (-0.5 to +1.5), p = 0.020 "
         "| -2.0 (-3.0 to -1.0), p = 0.020 |",
     ]
+
+
+def test_a_released_model_has_its_errors_its_price_and_what_it_forgets() -> None:
+    def row(scheme, labels, mean):
+        return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [5.0, 9.0]} | {
+            "alike": {"mean": 70.25}
+        }
+
+    entry = {"scheme": "BitFit", "labels": 500, "against": "full fine-tuning", "points": 1.0}
+    entry |= {"points_interval": [0.5, 1.5], "p_holm": 0.02}
+    step = {"model": "ours", "scheme": "LoRA", "trained": 6_000, "milliseconds": 81.4}
+    study = {
+        "model": "released", "note": "Five seeds.", "data": "TREC-6", "machine": "one thread",
+        "rows": [
+            row("full fine-tuning", 500, 6.0), row("BitFit", 500, 7.0), row("LoRA", 5452, 4.0),
+        ],
+        "alike_before": {"released": 82.04, "ours": 50.0},
+        "comparisons": [entry], "steps": [step | {"mebibytes": 120.3}],
+    }  # fmt: skip
+    text = adapted.released_section(study)
+    assert "| full fine-tuning | 6.0 (5.0-9.0) |  |" in text
+    assert "| LoRA |  | 4.0 (5.0-9.0) |" in text
+    assert "82.0 for released, 50.0 for ours" in text
+    assert "| BitFit | 500 | full fine-tuning | +1.0 (+0.5 to +1.5), p = 0.020 | 70.2 |" in text
+    assert text.splitlines()[-1] == "| ours | LoRA | 6,000 | 81 | 120 |"
+
+
+def test_a_released_model_s_tasks_name_what_it_has_read_and_who_else_was_asked() -> None:
+    def row(model, scheme):
+        found = {"task": "mrpc", "labels": 100, "scheme": scheme, "model": model}
+        return found | {"mean": 30.0, "interval": [28.0, 32.0]}
+
+    entry = {"task": "mrpc", "labels": 100, "scheme": "solved", "against": "TF-IDF"}
+    entry |= {"points": -3.0, "points_interval": [-4.0, -2.0], "p_holm": 1e-9}
+    study = {
+        "model": "released", "data": "pairs", "machine": "one thread",
+        "read": {"mrpc": "paraphrases"}, "comparisons": [entry],
+        "rows": [row("released", "solved"), row("TF-IDF", "TF-IDF")],
+        "sentence_pairs": {"test": {"released": 82.0, "TF-IDF": 60.04}},
+    }  # fmt: skip
+    text = adapted.released_tasks_section(study)
+    assert "mrpc: paraphrases" in text
+    assert "| mrpc | 100 | solved | 30.0 (28.0-32.0) | -3.0 (-4.0 to -2.0), p < 0.001 |" in text
+    assert "| mrpc | 100 | TF-IDF: TF-IDF | 30.0 (28.0-32.0) |  |" in text
+    assert text.splitlines()[-1] == "- test: released 82.0, TF-IDF 60.0"

@@ -159,3 +159,88 @@ def _points_cell(entry: dict | None) -> str:
     low, high = entry["points_interval"]
     p = "< 0.001" if entry["p_holm"] < 5e-4 else f"= {entry['p_holm']:.3f}"
     return f"{entry['points']:+.1f} ({low:+.1f} to {high:+.1f}), p {p}"
+
+
+def released_section(study: dict[str, Any]) -> str:
+    """A released model on TREC: what it reaches, what a step costs, what its schemes forget.
+
+    `study` is what `python -m benchmarks transfer_released` wrote.
+    """
+    by = {(row["scheme"], row["labels"]): row for row in study["rows"]}
+    columns = sorted({labels for _, labels in by})
+    lines = [
+        "## A model that others released",
+        "",
+        f"{study['model']} on the same questions, draws of labels and seeds as above. "
+        f"{study['note']} {study['data']}; {study['machine']} "
+        "(`python -m benchmarks transfer_released`; lessons 04 and 05b).",
+        "",
+        "Test error in percent:",
+        "",
+        line("", *(f"{labels:,} labels" for labels in columns)),
+        "|---|" + "---:|" * len(columns),
+    ]
+    for scheme in dict.fromkeys(scheme for scheme, _ in by):
+        found = [by.get((scheme, labels)) for labels in columns]
+        lines.append(line(scheme, *(error_cell(row) if row else "" for row in found)))
+    lines += [
+        "",
+        "Points of error more than the row below on the same draws, with 95 % interval over draws; "
+        "p is of a sign-flip test over questions, Holm-corrected. *Alike* is how well cosines of "
+        "sentences' mean states go with people's scores on STS-B after the training (rank "
+        "correlation × 100); before it, "
+        + ", ".join(f"{value:.1f} for {name}" for name, value in study["alike_before"].items())
+        + ".",
+        "",
+        line("", "labels", "against", "points", "alike"),
+        "|---|---:|---|---:|---:|",
+    ]
+    for entry in study["comparisons"]:
+        row = by[entry["scheme"], entry["labels"]]
+        cells = f"{entry['labels']:,}", entry["against"], _points_cell(entry)
+        lines.append(line(entry["scheme"], *cells, f"{row['alike']['mean']:.1f}"))
+    lines += [
+        "",
+        "A training step of 32 questions, on one thread:",
+        "",
+        line("", "scheme", "parameters trained", "milliseconds", "MiB"),
+        "|---|---|---:|---:|---:|",
+    ]
+    for step in study["steps"]:
+        cells = f"{step['trained']:,}", f"{step['milliseconds']:.0f}", f"{step['mebibytes']:.0f}"
+        lines.append(line(step["model"], step["scheme"], *cells))
+    return "\n".join(lines)
+
+
+def released_tasks_section(study: dict[str, Any]) -> str:
+    """A released model on other tasks: a row a task, number of labels and way to learn.
+
+    `study` is what `python -m benchmarks tasks_released` wrote.
+    """
+    beside = {(e["task"], e["labels"], e["scheme"], e["against"]): e for e in study["comparisons"]}
+    rivals = list(dict.fromkeys(entry["against"] for entry in study["comparisons"]))
+    read = ", ".join(f"{name}: {what}" for name, what in study["read"].items())
+    lines = [
+        f"The same tasks with {study['model']}, mean over three samples of labels with 95 % "
+        "interval, and points against TF-IDF and full fine-tuning of ours on the same samples. "
+        f"What it has read that is like a task: {read}. {study['data']}; {study['machine']} "
+        "(`python -m benchmarks tasks_released`; lesson 06b).",
+        "",
+        line("task", "labels", "", "error", *(f"against {rival}" for rival in rivals)),
+        "|---|---:|---|---:|" + "---:|" * len(rivals),
+    ]
+    for row in study["rows"]:
+        key = row["task"], row["labels"], row["scheme"]
+        told = [_points_cell(beside.get((*key, rival))) for rival in rivals]
+        name = row["scheme"] if row["model"] == study["model"] else f"{row['model']}: {key[2]}"
+        lines.append(line(key[0], f"{key[1]:,}", name, error_cell(row), *told))
+    lines += [
+        "",
+        "Cosines of two sentences against people's scores, without any training (STS-B, rank "
+        "correlation × 100):",
+        "",
+    ]
+    for split, found in study["sentence_pairs"].items():
+        told = ", ".join(f"{name} {value:.1f}" for name, value in found.items())
+        lines.append(f"- {split}: {told}")
+    return "\n".join(lines)

@@ -8,6 +8,8 @@ from typing import Any
 
 from tlcourse import files
 from tlcourse.lessons.adapted import (
+    released_section,
+    released_tasks_section,
     reviews_section,
     tasks_section,
     texts_section,
@@ -108,6 +110,7 @@ def _finetuning_lines(finetuning: dict[str, Any]) -> str:
 
 SECTIONS = {
     "transfer": transfer_section,
+    "transfer_released": released_section,
     "screen": screen_section,
     "schemes": schemes_section,
     "other_schemes": others_section,
@@ -119,6 +122,7 @@ SECTIONS = {
     "more_signal": more_signal_section,
     "tasks": tasks_section,
     "reviews": reviews_section,
+    "tasks_released": released_tasks_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,
     "behaviour": behaviour_section,

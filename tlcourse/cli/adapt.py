@@ -29,7 +29,11 @@ def add_options(parser: Parser) -> None:
     add("--text", default="text", metavar="COLUMN", help="column of the texts")
     add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
     add("--label", default="label", metavar="COLUMN", help="column of labels")
-    add("--model", default="causal-small", help="a shipped name or the folder of a checkpoint")
+    add(
+        "--model",
+        default="causal-small",
+        help="a shipped name, a released one such as all-MiniLM-L6-v2, or a folder of either kind",
+    )
     add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
     add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
     epochs, rate = Number(int, least=1), Number(float, above=0)

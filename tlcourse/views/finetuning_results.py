@@ -17,7 +17,7 @@ from tlcourse.views.style import COLOURS, GREY, Picture, figure, finish, label_a
 # by what a name begins with: the shipped models, and what they are judged against
 _KINDS = {
     "causal": "blue", "pretrained": "blue", "masked": "vermillion", "from scratch": "orange",
-    "TF-IDF": "black", "counting words": "black",
+    "TF-IDF": "black", "counting words": "black", "released": "green",
 }  # fmt: skip
 Interval = tuple[float, float, float, float]  # labels, value, low, high
 

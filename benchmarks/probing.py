@@ -130,6 +130,11 @@ def _sentence(corpus: str, row: dict) -> Any:
     return conllu.Sentence.of(row)
 
 
+def source(model: str) -> str:
+    """The checkpoint behind a reader: "random" and "random NAME" have only its shape."""
+    return model.removeprefix(RANDOM).strip() or MODELS[0]
+
+
 def readers() -> list[tuple[str, int]]:
     """The models, each with the seed of its weights, which is 0 for those that have read."""
     return [*((model, 0) for model in MODELS), *((RANDOM, draw) for draw in DRAWS)]
@@ -141,8 +146,8 @@ def vectors(
 ) -> tuple[probing.Features, probing.Features]:
     """The hidden states of all words of `sentences`, in every layer."""
     model, draw = reader
-    body, tokenizer = checkpoints.load(MODELS[0] if model == RANDOM else model)
-    if model == RANDOM:
+    body, tokenizer = checkpoints.load(source(model))
+    if model != source(model):
         body = probing.random_encoder(body, seed=draw)
     found = [
         probing.extract(
@@ -172,7 +177,7 @@ class Job(jobs.Job):
 
     def weights(self) -> str:
         """Those of the model whose shape it has, where it has read nothing."""
-        return jobs.digest(MODELS[0] if self.model == RANDOM else self.model)
+        return jobs.digest(source(self.model))
 
     def told(self, result: dict) -> str:
         """What is printed of it."""

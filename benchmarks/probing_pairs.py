@@ -8,6 +8,8 @@ for every task, so that nothing is chosen on the sentences that judge.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks import jobs
 from benchmarks.probing import MODELS, MOST, TASKS, sentences, vectors
 from tlcourse import probing, sizes
@@ -41,9 +43,14 @@ class Job(jobs.Job):
         return "{:+.3f} ({:+.3f} to {:+.3f})".format(*result["gain"])
 
     def work(self) -> dict:
-        """Fits both probes, and judges them together."""
-        (one, places), (other, same) = (self._judged(*each) for each in (self.reader, self.other))
-        if (places != same).any():
+        """Fits both probes, and judges them together, on the sentences that both models read."""
+        judged = [self._judged(*each) for each in (self.reader, self.other)]
+        both = np.intersect1d(*(places for _, places in judged))
+        (one, places), (other, same) = (
+            (probe.among(np.isin(where, both)), where[np.isin(where, both)])
+            for probe, where in judged
+        )
+        if not np.array_equal(places, same):
             raise ValueError(f"expected the same items from both readers of {self.task}")
         return {"right": [one.accuracy, other.accuracy], "gain": list(one.above(other, places))}
 

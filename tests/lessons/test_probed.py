@@ -4,6 +4,7 @@ from tlcourse.lessons.probed import (
     behaviour_section,
     growth_section,
     pairs_section,
+    probing_released_section,
     probing_section,
 )
 
@@ -57,6 +58,38 @@ def test_pairs_are_a_row_a_task() -> None:
     lines = pairs_section({"rows": rows, "layer": 4}).splitlines()
     assert "Layer 4 for every task" in lines[2]
     assert lines[6:] == ["| tag | +4.0 (+3.0 to +5.0) | -0.1 (-0.4 to +0.2) |"]
+
+
+def test_a_released_model_is_a_row_a_score_beside_one_that_has_read_nothing() -> None:
+    def row(model: str, layer: int, right: float) -> dict:
+        asked = {"task": "tag", "model": model, "layer": layer}
+        return asked | {"accuracy": [right, right - 0.01, right + 0.01]}
+
+    tree = {"task": "trees", "model": "bert", "layer": 0, "uuas": [0.5, 0.4, 0.6]}
+    tree |= {"distance_spearman": 0.62, "root": 0.7}
+    rows = [row("bert", 0, 0.8), row("bert", 1, 0.9), tree, tree | {"layer": 1, "root": 0.71}]
+    rows += [row("random bert", 0, 0.6), row("random bert", 1, 0.5)]
+    pairs = [
+        {"task": "tag", "pair": "layers", "gain": [0.1, 0.09, 0.11]},
+        {"task": "tag", "pair": "released", "gain": [-0.02, -0.03, 0.01]},
+    ]
+    study = {"rows": rows, "pairs": pairs, "layer": 1, "data": "EWT", "machine": "2 threads"}
+    lines = probing_released_section(study).splitlines()
+    assert lines[4:11] == [
+        "| task | model | 0 | 1 |",
+        "|---|---|---:|---:|",
+        "| tag | bert | 80.0 | 90.0 |",
+        "| tag | random bert | 60.0 | 50.0 |",
+        "| trees, UUAS | bert | 50.0 | 50.0 |",
+        "| trees, distances | bert | 62.0 | 62.0 |",
+        "| trees, roots | bert | 70.0 | 71.0 |",
+    ]
+    assert lines[12:] == [
+        "Differences in points on the same items, layer 1:",
+        "",
+        "- tag, released model minus its layer 0: +10.0 (+9.0 to +11.0)",
+        "- tag, released model minus causal-small: -2.0 (-3.0 to +1.0)",
+    ]
 
 
 def test_behaviour_is_a_row_a_model_and_one_a_construction() -> None:

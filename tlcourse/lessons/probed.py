@@ -85,6 +85,50 @@ def pairs_section(pairs: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def probing_released_section(study: dict[str, Any]) -> str:
+    """A released model and one of its shape that has read nothing, layer by layer.
+
+    `study` is what `python -m benchmarks probing_released` wrote.
+    """
+    layers = sorted({row["layer"] for row in study["rows"]})
+    scores: dict[str, dict[str, list[str]]] = {}
+    for row in study["rows"]:
+        for name, value in _scores(row).items():
+            models = scores.setdefault(name, {})
+            models.setdefault(row["model"], []).append(f"{100 * value:.1f}")
+    lines = [
+        "### A released model",
+        "",
+        "The same probes on the same sentences, asked of a released model and of random weights of "
+        "its shape: accuracy in percent, of trees UUAS, Spearman's correlation of distances (times "
+        "100) and the share of roots found. Its states have 384 numbers, those of our models 256, "
+        "and its layer 0 knows the position of a word (`python -m benchmarks probing_released`; "
+        f"lesson 07b). {study['data']}. {study['machine']}.",
+        "",
+        f"| task | model | {' | '.join(map(str, layers))} |",
+        "|---|---|" + "---:|" * len(layers),
+    ]
+    lines += [
+        f"| {name} | {model} | {' | '.join(row)} |"
+        for name, models in scores.items()
+        for model, row in models.items()
+    ]
+    lines += ["", f"Differences in points on the same items, layer {study['layer']}:", ""]
+    against = {"layers": "its layer 0", "released": "causal-small"}
+    for row in study["pairs"]:
+        told = "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in row["gain"]))
+        lines.append(f"- {row['task']}, released model minus {against[row['pair']]}: {told}")
+    return "\n".join(lines)
+
+
+def _scores(row: dict) -> dict[str, float]:
+    """What a row of a study of probes says, by the name of the task and of the score."""
+    if "accuracy" in row:
+        return {row["task"]: row["accuracy"][0]}
+    names = {"UUAS": row["uuas"][0], "distances": row["distance_spearman"], "roots": row["root"]}
+    return {f"{row['task']}, {name}": value for name, value in names.items()}
+
+
 def growth_section(growth: dict[str, Any]) -> str:
     """What models know after so many tokens: a row a saved model.
 

@@ -19,6 +19,7 @@ from tlcourse.lessons.probed import (
     behaviour_section,
     growth_section,
     pairs_section,
+    probing_released_section,
     probing_section,
 )
 from tlcourse.lessons.searched import (
@@ -125,6 +126,7 @@ SECTIONS = {
     "tasks_released": released_tasks_section,
     "probing": probing_section,
     "probing_pairs": pairs_section,
+    "probing_released": probing_released_section,
     "behaviour": behaviour_section,
     "growth": growth_section,
     "pretraining": speed_section,

@@ -8,12 +8,13 @@ released.model(torch.tensor([released.tokenizer.read("It rains.")]))
 
 import hashlib
 import importlib.util
+import io
 import re
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -484,7 +485,8 @@ def _quiet() -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with redirect_stderr(io.StringIO()):  # where bars go that know no switch
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:

@@ -13,6 +13,7 @@ from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.body import no_last_norm
 from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
 from tlcourse.exercises.transformer.convert_gpt2 import convert_gpt2
+from tlcourse.exercises.transformer.grouped_attention import GroupedAttention
 from tlcourse.exercises.transformer.model import Model
 from tlcourse.exercises.transformer.self_attention import Attention
 
@@ -440,4 +441,60 @@ test_wrong_conversion = rejects(
     (by_view, 2, "attention.output.weight has other numbers"),
     (heads_interleaved, 3, "query.weight has other numbers"),
     (with_biases_for_the_embeddings, 4, "embedding.bias is not expected"),
+)
+
+
+# grouped_attention
+
+
+class WithBiases(GroupedAttention):
+    def __init__(self, width, heads, groups):
+        super().__init__(width, heads, groups)
+        self.query = nn.Linear(width, width)
+
+
+class TwoMatricesInOne(GroupedAttention):
+    def __init__(self, width, heads, groups):
+        super().__init__(width, heads, groups)
+        self.key = nn.Linear(width, width, bias=False)
+
+
+class ViewsWithoutTransposing(GroupedAttention):
+    def forward(self, x, mask=None, table=None):
+        batch, length, _ = x.shape
+        query, key, value = (
+            layer(x).view(batch, -1, length, self.size)
+            for layer in (self.query, self.key, self.value)
+        )
+        times = query.shape[1] // key.shape[1]
+        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
+        return self.output(mixed(scaled(query, key), value, mask).reshape(x.shape))
+
+
+class ScalesByTheWidth(GroupedAttention):
+    def forward(self, x, mask=None, table=None):
+        parts = self.query(x), self.key(x), self.value(x)
+        query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
+        times = query.shape[1] // key.shape[1]
+        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
+        scores = query @ key.mT / math.sqrt(x.shape[-1])
+        return self.output(mixed(scores, value, mask).transpose(1, 2).flatten(2))
+
+
+class RepeatsTheWrongDimension(GroupedAttention):
+    def forward(self, x, mask=None, table=None):
+        parts = self.query(x), self.key(x), self.value(x)
+        query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
+        times = query.shape[1] // key.shape[1]
+        key, value = key.repeat_interleave(times, 2), value.repeat_interleave(times, 2)
+        return self.output(mixed(scaled(query, key), value, mask).transpose(1, 2).flatten(2))
+
+
+test_wrong_groups = rejects(
+    "transformer.grouped_attention",
+    (WithBiases, 1, "query.bias is not expected"),
+    (TwoMatricesInOne, 1, "key.weight has the shape"),
+    (ViewsWithoutTransposing, 2, "3 heads in 3 groups"),
+    (ScalesByTheWidth, 2, "3 heads in 3 groups"),
+    (RepeatsTheWrongDimension, 3, "must match"),
 )

@@ -44,13 +44,19 @@ def explicit_attention(query, key, value, mask, *, change=None) -> tuple[Tensor,
 
 
 def rotary_table(
-    length: int, head_dim: int, device=None, *, dtype: torch.dtype = torch.float32
+    length: int,
+    head_dim: int,
+    device=None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    base: float = 10_000.0,
 ) -> tuple[Tensor, Tensor]:
     """(length, head_dim) cosines and signed sines of position times frequency (Su et al., 2021).
 
     A pair of features is rotated to (x cos - y sin, y cos + x sin): the first sine has a minus.
+    With a higher `base` the slowest pairs turn more slowly, for longer texts.
     """
-    frequency = 10_000.0 ** -(torch.arange(0, head_dim, 2, device=device) / head_dim)
+    frequency = base ** -(torch.arange(0, head_dim, 2, device=device) / head_dim)
     angle = torch.arange(length, device=device)[:, None] * frequency
     cosine, sine = angle.cos(), angle.sin()
     return torch.cat([cosine, cosine], -1).to(dtype), torch.cat([-sine, sine], -1).to(dtype)

@@ -29,14 +29,18 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def new(candidate: type, config: Config) -> nn.Module:
-    """`candidate(config)`, always with the same random numbers; raises Wrong if it is no module."""
+def new(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
+    """`candidate(config)`, or of a tuple `candidate(*sizes)`, with the same random numbers always.
+
+    Raises Wrong if it is no module.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        module = candidate(config)
+        module = candidate(*config) if isinstance(config, tuple) else candidate(config)
     if not isinstance(module, nn.Module):
+        given = ", ".join(map(str, config)) if isinstance(config, tuple) else "config"
         raise Wrong(
-            f"`{candidate.__name__}(config)` gave {short(module)}; expected a module. The class "
+            f"`{candidate.__name__}({given})` gave {short(module)}; expected a module. The class "
             "begins with `class …(nn.Module)`, its `__init__` with `super().__init__()`."
         )
     return module
@@ -51,12 +55,12 @@ def randomise(module: nn.Module, seed: int = 0, size: float = 0.4) -> nn.Module:
     return module
 
 
-def built(candidate: type, config: Config, seed: int = 0) -> nn.Module:
+def built(candidate: type, config: Config | tuple[int, ...], seed: int = 0) -> nn.Module:
     """`candidate(config)` with drawn weights: no zero and no one hides a mistake."""
     return randomise(new(candidate, config), seed)
 
 
-def out(candidate: type, config: Config, x: Tensor, *rest) -> Tensor:
+def out(candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest) -> Tensor:
     """What a candidate with drawn weights makes of x; raises Wrong where that changes x."""
     before = x.clone()
     with torch.no_grad():
@@ -67,7 +71,9 @@ def out(candidate: type, config: Config, x: Tensor, *rest) -> Tensor:
     return found
 
 
-def differing(candidate: type, config: Config, shapes: dict[str, tuple[int, ...]]) -> list[str]:
+def differing(
+    candidate: type, config: Config | tuple[int, ...], shapes: dict[str, tuple[int, ...]]
+) -> list[str]:
     """What is different about a new one's parameters from `shapes`, in words; [] if nothing is."""
     mine = {name: tuple(p.shape) for name, p in new(candidate, config).named_parameters()}
     lost = [f"{name} is missing" for name in shapes if name not in mine]
@@ -80,7 +86,9 @@ def differing(candidate: type, config: Config, shapes: dict[str, tuple[int, ...]
     return lost + more + other
 
 
-def without_gradient(candidate: type, config: Config, x: Tensor, *rest) -> list[str]:
+def without_gradient(
+    candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest
+) -> list[str]:
     """The parameters that no gradient reaches; raises Wrong if the output carries none."""
     module = built(candidate, config)
     found = module(x, *rest)

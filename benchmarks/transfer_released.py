@@ -37,7 +37,7 @@ from tlcourse.adaptation import (
 OURS = "causal-small"
 LORA = "LoRA, all layers"
 EVERY = (FULL.name, LORA, "frozen body")
-FEW = ("gradual unfreezing", "discriminative rates", "BitFit", "L2-SP")
+FEW = ("gradual unfreezing", "BitFit")
 FEW_LABELS = (100, 500)
 CANDIDATES = (  # pooling, epochs and learning rate of full fine-tuning with all labels
     ("mean", 5, 5e-5),

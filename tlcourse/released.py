@@ -137,9 +137,10 @@ def in_cache(repository: str) -> bool:
 
 
 def at_hand(name: str) -> str:
-    """Returns where a model out of KNOWN is, such as "from TLCOURSE_DATA"; "" if not here."""
+    """Returns where a model of KNOWN or CHAT is, such as "from TLCOURSE_DATA"; "" if not here."""
     if in_mirror(name) is not None:
         return "from TLCOURSE_DATA"
-    if in_cache(KNOWN[name].repository):
+    known = (KNOWN | CHAT)[name]
+    if in_cache(known.repository):
         return "from the Hub's cache on this machine"
-    return f"from the wheel {KNOWN[name].wheel.package}" if in_wheel(name) else ""
+    return f"from the wheel {known.wheel.package}" if in_wheel(name) else ""

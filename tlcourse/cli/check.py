@@ -166,7 +166,11 @@ def _released() -> Iterator[Result]:
     """The models of others that lessons show where they are at hand; none is needed."""
     from tlcourse import released
 
-    here = [f"{name} {place}" for name in released.KNOWN if (place := released.at_hand(name))]
+    here = [
+        f"{name} {place}"
+        for name in released.KNOWN | released.CHAT
+        if (place := released.at_hand(name))
+    ]
     yield Result(True, f"released models: {', '.join(here) or 'none, and none is needed'}")
 
 

@@ -1,4 +1,4 @@
-"""Tiny released models, made by Transformers with random weights: a BERT and a GPT-2."""
+"""Tiny released models, made by Transformers with random weights: a BERT, a GPT-2, a Llama."""
 
 from pathlib import Path
 
@@ -66,4 +66,17 @@ def save_gpt2(folder: Path) -> transformers.PreTrainedModel:
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=library, eos_token="<|endoftext|>"
     ).save_pretrained(folder)
+    return model
+
+
+def save_llama(folder: Path) -> transformers.PreTrainedModel:
+    """Writes a Llama of 2 layers with the tokenizer of `save_gpt2`; returns the model."""
+    save_gpt2(folder)
+    shape = dict(vocab_size=257, hidden_size=24, intermediate_size=40, num_hidden_layers=2)
+    heads = dict(num_attention_heads=6, num_key_value_heads=2, tie_word_embeddings=True)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        config = transformers.LlamaConfig(**shape, **heads, bos_token_id=256, eos_token_id=256)
+        model = transformers.LlamaForCausalLM(config).eval()
+    model.save_pretrained(folder)
     return model

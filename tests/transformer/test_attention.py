@@ -148,3 +148,10 @@ def test_a_change_gets_the_weights_and_gives_those_that_are_used() -> None:
     mixed, weights = explicit_attention(query, key, value, causal_mask(LENGTH), change=first_only)
     assert torch.equal(seen[0][0], plain[1]) and torch.equal(seen[0][1], causal_mask(LENGTH))
     assert torch.allclose(mixed, value[:, :, :1].expand_as(value)) and (weights[..., 0] == 1).all()
+
+
+def test_a_higher_base_slows_the_slowest_pair_and_leaves_the_first():
+    (usual, _), (slow, _) = rotary_table(8, 8), rotary_table(8, 8, base=1e6)
+    assert torch.equal(usual[:, 0], slow[:, 0])
+    angles = torch.arange(8) * 1e6 ** (-6 / 8)
+    assert torch.allclose(slow[:, 3], angles.cos())

@@ -1,5 +1,6 @@
 """The bundled samples keep the formats of the data sets that they stand in for."""
 
+import codecs
 import csv
 import json
 import os
@@ -147,13 +148,25 @@ LABELLED = {
     "sst-2": {"train.tsv": 120, "dev.tsv": 60},
     "imdb": {"train.jsonl": 60, "test.jsonl": 40},
     "rte": {"train.tsv": 60, "dev.tsv": 40},
+    "mrpc": {"msr_paraphrase_train.txt": 50, "msr_paraphrase_test.txt": 30},
 }
-COLUMNS = {"sst-2": ["sentence", "label"], "rte": ["index", "sentence1", "sentence2", "label"]}
+COLUMNS = {
+    "sst-2": ["sentence", "label"],
+    "rte": ["index", "sentence1", "sentence2", "label"],
+    "mrpc": ["Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"],
+}
+TEXTS = {
+    "sst-2": ["sentence"],
+    "imdb": ["text"],
+    "rte": ["sentence1", "sentence2"],
+    "mrpc": ["#1 String", "#2 String"],
+}
+SCORED = {"sts-train.csv": 40, "sts-dev.csv": 20, "sts-test.csv": 20}
 
 
 def published_rows(name, file):
     """The rows of a sample's file, read without the package."""
-    with open(SAMPLES / name / file, encoding="utf-8", newline="") as lines:
+    with open(SAMPLES / name / file, encoding="utf-8-sig", newline="") as lines:
         text = lines.read()
     assert text.endswith("\n") and "\r" not in text
     if file.endswith(".jsonl"):
@@ -164,8 +177,7 @@ def published_rows(name, file):
 
 
 def texts_of(name, rows):
-    keys = {"sst-2": ["sentence"], "imdb": ["text"], "rte": ["sentence1", "sentence2"]}[name]
-    return [tuple(row[key] for key in keys) for row in rows]
+    return [tuple(row[key] for key in TEXTS[name]) for row in rows]
 
 
 @pytest.mark.parametrize("name", LABELLED)
@@ -173,7 +185,7 @@ def test_labelled_samples_are_balanced_and_nothing_is_repeated(name):
     seen = []
     for file, size in LABELLED[name].items():
         rows = published_rows(name, file)
-        counts = Counter(row["label"] for row in rows)
+        counts = Counter(row["Quality" if name == "mrpc" else "label"] for row in rows)
         assert len(rows) == size and len(counts) == 2 and set(counts.values()) == {size // 2}
         seen += [words(" ".join(texts)) for texts in texts_of(name, rows)]
     assert len(set(seen)) == len(seen) == sum(LABELLED[name].values())
@@ -218,3 +230,25 @@ def test_pairs_have_the_columns_of_rte(file):
     assert [row["index"] for row in rows] == [str(number) for number in range(len(rows))]
     assert {row["label"] for row in rows} == {"entailment", "not_entailment"}
     assert all(len(row["sentence1"]) > len(row["sentence2"]) > 10 for row in rows)
+
+
+@pytest.mark.parametrize("file", LABELLED["mrpc"])
+def test_paraphrases_have_the_columns_of_mrpc(file):
+    rows = published_rows("mrpc", file)
+    assert {row["Quality"] for row in rows} == {"0", "1"}
+    numbers = [row[key] for row in rows for key in ("#1 ID", "#2 ID")]
+    assert all(map(str.isdigit, numbers)) and len(set(numbers)) == len(numbers)
+    assert (SAMPLES / "mrpc" / file).read_bytes().startswith(codecs.BOM_UTF8)
+
+
+def test_scored_pairs_have_the_columns_of_the_sts_benchmark():
+    seen = []
+    for file, size in SCORED.items():
+        text = (SAMPLES / "stsb" / file).read_bytes().decode("ascii")
+        rows = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
+        assert len(rows) == size and {len(row) for row in rows} == {7, 9}  # some name sources
+        assert {row[0] for row in rows} == {"main-captions", "main-forums", "main-news"}
+        assert all(re.fullmatch(r"[0-4]\.\d{3}|5\.000", row[4]) for row in rows)
+        assert {round(float(row[4])) for row in rows} == {*range(6)}
+        seen += [words(" ".join(row[5:7])) for row in rows]
+    assert len(set(seen)) == len(seen)

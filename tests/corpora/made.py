@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tlcourse.corpora import blimp, catalogue, trec
 
-LABELLED = ("sst-2", "imdb", "rte")  # those of the form of labelled texts
+LABELLED = ("sst-2", "imdb", "rte", "mrpc")  # those of the form of labelled texts
 
 
 def questions(split: str) -> list[tuple[str, str]]:
@@ -38,7 +38,7 @@ def pairs() -> list[dict[str, str | int]]:
 
 
 def examples(name: str, split: str) -> list[dict[str, str]]:
-    """Rows of SST-2, IMDB or RTE with the rows, words and labels of the split, labels in turn."""
+    """Rows of one of LABELLED with the rows, words and labels of the split, labels in turn."""
     facts, columns = catalogue.get(name).facts[split], tuple(catalogue.get(name).columns)
     text = iter(lines((len(columns) - 1) * facts.rows, facts.words))
     labels = [label for label, count in facts.labels.items() for _ in range(count)]

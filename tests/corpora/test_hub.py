@@ -109,14 +109,14 @@ def put_blimp(server, folder: Path) -> None:
         server.files[path] = parquet(datasets.Dataset.from_dict(columns), folder)
 
 
-GOOD = ["wikitext-2", "blimp", *made.LABELLED]
+GOOD = ["wikitext-2", "blimp", *HUBS_NAMES]
 NOBODY = "http://127.0.0.1:9"
 
 
 def put_good(server, folder: Path) -> None:
     put_wikitext(server, folder)
     put_blimp(server, folder)
-    for name in made.LABELLED:
+    for name in HUBS_NAMES:
         put_labelled(server, folder, name)
 
 
@@ -173,7 +173,7 @@ def test_good_data_have_the_rows_and_the_names_of_labels_of_the_hub(told) -> Non
         "wikitext-2": [source, counts, first],
         "blimp": [source, {"test": 67_000}, made.pairs()[0]],
     }
-    for name in made.LABELLED:
+    for name in HUBS_NAMES:
         place, facts = catalogue.get(name).places[0], catalogue.get(name).facts
         counts = {split: facts[split].rows for split in place.files}
         expected[name] = [source, counts, made.examples(name, "train")[0]]

@@ -27,6 +27,8 @@ PUBLISHED = {
     "sst-2": {"train": 67_349, "validation": 872, "test": 1_821},
     "imdb": {"train": 25_000, "test": 25_000},
     "rte": {"train": 2_490, "validation": 277},
+    "mrpc": {"train": 4_076, "test": 1_725},
+    "stsb": {"train": 5_749, "validation": 1_500, "test": 1_379},
     "ud-english-ewt": {"train": 12_544, "validation": 2_001, "test": 2_077},
 }
 OTHERS = {  # what stands in their modules, and in their cards
@@ -144,13 +146,29 @@ def test_what_is_not_unique_in_the_labelled_texts() -> None:
     assert len(set(zip(*(rte["train"][c] for c in ("premise", "hypothesis")), strict=True))) == 2488
 
 
+def test_what_is_not_unique_in_the_pairs_of_sentences() -> None:
+    """The data cards say so."""
+
+    def pairs(name: str, split: str) -> list[tuple]:
+        rows = load(name)[split]
+        return [*zip(rows["sentence1"][:], rows["sentence2"][:], strict=True)]
+
+    both = [pairs("mrpc", split) for split in ("train", "test")]
+    assert len(set(both[0] + both[1])) == 4_076 + 1_725
+    assert len(set(itertools.chain(*both[1])) & set(itertools.chain(*both[0]))) == 265
+    train, validation, test = (pairs("stsb", split) for split in ("train", "validation", "test"))
+    assert [len(set(each)) for each in (train, validation, test)] == [5_706, 1_498, 1_378]
+    assert [len(set(train) & set(each)) for each in (validation, test)] == [6, 7]
+
+
 def test_a_subset_of_the_reviews_is_balanced() -> None:
     subset = corpora.label_subset(load("imdb")["train"], 2000, seed=0)
     assert Counter(subset["label"]) == {"negative": 1000, "positive": 1000}
     assert not any("<br" in text for text in subset["text"])
 
 
-TEXTS = {"text", "good", "bad", "premise", "hypothesis", "tokens"}  # columns, not labels
+PAIRS = {"good", "bad", "premise", "hypothesis", "sentence1", "sentence2"}
+TEXTS = {"text", "tokens"} | PAIRS  # columns, not labels
 PROSE = {"wikitext-2", "wikitext-103", "wnut17"}  # short lines of it may be anyone's
 
 

@@ -1,7 +1,7 @@
 """MRPC (Dolan & Brockett, 2005): do two sentences out of the news say the same?
 
-Columns: sentence1, sentence2, label. The splits are those of the published files; GLUE's are other
-ones, which is why it is not read from the Hub.
+Columns: sentence1, sentence2, label. It is not read from the Hub: GLUE's copy there is tokenised,
+which changes the words, and divides train into two splits.
 """
 
 from tlcourse.corpora.checks import Facts
@@ -29,5 +29,6 @@ CORPUS = labelled(
     labels={"0": "not_equivalent", "1": "equivalent"},
     files={"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"},
     facts=FACTS,
+    sample="data/samples/mrpc",
     lesson=6,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlcourse.corpora.checks import Counted, DataError, Facts, lines_of
-from tlcourse.corpora.corpus import Corpus
+from tlcourse.corpora.corpus import Corpus, converted
 from tlcourse.corpora.labelled import canonical
 
 
@@ -57,13 +57,18 @@ FACTS = {
     ),
 }
 
+FILES = {"train": "sts-train.csv", "validation": "sts-dev.csv", "test": "sts-test.csv"}
+
 CORPUS = Corpus(
     "stsb",
-    {"train": "sts-train.csv", "validation": "sts-dev.csv", "test": "sts-test.csv"},
+    FILES,
     FACTS,
     {"sentence1": "sentence1", "sentence2": "sentence2", "score": "score"},
     parse,
     count,
     row,
+    # GLUE's copy has no scores for test; in that of sentence-transformers they are divided by 5.
+    places=(converted("mteb/stsbenchmark-sts", "default", *FILES),),
+    sample="data/samples/stsb",
     lesson=6,
 )

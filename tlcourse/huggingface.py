@@ -8,14 +8,14 @@ released.model(torch.tensor([released.tokenizer.read("It rains.")]))
 
 import hashlib
 import importlib.util
-import io
 import re
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from transformers import (
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
+    modeling_gguf_pytorch_utils,
 )
 from transformers.utils import logging
 
@@ -480,12 +481,14 @@ def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
 def _quiet() -> Iterator[None]:
     """Transformers says nothing in the block: what is left out is told here, in one line."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    switchless = modeling_gguf_pytorch_utils.tqdm  # a bar, and a widget in a notebook
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    modeling_gguf_pytorch_utils.tqdm = partial(switchless, disable=True)
     try:
-        with redirect_stderr(io.StringIO()):  # where bars go that know no switch
-            yield
+        yield
     finally:
+        modeling_gguf_pytorch_utils.tqdm = switchless
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()

@@ -185,10 +185,10 @@ def released_section(study: dict[str, Any]) -> str:
         lines.append(line(scheme, *(error_cell(row) if row else "" for row in found)))
     lines += [
         "",
-        "Points of error more than what each is held against, on the same draws, with 95 % interval "
-        "over draws; p is of a sign-flip test over questions, Holm-corrected. *Alike* is how well cosines of "
-        "sentences' mean states go with people's scores on STS-B after the training (rank "
-        "correlation × 100); before it, "
+        "Points of error more than what each is held against, on the same draws, with 95 % "
+        "interval over draws; p is of a sign-flip test over questions, Holm-corrected. *Alike* is "
+        "how well cosines of sentences' mean states go with people's scores on STS-B after the "
+        "training (rank correlation × 100); before it, "
         + ", ".join(f"{value:.1f} for {name}" for name, value in study["alike_before"].items())
         + ".",
         "",

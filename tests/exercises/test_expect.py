@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tlcourse.exercises.expect import (
-    Wrong,
+    CheckFailed,
     expect_close,
     expect_equal,
     expect_loss,
@@ -20,27 +20,27 @@ from tlcourse.exercises.expect import (
 def test_equal():
     expect_equal([1, "a"], [1, "a"], "it")
     expect_equal(torch.tensor([True, False]), torch.tensor([True, False]), "the mask")
-    with pytest.raises(Wrong, match=r"it gave \(1, 2\) \(a tuple\); expected \[1, 2\]. A list?"):
+    with pytest.raises(CheckFailed, match=r"it gave \(1, 2\) \(a tuple\); expected \[1, 2\]. A list?"):
         expect_equal((1, 2), [1, 2], "it", "A list?")
     for got in (torch.ones(2), torch.ones(1, 3), [1.0, 1.0, 1.0], None):
-        with pytest.raises(Wrong):
+        with pytest.raises(CheckFailed):
             expect_equal(got, torch.ones(3), "it")
 
 
 def test_type_and_shape():
     expect_type({}, dict, "it")
     expect_shape(torch.zeros(2, 3), (2, 3), "it")
-    with pytest.raises(Wrong, match="None .is a `return` missing"):
+    with pytest.raises(CheckFailed, match="None .is a `return` missing"):
         expect_type(None, dict, "it")
-    with pytest.raises(Wrong, match=r"gave 1.5, a float; expected an int\."):
+    with pytest.raises(CheckFailed, match=r"gave 1.5, a float; expected an int\."):
         expect_type(1.5, int, "it")
-    with pytest.raises(Wrong, match=r"gave 1 \(an int\); expected 'one'"):
+    with pytest.raises(CheckFailed, match=r"gave 1 \(an int\); expected 'one'"):
         expect_equal(1, "one", "it")
-    with pytest.raises(Wrong, match=r"shape \(3, 2\); expected \(2, 3\)"):
+    with pytest.raises(CheckFailed, match=r"shape \(3, 2\); expected \(2, 3\)"):
         expect_shape(np.zeros((3, 2)), (2, 3), "it")
-    with pytest.raises(Wrong, match=r"a list; expected a tensor of shape \(1,\).$"):
+    with pytest.raises(CheckFailed, match=r"a list; expected a tensor of shape \(1,\).$"):
         expect_shape([1], (1,), "it", "This is said of another shape.")
-    with pytest.raises(Wrong, match="gave a NumPy array; expected a tensor"):
+    with pytest.raises(CheckFailed, match="gave a NumPy array; expected a tensor"):
         expect_shape(np.zeros((2, 3)), (2, 3), "it")
 
 
@@ -49,18 +49,18 @@ def test_close_names_the_worst_place():
     expect_close(torch.ones(2, dtype=torch.bfloat16), np.ones(2), "it")
     expect_close(0.1 + 0.2, 0.3, "it")
     expect_close(torch.tensor([float("-inf"), 0]), torch.tensor([float("-inf"), 0]), "it")
-    with pytest.raises(Wrong, match=r"it gave 9 at \[1, 0\]; expected 3."):
+    with pytest.raises(CheckFailed, match=r"it gave 9 at \[1, 0\]; expected 3."):
         expect_close(torch.tensor([[1.0, 2.1], [9.0, 4.0]]), [[1, 2], [3, 4]], "it")
-    with pytest.raises(Wrong, match="it gave 12.5000001; expected 12.5."):
+    with pytest.raises(CheckFailed, match="it gave 12.5000001; expected 12.5."):
         expect_close(12.5000001, 12.5, "it", tolerance=1e-10)
-    with pytest.raises(Wrong, match="gave inf at"):
+    with pytest.raises(CheckFailed, match="gave inf at"):
         expect_close(torch.tensor([float("inf"), 5]), [1, 2], "it")
-    with pytest.raises(Wrong, match="NaN"):
+    with pytest.raises(CheckFailed, match="NaN"):
         expect_close([float("nan")], [1], "it")
-    with pytest.raises(Wrong, match=r"shape \(2,\); expected shape \(1,\)"):
+    with pytest.raises(CheckFailed, match=r"shape \(2,\); expected shape \(1,\)"):
         expect_close([1, 2], [1], "it")
     for got in (None, "one", object(), [[1], [1, 2]]):
-        with pytest.raises(Wrong):
+        with pytest.raises(CheckFailed):
             expect_close(got, 1.0, "it")
 
 
@@ -68,9 +68,9 @@ def test_number_knows_wrong_ones():
     known = [(2.0, "Twice?"), (4.0, "Four times?")]
     expect_number(torch.tensor(1.00001, requires_grad=True), 1.0, "it", known)
     for got, said in ((4.00001, "Four times?"), (torch.tensor(2.0), "Twice?"), (3, "Why?")):
-        with pytest.raises(Wrong, match=rf"it gave \d.*; expected 1. {said[:-1]}"):
+        with pytest.raises(CheckFailed, match=rf"it gave \d.*; expected 1. {said[:-1]}"):
             expect_number(got, 1.0, "it", known, "Why?")
-    with pytest.raises(Wrong, match=r"shape \(2,\); expected shape \(\). Why"):
+    with pytest.raises(CheckFailed, match=r"shape \(2,\); expected shape \(\). Why"):
         expect_number([2.0, 2.0], 1.0, "it", known, "Why?")
 
 
@@ -87,17 +87,17 @@ def test_loss():
         (one.detach().requires_grad_(), "does not reach `logits`"),
         (None, "is a `return` missing"),
     ):
-        with pytest.raises(Wrong, match=re.escape(said)):
+        with pytest.raises(CheckFailed, match=re.escape(said)):
             expect_loss(got, "it", logits)
 
 
 def test_unchanged():
     assert expect_unchanged(lambda a, b: a + b, [1], [2]) == [1, 2]
-    with pytest.raises(Wrong, match="changed argument 2"):
+    with pytest.raises(CheckFailed, match="changed argument 2"):
         expect_unchanged(lambda a, b: b.append(1), [1], [2])
-    with pytest.raises(Wrong, match="changed argument 1"):
+    with pytest.raises(CheckFailed, match="changed argument 1"):
         expect_unchanged(lambda tensor: tensor.add_(1), torch.zeros(2))
-    with pytest.raises(Wrong, match="argument 2 that it was given, `b` from {} to {1: 2}"):
+    with pytest.raises(CheckFailed, match="argument 2 that it was given, `b` from {} to {1: 2}"):
         expect_unchanged(lambda a, b: b.update({1: 2}), torch.zeros(2), {})
 
 

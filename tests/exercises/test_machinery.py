@@ -24,7 +24,7 @@ from tlcourse.exercises import (
     yours,
 )
 from tlcourse.exercises import task as machinery
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.task import Unknown
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -719,4 +719,4 @@ def test_a_class_with_fields_uses_no_name_of_another_cell():
 
 
 def test_wrong_is_an_exception_and_not_more():
-    assert issubclass(Wrong, Exception)
+    assert issubclass(CheckFailed, Exception)

@@ -5,7 +5,7 @@ from types import FunctionType
 from typing import Any
 
 from tlcourse.exercises import running, source
-from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.expect import CALLED, CheckFailed, short
 from tlcourse.exercises.task import Exercise
 
 NOT_YET = "Not solved yet, {}: the notebook goes on with the reference."
@@ -32,8 +32,8 @@ def check(task: Exercise, candidate: Any) -> Report:
         return Report(False, 0, count, NOT_YET.format("this is the code as it was given"))
     if callable(task.solution) and not callable(candidate):
         kind = "class" if isinstance(task.solution, type) else "function"
-        name = f"Stage 1 of {count}, {task.stages[0].name}"
-        return Report(False, 1, count, f"{name}: expected a {kind}; got {short(candidate)}.")
+        failed = CheckFailed(check="what you hand in", yours=short(candidate), expected=f"a {kind}")
+        return _failed(task, 1, str(failed))
     if task.trains:
         running.load_optimizers()
     task.begin()
@@ -47,10 +47,13 @@ def check(task: Exercise, candidate: Any) -> Report:
     if outcome.error is None and not outcome.timed_out:
         said = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
         return Report(True, count, count, said, outcome.printed)
-    reached = max(reached, 1)
-    stage = task.stages[reached - 1]
-    message = f"Stage {reached} of {count}, {stage.name}: {_explain(outcome)}"
-    return Report(False, reached, count, message, outcome.printed, stage.hint)
+    return _failed(task, max(reached, 1), _explain(outcome), outcome.printed)
+
+
+def _failed(task: Exercise, reached: int, explained: str, printed: str = "") -> Report:
+    stage, count = task.stages[reached - 1], len(task.stages)
+    message = f"Stage {reached} of {count}: {stage.name}.\n{explained}"
+    return Report(False, reached, count, message, printed, stage.hint)
 
 
 def _as_given(candidate: Any, given: FunctionType | None) -> bool:
@@ -61,7 +64,7 @@ def _as_given(candidate: Any, given: FunctionType | None) -> bool:
 
 
 def _explain(outcome: running.Outcome) -> str:
-    """What went wrong, as a sentence for the learner."""
+    """What went wrong, in the parts that a learner is told."""
     if outcome.timed_out:
         why = (
             "Does it wait for something, such as a lock or a download? If the machine is busy with "
@@ -70,9 +73,10 @@ def _explain(outcome: running.Outcome) -> str:
             else "Is there a loop that never ends, or one that does the same work many times?"
         )
         still = " It is still running: restart the kernel if the machine stays busy."
-        return f"your code was {outcome.stopped()}. {why}{still if outcome.still_running else ''}"
+        why += still if outcome.still_running else ""
+        return str(CheckFailed(yours=outcome.stopped(), why=why))
     error = outcome.error
-    if isinstance(error, Wrong):
+    if isinstance(error, CheckFailed):
         return str(error)
     try:
         text = " ".join(str(error).split())[:300]
@@ -80,10 +84,9 @@ def _explain(outcome: running.Outcome) -> str:
         text = ""
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     notes = getattr(error, "__notes__", ())
+    called = "".join(each for each in notes if each.startswith(CALLED))
+    why = " ".join(each for each in notes if not each.startswith(CALLED))
     if outcome.line:
-        return " ".join([f"your code raised {said}, in {outcome.line}.", *notes])
-    sentence = (
-        f"calling your code, or using what it returned, raised {said}. Does it take the arguments "
-        "and return the kind of value that the exercise asks for?"
-    )
-    return " ".join([sentence, *notes])
+        return str(CheckFailed(check=called, yours=f"raised {said}, in {outcome.line}", why=why))
+    asked = "Does it take the arguments and return the kind of value that the exercise asks for?"
+    return str(CheckFailed(check=called, yours=f"raised {said}", why=f"{why} {asked}".strip()))

@@ -1,4 +1,4 @@
-"""What the checks of an exercise compare with; each helper raises `Wrong` with a sentence."""
+"""What the checks of an exercise compare with; each helper raises `CheckFailed`."""
 
 import copy
 import inspect
@@ -11,9 +11,38 @@ import numpy as np
 
 from tlcourse.wording import article
 
+CALLED = "Your code, called with"  # begins the note of an error: with which arguments
 
-class Wrong(Exception):
-    """Raised by a check: says what came out, what was expected and the likely mistake."""
+
+class CheckFailed(Exception):
+    """Raised by a check that an answer does not pass; carries what the learner is told.
+
+    Either one `message`, or up to four parts: what was checked, what the answer gave (`yours`),
+    what was `expected`, and `why`: a sentence on the likely mistake, where one is known.
+    """
+
+    def __init__(
+        self, message: str = "", *, check: str = "", yours: str = "", expected: str = "",
+        why: str = "",
+    ) -> None:  # fmt: skip
+        super().__init__(message, check, yours, expected, why)
+        self.message, self.why = message, why
+        self.parts = {"Check": check, "Yours": yours, "Expected": expected, "Why": why}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: {_sentence(part) if name in ('Check', 'Why') else part}"
+            for name, part in self.parts.items()
+            if part
+        ]
+        return "\n".join(filter(None, [self.message, *lines]))
+
+
+def _sentence(part: str) -> str:
+    """`part` with a capital letter, unless it begins with code, and a full stop."""
+    text = part.strip().rstrip(",")
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def short(value: Any, limit: int = 120) -> str:
@@ -53,36 +82,43 @@ def _same(got: Any, expected: Any) -> bool:
         return False
 
 
+def inexact(value: Any) -> bool:
+    """Whether a value has fractions: a float, an array of them, or a list that holds one."""
+    if hasattr(value, "is_floating_point"):
+        return value.is_floating_point()
+    if isinstance(value, list | tuple):
+        return any(map(inexact, value)) and not any(isinstance(each, str) for each in value)
+    return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
+
+
 def agree(got: Any, expected: Any, tolerance: float | None) -> bool:
     """Whether `expect_equal`, or `expect_close` where there is a tolerance, would be content."""
     if tolerance is None:
         return _same(got, expected)
     try:
         expect_close(got, expected, "", "", tolerance)
-    except (Wrong, TypeError, ValueError):  # the two others: `expected` is no number
+    except (CheckFailed, TypeError, ValueError):  # the two others: `expected` is no number
         return False
     return True
 
 
-def _wrong(sentence: str, likely: str) -> Wrong:
-    return Wrong(f"{sentence} {likely}".strip())
-
-
 def expect_equal(got: Any, expected: Any, what: str, likely: str = "") -> None:
-    """Raises Wrong("<what> gave <got>; expected <expected>. <likely>") unless both are equal.
+    """Raises CheckFailed unless both are equal.
 
     Tensors and arrays are equal when shapes and all values are; a list never equals a tuple.
     """
     if not _same(got, expected):
         kind = "" if type(got) is type(expected) else f" ({article(type(got).__name__)})"
-        raise _wrong(f"{what} gave {short(got)}{kind}; expected {short(expected)}.", likely)
+        raise CheckFailed(
+            check=what, yours=f"{short(got)}{kind}", expected=short(expected), why=likely
+        )
 
 
 def expect_type(got: Any, kind: type, what: str, likely: str = "") -> None:
-    """Raises Wrong unless `got` is an instance of `kind`."""
+    """Raises CheckFailed unless `got` is an instance of `kind`."""
     if not isinstance(got, kind):
         came = _kind(got) if got is None else f"{short(got)}, {_kind(got)}"
-        raise _wrong(f"{what} gave {came}; expected {article(kind.__name__)}.", likely)
+        raise CheckFailed(check=what, yours=came, expected=article(kind.__name__), why=likely)
 
 
 def _kind(got: Any) -> str:
@@ -90,21 +126,22 @@ def _kind(got: Any) -> str:
 
 
 def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") -> None:
-    """Raises Wrong unless `got` is a tensor of exactly `shape`; `likely` is of another shape."""
+    """Raises CheckFailed unless `got` is a tensor of exactly `shape`; `likely` is for another."""
     if not hasattr(got, "shape"):
-        raise Wrong(f"{what} gave {_kind(got)}; expected a tensor of shape {tuple(shape)}.")
+        due = f"a tensor of shape {tuple(shape)}"
+        raise CheckFailed(check=what, yours=_kind(got), expected=due)
     if tuple(got.shape) != tuple(shape):
-        raise _wrong(
-            f"{what} gave a tensor of shape {tuple(got.shape)}; expected {tuple(shape)}.", likely
-        )
+        came = f"a tensor of shape {tuple(got.shape)}"
+        raise CheckFailed(check=what, yours=came, expected=f"shape {tuple(shape)}", why=likely)
     if not hasattr(got, "detach"):
-        raise Wrong(f"{what} gave a NumPy array; expected a tensor. Stay with PyTorch throughout.")
+        why = "Stay with PyTorch throughout."
+        raise CheckFailed(check=what, yours="a NumPy array", expected="a tensor", why=why)
 
 
 def expect_close(
     got: Any, expected: Any, what: str, likely: str = "", tolerance: float = 1e-5
 ) -> None:
-    """Raises Wrong unless shapes are equal and no value is further off than `tolerance`.
+    """Raises CheckFailed unless shapes are equal and no value is further off than `tolerance`.
 
     Takes tensors, arrays, numbers and nested lists. `tolerance` is absolute for values up to 1
     and relative above. The message names the worst position, or NaN.
@@ -113,11 +150,14 @@ def expect_close(
     try:
         values = _array(got).astype(float)
     except (TypeError, ValueError):
-        raise _wrong(f"{what} gave {short(got)}; expected {short(expected)}.", likely) from None
+        raise CheckFailed(
+            check=what, yours=short(got), expected=short(expected), why=likely
+        ) from None
     if values.shape != right.shape:
-        raise _wrong(f"{what} gave shape {values.shape}; expected shape {right.shape}.", likely)
+        came, due = f"shape {values.shape}", f"shape {right.shape}"
+        raise CheckFailed(check=what, yours=came, expected=due, why=likely)
     if np.isnan(values).any() and not np.isnan(right).any():
-        raise _wrong(f"{what} gave NaN (not a number); expected numbers.", likely)
+        raise CheckFailed(check=what, yours="NaN (not a number)", expected="numbers", why=likely)
     close = np.isclose(values, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     if close.all():
         return
@@ -126,7 +166,7 @@ def expect_close(
     worst = np.unravel_index(int(off.argmax()), off.shape)
     place = f" at [{', '.join(str(i) for i in worst)}]" if worst else ""
     came, due = _told_apart(values[worst], right[worst])
-    raise _wrong(f"{what} gave {came}{place}; expected {due}.", likely)
+    raise CheckFailed(check=what, yours=f"{came}{place}", expected=due, why=likely)
 
 
 def _told_apart(one: float, other: float) -> tuple[str, str]:
@@ -155,38 +195,41 @@ def expect_number(
 
 
 def expect_loss(got: Any, what: str, logits: Any) -> None:
-    """Raises Wrong unless `got` is one number, a tensor, whose gradient reaches `logits`.
+    """Raises CheckFailed unless `got` is one number, a tensor, whose gradient reaches `logits`.
 
     `logits` ask for a gradient, and get one.
     """
     likely = "One number for the whole batch, a tensor."
     if not hasattr(got, "shape"):
-        raise Wrong(f"{what} gave {_kind(got)}; expected a tensor. {likely}")
+        raise CheckFailed(check=what, yours=_kind(got), expected="a tensor", why=likely)
     if np.size(_array(got)) != 1:
         expect_shape(got, (), what, likely)
     if not getattr(got, "requires_grad", False):
-        raise Wrong(
-            f"{what} gave {short(got)}, which carries no gradient: nothing can be learnt from it. "
-            "Leave out `.item()`, `.detach()` and NumPy."
-        )
+        raise CheckFailed(
+            check=what, yours=f"{short(got)}, which carries no gradient",
+            expected="a tensor from which gradients flow back to the logits",
+            why="Leave out `.item()`, `.detach()` and NumPy.",
+        )  # fmt: skip
     got.backward(retain_graph=True)
     if logits.grad is None:
-        raise Wrong(
-            f"{what} gave {short(got)}, whose gradient does not reach `logits`: nothing can be "
-            "learnt from it. Is something detached on the way?"
-        )
+        raise CheckFailed(
+            check=what, yours=f"{short(got)}, whose gradient does not reach `logits`",
+            expected="a tensor from which gradients flow back to the logits",
+            why="Is something detached on the way?",
+        )  # fmt: skip
 
 
 def expect_gradients(got: Any, asking: Mapping[str, Any]) -> None:
-    """Raises Wrong unless the gradient of the tensor `got` reaches each of the named ones."""
+    """Raises CheckFailed unless the gradient of the tensor `got` reaches each of the named ones."""
     if got.requires_grad:
         got.sum().backward()
     for name, part in asking.items():
         if part.grad is None:
-            raise Wrong(
-                f"all numbers are right, but no gradient reaches `{name}`, so that nothing could "
-                "be learnt. Leave out `no_grad`, `.detach()` and NumPy."
-            )
+            raise CheckFailed(
+                check=f"the gradient that reaches `{name}`", yours="none, though all numbers agree",
+                expected="a gradient, because nothing is learnt without one",
+                why="Leave out `no_grad`, `.detach()` and NumPy.",
+            )  # fmt: skip
 
 
 def defaults(function: Callable, due: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +241,9 @@ def defaults(function: Callable, due: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def expect_unchanged(function: Callable, *arguments: Any) -> Any:
-    """Calls `function(*arguments)` and returns its result; raises Wrong if it changed an argument.
+    """Calls `function(*arguments)` and returns its result.
+
+    Raises CheckFailed if it changed an argument.
 
     Arguments are lists, dicts, tensors and whatever else `copy.deepcopy` copies. An exception of
     `function` gets a note that says what it was called with.
@@ -209,15 +254,15 @@ def expect_unchanged(function: Callable, *arguments: Any) -> Any:
         result = function(*arguments)
     except Exception as error:
         given = ", ".join(map(_given, names, before))
-        error.add_note(f"It was called with {given}.")
+        error.add_note(f"{CALLED} {given}")
         raise
     for number, (name, old, new) in enumerate(zip(names, before, arguments, strict=True), start=1):
         if not _same(new, old):
             how = "" if hasattr(old, "shape") else f" from {short(old)} to {short(new)}"
-            raise Wrong(
-                f"your function changed argument {number} that it was given, `{name}`{how}. Build "
-                "a new one instead."
-            )
+            raise CheckFailed(
+                check=f"argument {number}, `{name}`, after the call", yours=f"changed{how}",
+                expected="unchanged", why="Build a new value instead of changing the argument.",
+            )  # fmt: skip
     return result
 
 

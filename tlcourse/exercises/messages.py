@@ -15,6 +15,7 @@ MARKS = {
     "open": ("○", "#56B4E9", 36),
     "hint": ("", "#999999", 0),
 }
+PART = re.compile(r"^(Check|Yours|Expected|Why|Hint(?: \d+ of \d+)?):", re.MULTILINE)
 MARKED = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w[\w ]*)\*(?![\w*])")  # `code`, *emphasis*
 
 
@@ -36,7 +37,9 @@ class Said:
 
     def _repr_html_(self) -> str:
         mark, colour, _ = MARKS[self.kind]
-        escaped = (html.escape(each).replace("\n", "<br>") for each in self.lines)
+        escaped = (
+            PART.sub(r"<b>\1:</b>", html.escape(each)).replace("\n", "<br>") for each in self.lines
+        )
         first, *rest = (MARKED.sub(_tagged, each) for each in escaped)
         return (
             f'<div style="border-left:4px solid {colour};padding-left:0.6em">'

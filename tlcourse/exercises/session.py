@@ -82,7 +82,8 @@ def _unsolved(task: Exercise, report: Report) -> Any:
         told = ""
     except answers.Broken as error:
         told = f"Your kept answer is not used: {error}."
-    say("open", report.message, told, _hints(task, max(1, _hints_shown.get(task.id, 0))))
+    help = f'hint("{task.id}") gives a hint, solution("{task.id}") shows one way.'
+    say("open", report.message, told, help)
     return _hand_back(task, task.solution)
 
 

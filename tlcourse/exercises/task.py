@@ -2,20 +2,27 @@
 
 All of one exercise stands in one file, `exercises/TOPIC/NAME.py`, whose `task` is an `Exercise`:
 
-    task = Exercise(__name__, number="1.2", title="Merge one pair", difficulty=2, minutes=10,
-                    hints=("when a pair has just been merged, at which token do you go on?", ...))
+    task = Exercise(__name__, number="1.2", title="Merge one pair", difficulty=2, importance=5,
+                    minutes=10, hints=("When a pair has been merged, at which token ...?", ...))
 
     @task.reference
     def merge_pair(tokens, pair, new_token): ...
 
-    @task.stage("no token used twice")
-    def once(candidate):
-        task.probe(candidate, ["a", "a", "a"], ("a", "a"), "aa", gives=["aa", "a"])
+    @task.truth                                     # the same in another way
+    def by_string(tokens, pair, new_token): ...
 
-    @task.mistake("no token used twice", "Read left to right, and use no token twice.")
-    def leaves_overlaps(tokens, pair, new_token): ...
+    task.stage(
+        "no token used twice",
+        case("`a a a` with the pair `a a`", ["a", "a", "a"], ("a", "a"), "aa"),
+        hint="Read from left to right, and use no token twice.",
+    )
+    task.mistakes(
+        ("Both tokens of a merged pair are gone: go on two tokens later.", leaves_overlaps),
+    )
 
-A wrong answer that gives what a known mistake gives, on every probe so far, is told its sentence.
+A case is measured (by default: the function is called, and must leave its arguments alone) and
+held against what is expected (by default: what the truth gives). A wrong answer that measures the
+same as a known mistake, on every case so far, is told its sentence in place of the hint.
 """
 
 import copy
@@ -28,14 +35,50 @@ from types import FunctionType
 from typing import Any
 
 from tlcourse.exercises import listing
-from tlcourse.exercises.expect import Wrong, agree, expect_close, expect_equal, expect_unchanged
+from tlcourse.exercises.expect import (
+    CheckFailed,
+    agree,
+    expect_close,
+    expect_equal,
+    expect_unchanged,
+    inexact,
+)
 from tlcourse.wording import three_nearest
+
+TRUTH: Any = object()  # expected: what the exercise's truth gives
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that a stage checks; made by `case`."""
+
+    what: str
+    arguments: tuple
+    expected: Any = TRUTH
+    measure: Callable | None = None
+    hint: str = ""
+    tolerance: float | None = None
+
+
+def case(
+    what: str,
+    *arguments: Any,
+    expected: Any = TRUTH,
+    measure: Callable | None = None,
+    hint: str = "",
+    tolerance: float | None = None,
+) -> Case:
+    """A case of `what` (a noun phrase) with these arguments of the answer, or of `measure`.
+
+    What is not given is the stage's, or else the exercise's.
+    """
+    return Case(what, arguments, expected, measure, hint, tolerance)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the checks; `check(candidate)` raises `Wrong`, or returns: None, or a remark
-    that is told once all stages have passed. `hint` is for who fails here."""
+    """One step of the checks; `check(candidate)` raises `CheckFailed`, or returns: None, or a
+    remark that is told once all stages have passed. `hint` is for who fails here."""
 
     name: str
     check: Callable[[Any], str | None]
@@ -44,17 +87,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong solution, the name of the stage that finds it, and the sentence that it earns."""
+    """A wrong answer, and the sentence that a learner is told who gives it."""
 
     stage: str
-    says: str
+    message: str
     wrong: Any
 
 
 @dataclass
 class Exercise:
-    """A task with its checks. `minutes` is the time it takes, `difficulty` is 1 to 5.
+    """A task with its checks. `minutes` is the time it takes; `difficulty` and `importance` are
+    1 to 5.
 
+    `measure(candidate, *arguments)` gives what is compared, and `tolerance` is how close numbers
+    with a fraction must come (absolute up to 1, relative above); all else must be equal.
     `module` is the `__name__` of its file and gives the id, "topic.name"; `number` is that in the
     lesson. Hints go from a nudge to nearly everything. `imports` are lines of code that an answer
     may lean on, `builds_on` the ids of exercises whose answers it may call. `given` is the code to
@@ -68,13 +114,17 @@ class Exercise:
     difficulty: int
     minutes: int
     hints: tuple[str, ...]
+    importance: int = 3
+    measure: Callable = expect_unchanged
+    tolerance: float | None = None
     imports: str = ""
     builds_on: tuple[str, ...] = ()
     given: FunctionType | None = None
     trains: bool = False
     solutions: list[Any] = field(default_factory=list)  # the reference first
     stages: list[Stage] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)
+    catalogue: list[Mistake] = field(default_factory=list)  # of known mistakes
+    expected: Callable | None = None  # the truth: what is right, in another way
 
     def __post_init__(self) -> None:
         self._probes: list[tuple] = []  # of the check that runs now, as `_gives` takes them
@@ -111,20 +161,54 @@ class Exercise:
         self.solutions.append(solution)
         return solution
 
-    def stage(self, name: str, hint: str = "") -> Callable[[Callable], Callable]:
-        """Takes the check of the next stage; a decorator."""
+    def truth(self, function: Callable) -> Callable:
+        """Takes the independent truth, which has the reference's arguments; a decorator."""
+        self.expected = function
+        return function
+
+    def stage(
+        self,
+        name: str,
+        *cases: Case,
+        hint: str = "",
+        measure: Callable | None = None,
+        expected: Callable | None = None,
+        tolerance: float | None = None,
+    ) -> Callable[[Callable], Callable]:
+        """Adds the next stage: these cases in turn, with what is the same in all of them.
+
+        `expected` takes a case's arguments, as the truth does. Without any case it is a decorator
+        of a check of one's own, which calls `compare`.
+        """
+
+        def run(candidate: Any) -> None:
+            for each in cases:
+                due = each.expected
+                if due is TRUTH:
+                    due = (expected or self.expected)(*copy.deepcopy(each.arguments))
+                self.compare(
+                    candidate, each.what, *each.arguments, expected=due,
+                    measure=each.measure or measure, hint=each.hint or hint,
+                    tolerance=tolerance if each.tolerance is None else each.tolerance,
+                )  # fmt: skip
 
         def take(check: Callable) -> Callable:
-            self.stages.append(Stage(name, check, hint))
+            self.stages.append(Stage(name, check, "" if cases else hint))
             return check
 
+        if cases:
+            take(run)
         return take
+
+    def mistakes(self, *rows: tuple[str, Any]) -> None:
+        """Adds known mistakes: (the sentence that is told, a wrong answer)."""
+        self.catalogue += [Mistake("", message, wrong) for message, wrong in rows]
 
     def mistake(self, stage: str, says: str) -> Callable[[Any], Any]:
         """Takes a wrong solution that this stage finds, and the sentence it earns; a decorator."""
 
         def take(wrong: Any) -> Any:
-            self.mistakes.append(Mistake(stage, says, wrong))
+            self.catalogue.append(Mistake(stage, says, wrong))
             return wrong
 
         return take
@@ -138,6 +222,26 @@ class Exercise:
         self._stage = stage.name
         return stage.check(candidate)
 
+    def compare(
+        self,
+        candidate: Any,
+        what: str,
+        *arguments: Any,
+        expected: Any,
+        measure: Callable | None = None,
+        hint: str = "",
+        tolerance: float | None = None,
+    ) -> Any:
+        """Measures the candidate with these arguments; returns what came, if it is as expected.
+
+        Raises CheckFailed unless it is: equal, or within the tolerance where `expected` has
+        fractions. It says what a known mistake says that has measured the same so far, else `hint`.
+        """
+        measure = measure or self.measure
+        close = (self.tolerance if tolerance is None else tolerance) if inexact(expected) else None
+        return self.observe(candidate, measure, *arguments, gives=expected, what=what,
+                            likely=hint, tolerance=close)  # fmt: skip
+
     def probe(
         self,
         candidate: Callable,
@@ -147,7 +251,7 @@ class Exercise:
         likely: str = "",
         tolerance: float | None = None,
     ) -> Any:
-        """Raises Wrong unless `candidate(*arguments)` gives `gives` and leaves the arguments alone.
+        """Raises CheckFailed unless `candidate(*arguments)` gives `gives`, its arguments unchanged.
 
         Exactly, or within `tolerance` (see `expect_close`). The message says what a known mistake
         says that has given the same so far, else `likely`. Returns what came.
@@ -195,11 +299,11 @@ class Exercise:
         Else `likely`; else the sentence of one of this stage that gives the same here, though an
         earlier probe has ruled it out; else "". Of an error only the first: many are of one type.
         """
-        alike = [each for each in self.mistakes if _gives(each, look, arguments, got, tolerance)]
+        alike = [each for each in self.catalogue if _gives(each, look, arguments, got, tolerance)]
         for mistake in alike:
             if all(_gives(mistake, *probe) for probe in self._probes):
-                return mistake.says
-        here = [each.says for each in alike if each.stage == self._stage]
+                return mistake.message
+        here = [each.message for each in alike if each.stage == self._stage]
         return likely or (here[0] if here and not isinstance(got, Exception) else "")
 
 
@@ -208,7 +312,7 @@ def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, toleran
     try:
         gave = look(mistake.wrong, *copy.deepcopy(arguments))
     except Exception as error:
-        says = str if isinstance(error, Wrong) else _without_numbers
+        says = str if isinstance(error, CheckFailed) else _without_numbers
         return type(error) is type(got) and says(error) == says(got)
     return not isinstance(got, Exception) and agree(gave, got, tolerance)
 

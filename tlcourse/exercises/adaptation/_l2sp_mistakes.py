@@ -1,4 +1,4 @@
-"""Wrong ways to write L2-SP, each with the stage that finds it and the sentence that it earns."""
+"""CheckFailed ways to write L2-SP, each with the stage that finds it and the sentence that it earns."""
 
 import torch
 

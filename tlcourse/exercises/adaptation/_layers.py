@@ -5,7 +5,7 @@ import zlib
 import torch
 from torch import Tensor, nn
 
-from tlcourse.exercises.expect import Wrong, expect_shape, short
+from tlcourse.exercises.expect import CheckFailed, expect_shape, short
 
 IMPORTS = (
     "import copy\nimport math\n\nimport torch\nfrom torch import nn\n"
@@ -28,12 +28,12 @@ def linear(inputs: int, outputs: int) -> nn.Linear:
 
 
 def new(candidate: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
-    """`candidate(base, *sizes)`, always with the same random numbers; Wrong if it is no module."""
+    """`candidate(base, *sizes)`, always with the same random numbers; CheckFailed if it is no module."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         module = candidate(linear(inputs, outputs), *sizes)
     if not isinstance(module, nn.Module):
-        raise Wrong(
+        raise CheckFailed(
             f"`{getattr(candidate, '__name__', 'it')}(base, …)` gave {short(module)}; expected a "
             "module. The class begins with `class …(nn.Module)`, its `__init__` with "
             "`super().__init__()`."
@@ -64,7 +64,7 @@ def differing(candidate: type, inputs: int, outputs: int, sizes: tuple, shapes: 
 
 
 def out(module: nn.Module, x: Tensor, outputs: int) -> Tensor:
-    """What a module makes of x; raises Wrong for another shape than (…, outputs)."""
+    """What a module makes of x; raises CheckFailed for another shape than (…, outputs)."""
     with torch.no_grad():
         got = module(x)
     expect_shape(got, (*x.shape[:-1], outputs), f"x {tuple(x.shape)}, {outputs} outputs,")

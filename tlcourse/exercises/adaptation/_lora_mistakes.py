@@ -1,4 +1,4 @@
-"""Wrong ways to write LoRA, each with the stage that finds it and the sentence that it earns."""
+"""CheckFailed ways to write LoRA, each with the stage that finds it and the sentence that it earns."""
 
 import copy
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def parts(reference: type) -> Iterator[tuple[str, str, type]]:
 
 
 def forwards() -> Iterator[tuple[str, str, dict]]:
-    """Wrong ways through the layer."""
+    """CheckFailed ways through the layer."""
     for stage, says, forward in (
         (START, "That is the update alone; add it to what the base gives.",
          lambda s, x: s.scale * x @ s.a.T @ s.b.T),
@@ -92,7 +92,7 @@ def _scaled(factor):
 
 
 def merges(reference: type) -> Iterator[tuple[str, str, dict]]:
-    """Wrong ways to merge."""
+    """CheckFailed ways to merge."""
 
     def in_place(self):
         with torch.no_grad():

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tlcourse.adaptation import SCHEMES, Classifier, Group, Scheme, Unchanged, head_names
 from tlcourse.batching import pad
 from tlcourse.bpe import PAD, Tokenizer
-from tlcourse.exercises.expect import Wrong, expect_type, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, short
 from tlcourse.exercises.running import line_of_error
 from tlcourse.transformer import Config, Transformer
 
@@ -52,7 +52,7 @@ def logits(model: Classifier) -> Tensor:
 
 
 def turn(what: str, function: Callable, *arguments: Any) -> Any:
-    """Calls a knob, named by `what`; an error without a line of the learner's becomes `Wrong`."""
+    """Calls a knob, named by `what`; an error without a line of the learner's becomes `CheckFailed`."""
     try:
         return function(*arguments)
     except Exception as error:
@@ -64,28 +64,28 @@ def turn(what: str, function: Callable, *arguments: Any) -> Any:
             likely = (
                 "Is a class handed over in place of a value of it, `Triangular` for `Triangular()`?"
             )
-        raise Wrong(f"{what} raised {type(error).__name__}: {error}. {likely}") from error
+        raise CheckFailed(f"{what} raised {type(error).__name__}: {error}. {likely}") from error
 
 
 def is_new(candidate) -> str | None:
     scheme = candidate()
     expect_type(scheme, Scheme, "your function", 'Build it with `Scheme("a name", ...)`.')
     if not isinstance(scheme.name, str) or not scheme.name.strip():
-        raise Wrong(f"the name is {short(scheme.name)}; expected a text that tables can show.")
+        raise CheckFailed(f"the name is {short(scheme.name)}; expected a text that tables can show.")
     for knob in KNOBS:
         value = getattr(scheme, knob)
         if _is_class(knob, value):
-            raise Wrong(
+            raise CheckFailed(
                 f"the knob `{knob}` is the class `{value.__name__}`, whose *values* are such "
                 f"knobs: call it, `{value.__name__}(...)`."
             )
         if (knob, value) != ("extra_loss", None):
             _expect_knob(knob, value)
     if scheme.name in SCHEMES:
-        raise Wrong(f"{scheme.name!r} is a scheme of the course; give yours a name of its own.")
+        raise CheckFailed(f"{scheme.name!r} is a scheme of the course; give yours a name of its own.")
     for each in SCHEMES.values():
         if scheme == each:
-            raise Wrong(f"all four knobs are those of {each.name!r}: turn one of them.")
+            raise CheckFailed(f"all four knobs are those of {each.name!r}: turn one of them.")
     return _not_a_value(scheme)
 
 
@@ -114,9 +114,9 @@ def _is_class(knob: str, value: Any) -> bool:
 
 
 def _expect_knob(knob: str, value: Any) -> None:
-    """Raises Wrong unless this is a function that takes what the knob is called with."""
+    """Raises CheckFailed unless this is a function that takes what the knob is called with."""
     if not callable(value):
-        raise Wrong(f"the knob `{knob}` is {short(value)}; expected a function.")
+        raise CheckFailed(f"the knob `{knob}` is {short(value)}; expected a function.")
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
@@ -124,7 +124,7 @@ def _expect_knob(knob: str, value: Any) -> None:
     try:
         signature.bind(*KNOBS[knob])
     except TypeError:
-        raise Wrong(
+        raise CheckFailed(
             f"the knob `{knob}` takes {signature}; it is called with {' and '.join(KNOBS[knob])}"
             f"{RETURNS.get(knob, '')}."
         ) from None
@@ -135,9 +135,9 @@ def edited(scheme: Scheme, model: Classifier) -> list[str]:
     known = set(map(id, model.parameters()))
     got = turn("the knob `edit`", scheme.edit, model)
     if isinstance(got, nn.Module) and all(got is not each for each in model.modules()):
-        raise Wrong("the edit returned another model; it has to change the one it is given.")
+        raise CheckFailed("the edit returned another model; it has to change the one it is given.")
     if callable(got) and not isinstance(got, nn.Module):
-        raise Wrong(
+        raise CheckFailed(
             "the edit returned a function and changed nothing: is a pair of brackets missing, as "
             "in `LoRA()` for `LoRA()(classifier)`?"
         )
@@ -151,13 +151,13 @@ def adds(candidate) -> str | None:
     for each in (one, other):
         added = edited(scheme, each)
     if set(map(id, one.parameters())) & set(map(id, other.parameters())):
-        raise Wrong(
+        raise CheckFailed(
             "two classifiers were edited and now share parameters: training one would move the "
             "other. Make what is added inside the edit, anew for each classifier."
         )
     difference = float((turn("the knob `edit`", logits, one) - plain).abs().max())
     if not math.isfinite(difference):
-        raise Wrong("after the edit the logits are not finite, before the first step of training.")
+        raise CheckFailed("after the edit the logits are not finite, before the first step of training.")
     new_head = set(head_names(one)) <= set(added)
     return _remark(difference, added, isinstance(scheme.edit, Unchanged), new_head)
 
@@ -196,7 +196,7 @@ def moves(candidate) -> str | None:
     model, added, chosen = choice(candidate())
     expect_type(chosen, dict, "the knob `groups`", "It maps names of groups to `Group`.")
     if not chosen:
-        raise Wrong("the knob `groups` gave no group: nothing would move.")
+        raise CheckFailed("the knob `groups` gave no group: nothing would move.")
     there, owner = {name for name, _ in model.named_parameters()}, {}
     for label, group in chosen.items():
         _expect_group(label, group)
@@ -204,10 +204,10 @@ def moves(candidate) -> str | None:
             _expect_name(label, name, there)
             if name in owner:
                 both = " and ".join(map(repr, dict.fromkeys((owner[name], label))))
-                raise Wrong(f"{name!r} stands twice, in {both}. At which rate should it move?")
+                raise CheckFailed(f"{name!r} stands twice, in {both}. At which rate should it move?")
             owner[name] = label
     if added and not set(added) & set(owner):
-        raise Wrong(
+        raise CheckFailed(
             f"the edit added {len(added)} parameters, and none of them is in a group: they stay "
             "as they began. Their names are the second argument of the knob `groups`."
         )
@@ -217,18 +217,18 @@ def moves(candidate) -> str | None:
 
 
 def _expect_group(label: str, group: Any) -> None:
-    """Raises Wrong unless this is a group with names and with a factor that moves them."""
+    """Raises CheckFailed unless this is a group with names and with a factor that moves them."""
     if not isinstance(group, Group):
-        raise Wrong(f"group {label!r} is {short(group)}; expected `Group(names, factor)`.")
+        raise CheckFailed(f"group {label!r} is {short(group)}; expected `Group(names, factor)`.")
     if isinstance(group.names, str):
-        raise Wrong(
+        raise CheckFailed(
             f"the names of group {label!r} are one text, {group.names!r}; expected a tuple. A "
             f"tuple of one has a comma: `({group.names!r},)`."
         )
     if not group.names:
-        raise Wrong(f"group {label!r} is empty: did your condition find no name?")
+        raise CheckFailed(f"group {label!r} is empty: did your condition find no name?")
     if not 0 < group.factor < math.inf:
-        raise Wrong(
+        raise CheckFailed(
             f"group {label!r} has the factor {short(group.factor)}; expected a number above 0. "
             "What is not to move is left out of all groups."
         )
@@ -236,10 +236,10 @@ def _expect_group(label: str, group: Any) -> None:
 
 def _expect_name(label: str, name: Any, there: set[str]) -> None:
     if isinstance(name, Tensor):
-        raise Wrong(f"group {label!r} holds parameters; expected their *names*.")
+        raise CheckFailed(f"group {label!r} holds parameters; expected their *names*.")
     if name not in there:
         owner, _, last = str(name).rpartition(".")
         inside = [each for each in there if each.startswith(f"{owner}.") and each.endswith(last)]
         near = sorted(inside) or difflib.get_close_matches(str(name), sorted(there), 1)
         meant = f" Is it {near[0]!r}? An edit renames what it wraps." if near else ""
-        raise Wrong(f"group {label!r} names {name!r}, which is no parameter here.{meant}")
+        raise CheckFailed(f"group {label!r} names {name!r}, which is no parameter here.{meant}")

@@ -11,7 +11,7 @@ from tlcourse.adaptation import Classifier
 from tlcourse.batching import pad
 from tlcourse.bpe import PAD
 from tlcourse.exercises.adaptation._scheme_knobs import LABELS, TARGETS, TEXTS, choice, turn
-from tlcourse.exercises.expect import Wrong, expect_type, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, short
 
 
 def adds_to_loss(candidate) -> str | None:
@@ -32,15 +32,15 @@ def adds_to_loss(candidate) -> str | None:
 
 
 def _expect_term(term: Any) -> None:
-    """Raises Wrong unless this is a function of two arguments."""
+    """Raises CheckFailed unless this is a function of two arguments."""
     wanted = "a function of the classifier and a batch"
     if not callable(term) or isinstance(term, nn.Module):
         came = "None (is a `return` missing?)" if term is None else short(term)
-        raise Wrong(f"the knob `extra_loss` gave {came}; expected {wanted}.")
+        raise CheckFailed(f"the knob `extra_loss` gave {came}; expected {wanted}.")
     try:
         inspect.signature(term).bind("classifier", "batch")
     except TypeError as error:
-        raise Wrong(f"the knob `extra_loss` gave {short(term)}; expected {wanted}.") from error
+        raise CheckFailed(f"the knob `extra_loss` gave {short(term)}; expected {wanted}.") from error
     except ValueError:
         return
 
@@ -48,7 +48,7 @@ def _expect_term(term: Any) -> None:
 def _number(value: Any) -> Tensor | Real:
     """The term's value, if it is a number; a tensor or not."""
     if isinstance(value, Tensor) and value.numel() != 1:
-        raise Wrong(
+        raise CheckFailed(
             f"the extra loss gave a tensor of shape {tuple(value.shape)}; expected one number, the "
             "mean over the texts."
         )

@@ -27,7 +27,7 @@ from tlcourse.exercises.adaptation._scheme_knobs import (
     logits,
     turn,
 )
-from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.expect import CheckFailed, short
 
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 
@@ -44,14 +44,14 @@ def paces(candidate) -> str | None:
     for steps in (4, long):
         factors = turn("the knob `schedule`", scheme.schedule, steps, list(chosen))
         if not callable(factors):
-            raise Wrong(
+            raise CheckFailed(
                 f"the knob `schedule` gave {short(factors)} for {steps} steps; expected a function "
                 "of the step."
             )
         at_step = [_factors(factors, step, steps, list(chosen)) for step in range(steps)]
     still = [name for name in chosen if not any(now[name] for now in at_step)]
     if still:
-        raise Wrong(
+        raise CheckFailed(
             f"in {long} steps the group {still[0]!r} never gets a factor above 0, and yet it is "
             "declared to move."
         )
@@ -95,26 +95,26 @@ def _rates(scheme: Scheme, steps: int = 50) -> dict[str, tuple]:
 
 
 def _factors(factors: Callable, step: int, steps: int, names: list[str]) -> dict[str, float]:
-    """The factor of each group at a step; raises Wrong for one that no optimizer can use."""
+    """The factor of each group at a step; raises CheckFailed for one that no optimizer can use."""
     what = f"the schedule at step {step} of {steps}"
     now = turn(what, factors, step)
     missing = [name for name in names if isinstance(now, Mapping) and name not in now]
     if missing:
-        raise Wrong(
+        raise CheckFailed(
             f"{what} has no factor for the group {missing[0]!r}; expected one for each of "
             f"{short(names)}, 0 for one that stands still."
         )
     each = {name: now[name] if isinstance(now, Mapping) else now for name in names}
     for value in each.values():
         if isinstance(value, torch.Tensor):
-            raise Wrong(f"{what} gave a tensor, {short(value)}; expected a number: `float(...)`.")
+            raise CheckFailed(f"{what} gave a tensor, {short(value)}; expected a number: `float(...)`.")
         if not isinstance(value, Real) or not 0 <= value < math.inf:
-            raise Wrong(
+            raise CheckFailed(
                 f"{what} gave {short(value)}; expected a finite number, 0 or more (below 0, a step "
                 "would climb)."
             )
     if isinstance(now, Mapping) and not any(each.values()):
-        raise Wrong(f"{what} has 0 for every group: nothing is left to train in it.")
+        raise CheckFailed(f"{what} has 0 for every group: nothing is left to train in it.")
     return each
 
 
@@ -126,7 +126,7 @@ def _loss(model: Classifier) -> float:
 
 
 def _expect_all_moved(found: Report, chosen: dict[str, Group]) -> None:
-    """Raises Wrong, with the likely reason, if something that was to move did not."""
+    """Raises CheckFailed, with the likely reason, if something that was to move did not."""
     still = sorted(set(found.declared) - set(found.moved))
     if not still:
         return
@@ -137,7 +137,7 @@ def _expect_all_moved(found: Report, chosen: dict[str, Group]) -> None:
     factor = next(group.factor for group in chosen.values() if still[0] in group.names)
     if factor < 1e-3:
         likely = f"Its group has the factor {factor:g}: steps as small as that vanish in rounding."
-    raise Wrong(
+    raise CheckFailed(
         f"{len(still)} of {len(found.declared)} parameters were declared to move and did not, "
         f"{still[0]!r} first. {likely}"
     )
@@ -150,7 +150,7 @@ def trains(candidate) -> None:
     try:
         adapted = adapt(model, TEXTS, TARGETS, scheme=scheme, recipe=recipe, compute=CPU)
     except FloatingPointError as error:
-        raise Wrong(
+        raise CheckFailed(
             f"{error}. A group moves at its factor times the recipe's learning rate: are yours too "
             "large? Or does the extra loss divide by 0?"
         ) from error
@@ -158,10 +158,10 @@ def trains(candidate) -> None:
     _expect_all_moved(found, chosen)
     stray = sorted(set(found.moved) - set(found.declared))
     if stray:
-        raise Wrong(f"{stray[0]!r} moved, and is in no group: what but the optimizer changes it?")
+        raise CheckFailed(f"{stray[0]!r} moved, and is in no group: what but the optimizer changes it?")
     after = _loss(adapted)
     if not after < before:
-        raise Wrong(
+        raise CheckFailed(
             f"after {len(found.history)} steps the loss on the training texts is {after:.3f} nats; "
             f"it was {before:.3f}. Is a group too fast, is the extra loss too strong or of the "
             "wrong sign, or is the head in no group?"

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tlcourse.exercises.adaptation._layers import IMPORTS, draw
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -119,7 +119,7 @@ def gradients_of(candidate, upstream: Tensor, number: int) -> Tensor:
     asking = [each.requires_grad_() for each in given[1:]]
     got = matrix_of(candidate, given[0], *asking)
     if not got.requires_grad:
-        raise Wrong(
+        raise CheckFailed(
             "all numbers are right, but no gradient reaches update or length. `.detach()` the "
             "row's own length alone."
         )

@@ -3,7 +3,7 @@
 import random
 from fractions import Fraction
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -85,7 +85,7 @@ def moved(candidate, steps, names, shape, share, at):
     factors = expect_unchanged(candidate, steps, list(names), shape, *[share] * (share is not None))
     if not callable(factors):
         came = "None (is a `return` missing?)" if factors is None else short(factors)
-        raise Wrong(
+        raise CheckFailed(
             f"gradual_unfreezing({steps}, {list(names)}, shape) gave {came}; expected a function "
             "of the step."
         )
@@ -96,20 +96,20 @@ def _row(got, names, step):
     """A step's factors as numbers, in the order of the names."""
     if not isinstance(got, dict):
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"step {step} gave {came}; expected a dictionary, a factor for each name.")
+        raise CheckFailed(f"step {step} gave {came}; expected a dictionary, a factor for each name.")
     if missing := [name for name in names if name not in got]:
-        raise Wrong(
+        raise CheckFailed(
             f"step {step} gave no factor for {missing[0]!r}: a group that stands still is there, "
             "too, with 0."
         )
     row = [real_number(got[name]) for name in names]
     if None in row:
-        raise Wrong(f"step {step} gave {short(got)}; expected numbers.")
+        raise CheckFailed(f"step {step} gave {short(got)}; expected numbers.")
     return row
 
 
 def follow(candidate, steps, names, shape, share, at, gives, what, likely):
-    """Raises Wrong unless the factors at the steps `at` are those."""
+    """Raises CheckFailed unless the factors at the steps `at` are those."""
     told = {"gives": gives, "what": what, "likely": likely}
     task.observe(candidate, moved, steps, names, shape, share, at, tolerance=1e-6, **told)
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from tlcourse.exercises.adaptation._l2sp_mistakes import mistakes
-from tlcourse.exercises.expect import Wrong, real_number, short
+from tlcourse.exercises.expect import CheckFailed, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -93,7 +93,7 @@ def cost(candidate, moves, strength=None):
     term = candidate(model) if strength is None else candidate(model, strength)
     if not callable(term):
         came = "None (is a `return` missing?)" if term is None else short(term)
-        raise Wrong(f"l2sp(classifier) gave {came}; expected a function of classifier and batch.")
+        raise CheckFailed(f"l2sp(classifier) gave {came}; expected a function of classifier and batch.")
     got = term(model, BATCH)
     with torch.no_grad():
         for name, far in moves.items():
@@ -102,7 +102,7 @@ def cost(candidate, moves, strength=None):
         got = term(model, BATCH)
     if real_number(got) is None:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"the term gave {came}; expected one number, a tensor of one.")
+        raise CheckFailed(f"the term gave {came}; expected one number, a tensor of one.")
     return got
 
 
@@ -112,7 +112,7 @@ def number(candidate, moves, strength=None):
 
 
 def follow(candidate, moves, strength, gives, what, likely):
-    """Raises Wrong unless the term costs `gives` after `moves`."""
+    """Raises CheckFailed unless the term costs `gives` after `moves`."""
     task.observe(
         candidate, number, moves, strength, gives=gives, what=what, likely=likely, tolerance=1e-5
     )
@@ -178,7 +178,7 @@ def pull(candidate, far=2.0):
         weight.add_(far)
     got = term(model, BATCH)
     if not getattr(got, "requires_grad", False):
-        raise Wrong(
+        raise CheckFailed(
             "the term carries no gradient, so that nothing would be pulled: leave out `.item()`, "
             "and detach only what is remembered."
         )

@@ -21,7 +21,7 @@ from tlcourse.exercises.adaptation._layers import (
     zero_at_start,
 )
 from tlcourse.exercises.adaptation._lora_mistakes import mistakes
-from tlcourse.exercises.expect import Wrong, expect_type
+from tlcourse.exercises.expect import CheckFailed, expect_type
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -211,7 +211,7 @@ def merged_out(candidate, x):
     got = layer.merged()
     expect_type(got, nn.Module, "`merged()`", "That is the matrix; put it into an nn.Linear.")
     if type(got) is not nn.Linear:
-        raise Wrong(f"`merged()` gave a {type(got).__name__}; expected a plain nn.Linear.")
+        raise CheckFailed(f"`merged()` gave a {type(got).__name__}; expected a plain nn.Linear.")
     return out(got, x, 3)
 
 

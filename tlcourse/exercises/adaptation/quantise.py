@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tlcourse.exercises.adaptation._layers import draw
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -60,7 +60,7 @@ def pair(candidate, *given) -> tuple[Tensor, Tensor]:
     """What the candidate gives, two tensors."""
     got = expect_unchanged(candidate, *given)
     if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong(f"it gave {short(got)}; expected two things: `return codes, largest`.")
+        raise CheckFailed(f"it gave {short(got)}; expected two things: `return codes, largest`.")
     for name, each in zip(("codes", "largest"), got, strict=True):
         expect_type(each, Tensor, f"`{name}`", "Stay with PyTorch throughout.")
     return got
@@ -72,10 +72,10 @@ def shapes_of(candidate, *given) -> list[tuple]:
 
 
 def codes_of(candidate, *given) -> Tensor:
-    """The codes; raises Wrong unless they are whole numbers."""
+    """The codes; raises CheckFailed unless they are whole numbers."""
     codes = pair(candidate, *given)[0]
     if codes.is_floating_point() or codes.dtype == torch.bool:
-        raise Wrong(
+        raise CheckFailed(
             f"the codes are {str(codes.dtype).removeprefix('torch.')}; expected whole numbers: not "
             "the level itself but which one it is, counted from 0. (`.long()` makes whole numbers "
             "of 2.0 and 3.0.)"

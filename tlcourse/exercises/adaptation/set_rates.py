@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.task import Exercise
 
 
@@ -88,9 +88,9 @@ def rates_after(candidate, first, start, factors, *decays):
     for step, factor in enumerate(factors):
         candidate(groups, decays[min(step, len(decays) - 1)], factor)
         if [id(group) for group in groups] != [id(group) for group in handed]:
-            raise Wrong("the list of groups was changed: set `lr` in each, and leave their order.")
+            raise CheckFailed("the list of groups was changed: set `lr` in each, and leave their order.")
         if [group.get("initial_lr") for group in groups] != first:
-            raise Wrong(
+            raise CheckFailed(
                 "`initial_lr` was changed. It is what the next step starts from, and must stay."
             )
     return Rates(float(group["lr"]) for group in groups)

@@ -5,7 +5,7 @@ from functools import cache
 
 from tlcourse import bpe
 from tlcourse.bpe import byte_symbols
-from tlcourse.exercises.expect import Wrong, expect_type, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, short
 
 SPECIALS = ["<eos>", "<end of text>"]
 
@@ -31,7 +31,7 @@ def encoded(candidate, text, merges, allow_special=False):
     expect_type(got, list, f"`encode({text!r})`", "A list of numbers.")
     symbol_of = {number: symbol for symbol, number in vocabulary(MERGES).items()}
     if not all(type(number) is int and number in symbol_of for number in got):
-        raise Wrong(
+        raise CheckFailed(
             f"`encode({text!r})` gave {short(got)}; expected ids: numbers that `vocabulary` gives."
         )
     return [symbol_of[number] for number in got]

@@ -5,7 +5,7 @@ import math
 import random
 from functools import cache
 
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -83,7 +83,7 @@ def cut(candidate, word, scores):
     got = expect_unchanged(candidate, word, scores)
     expect_type(got, list, f"{word!r} with {len(scores)} tokens", "The tokens, in order.")
     if not all(isinstance(token, str) for token in got):
-        raise Wrong(f"{word!r} gave {short(got)}; expected a list of strings.")
+        raise CheckFailed(f"{word!r} gave {short(got)}; expected a list of strings.")
     return got
 
 
@@ -124,7 +124,7 @@ def total_of(candidate, word, scores):
     """The score of the candidate's cut: of two cuts with the same one either is right."""
     tokens = cut(candidate, word, scores)
     if "".join(tokens) != word or not set(tokens) <= set(scores):
-        raise Wrong(f"{word!r} gave {short(tokens)}; expected tokens of {short(scores)} in a row.")
+        raise CheckFailed(f"{word!r} gave {short(tokens)}; expected tokens of {short(scores)} in a row.")
     return sum(scores[token] for token in tokens)
 
 
@@ -154,7 +154,7 @@ def long_word(candidate):
     scores = logs(a=0.1, aa=0.02, b=0.001)
     got = cut(candidate, "a" * 60, scores)
     if sorted(got) != ["aa"] * 30:
-        raise Wrong(f"60 times a gave {short(got)}; expected 30 times aa.")
+        raise CheckFailed(f"60 times a gave {short(got)}; expected 30 times aa.")
 
 
 @task.mistake("the highest product wins", "Not the longest token: the highest product of all.")

@@ -6,7 +6,7 @@ from functools import cache
 from tokenizers import pre_tokenizers
 
 from tlcourse import bpe
-from tlcourse.exercises.expect import Wrong, expect_type, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -64,10 +64,10 @@ def table(candidate):
     if not isinstance(got, Mapping):
         expect_type(got, dict, "your function", "From each byte, a number, to its character.")
     if set(got) != set(range(256)):
-        raise Wrong(f"the keys are {short(list(got))}; expected the numbers from 0 to 255.")
+        raise CheckFailed(f"the keys are {short(list(got))}; expected the numbers from 0 to 255.")
     odd = [each for each in got.values() if not (isinstance(each, str) and len(each) == 1)]
     if odd:
-        raise Wrong(f"one of the values is {short(odd[0])}; expected single characters.")
+        raise CheckFailed(f"one of the values is {short(odd[0])}; expected single characters.")
     return dict(got)
 
 
@@ -81,7 +81,7 @@ def some(candidate, wanted):
 def of_256(candidate):
     kind = {byte: type(symbol) for byte, symbol in table(candidate).items()}
     if set(kind.values()) != {str}:
-        raise Wrong(f"the values are {short(kind)}; expected characters.")
+        raise CheckFailed(f"the values are {short(kind)}; expected characters.")
 
 
 @task.stage("bytes that can be seen")
@@ -112,11 +112,11 @@ def against_the_library(candidate):
     right, mine = of_the_library(), table(candidate)
     for byte, symbol in sorted(right.items()):
         if mine[byte] != symbol:
-            raise Wrong(f"the byte {byte} gave {mine[byte]!r}; the library has {symbol!r}.")
+            raise CheckFailed(f"the byte {byte} gave {mine[byte]!r}; the library has {symbol!r}.")
     if len(set(mine.values())) < 256:
-        raise Wrong("two bytes have the same symbol; then no text could be read back.")
+        raise CheckFailed("two bytes have the same symbol; then no text could be read back.")
     if set(mine.values()) != set(pre_tokenizers.ByteLevel.alphabet()):
-        raise Wrong("some of the characters are none that the library uses.")
+        raise CheckFailed("some of the characters are none that the library uses.")
 
 
 @task.mistake("bytes that can be seen", "It can be seen, so it stands for itself.")

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import combinations, pairwise
 
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -56,7 +56,7 @@ def counted(candidate, words):
     if not isinstance(got, Mapping):
         expect_type(got, dict, short(words), "From pairs to numbers; a `Counter` is one, too.")
     if got and not all(isinstance(pair, tuple) and len(pair) == 2 for pair in got):
-        raise Wrong(
+        raise CheckFailed(
             f"the keys of your result are {short(list(got))}; expected the pairs themselves, such "
             "as ('r', 'a'). A key is a tuple of two neighbouring tokens."
         )

@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 from tlcourse import bpe
-from tlcourse.exercises.expect import Wrong, expect_type
+from tlcourse.exercises.expect import CheckFailed, expect_type
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -81,7 +81,7 @@ def new_list(candidate):
     )  # fmt: skip
     expect_type(candidate(tuple(TRAIN), ("x", "y"), "xy"), list, absent)
     if candidate(same := list(TRAIN), ("x", "y"), "xy") is same:
-        raise Wrong(f"{absent}: the list that was given came back; expected a new one.")
+        raise CheckFailed(f"{absent}: the list that was given came back; expected a new one.")
 
 
 @task.stage("no token used twice")

@@ -3,7 +3,7 @@
 import heapq
 import random
 
-from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.expect import CheckFailed, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -69,9 +69,9 @@ def popped(candidate, entries, pairs, times):
     for _ in range(times):
         came.append(candidate(heap, pairs))
         if pairs != before:
-            raise Wrong("your function changed `pairs`; it only asks it for the true counts.")
+            raise CheckFailed("your function changed `pairs`; it only asks it for the true counts.")
     if not all(isinstance(entry, tuple) and len(entry) == 2 for entry in heap):
-        raise Wrong(f"the heap holds {short(heap)} now; expected entries (-count, pair).")
+        raise CheckFailed(f"the heap holds {short(heap)} now; expected entries (-count, pair).")
     return came, sorted(heap)
 
 

@@ -5,7 +5,7 @@ from tlcourse.bpe import byte_symbols, pre_tokenise
 from tlcourse.exercises.bpe._vocabularies import MERGES, decoded, encoded, trained, twice
 from tlcourse.exercises.bpe.encode_pre_token import encode_pre_token
 from tlcourse.exercises.bpe.split_specials import split_specials
-from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.expect import CheckFailed, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -187,9 +187,9 @@ def against_the_library(candidate):
             library.encode_special_tokens = not allowed
             got, right = mine.encode(text, allow_special=allowed), library.encode(text).ids
             if got != right:
-                raise Wrong(f"`encode({text!r}, {allowed})` gave {short(got)}; expected {right}.")
+                raise CheckFailed(f"`encode({text!r}, {allowed})` gave {short(got)}; expected {right}.")
             if mine.decode(got) != text:
-                raise Wrong(f"the ids of {text!r} came back as {mine.decode(got)!r}.")
+                raise CheckFailed(f"the ids of {text!r} came back as {mine.decode(got)!r}.")
 
 
 @task.mistake(

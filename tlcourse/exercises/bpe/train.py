@@ -8,7 +8,7 @@ import tokenizers
 from tlcourse import bpe
 from tlcourse.bpe import merge_pair
 from tlcourse.exercises.bpe.count_pairs import count_pairs
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -93,7 +93,7 @@ def learnt(candidate, words, steps):
     expect_type(got, list, f"{short(words)}, {steps} steps", "Return the pairs, in a list.")
     odd = [each for each in got if not (isinstance(each, tuple) and len(each) == 2)]
     if odd:
-        raise Wrong(
+        raise CheckFailed(
             f"your list holds {short(odd[0])}; expected pairs such as ('a', 'i'): the two tokens "
             "that were merged, not what became of them."
         )
@@ -180,12 +180,12 @@ def against_the_library(candidate):
     got = learnt(candidate, dict(words), len(merges))
     for step, (mine, right) in enumerate(zip(got, merges, strict=False), start=1):
         if mine != right:
-            raise Wrong(
+            raise CheckFailed(
                 f"merge {step} of a text is {mine}; the library learns {right}. Do both occur "
                 "equally often? Then look at the rule for ties: is a new token younger than all?"
             )
     if len(got) != len(merges):
-        raise Wrong(f"{len(got)} merges came; expected {len(merges)}.")
+        raise CheckFailed(f"{len(got)} merges came; expected {len(merges)}.")
 
 
 @task.mistake("the first merge", "Stop early when no pair is left: there is nothing to choose")

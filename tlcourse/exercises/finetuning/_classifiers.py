@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tlcourse.exercises.expect import Wrong, expect_shape, short
+from tlcourse.exercises.expect import CheckFailed, expect_shape, short
 from tlcourse.transformer import Config, Transformer
 
 
@@ -28,13 +28,13 @@ def built(candidate, body, labels, dropout=0.0):
         torch.manual_seed(0)
         made = candidate(body, labels, dropout)
     if not isinstance(made, nn.Module) or not isinstance(getattr(made, "head", None), nn.Linear):
-        raise Wrong("expected a class of `nn.Module` with a part `head`, an `nn.Linear`.")
+        raise CheckFailed("expected a class of `nn.Module` with a part `head`, an `nn.Linear`.")
     if not isinstance(getattr(made, "dropout", None), nn.Dropout):
-        raise Wrong("expected a part `dropout`, an `nn.Dropout`.")
+        raise CheckFailed("expected a part `dropout`, an `nn.Dropout`.")
     if made.dropout.p != dropout:
-        raise Wrong(f"with `dropout={dropout}` the part `dropout` drops {made.dropout.p:g}.")
+        raise CheckFailed(f"with `dropout={dropout}` the part `dropout` drops {made.dropout.p:g}.")
     if (kept := getattr(made, "body", None)) is not body:
-        raise Wrong(f"expected `body` as it was handed in; got {short(kept)}.")
+        raise CheckFailed(f"expected `body` as it was handed in; got {short(kept)}.")
     return made
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 
 IGNORED = -100  # the target of a row that has none
 
@@ -33,15 +33,15 @@ class Loss:
 
     def __call__(self, model, part):
         if len(part) != 3:
-            raise Wrong(f"`loss` got {len(part)} tensors; expected a part of all 3 of the batch.")
+            raise CheckFailed(f"`loss` got {len(part)} tensors; expected a part of all 3 of the batch.")
         inputs, targets, other = part
         if not len(inputs) == len(targets) == len(other):
-            raise Wrong("the tensors of a part differ in rows: cut each of them in the same way.")
+            raise CheckFailed("the tensors of a part differ in rows: cut each of them in the same way.")
         self.rows.append(len(inputs))
         nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
         if torch.is_grad_enabled():
             if not model.training:
-                raise Wrong("you called `model.eval()`: a training step would have no dropout.")
+                raise CheckFailed("you called `model.eval()`: a training step would have no dropout.")
             nats = Open.apply(nats, self.seen)
             self.together = max(self.together, self.seen["open"])
         return nats, int((targets != IGNORED).sum())

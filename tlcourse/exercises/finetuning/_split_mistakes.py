@@ -1,4 +1,4 @@
-"""Wrong ways to draw a dev split, each with the stage that finds it and its sentence."""
+"""CheckFailed ways to draw a dev split, each with the stage that finds it and its sentence."""
 
 import random
 from collections import Counter

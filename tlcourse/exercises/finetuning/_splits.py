@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
 from tlcourse.exercises.probing._words import in_two_sessions
 
 TEXTS = [f"question {number}" for number in range(100)]
@@ -19,13 +19,13 @@ def rows_of(candidate, texts, labels, *more):
         whole = all(int(row) == row for row in got)
     except (TypeError, ValueError):
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"expected the row numbers of the dev split; got {came}.") from None
+        raise CheckFailed(f"expected the row numbers of the dev split; got {came}.") from None
     if not whole or any(isinstance(row, bool | np.bool_) for row in got):
-        raise Wrong(f"expected row numbers; got {short(got)}.")
+        raise CheckFailed(f"expected row numbers; got {short(got)}.")
     if len(set(rows)) < len(rows) or not all(0 <= row < len(texts) for row in rows):
-        raise Wrong(f"expected different row numbers from 0 to {len(texts) - 1}; got {short(got)}.")
+        raise CheckFailed(f"expected different row numbers from 0 to {len(texts) - 1}; got {short(got)}.")
     if rows != sorted(rows):
-        raise Wrong(f"expected the row numbers sorted; got {short(rows)}.")
+        raise CheckFailed(f"expected the row numbers sorted; got {short(rows)}.")
     return rows
 
 

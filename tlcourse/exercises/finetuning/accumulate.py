@@ -5,7 +5,7 @@ What is right is measured: the slope of the loss of the whole batch, by finite d
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_number, short
 from tlcourse.exercises.finetuning._parts import IGNORED, Loss, model_and_batch, truth
 from tlcourse.exercises.task import Exercise
 
@@ -76,7 +76,7 @@ def counts_first(model, loss, batch, size):
 
 
 def done(candidate, size, missing=(), rows=7, left_over=False):
-    """(what came, gradients in a row, the loss's notes); raises Wrong if the model is moved."""
+    """(what came, gradients in a row, the loss's notes); raises CheckFailed if the model is moved."""
     model, batch = model_and_batch(missing, rows)
     loss, handed = Loss(), [each.clone() for each in batch]
     if left_over:
@@ -85,11 +85,11 @@ def done(candidate, size, missing=(), rows=7, left_over=False):
     before = [parameter.detach().clone() for parameter in model.parameters()]
     came = candidate(model, loss, batch, size)
     if not all(a.equal(b) for a, b in zip(before, model.parameters(), strict=True)):
-        raise Wrong("your function moved the weights: leave the gradient, and take no step.")
+        raise CheckFailed("your function moved the weights: leave the gradient, and take no step.")
     if not all(a.equal(b) for a, b in zip(handed, batch, strict=True)):
-        raise Wrong("your function changed the batch that it was given.")
+        raise CheckFailed("your function changed the batch that it was given.")
     if any(parameter.grad is None for parameter in model.parameters()):
-        raise Wrong(
+        raise CheckFailed(
             "a parameter has no `.grad` after your function. Is `backward` called on each part, "
             "and `zero_grad` only before the first one?"
         )
@@ -119,12 +119,12 @@ def one(candidate):
 def parts(candidate):
     *_, loss = done(candidate, 2, (), 6)
     if max(loss.rows) > 2 or sum(loss.rows) % 6:
-        raise Wrong(
+        raise CheckFailed(
             f"6 rows, size 2: `loss` got parts of {short(loss.rows)} rows; expected [2, 2, 2]. "
             "`size` is the number of rows in a part."
         )
     if loss.together > 1:
-        raise Wrong(
+        raise CheckFailed(
             f"{loss.together} parts waited for their `backward` at the same time, so nothing is "
             "saved: call `backward` on each part before the next one goes through the model."
         )
@@ -166,9 +166,9 @@ def mean_loss(candidate):
         came, *_ = done(candidate, 2, missing)
         likely = "Return the mean over all targets of the batch."
         if came is None:
-            raise Wrong(f"the gradient is right, but nothing comes back. {likely}")
+            raise CheckFailed(f"the gradient is right, but nothing comes back. {likely}")
         if getattr(came, "requires_grad", False):
-            raise Wrong(
+            raise CheckFailed(
                 "the loss came back with its graph, which keeps the activations of all parts: "
                 "return a number, with `.item()`."
             )

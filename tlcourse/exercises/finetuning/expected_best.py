@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -77,7 +77,7 @@ def probe(candidate, errors, n, what, likely="", gives=None):
 def one_trial(candidate):
     likely = "With one trial nothing is chosen: the answer is the mean of the errors."
     if candidate([30.0, 10.0, 26.0], 1) is None:
-        raise Wrong("errors of 30, 10 and 26, n = 1 gave None. Is a `return` missing?")
+        raise CheckFailed("errors of 30, 10 and 26, n = 1 gave None. Is a `return` missing?")
     probe(candidate, [30.0, 10.0, 26.0], 1, "errors of 30, 10 and 26, n = 1", likely)
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -60,7 +60,7 @@ def two_parts():
 def backward(model):
     loss = model["head"](model["body"](torch.randn(8, 4))).square().sum()
     if not loss.requires_grad:
-        raise Wrong("nothing is left to train: `freeze` was given the body, the head must go on.")
+        raise CheckFailed("nothing is left to train: `freeze` was given the body, the head must go on.")
     loss.backward()
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_gradients, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_gradients, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -57,7 +57,7 @@ def own_places(candidate, hidden, mask):
     expect_shape(got, (3, 1), "texts of 2, 5 and 4 tokens in 6 positions, width 1", likely)
     values = [round(value, 3) for value in got.detach().flatten().tolist()]
     if any(values) and len({value % 100 for value in values}) == 1:
-        raise Wrong(
+        raise CheckFailed(
             "texts of 2, 5 and 4 tokens in 6 positions gave the states of position "
             f"{values[0]:.0f} each time. Each has its own: the mask says where the tokens end."
         )

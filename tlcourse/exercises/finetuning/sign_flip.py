@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -72,9 +72,9 @@ def p_of(candidate, wrong_a, wrong_b, *more):
     p = real_number(got)
     if p is None:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"expected one number, the p-value; got {came}.")
+        raise CheckFailed(f"expected one number, the p-value; got {came}.")
     if not 0 <= p <= 1:
-        raise Wrong(f"expected a share from 0 to 1; got {p:g}.")
+        raise CheckFailed(f"expected a share from 0 to 1; got {p:g}.")
     return p
 
 

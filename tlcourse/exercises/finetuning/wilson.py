@@ -2,7 +2,7 @@
 
 import math
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -54,9 +54,9 @@ def ends(candidate, errors, n, *more):
         found = []
     if len(found) != 2 or None in found:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"{errors} of {n} gave {came}; expected two numbers, low and high.")
+        raise CheckFailed(f"{errors} of {n} gave {came}; expected two numbers, low and high.")
     if found[0] > found[1]:
-        raise Wrong(f"{errors} of {n} gave {found[0]:.4f}, {found[1]:.4f}; low comes first.")
+        raise CheckFailed(f"{errors} of {n} gave {found[0]:.4f}, {found[1]:.4f}; low comes first.")
     return found
 
 

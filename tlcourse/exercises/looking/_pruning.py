@@ -2,7 +2,7 @@
 
 import itertools
 
-from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.expect import CheckFailed, short
 
 
 class Judge:
@@ -13,9 +13,9 @@ class Judge:
 
     def __call__(self, removed):
         if not isinstance(removed, frozenset):
-            raise Wrong(f"`judge` was given {short(removed)}; expected a frozenset of heads.")
+            raise CheckFailed(f"`judge` was given {short(removed)}; expected a frozenset of heads.")
         if removed not in self.errors:
-            raise Wrong(f"`judge` was given {short(sorted(removed))}; expected heads of the list.")
+            raise CheckFailed(f"`judge` was given {short(sorted(removed))}; expected heads of the list.")
         self.asked.append(removed)
         return self.errors[removed]
 

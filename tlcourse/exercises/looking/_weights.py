@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.looking._models import randomise
 from tlcourse.transformer import Attention, Config, rotate
 
@@ -26,7 +26,7 @@ class Parts(nn.Module):
             raise AttributeError(f"the layer's `{name}` is not needed: {only}") from None
 
     def forward(self, *_):
-        raise Wrong("it ran the layer. Use its parts: `layer.query`, `layer.key`, `layer.config`.")
+        raise CheckFailed("it ran the layer. Use its parts: `layer.query`, `layer.key`, `layer.config`.")
 
 
 def layer_of(width, heads, size=0.35, qk_norm=False, rotary=False):

@@ -88,7 +88,7 @@ def with_its_weights_put_back(model, tokens, layer, head):
 
 
 def logits(candidate, model, ids, layer, head):
-    """What comes out, (batch, length, vocabulary); raises Wrong for another shape."""
+    """What comes out, (batch, length, vocabulary); raises CheckFailed for another shape."""
     with torch.no_grad():
         got = expect_unchanged(lambda tokens: candidate(model, tokens, layer, head), ids)
     expect_shape(got, (*ids.shape, model.config.vocabulary_size), f"ids {tuple(ids.shape)}", SHAPE)

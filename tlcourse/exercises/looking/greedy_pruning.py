@@ -6,7 +6,7 @@ The true order is found by going through all sets of heads in a table of errors.
 import itertools
 import random
 
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged, short
 from tlcourse.exercises.looking._pruning import (
     Judge,
     by_hand,
@@ -75,14 +75,14 @@ def by_best_so_far(judge, heads, count):
 
 
 def found(candidate, errors, heads, count):
-    """What comes out; raises Wrong for what is no list of pairs."""
+    """What comes out; raises CheckFailed for what is no list of pairs."""
     judge = Judge(errors)
     got = expect_unchanged(lambda heads, count: candidate(judge, heads, count), heads, count)
     what = f"{len(heads)} heads, {count} to remove,"
     expect_type(got, list, what, "A list of pairs (head, error), in the order of removal.")
     for each in got:
         if not isinstance(each, tuple | list) or len(each) != 2:
-            raise Wrong(f"{what} gave a list with {short(each)}; expected pairs (head, error).")
+            raise CheckFailed(f"{what} gave a list with {short(each)}; expected pairs (head, error).")
     return [tuple(each) for each in got]
 
 
@@ -94,7 +94,7 @@ def asked(candidate, errors, heads, count):
 
 
 def expect(candidate, errors, heads, count, what, likely):
-    """Raises Wrong unless these heads go in the right order, with the right errors."""
+    """Raises CheckFailed unless these heads go in the right order, with the right errors."""
     task.observe(
         candidate, found, errors, heads, count, gives=by_hand(errors, heads, count), what=what,
         likely=likely,

@@ -47,7 +47,7 @@ def by_a_mask(attention):
 
 
 def score(candidate, attention):
-    """What comes out, (layers, heads); raises Wrong for another shape."""
+    """What comes out, (layers, heads); raises CheckFailed for another shape."""
     got = expect_unchanged(candidate, attention)
     what = f"attention {tuple(attention.shape)}"
     expect_shape(got, tuple(attention.shape[:2]), what, "One score for each layer and head.")

@@ -59,7 +59,7 @@ def cell_by_cell(attention, length):
 
 
 def score(candidate, attention, length):
-    """What comes out, (layers, heads); raises Wrong for another shape."""
+    """What comes out, (layers, heads); raises CheckFailed for another shape."""
     got = expect_unchanged(candidate, attention, length)
     what = f"attention {tuple(attention.shape)}, length {length}"
     expect_shape(got, tuple(attention.shape[:2]), what, SHAPE)

@@ -8,7 +8,7 @@ import copy
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged
 from tlcourse.exercises.looking._lens import (
     by,
     in_evaluation,
@@ -71,13 +71,13 @@ def states_of(model, ids):
 
 
 def called(candidate, model, states):
-    """What comes out; raises Wrong for no tensor. A model never equals its copy: see `changes`."""
+    """What comes out; raises CheckFailed for no tensor. A model never equals its copy: see `changes`."""
 
     def run(hidden_states):
         handed = list(hidden_states)
         got = candidate(model, handed)
         if len(handed) != len(hidden_states):
-            raise Wrong(EMPTIED)
+            raise CheckFailed(EMPTIED)
         return got
 
     with torch.no_grad():
@@ -88,7 +88,7 @@ def called(candidate, model, states):
 
 
 def lens(candidate, model, states):
-    """What comes out, (layers + 1, length, vocabulary); raises Wrong for another shape."""
+    """What comes out, (layers + 1, length, vocabulary); raises CheckFailed for another shape."""
     got = called(candidate, model, states)
     shape = len(states), states.shape[1], model.config.vocabulary_size
     expect_shape(got, shape, f"{len(states)} {STATES}", SHAPE)

@@ -81,7 +81,7 @@ def by_mixing_an_identity(layer, x, mask, table=None):
 
 
 def weights(candidate, layer, x, mask, table=None):
-    """What comes out, (batch, heads, length, length); raises Wrong for another shape."""
+    """What comes out, (batch, heads, length, length); raises CheckFailed for another shape."""
     with torch.no_grad():
         got = expect_unchanged(lambda x, mask: candidate(layer, x, mask, table), x, mask)
     shape = len(x), layer.config.heads, x.shape[1], x.shape[1]
@@ -98,7 +98,7 @@ def shape_of(candidate, layer, x, mask):
 
 
 def expect(candidate, *setting, what, likely):
-    """Raises Wrong unless the weights are those that are counted out."""
+    """Raises CheckFailed unless the weights are those that are counted out."""
     what += ": the weights [batch, head, query, key]"
     task.observe(
         candidate, weights, *setting, gives=counted(*setting), what=what, likely=likely,

@@ -9,7 +9,7 @@ from torch import nn
 from tlcourse import device, objectives, training
 from tlcourse.batching import epoch_order
 from tlcourse.bpe import EOS
-from tlcourse.exercises.expect import Wrong, real_number, short
+from tlcourse.exercises.expect import CheckFailed, real_number, short
 from tlcourse.exercises.pretraining.windows import windows
 from tlcourse.transformer import Config, Transformer
 
@@ -44,20 +44,20 @@ def slow(model):
 
 
 def ran(candidate, model, steps=3, rate=lambda step: 0.5 / (step + 1), optimizer_of=slow):
-    """(the copy, losses) of the candidate on TEXTS; raises Wrong where these are none."""
+    """(the copy, losses) of the candidate on TEXTS; raises CheckFailed where these are none."""
     texts = copy.deepcopy(TEXTS)
     got = candidate(model, texts, optimizer_of, rate, steps, 4, 9)
     if texts != TEXTS:
-        raise Wrong("your function changed the lists of ids it was given. Build a new list.")
+        raise CheckFailed("your function changed the lists of ids it was given. Build a new list.")
     if not isinstance(got, tuple | list) or len(got) != 2:
         came = "None (is a `return` missing?)" if got is None else short(got, 60)
-        raise Wrong(f"it gave {came}; expected two things: the copy and the list of losses.")
+        raise CheckFailed(f"it gave {came}; expected two things: the copy and the list of losses.")
     reader, losses = got
     if not isinstance(reader, type(model)):
-        raise Wrong(f"the first thing is {short(reader, 60)}; expected the copy of the model.")
+        raise CheckFailed(f"the first thing is {short(reader, 60)}; expected the copy of the model.")
     numbers = [real_number(each) for each in losses] if hasattr(losses, "__len__") else []
     if len(numbers) != steps or None in numbers:
-        raise Wrong(f"the losses of {steps} steps are {short(losses)}; expected {steps} numbers.")
+        raise CheckFailed(f"the losses of {steps} steps are {short(losses)}; expected {steps} numbers.")
     return reader, numbers
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -92,26 +92,26 @@ def shown(rows: list[list[float]]) -> tuple[Tensor, str]:
 
 
 def chosen(candidate, table: Tensor, least: float, most: int) -> list[int]:
-    """What the candidate chose; raises Wrong unless these are rows, each of them once."""
+    """What the candidate chose; raises CheckFailed unless these are rows, each of them once."""
     got: Any = expect_unchanged(candidate, table, least, most)
     if isinstance(got, Tensor):
         got = got.tolist() if len(got.shape) == 1 else got
     if not isinstance(got, list):
         missing = " Is a `return` missing?" if got is None else " A tensor with them will do, too."
-        raise Wrong(f"it gave {short(got)}; expected a list of the numbers of rows.{missing}")
+        raise CheckFailed(f"it gave {short(got)}; expected a list of the numbers of rows.{missing}")
     if any(isinstance(each, bool) for each in got):
-        raise Wrong(
+        raise CheckFailed(
             f"it gave a mask, {short(got)}; expected the numbers of the rows, as "
             "`mask.nonzero()` finds them."
         )
     try:
         rows = [int(each) for each in got]
     except (TypeError, ValueError):
-        raise Wrong(f"it gave {short(got)}; expected a list of the numbers of rows.") from None
+        raise CheckFailed(f"it gave {short(got)}; expected a list of the numbers of rows.") from None
     if rows != list(got) or any(not 0 <= row < len(table) for row in rows):
-        raise Wrong(f"it gave {short(got)}; the numbers of rows go from 0 to {len(table) - 1}.")
+        raise CheckFailed(f"it gave {short(got)}; the numbers of rows go from 0 to {len(table) - 1}.")
     if len(set(rows)) < len(rows):
-        raise Wrong(f"it gave {short(rows)}: a row is chosen twice. It has one guess only.")
+        raise CheckFailed(f"it gave {short(rows)}: a row is chosen twice. It has one guess only.")
     return rows
 
 
@@ -121,7 +121,7 @@ def which(candidate, table: Tensor, least: float, most: int) -> list[int]:
 
 
 def expect(candidate, table: Tensor, words: str, least, most, right: list[int], likely) -> None:
-    """Raises Wrong unless the candidate chooses these rows, and in this order."""
+    """Raises CheckFailed unless the candidate chooses these rows, and in this order."""
     what, asked = f"{words} least {least}, at most {most},", (table, least, most)
     sentence = f"{what} whatever the order,"
     task.observe(candidate, which, *asked, gives=sorted(right), what=sentence, likely=likely)

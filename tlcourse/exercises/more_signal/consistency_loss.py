@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_loss, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_loss, expect_unchanged
 from tlcourse.exercises.task import Exercise
 
 Rows = list[list[float]]
@@ -95,13 +95,13 @@ def drawn(texts: int, labels: int, seed: int, size: float = 2.0) -> tuple[Rows, 
 
 
 def asked(candidate, one: Rows, other: Rows) -> tuple[Tensor, list[Tensor]]:
-    """What the candidate gives, and for what; raises Wrong unless it is a number to learn from."""
+    """What the candidate gives, and for what; raises CheckFailed unless it is a number to learn from."""
     logits = [torch.tensor(each, requires_grad=True) for each in (one, other)]
     got = expect_unchanged(candidate, *logits)
     what = f"{len(one)} texts of {len(one[0])} labels"
     try:
         expect_loss(got, what, logits[0])
-    except Wrong:
+    except CheckFailed:
         expect_loss(got, what, logits[1])  # to have one gradient is enough for a number
     return got.reshape(()), logits
 
@@ -120,7 +120,7 @@ def gradients_of(candidate, one: Rows, other: Rows) -> Tensor:
 
 
 def expect(candidate, look: Callable, given: tuple[Rows, Rows], gives, what, likely) -> None:
-    """Raises Wrong unless that is seen, up to rounding."""
+    """Raises CheckFailed unless that is seen, up to rounding."""
     told = {"what": what, "likely": likely, "tolerance": 1e-4}
     task.observe(candidate, look, *given, gives=gives, **told)
 

@@ -83,7 +83,7 @@ def drawn(texts: int, labels: int, seed: int, size: float = 2.0) -> tuple[Rows, 
 
 
 def loss_and_logits(candidate, student: Rows, teacher: Rows, t: float) -> tuple[Tensor, Tensor]:
-    """What the candidate gives, and for what; raises Wrong unless it is a number to learn from."""
+    """What the candidate gives, and for what; raises CheckFailed unless it is a number to learn from."""
     logits = torch.tensor(student, requires_grad=True)
     try:
         got = expect_unchanged(candidate, logits, torch.tensor(teacher), t)
@@ -108,7 +108,7 @@ def without_factor(candidate, student: Rows, teacher: Rows, t: float) -> Tensor:
 
 
 def expect(candidate, look: Callable, asked: tuple, gives, what: str, likely: str) -> None:
-    """Raises Wrong unless that is seen, up to rounding."""
+    """Raises CheckFailed unless that is seen, up to rounding."""
     told = {"what": what, "likely": likely, "tolerance": 1e-4}
     task.observe(candidate, look, *asked, gives=gives, **told)
 

@@ -63,7 +63,7 @@ def by_gather(logits, tokens, mask):
 
 
 def loss_of(candidate: Callable, logits: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-    """What the candidate gives; raises Wrong unless it is a number to learn from."""
+    """What the candidate gives; raises CheckFailed unless it is a number to learn from."""
     logits = logits.clone().requires_grad_()
     got = expect_unchanged(candidate, logits, tokens, mask)
     expect_loss(got, f"a batch of {len(tokens)}, {tokens.shape[1]} positions long,", logits)
@@ -83,7 +83,7 @@ def counted(logits: Tensor, tokens: Tensor, mask: Tensor) -> float:
 
 
 def expect(candidate, batch: tuple[Tensor, Tensor, Tensor], what: str, likely: str) -> None:
-    """Raises Wrong unless the candidate gives the loss of a batch."""
+    """Raises CheckFailed unless the candidate gives the loss of a batch."""
     told = {"what": what, "likely": likely, "tolerance": 1e-4}
     task.observe(candidate, loss_of, *batch, gives=counted(*batch), **told)
 

@@ -9,7 +9,7 @@ import statistics
 import numpy as np
 from scipy import stats
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -55,13 +55,13 @@ def by_hand(errors, baseline):
 
 
 def three(candidate, errors, baseline):
-    """The three numbers that the candidate gives; raises Wrong where these are none."""
+    """The three numbers that the candidate gives; raises CheckFailed where these are none."""
     got = expect_unchanged(candidate, errors, baseline)
     values = got.tolist() if hasattr(got, "tolist") else got
     numbers = [real_number(each) for each in values] if isinstance(values, list | tuple) else []
     if len(numbers) != 3 or None in numbers:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"it gave {came}; expected three numbers: (gain, low, high).")
+        raise CheckFailed(f"it gave {came}; expected three numbers: (gain, low, high).")
     return numbers
 
 

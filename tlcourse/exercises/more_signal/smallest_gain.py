@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy import stats
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -52,17 +52,17 @@ def by_tensors(differences, power=0.8):
 
 
 def gain_of(candidate, differences: Differences, *power: float) -> float:
-    """What the candidate gives; raises Wrong unless it is a number."""
+    """What the candidate gives; raises CheckFailed unless it is a number."""
     got = expect_unchanged(candidate, differences, *power)
     value = real_number(got)
     if value is None:
         missing = " Is a `return` missing?" if got is None else ""
-        raise Wrong(f"it gave {short(got)}; expected one number, in points.{missing}")
+        raise CheckFailed(f"it gave {short(got)}; expected one number, in points.{missing}")
     return value
 
 
 def expect(candidate, differences: Differences, *power: float, likely: str = "") -> None:
-    """Raises Wrong unless the candidate gives what the tables of Student's t say."""
+    """Raises CheckFailed unless the candidate gives what the tables of Student's t say."""
     n, asked = len(differences), power[0] if power else 0.8
     spread = math.sqrt(np.var(differences, ddof=1) / n)
     gives = (stats.t.isf(0.025, n - 1) + stats.t.isf(1 - asked, n - 1)) * spread

@@ -3,19 +3,19 @@
 import torch
 from torch import Tensor
 
-from tlcourse.exercises.expect import Wrong, real_number, short
+from tlcourse.exercises.expect import CheckFailed, real_number, short
 
 DRAWS = 600  # where shares are asked for: four standard deviations are then at most 0.08
 FEW = 100  # where it is asked which tokens come at all: the rarest has a share of 0.2
 
 
 def drawn(candidate, logits: Tensor, settings: dict, seed: int = 0) -> int:
-    """One token; raises Wrong where it is no whole number."""
+    """One token; raises CheckFailed where it is no whole number."""
     generator = torch.Generator().manual_seed(seed)
     handed = logits.clone()
     got = candidate(handed, **settings, generator=generator)
     if not handed.equal(logits):
-        raise Wrong("your function changed `logits`, which it was given.")
+        raise CheckFailed("your function changed `logits`, which it was given.")
     return token_of(got, len(logits))
 
 
@@ -23,7 +23,7 @@ def token_of(got, entries: int) -> int:
     number = real_number(got)
     if number is None or number != int(number) or not 0 <= number < entries:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"{entries} logits gave {came}; expected the id of a token, 0 to {entries - 1}")
+        raise CheckFailed(f"{entries} logits gave {came}; expected the id of a token, 0 to {entries - 1}")
     return int(number)
 
 

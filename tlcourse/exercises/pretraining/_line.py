@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tlcourse.exercises.expect import Wrong, real_number, short
+from tlcourse.exercises.expect import CheckFailed, real_number, short
 
 
 class Line(nn.Module):
@@ -55,15 +55,15 @@ def numbers(got, count: int) -> list[float]:
         got = got.tolist()
     if not isinstance(got, list | tuple):
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"expected a list with the loss of every step; got {came}.")
+        raise CheckFailed(f"expected a list with the loss of every step; got {came}.")
     if any(getattr(each, "requires_grad", False) for each in got):
-        raise Wrong(
+        raise CheckFailed(
             "a loss that is returned still holds its graph, and with it the memory of its step. "
             "Keep a number: `nats.item() / targets`."
         )
     found = [real_number(each) for each in got]
     if len(found) != count or None in found:
-        raise Wrong(f"{count} steps gave {short(got)}; expected {count} numbers, one for each.")
+        raise CheckFailed(f"{count} steps gave {short(got)}; expected {count} numbers, one for each.")
     return found
 
 

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from tlcourse import objectives
 from tlcourse.bpe import EOS, MASK, PAD, SPECIALS
-from tlcourse.exercises.expect import Wrong, expect_close, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_close, real_number, short
 from tlcourse.exercises.pretraining._tables import ENTRIES, Table, rows, table
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import Config, Transformer
@@ -68,26 +68,26 @@ def asked_of(candidate, model, tokens) -> tuple[Tensor, float]:
     handed = tokens.clone()
     got = candidate(model, handed)
     if not handed.equal(tokens):
-        raise Wrong("your function changed `tokens`, which it was given. Build a new tensor.")
+        raise CheckFailed("your function changed `tokens`, which it was given. Build a new tensor.")
     if not isinstance(got, tuple | list) or len(got) != 2:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"expected two values, `return nats, targets`; got {came}.")
+        raise CheckFailed(f"expected two values, `return nats, targets`; got {came}.")
     nats, targets = got
     if not isinstance(nats, Tensor):
-        raise Wrong(
+        raise CheckFailed(
             f"`nats` is {short(nats, 60)}; expected a tensor: the gradient has to come out of it. "
             "Leave out `.item()` and NumPy."
         )
     if nats.numel() != 1:
-        raise Wrong(f"`nats` has the shape {tuple(nats.shape)}; expected one number, the sum.")
+        raise CheckFailed(f"`nats` has the shape {tuple(nats.shape)}; expected one number, the sum.")
     if not nats.requires_grad:
-        raise Wrong(
+        raise CheckFailed(
             "`nats` carries no gradient, so nothing could be learnt from it. Leave out "
             "`no_grad` and `.detach()`."
         )
     count = real_number(targets)
     if count is None:
-        raise Wrong(f"`targets` is {short(targets, 60)}; expected a number: how many there are.")
+        raise CheckFailed(f"`targets` is {short(targets, 60)}; expected a number: how many there are.")
     return nats, count
 
 
@@ -161,7 +161,7 @@ def gradient(candidate):
     model = Table(logits)
     asked_of(candidate, model, tokens)[0].backward()
     if model.table.grad is None:
-        raise Wrong("no gradient reaches the model. Is something detached on the way?")
+        raise CheckFailed("no gradient reaches the model. Is something detached on the way?")
     right = torch.zeros(ENTRIES, ENTRIES)  # of each pair: probabilities, minus 1 at the target
     for row in tokens.tolist():
         for now, after in itertools.pairwise(row):
@@ -169,7 +169,7 @@ def gradient(candidate):
                 right[now] += logits[now].softmax(0)
                 right[now, after] -= 1.0
     if not torch.allclose(model.table.grad, right, atol=1e-4):
-        raise Wrong("the numbers are right, but the gradient is not. Is a part of it detached?")
+        raise CheckFailed("the numbers are right, but the gradient is not. Is a part of it detached?")
 
 
 @task.stage("a Transformer")

@@ -9,7 +9,13 @@ import random
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import (
+    CheckFailed,
+    expect_shape,
+    expect_unchanged,
+    real_number,
+    short,
+)
 from tlcourse.exercises.task import Exercise
 from tlcourse.memory import memory_over_time
 
@@ -88,11 +94,11 @@ def three(candidate, hidden, weight, targets, chunk):
                 error.add_note("It is called where autograd is switched off: use the slope.")
             raise
     if not isinstance(got, tuple | list) or len(got) != 3:
-        raise Wrong(f"{told} gave {short(got, 60)}; expected three results: `return nats, …`.")
+        raise CheckFailed(f"{told} gave {short(got, 60)}; expected three results: `return nats, …`.")
     nats = real_number(got[0])
     if nats is None:
         due = "expected one number, the sum over all targets."
-        raise Wrong(f"{told}: the nats are {short(got[0], 60)}; {due}")
+        raise CheckFailed(f"{told}: the nats are {short(got[0], 60)}; {due}")
     likely = "A row for each target; the gradient of `weight` comes last."
     expect_shape(got[1], tuple(hidden.shape), f"{told}: the gradient of `hidden`", likely)
     likely = "It has the shape of `weight`, (vocabulary, width). Is the slope transposed?"
@@ -126,7 +132,7 @@ def truth(hidden, weight, targets):
 
 
 def expect_part(candidate, place, counts, likely):
-    """Raises Wrong unless that at `place` of the three is right, in chunks of 3."""
+    """Raises CheckFailed unless that at `place` of the three is right, in chunks of 3."""
     for count in counts:
         given = drawn(count, seed=1 + place)
         task.observe(
@@ -170,7 +176,7 @@ def sparing(candidate):
     _, held = memory_over_time(lambda: three(candidate, hidden, weight, targets, 8))
     every, most = 400 * 50 * 4, max(held)
     if most > every / 2:
-        raise Wrong(
+        raise CheckFailed(
             f"400 targets in chunks of 8, vocabulary of 50: at one moment it held {most:,} bytes; "
             f"the logits of all targets are {every:,}, those of a chunk {8 * 50 * 4:,}. Is a table "
             "made for all targets, or kept from chunk to chunk?"

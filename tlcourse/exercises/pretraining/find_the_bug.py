@@ -9,7 +9,7 @@ import random
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, agree, expect_shape
+from tlcourse.exercises.expect import CheckFailed, agree, expect_shape
 from tlcourse.exercises.task import Exercise
 
 HUGE = 1e6  # a `clip` that no gradient here reaches
@@ -94,7 +94,7 @@ def drawn(sizes, seed, features=4, classes=3):
 
 
 def gradient(candidate, weights, parts, clip):
-    """The candidate's answer, of the right shape; raises Wrong if it changed what it was given."""
+    """The candidate's answer, of the right shape; raises CheckFailed if it changed what it was given."""
     handed = weights.clone(), [(inputs.clone(), targets.clone()) for inputs, targets in parts]
     try:
         got = candidate(*handed, clip)
@@ -102,16 +102,16 @@ def gradient(candidate, weights, parts, clip):
         error.add_note(f"It was called with {sizes_of(parts)}.")
         raise
     if not handed[0].equal(weights):
-        raise Wrong("your function changed `weights`: only the gradient is wanted, no step.")
+        raise CheckFailed("your function changed `weights`: only the gradient is wanted, no step.")
     if handed[0].requires_grad or handed[0].grad is not None:
-        raise Wrong(
+        raise CheckFailed(
             "your function left `requires_grad` or a `.grad` on the `weights` that it was given: "
             "what is handed in stays as it is. Work on `weights.detach().clone()`."
         )
     pairs = zip(handed[1], parts, strict=False)
     same = all(a[0].equal(b[0]) and a[1].equal(b[1]) for a, b in pairs)
     if not same or len(handed[1]) != len(parts):
-        raise Wrong("your function changed the micro-batches that it was given.")
+        raise CheckFailed("your function changed the micro-batches that it was given.")
     likely, shape = "It has the shape of `weights`.", getattr(got, "shape", None)
     if shape == ():
         likely += " (`clip_grad_norm_` returns a norm, not a gradient.)"
@@ -144,7 +144,7 @@ def measured(weights, parts):
 
 
 def expect_gradient(candidate, weights, parts, clip=HUGE, likely="", what=""):
-    """Raises Wrong unless the gradient is right; `what` are the parts, in words."""
+    """Raises CheckFailed unless the gradient is right; `what` are the parts, in words."""
     right = measured(weights, parts)
     length = float(right.norm())
     right *= min(1.0, clip / length)
@@ -156,7 +156,7 @@ def expect_gradient(candidate, weights, parts, clip=HUGE, likely="", what=""):
     factor = float((got * right).sum()) / due**2
     if math.isfinite(factor) and agree(got, factor * right, CLOSE) and not agree(got, right, CLOSE):
         told = task.diagnose(gradient, (weights, parts, clip), got, CLOSE, likely)
-        raise Wrong(f"{what} gave {round(factor, 3):g} times the right gradient. {told}")
+        raise CheckFailed(f"{what} gave {round(factor, 3):g} times the right gradient. {told}")
     task.observe(
         candidate, gradient, weights, parts, clip,
         gives=right, what=what, likely=likely, tolerance=CLOSE,
@@ -169,7 +169,7 @@ def one(candidate):
     gradient(candidate, *setting)
     twice = [torch.as_tensor(candidate(*setting)).clone() for _ in range(2)]
     if not agree(*twice, CLOSE):
-        raise Wrong(
+        raise CheckFailed(
             "the same arguments gave two answers: what was added up is kept from call to call."
         )
     likely = "By hand: inputs times what the probabilities are off by, the mean over 5 examples."

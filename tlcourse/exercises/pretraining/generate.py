@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from tlcourse import evaluation
 from tlcourse.bpe import EOS
-from tlcourse.exercises.expect import Wrong, short
+from tlcourse.exercises.expect import CheckFailed, short
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import Config, Transformer
 
@@ -82,15 +82,15 @@ class Counting(nn.Module):
 
 
 def likeliest(logits: Tensor) -> int:
-    """Raises Wrong where it is not given the logits of one position, without a graph."""
+    """Raises CheckFailed where it is not given the logits of one position, without a graph."""
     if tuple(getattr(logits, "shape", ())) != (ENTRIES,):
         came = tuple(logits.shape) if hasattr(logits, "shape") else short(logits)
-        raise Wrong(
+        raise CheckFailed(
             f"`pick` was given {came}; expected the logits of the last position, ({ENTRIES},): "
             "`[0, -1]` of what the model gives."
         )
     if logits.requires_grad:
-        raise Wrong(
+        raise CheckFailed(
             "the logits carry a gradient, so the graphs of all steps are kept: write the loop in "
             "`with torch.no_grad():`."
         )
@@ -102,7 +102,7 @@ def written(candidate, tokens, count, step=1):
     handed = list(tokens)
     got = candidate(Counting(step), handed, count, likeliest)
     if handed != tokens:
-        raise Wrong("your function changed `tokens`, which it was given: `tokens = list(tokens)`.")
+        raise CheckFailed("your function changed `tokens`, which it was given: `tokens = list(tokens)`.")
     return numbers(got)
 
 
@@ -111,7 +111,7 @@ def numbers(got) -> list[int]:
         got = got.tolist()
     if not isinstance(got, list | tuple):
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"expected a list of ids; got {came}.")
+        raise CheckFailed(f"expected a list of ids; got {came}.")
     return [int(each) for each in got]
 
 
@@ -181,7 +181,7 @@ def transformer(candidate):
     right = evaluation.generate(model, [11, 25], 12, temperature=0)
     got = numbers(candidate(model, [11, 25], 12, pick))
     if got != right:
-        raise Wrong(f"a small Transformer wrote {got}; the package's loop writes {right}.")
+        raise CheckFailed(f"a small Transformer wrote {got}; the package's loop writes {right}.")
 
 
 def other(reads=lambda tokens, start, most: tokens[-most:], at=-1, ends=EOS, keeps=True,

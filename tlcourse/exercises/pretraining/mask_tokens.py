@@ -5,7 +5,13 @@ import torch
 from torch import Tensor
 
 from tlcourse.bpe import MASK, SPECIALS
-from tlcourse.exercises.expect import Wrong, expect_equal, expect_shape, expect_unchanged, short
+from tlcourse.exercises.expect import (
+    CheckFailed,
+    expect_equal,
+    expect_shape,
+    expect_unchanged,
+    short,
+)
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -71,7 +77,7 @@ def both(candidate, tokens, draw, kind, noise):
             error.add_note("Join conditions by `&`, not `and`, and put each of them in brackets.")
         raise
     if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong(f"expected two tensors, `return corrupted, chosen`; got {short(got)}.")
+        raise CheckFailed(f"expected two tensors, `return corrupted, chosen`; got {short(got)}.")
     return got[0], got[1]
 
 
@@ -112,17 +118,17 @@ def two_tensors(candidate):
     for name, value in (("corrupted", corrupted), ("chosen", chosen)):
         if not isinstance(value, Tensor):
             kind = "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
-            raise Wrong(f"`{name}` is a {kind}; expected a tensor, see `torch.as_tensor`.")
+            raise CheckFailed(f"`{name}` is a {kind}; expected a tensor, see `torch.as_tensor`.")
         expect_shape(value, (4, 6), f"4 windows of 6: `{name}`")
     if chosen.dtype != torch.bool:
         said = f"`chosen` is {chosen.dtype}; expected a boolean mask, True = to predict."
         swapped = " The first of the two is one: `return corrupted, chosen`, in this order."
-        raise Wrong(said + (swapped if corrupted.dtype == torch.bool else ""))
+        raise CheckFailed(said + (swapped if corrupted.dtype == torch.bool else ""))
     if (kind := corrupted.dtype) == torch.bool or kind.is_floating_point or kind.is_complex:
-        raise Wrong(f"the corrupted tokens are {kind}; expected ids, whole numbers.")
+        raise CheckFailed(f"the corrupted tokens are {kind}; expected ids, whole numbers.")
     again = both(candidate, tokens, *drawn)
     if not (again[0].equal(corrupted) and again[1].equal(chosen)):
-        raise Wrong("the same arguments gave two answers: draw nothing, use `draw` and `kind`.")
+        raise CheckFailed("the same arguments gave two answers: draw nothing, use `draw` and `kind`.")
 
 
 @task.stage("which are chosen")

@@ -5,7 +5,7 @@ The true directions come from singular values, each put through a polynomial, an
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_shape, short
+from tlcourse.exercises.expect import CheckFailed, expect_shape, short
 from tlcourse.exercises.task import Exercise
 
 A, B, C = 3.4445, -4.7750, 2.0315
@@ -73,9 +73,9 @@ def both(candidate, gradient, buffer, momentum=0.95):
     handed, shape = gradient.clone(), tuple(gradient.shape)
     got = candidate(handed, buffer.clone(), momentum)
     if not handed.equal(gradient):
-        raise Wrong("your function changed `gradient`: an optimizer reads it and leaves it alone.")
+        raise CheckFailed("your function changed `gradient`: an optimizer reads it and leaves it alone.")
     if not isinstance(got, tuple | list) or len(got) != 2:
-        raise Wrong(f"expected two matrices, `return update, buffer`; got {short(got)}.")
+        raise CheckFailed(f"expected two matrices, `return update, buffer`; got {short(got)}.")
     for name, each in zip(("update", "buffer"), got, strict=True):
         expect_shape(each, shape, f"a gradient of shape {shape}: the {name}", "The gradient's.")
     return got[0].detach(), got[1].detach()
@@ -121,7 +121,7 @@ def drawn(rows, columns, count=1, seed=0):
 
 
 def expect(candidate, look, gradients, what, likely="", momentum=0.95):
-    """Raises Wrong unless what is seen of the updates is right."""
+    """Raises CheckFailed unless what is seen of the updates is right."""
     right = truth(gradients, momentum)
     gives = right if look is updates else right / right.norm(dim=(1, 2), keepdim=True)
     task.observe(

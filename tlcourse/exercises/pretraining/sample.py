@@ -2,7 +2,7 @@
 
 import torch
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.pretraining._draws import (
     DRAWS,
     FEW,
@@ -124,12 +124,12 @@ def chance(candidate):
     settings = {"temperature": 1.0, "top_k": 4}
     series = [[drawn(candidate, logits, settings, seed) for seed in range(40)] for _ in range(2)]
     if series[0] != series[1]:
-        raise Wrong(
+        raise CheckFailed(
             "generators of equal seed gave different tokens: draw from `generator`, as "
             "`torch.multinomial(…, generator=generator)` does."
         )
     if len(set(series[0])) == 1:
-        raise Wrong("40 seeds of the generator all gave one token: draw from `generator`.")
+        raise CheckFailed("40 seeds of the generator all gave one token: draw from `generator`.")
 
 
 @task.stage("temperature")

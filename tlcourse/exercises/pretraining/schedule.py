@@ -4,7 +4,7 @@ import math
 import random
 from fractions import Fraction
 
-from tlcourse.exercises.expect import Wrong, agree, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, agree, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -57,7 +57,7 @@ def factor_at(candidate, step, steps, warmup, decay):
     factor = real_number(got)
     if factor is None:
         came = "None (is a `return` missing?)" if got is None else short(got)
-        raise Wrong(f"step {step} of {steps} gave {came}; expected one number, its factor.")
+        raise CheckFailed(f"step {step} of {steps} gave {came}; expected one number, its factor.")
     return factor
 
 
@@ -67,7 +67,7 @@ def curve(candidate, steps, warmup, decay):
 
 
 def expect_curve(candidate, setting, parts, note="", **likely):
-    """Raises Wrong unless all steps of `setting` (steps, warmup, decay) have the right factor.
+    """Raises CheckFailed unless all steps of `setting` (steps, warmup, decay) have the right factor.
 
     `parts` are the numbers of steps that rise, stay at 1 and fall. `likely` is said if the first
     wrong step is one of that part ("rising", "stable" or "falling") and no mistake is known.
@@ -86,7 +86,7 @@ def expect_curve(candidate, setting, parts, note="", **likely):
     if steps <= 10:
         came, due = (", ".join(f"{factor:.3g}" for factor in each) for each in (got, right))
         said = f"gave {came}; expected {due}."
-    raise Wrong(f"steps={steps}, warmup={warmup}, decay={decay:g}{note} {said} {told}")
+    raise CheckFailed(f"steps={steps}, warmup={warmup}, decay={decay:g}{note} {said} {told}")
 
 
 def part_of(step, up, stable, down):
@@ -107,7 +107,7 @@ def share(candidate):
     for step in (0, 5, 9):
         factor = factor_at(candidate, step, 10, 2, 0.4)
         if not 0 <= factor <= 1:
-            raise Wrong(
+            raise CheckFailed(
                 f"step {step} of 10, warmup=2, decay=0.4 gave {factor:.4g}; expected a number "
                 "from 0 to 1. The highest learning rate itself is 1."
             )

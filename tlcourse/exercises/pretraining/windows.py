@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tlcourse.batching import epoch_order
-from tlcourse.exercises.expect import Wrong, expect_shape, short
+from tlcourse.exercises.expect import CheckFailed, expect_shape, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -66,17 +66,17 @@ def by_indexing(ids, step, batch_size, length, seed=0):
 
 
 def batch(candidate, ids, *arguments):
-    """The candidate's batch as a list of rows; raises Wrong where it is no such tensor."""
+    """The candidate's batch as a list of rows; raises CheckFailed where it is no such tensor."""
     handed = ids.copy()
     got = candidate(handed, *arguments)
     if not np.array_equal(handed, ids):
-        raise Wrong("your function changed `ids`, which it was given.")
+        raise CheckFailed("your function changed `ids`, which it was given.")
     _, batch_size, length, *_ = arguments
     if isinstance(got, np.ndarray):
-        raise Wrong(f"the batch is a NumPy array of {got.dtype}; expected a tensor, see hint 4.")
+        raise CheckFailed(f"the batch is a NumPy array of {got.dtype}; expected a tensor, see hint 4.")
     expect_shape(got, (batch_size, length), f"batch_size={batch_size}, length={length}: the batch")
     if got.dtype != torch.int64:
-        raise Wrong(
+        raise CheckFailed(
             f"the batch has the type {got.dtype}; expected torch.int64, as embedding and loss want "
             "it: `.astype(np.int64)` before it becomes a tensor."
         )
@@ -121,7 +121,7 @@ def tensor(candidate):
 def slices(candidate):
     for row in batch(candidate, counting(60, first=500), 0, 4, 6, 0):
         if row != [*range(row[0], row[0] + 6)]:
-            raise Wrong(f"the ids count up, but a row is {short(row)}; expected a slice of `ids`.")
+            raise CheckFailed(f"the ids count up, but a row is {short(row)}; expected a slice of `ids`.")
 
 
 @task.stage("the first step")
@@ -156,7 +156,7 @@ def nothing_remembered(candidate):
     for step in (7, 3, 7, 0, 3):
         got = batch(candidate, ids, step, 4, 9, 5)
         if first.setdefault(step, got) != got:
-            raise Wrong(f"step {step} gave two batches: it depends on what was asked before.")
+            raise CheckFailed(f"step {step} gave two batches: it depends on what was asked before.")
     expect_batch(candidate, counting(300, first=65_000), 2, 4, 9, 5, likely="")
 
 

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -53,7 +53,7 @@ def converted(candidate, nats, text):
     pair = isinstance(got, tuple | list) or getattr(got, "shape", None) == (2,)
     numbers = [real_number(value) for value in got] if pair else []
     if len(numbers) != 2 or None in numbers:
-        raise Wrong(
+        raise CheckFailed(
             f"expected two numbers, `return word_perplexity, bits_per_byte`; got {short(got)}."
         )
     return numbers[0], numbers[1]

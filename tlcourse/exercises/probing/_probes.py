@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_shape, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged, short
 
 FROZEN = "The features are frozen: begin with `features.detach()`."
 
@@ -61,12 +61,12 @@ def noisy(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def probe(candidate, features, labels, classes, steps=100):
-    """What the candidate returns, a function; raises Wrong for all else."""
+    """What the candidate returns, a function; raises CheckFailed for all else."""
     torch.manual_seed(0)
     predict = expect_unchanged(candidate, features, labels, classes, steps)
     if not callable(predict):
         missing = " Is a `return` missing?" if predict is None else ""
-        raise Wrong(f"it gave {short(predict)}; expected a function that predicts.{missing}")
+        raise CheckFailed(f"it gave {short(predict)}; expected a function that predicts.{missing}")
     return predict
 
 
@@ -95,7 +95,7 @@ def share_alone(candidate, train, new):
 
 
 def share_of_a_model(candidate, train, new):
-    """`share` with features that a model has just computed; raises Wrong if it gets a gradient."""
+    """`share` with features that a model has just computed; raises CheckFailed if it gets a gradient."""
     weight = torch.ones(train[0].shape[1], requires_grad=True)
     torch.manual_seed(0)
     try:
@@ -103,9 +103,9 @@ def share_of_a_model(candidate, train, new):
     except RuntimeError as error:
         if "backward through the graph a second time" not in str(error):
             raise
-        raise Wrong(f"{FROZEN} The second `backward()` went into the model, and failed.") from None
+        raise CheckFailed(f"{FROZEN} The second `backward()` went into the model, and failed.") from None
     if weight.grad is not None:
-        raise Wrong(f"{FROZEN} Now a gradient went through the features into the model.")
+        raise CheckFailed(f"{FROZEN} Now a gradient went through the features into the model.")
     return right_of(guesses, new[1])
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -75,18 +75,18 @@ def bits_of(candidate, labels, classes, ends, logs):
 
     def fit(count):
         if count == 0:
-            raise Wrong(
+            raise CheckFailed(
                 "`fit(0)` was called: nothing comes before the first block, so no probe can be "
                 "trained for it. Its labels cost log2(classes) bits each."
             )
         if count not in logs:
-            raise Wrong(f"`fit({short(count)})` was called, and `ends` is {ends}.")
+            raise CheckFailed(f"`fit({short(count)})` was called, and `ends` is {ends}.")
         return logs[count].clone()
 
     got = expect_unchanged(candidate, labels, classes, ends, fit)
     if real_number(got) is None:
         missing = " Is a `return` missing?" if got is None else ""
-        raise Wrong(f"it gave {short(got)}; expected one number, the bits of all labels.{missing}")
+        raise CheckFailed(f"it gave {short(got)}; expected one number, the bits of all labels.{missing}")
     return real_number(got)
 
 

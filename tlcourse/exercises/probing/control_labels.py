@@ -6,7 +6,7 @@ What is drawn at random is checked by counting it, over thousands of types.
 import random
 from collections import Counter
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
 from tlcourse.exercises.probing._words import in_two_sessions, some_of
 from tlcourse.exercises.task import Exercise
 
@@ -57,17 +57,17 @@ def by_first_meeting(words, labels, seed):
 
 
 def given(candidate, words, labels, seed):
-    """What the candidate gives, a list of labels that occur, one a word; else raises Wrong."""
+    """What the candidate gives, a list of labels that occur, one a word; else raises CheckFailed."""
     got = expect_unchanged(candidate, words, labels, seed)
     got = got.tolist() if hasattr(got, "tolist") else got
     if not isinstance(got, list | tuple):
         missing = " Is a `return` missing?" if got is None else ""
-        raise Wrong(f"it gave {short(got)}; expected a list with a label for each word.{missing}")
+        raise CheckFailed(f"it gave {short(got)}; expected a list with a label for each word.{missing}")
     if len(got) != len(words):
         each = " Each word of the text has one, also when it comes again."
-        raise Wrong(f"{len(words)} words gave {len(got)} labels.{each}")
+        raise CheckFailed(f"{len(words)} words gave {len(got)} labels.{each}")
     if strange := {*map(str, got)} - {*map(str, labels)}:
-        raise Wrong(f"it gave {short(strange.pop())}, which is none of the labels {short(labels)}.")
+        raise CheckFailed(f"it gave {short(strange.pop())}, which is none of the labels {short(labels)}.")
     return list(got)
 
 

@@ -85,7 +85,7 @@ def by_normalisation(features, labels, classes, steps=300):
 
 
 def expect(candidate, look, *setting, gives=1.0, what, likely):
-    """Raises Wrong unless this is seen."""
+    """Raises CheckFailed unless this is seen."""
     task.observe(candidate, look, *setting, gives=gives, what=what, likely=likely)
 
 

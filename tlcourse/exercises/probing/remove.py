@@ -62,7 +62,7 @@ def by_gram_schmidt(states, directions):
 
 
 def removed(candidate, states, directions):
-    """What comes out, (..., width); raises Wrong for another shape."""
+    """What comes out, (..., width); raises CheckFailed for another shape."""
     got = expect_unchanged(candidate, states, directions)
     what = f"states {tuple(states.shape)}, directions {tuple(directions.shape)}"
     expect_shape(got, tuple(states.shape), what, "The states keep their shape.")
@@ -78,7 +78,7 @@ def drawn(*shape, seed=1):
 
 
 def expect(candidate, states, directions, gives, likely):
-    """Raises Wrong unless these states, lists, become what is expected."""
+    """Raises CheckFailed unless these states, lists, become what is expected."""
     task.observe(
         candidate, removed, torch.tensor(states), torch.tensor(directions),
         gives=gives, what=f"the state {states} without the directions {directions}",

@@ -2,7 +2,7 @@
 
 import random
 
-from tlcourse.exercises.expect import Wrong, expect_unchanged, short
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
 from tlcourse.exercises.probing._words import in_two_sessions, some_of
 from tlcourse.exercises.task import Exercise
 
@@ -54,16 +54,16 @@ def by_text_of_seed_and_word(words, share, seed):
 
 
 def sides(candidate, words, share, seed):
-    """(train, test) of the candidate as lists of places; raises Wrong if they are none."""
+    """(train, test) of the candidate as lists of places; raises CheckFailed if they are none."""
     got = expect_unchanged(candidate, words, share, seed)
     if not isinstance(got, list | tuple) or len(got) != 2:
         missing = " Is a `return` missing?" if got is None else ""
-        raise Wrong(f"it gave {short(got)}; expected two lists, (train, test).{missing}")
+        raise CheckFailed(f"it gave {short(got)}; expected two lists, (train, test).{missing}")
     lists = [each.tolist() if hasattr(each, "tolist") else each for each in got]
     for each in lists:
         kinds = {type(place).__name__ for place in each} if isinstance(each, list | tuple) else {0}
         if kinds - {"int", "int64", "int32"}:  # NumPy's are as good
-            raise Wrong(f"one of the two is {short(each)}; expected a list of places, from 0 on.")
+            raise CheckFailed(f"one of the two is {short(each)}; expected a list of places, from 0 on.")
     return [*map(int, lists[0])], [*map(int, lists[1])]
 
 

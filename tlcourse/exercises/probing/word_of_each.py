@@ -85,7 +85,7 @@ def placed(pieces, words):
 
 
 def expect(candidate, pieces, words, gives, likely):
-    """Raises Wrong unless the candidate gives these numbers."""
+    """Raises CheckFailed unless the candidate gives these numbers."""
     tokens, spans = placed(pieces, words)
     what = f"tokens {pieces} at {tokens}, words {words} at {spans}:"
     task.probe(candidate, tokens, spans, gives=gives, what=what, likely=likely)

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged, real_number, short
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(
@@ -52,7 +52,7 @@ def whole(candidate, labels):
     """The sum of all shares."""
     shares = expect_unchanged(candidate, labels)
     if any(real_number(each) is None for each in shares.values()):
-        raise Wrong(f"`{' '.join(labels)}` gave {short(shares)}; the shares must be numbers.")
+        raise CheckFailed(f"`{' '.join(labels)}` gave {short(shares)}; the shares must be numbers.")
     return sum(shares.values())
 
 

@@ -5,7 +5,7 @@ import zlib
 import torch
 from torch import Tensor, nn
 
-from tlcourse.exercises.expect import Wrong, expect_shape, short
+from tlcourse.exercises.expect import CheckFailed, expect_shape, short
 from tlcourse.transformer import Config
 
 IMPORTS = (
@@ -32,14 +32,14 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
 def new(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
     """`candidate(config)`, or of a tuple `candidate(*sizes)`, with the same random numbers always.
 
-    Raises Wrong if it is no module.
+    Raises CheckFailed if it is no module.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         module = candidate(*config) if isinstance(config, tuple) else candidate(config)
     if not isinstance(module, nn.Module):
         given = ", ".join(map(str, config)) if isinstance(config, tuple) else "config"
-        raise Wrong(
+        raise CheckFailed(
             f"`{candidate.__name__}({given})` gave {short(module)}; expected a module. The class "
             "begins with `class …(nn.Module)`, its `__init__` with `super().__init__()`."
         )
@@ -61,12 +61,12 @@ def built(candidate: type, config: Config | tuple[int, ...], seed: int = 0) -> n
 
 
 def out(candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest) -> Tensor:
-    """What a candidate with drawn weights makes of x; raises Wrong where that changes x."""
+    """What a candidate with drawn weights makes of x; raises CheckFailed where that changes x."""
     before = x.clone()
     with torch.no_grad():
         found = built(candidate, config)(x, *rest)
     if not torch.equal(before, x):
-        raise Wrong("`forward` changed `x`, which it was given: `x = x + …` makes a new one.")
+        raise CheckFailed("`forward` changed `x`, which it was given: `x = x + …` makes a new one.")
     expect_shape(found, tuple(x.shape), f"x of shape {tuple(x.shape)}")
     return found
 
@@ -89,11 +89,11 @@ def differing(
 def without_gradient(
     candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest
 ) -> list[str]:
-    """The parameters that no gradient reaches; raises Wrong if the output carries none."""
+    """The parameters that no gradient reaches; raises CheckFailed if the output carries none."""
     module = built(candidate, config)
     found = module(x, *rest)
     if not found.requires_grad:
-        raise Wrong(
+        raise CheckFailed(
             "all numbers are right, but the result carries no gradient, so that nothing could be "
             "learnt. Leave out `no_grad`, `.detach()` and NumPy."
         )

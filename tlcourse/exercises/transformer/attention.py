@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_gradients, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_gradients, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import padding_mask
 
@@ -62,14 +62,14 @@ def first_call(candidate, *parts):
         raised = f"your code raised {type(error).__name__}: {error}."
         if "None" in str(error):
             likely = "`mask` may be None: use it only `if mask is not None`."
-            raise Wrong(f"without a mask {raised} {likely}") from error
+            raise CheckFailed(f"without a mask {raised} {likely}") from error
         try:
             expect_unchanged(candidate, *(part[0] for part in parts))
         except Exception:
             raise error from None
         right = "that was right for (queries, head_dim), but with a batch of 2 in front"
         likely = "`.T` reverses all dimensions; `key.transpose(-2, -1)` swaps the last two alone."
-        raise Wrong(f"{right} {raised} {likely}") from error
+        raise CheckFailed(f"{right} {raised} {likely}") from error
 
 
 def shape(candidate, *parts):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_shape
+from tlcourse.exercises.expect import CheckFailed, expect_shape
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import Config, Transformer
 
@@ -73,7 +73,7 @@ def order(candidate, x):
 
     out = candidate(x, [block_of(layer), block_of(layer)], layer("final_norm"))
     if not x.equal(torch.ones_like(x)):
-        raise Wrong("your function changed `x`, which it was given: `x = x + …`, not `x += …`.")
+        raise CheckFailed("your function changed `x`, which it was given: `x = x + …`, not `x += …`.")
     expect_shape(out, x.shape, "two blocks")
     return [name for name in said if name != "final_norm"]
 

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong, expect_equal, expect_shape, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_equal, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise
 from tlcourse.exercises.transformer._parts import IMPORTS
 
@@ -68,9 +68,9 @@ def shape_and_type(candidate):
 
 
 def expect_boolean(mask):
-    """Raises Wrong for a mask of numbers."""
+    """Raises CheckFailed for a mask of numbers."""
     if mask.dtype != torch.bool:
-        raise Wrong(
+        raise CheckFailed(
             f"expected a boolean mask, True = keep, got {mask.dtype}. Compare, or `.bool()`"
         )
 
@@ -143,7 +143,7 @@ def device(candidate):
     except (RuntimeError, NotImplementedError):
         place = None
     if getattr(place, "type", "") != "meta":
-        raise Wrong(
+        raise CheckFailed(
             "the mask is right, but it is made on the CPU wherever the tokens are, and would stop "
             "on a GPU. Make new tensors with `device=is_token.device`."
         )

@@ -2,7 +2,7 @@
 
 import torch
 
-from tlcourse.exercises.expect import Wrong, expect_type, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise
 from tlcourse.exercises.transformer._gpt2 import RENAMED, in_both
 from tlcourse.exercises.transformer._parts import IMPORTS
@@ -81,7 +81,7 @@ THEIRS, MINE = in_both()
 
 
 def converted(candidate):
-    """What the candidate gives; raises Wrong if it is no dict or changed what it was given."""
+    """What the candidate gives; raises CheckFailed if it is no dict or changed what it was given."""
     found = expect_unchanged(lambda theirs: candidate(theirs, 2), _Same(THEIRS))
     expect_type(found, dict, "two layers")
     return found
@@ -156,7 +156,7 @@ def every(candidate):
         "head is tied.",
     )  # fmt: skip
     if not all(isinstance(each, torch.Tensor) for each in converted(candidate).values()):
-        raise Wrong("expected tensors as the values of the dict.")
+        raise CheckFailed("expected tensors as the values of the dict.")
 
 
 def mistake(stage, says):

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import Wrong
+from tlcourse.exercises.expect import CheckFailed
 from tlcourse.exercises.task import Exercise
 from tlcourse.exercises.transformer._model_looks import (
     IS_TOKEN,
@@ -148,7 +148,7 @@ def parts(candidate):
         "`nn.ModuleList` of as many blocks as `config.layers` says, an `nn.LayerNorm`.",
     )  # fmt: skip
     if getattr(new(candidate, small()), "config", None) != small():
-        raise Wrong("the model does not keep its configuration: `self.config = config`.")
+        raise CheckFailed("the model does not keep its configuration: `self.config = config`.")
 
 
 @task.stage("shapes")
@@ -226,7 +226,7 @@ def whole(candidate):
 @task.stage("on the device of the tokens")
 def device(candidate):
     if on_meta(candidate) != "meta":
-        raise Wrong(
+        raise CheckFailed(
             "all numbers are right, but mask or table are made on the CPU wherever the tokens are, "
             "and would stop on a GPU. `rotary_table` takes a device: `tokens.device`."
         )

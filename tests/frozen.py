@@ -1,0 +1,151 @@
+"""Holds what the checks of exercises decided before they were rewritten: part of that work only.
+
+    python -m tests.frozen write               # runs/frozen/answers.json: each answer, as it was
+    python -m tests.frozen compare [TOPIC ...] # the same answers, through the checks of today
+
+The answers are those of the exercises' files and of the tests at COMMIT, taken from git under
+another name, so that a file may be rewritten and is still held against what stood in it.
+"""
+
+import argparse
+import hashlib
+import importlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tlcourse import files
+
+COMMIT = "9726fd0283"
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / "runs" / "frozen"
+DIGEST = Path(__file__).with_name("frozen.sha256")
+TESTS = (
+    "adaptation", "adaptation_deeper", "adaptation_schemes", "bpe", "finetuning",
+    "finetuning_deeper", "finetuning_loop", "looking", "more_signal", "more_signal_deeper",
+    "more_signal_learning", "pretraining", "pretraining_deeper", "probing", "start", "transformer",
+)  # fmt: skip
+
+
+def take() -> None:
+    """Puts exercises and their tests of COMMIT under PLACE, as packages of other names.
+
+    Raises subprocess.CalledProcessError where git does not know COMMIT.
+    """
+    if not (PLACE / "frozen_exercises").exists():
+        packed = subprocess.run(
+            ["git", "archive", COMMIT, "tlcourse/exercises", "tests/exercises"],
+            cwd=ROOT, capture_output=True, check=True,
+        ).stdout  # fmt: skip
+        PLACE.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(PLACE / "tree", filter="data")
+        for path in (PLACE / "tree").rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            text = text.replace("tests.exercises", "frozen_tests")
+            path.write_text(text.replace("tlcourse.exercises", "frozen_exercises"), "utf-8")
+        (PLACE / "tree" / "tests" / "exercises").rename(PLACE / "frozen_tests")
+        (PLACE / "tree" / "tlcourse" / "exercises").rename(PLACE / "frozen_exercises")
+    sys.path.insert(0, str(PLACE))
+
+
+def answers(topics: list[str]) -> Iterator[tuple[str, str, Any]]:
+    """Every answer at COMMIT of an exercise of these topics: (id, its name, the answer)."""
+    then = importlib.import_module("frozen_exercises.task")
+    standard = importlib.import_module("frozen_tests.standard")
+    found: list[tuple[str, str, Any]] = []
+    for id in then.ids():
+        task = then.get(id)
+        found += [(id, "right", each) for each in task.solutions]
+        found += [(id, "mistake", each.wrong) for each in task.mistakes]
+
+    def accepts(id: str, *candidates: Any) -> Any:
+        found.extend((id, "right in tests", each) for each in candidates)
+        return lambda: None
+
+    def rejects(id: str, *wrong: tuple) -> Any:
+        found.extend((id, "wrong in tests", each[0]) for each in wrong)
+        return lambda: None
+
+    standard.accepts, standard.rejects = accepts, rejects
+    for name in TESTS:
+        importlib.import_module(f"frozen_tests.test_{name}")
+    counted: dict[tuple[str, str], int] = {}
+    for id, kind, answer in found:
+        number = counted[id, kind] = counted.get((id, kind), 0) + 1
+        if not topics or id.split(".")[0] in topics or id in topics:
+            called = getattr(answer, "__name__", type(answer).__name__)
+            yield id, f"{kind} {number}: {called}", answer
+
+
+def decided(package: str, topics: list[str]) -> dict[str, dict[str, list]]:
+    """What the checks of `package` say: id → answer → [passed, stage, message]."""
+    checking = importlib.import_module(f"{package}.checking")
+    task = importlib.import_module(f"{package}.task")
+    rows: dict[str, dict[str, list]] = {}
+    for id, name, answer in answers(topics):
+        report = checking.check(task.get(id), answer)
+        stage = task.get(id).stages[report.stage - 1].name if report.stage else ""
+        rows.setdefault(id, {})[name] = [report.passed, stage, report.message]
+    return rows
+
+
+def digest(rows: dict) -> str:
+    """Of the verdicts: which passed, and at which stage the others failed."""
+    kept = {id: {name: row[:2] for name, row in each.items()} for id, each in rows.items()}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def compare(rows: dict, due: dict) -> list[str]:
+    """The answers whose verdict is another one; a line each."""
+    return [
+        f"{id}, {name}: was {due[id][name][:2]}, is {row[:2]}\n    was: {due[id][name][2]}\n"
+        f"    is:  {row[2]}"
+        for id, each in rows.items()
+        for name, row in each.items()
+        if row[:2] != due[id][name][:2]
+    ]  # fmt: skip
+
+
+def main() -> int:
+    """Writes or compares; returns 1 where a verdict differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("do", choices=("write", "compare"))
+    parser.add_argument("topics", nargs="*")
+    parser.add_argument("--messages", action="store_true", help="print each message, then and now")
+    asked = parser.parse_args()
+    os.environ.update(TLCOURSE_ANSWERS="off", TLCOURSE_SIZE="tiny")
+    take()
+    path = PLACE / "answers.json"
+    if asked.do == "write":
+        rows = decided("frozen_exercises", asked.topics)
+        files.write_json(path, rows)
+        DIGEST.write_text(digest(rows) + "\n", encoding="utf-8")
+        print(f"{sum(map(len, rows.values())):,} answers of {len(rows)} exercises in {path.name}")
+        return 0
+    due = json.loads(path.read_text(encoding="utf-8"))
+    if digest(due) != DIGEST.read_text(encoding="utf-8").strip():
+        raise SystemExit(f"{path.name} is not what was frozen: run `python -m tests.frozen write`")
+    rows = decided("tlcourse.exercises", asked.topics)
+    differing = compare(rows, due)
+    print("\n".join(differing))
+    if asked.messages:
+        for id, each in rows.items():
+            for name, row in each.items():
+                print(f"{id}, {name}\n    was: {due[id][name][2]}\n    is:  {row[2]}")
+    same = sum(
+        row[2] == due[id][name][2] for id, each in rows.items() for name, row in each.items()
+    )
+    count = sum(map(len, rows.values()))
+    print(f"{count:,} answers, {len(differing)} verdicts differ, {same:,} messages are the same")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

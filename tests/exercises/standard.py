@@ -1,14 +1,18 @@
 """Tests of answers that are not in an exercise's own file: tables of right and of wrong ones.
 
 test_right = accepts("bpe.merge_pair", by_index, by_regex)
-test_wrong = rejects("bpe.merge_pair", (mutates, 1, "changed argument"), ...)
+test_wrong = rejects("bpe.merge_pair", (mutates, 1, "Build a new value"), ...)
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get
+
+RIGHT: Counter[str] = Counter()  # of each exercise: the answers of the tables
+WRONG: Counter[str] = Counter()
 
 
 def _name(candidate: Any) -> str:
@@ -17,6 +21,7 @@ def _name(candidate: Any) -> str:
 
 def accepts(id: str, *candidates: Any) -> Callable:
     """A test that each of `candidates` passes all stages."""
+    RIGHT[id] += len(candidates)
 
     def test():
         reports = [(_name(each), check(get(id), each)) for each in candidates]
@@ -30,6 +35,7 @@ def rejects(id: str, *wrong: tuple[Any, int, str]) -> Callable:
 
     Stage 0 means "nothing written yet"; `fragment` is part of the message.
     """
+    WRONG[id] += len(wrong)
 
     def test():
         offenders = {}

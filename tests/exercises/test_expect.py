@@ -20,7 +20,9 @@ from tlcourse.exercises.expect import (
 def test_equal():
     expect_equal([1, "a"], [1, "a"], "it")
     expect_equal(torch.tensor([True, False]), torch.tensor([True, False]), "the mask")
-    with pytest.raises(CheckFailed, match=r"it gave \(1, 2\) \(a tuple\); expected \[1, 2\]. A list?"):
+    with pytest.raises(
+        CheckFailed, match=r"it gave \(1, 2\) \(a tuple\); expected \[1, 2\]. A list?"
+    ):
         expect_equal((1, 2), [1, 2], "it", "A list?")
     for got in (torch.ones(2), torch.ones(1, 3), [1.0, 1.0, 1.0], None):
         with pytest.raises(CheckFailed):

@@ -364,7 +364,8 @@ BROKEN = {
     "a date without a text": (HEADER, "cannot be read (ValueError)"),
     "it does not pass": (
         HEADER + "def mine(values):\n    return values\n",
-        "alone it does not pass any more (Stage 1 of 2, one number: `[3]` gave [3]; expected [6]",
+        "alone it does not pass any more (Stage 1 of 2: one number. Check: `[3]`. "
+        "Yours: [3] Expected: [6]",
     ),
     "another name": (HEADER + "def other(values):\n    pass\n", "it does not define `mine`"),
     "an outside name": (HEADER + "mine = twice\n", "it uses `twice` of another cell"),

@@ -42,6 +42,7 @@ from tlcourse.exercises.expect import (
     expect_equal,
     expect_unchanged,
     inexact,
+    short,
 )
 from tlcourse.wording import three_nearest
 
@@ -70,7 +71,8 @@ def case(
 ) -> Case:
     """A case of `what` (a noun phrase) with these arguments of the answer, or of `measure`.
 
-    What is not given is the stage's, or else the exercise's.
+    Without `what` the learner is shown the call. What is not given is the stage's, or else the
+    exercise's.
     """
     return Case(what, arguments, expected, measure, hint, tolerance)
 
@@ -238,6 +240,7 @@ class Exercise:
         fractions. It says what a known mistake says that has measured the same so far, else `hint`.
         """
         measure = measure or self.measure
+        what = what or f"`{self.name}({', '.join(short(each, 60) for each in arguments)})`"
         close = (self.tolerance if tolerance is None else tolerance) if inexact(expected) else None
         return self.observe(candidate, measure, *arguments, gives=expected, what=what,
                             likely=hint, tolerance=close)  # fmt: skip

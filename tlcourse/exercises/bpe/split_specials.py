@@ -3,24 +3,34 @@
 import random
 import re
 
-from tlcourse.exercises.expect import expect_type, expect_unchanged, short
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import expect_type, expect_unchanged
+from tlcourse.exercises.task import Exercise, case
+
+
+def parts(candidate, text, specials):
+    """The parts, in a list."""
+    got = expect_unchanged(candidate, text, specials)
+    expect_type(got, list, f"{text!r} with {specials}")
+    return got
+
 
 task = Exercise(
     __name__,
     number="1.6",
     title="Split at special tokens",
     difficulty=2,
+    importance=2,
     minutes=8,
     hints=(
         "`re.split` keeps what it splits at if the pattern is in brackets: "
         "`re.split('(b)', 'abc')` is `['a', 'b', 'c']`.",
         "`'|'.join(map(re.escape, specials))` is a pattern for any of them: `re.escape` takes "
         "away the meaning that characters such as `|` have in a pattern.",
-        "filter out the empty parts at the end; and if there are no specials, there is nothing to "
+        "Filter out the empty parts at the end; and if there are no specials, there is nothing to "
         "split at.",
     ),
     imports="import re\n\nimport regex",
+    measure=parts,
 )
 
 
@@ -33,112 +43,54 @@ def split_specials(text, specials):
     return [part for part in re.split(pattern, text) if part]
 
 
-@task.right
-def by_search(text, specials):
-    parts = []
-    while places := [(text.index(each), each) for each in specials if each in text]:
-        start, special = min(places)
-        parts += [text[:start], special]
-        text = text[start + len(special) :]
-    return [part for part in [*parts, text] if part]
-
-
-@task.right
+@task.truth
 def letter_by_letter(text, specials):
-    parts, held, i = [], "", 0
-    while i < len(text):
-        found = next((each for each in specials if text.startswith(each, i)), "")
-        if found:
-            parts += [held, found] if held else [found]
-            held, i = "", i + len(found)
-        else:
-            held, i = held + text[i], i + 1
-    return [*parts, held] if held else parts
+    """Without patterns: at each letter, whether a special token begins there."""
+    found, held = [], ""
+    while text:
+        special = next((each for each in specials if text.startswith(each)), "")
+        if special:
+            found += [held, special]
+        held = "" if special else held + text[0]
+        text = text[len(special) or 1 :]
+    return [part for part in [*found, held] if part]
 
 
-def parts_of(candidate, text, specials):
-    got = expect_unchanged(candidate, text, specials)
-    expect_type(got, list, f"{text!r} with {short(specials)}")
-    return got
+def at_eos(text, hint):
+    return case("", text, ["<eos>"], hint=hint)
 
 
-@task.stage("one special token")
-def one(candidate):
-    for text, right, what, likely in (
-        (
-            "Hi <eos>you", ["Hi ", "<eos>", "you"], "'Hi <eos>you' with ['<eos>']",
-            "Three parts, which joined give the text back.",
-        ),
-        ("Hi", ["Hi"], "'Hi' with ['<eos>']", "Nothing to split at: one part."),
-        (
-            "a<eos>b<eos>c", ["a", "<eos>", "b", "<eos>", "c"], "'a<eos>b<eos>c' with ['<eos>']",
-            "It occurs twice.",
-        ),
-        ("Hi < eos >", ["Hi < eos >"], "'Hi < eos >' with ['<eos>']", "That is another text."),
-    ):  # fmt: skip
-        task.observe(candidate, parts_of, text, ["<eos>"], gives=right, what=what, likely=likely)
-
-
-@task.stage("no empty parts, no specials")
-def empty(candidate):
-    for text, specials, right, likely in (
-        ("<eos>", ["<eos>"], ["<eos>"], "Leave out empty parts."),
-        ("a<eos><eos>", ["<eos>"], ["a", "<eos>", "<eos>"], "Between the two there is nothing."),
-        (
-            "<eos> <eos>",
-            ["<eos>"],
-            ["<eos>", " ", "<eos>"],
-            "A space is not nothing: leave out parts that are empty (`if part`), and no others.",
-        ),
-        ("", ["<eos>"], [], "An empty text has no part."),
-        ("a b", [], ["a b"], "Without specials the text is one part."),
-    ):
-        task.observe(
-            candidate, parts_of, text, specials, gives=right,
-            what=f"{text!r} with {specials}", likely=likely,
-        )  # fmt: skip
-
-
-@task.stage("any special tokens")
-def several(candidate):
-    many = ["<cls>", "<|end|>", "[SEP]", "a.b"]
-    for text, right, likely in (
-        ("<cls>x[SEP]y", ["<cls>", "x", "[SEP]", "y"], "There may be several specials."),
-        ("x|<|end|>", ["x|", "<|end|>"], "`|` has a meaning in a pattern: `re.escape` takes it."),
-        ("aXb SEP", ["aXb SEP"], "`.` and `[ ]` have a meaning in a pattern: `re.escape`."),
-    ):
-        task.observe(
-            candidate, parts_of, text, many, gives=right, what=f"{text!r} with {many}",
-            likely=likely,
-        )  # fmt: skip
-
-
-@task.stage("100 random texts")
-def random_texts(candidate):
-    draw, specials = random.Random(3), ["<s>", "</s>", "<|x|>"]
-    for _ in range(100):
-        right = []
-        for _ in range(draw.randrange(6)):
-            plain = not right or right[-1] in specials
-            choice = draw.choice([*specials, "x <", "s> \n", "é|"] if plain else specials)
-            right.append(choice)
-        text = "".join(right)
-        task.observe(candidate, parts_of, text, specials, gives=right, what=repr(text))
-
-
-@task.mistake(
-    "one special token", "The special token is gone: a group, `(...)`, in the pattern keeps it."
+draw = random.Random(3)
+MANY = ["<cls>", "<|end|>", "[SEP]", "a.b"]
+PIECES = ["<s>", "</s>", "<|x|>", "x <", "s> \n", "é|"]
+task.stage(
+    "one special token",
+    at_eos("Hi <eos>you", "Three parts, which joined give the text back."),
+    at_eos("Hi", "Nothing to split at: one part."),
+    at_eos("a<eos>b<eos>c", "It occurs twice."),
+    at_eos("Hi < eos >", "This is not the special token."),
 )
-def drops_them(text, specials):
-    return [part for part in text.split(specials[0]) if part] if specials else [text]
+task.stage(
+    "no empty parts, no specials",
+    at_eos("<eos>", "Leave out empty parts."),
+    at_eos("a<eos><eos>", "Between the two there is nothing."),
+    at_eos("<eos> <eos>", "A space is not nothing: leave out parts that are empty, and no others."),
+    at_eos("", "An empty text has no part."),
+    case("", "a b", [], hint="Without specials the text is one part."),
+)
+task.stage(
+    "any special tokens",
+    case("", "<cls>x[SEP]y", MANY, hint="There may be several specials."),
+    case("", "x|<|end|>", MANY),
+    case("", "aXb SEP", MANY),
+    hint="`|`, `.` and `[ ]` have a meaning in a pattern: `re.escape` takes it away.",
+)
+task.stage(
+    "100 random texts",
+    *(case("", "".join(draw.choices(PIECES, k=draw.randrange(6))), PIECES[:3]) for _ in range(100)),
+)
 
 
-@task.mistake("no empty parts, no specials", "A space is not nothing")
-def drops_white_space(text, specials):
-    return [part for part in split_specials(text, specials) if part.strip()]
-
-
-@task.mistake("one special token", "Only the first place was split at; it occurs twice.")
 def once_only(text, specials):
     for special in specials:
         if special in text:
@@ -146,27 +98,30 @@ def once_only(text, specials):
     return [text] if text else []
 
 
-@task.mistake("no empty parts, no specials", "Leave out empty parts.")
-def keeps_empty_parts(text, specials):
-    return re.split("(" + "|".join(map(re.escape, specials)) + ")", text)
+def by_pattern(pattern_of):
+    return lambda text, specials: [p for p in re.split(pattern_of(specials), text) if p]
 
 
-@task.mistake(
-    "no empty parts, no specials",
-    "Without specials the pattern `()` fits everywhere: ask first whether there are any.",
+def unescaped(specials):
+    return "(" + "|".join(specials) + ")" if specials else "$^"
+
+
+task.mistakes(
+    (
+        "The special token is gone: a group, `(...)`, in the pattern keeps it.",
+        lambda text, specials: [p for p in text.split((specials or ["\0"])[0]) if p],
+    ),
+    ("Only the first place was split at; it occurs twice.", once_only),
+    (
+        "Without specials the pattern `()` fits everywhere: ask first whether there are any.",
+        by_pattern(lambda specials: "(" + "|".join(map(re.escape, specials)) + ")"),
+    ),
+    (
+        "Signs such as `|` have a meaning in a pattern: `re.escape` the specials.",
+        by_pattern(unescaped),
+    ),
+    (
+        "Only the first special was looked for.",
+        lambda text, specials: split_specials(text, specials[:1]),
+    ),
 )
-def empty_pattern(text, specials):
-    return [p for p in re.split("(" + "|".join(map(re.escape, specials)) + ")", text) if p]
-
-
-@task.mistake(
-    "any special tokens", "Signs such as `|` have a meaning in a pattern: `re.escape` the specials."
-)
-def not_escaped(text, specials):
-    pattern = "(" + "|".join(specials) + ")"
-    return [part for part in re.split(pattern, text) if part] if specials else [text]
-
-
-@task.mistake("any special tokens", "Only the first special was looked for.")
-def the_first_special_only(text, specials):
-    return split_specials(text, specials[:1])

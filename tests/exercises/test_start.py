@@ -2,7 +2,7 @@ from collections import Counter, defaultdict
 from itertools import groupby
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.start.count_labels import by_set, fails_when_empty
+from tlcourse.exercises.start.count_labels import count_labels, fails_when_empty
 
 
 def nothing(labels): ...  # your code here
@@ -39,8 +39,20 @@ def shares_as_text(labels):
     return {label: f"{labels.count(label) / len(labels):.2f}" for label in labels}
 
 
+def empties_the_list(labels):
+    count, shares = len(labels), {}
+    while labels:
+        label = labels.pop()
+        shares[label] = shares.get(label, 0) + 1 / count
+    return shares
+
+
+def rounds(labels):
+    return {label: round(share, 2) for label, share in count_labels(labels).items()}
+
+
 def none_if_empty(labels):
-    return by_set(labels) if labels else None
+    return count_labels(labels) if labels else None
 
 
 test_right = accepts("start.count_labels", adds_small_shares, by_groups)
@@ -48,9 +60,11 @@ test_wrong = rejects(
     "start.count_labels",
     (nothing, 0, "Not solved yet"),
     (forgets_return, 1, "is a `return` missing?"),
-    (fails_when_empty, 1, "It was called with labels = []."),
+    (fails_when_empty, 1, "called with labels = []."),
+    (empties_the_list, 1, "Argument 1, `labels`, after the call"),
+    (rounds, 3, "Nothing is rounded"),
     (always_six_labels, 1, "One key per label"),
-    (list_of_pairs, 1, "a list; expected a dict"),
+    (list_of_pairs, 1, "a list\nExpected: a dict"),
     (none_if_empty, 1, "no label, no key"),
-    (shares_as_text, 2, "gave {'a': '0.75', 'b': '0.25'}; the shares must be numbers"),
+    (shares_as_text, 2, "Yours: {'a': '0.75', 'b': '0.25'}\nExpected: numbers"),
 )

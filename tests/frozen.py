@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from tlcourse import files
 COMMIT = "9726fd0283"
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "runs" / "frozen"
-DIGEST = Path(__file__).with_name("frozen.sha256")
+DIGESTS = Path(__file__).with_name("frozen.json")  # of the verdicts, a topic each
 TESTS = (
     "adaptation", "adaptation_deeper", "adaptation_schemes", "bpe", "finetuning",
     "finetuning_deeper", "finetuning_loop", "looking", "more_signal", "more_signal_deeper",
@@ -55,8 +55,9 @@ def take() -> None:
     sys.path.insert(0, str(PLACE))
 
 
-def answers(topics: list[str]) -> Iterator[tuple[str, str, Any]]:
-    """Every answer at COMMIT of an exercise of these topics: (id, its name, the answer)."""
+@cache
+def answers() -> list[tuple[str, str, Any]]:
+    """Every answer at COMMIT: (id, its name, the answer)."""
     then = importlib.import_module("frozen_exercises.task")
     standard = importlib.import_module("frozen_tests.standard")
     found: list[tuple[str, str, Any]] = []
@@ -77,11 +78,12 @@ def answers(topics: list[str]) -> Iterator[tuple[str, str, Any]]:
     for name in TESTS:
         importlib.import_module(f"frozen_tests.test_{name}")
     counted: dict[tuple[str, str], int] = {}
+    named = []
     for id, kind, answer in found:
         number = counted[id, kind] = counted.get((id, kind), 0) + 1
-        if not topics or id.split(".")[0] in topics or id in topics:
-            called = getattr(answer, "__name__", type(answer).__name__)
-            yield id, f"{kind} {number}: {called}", answer
+        called = getattr(answer, "__name__", type(answer).__name__)
+        named.append((id, f"{kind} {number}: {called}", answer))
+    return named
 
 
 def decided(package: str, topics: list[str]) -> dict[str, dict[str, list]]:
@@ -89,17 +91,25 @@ def decided(package: str, topics: list[str]) -> dict[str, dict[str, list]]:
     checking = importlib.import_module(f"{package}.checking")
     task = importlib.import_module(f"{package}.task")
     rows: dict[str, dict[str, list]] = {}
-    for id, name, answer in answers(topics):
+    for id, name, answer in answers():
+        if topics and not {id, id.split(".")[0]} & set(topics):
+            continue
         report = checking.check(task.get(id), answer)
         stage = task.get(id).stages[report.stage - 1].name if report.stage else ""
         rows.setdefault(id, {})[name] = [report.passed, stage, report.message]
     return rows
 
 
-def digest(rows: dict) -> str:
-    """Of the verdicts: which passed, and at which stage the others failed."""
-    kept = {id: {name: row[:2] for name, row in each.items()} for id, each in rows.items()}
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+def digests(rows: dict) -> dict[str, str]:
+    """Of the verdicts, a topic each: which answers passed, and where the others failed."""
+    kept: dict[str, dict] = {}
+    for id, each in rows.items():
+        verdicts = {name: row[:2] for name, row in each.items()}
+        kept.setdefault(id.split(".")[0], {})[id] = verdicts
+    return {
+        topic: hashlib.sha256(json.dumps(each, sort_keys=True).encode()).hexdigest()
+        for topic, each in sorted(kept.items())
+    }
 
 
 def compare(rows: dict, due: dict) -> list[str]:
@@ -126,11 +136,11 @@ def main() -> int:
     if asked.do == "write":
         rows = decided("frozen_exercises", asked.topics)
         files.write_json(path, rows)
-        DIGEST.write_text(digest(rows) + "\n", encoding="utf-8")
+        files.write_json(DIGESTS, digests(rows))
         print(f"{sum(map(len, rows.values())):,} answers of {len(rows)} exercises in {path.name}")
         return 0
     due = json.loads(path.read_text(encoding="utf-8"))
-    if digest(due) != DIGEST.read_text(encoding="utf-8").strip():
+    if digests(due) != files.read_json(DIGESTS):
         raise SystemExit(f"{path.name} is not what was frozen: run `python -m tests.frozen write`")
     rows = decided("tlcourse.exercises", asked.topics)
     differing = compare(rows, due)

@@ -25,7 +25,7 @@ from tlcourse.exercises import (
 )
 from tlcourse.exercises import task as machinery
 from tlcourse.exercises.expect import CheckFailed
-from tlcourse.exercises.task import Unknown
+from tlcourse.exercises.task import Unknown, case
 
 pytestmark = pytest.mark.usefixtures("toy")
 
@@ -576,12 +576,12 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
 
     @task.stage("twice")
     def twice(candidate):
-        task.probe(candidate, [0], gives=[0], what="`[0]`")
-        task.probe(candidate, [2], gives=[4], what="`[2]`", likely="Something else.")
+        task.compare(candidate, "`[0]`", [0], expected=[0])
+        task.compare(candidate, "`[2]`", [2], expected=[4], hint="Something else.")
 
-    task.mistake("twice", "That is one more, not twice as much.")(lambda v: [x + 1 for x in v])
-    task.mistake("twice", "One is lost.")(lambda v: [0 for x in v])
-    task.mistake("twice", "That raises.")(lambda v: v[7])
+    task.mistakes(("That is one more, not twice as much.", lambda v: [x + 1 for x in v]))
+    task.mistakes(("One is lost.", lambda v: [0 for x in v]))
+    task.mistakes(("That raises.", lambda v: v[7]))
     for wrong, said in (
         (lambda values: [value**3 - 4 * value for value in values], "One is lost."),
         (lambda values: [value + 1 for value in values], "That is one more, not twice as much."),
@@ -594,14 +594,26 @@ def test_a_known_mistake_is_told_its_sentence_and_the_one_that_fits_all_probes_f
         return [value + 1 if value else 0 for value in values]
 
     assert check("toy.double", sometimes).message.endswith("Something else.")
+
+
+def test_cases_take_what_they_do_not_say_from_the_stage_and_the_exercise(toy):
+    task = toy["toy.double"]
     task.stages.clear()
-
-    @task.stage("twice")
-    def twice_again(candidate):
-        task.probe(candidate, [0], gives=[0], what="`[0]`")
-        task.probe(candidate, [2], gives=[4], what="`[2]`")
-
-    assert check("toy.double", sometimes).message.endswith("That is one more, not twice as much.")
+    task.truth(lambda values: [value + value for value in values])
+    task.measure = lambda candidate, values: [float(value) for value in candidate(values)]
+    task.tolerance = 0.1
+    task.stage(
+        "a table",
+        case("", [0.5]),
+        case("the sum", [1.0], expected=3.0, measure=lambda f, v: sum(f(v)), hint="Its own."),
+        hint="The stage's.",
+    )
+    outside = check("toy.double", lambda values: [2.5 * value for value in values])
+    assert outside.message.endswith(
+        "Check: `double([0.5])`.\nYours: 1.25 at [0]\nExpected: 1\nWhy: The stage's."
+    )
+    inside = check("toy.double", lambda values: [2.05 * value for value in values])
+    assert inside.message.endswith("Check: The sum.\nYours: 2.05\nExpected: 3\nWhy: Its own.")
 
 
 def test_a_mistake_of_an_earlier_stage_is_not_told_of_who_has_passed_it(toy):
@@ -612,12 +624,16 @@ def test_a_mistake_of_an_earlier_stage_is_not_told_of_who_has_passed_it(toy):
         @task.stage(name)
         def stage(candidate, value=value):
             likely = f"Twice {value}."
-            task.probe(candidate, [value], gives=[2 * value], what=f"`[{value}]`", likely=likely)
+            task.compare(candidate, f"`[{value}]`", [value], expected=[2 * value], hint=likely)
 
-    task.mistake("one", "Always five.")(lambda values: [5])
+    task.mistakes(("Always five.", lambda values: [5]))
     later = check("toy.double", lambda values: [2] if values == [1] else [5])
     assert later.message.endswith("Check: `[3]`.\nYours: [5]\nExpected: [6]\nWhy: Twice 3.")
     assert check("toy.double", lambda values: [5]).message.endswith("Always five.")
+
+
+def counted(function, values):
+    return f"{len(function(values))} number"
 
 
 def test_earlier_probes_are_compared_with_mistakes_as_closely_as_with_the_answer(toy):
@@ -626,12 +642,12 @@ def test_earlier_probes_are_compared_with_mistakes_as_closely_as_with_the_answer
 
     @task.stage("words, then numbers")
     def both(candidate):
-        task.observe(candidate, lambda f, v: f"{len(f(v))} number", [2], gives="1 number", what="")
-        task.probe(candidate, [1], gives=[2], what="`[1]`", tolerance=1e-3)
-        task.probe(candidate, [3], gives=[6], what="`[3]`")
+        task.compare(candidate, "the numbers", [2], expected="1 number", measure=counted)
+        task.compare(candidate, "`[1]`", [1], expected=[2.0], tolerance=1e-3)
+        task.compare(candidate, "`[3]`", [3], expected=[6])
 
-    task.mistake("words, then numbers", "That is five.")(lambda v: [5 for x in v])
-    task.mistake("words, then numbers", "That is two more.")(lambda v: [x + min(x, 2) for x in v])
+    task.mistakes(("That is five.", lambda v: [5 for x in v]))
+    task.mistakes(("That is two more.", lambda v: [x + min(x, 2) for x in v]))
     for wrong, said in (
         (lambda values: [5 for value in values], "That is five."),
         (lambda values: [value + min(value, 2) for value in values], "That is two more."),
@@ -646,23 +662,23 @@ def test_a_tolerance_holds_for_its_own_probe_only(toy):
 
     @task.stage("words, then numbers")
     def words(candidate):
-        task.probe(candidate, ["no"], gives=["nono"], what="`no`")
-        task.probe(candidate, [2], gives=[4], what="`[2]`", tolerance=1e-6)
+        task.compare(candidate, "`no`", ["no"], expected=["nono"])
+        task.compare(candidate, "`[2]`", [2], expected=[4.0], tolerance=1e-6)
 
-    task.mistake("words, then numbers", "One more.")(lambda v: [x + (x, 1)[x == 2] for x in v])
+    task.mistakes(("One more.", lambda v: [x + (x, 1)[x == 2] for x in v]))
     shifts = check("toy.double", lambda values: [x + ("no" if x == "no" else 1) for x in values])
     assert (
         shifts.message == "Stage 1 of 1: words, then numbers.\nCheck: `[2]`.\nYours: 3 at [0]\n"
         "Expected: 4\nWhy: One more."
     )
     talks = check("toy.double", lambda values: ["nono"] if values == ["no"] else "four")
-    assert talks.message.endswith("Check: `[2]`.\nYours: 'four'\nExpected: [4]")
+    assert talks.message.endswith("Check: `[2]`.\nYours: 'four'\nExpected: [4.0]")
 
 
 def test_an_error_without_a_line_of_the_learners_is_told_what_is_known_of_it(toy):
     task = toy["toy.double"]
-    task.stage("none")(lambda candidate: task.probe(candidate, [], gives=[], what="no numbers"))
-    task.mistake("none", "The largest of nothing is asked for.")(max)
+    task.stage("none")(lambda candidate: task.compare(candidate, "no numbers", [], expected=[]))
+    task.mistakes(("The largest of nothing is asked for.", max))
     task.stages[:2] = []
     message = check("toy.double", max).message
     assert "raised ValueError" in message
@@ -676,11 +692,11 @@ def test_an_error_is_not_laid_to_a_mistake_that_would_have_failed_before(toy):
 
     @task.stage("twice")
     def twice(candidate):
-        task.probe(candidate, [2], gives=[4], what="`[2]`")
-        task.probe(candidate, [], gives=[], what="`[]`")
+        task.compare(candidate, "`[2]`", [2], expected=[4])
+        task.compare(candidate, "`[]`", [], expected=[])
 
-    task.mistake("twice", "The second is asked for.")(lambda values: [values[1]])
-    task.mistake("twice", "The first is asked for.")(lambda values: [2 * values[0]])
+    task.mistakes(("The second is asked for.", lambda values: [values[1]]))
+    task.mistakes(("The first is asked for.", lambda values: [2 * values[0]]))
     first = check("toy.double", lambda values: [values[0] + values[0]])
     assert first.message.endswith("\nWhy: The first is asked for.")
     task.catalogue.pop()

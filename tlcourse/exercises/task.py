@@ -91,7 +91,6 @@ class Stage:
 class Mistake:
     """A wrong answer, and the sentence that a learner is told who gives it."""
 
-    stage: str
     message: str
     wrong: Any
 
@@ -123,14 +122,13 @@ class Exercise:
     builds_on: tuple[str, ...] = ()
     given: FunctionType | None = None
     trains: bool = False
-    solutions: list[Any] = field(default_factory=list)  # the reference first
+    solution: Any = None  # the reference
     stages: list[Stage] = field(default_factory=list)
     catalogue: list[Mistake] = field(default_factory=list)  # of known mistakes
     expected: Callable | None = None  # the truth: what is right, in another way
 
     def __post_init__(self) -> None:
-        self._probes: list[tuple] = []  # of the check that runs now, as `_gives` takes them
-        self._stage = ""  # the name of that which runs now
+        self._cases: list[tuple] = []  # of the check that runs now, as `_gives` takes them
 
     @property
     def id(self) -> str:
@@ -140,7 +138,7 @@ class Exercise:
     @property
     def name(self) -> str:
         """What the lesson calls the answer: "merge_pair"; of a class its own name: "Attention"."""
-        own = self.solutions[0] if self.solutions else None
+        own = self.solution
         return own.__name__ if isinstance(own, type) else self.id.split(".")[1]
 
     @property
@@ -148,19 +146,9 @@ class Exercise:
         """The id of its lesson."""
         return listing.lesson_of(self.number)
 
-    @property
-    def solution(self) -> Any:
-        """The reference."""
-        return self.solutions[0]
-
     def reference(self, solution: Any) -> Any:
         """Takes the reference; a decorator."""
-        self.solutions.insert(0, solution)
-        return solution
-
-    def right(self, solution: Any) -> Any:
-        """Takes another right solution, written differently; a decorator."""
-        self.solutions.append(solution)
+        self.solution = solution
         return solution
 
     def truth(self, function: Callable) -> Callable:
@@ -204,24 +192,14 @@ class Exercise:
 
     def mistakes(self, *rows: tuple[str, Any]) -> None:
         """Adds known mistakes: (the sentence that is told, a wrong answer)."""
-        self.catalogue += [Mistake("", message, wrong) for message, wrong in rows]
-
-    def mistake(self, stage: str, says: str) -> Callable[[Any], Any]:
-        """Takes a wrong solution that this stage finds, and the sentence it earns; a decorator."""
-
-        def take(wrong: Any) -> Any:
-            self.catalogue.append(Mistake(stage, says, wrong))
-            return wrong
-
-        return take
+        self.catalogue += [Mistake(message, wrong) for message, wrong in rows]
 
     def begin(self) -> None:
-        """Forgets the probes of the check before."""
-        self._probes.clear()
+        """Forgets the cases of the check before."""
+        self._cases.clear()
 
     def run(self, stage: Stage, candidate: Any) -> str | None:
         """Runs one stage; returns its remark."""
-        self._stage = stage.name
         return stage.check(candidate)
 
     def compare(
@@ -242,78 +220,37 @@ class Exercise:
         measure = measure or self.measure
         what = what or f"`{self.name}({', '.join(short(each, 60) for each in arguments)})`"
         close = (self.tolerance if tolerance is None else tolerance) if inexact(expected) else None
-        return self.observe(candidate, measure, *arguments, gives=expected, what=what,
-                            likely=hint, tolerance=close)  # fmt: skip
-
-    def probe(
-        self,
-        candidate: Callable,
-        *arguments: Any,
-        gives: Any,
-        what: str,
-        likely: str = "",
-        tolerance: float | None = None,
-    ) -> Any:
-        """Raises CheckFailed unless `candidate(*arguments)` gives `gives`, its arguments unchanged.
-
-        Exactly, or within `tolerance` (see `expect_close`). The message says what a known mistake
-        says that has given the same so far, else `likely`. Returns what came.
-        """
-        return self.observe(
-            candidate, expect_unchanged, *arguments,
-            gives=gives, what=what, likely=likely, tolerance=tolerance,
-        )  # fmt: skip
-
-    def observe(
-        self,
-        candidate: Any,
-        look: Callable,
-        *arguments: Any,
-        gives: Any,
-        what: str,
-        likely: str = "",
-        tolerance: float | None = None,
-    ) -> Any:
-        """`probe` of whatever `look(candidate, *arguments)` sees: a state, a gradient, a series."""
         try:
-            got = look(candidate, *copy.deepcopy(arguments))
+            got = measure(candidate, *copy.deepcopy(arguments))
         except Exception as error:
-            if said := self.diagnose(look, arguments, error):
-                error.add_note(said)
+            if message := self.diagnose(measure, arguments, error):
+                error.add_note(message)
             raise
-        if not agree(got, gives, tolerance):
-            likely = self.diagnose(look, arguments, got, tolerance, likely)
-            if tolerance is not None:
-                expect_close(got, gives, what, likely, tolerance)
-            expect_equal(got, gives, what, likely)
-        self._probes.append((look, arguments, got, tolerance))
+        if not agree(got, expected, close):
+            hint = self.diagnose(measure, arguments, got, close) or hint
+            if close is not None:
+                expect_close(got, expected, what, hint, close)
+            expect_equal(got, expected, what, hint)
+        self._cases.append((measure, arguments, got, close))
         return got
 
     def diagnose(
-        self,
-        look: Callable,
-        arguments: tuple,
-        got: Any,
-        tolerance: float | None = None,
-        likely: str = "",
+        self, measure: Callable, arguments: tuple, got: Any, tolerance: float | None = None
     ) -> str:
-        """The sentence of the first mistake that gives the same here and on all probes before.
-
-        Else `likely`; else the sentence of one of this stage that gives the same here, though an
-        earlier probe has ruled it out; else "". Of an error only the first: many are of one type.
-        """
-        alike = [each for each in self.catalogue if _gives(each, look, arguments, got, tolerance)]
-        for mistake in alike:
-            if all(_gives(mistake, *probe) for probe in self._probes):
+        """The sentence of the first mistake that measures the same here and on all cases before."""
+        for mistake in self.catalogue:
+            if all(
+                _gives(mistake, *case)
+                for case in [(measure, arguments, got, tolerance), *self._cases]
+            ):
                 return mistake.message
-        here = [each.message for each in alike if each.stage == self._stage]
-        return likely or (here[0] if here and not isinstance(got, Exception) else "")
+        return ""
 
 
-def _gives(mistake: Mistake, look: Callable, arguments: tuple, got: Any, tolerance) -> bool:
-    """Whether a mistake, looked at in the same way, gives or raises the same."""
+def _gives(mistake: Mistake, measure: Callable, arguments: tuple, got: Any, tolerance) -> bool:
+    """Whether a mistake, measured in the same way, gives or raises the same."""
     try:
-        gave = look(mistake.wrong, *copy.deepcopy(arguments))
+        gave = measure(mistake.wrong, *copy.deepcopy(arguments))
     except Exception as error:
         says = str if isinstance(error, CheckFailed) else _without_numbers
         return type(error) is type(got) and says(error) == says(got)

@@ -8,7 +8,13 @@ from torch.nn import functional as F
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get
-from tlcourse.exercises.transformer.attention import mixed, scaled
+from tlcourse.exercises.transformer.attention import (
+    attention,
+    divided_by,
+    masked_by,
+    mixed,
+    scaled,
+)
 from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.body import no_last_norm
 from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
@@ -36,38 +42,21 @@ def by_exponentials(query, key, value, mask=None):
     return (powers / powers.sum(-1, keepdim=True)) @ value
 
 
-def transposes_all(query, key, value, mask=None):
-    return (query @ key.permute(2, 1, 0) / math.sqrt(query.shape[-1])).softmax(-1) @ value
-
-
-def with_dot_t(query, key, value, mask=None):
-    return (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ value
-
-
-def needs_a_mask(query, key, value, mask=None):
-    return scaled(query, key).masked_fill(~mask, -math.inf).softmax(-1) @ value
-
-
-def needs_a_mask_of_numbers(query, key, value, mask=None):
-    return mixed(scaled(query, key), value, mask.bool())
+def by_einsum(query, key, value, mask=None):
+    root = query.shape[-1] ** 0.25
+    scores = torch.einsum("...qd,...kd->...qk", query / root, key / root)
+    if mask is not None:
+        scores = scores + (1.0 - mask.float()) * -1e9
+    return torch.einsum("...qk,...kd->...qd", F.softmax(scores, -1), value)
 
 
 def returns_nothing(query, key, value, mask=None):
     mixed(scaled(query, key), value, mask)
 
 
-def changes_the_query(query, key, value, mask=None):
-    query /= math.sqrt(query.shape[-1])
-    return (query @ key.transpose(-2, -1)).softmax(-1) @ value
-
-
-def softmax_over_queries(query, key, value, mask=None):
-    return scaled(query, key).softmax(-2) @ value
-
-
-def subtracts_the_mask(query, key, value, mask=None):
-    drop = 0 if mask is None else (1 - mask) * 1e9
-    return mixed(scaled(query, key) - drop, value)
+def turned_after(change):
+    """`change(query, key, value, mask)` gives what the right attention then reads."""
+    return lambda q, k, v, mask=None: attention(*change(q, k, v, mask))
 
 
 def overflows(query, key, value, mask=None):
@@ -75,72 +64,45 @@ def overflows(query, key, value, mask=None):
     return powers / powers.sum(-1, keepdim=True) @ value
 
 
-def overflows_beside_the_mask(query, key, value, mask=None):
-    scores = scaled(query, key)
-    powers = (scores if mask is None else scores.masked_fill(~mask, -math.inf)).exp()
-    return powers / powers.sum(-1, keepdim=True) @ value
+def filled(least):
+    return masked_by(lambda scores, value, mask: mixed(scores.masked_fill(~mask, least), value))
 
 
-def with_the_weights(query, key, value, mask=None):
-    return mixed(scaled(query, key), value, mask), scaled(query, key).softmax(-1)
-
-
-def as_an_array(query, key, value, mask=None):
-    return mixed(scaled(query, key), value, mask).numpy()
-
-
-def filled_with(least):
-    def attention(query, key, value, mask=None):
-        scores = scaled(query, key)
-        return mixed(scores if mask is None else scores.masked_fill(~mask, least), value)
-
-    return attention
-
-
-def takes_a_thousand_off(query, key, value, mask=None):
-    return mixed(scaled(query, key) - 1000 * (0 if mask is None else ~mask), value)
-
-
-def turns_the_mask(query, key, value, mask=None):
-    return mixed(scaled(query, key), value, mask if mask is None else mask.mT)
-
-
-@torch.no_grad()
-def without_gradients(query, key, value, mask=None):
-    return mixed(scaled(query, key), value, mask)
-
-
-def value_detached(query, key, value, mask=None):
-    return mixed(scaled(query, key), value.detach(), mask)
-
-
-test_attention = accepts("transformer.attention", by_exponentials)
+every_key = torch.ones(5, 5, dtype=torch.bool)
+test_attention = accepts(
+    "transformer.attention", by_exponentials, by_einsum, F.scaled_dot_product_attention
+)
 test_wrong_attention = rejects(
     "transformer.attention",
     (nothing, 0, "Not solved yet"),
-    (transposes_all, 1, "`return (query @ key.permute"),
-    (with_dot_t, 1, "`.T` reverses all dimensions"),
-    (needs_a_mask, 1, "`mask` may be None"),
-    (needs_a_mask_of_numbers, 1, "`mask` may be None"),
+    (lambda q, k, v, mask=None: mixed(q @ k.permute(2, 1, 0), v), 1, "`.T` reverses all of them"),
+    (lambda q, k, v, mask=None: mixed(q @ k, v), 1, "swap the last two dimensions"),
+    (lambda q, k, v, mask=None: mixed(scaled(q, k), v, ~mask), 1, "`mask` may be None"),
+    (lambda q, k, v, mask=None: mixed(scaled(q, k), v, mask.bool()), 1, "`mask` may be None"),
     (returns_nothing, 1, "is a `return` missing?"),
-    (with_the_weights, 1, "gave a tuple; expected a tensor of shape (2, 3, 6)."),
-    (as_an_array, 1, "gave a NumPy array; expected a tensor"),
-    (changes_the_query, 1, "changed argument 1"),
-    (softmax_over_queries, 2, "is the softmax over the last dimension?"),
-    (turns_the_mask, 4, "Is the mask transposed"),
-    (subtracts_the_mask, 4, "your code raised RuntimeError: Subtraction"),
+    (lambda q, k, v, mask=None: (v, scaled(q, k)), 1, "a tuple\nExpected: a Tensor"),
+    (lambda q, k, v, mask=None: attention(q, k, v, mask).numpy(), 1, "a ndarray"),
+    (lambda q, k, v, mask=None: attention(q.mul_(2), k, v), 1, "Argument 1, `query`"),
+    (lambda q, k, v, mask=None: scaled(q, k).softmax(-2) @ v, 2, "over the last dimension?"),
+    (divided_by(lambda q, k, v: q.shape[-1]), 3, "Divided by sqrt(4)"),
+    (divided_by(lambda q, k, v: q.shape[-1] ** -0.5), 3, "Yours: 0.987805"),
+    (divided_by(lambda q, k, v: v.shape[-1] ** 0.5), 3, "is the last dimension of the query"),
+    (turned_after(lambda q, k, v, mask: (q, k[..., :1, :], v[..., :1, :], mask)), 3, "Yours: 1"),
+    (masked_by(lambda scores, value, mask: mixed(scores, value)), 4, "look at key 0 only"),
+    (masked_by(lambda scores, value, mask: mixed(scores, value, mask.mT)), 4, "rows of the mask"),
+    (masked_by(lambda scores, value, mask: mixed(scores + mask, value)), 4, "-infinity"),
+    (masked_by(lambda scores, value, mask: mixed(scores - (1 - mask) * 1e9, value)), 4, "`-`"),
+    (masked_by(lambda scores, value, mask: mixed(scores, value, every_key.tril())), 5, "padded"),
     (overflows, 5, "Does `exp` overflow?"),
-    (overflows_beside_the_mask, 5, "Does `exp` overflow?"),
-    (filled_with(-100.0), 5, "Masked keys still get weight: use -infinity"),
-    (takes_a_thousand_off, 5, "Masked keys still get weight: use -infinity"),
-    (without_gradients, 5, "no gradient reaches `query`"),
-    (value_detached, 5, "no gradient reaches `value`"),
+    (filled(-100.0), 5, "Masked keys still get weight: set their scores to -infinity"),
+    (masked_by(lambda s, v, mask: mixed(s - 1000 * ~mask, v)), 5, "Masked keys still get weight"),
+    (torch.no_grad()(attention), 5, "Yours: ['query', 'key', 'value']"),
+    (turned_after(lambda q, k, v, mask: (q, k, v.detach(), mask)), 5, "Yours: ['value']"),
 )
 
 
 def test_what_is_no_tensor_is_not_blamed_on_the_key():
-    for wrong in (returns_nothing, with_the_weights):
-        assert "last pair" not in check(get("transformer.attention"), wrong).message
+    assert "last two" not in check(get("transformer.attention"), returns_nothing).message
 
 
 # combined_mask
@@ -211,37 +173,6 @@ test_wrong_body = rejects(
     (returns_in_the_loop, 1, "Only one block was used"),
     (without_the_first_block, 1, "Only one block was used"),
     (from_the_last_block, 5, "The last block came first"),
-)
-
-
-# Written by someone who saw only the text of the exercises.
-
-
-def scaled_on_both_sides(query, key, value, mask=None):
-    root = query.shape[-1] ** 0.25
-    scores = (query / root) @ (key / root).mT
-    if mask is not None:
-        scores = scores + (1.0 - mask.float()) * -1e9
-    return (scores - scores.logsumexp(-1, keepdim=True)).exp() @ value
-
-
-def scaled_by_the_values(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(value.size(-1))
-    return mixed(scores, value, mask)
-
-
-def adds_the_booleans(query, key, value, mask=None):
-    scores = scaled(query, key)
-    if mask is not None:
-        scores = scores + mask
-    return scores.softmax(-1) @ value
-
-
-test_outside_attention_right = accepts("transformer.attention", scaled_on_both_sides)
-test_outside_attention_wrong = rejects(
-    "transformer.attention",
-    (scaled_by_the_values, 3, "the root of another size"),
-    (adds_the_booleans, 4, "0 is a score like any other"),
 )
 
 

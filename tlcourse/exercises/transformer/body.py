@@ -73,7 +73,9 @@ def order(candidate, x):
 
     out = candidate(x, [block_of(layer), block_of(layer)], layer("final_norm"))
     if not x.equal(torch.ones_like(x)):
-        raise CheckFailed("your function changed `x`, which it was given: `x = x + …`, not `x += …`.")
+        raise CheckFailed(
+            "your function changed `x`, which it was given: `x = x + …`, not `x += …`."
+        )
     expect_shape(out, x.shape, "two blocks")
     return [name for name in said if name != "final_norm"]
 

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get
+from tlcourse.exercises.transformer._common import otherwise
 from tlcourse.exercises.transformer.attention import (
     attention,
     divided_by,
@@ -19,9 +20,11 @@ from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.body import no_last_norm
 from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
 from tlcourse.exercises.transformer.convert_gpt2 import convert_gpt2
+from tlcourse.exercises.transformer.feed_forward import FeedForward
 from tlcourse.exercises.transformer.grouped_attention import GroupedAttention
 from tlcourse.exercises.transformer.model import Model
-from tlcourse.exercises.transformer.self_attention import Attention
+from tlcourse.exercises.transformer.rotate import rotate
+from tlcourse.exercises.transformer.self_attention import Attention, in_steps, rms
 
 
 def nothing(*arguments): ...  # your code here
@@ -82,7 +85,7 @@ test_wrong_attention = rejects(
     (returns_nothing, 1, "is a `return` missing?"),
     (lambda q, k, v, mask=None: (v, scaled(q, k)), 1, "a tuple\nExpected: a Tensor"),
     (lambda q, k, v, mask=None: attention(q, k, v, mask).numpy(), 1, "a ndarray"),
-    (lambda q, k, v, mask=None: attention(q.mul_(2), k, v), 1, "Argument 1, `query`"),
+    (lambda q, k, v, mask=None: attention(q.mul_(2), k, v), 1, "Argument 1, `q`"),
     (lambda q, k, v, mask=None: scaled(q, k).softmax(-2) @ v, 2, "over the last dimension?"),
     (divided_by(lambda q, k, v: q.shape[-1]), 3, "Divided by sqrt(4)"),
     (divided_by(lambda q, k, v: q.shape[-1] ** -0.5), 3, "Yours: 0.987805"),
@@ -231,6 +234,14 @@ test_outside_body_wrong = rejects(
 # self_attention
 
 
+class Unwritten(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        ...  # your code here
+
+    def forward(self, x, mask=None, table=None): ...  # your code here
+
+
 class NoInit(nn.Module):
     def __init__(self, config):
         self.query = nn.Linear(config.width, config.width)
@@ -247,14 +258,6 @@ class NoModule:
         return x
 
 
-class Unwritten(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        ...  # your code here
-
-    def forward(self, x, mask=None, table=None): ...  # your code here
-
-
 class OneJointLayer(Attention):
     def __init__(self, config):
         super().__init__(config)
@@ -268,33 +271,147 @@ class WithAGain(Attention):
         self.query_norm = nn.RMSNorm(config.width // config.heads)
 
 
-class AddsToTheInput(Attention):
+class OneHeadAfterTheOther(Attention):
     def forward(self, x, mask=None, table=None):
-        x += 0.0 * x + 1
-        return super().forward(x, mask, table)
+        mask = mask[:, 0] if mask is not None and mask.dim() == 4 else mask
+        layers = self.query, self.key, self.value
+        parts = (layer(x).chunk(self.config.heads, dim=-1) for layer in layers)
+        found = []
+        for query, key, value in zip(*parts, strict=True):
+            if self.config.qk_norm:
+                query, key = (a * a.square().mean(-1, True).rsqrt() for a in (query, key))
+            if table is not None:
+                query, key = rotate(query, table), rotate(key, table)
+            found.append(attention(query, key, value, mask))
+        return self.output(torch.cat(found, dim=-1))
 
 
-class WithoutGradients(Attention):
-    @torch.no_grad()
+class ByTheLibrary(Attention):
     def forward(self, x, mask=None, table=None):
-        return super().forward(x, mask, table)
+        parts = self.query(x), self.key(x), self.value(x)
+        query, key, value = (a.unflatten(-1, (self.config.heads, -1)).mT for a in parts)
+        query, key, value = (a.permute(0, 3, 1, 2) for a in (query, key, value))
+        if table is not None:
+            query, key = rotate(query, table), rotate(key, table)
+        if self.config.qk_norm:  # a rotation changes no length, so it may come first
+            query, key = (F.rms_norm(a, a.shape[-1:]) for a in (query, key))
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return self.output(mixed.permute(0, 2, 1, 3).flatten(2))
 
 
-class GivesTheWeightsToo(Attention):
-    def forward(self, x, mask=None, table=None):
-        return super().forward(x, mask, table), None
+def reads(change):
+    """A class whose `forward` reads `change(x)`, which stays as it is."""
+    return otherwise(Attention, forward=lambda self, x, *rest: Attention.forward(self, change(x)))
 
 
+def normed(norm):
+    return in_steps(norm=lambda q, k, v, on: norm(q, k, v) if on else (q, k, v))
+
+
+def layer_norm(x):
+    return F.layer_norm(x, x.shape[-1:])
+
+
+test_self_attention = accepts("transformer.self_attention", OneHeadAfterTheOther, ByTheLibrary)
 test_wrong_self_attention = rejects(
     "transformer.self_attention",
     (Unwritten, 0, "Not solved yet"),
     (NoInit, 1, "Module.__init__() call"),
-    (NoModule, 1, "expected a module"),
+    (NoModule, 1, "Expected: a module"),
     (OneJointLayer, 1, "query.weight is missing"),
     (WithAGain, 1, "query_norm.weight is not expected"),
-    (AddsToTheInput, 2, "`forward` changed `x`"),
-    (GivesTheWeightsToo, 2, "gave a tuple"),
-    (WithoutGradients, 7, "carries no gradient"),
+    (reads(lambda x: x.add_(1)), 2, "`x += …` changes"),
+    (otherwise(Attention, forward=lambda self, x: (self.output(x), None)), 2, "Yours: a tuple"),
+    (in_steps(lambda s, x: (s.query(x), s.query(x), s.value(x))), 2, "Query, key and value go"),
+    (in_steps(lambda s, x: (s.query(x), s.key(x), s.value(s.key(x)))), 2, "One head"),
+    (in_steps(cut=lambda x, heads: x[:, None]), 3, "Head 0 has features 0 to 3"),
+    (
+        in_steps(cut=lambda x, heads: x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)),
+        *(3, "Head 0 has features 0 to 3"),
+    ),
+    (in_steps(keep=lambda mask: None), 4, "Hand `mask` on"),
+    (in_steps(keep=lambda mask: mask if mask is None else ~mask), 4, "Hand `mask` on"),
+    (normed(lambda q, k, v: (q, k, v)), 5, "is divided by the root of its mean square"),
+    (normed(lambda q, k, v: (rms(q), rms(k), rms(v))), 5, "Values are not"),
+    (normed(lambda q, k, v: (rms(q), k, v)), 5, "each query and each key"),
+    (normed(lambda q, k, v: (F.normalize(q, dim=-1), F.normalize(k, dim=-1), v)), 5, "mean square"),
+    (normed(lambda q, k, v: (layer_norm(q), layer_norm(k), v)), 5, "F.rms_norm"),
+    (in_steps(turn=lambda q, k, v, table: (q, k, v)), 6, "`rotate` queries and keys"),
+    (in_steps(turn=lambda q, k, v, table: (q, rotate(k, table), v)), 6, "queries and keys"),
+    (
+        in_steps(turn=lambda *parts: tuple(rotate(a, parts[3]) for a in parts[:3])),
+        *(6, "values stay as they are"),
+    ),
+    (otherwise(Attention, forward=torch.no_grad()(Attention.forward)), 7, "leave out `no_grad`"),
+)
+
+
+# block
+
+
+class StepByStep(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention, self.feed_forward = Attention(config), FeedForward(config)
+        self.attention_norm, self.feed_forward_norm = (
+            nn.LayerNorm(config.width, eps=config.norm_epsilon) for _ in range(2)
+        )
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                if "output" in name or "down" in name:
+                    parameter.zero_()
+
+    def forward(self, x, mask=None, table=None):
+        written = self.attention(self.attention_norm(x), mask, table)
+        stream = x + written
+        return stream + self.feed_forward(self.feed_forward_norm(stream))
+
+
+class ByNames(Block):
+    def forward(self, x, mask=None, table=None):
+        stream = self.attention(x=self.attention_norm(x), mask=mask, table=table).add(x)
+        return self.feed_forward(self.feed_forward_norm(stream)) + stream
+
+
+def one_residual(s, x, *rest):
+    x = x + s.attention(s.attention_norm(x), *rest)
+    return s.feed_forward(s.feed_forward_norm(x))
+
+
+def attention_lost(s, x, *rest):
+    attended = x + s.attention(s.attention_norm(x), *rest)
+    return x + s.feed_forward(s.feed_forward_norm(attended))
+
+
+def starting(zeroed):
+    """A block in which those parameters start at zero whose names `zeroed` takes, and no others."""
+
+    class Faulty(Block):
+        def __init__(self, config):
+            super().__init__(config)
+            for layer in (self.attention.output, self.feed_forward.down):
+                layer.reset_parameters()
+            for name, parameter in self.named_parameters():
+                if zeroed(name):
+                    nn.init.zeros_(parameter)
+
+    return Faulty
+
+
+test_block = accepts("transformer.block", StepByStep, ByNames)
+test_wrong_block = rejects(
+    "transformer.block",
+    (otherwise(Block, forward=one_residual), 2, "each layer adds to it: 2 + 1 + 1"),
+    (otherwise(Block, forward=attention_lost), 2, "each layer adds to it: 2 + 1 + 1"),
+    (
+        otherwise(Block, forward=lambda s, x, mask, table: Block.forward(s, x, mask)),
+        *(3, "['the mask', None]"),
+    ),
+    (otherwise(Block, forward=lambda s, x, *rest: Block.forward(s, x)), 3, "hands both on"),
+    (starting(lambda name: False), 4, "starts with a weight and a bias of 0"),
+    (starting(lambda name: "output" in name), 4, "starts with a weight and a bias of 0"),
+    (starting(lambda name: "down" in name), 4, "starts with a weight and a bias of 0"),
+    (starting(lambda name: "norm" not in name), 5, "where everything is zero, no gradient flows"),
 )
 
 

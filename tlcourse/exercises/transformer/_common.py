@@ -14,6 +14,7 @@ from tlcourse.exercises.expect import (
     expect_unchanged,
     short,
 )
+from tlcourse.exercises.task import Case, case
 from tlcourse.transformer import Config
 
 IMPORTS = (
@@ -128,6 +129,12 @@ def without_gradient(
     if found.requires_grad:
         found.square().sum().backward()
     return [name for name, each in module.named_parameters() if each.grad is None]
+
+
+def all_gradients(*arguments: Any) -> Case:
+    """The case that a gradient reaches every parameter."""
+    what = "the parameters that no gradient reaches"
+    return case(what, *arguments, measure=without_gradient, expected=[], hint=NO_GRADIENT)
 
 
 def linear(name: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:

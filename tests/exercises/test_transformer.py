@@ -1,6 +1,8 @@
 import math
+from dataclasses import replace
 from functools import reduce
 
+import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -18,13 +20,15 @@ from tlcourse.exercises.transformer.attention import (
 )
 from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.body import no_last_norm
-from tlcourse.exercises.transformer.combined_mask import kept_keys, with_padding
+from tlcourse.exercises.transformer.combined_mask import combined_mask, kept_keys, with_padding
 from tlcourse.exercises.transformer.convert_gpt2 import convert_gpt2
 from tlcourse.exercises.transformer.feed_forward import FeedForward
 from tlcourse.exercises.transformer.grouped_attention import GroupedAttention
-from tlcourse.exercises.transformer.model import Model
+from tlcourse.exercises.transformer.model import Model, begun, in_steps
 from tlcourse.exercises.transformer.rotate import rotate
-from tlcourse.exercises.transformer.self_attention import Attention, in_steps, rms
+from tlcourse.exercises.transformer.self_attention import Attention, rms
+from tlcourse.exercises.transformer.self_attention import in_steps as attention_in_steps
+from tlcourse.transformer import rotary_table
 
 
 def nothing(*arguments): ...  # your code here
@@ -305,7 +309,7 @@ def reads(change):
 
 
 def normed(norm):
-    return in_steps(norm=lambda q, k, v, on: norm(q, k, v) if on else (q, k, v))
+    return attention_in_steps(norm=lambda q, k, v, on: norm(q, k, v) if on else (q, k, v))
 
 
 def layer_norm(x):
@@ -322,24 +326,32 @@ test_wrong_self_attention = rejects(
     (WithAGain, 1, "query_norm.weight is not expected"),
     (reads(lambda x: x.add_(1)), 2, "`x += …` changes"),
     (otherwise(Attention, forward=lambda self, x: (self.output(x), None)), 2, "Yours: a tuple"),
-    (in_steps(lambda s, x: (s.query(x), s.query(x), s.value(x))), 2, "Query, key and value go"),
-    (in_steps(lambda s, x: (s.query(x), s.key(x), s.value(s.key(x)))), 2, "One head"),
-    (in_steps(cut=lambda x, heads: x[:, None]), 3, "Head 0 has features 0 to 3"),
     (
-        in_steps(cut=lambda x, heads: x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)),
+        attention_in_steps(lambda s, x: (s.query(x), s.query(x), s.value(x))),
+        2,
+        "Query, key and value go",
+    ),
+    (attention_in_steps(lambda s, x: (s.query(x), s.key(x), s.value(s.key(x)))), 2, "One head"),
+    (attention_in_steps(cut=lambda x, heads: x[:, None]), 3, "Head 0 has features 0 to 3"),
+    (
+        attention_in_steps(cut=lambda x, heads: x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)),
         *(3, "Head 0 has features 0 to 3"),
     ),
-    (in_steps(keep=lambda mask: None), 4, "Hand `mask` on"),
-    (in_steps(keep=lambda mask: mask if mask is None else ~mask), 4, "Hand `mask` on"),
+    (attention_in_steps(keep=lambda mask: None), 4, "Hand `mask` on"),
+    (attention_in_steps(keep=lambda mask: mask if mask is None else ~mask), 4, "Hand `mask` on"),
     (normed(lambda q, k, v: (q, k, v)), 5, "is divided by the root of its mean square"),
     (normed(lambda q, k, v: (rms(q), rms(k), rms(v))), 5, "Values are not"),
     (normed(lambda q, k, v: (rms(q), k, v)), 5, "each query and each key"),
     (normed(lambda q, k, v: (F.normalize(q, dim=-1), F.normalize(k, dim=-1), v)), 5, "mean square"),
     (normed(lambda q, k, v: (layer_norm(q), layer_norm(k), v)), 5, "F.rms_norm"),
-    (in_steps(turn=lambda q, k, v, table: (q, k, v)), 6, "`rotate` queries and keys"),
-    (in_steps(turn=lambda q, k, v, table: (q, rotate(k, table), v)), 6, "queries and keys"),
+    (attention_in_steps(turn=lambda q, k, v, table: (q, k, v)), 6, "`rotate` queries and keys"),
     (
-        in_steps(turn=lambda *parts: tuple(rotate(a, parts[3]) for a in parts[:3])),
+        attention_in_steps(turn=lambda q, k, v, table: (q, rotate(k, table), v)),
+        6,
+        "queries and keys",
+    ),
+    (
+        attention_in_steps(turn=lambda *parts: tuple(rotate(a, parts[3]) for a in parts[:3])),
         *(6, "values stay as they are"),
     ),
     (otherwise(Attention, forward=torch.no_grad()(Attention.forward)), 7, "leave out `no_grad`"),
@@ -418,34 +430,132 @@ test_wrong_block = rejects(
 # model
 
 
-class NormsTwice(Model):
-    def forward(self, tokens, padding_mask=None):
-        return self.logits(self.norm(self.hidden(tokens, padding_mask)))
+class WithATableOfItsOwn(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config, size = config, config.width // config.heads
+        self.embedding = nn.Embedding(config.vocabulary_size, config.width)
+        self.embedding.weight.data.mul_(0.02)
+        self.blocks = nn.ModuleList()
+        for _ in range(config.layers):
+            self.blocks.append(Block(config))
+        self.norm = nn.LayerNorm(config.width)
+        self.cosine, self.sine = map(nn.Buffer, rotary_table(config.max_length, size))
 
-
-class NeedsAMask(Model):
     def hidden(self, tokens, padding_mask=None):
-        return super().hidden(tokens, padding_mask.bool())
+        length = tokens.shape[1]
+        keep = combined_mask(
+            tokens == tokens if padding_mask is None else padding_mask, self.config.causal
+        )
+        table = (self.cosine[:length], self.sine[:length]) if self.config.rotary else None
+        states = self.embedding(tokens)
+        for block in self.blocks:
+            states = block(states, keep, table)
+        return self.norm(states)
 
-
-class SoftmaxedLogits(Model):
     def logits(self, hidden):
-        return super().logits(hidden).softmax(-1)
+        return F.linear(hidden, self.embedding.weight)
+
+    def forward(self, tokens, padding_mask=None):
+        return self.logits(self.hidden(tokens, padding_mask))
 
 
-class OneBlockTooFew(Model):
+class FromNumbers(Model):
     def __init__(self, config):
         super().__init__(config)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers - 1))
+        nn.init.uniform_(self.embedding.weight, -0.03, 0.03)
+
+    def hidden(self, tokens, padding_mask=None):
+        batch, length = tokens.shape
+        keep = torch.ones(batch, 1, length, length, dtype=torch.bool, device=tokens.device)
+        keep = keep.tril() if self.config.causal else keep
+        if padding_mask is not None:
+            keep = keep & padding_mask[:, None, None]
+        head_dim = self.config.width // self.config.heads
+        table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
+        x = self.embedding(tokens)
+        for number in range(self.config.layers):
+            x = self.blocks[number](x, keep, table)
+        return self.norm(x)
 
 
+def without_a_mask(made):
+    """A model whose padding mask is `made(tokens)` where there is none."""
+
+    def hidden(self, tokens, padding_mask=None):
+        mask = made(tokens) if padding_mask is None else padding_mask
+        return Model.hidden(self, tokens, mask)
+
+    return otherwise(Model, hidden=hidden)
+
+
+def with_logits(change):
+    return otherwise(Model, logits=lambda self, hidden: change(Model.logits(self, hidden)))
+
+
+def a_table_always(self, tokens, padding_mask=None):
+    config, self.config = self.config, replace(self.config, rotary=True)
+    try:
+        return Model.hidden(self, tokens, padding_mask)
+    finally:
+        self.config = config
+
+
+def floats_joined_by_products(self, tokens, padding_mask=None):
+    length = tokens.shape[1]
+    mask = torch.ones(tokens.shape)[:, None, None] * torch.ones(length, length).tril()
+    return self.norm(self.blocks[0](self.embedding(tokens), mask))
+
+
+ZERO = "every position is a token, even one whose id is 0"
+test_model = accepts("transformer.model", WithATableOfItsOwn, FromNumbers)
 test_wrong_model = rejects(
     "transformer.model",
-    (OneBlockTooFew, 1, "blocks.1.attention.query.weight is missing"),
-    (NeedsAMask, 2, "'NoneType' object has no attribute 'bool'"),
-    (SoftmaxedLogits, 6, "Logits are the products"),
-    (NormsTwice, 6, "Logits are the products"),
+    (begun(lambda model, config: model.blocks.pop(-1)), 1, "There is one block only"),
+    (begun(lambda model, config: delattr(model, "config")), 1, "`self.config = config`"),
+    (otherwise(Model, hidden=lambda s, ids, mask=None: s.norm(mask.bool())), 2, "None here?"),
+    (otherwise(Model, logits=lambda self, hidden: hidden), 2, "`logits` multiplies hidden states"),
+    (begun(lambda model, config: nn.init.normal_(model.embedding.weight, std=0.3)), 3, "ln 500"),
+    (in_steps(mask=lambda is_token, causal: combined_mask(is_token, False)), 4, "Is the mask"),
+    (in_steps(mask=lambda is_token, causal: combined_mask(is_token)), 4, "`config.causal` on"),
+    (in_steps(mask=lambda a, causal: combined_mask(a | True, causal)), 5, "No token looks at"),
+    (in_steps(start=lambda x: F.layer_norm(x, x.shape[-1:])), 6, "once through the last norm"),
+    (in_steps(order=lambda blocks: blocks[::-1]), 6, "all blocks in their order"),
+    (in_steps(order=lambda blocks: blocks[1:]), 6, "all blocks in their order"),
+    (otherwise(Model, hidden=a_table_always), 6, "The blocks get None in place of the table"),
+    (with_logits(lambda logits: logits / 12**0.5), 6, "Logits are the products"),
+    (with_logits(lambda logits: logits.softmax(-1)), 6, "Logits are the products"),
+    (
+        otherwise(Model, forward=lambda s, *given: s.logits(s.norm(s.hidden(*given)))),
+        *(6, "Logits are the products"),
+    ),
+    (otherwise(Model, forward=torch.no_grad()(Model.forward)), 6, "leave out `no_grad`"),
+    (in_steps(table=lambda length, size, _: rotary_table(length, size)), 7, "would stop on a GPU"),
 )
+
+
+def test_a_token_whose_id_is_0_is_no_pad_and_nothing_is_said_of_the_table():
+    told = check(get("transformer.model"), without_a_mask(lambda tokens: tokens != 0))
+    assert told.stage == 6 and ZERO in told.message and "table" not in told.message
+
+
+def test_who_returns_hidden_states_in_forward_is_not_told_of_logits_that_are_never_called():
+    told = check(get("transformer.model"), otherwise(Model, forward=Model.hidden)).message
+    assert "`forward` returns logits" in told and "multiplies" not in told
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        without_a_mask(lambda tokens: torch.ones(tokens.shape)),
+        without_a_mask(torch.ones_like),
+        otherwise(Model, hidden=floats_joined_by_products),
+    ],
+)
+def test_a_padding_mask_of_numbers_is_named_and_not_the_line_that_stumbled_over_it(wrong):
+    told = check(get("transformer.model"), wrong)
+    assert told.stage == 2 and "`torch.ones_like(tokens, dtype=torch.bool)`" in told.message
+    assert "in line" not in told.message
 
 
 # convert_gpt2

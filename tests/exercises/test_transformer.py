@@ -19,9 +19,13 @@ from tlcourse.exercises.transformer.attention import (
     scaled,
 )
 from tlcourse.exercises.transformer.block import Block
-from tlcourse.exercises.transformer.body import no_last_norm
-from tlcourse.exercises.transformer.combined_mask import combined_mask, kept_keys, with_padding
-from tlcourse.exercises.transformer.convert_gpt2 import convert_gpt2
+from tlcourse.exercises.transformer.combined_mask import combined_mask
+from tlcourse.exercises.transformer.convert_gpt2 import (
+    by_replacing,
+    changed,
+    convert_gpt2,
+    transposed,
+)
 from tlcourse.exercises.transformer.feed_forward import FeedForward
 from tlcourse.exercises.transformer.grouped_attention import GroupedAttention
 from tlcourse.exercises.transformer.model import Model, begun, in_steps
@@ -32,10 +36,6 @@ from tlcourse.transformer import rotary_table
 
 
 def nothing(*arguments): ...  # your code here
-
-
-def only_pass(is_token, causal=True):
-    pass
 
 
 # attention
@@ -115,7 +115,58 @@ def test_what_is_no_tensor_is_not_blamed_on_the_key():
 # combined_mask
 
 
-test_wrong_mask = rejects("transformer.combined_mask", (only_pass, 0, "Not solved yet"))
+def by_the_smaller(is_token, causal=True):
+    length = is_token.shape[1]
+    key = torch.arange(length, device=is_token.device)
+    query = key if causal else torch.full_like(key, length)
+    last = torch.minimum(query[None, :], is_token.sum(1)[:, None] - 1)
+    return (key <= last[:, :, None])[:, None]
+
+
+def sentence_by_sentence(is_token, causal=True):
+    rows = []
+    for sentence in is_token:
+        square = sentence[None].expand(len(sentence), -1)
+        rows.append(square.tril() if causal else square)
+    return torch.stack(rows).unsqueeze(1)
+
+
+def by_positions(is_token, causal=True):
+    keys = is_token[:, None, None, :]
+    if not causal:
+        return keys
+    position = torch.arange(is_token.shape[1], device=is_token.device)
+    return keys & (position[None, :] <= position[:, None])
+
+
+def only_pass(is_token, causal=True):
+    pass
+
+
+def of_mask(change):
+    """`change(mask, is_token, causal)` of the right mask."""
+    return lambda is_token, causal=True: change(combined_mask(is_token, causal), is_token, causal)
+
+
+test_mask = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence, by_positions)
+test_wrong_mask = rejects(
+    "transformer.combined_mask",
+    (only_pass, 0, "Not solved yet"),
+    (of_mask(lambda mask, *_: mask[:, 0]), 1, "Yours: (2, 5, 5)\nExpected: (2, 1, 5, 5)"),
+    (of_mask(lambda mask, is_token, causal: is_token), 1, "Yours: (2, 5)"),
+    (of_mask(lambda mask, *_: mask.numpy()), 1, "a ndarray\nExpected: a Tensor"),
+    (of_mask(lambda mask, *_: mask.float()), 1, "Compare, or call `.bool()`"),
+    (lambda is_token, causal=True: combined_mask(is_token, False), 2, "Every key is kept"),
+    (of_mask(lambda mask, is_token, _: mask & is_token[:, None, :, None]), 3, "An empty row"),
+    (lambda a, causal=True: combined_mask(a | True, causal), 3, "both conditions must hold"),
+    (of_mask(lambda mask, _, causal: mask if causal else mask.float()), 4, "Compare, or call"),
+    (of_mask(lambda mask, _, causal: mask | (not causal)), 4, "before it and after it"),
+    (
+        lambda is_token, causal=True: combined_mask(is_token[:1].expand_as(is_token), causal),
+        *(5, "Each sentence has pads of its own"),
+    ),
+    (of_mask(lambda mask, *_: mask & torch.ones(mask.shape).bool()), 6, "would stop on a GPU"),
+)
 
 
 # body
@@ -142,6 +193,15 @@ def folded(x, blocks, final_norm):
     return final_norm(reduce(add, halves, x))
 
 
+def by_recursion(x, blocks, final_norm):
+    if not blocks:
+        return final_norm(x)
+    block, *others = blocks
+    attended = block.attention(block.attention_norm(x))
+    fed = block.feed_forward(block.feed_forward_norm(attended + x))
+    return by_recursion(x + attended + fed, others, final_norm)
+
+
 def adds_to_what_it_was_given(x, blocks, final_norm):
     for block in blocks:
         x += block.attention(block.attention_norm(x))
@@ -149,89 +209,44 @@ def adds_to_what_it_was_given(x, blocks, final_norm):
     return final_norm(x)
 
 
-def norms_what_was_written(x, blocks, final_norm):
-    for block in blocks:
-        x = x + block.attention_norm(block.attention(x))
-        x = x + block.feed_forward_norm(block.feed_forward(x))
-    return final_norm(x)
+def through(step):
+    """A body in which each block is `step(x, block, final_norm)`."""
 
-
-def returns_in_the_loop(x, blocks, final_norm):
-    for block in blocks:
-        x = x + block.attention(block.attention_norm(x))
-        x = x + block.feed_forward(block.feed_forward_norm(x))
+    def body(x, blocks, final_norm):
+        for block in blocks:
+            x = step(x, block, final_norm)
         return final_norm(x)
 
-
-def from_the_last_block(x, blocks, final_norm):
-    return step_by_step(x, blocks[::-1], final_norm)
+    return body
 
 
-def without_the_first_block(x, blocks, final_norm):
-    return step_by_step(x, blocks[1:], final_norm)
+def norms_what_was_written(x, block, _):
+    x = x + block.attention_norm(block.attention(x))
+    return x + block.feed_forward_norm(block.feed_forward(x))
 
 
-test_body = accepts("transformer.body", step_by_step, folded)
+def both_read_the_same(x, block, _):
+    attended = block.attention(block.attention_norm(x))
+    return x + attended + block.feed_forward(block.feed_forward_norm(x))
+
+
+def from_the_start_of_the_block(x, block, _):
+    attended = x + block.attention(block.attention_norm(x))
+    return x + block.feed_forward(block.feed_forward_norm(attended))
+
+
+test_body = accepts("transformer.body", step_by_step, folded, by_recursion)
 test_wrong_body = rejects(
     "transformer.body",
     (nothing, 0, "Not solved yet"),
-    (adds_to_what_it_was_given, 1, "changed `x`, which it was given"),
-    (norms_what_was_written, 1, "Each norm comes after its layer here"),
-    (returns_in_the_loop, 1, "Only one block was used"),
-    (without_the_first_block, 1, "Only one block was used"),
-    (from_the_last_block, 5, "The last block came first"),
-)
-
-
-def by_the_smaller(is_token, causal=True):
-    length = is_token.shape[1]
-    key = torch.arange(length, device=is_token.device)
-    query = key if causal else torch.full_like(key, length)
-    last = torch.minimum(query[None, :], is_token.sum(1)[:, None] - 1)
-    return (key <= last[:, :, None])[:, None]
-
-
-def sentence_by_sentence(is_token, causal=True):
-    rows = []
-    for sentence in is_token:
-        square = sentence[None].expand(len(sentence), -1)
-        rows.append(square.tril() if causal else square)
-    return torch.stack(rows).unsqueeze(1)
-
-
-def drops_queries_and_keys(is_token, causal=True):
-    return with_padding(is_token, causal) & kept_keys(is_token).mT
-
-
-def padding_only(is_token, causal=True):
-    return kept_keys(is_token).expand(-1, 1, is_token.shape[1], -1)
-
-
-def with_lengths(is_token, causal=True):
-    return torch.arange(is_token.shape[1]) < is_token.sum(1)[:, None]
-
-
-def mask_as_an_array(is_token, causal=True):
-    return with_padding(is_token, causal).numpy()
-
-
-test_outside_mask_right = accepts("transformer.combined_mask", by_the_smaller, sentence_by_sentence)
-test_outside_mask_wrong = rejects(
-    "transformer.combined_mask",
-    (drops_queries_and_keys, 3, "a row of the mask is empty"),
-    (padding_only, 2, "Every key is kept: the causal part is missing, or joined by `|`"),
-    (with_lengths, 1, "gave a tensor of shape (2, 5); expected (2, 1, 5, 5)"),
-    (mask_as_an_array, 1, "gave a NumPy array; expected a tensor"),
-)
-
-
-def a_last_norm_of_its_own(x, blocks, final_norm):
-    return F.layer_norm(no_last_norm(x, blocks, final_norm), x.shape[-1:])
-
-
-test_outside_body_wrong = rejects(
-    "transformer.body",
-    (a_last_norm_of_its_own, 2, "`final_norm`, which was handed in, was never used"),
+    (adds_to_what_it_was_given, 1, "changes the one that was given"),
+    (through(norms_what_was_written), 1, "Each norm comes after its layer here"),
+    (lambda x, blocks, norm: folded(x, blocks[1:], norm), 1, "Only one block was used"),
+    (lambda x, blocks, norm: folded(x, blocks, lambda y: y + norm(y)), 2, "as it came"),
+    (through(both_read_the_same), 3, "after attention has written: 10 × (2 + 1)"),
+    (through(from_the_start_of_the_block), 3, "what attention wrote stays in it"),
+    (lambda x, blocks, norm: folded(x, blocks, lambda y: y), 4, "is used once, after all"),
+    (through(lambda x, block, norm: folded(x, [block], norm)), 4, "is used once, after all"),
 )
 
 
@@ -561,11 +576,17 @@ def test_a_padding_mask_of_numbers_is_named_and_not_the_line_that_stumbled_over_
 # convert_gpt2
 
 
-def by_view(theirs, layers):
-    """Reads (in, out) as (out, in): the right shapes, the wrong numbers."""
-    right = convert_gpt2(theirs, layers)
-    plain = {n for n in right if n.endswith(("up.weight", "down.weight", "output.weight"))}
-    return {n: e.t().reshape(e.shape) if n in plain else e for n, e in right.items()}
+def by_places(theirs, layers):
+    """Counts columns, and leaves theirs alone."""
+    found = {name: each.clone() for name, each in convert_gpt2(theirs, layers).items()}
+    for layer in range(layers):
+        for part in ("weight", "bias"):
+            joint = theirs[f"transformer.h.{layer}.attn.c_attn.{part}"].T
+            width = len(joint) // 3
+            for place, name in enumerate(("query", "key", "value")):
+                rows = joint[place * width : (place + 1) * width]
+                found[f"blocks.{layer}.attention.{name}.{part}"] = rows.contiguous()
+    return found
 
 
 def heads_interleaved(theirs, layers):
@@ -584,21 +605,24 @@ def empties_theirs(theirs, layers):
     return right
 
 
-def a_list(theirs, layers):
-    return list(convert_gpt2(theirs, layers).items())
+def read_as_out_in(mine):
+    """Right shapes, wrong numbers."""
+    plain = ("up.weight", "down.weight", "output.weight")
+    return {n: e.t().reshape(e.shape) if n.endswith(plain) else e for n, e in mine.items()}
 
 
-def with_biases_for_the_embeddings(theirs, layers):
-    return convert_gpt2(theirs, layers) | {"embedding.bias": torch.zeros(4)}
-
-
+test_conversion = accepts(
+    "transformer.convert_gpt2", by_places, lambda theirs, layers: by_replacing(theirs)
+)
 test_wrong_conversion = rejects(
     "transformer.convert_gpt2",
-    (a_list, 1, "expected a dict"),
-    (empties_theirs, 1, "changed argument 1"),
-    (by_view, 2, "attention.output.weight has other numbers"),
-    (heads_interleaved, 3, "query.weight has other numbers"),
-    (with_biases_for_the_embeddings, 4, "embedding.bias is not expected"),
+    (changed(lambda mine: list(mine.items())), 1, "a list\nExpected: a dict"),
+    (empties_theirs, 1, "Argument 1, `theirs`"),
+    (transposed(lambda name: "embedding" not in name), 2, "so they need a `.t()`"),
+    (changed(read_as_out_in), 2, "attention.output.weight has other numbers"),
+    (heads_interleaved, 3, "into three blocks of neighbouring columns"),
+    (changed(lambda mine: mine | {"embedding.bias": torch.zeros(4)}), 4, "embedding.bias is not"),
+    (changed(lambda mine: mine | {"lm_head.weight": torch.zeros(7, 4)}), 4, "our head is tied"),
 )
 
 

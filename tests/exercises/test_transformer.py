@@ -28,11 +28,15 @@ from tlcourse.exercises.transformer.convert_gpt2 import (
 )
 from tlcourse.exercises.transformer.feed_forward import FeedForward
 from tlcourse.exercises.transformer.grouped_attention import GroupedAttention
+from tlcourse.exercises.transformer.grouped_attention import in_steps as grouped_in_steps
 from tlcourse.exercises.transformer.model import Model, begun, in_steps
+from tlcourse.exercises.transformer.rms_norm import RMSNorm
 from tlcourse.exercises.transformer.rotate import rotate
 from tlcourse.exercises.transformer.self_attention import Attention, rms
 from tlcourse.exercises.transformer.self_attention import in_steps as attention_in_steps
-from tlcourse.transformer import rotary_table
+from tlcourse.exercises.transformer.swiglu import GatedFeedForward
+from tlcourse.transformer import ACTIVATIONS, rotary_table
+from tlcourse.transformer import rotate as rotate_of_the_package
 
 
 def nothing(*arguments): ...  # your code here
@@ -247,6 +251,75 @@ test_wrong_body = rejects(
     (through(from_the_start_of_the_block), 3, "what attention wrote stays in it"),
     (lambda x, blocks, norm: folded(x, blocks, lambda y: y), 4, "is used once, after all"),
     (through(lambda x, block, norm: folded(x, [block], norm)), 4, "is used once, after all"),
+)
+
+
+# rotate
+
+
+def by_complex_numbers(x, table):
+    half = x.shape[-1] // 2
+    turn = torch.complex(table[0][..., :half], table[1][..., half:])
+    turned = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous()) * turn
+    return torch.cat([turned.real, turned.imag], dim=-1)
+
+
+def half_by_half(x, table):
+    half = x.shape[-1] // 2
+    cosine, sine = table[0][:, :half], table[1][:, half:]
+    one, two = x[..., :half], x[..., half:]
+    return torch.cat([one * cosine - two * sine, two * cosine + one * sine], dim=-1)
+
+
+test_rotate = accepts("transformer.rotate", by_complex_numbers, half_by_half, rotate_of_the_package)
+test_wrong_rotate = rejects(
+    "transformer.rotate",
+    (lambda x, table: half_by_half(x, table)[..., :4], 1, "All features come back"),
+    (lambda x, table: rotate(x, table) - x * table[0], 2, "Is x times the cosine in the sum?"),
+    (lambda x, table: x * table[0], 3, "the sine's share comes from the other half"),
+    (lambda x, table: rotate(x.detach(), table), 5, "Yours: ['x']"),
+)
+
+
+# feed_forward
+
+
+class SquaredByHand(FeedForward):
+    def __init__(self, config):
+        super().__init__(config)
+        self.config = config
+
+    def forward(self, x):
+        wide = x @ self.up.weight.T + self.up.bias
+        if self.config.activation == "relu2":
+            wide = torch.where(wide > 0, wide**2, 0.0)
+        else:
+            wide = ACTIVATIONS[self.config.activation](wide)
+        return wide @ self.down.weight.T + self.down.bias
+
+
+def row_by_row(self, x):
+    rows = [self.down(self.activation(self.up(row))) for row in x.flatten(0, 1)]
+    return torch.stack(rows).view(x.shape)
+
+
+test_feed_forward = accepts(
+    "transformer.feed_forward", SquaredByHand, otherwise(FeedForward, forward=row_by_row)
+)
+test_wrong_feed_forward = rejects(
+    "transformer.feed_forward",
+    (
+        otherwise(FeedForward, forward=lambda s, x: s.down(s.activation(s.up(x)).softmax(1))),
+        *(2, "Something mixes the length dimension"),
+    ),
+    (
+        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x).clamp(max=0).square())),
+        *(3, "0 below 0, and the square above it"),
+    ),
+    (
+        otherwise(FeedForward, forward=lambda s, x: s.down(F.relu(s.up(x)).square())),
+        *(4, "Take the function that the configuration names"),
+    ),
 )
 
 
@@ -626,57 +699,134 @@ test_wrong_conversion = rejects(
 )
 
 
+# rms_norm
+
+
+def by_the_length(self, x):
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return x / torch.sqrt(length**2 / x.shape[-1] + self.epsilon) * self.weight
+
+
+def norm_of(forward):
+    return otherwise(RMSNorm, forward=forward)
+
+
+test_rms_norm = accepts(
+    "transformer.rms_norm",
+    norm_of(by_the_length),
+    norm_of(lambda s, x: F.rms_norm(x, x.shape[-1:], s.weight, s.epsilon)),
+)
+test_wrong_rms_norm = rejects(
+    "transformer.rms_norm",
+    (
+        norm_of(lambda s, x: s.weight * x / (x.square().mean(-1, True).sqrt() + s.epsilon)),
+        *(3, "before the root is taken"),
+    ),
+    (norm_of(lambda s, x: F.rms_norm(x, x.shape[-1:], eps=1e-5)), 4, "its own number"),
+    (norm_of(lambda s, x: by_the_length(s, x).detach()), 4, "Yours: ['weight']"),
+)
+
+
+# swiglu
+
+
+def by_sigmoid(self, x):
+    opened = x @ self.gate.weight.T
+    return (opened * opened.sigmoid() * (x @ self.up.weight.T)) @ self.down.weight.T
+
+
+class WithAnActivation(GatedFeedForward):
+    def __init__(self, width, inner):
+        super().__init__(width, inner)
+        self.activation = nn.SiLU()
+
+    def forward(self, x):
+        return self.down(self.up(x).mul(self.activation(self.gate(x))))
+
+
+def gated(forward):
+    return otherwise(GatedFeedForward, forward=forward)
+
+
+test_swiglu = accepts("transformer.swiglu", gated(by_sigmoid), WithAnActivation)
+test_wrong_swiglu = rejects(
+    "transformer.swiglu",
+    (FeedForward, 1, "positional argument"),
+    (gated(lambda s, x: s.down(F.silu(s.gate(x)) + s.up(x))), 2, "times what `up` gives"),
+    (gated(lambda s, x: s.down(F.silu(s.gate(x)))), 2, "times what `up` gives"),
+    (gated(lambda s, x: x + GatedFeedForward.forward(s, x)), 2, "times what `up` gives"),
+    (gated(lambda s, x: GatedFeedForward.forward(s, x).detach()), 2, "leave out `no_grad`"),
+)
+
+
 # grouped_attention
 
 
-class WithBiases(GroupedAttention):
-    def __init__(self, width, heads, groups):
-        super().__init__(width, heads, groups)
-        self.query = nn.Linear(width, width)
-
-
-class TwoMatricesInOne(GroupedAttention):
-    def __init__(self, width, heads, groups):
-        super().__init__(width, heads, groups)
-        self.key = nn.Linear(width, width, bias=False)
-
-
-class ViewsWithoutTransposing(GroupedAttention):
+class WithADimensionForTheGroups(GroupedAttention):
     def forward(self, x, mask=None, table=None):
-        batch, length, _ = x.shape
-        query, key, value = (
-            layer(x).view(batch, -1, length, self.size)
-            for layer in (self.query, self.key, self.value)
+        parts = self.query(x), self.key(x), self.value(x)
+        query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
+        if table is not None:
+            query, key = rotate(query, table), rotate(key, table)
+        query = query.unflatten(1, (key.shape[1], -1))  # (batch, groups, in a group, length, size)
+        mask = mask[:, :, None] if mask is not None and mask.dim() == 4 else mask
+        mixed = attention(query, key[:, :, None], value[:, :, None], mask)
+        return self.output(mixed.flatten(1, 2).transpose(1, 2).flatten(2))
+
+
+class HeadByHead(GroupedAttention):
+    def forward(self, x, mask=None, table=None):
+        mask = mask[:, 0] if mask is not None and mask.dim() == 4 else mask
+        queries, keys, values = (
+            layer(x).split(self.size, dim=-1) for layer in (self.query, self.key, self.value)
         )
-        times = query.shape[1] // key.shape[1]
-        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
-        return self.output(mixed(scaled(query, key), value, mask).reshape(x.shape))
+        found = []
+        for head, query in enumerate(queries):
+            group = head * len(keys) // len(queries)
+            key = keys[group]
+            if table is not None:
+                query, key = rotate(query, table), rotate(key, table)
+            found.append(attention(query, key, values[group], mask))
+        return self.output(torch.cat(found, dim=-1))
+
+
+def with_layer(name, outputs, bias):
+    """A class whose layer of this name leads from width to `outputs(width)`."""
+
+    class Faulty(GroupedAttention):
+        def __init__(self, width, heads, groups):
+            super().__init__(width, heads, groups)
+            setattr(self, name, nn.Linear(width, outputs(width), bias=bias))
+
+    return Faulty
+
+
+def views_without_transposing(self, x, mask=None, table=None):
+    parts = [layer(x) for layer in (self.query, self.key, self.value)]
+    query, key, value = (part.view(len(x), -1, x.shape[1], self.size) for part in parts)
+    times = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
+    return self.output(attention(query, key, value, mask).reshape(x.shape))
 
 
 class ScalesByTheWidth(GroupedAttention):
     def forward(self, x, mask=None, table=None):
-        parts = self.query(x), self.key(x), self.value(x)
-        query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
-        times = query.shape[1] // key.shape[1]
-        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
-        scores = query @ key.mT / math.sqrt(x.shape[-1])
-        return self.output(mixed(scores, value, mask).transpose(1, 2).flatten(2))
+        query = self.query.weight.data.clone()
+        self.query.weight.data.mul_((self.size / x.shape[-1]) ** 0.5)
+        try:
+            return super().forward(x, mask, table)
+        finally:
+            self.query.weight.data = query
 
 
-class RepeatsTheWrongDimension(GroupedAttention):
-    def forward(self, x, mask=None, table=None):
-        parts = self.query(x), self.key(x), self.value(x)
-        query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
-        times = query.shape[1] // key.shape[1]
-        key, value = key.repeat_interleave(times, 2), value.repeat_interleave(times, 2)
-        return self.output(mixed(scaled(query, key), value, mask).transpose(1, 2).flatten(2))
-
-
+test_grouped = accepts("transformer.grouped_attention", WithADimensionForTheGroups, HeadByHead)
 test_wrong_groups = rejects(
     "transformer.grouped_attention",
-    (WithBiases, 1, "query.bias is not expected"),
-    (TwoMatricesInOne, 1, "key.weight has the shape"),
-    (ViewsWithoutTransposing, 2, "3 heads in 3 groups"),
+    (with_layer("query", lambda width: width, True), 1, "query.bias is not expected"),
+    (with_layer("key", lambda width: width, False), 1, "key.weight has the shape (24, 24)"),
+    (otherwise(GroupedAttention, forward=views_without_transposing), 2, "3 heads in 3 groups"),
     (ScalesByTheWidth, 2, "3 heads in 3 groups"),
-    (RepeatsTheWrongDimension, 3, "must match"),
+    (grouped_in_steps(lambda part, times: part.repeat_interleave(times, 2)), 3, "must match"),
+    (grouped_in_steps(keep=lambda mask: None), 4, "Hand `mask` on to your `attention`"),
+    (grouped_in_steps(turn=lambda q, k, v, table: (q, k, v)), 5, "`rotate` queries and keys"),
 )

@@ -1,30 +1,23 @@
 """Lesson 02: the whole model, from tokens to logits."""
 
 import math
+import re
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import CheckFailed
-from tlcourse.exercises.task import Exercise
-from tlcourse.exercises.transformer._model_looks import (
-    IS_TOKEN,
-    at_a_pad,
-    first_loss,
-    moved,
-    on_meta,
-    result,
-    shape_of,
-    tokens,
-)
-from tlcourse.exercises.transformer._model_mistakes import MISTAKES, NO_TABLE, Steps
-from tlcourse.exercises.transformer._parts import (
+from tlcourse.exercises.expect import CheckFailed, expect_type
+from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.transformer._common import (
     IMPORTS,
+    all_gradients,
     built,
     differing,
-    model_shapes,
+    linear,
     new,
+    norm,
+    otherwise,
     small,
 )
 from tlcourse.exercises.transformer.block import Block
@@ -36,17 +29,18 @@ task = Exercise(
     number="2.7",
     title="The model",
     difficulty=3,
+    importance=5,
     minutes=25,
     hints=(
-        "three parts have weights: `nn.Embedding(config.vocabulary_size, config.width)`, "
-        "`nn.ModuleList(Block(config) for _ in range(config.layers))`, "
+        "Three parts have weights: `nn.Embedding(config.vocabulary_size, config.width)`, "
+        "`nn.ModuleList(Block(config) for _ in range(config.layers))` and "
         "`nn.LayerNorm(config.width)`.",
         "`hidden` makes mask and table once, takes the embeddings of the tokens, hands them "
         "through one block after the other, and norms what comes out.",
-        "where `padding_mask` is None, every token counts: `torch.ones_like(tokens, "
-        "dtype=torch.bool)`. `combined_mask(is_token, self.config.causal)` is the mask, "
-        "`rotary_table(length, head_dim, tokens.device)` the table (no rotary: None).",
-        "logits are products with every row of the embedding: `hidden @ self.embedding.weight.T`. "
+        "Where `padding_mask` is None, every token counts: `torch.ones_like(tokens, "
+        "dtype=torch.bool)`. `combined_mask(is_token, self.config.causal)` is the mask, and "
+        "`rotary_table(length, head_dim, tokens.device)` the table (None without rotary).",
+        "Logits are products with every row of the embedding: `hidden @ self.embedding.weight.T`. "
         "`nn.init.normal_(self.embedding.weight, std=0.02)` makes them small at the start.",
     ),
     imports=IMPORTS,
@@ -85,176 +79,270 @@ class Model(nn.Module):
         return self.logits(self.hidden(tokens, padding_mask))
 
 
-@task.right
-class WithATableOfItsOwn(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        self.config, size = config, config.width // config.heads
-        self.embedding = nn.Embedding(config.vocabulary_size, config.width)
-        self.embedding.weight.data.mul_(0.02)
-        self.blocks = nn.ModuleList()
-        for _ in range(config.layers):
-            self.blocks.append(Block(config))
-        self.norm = nn.LayerNorm(config.width)
-        for name, each in zip(
-            ("cosine", "sine"), rotary_table(config.max_length, size), strict=True
-        ):
-            self.register_buffer(name, each)
-
-    def hidden(self, tokens, padding_mask=None):
-        length = tokens.shape[1]
-        keep = combined_mask(
-            tokens == tokens if padding_mask is None else padding_mask, self.config.causal
-        )
-        table = (self.cosine[:length], self.sine[:length]) if self.config.rotary else None
-        states = self.embedding(tokens)
-        for block in self.blocks:
-            states = block(states, keep, table)
-        return self.norm(states)
-
-    def logits(self, hidden):
-        return F.linear(hidden, self.embedding.weight)
-
-    def forward(self, tokens, padding_mask=None):
-        return self.logits(self.hidden(tokens, padding_mask))
+def at_tokens(model, method, ids, is_token=None):
+    """What a method of a model gives, without the pads where there are some."""
+    with torch.no_grad():
+        got = getattr(model, method)(ids, is_token)
+    return got if is_token is None else got[is_token]
 
 
-@task.right
-class FromNumbers(Model):
-    def __init__(self, config):
-        super().__init__(config)
-        nn.init.uniform_(self.embedding.weight, -0.03, 0.03)
-
-    def hidden(self, tokens, padding_mask=None):
-        batch, length = tokens.shape
-        keep = torch.ones(batch, 1, length, length, dtype=torch.bool, device=tokens.device)
-        keep = keep.tril() if self.config.causal else keep
-        if padding_mask is not None:
-            keep = keep & padding_mask[:, None, None]
-        head_dim = self.config.width // self.config.heads
-        table = rotary_table(length, head_dim, tokens.device) if self.config.rotary else None
-        x = self.embedding(tokens)
-        for number in range(self.config.layers):
-            x = self.blocks[number](x, keep, table)
-        return self.norm(x)
+def result(candidate, config, *given):
+    """What a method of a candidate with drawn weights gives."""
+    return at_tokens(built(candidate, config), *given)
 
 
-@task.stage("the parts")
-def parts(candidate):
-    task.observe(
-        candidate, differing, small(), model_shapes(small()), gives=[],
-        what="2 layers, width 12, 40 tokens: what is different about the parameters",
-        likely="The parts are called embedding, blocks and norm: an `nn.Embedding`, an "
+@task.truth
+def by_the_package(config, *given):
+    return at_tokens(as_transformer(built(Model, config).eval()), *given)
+
+
+def shape(candidate, method, given):
+    """The shape of what a method gives; likely errors of the mask are explained."""
+    try:
+        with torch.no_grad():
+            got = getattr(built(candidate, small()), method)(given)
+    except (AttributeError, RuntimeError, TypeError) as error:
+        if "None" in str(error):
+            error.add_note("Is `padding_mask` None here? Then every token counts.")
+        if re.search("bitwise|boolean mask|operator.invert|dtype to be bool", str(error)):
+            raise CheckFailed(
+                check=f"`{method}` without a padding mask",
+                yours=f"raised {type(error).__name__}: {error}",
+                expected="no error",
+                why="A mask is not boolean, wherever this was noticed. Where `padding_mask` is "
+                "None, make it by `torch.ones_like(tokens, dtype=torch.bool)`.",
+            ) from error
+        raise
+    expect_type(got, torch.Tensor, f"`{method}`")
+    return tuple(got.shape)
+
+
+def first_loss(candidate):
+    """The mean loss of a new model on random tokens, in nats."""
+    ids = torch.randint(500, (4, 16), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        logits = new(candidate, small(vocabulary_size=500, width=96))(ids[:, :-1])
+    return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item()
+
+
+def moved(candidate, config, ids, at):
+    """The positions whose logits move when the token at position `at` is another one."""
+    changed = ids.clone()
+    changed[:, at] = (changed[:, at] + 1) % 40
+    with torch.no_grad():
+        model = built(candidate, config)
+        apart = (model(changed) - model(ids)).abs().amax(dim=(0, 2))
+    return (apart > 1e-6).nonzero()[:, 0].tolist()
+
+
+def at_a_pad(candidate, config, ids, is_token):
+    """By how much logits of tokens move at most when other tokens stand at the pads."""
+    model, other = built(candidate, config), ids.masked_fill(~is_token, 7)
+    logits, moved = (at_tokens(model, "forward", each, is_token) for each in (ids, other))
+    return round((logits - moved).abs().max().item(), 4)
+
+
+def on_meta(candidate):
+    """The device that the logits are on where model and tokens are on `meta`.
+
+    No number is computed there; what mixes it with the CPU raises an error, as on a GPU.
+    """
+    model, ids = built(candidate, small()).to("meta"), tokens(2, 5).to("meta")
+    try:
+        return model(ids, is_token[:, :5].to("meta")).device.type
+    except (RuntimeError, NotImplementedError):
+        return "a mix of two devices"
+
+
+def tokens(*shape, seed=0):
+    return torch.randint(40, shape, generator=torch.Generator().manual_seed(seed))
+
+
+SHAPES = {"embedding.weight": (40, 12)} | norm("norm", 12)
+for at in ("blocks.0.", "blocks.1."):
+    for name in ("query", "key", "value", "output"):
+        SHAPES |= linear(f"{at}attention.{name}", 12, 12)
+    SHAPES |= linear(f"{at}feed_forward.up", 20, 12) | linear(f"{at}feed_forward.down", 12, 20)
+    SHAPES |= norm(f"{at}attention_norm", 12) | norm(f"{at}feed_forward_norm", 12)
+is_token = torch.arange(6) < torch.tensor([4, 6])[:, None]
+ids = tokens(2, 6, seed=2)  # there is a 0 among them
+causal, both_sides, bare = small(), small(causal=False), small(causal=False, rotary=False)
+STREAM = "The stream goes through all blocks in their order, and once through the last norm."
+LOGITS = "Logits are the products of the hidden states with the embedding's rows."
+
+task.stage(
+    "the parts",
+    case(
+        "differences from the parameters expected for 2 layers, width 12, 40 tokens",
+        *(small(), SHAPES),
+        measure=differing,
+        expected=[],
+        hint="The parts are called embedding, blocks and norm: an `nn.Embedding`, an "
         "`nn.ModuleList` of as many blocks as `config.layers` says, an `nn.LayerNorm`.",
-    )  # fmt: skip
-    if getattr(new(candidate, small()), "config", None) != small():
-        raise CheckFailed("the model does not keep its configuration: `self.config = config`.")
+    ),
+    case(
+        "the configuration that the model keeps",
+        measure=lambda candidate: getattr(new(candidate, small()), "config", None),
+        expected=small(),
+        hint="`__init__` keeps it: `self.config = config`.",
+    ),
+)
+task.stage(
+    "shapes",
+    case(
+        "the shape of `hidden` of 2 texts of 5 tokens",
+        *("hidden", tokens(2, 5)),
+        expected=(2, 5, 12),
+        hint="`hidden` returns what the last norm returns: a vector of `config.width` per token.",
+    ),
+    case(
+        "the shape of `logits` of hidden states (2, 5, 12)",
+        *("logits", torch.ones(2, 5, 12)),
+        expected=(2, 5, 40),
+        hint="`logits` multiplies hidden states with the embedding's matrix, transposed.",
+    ),
+    case(
+        "the shape of `forward` of 2 texts of 5 tokens",
+        *("forward", tokens(2, 5)),
+        expected=(2, 5, 40),
+        hint="`forward` returns logits: `self.logits(self.hidden(tokens, padding_mask))`.",
+    ),
+    measure=shape,
+)
+task.stage(
+    "a new model knows nothing",
+    case("the mean loss of a new model of 500 tokens, in nats", expected=math.log(500)),
+    measure=first_loss,
+    tolerance=0.06,
+    hint="Guessing has a loss of ln 500. If yours is higher, the logits are too large: embeddings "
+    "start small, with a standard deviation of 0.02.",
+)
+task.stage(
+    "who sees whom",
+    case(
+        "the positions whose logits move with token 3 of 6, `config.causal` being True",
+        *(causal, tokens(1, 6), 3),
+        expected=[3, 4, 5],
+        hint="Position 3 and those after it see token 3, those before it do not. Is the mask "
+        "handed to the blocks?",
+    ),
+    case(
+        "the positions whose logits move with token 3 of 6, `config.causal` being False",
+        *(both_sides, tokens(1, 6), 3),
+        expected=[*range(6)],
+        hint="Every position sees every token. Hand `config.causal` on to your mask.",
+    ),
+    measure=moved,
+)
+task.stage(
+    "padding",
+    case(
+        "the largest change of a token's logits when the pads are other tokens",
+        *(both_sides, tokens(2, 6, seed=1), is_token),
+        expected=0.0,
+    ),
+    measure=at_a_pad,
+    hint="No token looks at a pad: `padding_mask` goes into the mask.",
+)
+task.stage(
+    "the package's numbers",
+    case("`hidden`, causal, with padding", causal, "hidden", ids, is_token),
+    case("`forward`, causal, with padding", causal, "forward", ids, is_token, hint=LOGITS),
+    case("`hidden`, not causal, with padding", both_sides, "hidden", ids, is_token),
+    case("`forward`, not causal, with padding", both_sides, "forward", ids, is_token, hint=LOGITS),
+    case(
+        "`hidden`, not causal, without a padding mask",
+        *(both_sides, "hidden", ids),
+        hint="Where `padding_mask` is None, every position is a token, even one whose id is 0.",
+    ),
+    case(
+        "`hidden` where `config.rotary` is False",
+        *(bare, "hidden", ids),
+        expected=result(Model, bare, "hidden", ids),
+        hint="The blocks get None in place of the table.",
+    ),
+    all_gradients(both_sides, ids),
+    measure=result,
+    tolerance=1e-3,
+    hint=STREAM,
+)
+task.stage(
+    "on the device of the tokens",
+    case("the device of the logits, where model and tokens are on `meta`", expected="meta"),
+    measure=on_meta,
+    hint="Mask or table are made on the CPU wherever the tokens are, which would stop on a GPU. "
+    "`rotary_table` takes a device: `tokens.device`.",
+)
 
 
-@task.stage("shapes")
-def shape(candidate):
-    for method, given, gives, what in (
-        ("hidden", tokens(2, 5), (2, 5, 12), "`hidden` of 2 texts of 5 tokens"),
-        ("logits", torch.ones(2, 5, 12), (2, 5, 40), "`logits` of hidden states (2, 5, 12)"),
-        ("forward", tokens(2, 5), (2, 5, 40), "`forward` of 2 texts of 5 tokens"),
-    ):
-        task.observe(candidate, shape_of, method, given, gives=gives, what=f"{what}: the shape")
+def begun(change):
+    """A wrong answer: what `change(model, config)` makes of a new reference."""
+
+    def init(self, config):
+        Model.__init__(self, config)
+        change(self, config)
+
+    return otherwise(Model, __init__=init)
 
 
-@task.stage("a new model knows nothing")
-def start(candidate):
-    loss = first_loss(candidate)
-    task.observe(
-        candidate, first_loss, gives=math.log(500), tolerance=0.06,
-        what=f"a new model with 500 tokens: its mean loss ({loss}, where guessing has ln 500)",
-        likely="Its logits are too large: it is sure of itself and wrong. Embeddings start small, "
-        "with a standard deviation of 0.02.",
-    )  # fmt: skip
-
-
-@task.stage("who sees whom")
-def seen(candidate):
-    what = "token 3 of 6 was changed: the positions whose logits moved"
-    likely = "It is causal: position 3 and those after it see token 3, those before it do not."
-    told = {"what": f"config.causal is True; {what}", "likely": likely}
-    task.observe(candidate, moved, small(), tokens(1, 6), 3, gives=[3, 4, 5], **told)
-    likely = "It is not causal: every position sees every token."
-    told = {"what": f"config.causal is False; {what}", "likely": likely}
-    both_sides = small(causal=False)
-    task.observe(candidate, moved, both_sides, tokens(1, 6), 3, gives=[*range(6)], **told)
-
-
-@task.stage("padding")
-def padding(candidate):
-    task.observe(
-        candidate, at_a_pad, small(causal=False), tokens(2, 6, seed=1), IS_TOKEN, gives=0.0,
-        what="config.causal is False; other tokens at the pads: the largest change of a logit at "
-        "the tokens", likely="No token looks at a pad: `padding_mask` goes into the mask.",
-    )  # fmt: skip
-
-
-@task.stage("the package's numbers")
-def whole(candidate):
-    likely = {
-        "hidden": "The stream goes through all blocks in their order, and once through the last "
-        "norm.",
-        "forward": "Logits are the products of the hidden states with the embedding's rows.",
-    }
-    for causal in (True, False):
-        config, ids = small(causal=causal), tokens(2, 6, seed=2)
-        theirs = as_transformer(built(Model, config).eval())
-        for method in ("hidden", "forward"):
-            with torch.no_grad():
-                right = getattr(theirs, method)(ids, IS_TOKEN)[IS_TOKEN]
-
-            def at_tokens(candidate, *given):
-                return result(candidate, *given)[IS_TOKEN]
-
-            task.observe(
-                candidate, at_tokens, method, config, ids, IS_TOKEN, gives=right, tolerance=1e-3,
-                what=f"`{method}`, causal is {causal}, with padding", likely=likely[method],
-            )  # fmt: skip
-    bare = small(rotary=False)
-    task.observe(
-        candidate, result, "hidden", bare, ids, gives=result(Model, "hidden", bare, ids),
-        what="`hidden`, config.rotary is False", tolerance=1e-3, likely=NO_TABLE,
-    )  # fmt: skip
-    found = built(candidate, config)(ids).square().sum()
-    found.backward()
-
-
-@task.stage("on the device of the tokens")
-def device(candidate):
-    if on_meta(candidate) != "meta":
-        raise CheckFailed(
-            "all numbers are right, but mask or table are made on the CPU wherever the tokens are, "
-            "and would stop on a GPU. `rotary_table` takes a device: `tokens.device`."
-        )
-
-
-class Faulty(Model):
-    """The reference with some step done otherwise, see `_model_mistakes`."""
-
-    steps = Steps()
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.steps.init(self, config)
+def in_steps(
+    mask=combined_mask,
+    table=rotary_table,
+    start=lambda x: x,
+    order=lambda blocks: blocks,
+    end=lambda s, x: s.norm(x),
+):
+    """The reference step by step; a wrong answer has a step of its own."""
 
     def hidden(self, tokens, padding_mask=None):
-        do = self.steps
         is_token = torch.ones_like(tokens).bool() if padding_mask is None else padding_mask
-        keep = do.mask(is_token, self.config.causal)
-        size = tokens.shape[1], self.config.width // self.config.heads
-        angles = do.table(*size, tokens.device) if do.rotates(self.config) else None
-        x = do.start(self.embedding(tokens))
-        for block in do.order(self.blocks):
+        keep, x = mask(is_token, self.config.causal), start(self.embedding(tokens))
+        size = self.config.width // self.config.heads
+        angles = table(tokens.shape[1], size, tokens.device) if self.config.rotary else None
+        for block in order(self.blocks):
             x = block(x, keep, angles)
-        return do.end(self, x)
+        return end(self, x)
 
-    def logits(self, hidden):
-        return self.steps.logits(self, hidden)
+    return otherwise(Model, hidden=hidden)
 
 
-for stage, says, steps in MISTAKES:
-    task.mistake(stage, says)(type("Faulty", (Faulty,), {"steps": steps}))
+def in_a_list(model, config):
+    blocks = list(model.blocks)
+    del model.blocks
+    model.blocks = blocks
+
+
+def with_a_head(model, config):
+    model.head = nn.Linear(config.width, config.vocabulary_size, bias=False)
+
+
+def one_block_many_times(model, config):
+    model.blocks = nn.ModuleList([model.blocks[0]] * config.layers)
+
+
+task.mistakes(
+    (
+        "There is one block only, perhaps because `[Block(config)] * layers` repeats one and the "
+        "same. Build each: `nn.ModuleList(Block(config) for _ in range(config.layers))`.",
+        begun(one_block_many_times),
+    ),
+    ("A plain list hides its modules from PyTorch; `nn.ModuleList` does not.", begun(in_a_list)),
+    (
+        "The head has a matrix of its own. Here it is tied: it is the embedding's, used again.",
+        begun(with_a_head),
+    ),
+    (
+        "`nn.Embedding` draws with a standard deviation of 1. Draw again: "
+        "`nn.init.normal_(self.embedding.weight, std=0.02)`.",
+        begun(lambda model, config: nn.init.normal_(model.embedding.weight)),
+    ),
+    (
+        "`hidden` ends after the last norm; `logits` and `forward` go on from there.",
+        in_steps(end=lambda s, x: s.logits(s.norm(x))),
+    ),
+    ("The last norm is missing.", in_steps(end=lambda s, x: x)),
+    (
+        "Positions are missing: no table was handed to the blocks.",
+        in_steps(table=lambda *given: None),
+    ),
+)

@@ -4,15 +4,16 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.task import Exercise
-from tlcourse.exercises.transformer._parts import (
+from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.transformer._common import (
     IMPORTS,
+    all_gradients,
+    built,
     differing,
     draw,
     new,
+    otherwise,
     out,
-    randomise,
-    without_gradient,
 )
 
 task = Exercise(
@@ -20,14 +21,17 @@ task = Exercise(
     number="2b.3",
     title="RMSNorm",
     difficulty=1,
+    importance=2,
     minutes=8,
     hints=(
-        "three steps: the mean of the squares over the last dimension, its root, the division.",
-        "`self.weight = nn.Parameter(torch.ones(width))` is the gain; keep `epsilon`, too.",
-        "`x.square().mean(-1, keepdim=True)` keeps the dimension, so that it broadcasts; add "
+        "It takes three steps: the mean of the squares over the last dimension, its root, the "
+        "division.",
+        "`self.weight = nn.Parameter(torch.ones(width))` is the gain. Keep `epsilon`, too.",
+        "`x.square().mean(-1, keepdim=True)` keeps the dimension, so that it broadcasts. Add "
         "epsilon before you take the root.",
     ),
     imports=IMPORTS,
+    tolerance=1e-4,
 )
 
 
@@ -43,30 +47,9 @@ class RMSNorm(nn.Module):
         return self.weight * x * (x.square().mean(-1, keepdim=True) + self.epsilon).rsqrt()
 
 
-@task.right
-class ByTheLibrary(RMSNorm):
-    def forward(self, x):
-        return F.rms_norm(x, x.shape[-1:], self.weight, self.epsilon)
-
-
-@task.right
-class ByTheLength(RMSNorm):
-    def forward(self, x):
-        width = x.shape[-1]
-        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        return x / torch.sqrt(length**2 / width + self.epsilon) * self.weight
-
-
-WIDTH = (12,)
-
-
-@task.stage("the gain")
-def gain(candidate):
-    task.observe(
-        candidate, differing, WIDTH, {"weight": (12,)}, gives=[],
-        what="width 12: what is different about the parameters",
-        likely="There is one, called weight, with a number for each feature; no bias.",
-    )  # fmt: skip
+@task.truth
+def by_the_library(x):
+    return F.rms_norm(x.double(), x.shape[-1:], eps=1e-5)
 
 
 def fresh(candidate, x):
@@ -75,79 +58,59 @@ def fresh(candidate, x):
         return new(candidate, (x.shape[-1],))(x)
 
 
-def expected(x, weight=1.0, epsilon=1e-5):
-    """The truth in double precision."""
-    wide = x.double()
-    return (weight * wide / (wide.pow(2).mean(-1, keepdim=True) + epsilon).sqrt()).float()
+x, WIDTH = draw(2, 5, 12), (12,)
+task.stage(
+    "the gain",
+    case("differences from the parameters of width 12", WIDTH, {"weight": WIDTH}, expected=[]),
+    measure=differing,
+    hint="There is one, called weight, with a number for each feature, and no bias.",
+)
+task.stage(
+    "the root of the mean square",
+    case("a new one, for (3, 4) and (-6, 8)", torch.tensor([[3.0, 4.0], [-6.0, 8.0]])),
+    measure=fresh,
+    tolerance=1e-5,
+    hint="The mean square of (3, 4) is 12.5, its root is 3.54, so about 0.85 and 1.13 come out.",
+)
+task.stage(
+    "small vectors",
+    case("a vector of zeros, and one nearly so", torch.tensor([[0.0, 0.0], [0.003, 0.001]])),
+    measure=fresh,
+    hint="`epsilon` is added to the mean square, before the root is taken.",
+)
+task.stage(
+    "the gain is used",
+    case(
+        "2 texts of 5 tokens and a gain that has been learned",
+        *(WIDTH, x),
+        measure=out,
+        expected=by_the_library(x) * built(RMSNorm, WIDTH).weight.detach(),
+    ),
+    all_gradients(WIDTH, x),
+    hint="Each feature is multiplied by its own number in `self.weight`, an `nn.Parameter`.",
+)
 
 
-@task.stage("the root of the mean square")
-def root(candidate):
-    x = torch.tensor([[3.0, 4.0], [-6.0, 8.0]])
-    task.observe(
-        candidate, fresh, x, gives=expected(x), tolerance=1e-5,
-        what="a new one of width 2, for the vectors (3, 4) and (-6, 8)",
-        likely="The mean square of (3, 4) is 12.5, its root 3.54: about 0.85 and 1.13 come out.",
-    )  # fmt: skip
+def forward(wrong):
+    """A wrong answer whose `forward(layer, x)` is `wrong`."""
+    return otherwise(RMSNorm, forward=wrong)
 
 
-@task.stage("small vectors")
-def small(candidate):
-    x = torch.tensor([[0.0, 0.0], [0.003, 0.001]])
-    task.observe(
-        candidate, fresh, x, gives=expected(x), tolerance=1e-4,
-        what="a vector of zeros, and one nearly so",
-        likely="`epsilon` is added to the mean square, before the root is taken.",
-    )  # fmt: skip
-
-
-@task.stage("the gain is used")
-def scaled(candidate):
-    x = draw(2, 5, 12)
-    weight = randomise(RMSNorm(12)).weight.detach().double()
-    task.observe(
-        candidate, out, WIDTH, x, gives=expected(x, weight), tolerance=1e-4,
-        what="a gain that has been learned, for 2 texts of 5 tokens",
-        likely="Each feature is multiplied by its own number in `self.weight`.",
-    )  # fmt: skip
-    task.observe(
-        candidate, without_gradient, WIDTH, x, gives=[],
-        what="the parameters that no gradient reaches",
-        likely="`weight` has to be an `nn.Parameter` that `forward` multiplies with.",
-    )  # fmt: skip
-
-
-def wrong(stage, says, forward):
-    """A known mistake: another `forward(layer, x)`."""
-
-    class Faulty(RMSNorm):
-        def forward(self, x):
-            return forward(self, x)
-
-    task.mistake(stage, says)(Faulty)
-
-
-wrong(
-    "the root of the mean square", "This is LayerNorm: RMSNorm does not subtract the mean.",
-    lambda s, x: s.weight * F.layer_norm(x, x.shape[-1:]),
-)  # fmt: skip
-wrong(
-    "the root of the mean square", "It is the length of the vector; take the mean of the squares.",
-    lambda s, x: s.weight * x / (x.square().sum(-1, keepdim=True) + s.epsilon).sqrt(),
-)  # fmt: skip
-wrong(
-    "the root of the mean square", "The root is missing: it divides by the mean square itself.",
-    lambda s, x: s.weight * x / (x.square().mean(-1, keepdim=True) + s.epsilon),
-)  # fmt: skip
-wrong(
-    "the root of the mean square", "The mean is over all vectors together: `dim=-1`, one each.",
-    lambda s, x: s.weight * x / (x.square().mean() + s.epsilon).sqrt(),
-)  # fmt: skip
-wrong(
-    "small vectors", "`epsilon` belongs under the root.",
-    lambda s, x: s.weight * x / (x.square().mean(-1, keepdim=True).sqrt() + s.epsilon),
-)  # fmt: skip
-wrong(
-    "the gain is used", "The gain is made and never used.",
-    lambda s, x: F.rms_norm(x, x.shape[-1:], eps=s.epsilon),
-)  # fmt: skip
+task.mistakes(
+    (
+        "This is LayerNorm. RMSNorm does not subtract the mean.",
+        forward(lambda s, x: s.weight * F.layer_norm(x, x.shape[-1:])),
+    ),
+    (
+        "You divide by the length of the vector. Take the mean of the squares, not their sum.",
+        forward(lambda s, x: s.weight * x / (x.square().sum(-1, keepdim=True) + s.epsilon).sqrt()),
+    ),
+    (
+        "The root is missing, so that you divide by the mean square itself.",
+        forward(lambda s, x: s.weight * x / (x.square().mean(-1, keepdim=True) + s.epsilon)),
+    ),
+    (
+        "The mean is over all vectors together. Each vector has its own: `dim=-1`.",
+        forward(lambda s, x: s.weight * x / (x.square().mean() + s.epsilon).sqrt()),
+    ),
+)

@@ -46,15 +46,15 @@ def trained(candidate, epochs, warmup=None, clip=None, rates=RATES):
     got = candidate(model, nats_of, batches_of, torch.optim.SGD(groups), epochs, *more)
     many = isinstance(got, list | tuple) or (torch.is_tensor(got) and got.dim() == 1)
     losses = list(got) if many else []
-    graphs = any(getattr(each, "requires_grad", False) for each in losses)
-    numbers = [real_number(each) for each in losses]
+    numbers, why = [real_number(each) for each in losses], ""
+    if graphs := any(getattr(each, "requires_grad", False) for each in losses):
+        why = "A loss that holds its graph keeps the memory of its step: use `nats.item()`."
     if graphs or len(numbers) != steps or None in numbers:
         raise CheckFailed(
             check="what your function returns",
             yours="None (is a `return` missing?)" if got is None else short(got),
             expected=f"a list of {steps} numbers, the losses of {steps} steps",
-            why="A loss that holds its graph keeps the memory of its step: use `nats.item()`."
-            * graphs,
+            why=why,
         )
     return [*numbers, *model.weight.flatten().tolist(), *model.bias.tolist()]
 
@@ -147,8 +147,8 @@ task.stage(
         case(f"{AFTER} one epoch of 3 steps, warmup={up}, clip=1e6", 1, up, HUGE)
         for up in (0.6, 0.1)
     ),
-    hint="Each group has its own highest learning rate, times the factor of the step, which is 1 / u "
-    "at the first of u steps of warm-up. No gradient is as long as this `clip`.",
+    hint="Each group has its own highest learning rate, times the factor of the step: 1 / u at the "
+    "first of u steps of warm-up. No gradient is as long as this `clip`.",
 )
 task.stage(
     "epoch after epoch",

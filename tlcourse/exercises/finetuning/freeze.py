@@ -125,8 +125,8 @@ task.stage(
     check(
         "what was done that freezes nothing",
         in_vain,
-        hint="Only `requires_grad` decides whether a parameter gets a gradient. One that a hook sets "
-        "to zero is still a gradient.",
+        hint="Only `requires_grad` decides whether a parameter gets a gradient. A hook may set it "
+        "to zero, but that is still a gradient.",
     ),
     check("the parameters of the body with a new gradient after `backward`", free, True),
     check(
@@ -144,8 +144,8 @@ task.stage(
         replaced,
         hint="The module must keep its parameters, because an optimizer holds them already.",
     ),
-    hint="Set `requires_grad` of every parameter itself, not of a copy. `module.parameters()` walks "
-    "through all modules inside, and through weights and biases.",
+    hint="Set `requires_grad` of every parameter itself, not of a copy. `module.parameters()` "
+    "walks through all modules inside, and through weights and biases.",
 )
 task.stage(
     "nothing moves",

@@ -5,7 +5,17 @@ import random
 
 import numpy as np
 
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
+
+
+def best(candidate, *arguments):
+    got = expect_unchanged(candidate, *arguments)
+    if got is None:
+        none = "None (is a `return` missing?)"
+        raise CheckFailed(check="what your function returns", yours=none, expected="a number")
+    return got
+
 
 task = Exercise(
     __name__,
@@ -24,6 +34,7 @@ task = Exercise(
         "((N - k - 1) / N) ** n`; the answer is the sum of weight times error.",
     ),
     imports="import math\nimport numpy as np\nimport torch",
+    measure=best,
     tolerance=1e-6,
 )
 
@@ -44,7 +55,7 @@ def by_counting(errors, n):
 
 
 def by_probability(errors, n):
-    """The same for many ways: the sum of how far the best lies above 0, over all small intervals."""
+    """The same where there are many ways, from the chance that the best lies above each error."""
     values = [0.0, *sorted(errors)]
     steps = (b - a for a, b in itertools.pairwise(values))
     return sum(step * (1 - k / len(errors)) ** n for k, step in enumerate(steps))
@@ -76,7 +87,7 @@ task.stage(
         case(
             f"{len(errors)} errors, n = {n}, compared with all {len(errors) ** n:,} ways", errors, n
         )
-        for errors, n in zip(drawn, (3, 5, 7, 2))
+        for errors, n in zip(drawn[:4], (3, 5, 7, 2), strict=True)
     ),
     hint="Write down the ways to draw two of three errors, and how often each error is the best.",
 )

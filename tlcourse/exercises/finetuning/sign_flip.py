@@ -74,15 +74,20 @@ def different(candidate, *arguments):
 draw = np.random.default_rng(5)
 task.stage(
     "no difference",
-    case("p where 2 are wrong by a alone, 2 by b alone, 20 alike", *rows(2, 2, 2, 18), 4000, 0),
-    hint="Every flip is at least as far from 0 as a sum of 0.",
+    case(
+        "the p-value where 2 are wrong by a alone, 2 by b alone, 20 alike",
+        *rows(2, 2, 2, 18),
+        4000,
+        0,
+    ),
+    hint="The observed sum is 0, and no flip is closer to 0, so p is 1.",
     tolerance=0.02,
 )
 task.stage(
     "a coin's numbers",
     *(
         case(
-            f"p where {a} are wrong by a alone, {b} by b alone, 15 alike",
+            f"the p-value where {a} are wrong by a alone, {b} by b alone, 15 alike",
             *rows(a, b, 4, 11),
             4000,
             0,
@@ -94,7 +99,7 @@ task.stage(
 task.stage(
     "several seeds",
     case(
-        "p where a question has 0 to 3 wrong seeds, 11 questions",
+        "the p-value of 11 questions, each with 0 to 3 wrong seeds",
         draw.integers(0, 4, 11),
         draw.integers(0, 4, 11),
         4000,
@@ -104,7 +109,7 @@ task.stage(
 )
 task.stage(
     "many questions, one seed",
-    case("p where 14 of 500 questions differ", *rows(3, 11, 20, 466), 1000, 0),
+    case("the p-value where 14 of 500 questions differ", *rows(3, 11, 20, 466), 1000, 0),
     case(
         "how many different p-values come in four calls with the same seed",
         *rows(9, 5, 3, 13),

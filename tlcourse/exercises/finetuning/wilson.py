@@ -68,20 +68,26 @@ def by_bisection(errors, n, z=1.96):
 
 task.stage(
     "a share in the middle",
-    case("low and high for 50 of 100", 50, 100),
+    case("the two ends for 50 errors of 100", 50, 100),
     hint="Compare each term with the formula, and round nothing.",
 )
 task.stage(
     "few errors",
-    case("low and high for 18 of 500", 18, 500),
-    case("low and high for 1 of 20", 1, 20),
+    case("the two ends for 18 errors of 500", 18, 500),
+    case("the two ends for 1 error of 20", 1, 20),
     hint="Near 0 the interval is not symmetric around the share.",
 )
 task.stage(
     "no error, all errors, another z",
-    case("low and high for 0 of 100", 0, 100),
-    case("low and high for 100 of 100", 100, 100),
-    case("low and high for 18 of 500 with z = 1", 18, 500, 1.0, hint="Use the `z` that is given."),
+    case("the two ends for 0 errors of 100", 0, 100),
+    case("the two ends for 100 errors of 100", 100, 100),
+    case(
+        "the two ends for 18 errors of 500 with z = 1",
+        18,
+        500,
+        1.0,
+        hint="Use the `z` that is given.",
+    ),
     hint="No error in 100 questions does not prove an error rate of 0.",
 )
 
@@ -111,7 +117,7 @@ task.mistakes(
     ("The half width must be divided by 1 + z² / n, too.", half_not_divided),
     ("The middle is not the share itself: it is drawn towards one half.", around_the_share),
     (
-        "These are percent; return fractions.",
+        "These are percentages: return fractions.",
         lambda errors, n, z=1.96: tuple(100 * end for end in wilson(errors, n, z)),
     ),
     ("`z` is 1.96 here, whatever is given.", lambda errors, n, z=1.96: wilson(errors, n)),

@@ -1,5 +1,6 @@
 """Lesson 04: a dev split, stratified, with every repeated question on one side."""
 
+import hashlib
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -89,7 +90,7 @@ def size(candidate, *arguments):
 
 
 def torn(candidate, texts, *more):
-    """The questions of which one copy is in dev and another is not."""
+    """The questions of which one copy is in dev and another is in train."""
     rows, sides = set(rows_of(candidate, texts, *more)), defaultdict(set)
     for row, text in enumerate(texts):
         sides[text].add(row in rows)
@@ -113,7 +114,7 @@ class Salted(str):
     salt = 1
 
     def __hash__(self):
-        return hash((self.salt, str(self)))
+        return int(hashlib.md5(f"{self.salt} {self}".encode()).hexdigest()[:14], 16)
 
 
 def of_sessions(candidate, texts, labels, *more):

@@ -6,46 +6,27 @@ from tests.exercises.standard import accepts, rejects
 def nothing(*arguments): ...  # your code here
 
 
+# last_token
+
+
 def by_edges(hidden, mask):
     after = torch.cat([mask[:, 1:], torch.zeros_like(mask[:, :1])], dim=1)
     return hidden[mask & ~after]
 
 
-# Written by someone who saw only the text of the exercises.
+def by_gather(hidden, mask):
+    last = mask.long().cumsum(dim=1).argmax(dim=1)
+    return hidden.gather(1, last[:, None, None].expand(-1, 1, hidden.shape[2])).squeeze(1)
 
 
-def one_before_the_first_pad(hidden, mask):
-    return hidden[range(len(mask)), mask.int().argmin(dim=1) - 1]  # -1 where there is none
+def at(place):
+    """An answer that takes, in each row, the position that `place(mask)` says."""
+    return lambda hidden, mask: hidden[torch.arange(len(hidden)), place(mask)]
 
 
-def from_behind(hidden, mask):
-    place = mask.shape[1] - 1 - mask.flip(1).float().argmax(1)
-    rows = torch.arange(len(place)) * mask.shape[1]
-    return torch.index_select(hidden.flatten(0, 1), 0, rows + place)
-
-
-def largest(hidden, mask):
-    return hidden.masked_fill(~mask[:, :, None], float("-inf")).amax(dim=1)
-
-
-def first_true(hidden, mask):
-    return hidden[torch.arange(len(hidden)), mask.int().argmax(dim=1)]
-
-
-def counts_from_one(hidden, mask):
-    return hidden[torch.arange(len(hidden)), mask.sum(dim=1)]
-
-
-def squeezed(hidden, mask):
-    return by_edges(hidden, mask).squeeze()
-
-
-def kept_dimension(hidden, mask):
-    return by_edges(hidden, mask)[:, None]
-
-
-def flipped_and_not_back(hidden, mask):
-    return hidden[torch.arange(len(hidden)), mask.flip(1).int().argmax(dim=1)]
+def changes_the_mask(hidden, mask):
+    mask[:, 1:] &= ~mask[:, :1]
+    return hidden[:, 0]
 
 
 def length_by_the_states(hidden, mask):
@@ -53,35 +34,39 @@ def length_by_the_states(hidden, mask):
     return hidden[torch.arange(len(hidden)), places]
 
 
-def last_of_the_batch(hidden, mask):
-    return hidden[mask][-len(hidden) :]
-
-
 def as_an_array(hidden, mask):
     return by_edges(hidden, mask).numpy()
 
 
-def detached(hidden, mask):
-    return by_edges(hidden.detach(), mask)
-
-
 test_last_token_right = accepts(
-    "finetuning.last_token", by_edges, one_before_the_first_pad, from_behind
+    "finetuning.last_token",
+    by_edges,
+    by_gather,
+    lambda hidden, mask: torch.stack([row[keep][-1] for row, keep in zip(hidden, mask)]),  # noqa: B905
+    at(lambda mask: mask.int().argmin(dim=1) - 1),  # before the first pad: -1 where there is none
+    at(lambda mask: mask.shape[1] - 1 - mask.flip(1).float().argmax(1)),
 )
+PADDING = "the mask says where it is"
 test_last_token_wrong = rejects(
     "finetuning.last_token",
     (nothing, 0, "Not solved yet"),
-    (largest, 3, "not a mean, a sum or the largest"),
-    (first_true, 2, "position 0 each time"),
-    (counts_from_one, 2, "which is the first pad"),
-    (as_an_array, 1, "gave a NumPy array; expected a tensor"),
-    (kept_dimension, 1, "take one place from each row"),
-    (squeezed, 2, "gave a tensor of shape (3,); expected (3, 1). All dimensions but that of the"),
-    (flipped_and_not_back, 2, "Text 0 got the state of text 0 at position 4, not at 1."),
-    (length_by_the_states, 2, "Text 0 got the state of text 0 at position 3, not at 1."),
-    (last_of_the_batch, 2, "Text 0 got the state of text 2: each row has its own."),
-    (detached, 4, "all numbers are right, but no gradient reaches `hidden`"),
+    (as_an_array, 1, "Yours: a NumPy array\nExpected: a tensor\n"),
+    (changes_the_mask, 1, "Check: Argument 2, `mask`, after the call.\nYours: changed"),
+    (lambda hidden, mask: by_edges(hidden, mask)[:, None], 1, "Yours: (2, 1, 3)\nExpected: (2, 3)"),
+    (lambda hidden, mask: hidden * mask[:, :, None], 1, "take one position from each row"),
+    (lambda *given: by_edges(*given).squeeze(), 2, "Yours: a tensor of shape (3,)"),
+    (at(lambda mask: mask.int().argmax(dim=1)), 2, "Yours: ['text 0, position 0', 'text 1, pos"),
+    (at(lambda mask: mask.sum(dim=1)), 2, "This is the first pad after each text."),
+    (at(lambda mask: mask.sum(dim=1).max() - 1), 2, PADDING),
+    (at(lambda mask: mask.flip(1).int().argmax(dim=1)), 2, PADDING),
+    (length_by_the_states, 2, PADDING),
+    (lambda hidden, mask: hidden[mask][-len(hidden) :], 2, "Yours: ['text 2, position 1', 'text 2"),
+    (lambda hidden, mask: hidden.masked_fill(~mask[:, :, None], -1e9).amax(1), 3, "or the largest"),
+    (lambda hidden, mask: by_edges(hidden.detach(), mask), 4, "The gradient that reaches `hidden`"),
 )
+
+
+# freeze
 
 
 def drops_each_gradient(module):
@@ -99,48 +84,58 @@ def by_apply(module):
     module.apply(stop)
 
 
+def by_methods(module):
+    module.requires_grad_(False)
+    module.zero_grad(set_to_none=True)
+
+
+def by_state(module):
+    for each in module.modules():
+        for parameter in each.parameters(recurse=False):
+            parameter.grad = None
+            parameter.requires_grad_(False)
+    return module
+
+
 def freezes_copies(module):
     for parameter in module.parameters():
         parameter = parameter.detach()
         parameter.requires_grad = False
 
 
-def evaluation_mode(module):
-    module.eval()
+def freezing(which, gradient=lambda each: None):
+    """An answer that freezes the parameters of which `which` holds, and sets their gradient."""
+
+    def function(module):
+        for name, parameter in module.named_parameters():
+            if which(name, parameter):
+                parameter.requires_grad, parameter.grad = False, gradient(parameter)
+
+    return function
 
 
-def clears_gradients_only(module):
-    module.zero_grad(set_to_none=True)
+def replacing(put):
+    """`put(module, name, old)` in place of each parameter."""
+
+    def function(module):
+        for each in module.modules():
+            for name, parameter in list(each.named_parameters(recurse=False)):
+                delattr(each, name)
+                put(each, name, parameter.detach())
+
+    return function
 
 
-def only_direct_parameters(module):
-    for parameter in module.parameters(recurse=False):
-        parameter.requires_grad, parameter.grad = False, None
+def as_buffer(module, name, old):
+    module.register_buffer(name, old)
 
 
-def only_where_a_gradient_is(module):
-    for parameter in module.parameters():
-        if parameter.grad is not None:
-            parameter.requires_grad, parameter.grad = False, None
+def as_parameter(module, name, old):
+    setattr(module, name, torch.nn.Parameter(old, requires_grad=False))
 
 
-def new_parameters(module):
-    for each in module.modules():
-        for name, parameter in list(each.named_parameters(recurse=False)):
-            setattr(each, name, torch.nn.Parameter(parameter.detach(), requires_grad=False))
-
-
-def buffers(module):
-    for each in module.modules():
-        for name, parameter in list(each.named_parameters(recurse=False)):
-            delattr(each, name)
-            each.register_buffer(name, parameter.detach())
-
-
-def weights_only(module):
-    for name, parameter in module.named_parameters():
-        if "weight" in name:
-            parameter.requires_grad, parameter.grad = False, None
+def zeroed(parameter):
+    return parameter.grad if parameter.grad is None else parameter.grad.zero_()
 
 
 def gradients_of_zero(module):
@@ -149,18 +144,26 @@ def gradients_of_zero(module):
         parameter.register_hook(torch.zeros_like)
 
 
-test_freeze_right = accepts("finetuning.freeze", drops_each_gradient, by_apply)
+def everything(*_):
+    return True
+
+
+test_freeze_right = accepts(
+    "finetuning.freeze", drops_each_gradient, by_apply, by_methods, by_state
+)
 test_freeze_wrong = rejects(
     "finetuning.freeze",
     (nothing, 0, "Not solved yet"),
-    (freezes_copies, 1, "not on a copy"),
-    (weights_only, 1, "through weights and biases"),
-    (gradients_of_zero, 1, "with a gradient after `backward`"),
-    (gradients_of_zero, 1, "All have: a hook may change a gradient, and it is one still"),
-    (evaluation_mode, 1, "All have: evaluation mode freezes nothing"),
-    (clears_gradients_only, 1, "All have: a gradient taken away comes back"),
-    (only_direct_parameters, 1, "nothing in the module has changed"),
-    (only_where_a_gradient_is, 1, "frozen only if they have a gradient before"),
-    (new_parameters, 1, "The module must keep those that it has"),
-    (buffers, 1, "The module must keep those that it has"),
+    (freezes_copies, 1, "not of a copy"),
+    (freezing(lambda name, *_: "weight" in name), 1, "Yours: ['0.bias', '1.0.bias', '1.1.bias']"),
+    (freezing(lambda name, *_: "." not in name), 1, "through all modules inside"),
+    (freezing(lambda name, each: each.grad is not None), 1, "not only those that have a gradie"),
+    (gradients_of_zero, 1, "A hook may set it to zero, but that is still a gradient"),
+    (replacing(as_buffer), 1, "The module must keep its parameters"),
+    (replacing(as_parameter), 1, "The module must keep its parameters"),
+    (lambda module: module.eval() and None, 1, "Evaluation mode freezes nothing"),
+    (lambda module: module.zero_grad(set_to_none=True), 1, "comes back with the next `backward`"),
+    (freezing(everything, torch.zeros_like), 2, "AdamW skips a parameter only if its `grad` is"),
+    (freezing(everything, zeroed), 3, "A gradient that is left over, even one of zeros"),
+    (lambda module: module.requires_grad_(False), 3, "A gradient that is left over"),
 )

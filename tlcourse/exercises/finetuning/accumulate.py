@@ -1,29 +1,108 @@
-"""Lesson 04b: the gradient of a whole batch, from parts that go through one after the other.
-
-What is right is measured: the slope of the loss of the whole batch, by finite differences.
-"""
+"""Lesson 04b: the gradient of a whole batch, from parts that go through one after the other."""
 
 import torch
+from torch import nn
+from torch.nn import functional as F
 
-from tlcourse.exercises.expect import CheckFailed, expect_number, short
-from tlcourse.exercises.finetuning._parts import IGNORED, Loss, model_and_batch, truth
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import CheckFailed, expect_equal, short
+from tlcourse.exercises.task import Exercise, case
+
+IGNORED = -100  # the target of a row that has none
+
+
+class Loss:
+    """Sum of the nats and number of targets; keeps how many rows each part had.
+
+    `together` is the largest number of parts that waited for their `backward` at the same time.
+    """
+
+    def __init__(self):
+        self.rows, self.waiting, self.together = [], 0, 0
+
+    def __call__(self, model, part):
+        expect_equal(
+            len(part), 3, "the number of tensors in a part", "Cut every tensor of `batch`."
+        )
+        inputs, targets, other = part
+        rows, why = [len(inputs)] * 3, "Cut all tensors of `batch` in the same way."
+        expect_equal([len(each) for each in part], rows, "the rows of a part's tensors", why)
+        self.rows.append(len(inputs))
+        nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
+        if nats.requires_grad:
+            why = "Do not call `model.eval()`: dropout would be off in this training step."
+            expect_equal(model.training, True, "whether the model is in training mode", why)
+            self.waiting += 1
+            self.together = max(self.together, self.waiting)
+            nats.register_hook(self.done)
+        return nats, int((targets != IGNORED).sum())
+
+    def done(self, _):
+        self.waiting -= 1
+
+
+def model_and_batch(rows, missing):
+    """A small model, and inputs, targets and a tensor that the loss does not need.
+
+    The rows numbered in `missing` have no target.
+    """
+    draw = torch.Generator().manual_seed(rows)
+    model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3)).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=draw))
+    targets = torch.randint(3, (rows,), generator=draw)
+    targets[list(missing)] = IGNORED
+    inputs = torch.randn(rows, 4, generator=draw, dtype=torch.float64)
+    return model, (inputs, targets, torch.arange(rows))
+
+
+def after(candidate, rows, size, missing=(), old_gradient=False):
+    """(what the candidate returns, the loss, the model) after a call."""
+    model, batch = model_and_batch(rows, missing)
+    loss, handed_in = Loss(), [each.clone() for each in batch]
+    if old_gradient:
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    came = candidate(model, loss, batch, size)
+    if not all(map(torch.equal, before, model.parameters())):
+        raise CheckFailed(
+            check="the parameters after the call",
+            yours="changed",
+            expected="unchanged",
+            why="Leave the gradient in the model, and take no step.",
+        )
+    if not all(map(torch.equal, handed_in, batch)):
+        raise CheckFailed(check="`batch` after the call", yours="changed", expected="unchanged")
+    bare = [name for name, each in model.named_parameters() if each.grad is None]
+    why = "Call `backward` on each part, and `zero_grad` only before the first one."
+    expect_equal(bare, [], "the parameters without a `grad` after the call", why)
+    return came, loss, model
+
+
+def gradient(candidate, *how):
+    """The gradients of all parameters in a row."""
+    return torch.cat([each.grad.flatten() for each in after(candidate, *how)[2].parameters()])
+
 
 task = Exercise(
     __name__,
     number="4b.2",
     title="The gradient of a batch in parts",
     difficulty=2,
+    importance=3,
     minutes=15,
     hints=(
         "`tensor[start : start + size]` is a part of one tensor. Cut all tensors of the batch in "
         "the same way: `tuple(tensor[start : start + size] for tensor in batch)`.",
-        "call `backward` on the nats of each part, inside the loop. PyTorch adds the new gradient "
+        "Call `backward` on the nats of each part, inside the loop. PyTorch adds the new gradient "
         "to the one that is there, so after the loop you have the gradient of the *sum*.",
-        "the number of targets is known after the last part: divide each `parameter.grad` by it "
-        "then. Before the first part, `model.zero_grad()`.",
+        "The number of targets is known after the last part: divide each `parameter.grad` by it "
+        "then. Before the first part, call `model.zero_grad()`.",
     ),
     imports="import torch",
+    measure=gradient,
+    tolerance=1e-4,
 )
 
 
@@ -42,219 +121,123 @@ def accumulate(model, loss, batch, size):
     return nats / targets
 
 
-@task.right
-def by_split(model, loss, batch, size):
-    for parameter in model.parameters():
-        parameter.grad = None
-    sums = []
-    for part in zip(*(tensor.split(size) for tensor in batch), strict=True):
-        nats, count = loss(model, part)
-        nats.backward()
-        sums.append((nats.detach(), count))
-    nats, targets = map(sum, zip(*sums, strict=True))
-    for parameter in model.parameters():
-        if parameter.grad is not None:
-            parameter.grad.div_(targets)
-    return nats / targets
+def mean_at_once(rows, size, missing=()):
+    """The mean loss of the whole batch, by the library."""
+    model, (inputs, targets, _) = model_and_batch(rows, missing)
+    return F.cross_entropy(model(inputs), targets, ignore_index=IGNORED), model
 
 
-@task.right
-def counts_first(model, loss, batch, size):
-    parts = list(zip(*(tensor.split(size) for tensor in batch), strict=True))
-    with torch.no_grad():
-        targets = sum(loss(model, part)[1] for part in parts)
-    asking = [each for each in model.parameters() if each.requires_grad]
-    gradients, mean = [torch.zeros_like(each) for each in asking], 0.0
-    for part in parts:
-        nats = loss(model, part)[0] / targets
-        mean += nats.item()
-        for total, each in zip(gradients, torch.autograd.grad(nats, asking), strict=True):
-            total += each
-    for parameter, total in zip(asking, gradients, strict=True):
-        parameter.grad = total
-    return mean
+@task.truth
+def at_once(rows, size, missing=(), old_gradient=False):
+    loss, model = mean_at_once(rows, size, missing)
+    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
 
 
-def done(candidate, size, missing=(), rows=7, left_over=False):
-    """(what came, gradients in a row, the loss's notes); raises CheckFailed if the model is moved."""
-    model, batch = model_and_batch(missing, rows)
-    loss, handed = Loss(), [each.clone() for each in batch]
-    if left_over:
-        for parameter in model.parameters():
-            parameter.grad = torch.ones_like(parameter)
-    before = [parameter.detach().clone() for parameter in model.parameters()]
-    came = candidate(model, loss, batch, size)
-    if not all(a.equal(b) for a, b in zip(before, model.parameters(), strict=True)):
-        raise CheckFailed("your function moved the weights: leave the gradient, and take no step.")
-    if not all(a.equal(b) for a, b in zip(handed, batch, strict=True)):
-        raise CheckFailed("your function changed the batch that it was given.")
-    if any(parameter.grad is None for parameter in model.parameters()):
+def in_small_parts(candidate, rows, size):
+    """The gradient; raises CheckFailed where parts are too large or wait for each other."""
+    loss = after(candidate, rows, size)[1]
+    if max(loss.rows) > size or sum(loss.rows) % rows:
         raise CheckFailed(
-            "a parameter has no `.grad` after your function. Is `backward` called on each part, "
-            "and `zero_grad` only before the first one?"
+            check=f"how many rows the parts have that `loss` gets, {rows} rows and size {size}",
+            yours=str(loss.rows),
+            expected=str([size] * (rows // size)),
+            why="`size` is the number of rows in a part.",
         )
-    return came, torch.cat([each.grad.flatten() for each in model.parameters()]), loss
+    why = "No memory is saved: call `backward` on each part before the next goes through the model."
+    expect_equal(loss.together, 1, "how many parts wait for `backward` at the same time", why)
+    return gradient(candidate, rows, size)
 
 
-def gradient(candidate, *how):
-    return done(candidate, *how)[1]
+def returned(candidate, *how):
+    """The loss that comes back."""
+    came, why = after(candidate, *how)[0], "The gradient is right; return the mean loss, too."
+    if getattr(came, "requires_grad", False):
+        why = "Its graph keeps the activations of all parts in memory: call `.item()`."
+    elif came is not None:
+        return torch.as_tensor(came)
+    raise CheckFailed(
+        check="what your function returns", yours=short(came), expected="a number", why=why
+    )
 
 
-def expect_gradient(candidate, *how, what, likely=""):
-    task.observe(
-        candidate, gradient, *how, gives=truth(*how[1:3])[1], what=f"{what}: the gradient",
-        likely=likely, tolerance=1e-4,
-    )  # fmt: skip
+task.stage(
+    "one part",
+    case("the gradient of 7 rows in one part", 7, 7),
+    hint="`loss` gives a sum over the targets: divide by their number.",
+)
+task.stage(
+    "parts of a given size",
+    case("the gradient of 6 rows, 2 at a time", 6, 2),
+    measure=in_small_parts,
+    hint="Add up the gradients of all parts; then divide by 6, once.",
+)
+task.stage(
+    "a shorter last part",
+    *(case(f"the gradient of 7 rows, {size} at a time", 7, size) for size in (4, 3)),
+    hint="The last part is shorter. Every row counts once, so divide by all 7.",
+)
+task.stage(
+    "rows without a target",
+    case("the gradient of 7 rows, 2 at a time, one without a target", 7, 2, (1,)),
+    case("the gradient of 7 rows, 2 at a time, two without a target", 7, 2, (0, 1)),
+    hint="Divide by the number of *targets*, which `loss` returns, not by the number of rows.",
+)
+task.stage(
+    "called again",
+    case("the gradient of 7 rows, 3 at a time, with an old gradient in the model", 7, 3, (), True),
+    hint="Begin with `model.zero_grad()`: `backward` adds to the gradient that is there.",
+)
+task.stage(
+    "the mean loss",
+    case("the loss of 7 rows, 2 at a time", 7, 2),
+    case("the loss of 7 rows, 2 at a time, two without a target", 7, 2, (0, 1)),
+    measure=returned,
+    expected=lambda *how: mean_at_once(*how)[0].detach(),
+    hint="Return the mean over all targets of the batch.",
+)
 
 
-@task.stage("one part")
-def one(candidate):
-    expect_gradient(
-        candidate, 7, what="a batch of 7 rows in one part",
-        likely="`loss` gives a sum over the targets: divide by their number.",
-    )  # fmt: skip
-
-
-@task.stage("parts of a given size")
-def parts(candidate):
-    *_, loss = done(candidate, 2, (), 6)
-    if max(loss.rows) > 2 or sum(loss.rows) % 6:
-        raise CheckFailed(
-            f"6 rows, size 2: `loss` got parts of {short(loss.rows)} rows; expected [2, 2, 2]. "
-            "`size` is the number of rows in a part."
-        )
-    if loss.together > 1:
-        raise CheckFailed(
-            f"{loss.together} parts waited for their `backward` at the same time, so nothing is "
-            "saved: call `backward` on each part before the next one goes through the model."
-        )
-    expect_gradient(
-        candidate, 2, (), 6, what="6 rows, 2 at a time",
-        likely="The gradients of all parts are added up; then divide by 6, once.",
-    )  # fmt: skip
-
-
-@task.stage("a shorter last part")
-def shorter(candidate):
-    for size in (4, 3):
-        expect_gradient(
-            candidate, size, what=f"7 rows, {size} at a time",
-            likely="The last part is shorter. Every row counts once: divide by all 7.",
-        )  # fmt: skip
-
-
-@task.stage("rows without a target")
-def without(candidate):
-    for missing in ((1,), (0, 1)):
-        expect_gradient(
-            candidate, 2, missing, what=f"7 rows, 2 at a time, {len(missing)} without a target",
-            likely="Divide by the number of *targets*, which `loss` tells, not by rows.",
-        )  # fmt: skip
-
-
-@task.stage("called again")
-def again(candidate):
-    expect_gradient(
-        candidate, 3, (), 7, True, what="7 rows, 3 at a time, an old gradient in the model",
-        likely="Begin with `model.zero_grad()`.",
-    )  # fmt: skip
-
-
-@task.stage("the mean loss")
-def mean_loss(candidate):
-    for missing in ((), (0, 1)):
-        came, *_ = done(candidate, 2, missing)
-        likely = "Return the mean over all targets of the batch."
-        if came is None:
-            raise CheckFailed(f"the gradient is right, but nothing comes back. {likely}")
-        if getattr(came, "requires_grad", False):
-            raise CheckFailed(
-                "the loss came back with its graph, which keeps the activations of all parts: "
-                "return a number, with `.item()`."
-            )
-        right, targets = truth(missing)[0], 7 - len(missing)
-        expect_number(
-            torch.as_tensor(came).detach(), right, "7 rows, 2 at a time: the loss",
-            known=[(right * targets, "This is the sum of nats; divide it by the targets, too.")],
-            likely=likely,
-        )  # fmt: skip
-
-
-def variant(divisor, clear=True, order="each"):
-    """A wrong answer: `divisor(counts, number, parts)` divides the nats of a part."""
+def parts(divisor, only_last=False):
+    """An answer that divides the nats of a part by `divisor(its targets, all targets, parts)`."""
 
     def function(model, loss, batch, size):
-        if clear:
-            model.zero_grad()
         cuts = list(zip(*(tensor.split(size) for tensor in batch), strict=True))
-        rows, mean, waiting = len(batch[0]), 0.0, []
-        with torch.no_grad():
-            everything = sum(int((part[1] != IGNORED).sum()) for part in cuts)
+        total = int((batch[1] != IGNORED).sum())
+        model.zero_grad()
         for part in cuts:
             nats, count = loss(model, part)
-            nats = nats / divisor(count, everything, rows, len(cuts))
-            mean += nats.item()
-            waiting.append(nats)
-            if order == "each":
-                nats.backward()
-            elif order == "last":
+            if only_last:
                 model.zero_grad()
-                nats.backward()
-        if order == "together":
-            sum(waiting).backward()
-        return mean
+            (nats / divisor(max(count, 1), total, len(cuts))).backward()
+        return 0.0
 
     return function
 
 
-def by_all(count, everything, rows, cuts):
-    return everything
-
-
-for stage, says, wrong in (
-    ("one part", "`loss` gives a sum over the targets: divide by their number.",
-     variant(lambda count, everything, rows, cuts: 1)),
-    ("parts of a given size", "Each part is divided by its own number of targets, so the sum of "
-     "the parts is too large. Divide by the number of the whole batch.",
-     variant(lambda count, everything, rows, cuts: max(count, 1))),
-    ("parts of a given size", "This is the gradient of the last part alone: `zero_grad` belongs "
-     "before the loop.", variant(by_all, order="last")),
-    ("parts of a given size", "so nothing is saved: call `backward` on each part",
-     variant(by_all, order="together")),
-    ("a shorter last part", "This is a mean of means: the rows of the shorter last part count "
-     "more than the others. Divide the sum by all targets, once.",
-     variant(lambda count, everything, rows, cuts: max(count, 1) * cuts)),
-    ("rows without a target", "Divide by the number of *targets*, which `loss` tells, not by rows.",
-     variant(lambda count, everything, rows, cuts: rows)),
-    ("called again", "Begin with `model.zero_grad()`.", variant(by_all, clear=False)),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
-
-
-@task.mistake("one part", "A batch may have more than two tensors: cut them all.")
 def of_two_tensors(model, loss, batch, size):
     inputs, targets = batch
     return accumulate(model, loss, (inputs, targets), size)
 
 
-@task.mistake("parts of a given size", "`size` is the number of rows in a part.")
-def size_as_number_of_parts(model, loss, batch, size):
-    model.zero_grad()
-    cuts = [tensor.chunk(size) for tensor in batch]
-    count = len(batch[0])
-    return sum(_backward(loss(model, part)[0] / count) for part in zip(*cuts, strict=True))
-
-
-def _backward(nats):
-    nats.backward()
-    return nats.item()
-
-
-@task.mistake("the mean loss", "the gradient is right, but nothing comes back.")
-def returns_nothing(model, loss, batch, size):
-    accumulate(model, loss, batch, size)
-
-
-@task.mistake("the mean loss", "This is the sum of nats; divide it by the targets, too.")
-def returns_the_sum(model, loss, batch, size):
+def the_sum(model, loss, batch, size):
     return accumulate(model, loss, batch, size) * int((batch[1] != IGNORED).sum())
+
+
+task.mistakes(
+    ("A batch may have more than two tensors: cut them all.", of_two_tensors),
+    (
+        "Each part is divided by its own number of targets, so the sum of the parts is too large. "
+        "Divide by the number of targets in the whole batch.",
+        parts(lambda count, total, cuts: count),
+    ),
+    (
+        "This is the gradient of the last part alone: `zero_grad` belongs before the loop.",
+        parts(lambda count, total, cuts: total, only_last=True),
+    ),
+    (
+        "This is a mean of means, in which the rows of a shorter last part count more than the "
+        "others. Divide the sum by all targets, once.",
+        parts(lambda count, total, cuts: count * cuts),
+    ),
+    ("This is the sum of the nats; divide it by the number of targets, too.", the_sum),
+)

@@ -5,25 +5,37 @@ import random
 
 import numpy as np
 
-from tlcourse.exercises.expect import CheckFailed
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged
+from tlcourse.exercises.task import Exercise, case
+
+
+def best(candidate, *arguments):
+    got = expect_unchanged(candidate, *arguments)
+    if got is None:
+        none = "None (is a `return` missing?)"
+        raise CheckFailed(check="what your function returns", yours=none, expected="a number")
+    return got
+
 
 task = Exercise(
     __name__,
     number="4b.3",
     title="The expected best of n trials",
     difficulty=3,
+    importance=2,
     minutes=15,
     hints=(
-        "sort the errors. The best of n draws is at least as bad as the third of them exactly when "
+        "Sort the errors. The best of n draws is at least as bad as the third of them exactly when "
         "none of the n draws was one of the first two. How probable is that?",
-        "with N errors, one draw is none of the first k with probability (N - k) / N, and n draws "
+        "With N errors, one draw is none of the first k with probability (N - k) / N, and n draws "
         "with its n-th power. The best is exactly the error at place k if none of the first k was "
         "drawn, but not all n draws lie behind it.",
-        "so the sorted error at place k = 0, 1, … has the weight `((N - k) / N) ** n - "
+        "So the sorted error at place k = 0, 1, … has the weight `((N - k) / N) ** n - "
         "((N - k - 1) / N) ** n`; the answer is the sum of weight times error.",
     ),
     imports="import math\nimport numpy as np\nimport torch",
+    measure=best,
+    tolerance=1e-6,
 )
 
 
@@ -36,116 +48,104 @@ def expected_best(errors, n):
     return total
 
 
-@task.right
-def by_arrays(errors, n):
-    values = np.sort(np.asarray(errors, dtype=float))
-    behind = (np.arange(len(values), -1, -1) / len(values)) ** n
-    return values @ (behind[:-1] - behind[1:])
-
-
-@task.right
-def by_steps(errors, n):
-    values = sorted(errors)
-    best = values[0]
-    for k, (one, other) in enumerate(itertools.pairwise(values), start=1):
-        best += (other - one) * (1 - k / len(values)) ** n
-    return best
-
-
-@task.right
-def by_values(errors, n):
-    def above(limit, equal):
-        return sum(e >= limit if equal else e > limit for e in errors) / len(errors)
-
-    return sum(v * (above(v, True) ** n - above(v, False) ** n) for v in set(errors))
-
-
+@task.truth
 def by_counting(errors, n):
-    """The truth for few errors and draws: every one of the N ** n ways, one after the other."""
     ways = list(itertools.product(errors, repeat=n))
     return sum(map(min, ways)) / len(ways)
 
 
-def probe(candidate, errors, n, what, likely="", gives=None):
-    task.probe(
-        candidate, errors, n, gives=by_counting(errors, n) if gives is None else gives,
-        what=what, likely=likely, tolerance=1e-6,
-    )  # fmt: skip
+def by_probability(errors, n):
+    """The same where there are many ways, from the chance that the best lies above each error."""
+    values = [0.0, *sorted(errors)]
+    steps = (b - a for a, b in itertools.pairwise(values))
+    return sum(step * (1 - k / len(errors)) ** n for k, step in enumerate(steps))
 
 
-@task.stage("one trial")
-def one_trial(candidate):
-    likely = "With one trial nothing is chosen: the answer is the mean of the errors."
-    if candidate([30.0, 10.0, 26.0], 1) is None:
-        raise CheckFailed("errors of 30, 10 and 26, n = 1 gave None. Is a `return` missing?")
-    probe(candidate, [30.0, 10.0, 26.0], 1, "errors of 30, 10 and 26, n = 1", likely)
+draw = random.Random(3)
+drawn = [[draw.randint(0, 400) / 10 for _ in range(trials)] for trials in (5, 4, 3, 7, 60)]
+
+task.stage(
+    "one trial",
+    case("errors of 30, 10 and 26, n = 1", [30.0, 10.0, 26.0], 1),
+    hint="With one trial nothing is chosen, so the answer is the mean of the errors.",
+)
+task.stage(
+    "two trials",
+    case("errors of 30, 12 and 20, n = 2", [30.0, 12.0, 20.0], 2),
+    hint="There are nine equally likely ways to draw two of them: 30 30, 30 12, 30 20, 12 30, and "
+    "so on.",
+)
+task.stage(
+    "equal errors",
+    case("three errors of 12, and 20 and 16, n = 2", [12.0, 20.0, 12.0, 16.0, 12.0], 2),
+    case("a single error of 9, n = 3", [9.0], 3, hint="A single error is always the best."),
+    hint="Errors may be equal; each of them can be drawn.",
+)
+task.stage(
+    "every way of drawing, counted",
+    *(
+        case(
+            f"{len(errors)} errors, n = {n}, compared with all {len(errors) ** n:,} ways", errors, n
+        )
+        for errors, n in zip(drawn[:4], (3, 5, 7, 2), strict=True)
+    ),
+    hint="Write down the ways to draw two of three errors, and how often each error is the best.",
+)
+task.stage(
+    "many trials",
+    case(
+        "60 errors, n = 20",
+        drawn[-1],
+        20,
+        expected=by_probability(drawn[-1], 20),
+        hint="Use the formula; nobody counts 60 ** 20 ways.",
+    ),
+    case("errors of 30, 10 and 26, n = 400", [30.0, 10.0, 26.0], 400, expected=10.0),
+    hint="With very many draws the best is the smallest of all.",
+)
 
 
-@task.stage("two trials")
-def two_trials(candidate):
-    probe(
-        candidate, [30.0, 12.0, 20.0], 2, "errors of 30, 12 and 20, n = 2",
-        "Nine ways to draw two of them, equally likely: 30 30, 30 12, 30 20, 12 30, and so on.",
-    )  # fmt: skip
-
-
-@task.stage("equal errors")
-def equal(candidate):
-    probe(candidate, [12.0, 20.0, 12.0, 16.0, 12.0], 2, "three errors of 12, and 20 and 16, n = 2",
-          "Errors may be equal; each of them can be drawn.")  # fmt: skip
-    probe(candidate, [9.0], 3, "a single error of 9, n = 3", "It is always the best.")
-
-
-@task.stage("every way of drawing, counted")
-def counted(candidate):
-    draw = random.Random(3)
-    for trials, n in ((5, 3), (4, 5), (3, 7), (7, 2)):
-        errors = [draw.randint(0, 400) / 10 for _ in range(trials)]
-        probe(candidate, errors, n, f"{trials} errors, n = {n}, against all {trials**n:,} ways")
-
-
-@task.stage("many trials")
-def many(candidate):
-    draw = random.Random(4)
-    errors = [draw.randint(100, 400) / 10 for _ in range(60)]
-    gives = by_steps(errors, 20)
-    probe(candidate, errors, 20, "60 errors, n = 20", "Use the formula; nobody counts 60 ** 20.",
-          gives=gives)  # fmt: skip
-    likely = "With very many draws the best is the smallest of all."
-    probe(candidate, [30.0, 10.0, 26.0], 400, "errors of 30, 10 and 26, n = 400", likely, gives=10)
-
-
-def draws(errors, n, replace, choose=min):
-    """A wrong answer that counts other ways of drawing; cut short where there are too many."""
-    if not replace and n > len(errors):
-        return choose(errors)
-    ways = itertools.product(errors, repeat=n) if replace else itertools.combinations(errors, n)
-    found = [choose(way) for way in itertools.islice(ways, 50_000)]
+def without_replacement(errors, n):
+    found = [min(way) for way in itertools.combinations(errors, min(n, len(errors)))]
     return sum(found) / len(found)
 
 
-TWO, ONE = "two trials", "one trial"
-for stage, says, wrong in (
-    (ONE, "This is the smallest of all errors, whatever n. With one trial nothing is chosen.",
-     lambda errors, n: min(errors)),
-    (ONE, "These are the first n errors. Any of them may be drawn: it is a mean over all draws.",
-     lambda errors, n: min(list(errors)[:n])),
-    (ONE, "This is the median: with one trial the mean is expected.",
-     lambda errors, n: float(np.median(errors))),
-    (TWO, "This is the mean of the errors, whatever n: the best of two is better than that.",
-     lambda errors, n: sum(errors) / len(errors)),
-    (TWO, "No error was drawn twice here. Each trial is a new draw, *with* replacement: it may "
-     "give the same error again.", lambda errors, n: draws(errors, n, False)),
-    (TWO, "This is the expected *largest*. Of errors the best is the smallest: turn the order "
-     "round.", lambda errors, n: -expected_best([-each for each in errors], n)),
-    (TWO, "This is the mean of the n smallest. How probable is each of them as the best?",
-     lambda errors, n: sum(sorted(errors)[:n]) / min(n, len(errors)) if n > 1
-     else sum(errors) / len(errors)),
-    (TWO, "The weights fit sorted errors. Sort them first.",
-     lambda errors, n: sum(e * (((len(errors) - k) / len(errors)) ** n
-                                - ((len(errors) - k - 1) / len(errors)) ** n)
-                           for k, e in enumerate(errors))),
-    ("equal errors", "Equal errors were counted once. Each of them can be drawn, so a frequent "
-     "error is more probable.", lambda errors, n: expected_best(sorted(set(errors)), n)),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+def weights_in_order(errors, n):
+    weight = [(k / len(errors)) ** n for k in range(len(errors), -1, -1)]
+    return sum(e * (weight[k] - weight[k + 1]) for k, e in enumerate(errors))
+
+
+def mean_of_the_smallest(errors, n):
+    best = sorted(errors)[: n if n > 1 else None]
+    return sum(best) / len(best)
+
+
+task.mistakes(
+    (
+        "This is the smallest of all errors, whatever n. With one trial nothing is chosen.",
+        lambda errors, n: min(errors),
+    ),
+    (
+        "This is the mean of the errors, whatever n: the best of two is better than that.",
+        lambda errors, n: float(np.mean(errors)),
+    ),
+    (
+        "No error was drawn twice here. Each trial is a new draw, *with* replacement: it may give "
+        "the same error again.",
+        without_replacement,
+    ),
+    (
+        "This is the expected *largest*. The best error is the smallest: turn the order round.",
+        lambda errors, n: -expected_best([-each for each in errors], n),
+    ),
+    (
+        "This is the mean of the n smallest. How probable is each of them as the best?",
+        mean_of_the_smallest,
+    ),
+    ("The weights fit sorted errors: sort them first.", weights_in_order),
+    (
+        "Equal errors were counted once. Each of them can be drawn, so a frequent error is more "
+        "probable.",
+        lambda errors, n: expected_best(set(errors), n),
+    ),
+)

@@ -1,28 +1,88 @@
-"""Lesson 04: the fine-tuning loop. The true steps are those of a linear model, in NumPy."""
-
-from itertools import chain
+"""Lesson 04: the fine-tuning loop. The true steps are those of a linear model."""
 
 import torch
+from torch import nn
+from torch.nn import functional as F
 
-from tlcourse.exercises.finetuning._loop_mistakes import MISTAKES
-from tlcourse.exercises.finetuning._rows import HUGE, in_training_mode, trained, truth
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import CheckFailed, real_number, short
+from tlcourse.exercises.task import Exercise, case
+
+HUGE = 1e6  # a `clip` that no gradient here reaches
+RATES = 0.4, 1.2  # the highest learning rates of the weight and of the bias
+
+
+def linear():
+    """A classifier with fixed weights, in evaluation mode."""
+    model = nn.Linear(3, 4)
+    with torch.no_grad():
+        model.weight.copy_(torch.linspace(-1, 1, 12).reshape(3, 4).T)
+        model.bias.copy_(torch.tensor([0.0, 0.5, -0.5, 0.1]))
+    return model.eval()
+
+
+def batches_of(epoch):
+    """Three batches of unequal size, others in each epoch."""
+    draw = torch.Generator().manual_seed(70 + epoch)
+    return [
+        (2 * torch.randn(rows, 3, generator=draw), torch.randint(4, (rows,), generator=draw))
+        for rows in (5, 3, 4)
+    ]
+
+
+def nats_of(model, batch):
+    """The sum of nats over the rows of a batch but the first, and how many those are."""
+    x, targets = batch
+    return F.cross_entropy(model(x)[1:], targets[1:], reduction="sum"), len(x) - 1
+
+
+def trained(candidate, epochs, warmup=None, clip=None, rates=RATES):
+    """The losses of all steps, then the weights; None: it is not given."""
+    model, steps = linear(), 3 * epochs
+    groups = [
+        {"params": [model.weight], "lr": rates[0]},
+        {"params": [model.bias], "lr": rates[1]},
+    ]
+    more = () if warmup is None else (warmup, clip)
+    got = candidate(model, nats_of, batches_of, torch.optim.SGD(groups), epochs, *more)
+    many = isinstance(got, list | tuple) or (torch.is_tensor(got) and got.dim() == 1)
+    losses = list(got) if many else []
+    numbers, why = [real_number(each) for each in losses], ""
+    if graphs := any(getattr(each, "requires_grad", False) for each in losses):
+        why = "A loss that holds its graph keeps the memory of its step: use `nats.item()`."
+    if graphs or len(numbers) != steps or None in numbers:
+        raise CheckFailed(
+            check="what your function returns",
+            yours="None (is a `return` missing?)" if got is None else short(got),
+            expected=f"a list of {steps} numbers, the losses of {steps} steps",
+            why=why,
+        )
+    return [*numbers, *model.weight.flatten().tolist(), *model.bias.tolist()]
+
+
+def in_training_mode(candidate):
+    """Whether all steps are taken in training mode."""
+    model, modes = linear(), []
+    model.register_forward_pre_hook(lambda model, _: modes.append(model.training))
+    candidate(model, nats_of, batches_of, torch.optim.SGD(model.parameters(), lr=0.1), 1)
+    return all(modes)
+
 
 task = Exercise(
     __name__,
     number="4.4",
     title="The fine-tuning loop",
     difficulty=3,
+    importance=5,
     minutes=15,
     hints=(
-        "before the loop: how many steps there will be, how many of them are the warm-up, and a "
-        'list of the groups\' own learning rates, `[group["lr"] for group in '
+        "Compute before the loop: how many steps there will be, how many of them are the warm-up, "
+        'and a list of the groups\' own learning rates, `[group["lr"] for group in '
         "optimizer.param_groups]`.",
-        "two loops, `for epoch in range(epochs)` and `for batch in batches_of(epoch)`, and "
-        "`step = len(losses)`, which runs on through the epochs.",
-        "the factor is `(step + 1) / up` during the warm-up and `(steps - step) / (steps - up)` "
-        'after it; `group["lr"] = highest * factor` for each group.',
-        "the rest is lesson 03's: `nats, targets = loss(model, batch)`, "
+        "Write two loops, `for epoch in range(epochs)` and `for batch in batches_of(epoch)`, and "
+        "take `step = len(losses)`, which runs on through the epochs.",
+        "The factor is `(step + 1) / up` during the warm-up and `(steps - step) / (steps - up)` "
+        'after it; set `group["lr"] = highest * factor` for each group.',
+        "The rest is lesson 03's: `nats, targets = loss(model, batch)`, "
         "`(nats / targets).backward()`, "
         "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, `optimizer.step()`, "
         "`optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
@@ -30,6 +90,8 @@ task = Exercise(
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("pretraining.schedule", "pretraining.train"),
     trains=True,
+    measure=trained,
+    tolerance=1e-4,
 )
 
 
@@ -56,100 +118,136 @@ def fine_tune(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
     return losses
 
 
-@task.right
-def by_scheduler(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
-    batches = list(chain.from_iterable(map(batches_of, range(epochs))))
-    steps, losses = len(batches), []
-    up = max(1, round(warmup * steps))
+@task.truth
+def step_by_step(epochs, warmup=0.1, clip=1.0, rates=RATES):
+    steps = 3 * epochs
+    up = max(1, round(steps * warmup))
+    factors = [(k + 1) / up for k in range(up)]
+    factors += [k / (steps - up) for k in range(steps - up, 0, -1)]
+    model, losses = linear().double(), []
+    for (x, targets), factor in zip(sum(map(batches_of, range(epochs)), []), factors, strict=True):
+        loss = F.cross_entropy(model(x[1:].double()), targets[1:])
+        slopes = torch.autograd.grad(loss, list(model.parameters()))
+        shrink = min(1.0, clip / torch.cat([each.flatten() for each in slopes]).norm().item())
+        for parameter, rate, slope in zip(model.parameters(), rates, slopes, strict=True):
+            parameter.data -= factor * rate * shrink * slope
+        losses.append(loss.item())
+    return [*losses, *model.weight.flatten().tolist(), *model.bias.tolist()]
 
-    def factor(step):
-        return min((step + 1) / up, (steps - step) / max(1, steps - up))
 
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-    for batch in batches:
-        optimizer.zero_grad()
-        nats, targets = loss(model.train(), batch)
-        mean = nats / targets
-        mean.backward()
-        torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=clip)
-        optimizer.step()
-        scheduler.step()
-        losses.append(float(mean.detach()))
+AFTER = "the losses, then the 16 weights after"
+task.stage(
+    "the losses",
+    case(f"{AFTER} 3 steps with learning rates near 0", 1, 0.1, HUGE, (1e-9, 1e-9)),
+    hint="Nothing is learned here: each loss is nats / targets of its batch. Epochs count from 0.",
+)
+task.stage(
+    "the learning rate",
+    *(
+        case(f"{AFTER} one epoch of 3 steps, warmup={up}, clip=1e6", 1, up, HUGE)
+        for up in (0.6, 0.1)
+    ),
+    hint="Each group has its own highest learning rate, times the factor of the step: 1 / u at the "
+    "first of u steps of warm-up. No gradient is as long as this `clip`.",
+)
+task.stage(
+    "epoch after epoch",
+    case(f"{AFTER} 2 epochs of 3 steps, warmup=0.1", 2, 0.1, HUGE),
+    case(f"{AFTER} 4 epochs of 3 steps, warmup=0.45", 4, 0.45, HUGE),
+    hint="Call `batches_of(epoch)` for epoch 0, 1, …; the factor goes over all steps.",
+)
+task.stage(
+    "clipping",
+    *(case(f"{AFTER} 2 epochs, clip={clip}", 2, 0.1, clip) for clip in (0.9, 0.2)),
+    *(
+        case(
+            f"{AFTER} {epochs} epochs, without `warmup` and `clip`",
+            epochs,
+            hint="Where they are not given, `warmup` is 0.1 and `clip` is 1.0.",
+        )
+        for epochs in (2, 5)
+    ),
+    hint="All gradients together have at most the length `clip`; shorter ones stay as they are.",
+)
+task.stage(
+    "training mode",
+    case(
+        "whether a model that is handed in in evaluation mode is trained in training mode",
+        expected=True,
+        measure=in_training_mode,
+    ),
+    hint="Call `model.train()` before the loop: in evaluation mode dropout is off.",
+)
+
+
+def before_step(change):
+    """The reference, with `change(group, its highest learning rate)` before each step."""
+
+    def function(model, loss, batches_of, optimizer, *more):
+        highest, step = [group["lr"] for group in optimizer.param_groups], optimizer.step
+
+        def changed_step():
+            for group, rate in zip(optimizer.param_groups, highest, strict=True):
+                change(group, rate)
+            step()
+
+        optimizer.step = changed_step
+        return fine_tune(model, loss, batches_of, optimizer, *more)
+
+    return function
+
+
+def onto_the_last(group, rate):
+    group["lr"] = group["left"] = group.get("left", rate) * group["lr"] / rate
+
+
+def rate_of_the_first(model, loss, batches_of, optimizer, *more):
+    for group in optimizer.param_groups:
+        group["lr"] = optimizer.param_groups[0]["lr"]
+    return fine_tune(model, loss, batches_of, optimizer, *more)
+
+
+def never_cleared(model, loss, batches_of, optimizer, *more):
+    optimizer.zero_grad = lambda: None
+    return fine_tune(model, loss, batches_of, optimizer, *more)
+
+
+def epoch_by_epoch(model, loss, batches_of, optimizer, epochs, *more):
+    highest, losses = [group["lr"] for group in optimizer.param_groups], []
+    for epoch in range(epochs):
+        for group, rate in zip(optimizer.param_groups, highest, strict=True):
+            group["lr"] = rate
+        one_epoch = [batches_of(epoch)]
+        losses += fine_tune(model, loss, one_epoch.__getitem__, optimizer, 1, *more)
     return losses
 
 
-@task.right
-def by_hand(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
-    flat = [batch for epoch in range(epochs) for batch in batches_of(epoch)]
-    tops = [group["lr"] / optimizer.param_groups[0]["lr"] for group in optimizer.param_groups]
-    first, losses = optimizer.param_groups[0]["lr"], []
-    up = max(1, round(warmup * len(flat)))
-    model.train()
-    for step, batch in enumerate(flat):
-        left = (len(flat) - step) / (len(flat) - up) if step >= up else (step + 1) / up
-        for group, top in zip(optimizer.param_groups, tops, strict=True):
-            group.update(lr=top * first * left)
-        nats, targets = loss(model, batch)
-        nats.backward()
-        parameters = [each for each in model.parameters() if each.grad is not None]
-        length = torch.stack([each.grad.square().sum() for each in parameters]).sum().sqrt()
-        for each in parameters:
-            each.grad.mul_(min(1.0 / targets, clip / max(length.item(), 1e-12)))
-        optimizer.step()
-        optimizer.zero_grad()
-        losses.append(nats.item() / targets)
-    return torch.tensor(losses)
+def by_rows(model, loss, *more):
+    return fine_tune(model, lambda model, batch: (loss(model, batch)[0], len(batch[0])), *more)
 
 
-def expect_steps(candidate, *setting, what, likely):
-    task.observe(
-        candidate, trained, *setting, gives=truth(*setting), tolerance=1e-4,
-        what=f"{what}: the losses, then the 16 weights,", likely=likely,
-    )  # fmt: skip
-
-
-@task.stage("the losses")
-def losses(candidate):
-    likely = "Without a learning rate nothing moves: each is nats / targets of its batch."
-    what = "one epoch of 3 steps, learning rates near 0"
-    expect_steps(candidate, 1, 0.1, HUGE, (1e-9, 1e-9), what=what, likely=likely)
-
-
-@task.stage("the learning rate")
-def rates(candidate):
-    likely = "Each group has its own highest learning rate, times the factor of the step."
-    for warmup in (0.6, 0.1):
-        what = f"one epoch of 3 steps, warmup={warmup}"
-        expect_steps(candidate, 1, warmup, HUGE, what=what, likely=likely)
-
-
-@task.stage("epoch after epoch")
-def epochs(candidate):
-    likely = "`batches_of(epoch)` for epoch 0, 1, …; the factor goes over all steps."
-    for number, warmup in ((2, 0.1), (4, 0.45)):
-        what = f"{number} epochs of 3 steps, warmup={warmup}"
-        expect_steps(candidate, number, warmup, HUGE, what=what, likely=likely)
-
-
-@task.stage("clipping")
-def clipping(candidate):
-    likely = "The length of all gradients together is at most `clip`; a shorter one stays."
-    for clip in (0.9, 0.2):
-        expect_steps(candidate, 2, 0.1, clip, what=f"2 epochs, clip={clip}", likely=likely)
-    likely = "Without them `warmup` is 0.1 and `clip` is 1.0."
-    for number in (2, 5):
-        what = f"{number} epochs, no warmup, no clip given"
-        expect_steps(candidate, number, None, None, what=what, likely=likely)
-
-
-@task.stage("training mode")
-def mode(candidate):
-    task.observe(
-        candidate, in_training_mode, gives=True,
-        what="a model that came in evaluation mode: whether it is trained in training mode",
-        likely="`model.train()` before the loop.",
-    )  # fmt: skip
-
-
-for stage, says, wrong in MISTAKES:
-    task.mistake(stage, says)(wrong)
+task.mistakes(
+    ("Divide by the targets that `loss` counted, not by the rows of the batch.", by_rows),
+    (
+        "The learning rate never changes: multiply each group's own by the factor of the step.",
+        before_step(lambda group, rate: group.update(lr=rate)),
+    ),
+    (
+        "The factor was multiplied onto the learning rate of the step before. Keep the highest "
+        "learning rates, and multiply those.",
+        before_step(onto_the_last),
+    ),
+    (
+        "All groups got the learning rate of the first; each has a highest one of its own.",
+        rate_of_the_first,
+    ),
+    (
+        "The gradients of earlier steps are still there: call `optimizer.zero_grad()` in every "
+        "step.",
+        never_cleared,
+    ),
+    (
+        "Warm-up and decay begin anew in each epoch; they go over all steps of all epochs.",
+        epoch_by_epoch,
+    ),
+)

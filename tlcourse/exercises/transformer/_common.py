@@ -137,6 +137,30 @@ def all_gradients(*arguments: Any) -> Case:
     return case(what, *arguments, measure=without_gradient, expected=[], hint=NO_GRADIENT)
 
 
+def input_gradient(
+    candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest: Any
+) -> Tensor:
+    """The gradient that reaches x."""
+    asking = x.clone().requires_grad_()
+    built(candidate, config)(asking, *rest).square().sum().backward()
+    return torch.zeros_like(x) if asking.grad is None else asking.grad
+
+
+def same_gradient(reference: type, *arguments: Any) -> Case:
+    """The case that x gets the gradient that it gets in the reference."""
+    due = input_gradient(reference, *arguments)
+    what = "the gradient that reaches x"
+    return case(
+        what, *arguments, measure=input_gradient, expected=due, tolerance=1e-3, hint=NO_GRADIENT
+    )
+
+
+def returned(found: Any) -> Any:
+    """What `forward` returned; raises CheckFailed if that is no tensor."""
+    expect_type(found, Tensor, "what `forward` returns")
+    return found
+
+
 def linear(name: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:
     """The names and shapes of a linear layer's parameters."""
     return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}

@@ -1,5 +1,6 @@
 """Lesson 02b: attention in which groups of heads share keys and values (Ainslie et al., 2023)."""
 
+import torch
 from torch import nn
 from torch.nn import functional as F
 
@@ -12,6 +13,7 @@ from tlcourse.exercises.transformer._common import (
     draw,
     otherwise,
     out,
+    same_gradient,
 )
 from tlcourse.exercises.transformer.attention import attention
 from tlcourse.exercises.transformer.rotate import rotate
@@ -79,6 +81,7 @@ SIZES = (24, 6, 2)  # heads of width 4; 0, 1 and 2 share the first keys
 SHAPES = {f"{name}.weight": (24, 24) for name in ("query", "output")}
 SHAPES |= {f"{name}.weight": (8, 24) for name in ("key", "value")}
 x, table = draw(2, 5, 24), rotary_table(5, 4)
+PADDED = causal_mask(5) & (torch.arange(5) < torch.tensor([[5], [3], [1]]))[:, None, None]
 
 task.stage(
     "the four layers",
@@ -101,13 +104,23 @@ task.stage(
 task.stage(
     "the mask",
     case("a causal mask", SIZES, x, causal_mask(5).expand(2, 1, 5, 5)),
-    hint="Hand `mask` on to your `attention`.",
+    case("a causal mask of shape (5, 5)", SIZES, x, causal_mask(5)),
+    case("3 texts of different lengths, padded, read causally", SIZES, draw(3, 5, 24), PADDED),
+    hint="True means that a query may look at a key: hand `mask` on to `attention` as it is.",
 )
 task.stage(
     "rotary positions",
     case("a table of angles", SIZES, x, None, table, tolerance=1e-3),
+    case(
+        "a table of angles and a causal mask of shape (5, 5)",
+        *(SIZES, x, causal_mask(5), table),
+        tolerance=1e-3,
+        hint="With a table, the mask is still used.",
+    ),
     all_gradients(SIZES, x, None, table),
-    hint="If there is a table, `rotate` queries and keys; values stay as they are.",
+    same_gradient(GroupedAttention, SIZES, x, None, table),
+    hint="If there is a table, rotate queries and keys, and keep what `rotate` returns. Values "
+    "stay as they are.",
 )
 
 
@@ -129,7 +142,22 @@ def in_steps(
     return otherwise(GroupedAttention, forward=forward)
 
 
+def before_output(change):
+    """The reference, with `change(layer, mixed)` in the place of the output layer."""
+    faulty = otherwise(GroupedAttention)
+    return otherwise(faulty, forward=lambda s, x, *rest: change(s, _mixed(s, x, *rest)))
+
+
+def _mixed(layer, x, *rest):
+    output, layer.output = layer.output, nn.Identity()
+    try:
+        return GroupedAttention.forward(layer, x, *rest)
+    finally:
+        layer.output = output
+
+
 task.mistakes(
+    ("The layer `output` is not applied.", before_output(lambda layer, mixed: mixed)),
     (
         "The heads are not brought back side by side. Transpose heads and length first.",
         in_steps(join=lambda mixed: mixed.reshape(mixed.shape[0], mixed.shape[2], -1)),

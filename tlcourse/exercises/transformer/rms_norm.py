@@ -14,6 +14,8 @@ from tlcourse.exercises.transformer._common import (
     new,
     otherwise,
     out,
+    returned,
+    same_gradient,
 )
 
 task = Exercise(
@@ -52,31 +54,55 @@ def by_the_library(x):
     return F.rms_norm(x.double(), x.shape[-1:], eps=1e-5)
 
 
-def fresh(candidate, x):
+def fresh(candidate, x, *epsilon):
     """What a new one, whose gain is still 1, makes of x."""
     with torch.no_grad():
-        return new(candidate, (x.shape[-1],))(x)
+        return returned(new(candidate, (x.shape[-1], *epsilon))(x))
+
+
+def first_gain(candidate, width):
+    """The gain of a new one."""
+    return new(candidate, (width,)).weight.detach()
 
 
 x, WIDTH = draw(2, 5, 12), (12,)
 task.stage(
     "the gain",
     case("differences from the parameters of width 12", WIDTH, {"weight": WIDTH}, expected=[]),
+    case(
+        "the gain of a new one of width 3",
+        3,
+        expected=torch.ones(3),
+        measure=first_gain,
+        hint="The gain starts at 1 everywhere: `torch.ones(width)`.",
+    ),
     measure=differing,
     hint="There is one, called weight, with a number for each feature, and no bias.",
 )
 task.stage(
     "the root of the mean square",
-    case("a new one, for (3, 4) and (-6, 8)", torch.tensor([[3.0, 4.0], [-6.0, 8.0]])),
+    case(
+        "a new one, for (3, 4), (-6, 8) and (1, 0)",
+        torch.tensor([[3.0, 4.0], [-6.0, 8.0], [1.0, 0.0]]),
+        hint="The mean square of (3, 4) is 12.5, its root 3.54, so about 0.85 and 1.13 come out.",
+    ),
+    case("a new one, for 2 texts of 5 tokens", x),
     measure=fresh,
     tolerance=1e-5,
-    hint="The mean square of (3, 4) is 12.5, its root is 3.54, so about 0.85 and 1.13 come out.",
+    hint="Each token's vector has a mean of its own, over the last dimension: `dim=-1`.",
 )
 task.stage(
     "small vectors",
-    case("a vector of zeros, and one nearly so", torch.tensor([[0.0, 0.0], [0.003, 0.001]])),
+    case("a vector of zeros and a very small one", torch.tensor([[0.0, 0.0], [0.003, 0.001]])),
+    case(
+        "the vector (3, 4) with an epsilon of 12.5",
+        torch.tensor([[3.0, 4.0]]),
+        12.5,
+        expected=torch.tensor([[0.6, 0.8]]),
+        hint="`epsilon` is the second argument of `__init__`: keep it, and use it in `forward`.",
+    ),
     measure=fresh,
-    hint="`epsilon` is added to the mean square, before the root is taken.",
+    hint="`epsilon` (1e-5 by default) is added to the mean square before the root is taken.",
 )
 task.stage(
     "the gain is used",
@@ -87,6 +113,7 @@ task.stage(
         expected=by_the_library(x) * built(RMSNorm, WIDTH).weight.detach(),
     ),
     all_gradients(WIDTH, x),
+    same_gradient(RMSNorm, WIDTH, x),
     hint="Each feature is multiplied by its own number in `self.weight`, an `nn.Parameter`.",
 )
 

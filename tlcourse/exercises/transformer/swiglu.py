@@ -12,6 +12,7 @@ from tlcourse.exercises.transformer._common import (
     draw,
     otherwise,
     out,
+    same_gradient,
 )
 
 task = Exercise(
@@ -24,8 +25,8 @@ task = Exercise(
     hints=(
         "There are three linear layers now: two lead up, one leads down. None has a bias.",
         "`self.gate` and `self.up` are both `nn.Linear(width, inner, bias=False)`.",
-        "`F.silu(self.gate(x))` says how far each feature of `self.up(x)` is let through: multiply "
-        "the two, then call `self.down`.",
+        "`F.silu(self.gate(x))` is the factor for each feature of `self.up(x)`: multiply the two, "
+        "then call `self.down`.",
     ),
     imports=IMPORTS,
     measure=out,
@@ -67,6 +68,7 @@ task.stage(
     "the gate",
     case("2 texts of 5 tokens", SIZES, x),
     all_gradients(SIZES, x),
+    same_gradient(GatedFeedForward, SIZES, x),
     hint="`down` reads SiLU of the gate times what `up` gives, feature by feature.",
 )
 
@@ -78,7 +80,7 @@ def forward(wrong):
 
 task.mistakes(
     (
-        "SiLU acts on what up gives here. It belongs on the gate.",
+        "SiLU acts on what `up` gives here. It belongs on the gate.",
         forward(lambda s, x: s.down(F.silu(s.up(x)) * s.gate(x))),
     ),
     (
@@ -86,7 +88,7 @@ task.mistakes(
         forward(lambda s, x: s.down(F.silu(s.gate(x) * s.up(x)))),
     ),
     (
-        "This is the gate of 2017, a sigmoid. SwiGLU has SiLU in its place.",
+        "This is the original gate of 2017, a plain sigmoid. SwiGLU uses SiLU instead.",
         forward(lambda s, x: s.down(s.gate(x).sigmoid() * s.up(x))),
     ),
     (
@@ -94,4 +96,8 @@ task.mistakes(
         forward(lambda s, x: s.down(F.gelu(s.gate(x)) * s.up(x))),
     ),
     ("The gate has no activation.", forward(lambda s, x: s.down(s.gate(x) * s.up(x)))),
+    (
+        "SiLU acts on both here. What `up` gives stays as it is.",
+        forward(lambda s, x: s.down(F.silu(s.gate(x)) * F.silu(s.up(x)))),
+    ),
 )

@@ -243,7 +243,7 @@ test_body = accepts("transformer.body", step_by_step, folded, by_recursion)
 test_wrong_body = rejects(
     "transformer.body",
     (nothing, 0, "Not solved yet"),
-    (adds_to_what_it_was_given, 1, "changes the one that was given"),
+    (adds_to_what_it_was_given, 1, "Argument 1, `x`, after the call"),
     (through(norms_what_was_written), 1, "Each norm comes after its layer here"),
     (lambda x, blocks, norm: folded(x, blocks[1:], norm), 1, "Only one block was used"),
     (lambda x, blocks, norm: folded(x, blocks, lambda y: y + norm(y)), 2, "as it came"),
@@ -412,7 +412,7 @@ test_wrong_self_attention = rejects(
     (NoModule, 1, "Expected: a module"),
     (OneJointLayer, 1, "query.weight is missing"),
     (WithAGain, 1, "query_norm.weight is not expected"),
-    (reads(lambda x: x.add_(1)), 2, "`x += …` changes"),
+    (reads(lambda x: x.add_(1)), 2, "Argument 1, `x`, after the call"),
     (otherwise(Attention, forward=lambda self, x: (self.output(x), None)), 2, "Yours: a tuple"),
     (
         attention_in_steps(lambda s, x: (s.query(x), s.query(x), s.value(x))),

@@ -91,16 +91,9 @@ def built(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
 
 def out(candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest: Any) -> Tensor:
     """What a candidate with drawn weights makes of x; raises CheckFailed where that changes x."""
-    before = x.clone()
+    module = built(candidate, config)
     with torch.no_grad():
-        found = built(candidate, config)(x, *rest)
-    if not torch.equal(before, x):
-        raise CheckFailed(
-            check="the argument `x` of `forward`, after the call",
-            yours="changed",
-            expected="unchanged",
-            why="`x = x + …` makes a new tensor, `x += …` changes the one that was given.",
-        )
+        found = expect_unchanged(lambda x: module(x, *rest), x)
     expect_shape(found, tuple(x.shape), f"`forward` of x of shape {tuple(x.shape)}")
     return found
 
@@ -169,6 +162,11 @@ def linear(name: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:
 def norm(name: str, width: int) -> dict[str, tuple[int, ...]]:
     """The names and shapes of a LayerNorm's parameters."""
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+
+
+def under(prefix: str, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """The same parameters as parts of a larger module."""
+    return {f"{prefix}.{name}": size for name, size in shapes.items()}
 
 
 def otherwise(base: type, **methods: Callable) -> type:

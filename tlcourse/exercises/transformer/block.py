@@ -4,18 +4,19 @@ import torch
 from torch import nn
 
 from tlcourse.exercises.task import Exercise, case
+from tlcourse.exercises.transformer import feed_forward, self_attention
 from tlcourse.exercises.transformer._common import (
     IMPORTS,
     all_gradients,
     built,
     differing,
     draw,
-    linear,
     new,
     norm,
     otherwise,
     out,
     small,
+    under,
 )
 from tlcourse.exercises.transformer.feed_forward import FeedForward
 from tlcourse.exercises.transformer.self_attention import Attention
@@ -118,9 +119,7 @@ def starts_at_zero(candidate):
 
 
 SHAPES = norm("attention_norm", 12) | norm("feed_forward_norm", 12)
-SHAPES |= linear("feed_forward.up", 20, 12) | linear("feed_forward.down", 12, 20)
-for part in ("query", "key", "value", "output"):
-    SHAPES |= linear(f"attention.{part}", 12, 12)
+SHAPES |= under("attention", self_attention.SHAPES) | under("feed_forward", feed_forward.SHAPES)
 TEN = "in a stream of 2s, where norms multiply by 10 and layers write 1"
 LAST = ("attention.output", "feed_forward.down")
 given = small(), draw(2, 5, 12, seed=1), causal_mask(5), rotary_table(5, 4)

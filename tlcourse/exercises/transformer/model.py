@@ -14,12 +14,13 @@ from tlcourse.exercises.transformer._common import (
     all_gradients,
     built,
     differing,
-    linear,
     new,
     norm,
     otherwise,
     small,
+    under,
 )
+from tlcourse.exercises.transformer.block import SHAPES as OF_A_BLOCK
 from tlcourse.exercises.transformer.block import Block
 from tlcourse.exercises.transformer.combined_mask import combined_mask
 from tlcourse.transformer import as_transformer, rotary_table
@@ -159,11 +160,7 @@ def tokens(*shape, seed=0):
 
 
 SHAPES = {"embedding.weight": (40, 12)} | norm("norm", 12)
-for at in ("blocks.0.", "blocks.1."):
-    for name in ("query", "key", "value", "output"):
-        SHAPES |= linear(f"{at}attention.{name}", 12, 12)
-    SHAPES |= linear(f"{at}feed_forward.up", 20, 12) | linear(f"{at}feed_forward.down", 12, 20)
-    SHAPES |= norm(f"{at}attention_norm", 12) | norm(f"{at}feed_forward_norm", 12)
+SHAPES |= under("blocks.0", OF_A_BLOCK) | under("blocks.1", OF_A_BLOCK)
 is_token = torch.arange(6) < torch.tensor([4, 6])[:, None]
 ids = tokens(2, 6, seed=2)  # there is a 0 among them
 causal, both_sides, bare = small(), small(causal=False), small(causal=False, rotary=False)

@@ -114,7 +114,8 @@ class Salted(str):
     salt = 1
 
     def __hash__(self):
-        return int(hashlib.md5(f"{self.salt} {self}".encode()).hexdigest()[:14], 16)
+        digest = hashlib.blake2b(f"{self.salt} {self}".encode(), digest_size=7)
+        return int(digest.hexdigest(), 16)
 
 
 def of_sessions(candidate, texts, labels, *more):

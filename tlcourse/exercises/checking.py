@@ -76,17 +76,17 @@ def _explain(outcome: running.Outcome) -> str:
         why += still if outcome.still_running else ""
         return str(CheckFailed(yours=outcome.stopped(), why=why))
     error = outcome.error
+    notes = getattr(error, "__notes__", ())
+    known = " ".join(note for note in notes if not note.startswith(CALLED))
     if isinstance(error, CheckFailed):
-        return str(error)
+        return str(error) if error.why or not known else f"{error}\nWhy: {known}"
     try:
         text = " ".join(str(error).split())[:300]
     except Exception:
         text = ""
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    notes = getattr(error, "__notes__", ())
-    called = "".join(each for each in notes if each.startswith(CALLED))
-    why = " ".join(each for each in notes if not each.startswith(CALLED))
+    called = "".join(note for note in notes if note.startswith(CALLED))
     if outcome.line:
-        return str(CheckFailed(check=called, yours=f"raised {said}, in {outcome.line}", why=why))
+        return str(CheckFailed(check=called, yours=f"raised {said}, in {outcome.line}", why=known))
     asked = "Does it take the arguments and return the kind of value that the exercise asks for?"
-    return str(CheckFailed(check=called, yours=f"raised {said}", why=f"{why} {asked}".strip()))
+    return str(CheckFailed(check=called, yours=f"raised {said}", why=f"{known} {asked}".strip()))

@@ -147,6 +147,8 @@ def expect_close(
     and relative above. The message names the worst position, or NaN.
     """
     right = _array(expected).astype(float)
+    if got is None:
+        raise CheckFailed(check=what, yours=_kind(got), expected=short(expected), why=likely)
     try:
         values = _array(got).astype(float)
     except (TypeError, ValueError):

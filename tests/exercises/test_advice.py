@@ -7,6 +7,7 @@ import pytest
 
 from tests.notebooks import lessons_code
 from tlcourse.exercises import session, solution
+from tlcourse.exercises.task import ids
 from tlcourse.lessons import finding
 
 CALLED = re.compile(r"\b((?:hint|solution|yours|progress)\((?:\"[\w.]+\")?\))")
@@ -70,3 +71,20 @@ def test_a_name_of_the_learners_own_stays():
     names = {"exercise": session.exercise, "hint": "mine"}
     exec('exercise("start.count_labels", None)', names)
     assert names["hint"] == "mine" and names["solution"] is solution
+
+
+def test_headings_say_what_the_exercises_say():
+    heading = re.compile(
+        r"^#+ Exercise (\S+) · .* · difficulty (\d) of 5 · importance (\d) of 5 · (\d+) minutes$"
+    )
+    tasks = {task.number: task for task in map(session.get, ids())}
+    said = {}
+    for lesson in LESSONS:
+        for cell in finding.read_notebook(finding.get(lesson).path).cells:
+            for line in cell.source.splitlines() if cell.cell_type == "markdown" else ():
+                if re.match(r"#+ Exercise ", line):
+                    number, *numbers = heading.match(line).groups()
+                    said[number] = [int(each) for each in numbers]
+    assert said == {
+        number: [task.difficulty, task.importance, task.minutes] for number, task in tasks.items()
+    }

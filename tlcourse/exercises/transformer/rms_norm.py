@@ -63,7 +63,7 @@ task.stage(
     "the gain",
     case("differences from the parameters of width 12", WIDTH, {"weight": WIDTH}, expected=[]),
     measure=differing,
-    hint="There is one, called weight, with a number for each feature, and no bias.",
+    hint="There is one parameter, called weight, with a number for each feature, and no bias.",
 )
 task.stage(
     "the root of the mean square",

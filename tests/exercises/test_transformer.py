@@ -417,7 +417,7 @@ test_wrong_self_attention = rejects(
     (
         attention_in_steps(lambda s, x: (s.query(x), s.query(x), s.value(x))),
         2,
-        "Query, key and value go",
+        "by a layer of their own",
     ),
     (attention_in_steps(lambda s, x: (s.query(x), s.key(x), s.value(s.key(x)))), 2, "One head"),
     (attention_in_steps(cut=lambda x, heads: x[:, None]), 3, "Head 0 has features 0 to 3"),

@@ -120,7 +120,7 @@ def starts_at_zero(candidate):
 
 SHAPES = norm("attention_norm", 12) | norm("feed_forward_norm", 12)
 SHAPES |= under("attention", self_attention.SHAPES) | under("feed_forward", feed_forward.SHAPES)
-TEN = "in a stream of 2s, where norms multiply by 10 and layers write 1"
+TEN = "where a stream of 2s comes in, norms multiply by 10 and layers write 1"
 LAST = ("attention.output", "feed_forward.down")
 given = small(), draw(2, 5, 12, seed=1), causal_mask(5), rotary_table(5, 4)
 x = draw(2, 5, 12)
@@ -178,7 +178,8 @@ task.stage(
     ),
     case("a block with random weights, a causal mask and a table", *given),
     all_gradients(*given),
-    hint="This is compared with the package's block: does the stream depend on anything else?",
+    hint="This is compared with the package's block. Each part works alone: does `forward` do "
+    "anything besides?",
 )
 
 

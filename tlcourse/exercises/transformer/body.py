@@ -101,7 +101,7 @@ def hidden(candidate, model, tokens):
         return candidate(model.embed(tokens), blocks, model.norm)
 
 
-TEN = "in a stream of 2, where norms multiply by 10 and layers write 1"
+TEN = "where a stream of 2 comes in, norms multiply by 10 and layers write 1"
 x = torch.linspace(-2, 1, 24).view(2, 3, 4)
 model = built(Transformer, Config(60, 16, 4, 2, 32, 12, rotary=False, qk_norm=False)).eval()
 tokens = torch.randint(60, (2, 7), generator=torch.Generator().manual_seed(0))

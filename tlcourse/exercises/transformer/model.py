@@ -109,9 +109,9 @@ def shape(candidate, method, given):
             raise CheckFailed(
                 check=f"`{method}` without a padding mask",
                 yours=f"raised {type(error).__name__}: {error}",
-                expected="no error",
-                why="A mask is not boolean, wherever this was noticed. Where `padding_mask` is "
-                "None, make it by `torch.ones_like(tokens, dtype=torch.bool)`.",
+                expected="a tensor",
+                why="One of your masks is not boolean. Where `padding_mask` is None, make it by "
+                "`torch.ones_like(tokens, dtype=torch.bool)`.",
             ) from error
         raise
     expect_type(got, torch.Tensor, f"`{method}`")

@@ -77,7 +77,7 @@ task.stage(
         hint="The gain starts at 1 everywhere: `torch.ones(width)`.",
     ),
     measure=differing,
-    hint="There is one, called weight, with a number for each feature, and no bias.",
+    hint="There is one parameter, called weight, with a number for each feature, and no bias.",
 )
 task.stage(
     "the root of the mean square",

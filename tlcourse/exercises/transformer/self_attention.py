@@ -94,8 +94,8 @@ task.stage(
     "one head",
     case("one head, no mask, no table", replace(plain, heads=1), x),
     tolerance=1e-4,
-    hint="Query, key and value go into your `attention`, and what it returns goes through the "
-    "output layer.",
+    hint="Query, key and value each come from `x` by a layer of their own and go into your "
+    "`attention`; what it returns goes through the output layer.",
 )
 task.stage(
     "three heads",

@@ -46,7 +46,11 @@ def likeliest(logits):
 
 def of_model(candidate, model, tokens, count, pick=likeliest):
     """The list of ids that came."""
-    got = expect_unchanged(lambda _, ids: candidate(model, ids, count, pick), "a model", tokens)
+
+    def generated(_, tokens):
+        return candidate(model, tokens, count, pick)
+
+    got = expect_unchanged(generated, "a model", tokens)
     if not isinstance(got, list | tuple | Tensor):
         raise CheckFailed(check="what is returned", yours=told(got), expected="a list of ids")
     return [int(each) for each in got]

@@ -112,11 +112,6 @@ def twenty_batches():
             yield case(f"{what}: {name}", place, *given, chunk, hint=hint)
 
 
-def shapes(candidate, *given):
-    """The shapes of the two gradients."""
-    return shapes_of(*three(candidate, *given)[1:])
-
-
 task.stage(
     "three results",
     *(
@@ -127,7 +122,7 @@ task.stage(
         )
         for count in (6, 3)
     ),
-    measure=shapes,
+    measure=lambda *given: shapes_of(*three(*given)[1:]),
     hint="Each gradient has the shape of what it belongs to: (targets, width) for `hidden`, then "
     "(vocabulary, width) for `weight`.",
 )

@@ -31,26 +31,19 @@ def gradient(candidate, weights, parts, clip):
     except Exception as error:
         error.add_note(f"It was called with {sizes_of(parts)}.")
         raise
-    left = handed.requires_grad or handed.grad is not None
     pairs = zip(sum(batches, ()), sum(parts, ()), strict=False)
-    for name, is_kept, yours, why in (
-        ("weights", handed.equal(weights), "changed", "Only the gradient is wanted, no step."),
-        (
-            "weights",
-            not left,
-            "left with `requires_grad` or a `.grad`",
-            "Work on `weights.detach().clone()`.",
-        ),
-        (
-            "micro_batches",
-            len(batches) == len(parts) and all(new.equal(old) for new, old in pairs),
-            "changed",
-            "What is handed in stays as it is.",
-        ),
-    ):
-        if not is_kept:
-            check = f"`{name}`, after the call"
-            raise CheckFailed(check=check, yours=yours, expected="unchanged", why=why)
+    kept = {
+        "weights": handed.equal(weights) and not handed.requires_grad and handed.grad is None,
+        "micro_batches": len(batches) == len(parts) and all(new.equal(old) for new, old in pairs),
+    }
+    for name, unchanged in kept.items():
+        if not unchanged:
+            raise CheckFailed(
+                check=f"`{name}`, after the call",
+                yours="changed, or left with `requires_grad` or a `.grad`",
+                expected="unchanged",
+                why="Work on `weights.detach().clone()`, and take no step.",
+            )
     why = "The gradient has the shape of `weights`."
     if getattr(got, "shape", None) == ():
         why += " `clip_grad_norm_` returns a norm, not a gradient."

@@ -55,8 +55,7 @@ def both(candidate, *given):
 def by_loop(tokens, draw, kind, noise):
     """The two as one tensor of numbers, (2, batch, length)."""
     found = torch.stack([tokens, 0 * tokens]).double()
-    for at in (draw < 0.15).logical_and(tokens > 5).nonzero().tolist():
-        row, place = at
+    for row, place in (draw < 0.15).logical_and(tokens > 5).nonzero().tolist():
         found[1, row, place] = 1
         if kind[row, place] < 0.8:
             found[0, row, place] = 4
@@ -112,43 +111,23 @@ def drawings(*shape, seed=0):
     return draw, kind, torch.randint(1000, 2000, shape, generator=generator)
 
 
+def window(measure, draw, kind, due, hint, tokens=(70,) * 4, dtype=torch.float32):
+    """A case of one window; draw and kind are a list, or one number for all of its tokens."""
+    count = len(tokens)
+    rows = [each if isinstance(each, list) else [float(each)] * count for each in (draw, kind)]
+    noise = torch.arange(81, 81 + count)[None]
+    given = torch.tensor([tokens]), torch.tensor(rows[:1]), torch.tensor(rows[1:], dtype=dtype)
+    specials = measure is specials_taken
+    seen = "the specials that are chosen or changed" if specials else f"`{measure.__name__}`"
+    what = f"{seen}, for the tokens {[*tokens]}, draw {draw}, kind {kind}, noise from 81 on"
+    return case(what, *given, noise, expected=due, measure=measure, hint=hint)
+
+
 small = torch.arange(6, 30).view(4, 6), *drawings(4, 6)
 many = torch.randint(900, (40, 50), generator=torch.Generator().manual_seed(5)) // 3
-four, zeros, noise = torch.full((1, 4), 70), torch.zeros(1, 4), torch.tensor([[81, 82, 83, 84]])
-four_kinds = torch.tensor([[0.10, 0.79, 0.85, 0.95]])
-eight = torch.tensor([[0, 1, 2, 3, 4, 5, 6, 300]])
-
-
-def with_specials(kind):
-    """Two cases of all specials and two ordinary tokens: draw is 0 everywhere."""
-    given = eight, torch.zeros(1, 8), torch.full((1, 8), kind), torch.full((1, 8), 77)
-    yield case(
-        f"the specials that are chosen or changed, draw = 0 and kind = {kind} everywhere",
-        *given,
-        expected=[],
-        measure=specials_taken,
-        hint="Only ordinary tokens may be chosen: their ids begin at 6.",
-    )
-    yield case(
-        f"`chosen` for the ids 6 and 300, draw = 0 and kind = {kind} everywhere",
-        *given,
-        expected=[True, True],
-        measure=lambda candidate, *given: chosen(candidate, *given)[len(SPECIALS) :],
-        hint="Both tokens are ordinary; 6 is the first id that is.",
-    )
-
-
-def at_border(border, last, dtype):
-    """A case of four chosen tokens whose last `kind` is a border."""
-    kind = torch.tensor([[0.85, 0.85, 0.85, border]], dtype=dtype)
-    return case(
-        f"the same four with kind = [0.85, 0.85, 0.85, {border}]: `corrupted`",
-        *(four, zeros, kind, noise),
-        expected=[70, 70, 70, last],
-        measure=corrupted,
-        hint="Below 0.8 is `kind < 0.8`, 0.9 or higher is `kind >= 0.9`.",
-    )
-
+FOUR = [0.10, 0.79, 0.85, 0.95]
+BELOW = "A token is chosen where `draw` is below 0.15, so use `<`."
+BORDERS = "Below 0.8 is `kind < 0.8`, 0.9 or higher is `kind >= 0.9`."
 
 task.stage(
     "two tensors",
@@ -161,7 +140,7 @@ task.stage(
         "where a token is to be predicted.",
     ),
     case(
-        "the places where two calls with the same arguments differ",
+        "the number of places where two calls with the same arguments differ",
         *small,
         expected=0,
         measure=changes,
@@ -170,52 +149,36 @@ task.stage(
 )
 task.stage(
     "which are chosen",
+    window(chosen, [0.10, 0.20, 0.149, 0.90], 0, [True, False, True, False], BELOW),
+    window(chosen, 0.15, 0, [False] * 4, BELOW),  # in float32 a little above 0.15, never below
+    window(
+        *(corrupted, 1, FOUR, [70] * 4),
+        "None is chosen here, and `kind` concerns chosen positions only: combine the conditions "
+        "with `&`.",
+    ),
     *(
-        case(
-            f"`chosen` where draw = {draw}",
-            four,
-            torch.tensor([draw]),
-            zeros,
-            four + 1,
-            expected=due,
-        )
-        for draw, due in (
-            ([0.10, 0.20, 0.149, 0.90], [True, False, True, False]),
-            ([0.15] * 4, [False] * 4),  # in float32 this is a little above 0.15, never below
+        window(measure, 0, kind, due, hint, tokens=(0, 1, 2, 3, 4, 5, 6, 300))
+        for kind in (0, 0.95)
+        for measure, due, hint in (
+            (specials_taken, [], "Only ordinary tokens may be chosen: their ids begin at 6."),
+            (chosen, [False] * 6 + [True] * 2, "Ids 6 and 300 are ordinary; 6 is the first."),
         )
     ),
-    case(
-        "four tokens 70, draw = 1 everywhere, so that none is chosen: `corrupted`",
-        *(four, zeros + 1, four_kinds, four + 1),
-        expected=[70] * 4,
-        measure=corrupted,
-        hint="`kind` concerns chosen positions only: combine the conditions with `&`.",
-    ),
-    *with_specials(0.0),
-    *with_specials(0.95),
-    measure=chosen,
-    hint="A token is chosen where `draw` is below 0.15, so use `<`.",
 )
 task.stage(
     "what becomes of them",
-    case(
-        "four chosen tokens 70, noise 81 to 84, kind = [0.10, 0.79, 0.85, 0.95]: `corrupted`",
-        *(four, zeros, four_kinds, noise),
-        expected=[MASK, MASK, 70, 84],
-        measure=corrupted,
-        hint=f"Below 0.8 a token becomes <mask>, id {MASK}; from there to 0.9 it stays as it is; "
-        "from 0.9 on it becomes the token of `noise` at the same position.",
+    window(
+        *(corrupted, 0, FOUR, [MASK, MASK, 70, 84]),
+        f"Below 0.8 a token becomes <mask>, id {MASK}; from there to 0.9 it stays as it is; from "
+        "0.9 on it becomes the token of `noise` at the same position.",
     ),
-    case(
-        "the same four: `chosen`",
-        *(four, zeros, four_kinds, noise),
-        expected=[True] * 4,
-        measure=chosen,
-        hint="A chosen token must be predicted whatever becomes of it.",
+    window(
+        *(chosen, 0, FOUR, [True] * 4),
+        "A chosen token must be predicted whatever becomes of it.",
     ),
     # In float32, 0.8 is a little above 0.8, but 0.9 a little below 0.9: this one takes float64.
-    at_border(0.8, 70, torch.float32),
-    at_border(0.9, 84, torch.float64),
+    window(corrupted, 0, [0.85, 0.85, 0.85, 0.8], [70] * 4, BORDERS),
+    window(corrupted, 0, [0.85] * 3 + [0.9], [70, 70, 70, 84], BORDERS, dtype=torch.float64),
 )
 task.stage(
     "a batch of 2,000",

@@ -87,18 +87,24 @@ def sample(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     return int(ids[place])
 
 
-def of(probabilities, expected, hint, **settings):
+def of(probabilities, expected, hint, *settings):
     """A case: the shares where fractions are expected, else the tokens that come."""
-    given = " ".join(f"{each:g}" for each in probabilities) + ", " + in_words(settings)
+    settings = dict(zip(("temperature", "top_k", "top_p"), settings, strict=False))
     fractions = isinstance(expected[-1], float)
     seen = f"the shares of {DRAWS} draws" if fractions else f"the ids that come in {FEW} draws"
+    what = f"{seen}, probabilities {probabilities}, {in_words(settings)}"
     measure = shares if fractions else tokens
-    what = f"{seen}, probabilities {given}"
     return case(what, probabilities, settings, expected=expected, measure=measure, hint=hint)
 
 
 logits, four = torch.tensor([0.5, 3.0, -1.0, 2.9]), [0.2, 0.5, 0.05, 0.25]
 FROM_GENERATOR = "Draw from `generator`, as `torch.multinomial(…, generator=generator)` does."
+DIVIDED = "Logits are divided by the temperature before the softmax."
+ENOUGH = (
+    "The likeliest are kept until they have at least 0.6 together: 0.5 is not enough, 0.5 + 0.25 "
+    "is."
+)
+RENORMALISED = "`top_p` counts what is left after `top_k`: 0.4 of 0.6 is 0.67, which is enough."
 ORDER = "First comes the temperature, then the top k, then the top p of what is left."
 
 task.stage(
@@ -122,11 +128,7 @@ task.stage(
 )
 task.stage(
     "chance",
-    of(
-        *(four, four, "Each token comes as often as the softmax of the logits says."),
-        temperature=1.0,
-        top_k=4,
-    ),
+    of(four, four, "Each token comes as often as the softmax of the logits says.", 1.0, 4),
     case(
         "the seeds of 40 for which two generators of equal seed gave different tokens",
         *(torch.tensor(four).log(), {"temperature": 1.0, "top_k": 4}, 40),
@@ -142,50 +144,23 @@ task.stage(
         hint=FROM_GENERATOR,
     ),
 )
-DIVIDED = "Logits are divided by the temperature before the softmax."
 task.stage(
     "temperature",
-    of([0.2, 0.8, 1e-12], [1 / 17, 16 / 17, 0.0], DIVIDED, temperature=0.5, top_k=3),
-    of([0.1, 0.9], [0.25, 0.75], DIVIDED, temperature=2.0, top_k=2),
+    of([0.2, 0.8, 1e-12], [1 / 17, 16 / 17, 0.0], DIVIDED, 0.5, 3),
+    of([0.1, 0.9], [0.25, 0.75], DIVIDED, 2.0, 2),
 )
-task.stage(
-    "top-k",
-    of(
-        *([0.1, 0.45, 0.15, 0.3], [1, 3], "Only the 2 likeliest are left."),
-        temperature=1.0,
-        top_k=2,
-    ),
-)
+task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], [1, 3], "Only the 2 likeliest are left.", 1.0, 2))
 task.stage(
     "top-p",
-    of(
-        *([0.1, 0.5, 0.15, 0.25], [1, 3]),
-        "The likeliest are kept until they have at least 0.6 together: 0.5 is not enough, 0.5 + "
-        "0.25 is.",
-        temperature=1.0,
-        top_k=4,
-        top_p=0.6,
-    ),
-    of(
-        *([0.1, 0.5, 0.15, 0.25], [1]),
-        "0.5 alone is more than 0.3: one token is left, never none.",
-        temperature=1.0,
-        top_k=4,
-        top_p=0.3,
-    ),
+    of([0.1, 0.5, 0.15, 0.25], [1, 3], ENOUGH, 1.0, 4, 0.6),
+    of([0.1, 0.5, 0.15, 0.25], [1], "0.5 alone is more than 0.3: one token is left.", 1.0, 4, 0.3),
 )
 task.stage(
     "all together",
-    of(
-        *([0.2, 0.4, 0.19, 0.21], [1]),
-        "top_p counts what is left after top_k: 0.4 of 0.6 is 0.67, which is enough.",
-        temperature=1.0,
-        top_k=2,
-        top_p=0.6,
-    ),
+    of([0.2, 0.4, 0.19, 0.21], [1], RENORMALISED, 1.0, 2, 0.6),
     # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
-    of([0.1, 0.6, 0.2, 0.3], [1, 3], ORDER, temperature=0.5, top_k=3, top_p=0.9),
-    of([0.1, 0.6, 0.2, 0.3], [0.0, 0.8, 0.0, 0.2], ORDER, temperature=0.5, top_k=3, top_p=0.9),
+    of([0.1, 0.6, 0.2, 0.3], [1, 3], ORDER, 0.5, 3, 0.9),
+    of([0.1, 0.6, 0.2, 0.3], [0.0, 0.8, 0.0, 0.2], ORDER, 0.5, 3, 0.9),
 )
 
 

@@ -57,7 +57,7 @@ def of_model(candidate, model, tokens, count, pick=likeliest):
 
 
 def written(candidate, tokens, count, step=1):
-    """What is new, of a model that counts."""
+    """The new ids, of a model that counts."""
     return of_model(candidate, Counting(step), tokens, count)
 
 
@@ -69,7 +69,7 @@ def read(candidate, tokens, count, max_length=100):
 
 
 def of_transformer(candidate, tokens, count):
-    """What a small Transformer writes; None stands for the package's loop."""
+    """The new ids of a small Transformer; None stands for the package's loop."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         model = Transformer(Config(ENTRIES, 8, 2, 2, 16, max_length=6)).eval()

@@ -88,7 +88,7 @@ def changes(candidate, *given):
 
 
 def corrupted(candidate, *given):
-    """What the tokens of the one window became."""
+    """The corrupted tokens of the one window."""
     return both(candidate, *given)[0][0].tolist()
 
 

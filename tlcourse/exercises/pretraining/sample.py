@@ -12,10 +12,11 @@ DRAWS, FEW = 600, 100  # where shares are asked for, and where it is which token
 def draws(candidate, logits, settings, count=1, seed=0):
     """As many tokens, all of one generator; raises CheckFailed where one is no id."""
     generator, found = torch.Generator().manual_seed(seed), []
-    for _ in range(count):
-        got = expect_unchanged(
-            lambda logits: candidate(logits, **settings, generator=generator), logits
-        )
+
+    def drawn(logits):
+        return [candidate(logits, **settings, generator=generator) for _ in range(count)]
+
+    for got in expect_unchanged(drawn, logits):
         token = real_number(got)
         if token is None or token not in range(len(logits)):
             due = f"the id of a token, 0 to {len(logits) - 1}"
@@ -184,20 +185,20 @@ def other(
     return answer
 
 
+def reaching(logits, top_p):
+    """How many of the likeliest it takes to reach `top_p`."""
+    shares = logits.softmax(-1).sort(descending=True).values
+    return int((shares.cumsum(-1) - shares < top_p).sum())
+
+
 def top_p_first(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    best, ids = (logits / max(temperature, 1e-6)).sort(descending=True)
-    shares = best.softmax(-1)
-    kept = shares * (shares.cumsum(-1) - shares < top_p) * (torch.arange(len(ids)) < top_k)
-    return int(ids[torch.multinomial(kept, 1, generator=generator)])
+    few = reaching(logits / (temperature or 1.0), top_p)
+    return sample(logits, temperature, min(top_k, few), 1.0, generator)
 
 
 def temperature_last(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    if temperature == 0:
-        return int(logits.argmax())
-    best, ids = logits.topk(min(top_k, len(logits)))
-    shares = best.softmax(-1)
-    kept = (best / temperature).softmax(-1) * (shares.cumsum(-1) - shares < top_p)
-    return int(ids[torch.multinomial(kept, 1, generator=generator)])
+    few = reaching(logits.topk(min(top_k, len(logits))).values, top_p)
+    return sample(logits, temperature, min(top_k, few), 1.0, generator)
 
 
 task.mistakes(

@@ -64,7 +64,7 @@ def by_whole_epochs(ids, step, batch_size, length, seed):
 
 
 def kind(candidate, *given):
-    """What came, in words: type and shape."""
+    """The type and shape of what came, in words."""
     got = expect_unchanged(candidate, *given)
     shape, entries = getattr(got, "shape", None), getattr(got, "dtype", None)
     if shape is None:

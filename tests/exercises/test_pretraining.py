@@ -13,24 +13,37 @@ from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.batching import TokenFile, epoch_order, write_tokens
-from tlcourse.bpe import EOS, PAD
+from tlcourse.bpe import EOS, PAD, SPECIALS
 from tlcourse.exercises.checking import check
+from tlcourse.exercises.pretraining import causal_loss as causal
+from tlcourse.exercises.pretraining import generate as writing
+from tlcourse.exercises.pretraining import sample as sampling
+from tlcourse.exercises.pretraining import schedule as curves
+from tlcourse.exercises.pretraining import train as training
+from tlcourse.exercises.pretraining import windows as batches
 from tlcourse.exercises.pretraining.causal_loss import causal_loss
 from tlcourse.exercises.pretraining.find_the_bug import gradients, gradients_as_given, task
 from tlcourse.exercises.pretraining.generate import generate
 from tlcourse.exercises.pretraining.mask_tokens import mask_tokens
 from tlcourse.exercises.pretraining.sample import sample
-from tlcourse.exercises.pretraining.schedule import falls, schedule
+from tlcourse.exercises.pretraining.schedule import falls, rises, schedule
 from tlcourse.exercises.pretraining.train import train
 from tlcourse.exercises.pretraining.windows import windows
 from tlcourse.exercises.pretraining.word_perplexity_and_bits import (
+    bits_as,
     divided_by,
+    perplexity_as,
     word_perplexity_and_bits,
 )
 from tlcourse.training import warmup_stable_decay
 
 
 def nothing(*arguments): ...  # your code here
+
+
+def after(right, change):
+    """The right answer, with what it returns changed."""
+    return lambda *given, **more: change(right(*given, **more))
 
 
 # mask_tokens
@@ -48,121 +61,47 @@ def by_nesting(tokens, draw, kind, noise):
     return [torch.where(chosen, changed, tokens), chosen]
 
 
-def _with(tokens, chosen, masked, swapped, noise):
-    return torch.where(swapped, noise, torch.where(masked, 4, tokens)), chosen
+def by_loop(tokens, draw, kind, noise):
+    corrupted, chosen = tokens.tolist(), torch.zeros(tokens.shape, dtype=torch.bool)
+    for row, place in np.ndindex(*tokens.shape):
+        if tokens[row, place] in range(6) or draw[row, place] >= 0.15:
+            continue
+        chosen[row, place] = True
+        if kind[row, place] < 0.8:
+            corrupted[row][place] = 4
+        elif kind[row, place] >= 0.9:
+            corrupted[row][place] = noise[row, place].item()
+    return torch.tensor(corrupted), chosen
 
 
-def _thresholds(number):
+def masking(
+    chosen=lambda tokens, draw: (draw < 0.15) & (tokens > 5),
+    masked=lambda chosen, kind: chosen & (kind < 0.8),
+    swapped=lambda chosen, kind: chosen & (kind >= 0.9),
+):
+    """An answer with one of its conditions done otherwise."""
+
+    def answer(tokens, draw, kind, noise):
+        found = chosen(tokens, draw)
+        corrupted = torch.where(masked(found, kind), 4, tokens)
+        return torch.where(swapped(found, kind), noise, corrupted), found
+
+    return answer
+
+
+def thresholds(number):
     """The exercise solved with `number` of 0.15, 0.8 and 0.9."""
-
-    def function(tokens, draw, kind, noise):
-        chosen = (draw < number(0.15)) & (tokens > 5)
-        masked, swapped = chosen & (kind < number(0.8)), chosen & (kind >= number(0.9))
-        return _with(tokens, chosen, masked, swapped, noise)
-
-    return function
+    return masking(
+        lambda tokens, draw: (draw < number(0.15)) & (tokens > 5),
+        lambda chosen, kind: chosen & (kind < number(0.8)),
+        lambda chosen, kind: chosen & (kind >= number(0.9)),
+    )
 
 
-thresholds_as_float32 = _thresholds(torch.tensor)
-thresholds_as_float32_row = _thresholds(lambda value: torch.tensor([value]))
-thresholds_as_float64_row = _thresholds(lambda value: torch.tensor([value], dtype=torch.float64))
-
-
-def in_32_bits(tokens, draw, kind, noise):
+def in_place(tokens, draw, kind, noise):
     corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted.int(), chosen
-
-
-def in_floats(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted.float(), chosen
-
-
-def without_brackets(tokens, draw, kind, noise):
-    chosen = draw < 0.15 & tokens >= 6
+    tokens[:] = corrupted
     return tokens, chosen
-
-
-def joined_by_and(tokens, draw, kind, noise):
-    chosen = draw < 0.15 and tokens >= 6
-    return tokens, chosen
-
-
-def only_the_tokens(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, kind, noise)[0]
-
-
-def chosen_as_numbers(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted, chosen.long()
-
-
-def other_order(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, kind, noise)[::-1]
-
-
-def draws_again(tokens, draw, kind, noise):
-    return mask_tokens(tokens, torch.rand(tokens.shape), torch.rand(tokens.shape), noise)
-
-
-def through_numpy(tokens, draw, kind, noise):
-    return tuple(result.numpy() for result in mask_tokens(tokens, draw, kind, noise))
-
-
-def corrupted_through_numpy(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return corrupted.numpy(), chosen
-
-
-def takes_specials(tokens, draw, kind, noise):
-    corrupted, chosen = tokens.clone(), draw < 0.15
-    corrupted[chosen & (kind < 0.8)] = 4
-    corrupted[chosen & (kind >= 0.9)] = noise[chosen & (kind >= 0.9)]
-    return corrupted, chosen
-
-
-def swaps_everywhere(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    ordinary = tokens > 5
-    return torch.where((kind >= 0.9) & ordinary, noise, corrupted), chosen
-
-
-def kinds_everywhere(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens >= 6)
-    return _with(tokens, chosen, kind < 0.8, kind >= 0.9, noise)
-
-
-def chosen_up_to_the_border(tokens, draw, kind, noise):
-    chosen = (draw <= 0.15) & (tokens >= 6)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
-
-
-def up_to_the_border_of_float32(tokens, draw, kind, noise):
-    chosen = (draw <= torch.tensor(0.15)) & (tokens > 5)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
-
-
-def first_ordinary_id_missed(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens > 6)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind >= 0.9), noise)
-
-
-def kinds_on_the_other_side(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens >= 6)
-    return _with(tokens, chosen, chosen & (kind <= 0.8), chosen & (kind > 0.9), noise)
-
-
-def swapped_above_the_border(tokens, draw, kind, noise):
-    chosen = (draw < 0.15) & (tokens > 5)
-    return _with(tokens, chosen, chosen & (kind < 0.8), chosen & (kind > 0.9), noise)
-
-
-def draw_once_more(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, draw, noise)
-
-
-def draw_in_shares(tokens, draw, kind, noise):
-    return mask_tokens(tokens, draw, draw / 0.15, noise)
 
 
 def one_random_token(tokens, draw, kind, noise):
@@ -173,34 +112,33 @@ test_mask_tokens_right = accepts(
     "pretraining.mask_tokens",
     by_arithmetic,
     by_nesting,
-    thresholds_as_float32,
-    thresholds_as_float32_row,
-    thresholds_as_float64_row,
-    in_32_bits,
+    by_loop,
+    thresholds(torch.tensor),
+    thresholds(lambda value: torch.tensor([value], dtype=torch.float64)),
+    after(mask_tokens, lambda both: (both[0].int(), both[1])),
 )
 test_mask_tokens_wrong = rejects(
     "pretraining.mask_tokens",
     (nothing, 0, "Not solved yet"),
-    (only_the_tokens, 1, "expected two tensors"),
-    (in_floats, 1, "the corrupted tokens are torch.float32; expected ids"),
-    (without_brackets, 1, "Join conditions by `&`, not `and`, and put each of them in brackets"),
-    (joined_by_and, 1, "Join conditions by `&`, not `and`, and put each of them in brackets"),
-    (chosen_as_numbers, 1, "expected a boolean mask"),
-    (other_order, 1, "`return corrupted, chosen`, in this order"),
-    (draws_again, 1, "the same arguments gave two answers"),
-    (through_numpy, 1, "`corrupted` is a NumPy array; expected a tensor"),
-    (corrupted_through_numpy, 1, "`corrupted` is a NumPy array; expected a tensor"),
-    (takes_specials, 2, "'<mask>', '<eos>']; expected []. Only ordinary tokens may be"),
-    (swaps_everywhere, 2, "chosen positions only"),
-    (kinds_everywhere, 2, "combine the conditions with `&`"),
-    (chosen_up_to_the_border, 2, "Below is `<`"),
-    (up_to_the_border_of_float32, 2, "Below is `<`"),
-    (first_ordinary_id_missed, 2, "6 is the first that is"),
-    (kinds_on_the_other_side, 3, "0.9 or higher is `kind >= 0.9`"),
-    (swapped_above_the_border, 3, "0.9 or higher is `kind >= 0.9`"),
-    (draw_once_more, 3, "`kind`, not `draw` once more"),
-    (draw_in_shares, 3, "`kind`, not `draw` once more"),
-    (one_random_token, 4, "of a batch: (corrupted, chosen)"),
+    (in_place, 1, "Argument 1, `tokens`, after the call.\nYours: changed"),
+    (after(mask_tokens, lambda both: both[0]), 1, "2 values, `return corrupted, chosen`"),
+    (after(mask_tokens, lambda both: (both[0].float(), both[1])), 1, "tensor of fractions"),
+    (after(mask_tokens, lambda both: (both[0], both[1].long())), 1, "a boolean mask"),
+    (after(mask_tokens, lambda both: both[::-1]), 1, "in this order"),
+    (after(mask_tokens, lambda both: (both[0].numpy(), both[1])), 1, "Yours: ['ndarray', "),
+    (masking(lambda t, draw: draw < 0.15 & t >= 6), 1, "put each of them in brackets"),
+    (masking(lambda t, draw: draw < 0.15 and t >= 6), 1, "Join conditions by `&`, not `and`"),
+    (masking(lambda t, draw: (torch.rand(t.shape) < 0.15) & (t > 5)), 1, "Draw nothing yourself"),
+    (masking(lambda t, draw: draw < 0.15), 2, "Only ordinary tokens may be chosen"),
+    (masking(swapped=lambda chosen, kind: kind >= 0.9), 2, "chosen positions only"),
+    (masking(masked=lambda chosen, kind: kind < 0.8), 2, "combine the conditions with `&`"),
+    (masking(lambda t, draw: (draw <= 0.15) & (t > 5)), 2, "below 0.15"),
+    (masking(lambda t, draw: (draw <= torch.tensor(0.15)) & (t > 5)), 2, "below 0.15"),
+    (masking(lambda t, draw: (draw < 0.15) & (t > 6)), 2, "6 is the first"),
+    (masking(masked=lambda chosen, kind: chosen & (kind <= 0.8)), 3, "Below 0.8 is `kind < 0.8`"),
+    (masking(swapped=lambda chosen, kind: chosen & (kind > 0.9)), 3, "is `kind >= 0.9`"),
+    (lambda t, draw, kind, noise: mask_tokens(t, draw, draw, noise), 3, "not `draw` once more"),
+    (one_random_token, 4, "Yours: 1743 at [0, 26, 23]"),
 )
 
 
@@ -231,48 +169,21 @@ def curve_by_tensors(step, steps, warmup, decay):
     return torch.stack(lines).amin()
 
 
-def by_decimals(step, steps, warmup, decay):
-    return Decimal(schedule(step, steps, warmup, decay))
+def by_lists(step, steps, warmup, decay):
+    falling = min(steps - round(steps * (1 - decay)), steps - warmup)
+    up = [(k + 1) / warmup for k in range(warmup)]
+    down = [1 - k / falling for k in range(falling)]
+    return (up + [1.0] * (steps - warmup - falling) + down)[step]
 
 
-def a_function(step, steps, warmup, decay):
-    return warmup_stable_decay(steps, warmup, decay)
-
-
-def per_cent(step, steps, warmup, decay):
-    return 100 * schedule(step, steps, warmup, decay)
-
-
-def factor_as_text(step, steps, warmup, decay):
-    return str(schedule(step, steps, warmup, decay))
-
-
-def as_array_of_text(step, steps, warmup, decay):
-    return np.array(factor_as_text(step, steps, warmup, decay))
-
-
-def as_complex(step, steps, warmup, decay):
-    return np.complex128(schedule(step, steps, warmup, decay))
-
-
-def divides_by_no_warmup(step, steps, warmup, decay):
-    return min(schedule(step, steps, warmup, decay), (step + 1) / warmup)
-
-
-def warmup_as_a_share(step, steps, warmup, decay):
-    return min(1.0, (step + 1) / max(1, steps * warmup))
-
-
-def rises_in_whole_numbers(step, steps, warmup, decay):
-    return (step + 1) // warmup if step < warmup else schedule(step, steps, warmup, decay)
+def by_minimum(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    return min(1, (step + 1) / max(1, warmup), (steps - step) / max(1, steps - start))
 
 
 def dips_in_between(step, steps, warmup, decay):
     start = max(warmup, round(steps * (1 - decay)))
     return 0.9 if step == warmup < start else schedule(step, steps, warmup, decay)
-
-
-cosine = falls(lambda k, steps, start: (1 + math.cos(math.pi * (k - start) / (steps - start))) / 2)
 
 
 def divides_by_the_share(step, steps, warmup, decay):
@@ -282,21 +193,9 @@ def divides_by_the_share(step, steps, warmup, decay):
     return (steps - step) / min(steps * decay, steps - warmup)
 
 
-def at_most_one(step, steps, warmup, decay):
-    return min(1.0, divides_by_the_share(step, steps, warmup, decay))
-
-
-def at_least_one_step_of_warmup(step, steps, warmup, decay):
-    return schedule(step, steps, max(warmup, 1), decay)
-
-
-def falls_while_it_rises(step, steps, warmup, decay):
-    fall = schedule(step, steps, 0, decay)
-    return fall * schedule(step, steps, warmup, 0.0)
-
-
-def cuts_the_warmup_short(step, steps, warmup, decay):
-    return schedule(step, steps, min(warmup, round(steps * (1 - decay))), decay)
+def beginning(begins):
+    """An answer whose decay begins at `begins(steps, warmup, decay)`."""
+    return falls(curves.line, begins)
 
 
 def only_three_cases(step, steps, warmup, decay):
@@ -306,30 +205,56 @@ def only_three_cases(step, steps, warmup, decay):
 
 
 test_schedule_right = accepts(
-    "pretraining.schedule", by_fractions, by_running_sum, curve_by_tensors, by_decimals
+    "pretraining.schedule",
+    by_fractions,
+    by_running_sum,
+    curve_by_tensors,
+    by_lists,
+    by_minimum,
+    after(schedule, Decimal),
 )
 test_schedule_wrong = rejects(
     "pretraining.schedule",
     (nothing, 0, "Not solved yet"),
-    (a_function, 1, "expected one number"),
-    (per_cent, 1, "The highest learning rate itself is 1"),
-    (factor_as_text, 1, "expected one number"),
-    (as_array_of_text, 1, "expected one number"),
-    (as_complex, 1, "expected one number"),
-    (divides_by_no_warmup, 2, "It was called with step = 0, steps = 3, warmup = 0, decay = 0.0."),
-    (warmup_as_a_share, 2, "expected 0.25"),
-    (
-        rises_in_whole_numbers,
-        2,
-        "expected 0.25, 0.5, 0.75, 1, 1, 1, 1, 1. Step 0 is in the warm-up",
-    ),
+    (lambda step, *setting: warmup_stable_decay(*setting), 1, "Expected: one number"),
+    (after(schedule, lambda factor: 100 * factor), 1, "The highest learning rate itself is 1"),
+    (after(schedule, str), 1, "Expected: one number"),
+    (after(schedule, lambda factor: np.array(str(factor))), 1, "Expected: one number"),
+    (after(schedule, np.complex128), 1, "Expected: one number"),
+    (lambda k, n, up, d: min(schedule(k, n, up, d), (k + 1) / up), 2, "warmup = 0, decay = 0.0."),
+    (lambda k, n, up, d: min(1.0, (k + 1) / max(1, n * up)), 2, "Yours: 0.125 at [3]"),
+    (rises(lambda k, up: (k + 1) // up if k < up else 1), 2, "Yours: 0 at [2]\nExpected: 0.75"),
+    (rises(lambda k, up: min(1, k / (up - 1))), 2, "so steps 0 to 3 have 1/4, 2/4, 3/4 and 1"),
+    (rises(lambda k, up: min(1, (k + 1) / (up + 1))), 2, "Yours: 0.8 at [3]\nExpected: 1"),
+    (rises(lambda k, up: (k + 1) / up if k <= up else 1), 2, "Yours: 1.25 at [4]\nExpected: 1"),
+    (rises(lambda k, up: (k + 1) / up), 2, "after the warm-up every step has 1"),
+    (rises(lambda k, up: 1), 2, "steps 0 to 3 have 1/4"),
+    (rises(lambda k, up: (up - k) / up if k < up else 1), 2, "steps 0 to 3 have 1/4"),
     (dips_in_between, 2, "after the warm-up every step has 1"),
-    (cosine, 3, "with 4, 3, 2 and 1 parts of four"),
-    (divides_by_the_share, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
-    (at_most_one, 3, "has steps - start = 3 of them, not steps * decay = 3.3"),
-    (at_least_one_step_of_warmup, 4, "`warmup` is 0 here, not 1"),
-    (falls_while_it_rises, 4, "During the warm-up nothing falls yet"),
-    (cuts_the_warmup_short, 4, "The warm-up is gone"),
+    (
+        falls(lambda k, n, at: (1 + math.cos(math.pi * (k - at) / (n - at))) / 2),
+        3,
+        "4, 3, 2 and 1 parts of four",
+    ),
+    (falls(lambda k, n, at: (n - 1 - k) / (n - at)), 3, "4, 3, 2 and 1 parts of four"),
+    (falls(lambda k, n, at: (n - k) / (n - at + 1)), 3, "4, 3, 2 and 1 parts of four"),
+    (falls(lambda k, n, at: min(1, curves.line(k - 1, n, at))), 3, "steps 6 to 9 have 4, 3, 2"),
+    (falls(lambda k, n, at: (k - at) / (n - at)), 3, "4, 3, 2 and 1 parts of four"),
+    (falls(lambda k, n, at: 1), 3, "Four steps of ten fall"),
+    (beginning(lambda n, up, decay: up), 3, "Four steps of ten fall"),
+    (beginning(lambda n, up, decay: max(up, int(n * (1 - decay)))), 3, "at step 6.7, so 7"),
+    (beginning(lambda n, up, decay: max(up, math.ceil(n * (1 - decay)))), 3, "at step 6.3, so 6"),
+    (beginning(lambda n, up, decay: max(up, n * (1 - decay))), 3, "by the 3 steps that are left"),
+    (divides_by_the_share, 3, "by the 3 steps that are left"),
+    (after(divides_by_the_share, lambda factor: min(1.0, factor)), 3, "by the 3 steps"),
+    (beginning(lambda n, up, decay: round(n - decay * (n - up))), 4, "here steps 8 and 9"),
+    (lambda k, n, up, d: schedule(k, n, max(up, 1), d), 4, "`warmup` is 0 here, not 1"),
+    (
+        lambda k, n, up, d: schedule(k, n, 0, d) * schedule(k, n, up, 0.0),
+        4,
+        "During the warm-up nothing falls yet",
+    ),
+    (lambda k, n, up, d: schedule(k, n, min(up, round(n * (1 - d))), d), 4, "The warm-up is gone"),
     (only_three_cases, 4, "the parts do not fit"),
 )
 
@@ -346,6 +271,23 @@ def test_the_reference_is_the_engines_schedule(steps, decay):
 # causal_loss
 
 
+def by_gathering(model, tokens):
+    scores = model(tokens)[:, :-1].log_softmax(-1)
+    asked = tokens[:, 1:] != PAD
+    of_targets = scores.gather(-1, tokens[:, 1:, None]).squeeze(-1)
+    return -of_targets[asked].sum(), asked.sum()
+
+
+def row_by_row(model, tokens):
+    nats, targets = 0.0, 0
+    for row in tokens:
+        logits = model(row[None, :-1])[0]
+        for scores, target in zip(logits, row[1:].tolist(), strict=True):
+            if target != PAD:
+                nats, targets = nats + scores.logsumexp(0) - scores[target], targets + 1
+    return nats, targets
+
+
 def by_one_hot(model, tokens):
     shares = model(tokens[:, :-1]).softmax(-1).clamp_min(1e-30)
     asked = F.one_hot(tokens[:, 1:], shares.shape[-1]) * (tokens[:, 1:, None] != PAD)
@@ -356,20 +298,6 @@ def mean_times_count(model, tokens):
     logits, asked = model(tokens[:, :-1]), tokens[:, 1:]
     mean = F.cross_entropy(logits.transpose(1, 2), asked, ignore_index=PAD)
     return [mean * (asked != PAD).sum(), (asked != PAD).sum()]
-
-
-def only_the_nats(model, tokens):
-    return causal_loss(model, tokens)[0]
-
-
-def as_a_number(model, tokens):
-    nats, targets = causal_loss(model, tokens)
-    return nats.item(), targets
-
-
-def without_a_graph(model, tokens):
-    with torch.no_grad():
-        return causal_loss(model, tokens)
 
 
 def one_for_each(model, tokens):
@@ -389,16 +317,37 @@ def fills_the_pads(model, tokens):
     return causal_loss(model, tokens)
 
 
-test_causal_loss_right = accepts("pretraining.causal_loss", by_one_hot, mean_times_count)
+def counting(count):
+    """An answer whose `targets` are `count(tokens)`."""
+    return lambda model, tokens: (causal_loss(model, tokens)[0], count(tokens))
+
+
+test_causal_loss_right = accepts(
+    "pretraining.causal_loss", by_gathering, row_by_row, by_one_hot, mean_times_count
+)
 test_causal_loss_wrong = rejects(
     "pretraining.causal_loss",
     (nothing, 0, "Not solved yet"),
-    (only_the_nats, 1, "expected two values, `return nats, targets`"),
-    (as_a_number, 1, "expected a tensor: the gradient has to come out of it"),
-    (without_a_graph, 1, "carries no gradient"),
-    (one_for_each, 1, "expected one number, the sum"),
-    (over_the_positions, 1, "expected 19.8793"),
-    (fills_the_pads, 3, "changed `tokens`"),
+    (after(causal_loss, lambda both: both[0]), 1, "2 values, `return nats, targets`"),
+    (after(causal_loss, lambda both: (both[0].item(), both[1])), 1, "Yours: a float"),
+    (torch.no_grad()(causal_loss), 1, "carries no gradient"),
+    (one_for_each, 1, "One number for the whole batch"),
+    (over_the_positions, 1, "Expected: 19.8793"),
+    (after(causal_loss, lambda both: (both[0] / math.log(2), both[1])), 1, "There are 8 targets"),
+    (counting(lambda tokens: tokens.numel()), 1, "Yours: 10 at [1]"),
+    (causal.scored(inputs=lambda t: t, targets=lambda t: t.roll(-1, 1)), 1, "There are 8 targets"),
+    (
+        causal.scored(inputs=lambda t: t[:, 1:], targets=lambda t: t[:, :-1]),
+        2,
+        "scored against token i + 1",
+    ),
+    (fills_the_pads, 3, "`tokens`, after the call.\nYours: changed"),
+    (counting(lambda tokens: tokens[:, 1:].numel()), 3, "8 targets are left"),
+    (
+        causal.scored(kept=lambda reads, asked: asked >= len(SPECIALS)),
+        4,
+        "only pads do not count",
+    ),
 )
 
 
@@ -415,20 +364,25 @@ def one_row_at_a_time(ids, step, batch_size, length, seed=0):
     return batch
 
 
-def as_a_list(ids, step, batch_size, length, seed=0):
-    return windows(ids, step, batch_size, length, seed).tolist()
+def by_folding(ids, step, batch_size, length, seed=0):
+    count, found = len(ids) // length - 1, []
+    for row in range(step * batch_size, step * batch_size + batch_size):
+        offset, order = epoch_order(count, length, seed=seed, epoch=row // count)
+        whole = np.asarray(ids[offset : offset + count * length]).reshape(count, length)
+        found.append(whole[order[row % count]].tolist())
+    return torch.tensor(found)
 
 
-def in_32_bits_windows(ids, step, batch_size, length, seed=0):
-    return windows(ids, step, batch_size, length, seed).int()
-
-
-def one_too_long(ids, step, batch_size, length, seed=0):
-    return windows(ids, step, batch_size, length + 1, seed)
-
-
-def scattered(ids, step, batch_size, length, seed=0):
-    return windows(ids, step, batch_size, length, seed)[:, torch.randperm(length)]
+def by_indexing(ids, step, batch_size, length, seed=0):
+    count = (len(ids) - length) // length
+    numbers = step * batch_size + torch.arange(batch_size)
+    starts = torch.zeros(batch_size, dtype=torch.long)
+    for epoch in (numbers // count).unique().tolist():
+        offset, order = epoch_order(count, length, seed=seed, epoch=epoch)
+        mine = numbers // count == epoch
+        starts[mine] = offset + length * torch.from_numpy(order.copy())[numbers[mine] % count]
+    places = starts[:, None] + torch.arange(length)
+    return torch.from_numpy(np.array(ids).astype("int64"))[places]
 
 
 def drawn_anywhere(ids, step, batch_size, length, seed=0):
@@ -440,18 +394,24 @@ def drawn_anywhere(ids, step, batch_size, length, seed=0):
 
 def counts_its_calls(ids, step, batch_size, length, seed=0, calls=[]):  # noqa: B006, the mistake
     calls.append(step)
-    return windows(ids, step + len(calls) // 12, batch_size, length, seed)
+    return windows(ids, step + len(calls) // 9, batch_size, length, seed)
 
 
-test_windows_right = accepts("pretraining.windows", one_row_at_a_time)
+test_windows_right = accepts("pretraining.windows", one_row_at_a_time, by_folding, by_indexing)
 test_windows_wrong = rejects(
     "pretraining.windows",
     (nothing, 0, "Not solved yet"),
-    (as_a_list, 1, "expected a tensor of shape (3, 7)"),
-    (in_32_bits_windows, 1, "expected torch.int64"),
-    (one_too_long, 1, "expected (3, 7)"),
-    (scattered, 2, "expected a slice of `ids`"),
+    (after(windows, lambda batch: batch.tolist()), 1, "tensor of torch.int64, shape (3, 7)"),
+    (after(windows, lambda batch: batch.int()), 1, "Yours: 'tensor of torch.int32"),
+    (after(windows, lambda batch: batch.float()), 1, "want a tensor of torch.int64"),
+    (lambda ids, step, n, length, seed: windows(ids, step, n, length + 1, seed), 1, "shape (3, 8)"),
+    (after(windows, lambda batch: batch[:, torch.randperm(batch.shape[1])]), 2, "Each row is `ids"),
     (drawn_anywhere, 3, "Row r is at place r of the epoch's order"),
+    (batches.other(count=lambda right: right - 1), 3, "An epoch has (len(ids) - length) // length"),
+    (batches.other(row=lambda step, n, i: step), 3, "Row r is at place r of the epoch's order"),
+    (lambda ids, step, n, length, seed: windows(ids, step, n, length), 3, "Row r is at place r"),
+    (batches.other(row=lambda step, n, i: i), 4, "has the rows 6, 7 and 8"),
+    (batches.other(row=lambda step, n, i: step + i), 4, "has the rows 6, 7 and 8"),
 )
 
 
@@ -464,6 +424,43 @@ def test_windows_are_those_of_the_package(tmp_path):
 
 
 # train
+
+
+def by_hand(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    losses, groups = [], optimizer.param_groups
+    for step in steps:
+        optimizer.zero_grad()
+        nats, targets = loss(model, batch_of(step))
+        nats.backward()
+        moving = [p for group in groups for p in group["params"] if p.grad is not None]
+        for parameter in moving:
+            parameter.grad.div_(targets)
+        length = torch.stack([p.grad.square().sum() for p in moving]).sum().sqrt().item()
+        for parameter in moving:
+            parameter.grad.mul_(min(1.0, clip / max(length, 1e-12)))
+        for group in groups:
+            group.update(lr=learning_rate(step))
+        optimizer.step()
+        losses += [float(nats) / targets]
+    return losses
+
+
+def by_autograd(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def one(step):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step)
+        nats, targets = loss(model, batch_of(step))
+        mean = nats / targets
+        slopes = torch.autograd.grad(mean, parameters, allow_unused=True)
+        for parameter, slope in zip(parameters, slopes, strict=True):
+            parameter.grad = slope
+        nn.utils.clip_grad_norm_(parameters, max_norm=clip)
+        optimizer.step()
+        return mean.detach()
+
+    return torch.tensor([one(step) for step in steps])
 
 
 def by_micro_batches(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
@@ -482,31 +479,15 @@ def by_micro_batches(model, loss, batch_of, optimizer, learning_rate, steps, cli
     return tuple(map(one, steps))
 
 
-def with_a_mean_over_all(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    return sum(train(model, loss, batch_of, optimizer, learning_rate, steps, clip)) / len(steps)
+def handing(change):
+    """An answer to which other things are handed: `change(given)`, a dict of its arguments."""
+    names = "model", "loss", "batch_of", "optimizer", "learning_rate", "steps", "clip"
 
+    def answer(*arguments):
+        given = {"clip": 1.0} | dict(zip(names, arguments, strict=False))
+        return train(**(given | change(given)))
 
-def gives_nothing_back(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    train(model, loss, batch_of, optimizer, learning_rate, steps, clip)
-
-
-def takes_a_number_of_steps(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    return train(model, loss, batch_of, optimizer, learning_rate, range(steps), clip)
-
-
-def returns_in_the_loop(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    for step in steps:
-        return train(model, loss, batch_of, optimizer, learning_rate, [step], clip)
-
-
-def never_moves(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    losses = []
-    for step in steps:
-        nats, targets = loss(model, batch_of(step))
-        (nats / targets).backward()
-        losses.append(nats.item() / targets)
-        optimizer.zero_grad()
-    return losses
+    return answer
 
 
 def clears_before_it_moves(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
@@ -520,44 +501,94 @@ def clears_before_it_moves(model, loss, batch_of, optimizer, learning_rate, step
     return losses
 
 
-def climbs(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    return train(model, loss, batch_of, optimizer, lambda k: -learning_rate(k), steps, clip)
+def clamped(given):
+    def loss(model, batch):
+        nats, targets = given["loss"](model, batch)
+        return nats.clamp(max=given["clip"] * targets), targets
+
+    return {"loss": loss, "clip": 1e9}
 
 
-def one_batch_late(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    return train(model, loss, lambda k: batch_of(k + 1), optimizer, learning_rate, steps, clip)
+def always_that_long(parameters, clip, targets):
+    length = torch.stack([p.grad.square().sum() for p in parameters]).sum().sqrt()
+    for parameter in parameters:
+        parameter.grad *= clip / length
 
 
-def clips_the_loss(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    def clipped(model, batch):
-        nats, targets = loss(model, batch)
-        return nats.clamp(max=clip * targets), targets
-
-    return train(model, clipped, batch_of, optimizer, learning_rate, steps, 1e9)
+def before_dividing(parameters, clip, targets):
+    nn.utils.clip_grad_norm_(parameters, clip)
+    for parameter in parameters:
+        parameter.grad /= targets
 
 
-def clips_half(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    return train(model, loss, batch_of, optimizer, learning_rate, steps, clip / 2)
-
-
-test_train_right = accepts("pretraining.train", by_micro_batches)
+LENGTH = "The length of all gradients together"
+STEP = "weight - learning rate × gradient of nats / targets"
+test_train_right = accepts("pretraining.train", by_hand, by_autograd, by_micro_batches)
 test_train_wrong = rejects(
     "pretraining.train",
     (nothing, 0, "Not solved yet"),
-    (gives_nothing_back, 1, "is a `return` missing?"),
-    (with_a_mean_over_all, 1, "expected a list with the loss of every step"),
-    (takes_a_number_of_steps, 1, "'range' object cannot be interpreted as an integer"),
-    (returns_in_the_loop, 1, "expected 3 numbers, one for each"),
-    (one_batch_late, 1, "each is nats / targets of its batch"),
-    (never_moves, 2, "weight - learning rate"),
-    (clears_before_it_moves, 2, "weight - learning rate"),
-    (climbs, 2, "weight - learning rate"),
-    (clips_the_loss, 4, "The length of all gradients together"),
-    (clips_half, 4, "The length of all gradients together"),
+    (after(train, lambda losses: None), 1, "is a `return` missing?"),
+    (after(train, lambda losses: sum(losses)), 1, "a list with the loss of each step"),
+    (handing(lambda given: {"steps": range(given["steps"])}), 1, "cannot be interpreted as an int"),
+    (handing(lambda given: {"steps": given["steps"][:1]}), 1, "Expected: 3 numbers"),
+    (handing(lambda g: {"batch_of": lambda k: g["batch_of"](k + 1)}), 1, "nats / targets of its"),
+    (training.other(keeps=lambda nats, targets, rows: nats / targets), 1, "still hold their graph"),
+    (training.other(keeps=lambda nats, targets, rows: nats.item()), 1, "is nats / targets of its"),
+    (training.other(batch=lambda step: 0), 1, "Each loss is nats / targets of its batch"),
+    (training.other(rate=lambda old, new: old), 1, "in every group of the optimizer nothing moves"),
+    (clears_before_it_moves, 2, STEP),
+    (handing(lambda g: {"learning_rate": lambda k: -g["learning_rate"](k)}), 2, STEP),
+    (training.other(rate=lambda old, new: old * new), 2, STEP),
+    (training.other(mean=lambda nats, targets, rows: nats / rows), 2, STEP),
+    (training.other(clipping=always_that_long), 2, STEP),
+    (training.other(clipping=lambda p, *_: nn.utils.clip_grad_norm_(p, 1.0)), 2, STEP),
+    (training.other(number=lambda place, step: place), 3, "`steps` tells which steps"),
+    (training.other(clipping=lambda *given: None), 4, LENGTH),
+    (training.other(clipping=lambda p, c, _: nn.utils.clip_grad_value_(p, c)), 4, LENGTH),
+    (
+        training.other(mean=lambda nats, *_: nats, clipping=before_dividing),
+        4,
+        LENGTH,
+    ),
+    (handing(clamped), 4, LENGTH),
+    (handing(lambda given: {"clip": given["clip"] / 2}), 4, LENGTH),
 )
 
 
 # sample
+
+
+def by_masking(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    if temperature == 0:
+        return logits.argmax().item()
+    scores = logits / temperature
+    order = scores.argsort(descending=True)
+    kept = torch.full_like(scores, float("-inf"))
+    kept[order[:top_k]] = scores[order[:top_k]]
+    shares, total = kept.softmax(-1), 0.0
+    for token in order.tolist():
+        if total >= top_p:
+            kept[token] = float("-inf")
+        total += shares[token].item()
+    return torch.multinomial(kept.softmax(-1), 1, generator=generator).item()
+
+
+def by_the_inverse(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    cold = max(temperature, 1e-9)
+    pairs = sorted(((score / cold, n) for n, score in enumerate(logits.tolist())), reverse=True)
+    pairs = pairs[:top_k]
+    weights = [2.718281828459045 ** (score - pairs[0][0]) for score, _ in pairs]
+    total, kept = sum(weights), []
+    for weight in weights:
+        if sum(kept) >= top_p * total:
+            break
+        kept.append(weight)
+    left = torch.rand(1, generator=generator).item() * sum(kept)
+    for weight, (_, token) in zip(kept, pairs, strict=False):
+        left -= weight
+        if left < 0:
+            return token
+    return pairs[0][1]
 
 
 def by_gumbel(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
@@ -574,14 +605,6 @@ def by_gumbel(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     return (logits + noise).argmax()
 
 
-def a_list_of_one(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    return [sample(logits, temperature, top_k, top_p, generator)]
-
-
-def gives_the_probability(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    return logits.softmax(-1).max()
-
-
 def scales_in_place(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     logits /= temperature
     return sample(logits, 1.0, top_k, top_p, generator)
@@ -592,42 +615,56 @@ def needs_k_entries(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None
     return int(ids[torch.multinomial(best.softmax(-1), 1, generator=generator)])
 
 
+def never_cold(logits, temperature=1.0, **more):
+    return sample(logits, temperature or 1.0, **more)
+
+
 def evenly(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     if temperature == 0:
         return int(logits.argmax())
     return int(torch.randint(min(top_k, len(logits)), (1,), generator=generator))
 
 
-def all_above_p(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    if temperature == 0:
-        return int(logits.argmax())
-    best, ids = (logits / temperature).topk(min(top_k, len(logits)))
-    shares = best.softmax(-1)
-    kept = shares * (shares >= 1 - top_p)
-    return int(ids[torch.multinomial(kept, 1, generator=generator)])
-
-
-def temperature_after_the_softmax(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    if temperature == 0:
-        return int(logits.argmax())
-    return sample(logits.softmax(-1) / temperature, 1.0, top_k, top_p, generator)
-
-
-test_sample_right = accepts("pretraining.sample", by_gumbel)
+test_sample_right = accepts("pretraining.sample", by_masking, by_the_inverse, by_gumbel)
 test_sample_wrong = rejects(
     "pretraining.sample",
     (nothing, 0, "Not solved yet"),
-    (a_list_of_one, 1, "expected the id of a token"),
-    (gives_the_probability, 1, "expected the id of a token"),
-    (scales_in_place, 1, "changed `logits`"),
+    (after(sample, lambda token: [token]), 1, "the id of a token, 0 to 3"),
+    (lambda logits, **more: logits.softmax(-1).max(), 1, "the id of a token, 0 to 3"),
+    (scales_in_place, 1, "`logits`, after the call.\nYours: changed"),
     (needs_k_entries, 1, "selected index k out of range"),
+    (never_cold, 2, "With temperature 0 nothing is left to chance"),
     (evenly, 3, "as often as the softmax of the logits says"),
-    (temperature_after_the_softmax, 3, "as often as the softmax of the logits says"),
-    (all_above_p, 6, "The token that reaches `top_p` is kept, too"),
+    (sampling.other(warmer=lambda x, t: x.softmax(-1) / t), 3, "as often as the softmax"),
+    (sampling.other(warmer=lambda x, t: x), 4, "divided by the temperature"),
+    (sampling.other(cut=lambda best, ids, k: (best, ids)), 5, "Only the 2 likeliest are left"),
+    (sampling.other(cut=lambda best, ids, k: (best[-k:], ids[-k:])), 5, "Only the 2 likeliest"),
+    (sampling.other(keep=lambda before, p, top_p: before > -1), 6, "at least 0.6 together"),
+    (sampling.other(keep=lambda _, p, top_p: p >= 1 - top_p), 6, "reaches `top_p` is kept, too"),
 )
 
 
 # generate
+
+
+@torch.no_grad()
+def with_a_tensor(model, tokens, count, pick):
+    text = torch.tensor([tokens], device=next(model.parameters()).device)
+    new = []
+    while len(new) < count and EOS not in new:
+        scores = model(text[:, -model.config.max_length :])
+        new.append(int(pick(scores[:, -1].squeeze(0))))
+        text = torch.cat([text, text.new_tensor([[new[-1]]])], dim=1)
+    return new
+
+
+def by_recursion(model, tokens, count, pick):
+    if count == 0:
+        return []
+    window = torch.as_tensor(tokens[-model.config.max_length :])[None]
+    new = pick(model(window.to(next(model.parameters()).device)).detach()[0][-1])
+    rest = [] if new == EOS else by_recursion(model, [*tokens, new], count - 1, pick)
+    return [new, *rest]
 
 
 def writes_into_a_tensor(model, tokens, count, pick):
@@ -643,8 +680,9 @@ def writes_into_a_tensor(model, tokens, count, pick):
     return text[0, len(tokens) : end]
 
 
-def as_a_text(model, tokens, count, pick):
-    return " ".join(map(str, generate(model, tokens, count, pick)))
+def grows(model, tokens, count, pick):
+    tokens += generate(model, tokens, count, pick)
+    return tokens
 
 
 def with_graphs(model, tokens, count, pick):
@@ -655,7 +693,6 @@ def with_graphs(model, tokens, count, pick):
 
 
 def without_a_batch(model, tokens, count, pick):
-    tokens = list(tokens)
     with torch.no_grad():
         return [pick(model(torch.tensor(tokens))[-1]) for _ in range(count)]
 
@@ -669,19 +706,41 @@ def stops_at_any_eos(model, tokens, count, pick):
     return [] if EOS in tokens else generate(model, tokens, count, pick)
 
 
-test_generate_right = accepts("pretraining.generate", writes_into_a_tensor)
+test_generate_right = accepts(
+    "pretraining.generate", with_a_tensor, by_recursion, writes_into_a_tensor
+)
 test_generate_wrong = rejects(
     "pretraining.generate",
     (nothing, 0, "Not solved yet"),
-    (as_a_text, 1, "expected a list of ids"),
+    (after(generate, lambda new: " ".join(map(str, new))), 1, "Expected: a list of ids"),
+    (writing.other(gives=lambda tokens, start: tokens[-1:]), 1, "Three new tokens come back"),
+    (grows, 1, "`tokens`, after the call.\nYours: changed"),
     (with_graphs, 1, "with torch.no_grad()"),
-    (all_logits, 1, "expected the logits of the last position"),
-    (without_a_batch, 1, "gave [21, 21, 21]"),
+    (all_logits, 1, "the logits of the last position, shape (30,)"),
+    (without_a_batch, 1, "Yours: [21, 21, 21]"),
+    (writing.other(lambda tokens, start, most: tokens[start:] or tokens), 2, "a batch of one text"),
     (stops_at_any_eos, 3, "Only an `<eos>` that was picked"),
+    (writing.other(lambda tokens, start, most: tokens), 4, "the last `max_length` tokens"),
 )
 
 
 # find_the_bug
+
+
+def all_at_once(weights, micro_batches, clip):
+    weights = weights.detach().requires_grad_()
+    inputs, targets = (torch.cat(parts) for parts in zip(*micro_batches, strict=True))
+    (gradient,) = torch.autograd.grad(F.cross_entropy(inputs @ weights, targets), weights)
+    return gradient if gradient.norm() <= clip else gradient / gradient.norm() * clip
+
+
+def in_closed_form(weights, micro_batches, clip):
+    total, count = torch.zeros_like(weights), 0
+    for inputs, targets in micro_batches:
+        errors = (inputs @ weights).softmax(dim=1) - F.one_hot(targets, weights.shape[1])
+        total, count = total + inputs.T @ errors, count + len(targets)
+    mean = total / count
+    return mean * (clip / mean.norm()).clamp(max=1.0)
 
 
 def weighted_means(weights, micro_batches, clip):
@@ -748,7 +807,7 @@ def takes_away_what_it_put_on(weights, micro_batches, clip):
     return gradient
 
 
-def _mended(reduction="sum", divide=None, where="end", clipping=None):
+def mended(reduction="sum", divide=None, where="end", clipping=None):
     """The step with one thing or another left as it was, or mended in a wrong way."""
     clipping = clipping or (lambda weights, clip: nn.utils.clip_grad_norm_([weights], clip))
 
@@ -767,29 +826,8 @@ def _mended(reduction="sum", divide=None, where="end", clipping=None):
     return function
 
 
-mean_of_means = _mended("mean", lambda parts, targets: len(parts))
-sum_without_division = _mended("sum", lambda parts, targets: 1)
-sum_over_parts = _mended("sum", lambda parts, targets: len(parts))
-mean_divided_again = _mended("mean", lambda parts, targets: sum(len(part[1]) for part in parts))
-sum_of_means = _mended("sum", lambda parts, targets: max(1, len(targets)))
-as_if_of_equal_size = _mended("sum", lambda parts, targets: len(parts) * len(parts[0][1]))
-means_of_those_with_targets = _mended("mean", lambda p, _: sum(len(part[1]) > 0 for part in p))
-still_clipped_inside = _mended(where="inside")
-never_clipped = _mended(where="nowhere")
-each_number_clipped = _mended(clipping=lambda w, clip: nn.utils.clip_grad_value_([w], clip))
-always_as_long_as_clip = _mended(clipping=lambda w, clip: w.grad.mul_(clip / w.grad.norm()))
-
-
-def _length_by(norm):
-    return _mended(clipping=lambda w, clip: nn.utils.clip_grad_norm_([w], clip, norm_type=norm))
-
-
-sum_of_sizes, largest_number = _length_by(1), _length_by(math.inf)
-
-
-def clipped_before_dividing(weights, micro_batches, clip):
-    count = sum(len(targets) for _, targets in micro_batches)
-    return sum_without_division(weights, micro_batches, clip) / count
+def length_by(norm):
+    return mended(clipping=lambda w, clip: nn.utils.clip_grad_norm_([w], clip, norm_type=norm))
 
 
 def each_clipped_alone(weights, micro_batches, clip):
@@ -798,48 +836,30 @@ def each_clipped_alone(weights, micro_batches, clip):
     return sum(part for part in parts if not part.isnan().any()) / count
 
 
-def only_the_last(weights, micro_batches, clip):
-    for inputs, targets in micro_batches:
-        weights = weights.detach().clone().requires_grad_()
-        F.cross_entropy(inputs @ weights, targets).backward()
-    nn.utils.clip_grad_norm_([weights], clip)
-    return weights.grad
+def clipped_before_dividing(weights, micro_batches, clip):
+    count = sum(len(targets) for _, targets in micro_batches)
+    return mended("sum", lambda parts, targets: 1)(weights, micro_batches, clip) / count
 
 
 def returns_the_norm(weights, micro_batches, clip):
-    weights = weights.detach().clone().requires_grad_()
-    for inputs, targets in micro_batches:
-        F.cross_entropy(inputs @ weights, targets, reduction="sum").backward()
-    return nn.utils.clip_grad_norm_([weights], clip)
+    return gradients(weights, micro_batches, clip).norm()
 
 
-def takes_the_step(weights, micro_batches, clip):
-    gradient = gradients(weights, micro_batches, clip)
-    weights -= gradient
-    return gradient
+def and_then(change):
+    """The right gradient; `change(weights, micro_batches, gradient)` is done before."""
 
+    def function(weights, micro_batches, clip):
+        gradient = gradients(weights, micro_batches, clip)
+        change(weights, micro_batches, gradient)
+        return gradient
 
-def leaves_requires_grad(weights, micro_batches, clip):
-    gradient = gradients(weights, micro_batches, clip)
-    weights.requires_grad_()
-    return gradient
-
-
-def uses_them_up(weights, micro_batches, clip):
-    gradient = gradients(weights, micro_batches, clip)
-    while micro_batches:
-        micro_batches.pop()
-    return gradient
+    return function
 
 
 def keeps_the_sum(weights, micro_batches, clip, sums={}):  # noqa: B006, the mistake itself
     total = sums.get(weights.shape, 0) + gradients(weights, micro_batches, clip)
     sums[weights.shape] = total
     return total
-
-
-def transposed(weights, micro_batches, clip):
-    return gradients(weights, micro_batches, clip).T
 
 
 def drops_the_small(weights, micro_batches, clip):
@@ -858,24 +878,26 @@ def half_mended(weights, micro_batches, clip):
     return weights.grad
 
 
-def per_column(weights, micro_batches, clip):
-    gradient = never_clipped(weights, micro_batches, clip)
+def shortened(shorten):
+    """The gradient, shortened in another way: `shorten(gradient, clip)`."""
+    return lambda w, parts, clip: shorten(gradients(w, parts, 1e9), clip)
+
+
+def of_parts(parts_of, divided=lambda parts: 1):
+    """The gradient of other micro-batches than those that are handed in."""
+    return lambda w, parts, clip: gradients(w, parts_of(parts), clip) / divided(parts)
+
+
+def per_column(gradient, clip):
     return gradient * (clip / gradient.norm(dim=0)).clamp(max=1.0)
 
 
-def clips_the_weights(weights, micro_batches, clip):
-    gradient = never_clipped(weights, micro_batches, clip)
-    nn.utils.clip_grad_norm_([weights], clip)
-    return gradient
-
-
-def squared_length(weights, micro_batches, clip):
-    gradient = never_clipped(weights, micro_batches, clip)
-    return gradient * min(1.0, clip / gradient.square().sum().item())
-
-
+transposed = after(gradients, lambda gradient: gradient.T)
+LONG = "keep its direction and make it `clip` long"
 test_find_the_bug_right = accepts(
     "pretraining.find_the_bug",
+    all_at_once,
+    in_closed_form,
     weighted_means,
     means_times_counts,
     by_a_linear_layer,
@@ -887,34 +909,35 @@ test_find_the_bug_wrong = rejects(
     "pretraining.find_the_bug",
     (nothing, 0, "Not solved yet, and that is fine"),
     (gradients_as_given, 0, "Not solved yet, this is the code as it was given"),
-    (sum_without_division, 1, "gave 5 times the right gradient. This is the gradient of the sum"),
-    (mean_divided_again, 1, "divided by the number of targets once more"),
-    (sum_over_parts, 1, "sum of the losses"),
-    (always_as_long_as_clip, 1, "shorter than `clip` is left as it is"),
+    (mended("mean", lambda parts, _: sum(len(p[1]) for p in parts)), 1, "the mean over the 5"),
+    (mended("sum", lambda parts, targets: len(parts)), 1, "gradient of the sum of the losses"),
+    (mended(clipping=lambda w, c: w.grad.mul_(c / w.grad.norm())), 1, "is left as it is"),
+    (after(gradients, lambda gradient: -gradient), 1, "the inputs times what the probabilities"),
     (returns_the_norm, 1, "returns a norm, not a gradient"),
-    (transposed, 1, "expected (4, 3). It has the shape of `weights`. This one is transposed"),
-    (takes_the_step, 1, "only the gradient is wanted, no step"),
-    (adds_up_on_the_weights, 1, "left `requires_grad` or a `.grad` on the `weights`"),
-    (leaves_requires_grad, 1, "what is handed in stays as it is"),
-    (uses_them_up, 1, "changed the micro-batches"),
+    (transposed, 1, "Expected: shape (4, 3)\nWhy: The gradient has the shape of `weights`. This"),
+    (and_then(lambda w, parts, gradient: w.sub_(gradient)), 1, "and take no step"),
+    (adds_up_on_the_weights, 1, "left with `requires_grad` or a `.grad`"),
+    (and_then(lambda w, parts, gradient: w.requires_grad_()), 1, "left with `requires_grad`"),
+    (and_then(lambda w, parts, gradient: parts.clear()), 1, "`micro_batches`, after the call"),
     (keeps_the_sum, 1, "is kept from call to call"),
-    (sum_of_means, 2, "their sum is not divided"),
-    (only_the_last, 2, "Only the last micro-batch"),
-    (mean_of_means, 3, "The two weigh as much as the ten"),
-    (means_of_those_with_targets, 3, "The two weigh as much as the ten"),
+    (of_parts(lambda parts: parts[-1:]), 2, "Only the last micro-batch"),
+    (of_parts(lambda parts: parts[-1:], len), 2, "however the 12 examples are cut"),
+    (of_parts(lambda parts: parts[:1]), 2, "however the 12 examples are cut"),
+    (mended("sum", lambda parts, targets: max(1, len(targets))), 2, "their sum is not divided"),
+    (mended("mean", lambda parts, _: sum(len(p[1]) > 0 for p in parts)), 3, "as much as the ten"),
     (half_mended, 3, "The two weigh as much as the ten"),
-    (as_if_of_equal_size, 3, "gave 0.6 times the right gradient. There are 12 targets in all"),
+    (mended("sum", lambda parts, _: len(parts) * len(parts[0][1])), 3, "There are 12 targets"),
     (drops_the_small, 3, "each has the same say"),
-    (still_clipped_inside, 4, "not before"),
+    (lambda w, parts, clip: gradients(w, parts, 1.0), 3, "nothing is clipped where `clip` is huge"),
+    (mended(where="inside"), 4, "not before"),
     (each_clipped_alone, 4, "not before"),
-    (never_clipped, 4, "Nothing was clipped"),
-    (clips_the_weights, 4, "Nothing was clipped"),
-    (each_number_clipped, 4, "the length of all together"),
-    (clipped_before_dividing, 4, "clipped first and divided by the number of targets afterwards"),
-    (sum_of_sizes, 4, "here the sizes of the numbers were added up"),
-    (largest_number, 4, "here the largest number was taken for it"),
-    (per_column, 4, "expected the same direction"),
-    (squared_length, 4, "expected the same direction"),
+    (mended(where="nowhere"), 4, LONG),
+    (mended(clipping=lambda w, c: nn.utils.clip_grad_value_([w], c)), 4, "about the length of all"),
+    (clipped_before_dividing, 4, "clipped first and divided by the number of targets"),
+    (length_by(1), 4, "the root of the sum of squares"),
+    (length_by(math.inf), 4, LONG),
+    (shortened(per_column), 4, LONG),
+    (shortened(lambda gradient, clip: gradient * min(1.0, clip / gradient.norm() ** 2)), 4, LONG),
 )
 
 
@@ -939,6 +962,18 @@ def test_a_shape_is_not_blamed_on_clip_grad_norm_unless_it_is_that_of_a_number()
 # word_perplexity_and_bits
 
 
+def by_bits(nats, text):
+    bits = math.fsum(nats) / math.log(2)
+    units = text.replace("\n", " \u23ce ").split()
+    return 2 ** (bits / len(units)), bits / sum(len(char.encode()) for char in text)
+
+
+def by_numpy_sum(nats, text):
+    words = sum(len(line.split()) + 1 for line in text.split("\n")) - 1
+    total = np.sum(nats)
+    return np.exp(total / words), total / (np.log(2) * len(bytes(text, "utf-8")))
+
+
 def by_tensors(nats, text):
     units = len(text.replace("\n", " <eos> ").split())
     total = torch.tensor(nats).sum()
@@ -950,70 +985,72 @@ def by_pattern(nats, text):
     return [math.e ** (total / units), math.log2(math.e) * total / len(text.encode())]
 
 
-def as_array(nats, text):
-    return np.array(word_perplexity_and_bits(nats, text))
+def units_of(text):
+    return len(text.split()) + text.count("\n")
 
 
-def as_tensor(nats, text):
-    return torch.tensor(word_perplexity_and_bits(nats, text))
-
-
-def only_one(nats, text):
-    return word_perplexity_and_bits(nats, text)[0]
-
-
-def nats_a_word(nats, text):
-    perplexity, bits = word_perplexity_and_bits(nats, text)
-    return math.log(perplexity), bits
-
-
-def bits_first(nats, text):
-    return word_perplexity_and_bits(nats, text)[::-1]
-
-
-def as_text(nats, text):
-    return tuple(str(value) for value in word_perplexity_and_bits(nats, text))
-
-
-def three_in_an_array(nats, text):
-    return np.array([*word_perplexity_and_bits(nats, text), 0.0])
-
-
-def _without_punctuation(text):
+def without_punctuation(text):
     return text.translate(str.maketrans("", "", string.punctuation))
 
 
-splits_at_spaces = divided_by(lambda text: len(text.rstrip("\n").split(" ")) + text.count("\n"))
-lines_not_line_ends = divided_by(lambda text: len(text.split()) + len(text.splitlines()))
-words_of_letters = divided_by(lambda text: len(re.findall(r"\w+|\n", text)))
-drops_punctuation = divided_by(lambda text: len(re.findall(r"\S+|\n", _without_punctuation(text))))
-blanks_only = divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text)))
-tabs_as_line_ends = divided_by(lambda text: len(text.split()) + len(re.findall(r"[\n\t]", text)))
-returns_as_line_ends = divided_by(lambda text: len(text.split()) + len(re.findall("[\n\r]", text)))
-lines_by_splitlines = divided_by(
-    lambda text: len(text.split()) + len((text + "x").splitlines()) - 1
-)
-pieces_of_words = divided_by(lambda text: len(re.split(r"\s+", text)) + text.count("\n"))
-
-
+WORD = "whatever stands between white space"
+LINE_END = "But none of them is the character `\\n`"
+BYTES = "Divide all bits by all bytes"
 test_word_perplexity_right = accepts(
-    "pretraining.word_perplexity_and_bits", by_tensors, by_pattern, as_array, as_tensor
+    "pretraining.word_perplexity_and_bits",
+    by_bits,
+    by_numpy_sum,
+    by_tensors,
+    by_pattern,
+    after(word_perplexity_and_bits, np.array),
+    after(word_perplexity_and_bits, torch.tensor),
 )
 test_word_perplexity_wrong = rejects(
     "pretraining.word_perplexity_and_bits",
     (nothing, 0, "Not solved yet"),
-    (only_one, 1, "expected two numbers"),
-    (as_text, 1, "expected two numbers"),
-    (three_in_an_array, 1, "expected two numbers"),
-    (nats_a_word, 1, "sure and right"),
-    (bits_first, 1, "First the perplexity"),
-    (pieces_of_words, 2, "an empty piece"),
-    (splits_at_spaces, 2, "White space only separates words"),
-    (lines_not_line_ends, 2, "count the characters"),
-    (words_of_letters, 2, "whatever stands between white space"),
-    (drops_punctuation, 2, "whatever stands between white space"),
-    (blanks_only, 2, "are white space and part two words"),
-    (tabs_as_line_ends, 2, "But none of them is the character `\\n`"),
-    (returns_as_line_ends, 2, "But none of them is the character `\\n`"),
-    (lines_by_splitlines, 2, "But none of them is the character `\\n`"),
+    (after(word_perplexity_and_bits, lambda both: both[0]), 1, "2 values, `return word_perplexity"),
+    (after(word_perplexity_and_bits, lambda both: (*map(str, both),)), 1, "Expected: one number"),
+    (after(word_perplexity_and_bits, lambda both: np.array([*both, 0.0])), 1, "2 values"),
+    (after(word_perplexity_and_bits, lambda both: (math.log(both[0]), both[1])), 1, "sure and"),
+    (after(word_perplexity_and_bits, lambda both: both[::-1]), 1, "First comes the perplexity"),
+    (
+        perplexity_as(lambda nats, text: math.exp(sum(nats) / len(nats) / units_of(text))),
+        2,
+        "exp(2)",
+    ),
+    (perplexity_as(lambda nats, text: sum(map(math.exp, nats)) / units_of(text)), 2, "exp(2)"),
+    (divided_by(lambda text: len(re.split(r"\s+", text)) + text.count("\n")), 2, "an empty piece"),
+    (
+        divided_by(lambda text: len(text.rstrip("\n").split(" ")) + text.count("\n")),
+        2,
+        "White space only separates words",
+    ),
+    (
+        divided_by(lambda text: len(text.split()) + len(text.splitlines())),
+        2,
+        "count the characters",
+    ),
+    (divided_by(lambda text: len(re.findall(r"\w+|\n", text))), 2, WORD),
+    (divided_by(lambda text: len(re.findall(r"\S+|\n", without_punctuation(text)))), 2, WORD),
+    (divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text))), 2, "part two words"),
+    (divided_by(lambda text: len(text.split()) + len(re.findall(r"[\n\t]", text))), 2, LINE_END),
+    (divided_by(lambda text: len(text.split()) + len((text + "x").splitlines()) - 1), 2, LINE_END),
+    *(
+        (bits_as(change), 3, BYTES)
+        for change in (
+            lambda bits, text: bits * math.log(2),
+            lambda bits, text: bits * len(text.encode()) / len(text.strip().encode()),
+            lambda bits, text: bits / 8,
+            lambda bits, text: bits * 8,
+            lambda bits, text: bits * len(text.encode()),
+        )
+    ),
+    (
+        lambda nats, text: (
+            word_perplexity_and_bits(nats, text)[0],
+            sum(nats) / math.log(2) / len(nats),
+        ),
+        3,
+        BYTES,
+    ),
 )

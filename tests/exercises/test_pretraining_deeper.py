@@ -5,8 +5,8 @@ import torch
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.pretraining.chunked_loss import chunked_loss
-from tlcourse.exercises.pretraining.muon import muon
+from tlcourse.exercises.pretraining.chunked_loss import changed, chunked_loss, with_slope
+from tlcourse.exercises.pretraining.muon import A, B, C, muon, variant
 from tlcourse.transformer import Config, Transformer
 
 
@@ -14,6 +14,32 @@ def nothing(*arguments): ...  # your code here
 
 
 # chunked_loss
+
+
+def by_one_hot(hidden, weight, targets, chunk):
+    nats, d_hidden, d_weight = torch.zeros(()), torch.empty_like(hidden), 0
+    for start in range(0, len(targets), chunk):
+        part, asked = hidden[start : start + chunk], targets[start : start + chunk]
+        log_shares = F.log_softmax(F.linear(part, weight), dim=1)
+        right = F.one_hot(asked, len(weight))
+        nats = nats - (log_shares * right).sum()
+        errors = log_shares.exp() - right
+        d_hidden[start : start + chunk] = errors @ weight
+        d_weight = d_weight + errors.mT @ part
+    return nats, d_hidden, d_weight
+
+
+def by_autograd(hidden, weight, targets, chunk):
+    nats, rows = 0.0, []
+    with torch.enable_grad():
+        weight = weight.detach().clone().requires_grad_()
+        for part, asked in zip(hidden.split(chunk), targets.split(chunk), strict=True):
+            part = part.detach().clone().requires_grad_()
+            loss = F.cross_entropy(part @ weight.T, asked, reduction="sum")
+            loss.backward()
+            nats += loss.item()
+            rows.append(part.grad)
+    return nats, torch.cat(rows), weight.grad
 
 
 def by_softmax_and_gather(hidden, weight, targets, chunk):
@@ -45,113 +71,101 @@ def autograd_left_off(hidden, weight, targets, chunk):
     return nats.detach(), *torch.autograd.grad(nats, (hidden, weight))
 
 
-def only_the_nats(hidden, weight, targets, chunk):
-    return chunked_loss(hidden, weight, targets, chunk)[0]
-
-
-def nats_of_each(hidden, weight, targets, chunk):
-    _, *gradients = chunked_loss(hidden, weight, targets, chunk)
-    return F.cross_entropy(hidden @ weight.T, targets, reduction="none"), *gradients
-
-
-def other_order(hidden, weight, targets, chunk):
-    nats, d_hidden, d_weight = chunked_loss(hidden, weight, targets, chunk)
-    return nats, d_weight, d_hidden
-
-
-def a_list_of_rows(hidden, weight, targets, chunk):
-    nats, d_hidden, d_weight = chunked_loss(hidden, weight, targets, chunk)
-    return nats, list(d_hidden.split(chunk)), d_weight
-
-
-def transposed(hidden, weight, targets, chunk):
-    nats, d_hidden, d_weight = chunked_loss(hidden, weight, targets, chunk)
-    return nats, d_hidden, d_weight.T
-
-
 def adds_in_place(hidden, weight, targets, chunk):
     result = chunked_loss(hidden, weight, targets, chunk)
     weight += result[2]
     return result
 
 
-def keeps_every_slope(hidden, weight, targets, chunk):
-    slopes, nats = [], 0.0
-    for part, asked in zip(hidden.split(chunk), targets.split(chunk), strict=True):
-        logits = part @ weight.T
-        nats += F.cross_entropy(logits, asked, reduction="sum")
-        slopes.append(logits.softmax(-1) - F.one_hot(asked, len(weight)))
-    every = torch.cat(slopes)
-    return nats, every @ weight, every.T @ hidden
-
-
-def exponentials_by_hand(hidden, weight, targets, chunk):
-    right = chunked_loss(hidden, weight, targets, chunk)
+def exponentials_by_hand(three, hidden, weight, targets, chunk):
     shares = (hidden[:1] @ weight.T).exp()
-    shares = shares / shares.sum()
-    return right[0] + 0 * shares.sum(), *right[1:]
+    return three[0] + 0 * (shares / shares.sum()).sum(), *three[1:]
 
 
-test_chunked_loss = accepts("pretraining.chunked_loss", by_softmax_and_gather, target_by_target)
+def every_nats(three, hidden, weight, targets, chunk):
+    return F.cross_entropy(hidden @ weight.T, targets, reduction="none"), *three[1:]
+
+
+def nats_of_the_last(three, hidden, weight, targets, chunk):
+    last = hidden.split(chunk)[-1] @ weight.T, targets.split(chunk)[-1]
+    return F.cross_entropy(*last, reduction="sum"), *three[1:]
+
+
+def slope_of_each_chunk(slope_of):
+    """An answer whose nats are right and whose slope is `slope_of(logits, asked)`."""
+
+    def function(hidden, weight, targets, chunk):
+        slopes = [
+            slope_of(part @ weight.T, asked)
+            for part, asked in zip(hidden.split(chunk), targets.split(chunk), strict=True)
+        ]
+        every = torch.cat(slopes)
+        return chunked_loss(hidden, weight, targets, chunk)[0], every @ weight, every.T @ hidden
+
+    return function
+
+
+def one_hot_of_the_position(logits, asked):
+    slope = logits.softmax(-1)
+    slope[:, asked] -= 1  # all rows, not each row its own
+    return slope
+
+
+test_chunked_loss = accepts(
+    "pretraining.chunked_loss", by_one_hot, by_autograd, by_softmax_and_gather, target_by_target
+)
 test_wrong_chunked_loss = rejects(
     "pretraining.chunked_loss",
     (nothing, 0, "Not solved yet"),
-    (only_the_nats, 1, "expected three results"),
-    (nats_of_each, 1, "expected one number, the sum over all targets"),
-    (other_order, 1, "the gradient of `weight` comes last"),
-    (a_list_of_rows, 1, "gave a list; expected a tensor of shape (6, 4)"),
-    (transposed, 1, "Is the slope transposed?"),
-    (adds_in_place, 1, "changed argument 2"),
+    (changed(lambda three, *given: three[0]), 1, "3 values, `return nats, d_hidden, d_weight`"),
+    (changed(every_nats), 1, "a sum over all targets"),
+    (changed(lambda three, *given: (three[0], three[2], three[1])), 1, "then (vocabulary, width)"),
+    (changed(lambda three, *given: (three[0], [three[1]], three[2])), 1, "Yours: ['list', (6, 4)]"),
+    (changed(lambda three, *given: (*three[:2], three[2].T)), 1, "Yours: [(6, 4), (4, 6)]"),
+    (adds_in_place, 1, "`weight`, after the call.\nYours: changed"),
     (autograd_left_off, 1, "autograd is switched off"),
-    (keeps_every_slope, 5, "kept from chunk to chunk"),
-    (exponentials_by_hand, 6, "Does `exp` overflow?"),
-)
-
-
-# Written by someone who saw only the text of the exercise.
-
-
-def forgets_the_rest(hidden, weight, targets, chunk):
-    nats, rows, total = 0.0, torch.zeros_like(hidden), torch.zeros_like(weight)
-    for number in range(len(targets) // chunk):
-        here = slice(number * chunk, (number + 1) * chunk)
-        one, rows[here], more = chunked_loss(hidden[here], weight, targets[here], chunk)
-        nats, total = nats + one, total + more
-    return nats, rows, total
-
-
-def one_hot_of_the_position(hidden, weight, targets, chunk):
-    nats, rows, total = 0.0, [], torch.zeros_like(weight)
-    for part, asked in zip(hidden.split(chunk), targets.split(chunk), strict=True):
-        logits = part @ weight.T
-        nats += F.cross_entropy(logits, asked, reduction="sum")
-        slope = logits.softmax(-1)
-        slope[:, asked] -= 1  # all rows, not each row its own
-        rows.append(slope @ weight)
-        total += slope.T @ part
-    return nats, torch.cat(rows), total
-
-
-def softmax_over_targets(hidden, weight, targets, chunk):
-    nats, rows, total = 0.0, [], torch.zeros_like(weight)
-    for part, asked in zip(hidden.split(chunk), targets.split(chunk), strict=True):
-        logits = part @ weight.T
-        nats += F.cross_entropy(logits, asked, reduction="sum")
-        slope = logits.softmax(0) - F.one_hot(asked, len(weight))
-        rows.append(slope @ weight)
-        total += slope.T @ part
-    return nats, torch.cat(rows), total
-
-
-test_outside_chunked_loss = rejects(
-    "pretraining.chunked_loss",
-    (forgets_the_rest, 2, "The last chunk is missing"),
-    (one_hot_of_the_position, 3, "minus 1 at the target"),
-    (softmax_over_targets, 3, "The slope is the softmax"),
+    (changed(nats_of_the_last), 2, "Each target costs ln 5"),
+    (with_slope(lambda share, right: share), 3, "The slope is the softmax minus 1 at the target"),
+    (slope_of_each_chunk(one_hot_of_the_position), 3, "minus 1 at the target"),
+    (
+        slope_of_each_chunk(
+            lambda logits, asked: logits.softmax(0) - F.one_hot(asked, logits.shape[1])
+        ),
+        3,
+        "The slope is the softmax",
+    ),
+    (
+        slope_of_each_chunk(
+            lambda logits, asked: logits.softmax(1) - F.one_hot(asked, logits.shape[1])
+        ),
+        5,
+        "kept from chunk to chunk",
+    ),
+    (lambda h, w, targets, chunk: chunked_loss(h, w, targets, len(targets)), 5, "for all targets"),
+    (changed(exponentials_by_hand), 6, "Does `exp` overflow?"),
 )
 
 
 # muon
+
+
+def as_pytorch_does(gradient, buffer, momentum=0.95):
+    buffer.lerp_(gradient, 1 - momentum)
+    x = gradient.lerp(buffer, momentum)
+    x = x / (x.square().sum().sqrt() + 1e-12)
+    for _ in range(5):
+        gram = x @ x.mT
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=B, alpha=C), x, beta=A)
+    return x * (0.2 * max(x.shape) ** 0.5), buffer
+
+
+def by_singular_values(gradient, buffer, momentum=0.95):
+    buffer = buffer * momentum + gradient
+    u, s, v = torch.linalg.svd(gradient + momentum * buffer, full_matrices=False)
+    s = s / s.norm().clamp(min=1e-7)
+    for _ in range(5):
+        s = A * s + B * s**3 + C * s**5
+    return u @ torch.diag(0.2 * max(gradient.shape) ** 0.5 * s) @ v, buffer
 
 
 def by_its_transpose(gradient, buffer, momentum=0.95):
@@ -169,8 +183,9 @@ def in_place(gradient, buffer, momentum=0.95):
     return muon(gradient + 0, (buffer - gradient) / momentum, momentum)[0], buffer
 
 
-def only_the_update(gradient, buffer, momentum=0.95):
-    return muon(gradient, buffer, momentum)[0]
+def after(change):
+    """The right answer, with what it returns changed: `change(update, buffer)`."""
+    return lambda *given: change(*muon(*given))
 
 
 def shortens_the_gradient(gradient, buffer, momentum=0.95):
@@ -178,61 +193,50 @@ def shortens_the_gradient(gradient, buffer, momentum=0.95):
     return muon(gradient, buffer, momentum)
 
 
-def stays_transposed(gradient, buffer, momentum=0.95):
-    update, buffer = muon(gradient, buffer, momentum)
-    return update.T, buffer
-
-
-test_muon = accepts("pretraining.muon", by_its_transpose, in_place)
-test_wrong_muon = rejects(
-    "pretraining.muon",
-    (nothing, 0, "Not solved yet"),
-    (only_the_update, 1, "expected two matrices"),
-    (shortens_the_gradient, 1, "changed `gradient`"),
-    (stays_transposed, 1, "gave a tensor of shape (5, 3); expected (3, 5)"),
-)
-
-
-# Written by someone who saw only the text of the exercise.
-
-
-def polynomial(x, gram):
-    return 3.4445 * x - 4.7750 * gram @ x + 2.0315 * gram @ gram @ x
-
-
 def product_once(gradient, buffer, momentum=0.95):
-    buffer = momentum * buffer + gradient
-    x = gradient + momentum * buffer
-    x = x / max(float(x.norm()), 1e-7)
-    gram = x @ x.T  # before the loop
-    for _ in range(5):
-        x = polynomial(x, gram)
-    return 0.2 * max(x.shape) ** 0.5 * x, buffer
+    first = []
+
+    def formula(x, gram):
+        first.append(gram)  # before the loop
+        return A * x + (B * first[0] + C * first[0] @ first[0]) @ x
+
+    return variant(formula=formula)(gradient, buffer, momentum)
 
 
 def looks_with_the_old_buffer(gradient, buffer, momentum=0.95):
-    x = gradient + momentum * buffer
-    buffer = momentum * buffer + gradient
-    x = x / max(float(x.norm()), 1e-7)
-    for _ in range(5):
-        x = polynomial(x, x @ x.T)
-    return 0.2 * max(x.shape) ** 0.5 * x, buffer
+    def start(gradient, new, momentum):
+        return gradient + momentum * buffer
+
+    return variant(start=start)(gradient, buffer, momentum)
 
 
-def row_by_row(gradient, buffer, momentum=0.95):
-    buffer = momentum * buffer + gradient
-    x = gradient + momentum * buffer
-    x = x / x.norm(dim=1, keepdim=True).clamp(min=1e-7)
-    for _ in range(5):
-        x = polynomial(x, x @ x.T)
-    return 0.2 * max(x.shape) ** 0.5 * x, buffer
-
-
-test_outside_muon = rejects(
+EXPLODES, LIKE = "The numbers explode", "apply the formula five times"
+SIZE = "multiplied by 0.2 times the root of the longer side"
+test_muon = accepts(
+    "pretraining.muon", as_pytorch_does, by_singular_values, by_its_transpose, in_place
+)
+test_wrong_muon = rejects(
     "pretraining.muon",
-    (product_once, 2, "expected"),
+    (nothing, 0, "Not solved yet"),
+    (after(lambda update, buffer: update), 1, "2 values, `return update, buffer`"),
+    (shortens_the_gradient, 1, "`gradient`, after the call.\nYours: changed"),
+    (after(lambda update, buffer: (update.T, buffer)), 1, "Yours: [(5, 3), (3, 5)]"),
+    (variant(formula=lambda x, gram: A * x + (C * gram + B * gram @ gram) @ x), 2, EXPLODES),
+    (variant(formula=lambda x, gram: A * x + (-B * gram + C * gram @ gram) @ x), 2, EXPLODES),
+    (variant(norm=lambda x: x.abs().max()), 2, EXPLODES),
+    (variant(norm=lambda x: x.norm(dim=1, keepdim=True)), 2, EXPLODES),
+    (product_once, 2, LIKE),
+    (variant(count=4), 2, LIKE),
+    (variant(count=0), 2, LIKE),
+    (variant(formula=lambda x, gram: x.sign()), 2, LIKE),
+    (variant(scale=lambda x: 1.0), 3, SIZE),
+    (variant(scale=lambda x: 0.2 * min(x.shape) ** 0.5), 3, SIZE),
+    (variant(scale=lambda x: 0.2 * max(x.shape)), 3, SIZE),
+    (variant(scale=lambda x: 0.2 * x.shape[0] ** 0.5), 3, SIZE),
+    (after(lambda update, buffer: (update / bool(update.any()), buffer)), 4, "0 / 0 is NaN"),
     (looks_with_the_old_buffer, 5, "not the buffer itself"),
-    (row_by_row, 2, "expected"),
+    (variant(start=lambda gradient, buffer, momentum: gradient + buffer), 5, "the new buffer"),
+    (lambda gradient, buffer, momentum: muon(gradient, buffer), 5, "`momentum` is an argument"),
 )
 
 

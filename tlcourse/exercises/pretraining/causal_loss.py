@@ -1,29 +1,60 @@
-"""Lesson 03: the loss of next-token prediction. The true nats are added up pair by pair."""
+"""Lesson 03: the loss of next-token prediction."""
 
 import itertools
 import math
 
 import torch
-from torch import Tensor
+from torch import nn
 from torch.nn import functional as F
 
 from tlcourse import objectives
-from tlcourse.bpe import EOS, MASK, PAD, SPECIALS
-from tlcourse.exercises.expect import CheckFailed, expect_close, real_number, short
-from tlcourse.exercises.pretraining._tables import ENTRIES, Table, rows, table
-from tlcourse.exercises.task import Exercise
+from tlcourse.bpe import EOS, MASK, PAD
+from tlcourse.exercises.expect import expect_loss, expect_unchanged
+from tlcourse.exercises.measures import gradient_of
+from tlcourse.exercises.pretraining._common import number, several
+from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
+
+ENTRIES = 12  # of the vocabulary in the checks
+
+
+class Table(nn.Module):
+    """A model that sees the newest token only: its logits are a row of a table."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.config = Config(len(table), 8, 1, 1)
+        self.table = nn.Parameter(table)
+
+    def forward(self, tokens):
+        return self.table[tokens]
+
+
+def of_model(candidate, model, tokens):
+    """(nats, targets) as they came."""
+    got = expect_unchanged(lambda _, tokens: candidate(model, tokens), "a model", tokens)
+    return several(got, "nats", "targets")
+
+
+def of_table(candidate, logits, tokens):
+    """(nats, targets) as two numbers; raises CheckFailed unless a gradient reaches the logits."""
+    model = Table(logits)
+    nats, targets = of_model(candidate, model, tokens)
+    expect_loss(nats, "`nats`", model.table)
+    return nats.item(), number(targets, "`targets`, a count")
+
 
 task = Exercise(
     __name__,
     number="3.1",
     title="The causal loss",
     difficulty=2,
+    importance=5,
     minutes=10,
     hints=(
-        "write down four tokens, a b c d. Which of them does the model read, and which is it asked "
+        "Write down four tokens, a b c d. Which of them does the model read, and which is it asked "
         "for at each position? Both are slices of `tokens`.",
-        "the model reads `tokens[:, :-1]`, the targets are `tokens[:, 1:]`. Logits are (batch, "
+        "The model reads `tokens[:, :-1]`, the targets are `tokens[:, 1:]`. Logits are (batch, "
         "length, vocabulary); `F.cross_entropy` wants (all positions, vocabulary) and (all "
         "positions,): `flatten(0, 1)` and `flatten()`.",
         '`F.cross_entropy(…, ignore_index=PAD, reduction="sum")` leaves pads out of the sum; the '
@@ -31,6 +62,8 @@ task = Exercise(
     ),
     imports="import math\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F\nfrom tlcourse.bpe import EOS, MASK, PAD, SPECIALS",
+    measure=of_table,
+    tolerance=1e-4,
 )
 
 
@@ -44,206 +77,147 @@ def causal_loss(model, tokens):
     return nats, (targets != PAD).sum().item()
 
 
-@task.right
-def by_gathering(model, tokens):
-    scores = model(tokens)[:, :-1].log_softmax(-1)
-    asked = tokens[:, 1:] != PAD
-    of_targets = scores.gather(-1, tokens[:, 1:, None]).squeeze(-1)
-    return -of_targets[asked].sum(), asked.sum()
+def nats_of_pairs(logits, tokens):
+    """A tensor with the nats of each pair of neighbours."""
+    pairs = [pair for row in tokens.tolist() for pair in itertools.pairwise(row) if pair[1] != PAD]
+    return torch.stack([-logits[now].log_softmax(0)[after] for now, after in pairs])
 
 
-@task.right
-def row_by_row(model, tokens):
-    nats, targets = 0.0, 0
-    for row in tokens:
-        logits = model(row[None, :-1])[0]
-        for scores, target in zip(logits, row[1:].tolist(), strict=True):
-            if target != PAD:
-                nats, targets = nats + scores.logsumexp(0) - scores[target], targets + 1
-    return nats, targets
+@task.truth
+def pair_by_pair(logits, tokens):
+    nats = nats_of_pairs(logits.double(), tokens)
+    return nats.sum().item(), len(nats)
 
 
-def asked_of(candidate, model, tokens) -> tuple[Tensor, float]:
-    """(nats, targets) as they came, checked for their kind."""
-    handed = tokens.clone()
-    got = candidate(model, handed)
-    if not handed.equal(tokens):
-        raise CheckFailed("your function changed `tokens`, which it was given. Build a new tensor.")
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        came = "None (is a `return` missing?)" if got is None else short(got)
-        raise CheckFailed(f"expected two values, `return nats, targets`; got {came}.")
-    nats, targets = got
-    if not isinstance(nats, Tensor):
-        raise CheckFailed(
-            f"`nats` is {short(nats, 60)}; expected a tensor: the gradient has to come out of it. "
-            "Leave out `.item()` and NumPy."
-        )
-    if nats.numel() != 1:
-        raise CheckFailed(f"`nats` has the shape {tuple(nats.shape)}; expected one number, the sum.")
-    if not nats.requires_grad:
-        raise CheckFailed(
-            "`nats` carries no gradient, so nothing could be learnt from it. Leave out "
-            "`no_grad` and `.detach()`."
-        )
-    count = real_number(targets)
-    if count is None:
-        raise CheckFailed(f"`targets` is {short(targets, 60)}; expected a number: how many there are.")
-    return nats, count
-
-
-def loss_of(candidate, logits, tokens):
-    """(nats, targets), two numbers, of a table of logits."""
-    nats, count = asked_of(candidate, Table(logits), tokens)
-    return nats.item(), count
-
-
-def by_hand(logits: Tensor, tokens: Tensor) -> tuple[float, int]:
-    """The same, pair by pair."""
-    nats, count = 0.0, 0
-    for row in tokens.tolist():
-        for now, after in itertools.pairwise(row):
-            if after != PAD:
-                scores = logits[now].tolist()
-                nats += math.log(sum(map(math.exp, scores))) - scores[after]
-                count += 1
-    return nats, count
-
-
-@task.stage("a sum and a count")
-def sum_and_count(candidate):
-    tokens = rows(2, 5)
-    task.observe(
-        candidate, loss_of, torch.zeros(ENTRIES, ENTRIES), tokens,
-        gives=(8 * math.log(ENTRIES), 8), tolerance=1e-4,
-        what=f"2 windows of 5 tokens, a model that finds all {ENTRIES} entries equally likely: "
-        f"(nats, targets); 8 × ln {ENTRIES} = {8 * math.log(ENTRIES):.2f}",
-    )  # fmt: skip
-
-
-@task.stage("the next token")
-def next_token(candidate):
-    for size, seed in ((1.0, 1), (4.0, 2)):
-        logits, tokens = table(seed, size), rows(3, 6, seed)
-        task.observe(
-            candidate, loss_of, logits, tokens, gives=by_hand(logits, tokens), tolerance=1e-4,
-            what="3 windows of 6 tokens: (nats, targets)",
-            likely="Position i is scored against token i + 1 of the same window, over the "
-            "vocabulary: the last dimension of the logits.",
-        )  # fmt: skip
-
-
-@task.stage("no pad is a target")
-def pads(candidate):
-    logits, tokens = table(3), rows(2, 6, 3)
-    tokens[0, 4:] = PAD
-    task.observe(
-        candidate, loss_of, logits, tokens, gives=by_hand(logits, tokens), tolerance=1e-4,
-        what="2 windows of 6, the first with 2 pads at its end: (nats, targets)",
-        likely="8 targets are left: 3 of the first window, 5 of the second.",
-    )  # fmt: skip
-
-
-@task.stage("every other token is one")
-def all_others(candidate):
-    logits, tokens = table(5), rows(2, 6, 6)
-    tokens[0, 2], tokens[1, 1], tokens[1, 4] = EOS, MASK, EOS
-    task.observe(
-        candidate, loss_of, logits, tokens, gives=by_hand(logits, tokens), tolerance=1e-4,
-        what="2 windows of 6, with `<eos>` and `<mask>` inside: (nats, targets)",
-        likely="All 10 are targets: a pad is the only one that does not count.",
-    )  # fmt: skip
-
-
-@task.stage("the gradient")
-def gradient(candidate):
-    logits, tokens = table(4), rows(2, 6, 4)
-    tokens[1, 3:] = PAD
+def gradient(candidate, logits, tokens):
+    """The gradient of the nats for the logits."""
     model = Table(logits)
-    asked_of(candidate, model, tokens)[0].backward()
-    if model.table.grad is None:
-        raise CheckFailed("no gradient reaches the model. Is something detached on the way?")
-    right = torch.zeros(ENTRIES, ENTRIES)  # of each pair: probabilities, minus 1 at the target
-    for row in tokens.tolist():
-        for now, after in itertools.pairwise(row):
-            if after != PAD:
-                right[now] += logits[now].softmax(0)
-                right[now, after] -= 1.0
-    if not torch.allclose(model.table.grad, right, atol=1e-4):
-        raise CheckFailed("the numbers are right, but the gradient is not. Is a part of it detached?")
+    of_model(candidate, model, tokens)[0].backward()
+    return model.table.grad
 
 
-@task.stage("a Transformer")
-def transformer(candidate):
+def of_transformer(candidate, tokens):
+    """(nats, targets) of a small Transformer."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = Transformer(Config(ENTRIES, 8, 2, 2, 16, max_length=16))
-    tokens = rows(3, 9, 5)
-    nats, count = objectives.causal_loss(model, tokens)
-    got, targets = asked_of(candidate, model, tokens)
-    expect_close((got.item(), targets), (nats.item(), count), "a small Transformer", "", 1e-3)
+    nats, targets = of_model(candidate, model, tokens)
+    return nats.item(), number(targets, "`targets`, a count")
 
 
-def changed(nats=lambda nats, count: nats, count=lambda count, tokens: count):
-    """The right answer, with its sum or its count done otherwise."""
-
-    def function(model, tokens):
-        right, targets = causal_loss(model, tokens)
-        return nats(right, targets), count(targets, tokens)
-
-    return function
+def table(seed, size=1.0):
+    """(vocabulary, vocabulary) logits of the next token."""
+    drawn = torch.Generator().manual_seed(seed)
+    return size * torch.randn(ENTRIES, ENTRIES, generator=drawn)
 
 
-FIRST, NEXT, PADS, OTHERS = (stage.name for stage in task.stages[:4])
-for stage, says, wrong in (
-    (FIRST, 'This is the mean; the sum is wanted: `reduction="sum"`.',
-     changed(nats=lambda nats, count: nats / count)),
-    (FIRST, "These are bits; nats come from the natural logarithm.",
-     changed(nats=lambda nats, count: nats / math.log(2))),
-    (FIRST, "The last token is asked for, too, but not the first, which nothing stands before: 4 "
-     "targets in a window of 5.", changed(count=lambda count, tokens: tokens.numel())),
-    (PADS, "The sum is right, but the count has the pads in it.",
-     changed(count=lambda count, tokens: tokens[:, 1:].numel())),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+def rows(batch, length, seed, **other):
+    """Ordinary tokens; `other` are those that are put in their place: a3=PAD, of the first row."""
+    drawn = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(6, ENTRIES, (batch, length), generator=drawn)
+    for place, token in other.items():
+        tokens["ab".index(place[0]), int(place[1])] = token
+    return tokens
 
 
-def scored(inputs=lambda t: t[:, :-1], targets=lambda t: t[:, 1:], scores=lambda x: x, keep=None):
-    """A loss of other inputs, targets or scores; `keep(tokens)` says which are counted."""
+task.stage(
+    "a sum and a count",
+    case(
+        f"(nats, targets) for 2 windows of 5 tokens, all {ENTRIES} entries equally likely",
+        *(torch.zeros(ENTRIES, ENTRIES), rows(2, 5, 0)),
+        hint=f"There are 8 targets, and each costs ln {ENTRIES}: 8 × {math.log(ENTRIES):.3f} = "
+        f"{8 * math.log(ENTRIES):.2f} nats.",
+    ),
+)
+task.stage(
+    "the next token",
+    case("(nats, targets) for 3 windows of 6 tokens", table(1), rows(3, 6, 1)),
+    case("the same with other tokens and larger logits", table(2, 4.0), rows(3, 6, 2)),
+    hint="Position i is scored against token i + 1 of the same window, over the vocabulary, which "
+    "is the last dimension of the logits.",
+)
+task.stage(
+    "no pad is a target",
+    case(
+        "(nats, targets) for 2 windows of 6, the first with 2 pads at its end",
+        *(table(3), rows(2, 6, 3, a4=PAD, a5=PAD)),
+    ),
+    hint="8 targets are left: 3 of the first window, 5 of the second.",
+)
+task.stage(
+    "every other token is one",
+    case(
+        "(nats, targets) for 2 windows of 6, with `<eos>` and `<mask>` inside",
+        *(table(5), rows(2, 6, 6, a2=EOS, b1=MASK, b4=EOS)),
+    ),
+    hint="All 10 are targets, because only pads do not count.",
+)
+task.stage(
+    "the gradient",
+    case(
+        "the gradient of the nats for the logits, (nats, targets) being right",
+        *(table(4), rows(2, 6, 4, b3=PAD, b4=PAD, b5=PAD)),
+    ),
+    measure=gradient,
+    expected=gradient_of(lambda logits, tokens: nats_of_pairs(logits, tokens).sum()),
+    hint="Is a part of it detached?",
+)
+task.stage(
+    "a Transformer",
+    case("(nats, targets) of a small Transformer for 3 windows of 9", rows(3, 9, 5)),
+    measure=of_transformer,
+    expected=lambda tokens: of_transformer(objectives.causal_loss, tokens),
+    tolerance=1e-3,
+    hint="A Transformer attends to earlier positions, so hand in whole windows.",
+)
 
-    def function(model, tokens):
-        asked = targets(tokens)
-        nats = F.cross_entropy(
-            scores(model(inputs(tokens))).flatten(0, 1), asked.flatten(), reduction="none"
-        )
-        kept = ((asked != PAD) if keep is None else keep(tokens)).flatten()
-        return nats[kept].sum(), kept.sum()
 
-    return function
+def scored(
+    inputs=lambda t: t[:, :-1],
+    targets=lambda t: t[:, 1:],
+    scores=lambda logits: logits,
+    kept=lambda reads, asked: asked != PAD,
+):
+    """An answer with one of its parts exchanged; `kept(reads, asked)` tells which count."""
 
+    def answer(model, tokens):
+        reads, asked = inputs(tokens), targets(tokens)
+        found = scores(model(reads)).transpose(1, 2)
+        counted = kept(reads, asked)
+        return F.cross_entropy(found, asked, reduction="none")[counted].sum(), counted.sum()
 
-for stage, says, wrong in (
-    (NEXT, "Each position is scored against the token that it reads, not against the next one: "
-     "shift by one.", scored(targets=lambda t: t[:, :-1])),
-    (NEXT, "It is scored against the token *before*: the shift goes the other way.",
-     scored(inputs=lambda t: t[:, 1:], targets=lambda t: t[:, :-1])),
-    (NEXT, "`F.cross_entropy` takes logits and applies the softmax itself; here it was applied "
-     "before.", scored(scores=lambda x: x.softmax(-1))),
-    (PADS, "Pads are counted as targets: the model is asked to predict them.",
-     scored(keep=lambda t: torch.ones_like(t[:, 1:]).bool())),
-    (PADS, "A *target* that is a pad is left out; here a position was left out because it *reads* "
-     "a pad. After the last token a pad would be asked for.",
-     scored(keep=lambda t: t[:, :-1] != PAD)),
-    (OTHERS, "Special tokens are left out. Only a pad is no target: `<eos>` is one, and by it a "
-     "model learns where a text ends.", scored(keep=lambda t: t[:, 1:] >= len(SPECIALS))),
-    (OTHERS, "`<eos>` is left out as if it were a pad. It is a target, and by it a model learns "
-     "where a text ends.", scored(keep=lambda t: (t[:, 1:] != PAD) & (t[:, 1:] != EOS))),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+    return answer
 
 
-@task.mistake(FIRST, "5 targets in a window of 5 are too many: the last token has no next one.")
-def wraps_around(model, tokens):
-    nats = F.cross_entropy(
-        model(tokens).flatten(0, 1), tokens.roll(-1, 1).flatten(), reduction="sum"
-    )
-    return nats, tokens.numel()
+def as_mean(model, tokens):
+    nats, targets = causal_loss(model, tokens)
+    return nats / targets, targets
+
+
+task.mistakes(
+    ('This is the mean; the sum is wanted: `reduction="sum"`.', as_mean),
+    (
+        "Each position is scored against the token that it reads, not against the next one: shift "
+        "by one.",
+        scored(targets=lambda t: t[:, :-1]),
+    ),
+    (
+        "`F.cross_entropy` takes logits and applies the softmax itself; here it was applied "
+        "before.",
+        scored(scores=lambda logits: logits.softmax(-1)),
+    ),
+    (
+        "Pads are counted as targets: the model is asked to predict them.",
+        scored(kept=lambda reads, asked: asked > -1),
+    ),
+    (
+        "A *target* that is a pad is left out; here a position was left out because it *reads* a "
+        "pad. After the last token a pad would be asked for.",
+        scored(kept=lambda reads, asked: reads != PAD),
+    ),
+    (
+        "`<eos>` is left out as if it were a pad. It is a target, because from it a model learns "
+        "where a text ends.",
+        scored(kept=lambda reads, asked: (asked != PAD) & (asked != EOS)),
+    ),
+)

@@ -1,7 +1,4 @@
-"""Lesson 03b: cross-entropy and its gradients in chunks, without ever holding all logits.
-
-The true numbers come from autograd on all logits at once, in double precision.
-"""
+"""Lesson 03b: cross-entropy and its gradients in chunks, without ever holding all logits."""
 
 import math
 import random
@@ -9,35 +6,52 @@ import random
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import (
-    CheckFailed,
-    expect_shape,
-    expect_unchanged,
-    real_number,
-    short,
-)
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import CheckFailed, expect_unchanged
+from tlcourse.exercises.pretraining._common import number, several, shapes_of
+from tlcourse.exercises.task import Exercise, case
 from tlcourse.memory import memory_over_time
+
+
+def three(candidate, hidden, weight, targets, chunk):
+    """The three results, the first of them a float."""
+    with torch.no_grad():
+        try:
+            got = expect_unchanged(candidate, hidden, weight, targets, chunk)
+        except RuntimeError as error:
+            if "does not require grad" in str(error):
+                error.add_note("It is called where autograd is switched off, so use the slope.")
+            raise
+    nats, d_hidden, d_weight = several(got, "nats", "d_hidden", "d_weight")
+    return number(nats, "the nats, a sum over all targets"), d_hidden, d_weight
+
+
+def part(candidate, place, *given):
+    """One of the three results."""
+    return three(candidate, *given)[place]
+
 
 task = Exercise(
     __name__,
     number="3b.1",
     title="Cross-entropy in chunks",
     difficulty=3,
+    importance=2,
     minutes=20,
     hints=(
-        "forget the chunks first: write the three results for all targets at once. Then put a "
+        "Forget the chunks first and write the three results for all targets at once. Then put a "
         "loop around it. What is added up over the chunks, and what is put one behind the other?",
         "`hidden.split(chunk)` and `targets.split(chunk)` give the parts. The slope of a part "
         "starts as `logits.softmax(-1)`; then `slope[torch.arange(len(asked)), asked] -= 1`.",
-        "a logit is a product of a row of `hidden` and a row of `weight`. So the slope times "
+        "A logit is a product of a row of `hidden` and a row of `weight`. So the slope times "
         "`weight` is the gradient of the hidden states, and the slope, transposed, times the "
         "part of `hidden` is this chunk's share of the gradient of `weight`.",
-        "in the loop: `d_hidden.append(slope @ weight)` and `d_weight += slope.T @ part`, with "
-        "`d_hidden = []` and `d_weight = torch.zeros_like(weight)` before it, `torch.cat` after "
-        "it. The nats of a part are `F.cross_entropy(logits, asked, reduction='sum')`.",
+        "In the loop, write `d_hidden.append(slope @ weight)` and `d_weight += slope.T @ part`, "
+        "with `d_hidden = []` and `d_weight = torch.zeros_like(weight)` before it and `torch.cat` "
+        "after it. The nats of a part are `F.cross_entropy(logits, asked, reduction='sum')`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
+    measure=part,
+    tolerance=1e-4,
 )
 
 
@@ -55,64 +69,12 @@ def chunked_loss(hidden, weight, targets, chunk):
     return nats, torch.cat(d_hidden), d_weight
 
 
-@task.right
-def by_one_hot(hidden, weight, targets, chunk):
-    nats, d_hidden, d_weight = torch.zeros(()), torch.empty_like(hidden), 0
-    for start in range(0, len(targets), chunk):
-        part, asked = hidden[start : start + chunk], targets[start : start + chunk]
-        log_shares = F.log_softmax(F.linear(part, weight), dim=1)
-        right = F.one_hot(asked, len(weight))
-        nats = nats - (log_shares * right).sum()
-        errors = log_shares.exp() - right
-        d_hidden[start : start + chunk] = errors @ weight
-        d_weight = d_weight + errors.mT @ part
-    return nats, d_hidden, d_weight
-
-
-@task.right
-def by_autograd(hidden, weight, targets, chunk):
-    nats, rows = 0.0, []
+@task.truth
+def by_autograd(place, hidden, weight, targets, chunk):
     with torch.enable_grad():
-        weight = weight.detach().clone().requires_grad_()
-        for part, asked in zip(hidden.split(chunk), targets.split(chunk), strict=True):
-            part = part.detach().clone().requires_grad_()
-            loss = F.cross_entropy(part @ weight.T, asked, reduction="sum")
-            loss.backward()
-            nats += loss.item()
-            rows.append(part.grad)
-    return nats, torch.cat(rows), weight.grad
-
-
-def three(candidate, hidden, weight, targets, chunk):
-    """The three results: a float and two tensors of the right shapes."""
-    told = f"{len(targets)} targets in chunks of {chunk}"
-    with torch.no_grad():
-        try:
-            got = expect_unchanged(candidate, hidden, weight, targets, chunk)
-        except RuntimeError as error:
-            if "does not require grad" in str(error):
-                error.add_note("It is called where autograd is switched off: use the slope.")
-            raise
-    if not isinstance(got, tuple | list) or len(got) != 3:
-        raise CheckFailed(f"{told} gave {short(got, 60)}; expected three results: `return nats, …`.")
-    nats = real_number(got[0])
-    if nats is None:
-        due = "expected one number, the sum over all targets."
-        raise CheckFailed(f"{told}: the nats are {short(got[0], 60)}; {due}")
-    likely = "A row for each target; the gradient of `weight` comes last."
-    expect_shape(got[1], tuple(hidden.shape), f"{told}: the gradient of `hidden`", likely)
-    likely = "It has the shape of `weight`, (vocabulary, width). Is the slope transposed?"
-    expect_shape(got[2], tuple(weight.shape), f"{told}: the gradient of `weight`", likely)
-    return nats, got[1].detach(), got[2].detach()
-
-
-def look_at(place):
-    """A look at one of the three."""
-    return lambda candidate, *arguments: three(candidate, *arguments)[place]
-
-
-LOOKS = [look_at(place) for place in range(3)]
-NAMES = "nats", "gradient of `hidden`", "gradient of `weight`"
+        parts = [each.double().requires_grad_() for each in (hidden, weight)]
+        nats = F.cross_entropy(parts[0] @ parts[1].T, targets, reduction="sum")
+    return (nats.item(), *torch.autograd.grad(nats, parts))[place]
 
 
 def drawn(count, vocabulary=6, width=4, seed=0, size=1.0):
@@ -123,107 +85,95 @@ def drawn(count, vocabulary=6, width=4, seed=0, size=1.0):
     return hidden, weight, torch.randint(vocabulary, (count,), generator=draw)
 
 
-def truth(hidden, weight, targets):
-    """The three, by autograd on all logits at once."""
-    with torch.enable_grad():
-        parts = [each.detach().double().requires_grad_() for each in (hidden, weight)]
-        nats = F.cross_entropy(parts[0] @ parts[1].T, targets, reduction="sum")
-    return nats.item(), *torch.autograd.grad(nats, parts)
+NAMES = "the nats", "the gradient of `hidden`", "the gradient of `weight`"
 
 
-def expect_part(candidate, place, counts, likely):
-    """Raises CheckFailed unless that at `place` of the three is right, in chunks of 3."""
-    for count in counts:
-        given = drawn(count, seed=1 + place)
-        task.observe(
-            candidate, LOOKS[place], *given, 3, gives=truth(*given)[place], tolerance=1e-4,
-            what=f"{count} targets in chunks of 3: the {NAMES[place]}", likely=likely,
-        )  # fmt: skip
-
-
-@task.stage("three results")
-def shapes(candidate):
-    three(candidate, *drawn(6), 3)
-    three(candidate, *drawn(3), 3)
-
-
-@task.stage("nats")
-def nats(candidate):
-    zeros = torch.zeros(6, 4), torch.ones(5, 4), torch.arange(6) % 5
-    task.observe(
-        candidate, LOOKS[0], *zeros, 3, gives=6 * math.log(5), tolerance=1e-5,
-        what="6 targets, all logits 0, vocabulary of 5: the nats",
-        likely="Each target costs ln 5 = 1.609, and the sum is wanted.",
-    )  # fmt: skip
-    expect_part(candidate, 0, (6, 7), "The nats of all targets are added up.")
-
-
-@task.stage("the gradient of the hidden states")
-def of_hidden(candidate):
-    likely = "The slope is the softmax, minus 1 at the target; times `weight`."
-    expect_part(candidate, 1, (1, 7), likely)
-
-
-@task.stage("the gradient of the weight")
-def of_weight(candidate):
-    likely = "All chunks share one `weight`: their gradients are added up."
-    expect_part(candidate, 2, (2, 7), likely)
-
-
-@task.stage("one chunk at a time")
-def sparing(candidate):
-    hidden, weight, targets = drawn(400, vocabulary=50, seed=4)
-    _, held = memory_over_time(lambda: three(candidate, hidden, weight, targets, 8))
-    every, most = 400 * 50 * 4, max(held)
-    if most > every / 2:
-        raise CheckFailed(
-            f"400 targets in chunks of 8, vocabulary of 50: at one moment it held {most:,} bytes; "
-            f"the logits of all targets are {every:,}, those of a chunk {8 * 50 * 4:,}. Is a table "
-            "made for all targets, or kept from chunk to chunk?"
+def cases(place, *counts):
+    """A case for each number of targets, in chunks of 3."""
+    return [
+        case(
+            f"{count} targets in chunks of 3: {NAMES[place]}",
+            *(place, *drawn(count, seed=1 + place), 3),
         )
+        for count in counts
+    ]
 
 
-@task.stage("20 batches, and large logits")
-def batches(candidate):
+def twenty_batches():
+    """A case for each of the three results of each batch."""
     draw = random.Random(5)
     for seed in range(20):
         count, chunk = draw.randrange(1, 30), draw.randrange(1, 35)
         size = 200.0 if seed % 5 == 4 else 1.0
         given = drawn(count, draw.randrange(2, 40), draw.randrange(1, 9), 100 + seed, size)
-        told = f"{count} targets in chunks of {chunk}"
-        told += f", logits up to {(given[0] @ given[1].T).abs().max():,.0f}" * (size > 1)
-        for look, gives, name in zip(LOOKS, truth(*given), NAMES, strict=True):
-            task.observe(
-                candidate, look, *given, chunk, gives=gives, what=f"{told}: the {name}",
-                likely="Does `exp` overflow? `softmax` and `log_softmax` do not." * (size > 1),
-                tolerance=1e-3,
-            )  # fmt: skip
+        what = f"{count} targets in chunks of {chunk}" + ", logits in the hundreds" * (size > 1)
+        hint = "Does `exp` overflow? `softmax` and `log_softmax` do not." * (size > 1)
+        for place, name in enumerate(NAMES):
+            yield case(f"{what}: {name}", place, *given, chunk, hint=hint)
+
+
+task.stage(
+    "three results",
+    *(
+        case(
+            f"{count} targets in chunks of 3: the shapes of the gradients of `hidden` and `weight`",
+            *(*drawn(count), 3),
+            expected=[(count, 4), (6, 4)],
+        )
+        for count in (6, 3)
+    ),
+    measure=lambda *given: shapes_of(*three(*given)[1:]),
+    hint="Each gradient has the shape of what it belongs to: (targets, width) for `hidden`, then "
+    "(vocabulary, width) for `weight`.",
+)
+task.stage(
+    "nats",
+    case(
+        "6 targets, all logits 0, a vocabulary of 5: the nats",
+        *(0, torch.zeros(6, 4), torch.ones(5, 4), torch.arange(6) % 5, 3),
+        expected=6 * math.log(5),
+        hint="Each target costs ln 5 = 1.609, and the sum over the targets is wanted.",
+        tolerance=1e-5,
+    ),
+    *cases(0, 6, 7),
+    hint="The nats of all targets are added up.",
+)
+task.stage(
+    "the gradient of the hidden states",
+    *cases(1, 1, 7),
+    hint="The slope is the softmax minus 1 at the target; multiply it by `weight`.",
+)
+task.stage(
+    "the gradient of the weight",
+    *cases(2, 2, 7),
+    hint="All chunks share one `weight`, so their gradients are added up.",
+)
+
+
+@task.stage("one chunk at a time")
+def sparing(candidate):
+    given = drawn(400, vocabulary=50, seed=4)
+    most = max(memory_over_time(lambda: three(candidate, *given, 8))[1])
+    every = 400 * 50 * 4
+    if most > every / 2:
+        raise CheckFailed(
+            check="400 targets in chunks of 8, a vocabulary of 50: the memory held at one moment",
+            yours=f"{most:,} bytes",
+            expected=f"less than {every // 2:,} bytes, half of what all logits take",
+            why="Is a table made for all targets, or kept from chunk to chunk?",
+        )
+
+
+task.stage("20 batches, and large logits", *twenty_batches(), tolerance=1e-3)
 
 
 def changed(change):
-    """A candidate whose results become `change(three, hidden, weight, targets, chunk)`."""
-
-    def function(hidden, weight, targets, chunk):
-        return change(chunked_loss(hidden, weight, targets, chunk), hidden, weight, targets, chunk)
-
-    return function
-
-
-def only(part):
-    """A candidate that sees `part(targets, chunk)` of the targets, a slice; the others give 0."""
-
-    def function(hidden, weight, targets, chunk):
-        seen = part(targets, chunk)
-        nats, d_hidden, d_weight = chunked_loss(hidden[seen], weight, targets[seen], chunk)
-        whole = torch.zeros_like(hidden)
-        whole[seen] = d_hidden
-        return nats, whole, d_weight
-
-    return function
+    """An answer whose results become `change(three, hidden, weight, targets, chunk)`."""
+    return lambda *given: change(chunked_loss(*given), *given)
 
 
 def with_slope(slope_of):
-    """A candidate whose nats are right and whose slope is `slope_of(softmax, one-hot)`."""
+    """An answer whose nats are right and whose slope is `slope_of(softmax, one-hot)`."""
 
     def change(right, hidden, weight, targets, chunk):
         slope = slope_of((hidden @ weight.T).softmax(-1), F.one_hot(targets, len(weight)))
@@ -232,35 +182,46 @@ def with_slope(slope_of):
     return changed(change)
 
 
-def of_the_last(right, hidden, weight, targets, chunk):
-    parts = hidden.split(chunk)[-1], weight, targets.split(chunk)[-1]
-    return *right[:2], chunked_loss(*parts, chunk)[2]
+def means_of_chunks(three, hidden, weight, targets, chunk):
+    parts = zip(hidden.split(chunk), targets.split(chunk), strict=True)
+    return sum(F.cross_entropy(part @ weight.T, asked) for part, asked in parts), *three[1:]
 
 
-for stage, says, wrong in (
-    ("nats", "This is the mean over the targets; the sum is wanted.",
-     changed(lambda three, *a: (three[0] / len(a[2]), *three[1:]))),
-    ("nats", "These are the means of the chunks, added up: reduction='sum' adds up targets.",
-     changed(lambda three, h, w, t, chunk: (
-         sum(F.cross_entropy(x @ w.T, y) for x, y in zip(h.split(chunk), t.split(chunk),
-                                                         strict=True)), *three[1:]))),
-    ("nats", "The last chunk is missing: it is shorter than the others.",
-     only(lambda t, chunk: slice(0, max(1, len(t) // chunk) * chunk))),
-    ("nats", "Only the last chunk is in it: the nats of all chunks are added up.",
-     changed(lambda three, h, w, t, chunk: (
-         F.cross_entropy(h.split(chunk)[-1] @ w.T, t.split(chunk)[-1], reduction="sum"),
-         *three[1:]))),
-    ("the gradient of the hidden states", "This is the softmax alone: minus 1 at the target.",
-     with_slope(lambda share, right: share)),
-    ("the gradient of the hidden states",
-     "The sign is the other way: the softmax minus the 1, not the 1 minus the softmax.",
-     with_slope(lambda share, right: right - share)),
-    ("the gradient of the hidden states",
-     "The nats are a sum, so no gradient is divided by the number of targets.",
-     changed(lambda three, *a: (three[0], *(each / len(a[2]) for each in three[1:])))),
-    ("the gradient of the weight", "This is the last chunk's share alone: add up with `+=`.",
-     changed(of_the_last)),
-    ("one chunk at a time", "Is a table made for all targets",
-     lambda hidden, weight, targets, chunk: chunked_loss(hidden, weight, targets, len(targets))),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+def without_the_rest(hidden, weight, targets, chunk):
+    whole = max(1, len(targets) // chunk) * chunk
+    nats, d_hidden, d_weight = chunked_loss(hidden[:whole], weight, targets[:whole], chunk)
+    return nats, F.pad(d_hidden, (0, 0, 0, len(hidden) - len(d_hidden))), d_weight
+
+
+def of_the_last(three, hidden, weight, targets, chunk):
+    last = hidden.split(chunk)[-1], weight, targets.split(chunk)[-1], chunk
+    return *three[:2], chunked_loss(*last)[2]
+
+
+task.mistakes(
+    (
+        "This is the mean over the targets; the sum is wanted.",
+        changed(lambda three, *given: (three[0] / len(given[2]), *three[1:])),
+    ),
+    (
+        "These are the means of the chunks, added up. With `reduction='sum'` the targets of a "
+        "chunk are added up.",
+        changed(means_of_chunks),
+    ),
+    (
+        "The last chunk is missing, which is shorter than the others.",
+        without_the_rest,
+    ),
+    (
+        "The sign is wrong: the slope is the softmax minus the 1, not the 1 minus the softmax.",
+        with_slope(lambda share, right: right - share),
+    ),
+    (
+        "The nats are a sum, so no gradient is divided by the number of targets.",
+        changed(lambda three, *given: (three[0], *(each / len(given[2]) for each in three[1:]))),
+    ),
+    (
+        "This is the last chunk's share alone: add the shares up with `+=`.",
+        changed(of_the_last),
+    ),
+)

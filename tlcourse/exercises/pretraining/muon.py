@@ -1,34 +1,53 @@
-"""Lesson 03b: Muon's update of one matrix.
-
-The true directions come from singular values, each put through a polynomial, and from PyTorch.
-"""
+"""Lesson 03b: Muon's update of one matrix."""
 
 import torch
 
-from tlcourse.exercises.expect import CheckFailed, expect_shape, short
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import expect_unchanged
+from tlcourse.exercises.pretraining._common import several, shapes_of
+from tlcourse.exercises.task import Exercise, case
 
 A, B, C = 3.4445, -4.7750, 2.0315
-CLOSE = 1e-3
+
+
+def step(candidate, gradient, buffer, momentum=0.95):
+    """The update and the new buffer; of what is handed in only the buffer may be changed."""
+
+    def taken(gradient):
+        return candidate(gradient, buffer.clone(), momentum)
+
+    return several(expect_unchanged(taken, gradient), "update", "buffer")
+
+
+def updates(candidate, gradients, momentum=0.95):
+    """The updates of steps with these gradients, the buffer handed on from one to the next."""
+    buffer, found = torch.zeros_like(gradients[0]), []
+    for gradient in gradients:
+        update, buffer = (each.detach() for each in step(candidate, gradient, buffer, momentum))
+        found.append(update)
+    return torch.stack(found)
+
 
 task = Exercise(
     __name__,
     number="3b.2",
     title="Muon",
     difficulty=3,
+    importance=2,
     minutes=20,
     hints=(
-        "five lines, one under the other, in the order of the text. `@` is the product of "
+        "Write five lines, one under the other, in the order of the text. `@` is the product of "
         "matrices, `*` that of single numbers: only `a`, `b`, `c` and the size take `*`.",
-        "steps 1 and 2: `buffer = momentum * buffer + gradient`, then "
+        "Steps 1 and 2 are `buffer = momentum * buffer + gradient`, then "
         "`x = gradient + momentum * buffer` with the new buffer.",
-        "step 3: `x = x / x.norm().clamp(min=1e-7)`; the clamp keeps a gradient of zeros from "
+        "Step 3 is `x = x / x.norm().clamp(min=1e-7)`; the clamp keeps a gradient of zeros from "
         "becoming 0/0.",
-        "step 4, five times: `gram = x @ x.T`, then `x = a * x + (b * gram + c * gram @ gram) @ "
+        "Step 4, five times: `gram = x @ x.T`, then `x = a * x + (b * gram + c * gram @ gram) @ "
         "x`. Step 5: `return 0.2 * max(x.shape) ** 0.5 * x, buffer`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     trains=True,
+    measure=updates,
+    tolerance=1e-3,
 )
 
 
@@ -47,68 +66,38 @@ def muon(gradient, buffer, momentum=0.95):
     return 0.2 * max(x.shape) ** 0.5 * x, buffer
 
 
-@task.right
-def as_pytorch_does(gradient, buffer, momentum=0.95):
-    buffer.lerp_(gradient, 1 - momentum)
-    x = gradient.lerp(buffer, momentum)
-    x = x / (x.square().sum().sqrt() + 1e-12)
-    for _ in range(5):
-        gram = x @ x.mT
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=B, alpha=C), x, beta=A)
-    return x * (0.2 * max(x.shape) ** 0.5), buffer
-
-
-@task.right
-def by_singular_values(gradient, buffer, momentum=0.95):
-    buffer = buffer * momentum + gradient
-    u, s, v = torch.linalg.svd(gradient + momentum * buffer, full_matrices=False)
-    s = s / s.norm().clamp(min=1e-7)
-    for _ in range(5):
-        s = A * s + B * s**3 + C * s**5
-    return u @ torch.diag(0.2 * max(gradient.shape) ** 0.5 * s) @ v, buffer
-
-
-def both(candidate, gradient, buffer, momentum=0.95):
-    """(update, buffer), two matrices of the right shape."""
-    handed, shape = gradient.clone(), tuple(gradient.shape)
-    got = candidate(handed, buffer.clone(), momentum)
-    if not handed.equal(gradient):
-        raise CheckFailed("your function changed `gradient`: an optimizer reads it and leaves it alone.")
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        raise CheckFailed(f"expected two matrices, `return update, buffer`; got {short(got)}.")
-    for name, each in zip(("update", "buffer"), got, strict=True):
-        expect_shape(each, shape, f"a gradient of shape {shape}: the {name}", "The gradient's.")
-    return got[0].detach(), got[1].detach()
-
-
-def updates(candidate, gradients, momentum=0.95):
-    """The updates of steps with these gradients, the buffer handed on from one to the next."""
-    buffer, found = torch.zeros_like(gradients[0]), []
-    for gradient in gradients:
-        update, buffer = both(candidate, gradient, buffer, momentum)
-        found.append(update)
-    return torch.stack(found)
-
-
-def direction(candidate, *arguments):
-    """Those updates, each divided by its length."""
-    found = updates(candidate, *arguments)
-    return found / found.norm(dim=(1, 2), keepdim=True)
-
-
-def truth(gradients, momentum=0.95):
-    """What `updates` should give: directions by singular values, in double precision."""
+@task.truth
+def by_singular_values(gradients, momentum=0.95):
     buffer, found = torch.zeros_like(gradients[0]).double(), []
     for gradient in gradients:
-        buffer = buffer + (1 - momentum) * (gradient.double() - buffer)
-        u, s, v = torch.linalg.svd(
-            torch.lerp(gradient.double(), buffer, momentum), full_matrices=False
-        )
-        s = s / s.square().sum().sqrt()
+        buffer = torch.lerp(buffer, gradient.double(), 1 - momentum)
+        x = torch.lerp(gradient.double(), buffer, momentum)
+        u, s, v = torch.linalg.svd(x, full_matrices=False)
+        s = s / s.norm().clamp(min=1e-12)
         for _ in range(5):
             s = A * s + B * s**3 + C * s**5
         found.append(0.2 * max(gradient.shape) ** 0.5 * u @ torch.diag(s) @ v)
-    return torch.stack(found).float()
+    return torch.stack(found)
+
+
+def by_pytorch(gradients):
+    """The sum of the updates of `torch.optim.Muon`: how far a matrix goes at learning rate 1."""
+    matrix = torch.nn.Parameter(torch.zeros_like(gradients[0]))
+    optimizer = torch.optim.Muon([matrix], lr=1.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+    for gradient in gradients:
+        matrix.grad = gradient.clone()
+        optimizer.step()
+    return -matrix.detach()
+
+
+def unit(function):
+    """`function` with each matrix divided by its length."""
+
+    def directions(*given):
+        found = function(*given)
+        return found / found.norm(dim=(1, 2), keepdim=True)
+
+    return directions
 
 
 def drawn(rows, columns, count=1, seed=0):
@@ -120,92 +109,93 @@ def drawn(rows, columns, count=1, seed=0):
     return found
 
 
-def expect(candidate, look, gradients, what, likely="", momentum=0.95):
-    """Raises CheckFailed unless what is seen of the updates is right."""
-    right = truth(gradients, momentum)
-    gives = right if look is updates else right / right.norm(dim=(1, 2), keepdim=True)
-    task.observe(
-        candidate, look, gradients, momentum, gives=gives, what=what, likely=likely,
-        tolerance=CLOSE,
-    )  # fmt: skip
+four = drawn(4, 6, count=4, seed=2)
+
+task.stage(
+    "two matrices",
+    case(
+        "the shapes of the update and the buffer for a gradient of 3 by 5",
+        *(*drawn(3, 5), torch.zeros(3, 5)),
+        expected=[(3, 5), (3, 5)],
+    ),
+    measure=lambda *given: shapes_of(*step(*given)),
+    hint="Both matrices have the shape of the gradient.",
+)
+task.stage(
+    "all directions alike",
+    case("the direction of a first step, 3 by 5", drawn(3, 5)),
+    case("the direction of a first step, 5 by 3", drawn(5, 3)),
+    measure=unit(updates),
+    expected=unit(by_singular_values),
+    hint="Divide by `x.norm()`, then apply the formula five times, with `@` and not `*` between "
+    "matrices.",
+)
+task.stage(
+    "the size of the update",
+    *(
+        case(f"the update of a first step, {rows} by {columns}", drawn(rows, columns, seed=1))
+        for rows, columns in ((4, 4), (5, 3), (3, 5))
+    ),
+    case(
+        "the update for a gradient times 1,000",
+        [1000 * drawn(4, 4)[0]],
+        hint="The length of a gradient makes no difference to the update.",
+    ),
+    hint="The result of the five steps is multiplied by 0.2 times the root of the longer side, "
+    "`0.2 * max(x.shape) ** 0.5`.",
+)
+task.stage(
+    "nothing to do",
+    case("the update for a gradient of zeros", [torch.zeros(3, 4)]),
+    tolerance=1e-6,
+    hint="The norm is 0 here, and 0 / 0 is NaN. Divide by `x.norm().clamp(min=1e-7)`.",
+)
+task.stage(
+    "momentum",
+    case(
+        "the directions of four steps, each with another gradient",
+        four,
+        measure=unit(updates),
+        expected=unit(by_singular_values)(four),
+        hint="Compute the new buffer first; then x is the gradient plus 0.95 times the new buffer.",
+    ),
+    case("the updates of the same steps with momentum=0.5", four, 0.5),
+    hint="`momentum` is an argument, 0.5 here: use it in place of 0.95.",
+)
+task.stage(
+    "PyTorch's Muon",
+    *(
+        case(
+            f"the sum of five updates, {rows} by {columns}, against `torch.optim.Muon`",
+            drawn(rows, columns, count=5, seed=10 + seed),
+        )
+        for seed, (rows, columns) in enumerate([(8, 8), (4, 12), (12, 4), (1, 6)])
+    ),
+    measure=lambda candidate, gradients: updates(candidate, gradients).sum(0),
+    expected=by_pytorch,
+    tolerance=0.1,
+    hint="PyTorch computes in bfloat16, so only differences above 0.1 count here.",
+)
 
 
-@task.stage("two matrices")
-def two(candidate):
-    both(candidate, torch.eye(4), torch.zeros(4, 4))
-    both(candidate, *drawn(3, 5), torch.zeros(3, 5))
+def variant(
+    start=lambda gradient, buffer, momentum: gradient + momentum * buffer,
+    norm=torch.norm,
+    formula=lambda x, gram: A * x + (B * gram + C * gram @ gram) @ x,
+    scale=lambda x: 0.2 * max(x.shape) ** 0.5,
+    count=5,
+):
+    """An answer with one of its parts exchanged."""
 
-
-@task.stage("all directions alike")
-def alike(candidate):
-    likely = "Divide by `x.norm()`, then five times the formula; `@`, not `*`, between matrices."
-    for shape in ((3, 5), (5, 3)):
-        what = "a first step, {} by {}: the direction".format(*shape)
-        expect(candidate, direction, drawn(*shape), what, likely)
-
-
-@task.stage("the size of the update")
-def size(candidate):
-    likely = "0.2 times the root of the longer side."
-    for shape in ((4, 4), (5, 3), (3, 5)):
-        what = "a first step, {} by {}".format(*shape)
-        expect(candidate, updates, drawn(*shape, seed=1), what, likely)
-    likely = "Long or short, a gradient gives the same update."
-    expect(candidate, updates, [1000 * drawn(4, 4)[0]], "a gradient times 1,000", likely)
-
-
-@task.stage("nothing to do")
-def nothing(candidate):
-    zeros = torch.zeros(3, 4)
-    task.observe(
-        candidate, updates, [zeros], gives=zeros[None], what="a gradient of zeros",
-        likely="0/0 is NaN: `x.norm().clamp(min=1e-7)`.", tolerance=1e-6,
-    )  # fmt: skip
-
-
-@task.stage("momentum")
-def momentum(candidate):
-    gradients = drawn(4, 6, count=4, seed=2)
-    what = "four steps, each with another gradient: the directions"
-    likely = "The new buffer first; then x, which is the gradient and 0.95 of the new buffer."
-    expect(candidate, direction, gradients, what, likely)
-    expect(candidate, updates, gradients, "the same with momentum=0.5", "", momentum=0.5)
-
-
-def by_pytorch(gradients):
-    """Where `torch.optim.Muon` takes a matrix of zeros, at learning rate 1."""
-    matrix = torch.nn.Parameter(torch.zeros_like(gradients[0]))
-    optimizer = torch.optim.Muon([matrix], lr=1.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
-    for gradient in gradients:
-        matrix.grad = gradient.clone()
-        optimizer.step()
-    return matrix.detach()
-
-
-@task.stage("PyTorch's Muon")
-def of_pytorch(candidate):
-    for seed, (rows, columns) in enumerate([(8, 8), (4, 12), (12, 4), (1, 6)]):
-        gradients = drawn(rows, columns, count=5, seed=10 + seed)
-        task.observe(
-            candidate, lambda *seen: -updates(*seen).sum(0), gradients, tolerance=0.1,
-            gives=by_pytorch(gradients),
-            what=f"five steps, {rows} by {columns}, against `torch.optim.Muon` (in bfloat16)",
-        )  # fmt: skip
-
-
-def variant(start=None, normal=None, step=None, scale=None, count=5):
-    """A candidate with one part exchanged."""
-
-    def function(gradient, buffer, momentum=0.95):
+    def answer(gradient, buffer, momentum=0.95):
         buffer = momentum * buffer + gradient
-        x = gradient + momentum * buffer if start is None else start(gradient, buffer, momentum)
-        x = x / (x.norm() if normal is None else normal(x)).clamp(min=1e-7)
+        x = start(gradient, buffer, momentum)
+        x = x / norm(x).clamp(min=1e-7)
         for _ in range(count):
-            gram = x @ x.T
-            x = A * x + (B * gram + C * gram @ gram) @ x if step is None else step(x, gram)
-        return (0.2 * max(x.shape) ** 0.5 if scale is None else scale(x)) * x, buffer
+            x = formula(x, x @ x.T)
+        return scale(x) * x, buffer
 
-    return function
+    return answer
 
 
 def exactly(gradient, buffer, momentum=0.95):
@@ -214,47 +204,32 @@ def exactly(gradient, buffer, momentum=0.95):
     return 0.2 * max(gradient.shape) ** 0.5 * u @ v, buffer
 
 
-def unclamped(gradient, buffer, momentum=0.95):
-    update, buffer = muon(gradient, buffer, momentum)
-    return update / (1.0 if update.any() else 0.0), buffer
-
-
-FIRST = (
-    "The numbers explode. Divide by `x.norm()` first, the root of the sum of squares; b, "
-    "-4.775, goes with x xᵀ, c, 2.0315, with its square."
+task.mistakes(
+    (
+        "The numbers explode. Divide by `x.norm()` first, the root of the sum of squares. In the "
+        "formula, b = -4.775 goes with x xᵀ and c = 2.0315 with its square.",
+        variant(norm=lambda x: torch.ones(())),
+    ),
+    (
+        "The square of the product is `gram @ gram`; `gram * gram` squares each number.",
+        variant(formula=lambda x, gram: A * x + (B * gram + C * gram * gram) @ x),
+    ),
+    (
+        "This is one step of the five. Is the `return` inside the loop, or does `x` never change?",
+        variant(count=1),
+    ),
+    (
+        "This is U Vᵀ itself. The idea is right, but the exercise asks for the five steps, which "
+        "only come near it and need no decomposition.",
+        exactly,
+    ),
+    (
+        "This is the gradient alone: the buffer is never used, or the old one is returned.",
+        variant(start=lambda gradient, buffer, momentum: gradient),
+    ),
+    (
+        "Step 2 is missing: x is the gradient plus `momentum` times the new buffer, not the buffer "
+        "itself.",
+        variant(start=lambda gradient, buffer, momentum: buffer),
+    ),
 )
-LIKE, SIZE, MOMENTUM = "all directions alike", "the size of the update", "momentum"
-for stage, says, wrong in (
-    (LIKE, FIRST, variant(normal=lambda x: torch.ones(()))),
-    (LIKE, FIRST, variant(step=lambda x, gram: A * x + (C * gram + B * gram @ gram) @ x)),
-    (LIKE, FIRST, variant(step=lambda x, gram: A * x + (-B * gram + C * gram @ gram) @ x)),
-    (LIKE, FIRST, variant(normal=lambda x: x.abs().max())),
-    (LIKE, "The square of the product is `gram @ gram`; `gram * gram` squares single numbers.",
-     variant(step=lambda x, gram: A * x + (B * gram + C * gram * gram) @ x)),
-    (LIKE, "One step of five: is the `return` inside the loop, or `x` never changed?",
-     variant(count=1)),
-    (LIKE, "These are four steps; five are asked for.", variant(count=4)),
-    (LIKE, "Nothing was made alike: this is the gradient's own direction.", variant(count=0)),
-    (LIKE, "This is U Vᵀ itself. Right in spirit; asked for are the five steps, which only come "
-     "near and need no decomposition.", exactly),
-    (LIKE, "These are signs: each number was made alike, not each direction.",
-     variant(step=lambda x, gram: x.sign())),
-    (SIZE, "The size is missing: 0.2 times the root of the longer side.",
-     variant(scale=lambda x: 1.0)),
-    (SIZE, "The root of the *longer* side, `max(x.shape)`.",
-     variant(scale=lambda x: 0.2 * min(x.shape) ** 0.5)),
-    (SIZE, "The longer side itself; its root is wanted.",
-     variant(scale=lambda x: 0.2 * max(x.shape))),
-    (SIZE, "It is the longer side, whether these are rows or columns.",
-     variant(scale=lambda x: 0.2 * x.shape[0] ** 0.5)),
-    ("nothing to do", "0/0 is NaN", unclamped),
-    (MOMENTUM, "This is the gradient alone: the buffer never comes in, or the old one is returned.",
-     variant(start=lambda gradient, buffer, momentum: gradient)),
-    (MOMENTUM, "Step 2 is missing: x is the gradient and `momentum` times the new buffer, not the "
-     "buffer itself.", variant(start=lambda gradient, buffer, momentum: buffer)),
-    (MOMENTUM, "Here x is the gradient and all of the buffer; `momentum` times the buffer.",
-     variant(start=lambda gradient, buffer, momentum: gradient + buffer)),
-    (MOMENTUM, "`momentum` is handed in, 0.5 here: use it.",
-     lambda gradient, buffer, momentum=0.95: muon(gradient, buffer, 0.95)),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)

@@ -1,36 +1,81 @@
-"""Lesson 03: the training loop. The true steps are those of a line, taken in NumPy."""
+"""Lesson 03: the training loop. It is checked on a line, whose true steps NumPy takes."""
 
+import numpy as np
 import torch
+from torch import nn
 
 from tlcourse import device, objectives, training
-from tlcourse.exercises.expect import expect_close
-from tlcourse.exercises.pretraining._line import numbers, trained, truth
-from tlcourse.exercises.pretraining._loop_mistakes import MISTAKES
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.pretraining._common import numbers
+from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
 
 HUGE = 1e6  # a `clip` that no gradient here reaches
-CLOSE = 1e-4
+
+
+class Line(nn.Module):
+    """y = w x + b, with weights that are always the same."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor([0.5, -1.0, 2.0]))
+        self.bias = nn.Parameter(torch.tensor([0.25]))
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+
+def points(step):
+    """Points, what is wanted of each, and which of them count: a batch of this step."""
+    drawn = torch.Generator().manual_seed(1000 + step)
+    count = 5 + step % 4
+    x, y = torch.randn(count, 3, generator=drawn), torch.randn(count, generator=drawn)
+    asked = torch.rand(count, generator=drawn) < 0.6
+    asked[0] = True
+    return x, y, asked
+
+
+def squares(model, batch):
+    """A sum of losses, and of how many targets: not of all rows."""
+    x, y, asked = batch
+    return (0.5 * (model(x) - y).square())[asked].sum(), int(asked.sum())
+
+
+def trained(candidate, steps, rates, clip=None):
+    """The losses of the steps, and where the four weights are then; `rates` by the step.
+
+    The optimizer has a group for the weight and one for the bias, at learning rates of their own.
+    """
+    model = Line()
+    groups = [{"params": [model.weight], "lr": 0.6}, {"params": [model.bias], "lr": 0.9}]
+    optimizer = torch.optim.SGD(groups)
+    more = () if clip is None else (clip,)
+    got = candidate(model, squares, points, optimizer, rates.__getitem__, range(*steps), *more)
+    losses = numbers(got, len(range(*steps)))
+    return [*losses, *model.weight.tolist(), *model.bias.tolist()]
+
 
 task = Exercise(
     __name__,
     number="3.4",
     title="The training loop",
     difficulty=3,
+    importance=5,
     minutes=20,
     hints=(
-        "write the five points of the text as five comments inside `for step in steps:`, and one "
+        "Write the five points of the text as five comments inside `for step in steps:`, and one "
         "line of code or two below each.",
-        "the learning rate stands in the optimizer: `for group in optimizer.param_groups: "
+        "The learning rate stands in the optimizer: `for group in optimizer.param_groups: "
         'group["lr"] = learning_rate(step)`. The loss is `nats, targets = loss(model, '
         "batch_of(step))`.",
         "`(nats / targets).backward()` gives the gradient of the mean; "
         "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)` shortens it if it is too long.",
-        "then `optimizer.step()`, `optimizer.zero_grad()` and "
+        "Then come `optimizer.step()`, `optimizer.zero_grad()` and "
         "`losses.append(nats.item() / targets)`.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     trains=True,
+    measure=trained,
+    tolerance=1e-4,
 )
 
 
@@ -50,82 +95,17 @@ def train(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
     return losses
 
 
-@task.right
-def by_hand(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    losses, groups = [], optimizer.param_groups
-    for step in steps:
-        optimizer.zero_grad()
-        nats, targets = loss(model, batch_of(step))
-        nats.backward()
-        moving = [p for group in groups for p in group["params"] if p.grad is not None]
-        for parameter in moving:
-            parameter.grad.div_(targets)
-        length = torch.stack([p.grad.square().sum() for p in moving]).sum().sqrt().item()
-        for parameter in moving:
-            parameter.grad.mul_(min(1.0, clip / max(length, 1e-12)))
-        for group in groups:
-            group.update(lr=learning_rate(step))
-        optimizer.step()
-        losses += [float(nats) / targets]
-    return losses
-
-
-@task.right
-def by_autograd(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    parameters = [p for p in model.parameters() if p.requires_grad]
-
-    def one(step):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step)
-        nats, targets = loss(model, batch_of(step))
-        mean = nats / targets
-        slopes = torch.autograd.grad(mean, parameters, allow_unused=True)
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            parameter.grad = slope
-        torch.nn.utils.clip_grad_norm_(parameters, max_norm=clip)
-        optimizer.step()
-        return mean.detach()
-
-    return torch.tensor([one(step) for step in steps])
-
-
-def expect_steps(candidate, steps, rates, clip, *, what, likely):
-    task.observe(
-        candidate, trained, steps, rates, clip, gives=truth(steps, rates, clip), tolerance=CLOSE,
-        what=f"{what}: the losses, then the 4 weights,", likely=likely,
-    )  # fmt: skip
-
-
-@task.stage("the losses")
-def losses(candidate):
-    likely = "With a learning rate of 0 nothing moves: each is nats / targets of its batch."
-    what = "3 steps at the learning rate 0"
-    expect_steps(candidate, (0, 3), [0.0] * 3, HUGE, what=what, likely=likely)
-
-
-@task.stage("one step")
-def one_step(candidate):
-    likely = "One step of gradient descent: weight - learning rate × gradient of nats / targets."
-    expect_steps(candidate, (0, 1), [0.2], HUGE, what="one step at 0.2", likely=likely)
-
-
-@task.stage("step after step")
-def many_steps(candidate):
-    rates = [0.3, 0.02, 0.1, 0.0, 0.2, 0.05, 0.1, 0.01, 0.15]
-    likely = "Each step has its own batch, its own learning rate and its own gradient."
-    expect_steps(candidate, (0, 3), rates, HUGE, what="steps 0 to 2", likely=likely)
-    likely = "`steps` says which: step 4 takes `batch_of(4)` and `learning_rate(4)`."
-    expect_steps(candidate, (4, 9), rates, HUGE, what="steps 4 to 8", likely=likely)
-
-
-@task.stage("clipping")
-def clipping(candidate):
-    length = "The length of all gradients together is at most `clip`; a shorter one stays."
-    for clip in (1.5, 0.2):
-        what = f"3 steps with clip={clip}"
-        expect_steps(candidate, (0, 3), [0.2] * 3, clip, what=what, likely=length)
-    likely = "Without a `clip` it is 1.0."
-    expect_steps(candidate, (0, 3), [0.2] * 3, None, what="no clip given", likely=likely)
+@task.truth
+def in_numpy(steps, rates, clip=1.0):
+    at, losses = np.array([0.5, -1.0, 2.0, 0.25]), []
+    for step in range(*steps):
+        x, y, asked = (part.double().numpy() for part in points(step))
+        x = np.concatenate([x, np.ones((len(x), 1))], axis=1)
+        off, count = (x @ at - y) * asked, asked.sum()
+        losses.append(0.5 * (off**2).sum() / count)
+        slope = x.T @ off / count
+        at = at - rates[step] * slope * min(1.0, clip / np.linalg.norm(slope))
+    return [*losses, *at.tolist()]
 
 
 def of_engine(candidate):
@@ -153,12 +133,113 @@ def of_engine(candidate):
     return [record["loss"] for record in history]
 
 
-@task.stage("the package's engine")
-def engine(candidate):
-    likely = "Your loop and `training.train` do the same."
-    right = of_engine(None)
-    expect_close(of_engine(candidate), right, "a small Transformer, AdamW, 5 steps", likely, 1e-3)
+WHAT = "the losses, then the 4 weights:"
+RATES = [0.3, 0.02, 0.1, 0.0, 0.2, 0.05, 0.1, 0.01, 0.15]
+task.stage(
+    "the losses",
+    case(f"{WHAT} 3 steps at the learning rate 0", (0, 3), [0.0] * 3, HUGE),
+    hint="Each loss is nats / targets of its batch. With the learning rate 0 in every group of the "
+    "optimizer nothing moves.",
+)
+task.stage(
+    "one step",
+    case(f"{WHAT} one step at 0.2", (0, 1), [0.2], HUGE),
+    hint="This is one step of gradient descent: weight - learning rate × gradient of nats / "
+    "targets. Nothing is clipped here, because `clip` is huge.",
+)
+task.stage(
+    "step after step",
+    case(
+        *(f"{WHAT} steps 0 to 2", (0, 3), RATES, HUGE),
+        hint="Each step has its own batch, its own learning rate and its own gradient.",
+    ),
+    case(
+        *(f"{WHAT} steps 4 to 8", (4, 9), RATES, HUGE),
+        hint="`steps` tells which steps: step 4 takes `batch_of(4)` and `learning_rate(4)`.",
+    ),
+)
+task.stage(
+    "clipping",
+    case(f"{WHAT} 3 steps with clip=1.5", (0, 3), [0.2] * 3, 1.5),
+    case(f"{WHAT} 3 steps with clip=0.2", (0, 3), [0.2] * 3, 0.2),
+    case(f"{WHAT} 3 steps, no clip given", (0, 3), [0.2] * 3, hint="Without a `clip` it is 1.0."),
+    hint="The length of all gradients together is at most `clip`; a shorter one stays as it is.",
+)
+task.stage(
+    "the package's engine",
+    case("the losses of a small Transformer, AdamW, 5 steps"),
+    measure=of_engine,
+    expected=lambda: of_engine(None),
+    tolerance=1e-3,
+    hint="`training.train` gives what is expected here: your loop and the package's do the same.",
+)
 
 
-for stage, says, wrong in MISTAKES:
-    task.mistake(stage, says)(wrong)
+def other(
+    rate=lambda old, new: new,
+    number=lambda place, step: step,
+    batch=lambda step: step,
+    groups=lambda groups: groups,
+    mean=lambda nats, targets, rows: nats / targets,
+    clipping=lambda parameters, clip, targets: nn.utils.clip_grad_norm_(parameters, clip),
+    clear=True,
+    keeps=lambda nats, targets, rows: nats.item() / targets,
+):
+    """An answer with one of its parts done otherwise."""
+
+    def answer(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+        losses = []
+        for step in map(number, range(len(steps)), steps):
+            for group in groups(optimizer.param_groups):
+                group["lr"] = rate(group["lr"], learning_rate(step))
+            found = batch_of(batch(step))
+            nats, targets = loss(model, found)
+            mean(nats, targets, len(found[0])).backward()
+            clipping([p for p in model.parameters() if p.grad is not None], clip, targets)
+            optimizer.step()
+            if clear:
+                optimizer.zero_grad()
+            losses.append(keeps(nats, targets, len(found[0])))
+        return losses
+
+    return answer
+
+
+def each_alone(parameters, clip, targets):
+    for parameter in parameters:
+        nn.utils.clip_grad_norm_([parameter], clip)
+
+
+def sets_it_too_late(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
+    def of_the_step_before(step):
+        return learning_rate(max(steps[0], step - 1))
+
+    return train(model, loss, batch_of, optimizer, of_the_step_before, steps, clip)
+
+
+task.mistakes(
+    (
+        "Divide by the targets that `loss` counted, not by the rows of the batch.",
+        other(keeps=lambda nats, targets, rows: nats.item() / rows),
+    ),
+    (
+        "The optimizer has two groups of parameters; only the first got its learning rate.",
+        other(groups=lambda groups: groups[:1]),
+    ),
+    (
+        "This is the gradient of the sum: divide by the number of targets.",
+        other(mean=lambda nats, targets, rows: nats),
+    ),
+    (
+        "Gradients of earlier steps are still there: call `optimizer.zero_grad()` in every step.",
+        other(clear=False),
+    ),
+    (
+        "Each step has the learning rate of the step before: set it before `optimizer.step()`.",
+        sets_it_too_late,
+    ),
+    (
+        "Each parameter was clipped by itself; the length is that of all together.",
+        other(clipping=each_alone),
+    ),
+)

@@ -13,11 +13,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.probing._probes import noisy
 from tlcourse.exercises.probing._words import Salted, in_two_sessions
 from tlcourse.exercises.probing.code_length import by_cross_entropy, code_length
 from tlcourse.exercises.probing.control_labels import control_labels
-from tlcourse.exercises.probing.linear_probe import by_hand, by_normalisation, linear_probe
+from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standard, variant
 from tlcourse.exercises.probing.remove import remove
 from tlcourse.exercises.probing.split_by_word import by_places, split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, word_of_each
@@ -119,70 +118,53 @@ def as_a_module(features, labels, classes, steps):
     return probe.eval()
 
 
-def slow_descent(features, labels, classes, steps):
-    return with_optimizer(lambda p: torch.optim.SGD(p, lr=0.1))(features, labels, classes, steps)
+@torch.no_grad()
+def by_hand(features, labels, classes, steps):
+    mean, deviation = features.mean(dim=0), features.std(dim=0, unbiased=False) + 1e-6
 
+    def with_ones(x):
+        return F.pad((x - mean) / deviation, (0, 1), value=1.0)
 
-def with_optimizer(make, clears=True, loss=F.cross_entropy, mean_alone=False):
-    def candidate(features, labels, classes, steps):
-        features = features.detach()
-        mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
-        deviation = 1.0 if mean_alone else deviation
-        layer = nn.Linear(features.shape[1], classes)
-        optimizer, inputs = make(layer.parameters()), (features - mean) / deviation
-        for _ in range(steps):
-            if clears:
-                optimizer.zero_grad()
-            loss(layer(inputs), labels).backward()
-            optimizer.step()
-        return lambda new: layer((new - mean) / deviation).argmax(dim=1)
-
-    return candidate
-
-
-def adam(parameters):
-    return torch.optim.Adam(parameters, lr=0.05)
-
-
-hardly_learns = with_optimizer(lambda p: torch.optim.SGD(p, lr=1e-5))
-never_clears = with_optimizer(adam, clears=False)
-mean_alone = with_optimizer(adam, mean_alone=True)
-softmax_twice = with_optimizer(
-    adam, loss=lambda scores, labels: F.cross_entropy(scores.softmax(-1), labels)
-)
-twenty_examples = with_optimizer(
-    adam, loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])
-)
-
-
-def as_lists(features, labels, classes, steps):
-    return lambda new: linear_probe(features, labels, classes, steps)(new).tolist()
-
-
-def in_an_array(features, labels, classes, steps):
-    return lambda new: linear_probe(features, labels, classes, steps)(new).numpy()
-
-
-def no_return(features, labels, classes, steps):
-    linear_probe(features, labels, classes, steps)
-
-
-def changes_what_is_new(features, labels, classes, steps):
-    predict = linear_probe(features, labels, classes, steps)
-
-    def candidate(new):
-        new -= 1
-        return predict(new + 1)
-
-    return candidate
-
-
-def never_steps(features, labels, classes, steps):
-    layer = nn.Linear(features.shape[1], classes)
-    mean, deviation = features.detach().mean(0), features.detach().std(0)
+    inputs, targets = with_ones(features), F.one_hot(labels, classes)
+    weights = torch.zeros(inputs.shape[1], classes)
     for _ in range(steps):
-        F.cross_entropy(layer((features.detach() - mean) / deviation), labels).backward()
-    return lambda new: layer((new - mean) / deviation).argmax(1)
+        errors = (inputs @ weights).softmax(dim=1) - targets
+        weights -= 0.5 * inputs.T @ errors / len(labels)
+    return lambda new: (with_ones(new.detach()) @ weights).max(dim=1).indices
+
+
+def by_normalisation(features, labels, classes, steps):
+    norm = nn.BatchNorm1d(features.shape[1], momentum=None, affine=False)
+    model = nn.Sequential(norm, nn.Linear(features.shape[1], classes)).train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (-model(features.detach()).log_softmax(dim=1)[range(len(labels)), labels].mean()).backward()
+        optimizer.step()
+    model.eval()
+    return lambda new: model(new).argsort(dim=1)[:, -1]
+
+
+def descent(lr, **how):
+    return variant(make=lambda parameters, **_: torch.optim.SGD(parameters, lr=lr, **how))
+
+
+class NeverCleared(torch.optim.Adam):
+    def zero_grad(self): ...
+
+
+def predicts(change):
+    """What the reference predicts, changed."""
+    return lambda *given: lambda new: change(linear_probe(*given)(new))
+
+
+def changes_what_is_new(*given):
+    predict = linear_probe(*given)
+    return lambda new: predict(new.sub_(1) + 1)
+
+
+def changes_features(features, labels, classes, steps):
+    return linear_probe(features.sub_(1), labels, classes, steps)
 
 
 def new_with_their_own(features, labels, classes, steps):
@@ -190,45 +172,48 @@ def new_with_their_own(features, labels, classes, steps):
     return lambda new: predict((new - new.mean(0)) / new.std(0))
 
 
-def kept_graph(features, labels, classes, steps):
-    layer = nn.Linear(features.shape[1], classes)
-    mean, deviation = features.mean(0).detach(), features.std(0).detach().clamp(min=1e-6)
-    optimizer, inputs = adam(layer.parameters()), (features - mean) / deviation
-    for _ in range(steps):
-        optimizer.zero_grad()
-        F.cross_entropy(layer(inputs), labels).backward(retain_graph=True)
-        optimizer.step()
-    return lambda new: layer((new - mean) / deviation).argmax(1)
+def no_detach(**how):
+    def candidate(features, labels, classes, steps):
+        inputs, layer = standard(features)(features), nn.Linear(features.shape[1], classes)
+        for _ in range(steps if features.requires_grad else 0):
+            F.cross_entropy(layer(inputs), labels).backward(**how)
+        return linear_probe(features, labels, classes, steps)
+
+    return candidate
 
 
-def no_detach(features, labels, classes, steps):
-    layer = nn.Linear(features.shape[1], classes)
-    mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
-    optimizer, inputs = adam(layer.parameters()), (features - mean) / deviation
-    for _ in range(steps):
-        optimizer.zero_grad()
-        F.cross_entropy(layer(inputs), labels).backward()
-        optimizer.step()
-    return lambda new: layer((new - mean) / deviation).argmax(1)
-
-
-test_linear_probe_right = accepts("probing.linear_probe", as_a_module, slow_descent)
+test_linear_probe_right = accepts(
+    "probing.linear_probe", as_a_module, by_hand, by_normalisation, descent(0.1)
+)
 test_linear_probe_wrong = rejects(
     "probing.linear_probe",
     (nothing, 0, "Not solved yet"),
-    (no_return, 1, "expected a function that predicts. Is a `return` missing?"),
-    (as_lists, 1, "expected a tensor of shape (7,)"),
-    (in_an_array, 1, "array"),
-    (changes_what_is_new, 1, "changed argument 1 that it was given, `new`"),
-    (never_steps, 2, "Nothing was learnt"),
-    (hardly_learns, 2, "is the learning rate large enough?"),
-    (never_clears, 4, "Gradients add up from step to step"),
-    (twenty_examples, 4, "the mean cross-entropy of all examples"),
-    (mean_alone, 5, "Give *each column* mean 0 and standard deviation 1"),
+    (lambda *given: linear_probe(*given) and None, 1, "Why: Is a `return` missing?"),
+    (lambda *given: linear_probe(*given)(given[0]), 1, "Expected: a function that predicts"),
+    (predicts(torch.Tensor.tolist), 1, "Expected: a tensor of shape (7,)"),
+    (predicts(torch.Tensor.numpy), 1, "Yours: a NumPy array"),
+    (changes_what_is_new, 1, "Check: Argument 1, `new`, after the call."),
+    (changes_features, 1, "Check: Argument 1, `features`, after the call."),
+    (descent(0.0), 2, "Nothing was learnt"),
+    (descent(1e-5), 2, "is the learning rate large enough?"),
+    (descent(1.0, maximize=True), 2, "does each step increase the loss"),
+    (lambda *given: linear_probe(*given[:3], 100), 2, "`steps` was not used"),
+    (variant(make=NeverCleared), 4, "Gradients add up from step to step"),
+    (
+        variant(loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])),
+        *(4, "the mean cross-entropy of all examples"),
+    ),
+    (variant(scaler=lambda x: lambda new: new), 5, "Give *each column* mean 0"),
+    (variant(scaler=lambda x: lambda new: new - x.mean(0)), 5, "Give *each column* mean 0"),
+    (variant(scaler=lambda x: lambda new: (new - x.mean(0)) / x.std(0)), 5, "0 / 0 is NaN"),
     (new_with_their_own, 5, "0 / 0 is NaN"),
-    (softmax_twice, 8, "Is there a softmax before the cross-entropy?"),
-    (kept_graph, 9, "a gradient went through the features into the model"),
-    (no_detach, 9, "frozen features: The features are frozen: begin with `features.detach()`."),
+    (variant(scaler=lambda x: lambda new: standard(new)(new)), 6, "of the *training* features"),
+    (
+        variant(loss=lambda scores, labels: F.cross_entropy(scores.softmax(-1), labels)),
+        *(8, "Is there a softmax before the cross-entropy?"),
+    ),
+    (no_detach(retain_graph=True), 9, "a gradient goes through the features into the model"),
+    (no_detach(), 9, "Why: The features are frozen: begin with `features.detach()`."),
 )
 
 

@@ -18,7 +18,7 @@ from tlcourse.exercises.probing.code_length import by_cross_entropy, code_length
 from tlcourse.exercises.probing.control_labels import control_labels
 from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standard, variant
 from tlcourse.exercises.probing.remove import remove
-from tlcourse.exercises.probing.split_by_word import by_places, split_by_word
+from tlcourse.exercises.probing.split_by_word import by, split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, word_of_each
 
 
@@ -253,8 +253,31 @@ def by_unique_and_dictionary(words, labels, seed):
     return [drawn[word] for word in words]
 
 
-def as_a_dictionary(words, labels, seed):
-    return dict(zip(words, control_labels(words, labels, seed), strict=True))
+def by_shares(words, labels, seed):
+    counts = Counter(labels)
+    types, draw = sorted(set(words)), random.Random(f"control {seed}")
+    drawn = dict(zip(types, draw.choices([*counts], counts.values(), k=len(types)), strict=True))
+    return [drawn[word] for word in words]
+
+
+def by_first_meeting(words, labels, seed):
+    random.seed(seed)
+    met = {}
+    for word in words:
+        if word not in met:
+            met[word] = labels[random.randrange(len(labels))]
+    return tuple(met[word] for word in words)
+
+
+def for_types(draw, types=dict.fromkeys):
+    """`draw(generator, labels, count)` for the types, given their order."""
+
+    def candidate(words, labels, seed):
+        own = list(types(words))
+        drawn = dict(zip(own, draw(random.Random(seed), labels, len(own)), strict=True))
+        return [drawn[word] for word in words]
+
+    return candidate
 
 
 def numbers_of_labels(words, labels, seed):
@@ -262,17 +285,8 @@ def numbers_of_labels(words, labels, seed):
     return [100 + kinds.index(label) for label in control_labels(words, labels, seed)]
 
 
-def at_random_each_time(words, labels, seed):
-    generator = random.Random(seed)
-    return [generator.choice(labels) for _ in words]
-
-
-def by_hash_of_word(words, labels, seed):
+def by_hash(words, labels, seed):
     return [labels[hash((word, seed)) % len(labels)] for word in words]
-
-
-def most_frequent(words, labels, seed):
-    return [Counter(labels).most_common(1)[0][0]] * len(words)
 
 
 def label_before(words, labels, seed):
@@ -288,39 +302,40 @@ def half_their_own(words, labels, seed):
     return [own[word] if stays[word] else drawn[n] for n, word in enumerate(words)]
 
 
-def root_of_counts(words, labels, seed):
-    counts, types = Counter(labels), list(dict.fromkeys(words))
-    weights = [count**0.5 for count in counts.values()]
-    drawn = random.Random(seed).choices(list(counts), weights=weights, k=len(types))
-    drawn = dict(zip(types, drawn, strict=True))
-    return [drawn[word] for word in words]
+def root_of_counts(draw, labels, count):
+    counts = Counter(labels)
+    return draw.choices(list(counts), [each**0.5 for each in counts.values()], k=count)
 
 
-def labels_in_a_set(words, labels, seed):
-    kinds, types = list(set(labels)), sorted(set(words))
-    weights = [labels.count(kind) for kind in kinds]
-    drawn = random.Random(seed).choices(kinds, weights=weights, k=len(types))
-    return [dict(zip(types, drawn, strict=True))[word] for word in words[:1]] + [
-        drawn[types.index(word)] for word in words[1:]
-    ]
+def labels_in_a_set(draw, labels, count):
+    kinds = list(set(labels))
+    return draw.choices(kinds, [labels.count(kind) for kind in kinds], k=count)
 
 
 test_control_labels_right = accepts(
-    "probing.control_labels", by_digest, by_numpy, by_shuffled_text, by_unique_and_dictionary
+    "probing.control_labels",
+    *(by_digest, by_numpy, by_shuffled_text, by_unique_and_dictionary, by_shares),
+    by_first_meeting,
 )
 test_control_labels_wrong = rejects(
     "probing.control_labels",
     (nothing, 0, "Not solved yet"),
-    (as_a_dictionary, 1, "expected a list with a label for each word"),
-    (numbers_of_labels, 1, "which is none of the labels"),
-    (at_random_each_time, 2, "of 40 types: word0, word1, word10, …'; expected '0 of 40 types'"),
-    (at_random_each_time, 2, "Draw once for a type"),
-    (by_hash_of_word, 6, "`hash` gives another number"),
-    (most_frequent, 3, "They all got the same one"),
+    (lambda *given: control_labels(*given) and None, 1, "Why: Is a `return` missing?"),
+    (lambda words, *rest: dict.fromkeys(control_labels(words, *rest)), 1, "a list of 5"),
+    (lambda words, *rest: control_labels([*{*words}], *rest), 1, "Each word of the text has"),
+    (numbers_of_labels, 1, "that are none of the labels"),
+    (lambda words, labels, seed: random.Random(seed).choices(labels, k=len(words)), 2, "Draw once"),
+    (lambda words, labels, seed: [Counter(labels).most_common()[0][0]] * len(words), 3, "the same"),
+    (lambda words, labels, seed: labels, 2, "more than one label"),
+    (lambda words, labels, seed: [labels[words.index(word)] for word in words], 3, "random ones"),
+    (for_types(lambda _, labels, count: random.choices(labels, k=count)), 3, "has seeded"),
+    (lambda words, labels, seed: control_labels(words, labels, 0), 3, "another draw"),
     (label_before, 3, "another seed has to give another draw"),
     (half_their_own, 4, "must not change its chances"),
-    (root_of_counts, 5, "Draw from the list of all labels"),
-    (labels_in_a_set, 6, "hashes words differently"),
+    (for_types(root_of_counts), 5, "Draw from the list of all labels"),
+    (for_types(labels_in_a_set), 6, "hashes words differently"),
+    (for_types(lambda draw, labels, count: draw.choices(labels, k=count), set), 6, "has another"),
+    (by_hash, 6, "`hash` gives another number"),
 )
 
 
@@ -573,38 +588,37 @@ def by_digest_of_the_word(words, share, seed):
     return sorted(set(range(len(words))) - set(test)), test
 
 
-def words_themselves(words, share, seed):
-    return tuple([words[n] for n in side] for side in split_by_word(words, share, seed))
+def one_coin_a_type(words, share, seed):
+    draw, is_test, sides = random.Random(seed), {}, ([], [])
+    for place, word in enumerate(words):
+        if word not in is_test:
+            is_test[word] = draw.random() < share
+        sides[is_test[word]].append(place)
+    return sides
 
 
-def as_masks(words, share, seed):
-    test = set(split_by_word(words, share, seed)[1])
-    return [n not in test for n in range(len(words))], [n in test for n in range(len(words))]
+def by_text_of_seed_and_word(words, share, seed):
+    coins = {word: random.Random(f"{seed} {word}").random() for word in words}
+    places = sorted(range(len(words)), key=lambda place: coins[words[place]])
+    after = sum(coins[word] < share for word in words)
+    return [places[after:], places[:after]]
 
 
-def the_test_alone(words, share, seed):
-    return split_by_word(words, share, seed)[1]
+def each_side(change):
+    """The reference's split with both sides changed by `change(side, words)`."""
+    return lambda *given: tuple(change(side, given[0]) for side in split_by_word(*given))
 
 
-def types_by_number(words, share, seed):
-    """The places of the types, not of the words."""
-    return split_by_word(sorted(set(words)), share, seed)
+def drops_what_is_on_both(words, share, seed):
+    train, test = by_places(words, share, seed)
+    known = {words[place] for place in train}
+    return train, [place for place in test if words[place] not in known]
 
 
-def halves(words, share, seed):
-    return split_by_word(words, 0.5, seed)
-
-
-def first_words_are_the_test(words, share, seed):
-    types = list(dict.fromkeys(words))
-    test = set(types[: round(share * len(types))])
-    return tuple([n for n, word in enumerate(words) if (word in test) == is_test]
-                 for is_test in (False, True))  # fmt: skip
-
-
-def coin_of_the_hash(words, share, seed):
-    test = [n for n, word in enumerate(words) if hash((seed, word)) % 1000 < 1000 * share]
-    return sorted(set(range(len(words))) - set(test)), test
+def by_places(words, share, seed):
+    places = random.Random(seed).sample(range(len(words)), len(words))
+    after = round(share * len(words))
+    return places[after:], places[:after]
 
 
 def keeps_the_last_word(words, share, seed):
@@ -612,35 +626,50 @@ def keeps_the_last_word(words, share, seed):
     return [*train, len(words) - 1], test
 
 
-def numbers_of_numpy(words, share, seed):
-    return tuple(
-        [*np.array(places, dtype=np.int64)] for places in split_by_word(words, share, seed)
-    )
+def first_in_text(words, seed):
+    return list(dict.fromkeys(words))
 
 
-def rarest_first(words, share, seed):
+def by_frequency(words, seed):
+    return list(dict.fromkeys(random.Random(seed).sample(words, len(words))))
+
+
+def rarest_first(words, seed):
     counts, draw = Counter(words), random.Random(seed)
-    order = sorted(counts, key=lambda word: (counts[word], draw.random()))
-    test = set(order[: round(share * len(order))])
-    places = range(len(words))
-    return [n for n in places if words[n] not in test], [n for n in places if words[n] in test]
+    return sorted(counts, key=lambda word: (counts[word], draw.random()))
+
+
+def in_order_of_hash(words, seed):
+    types = list(set(words))
+    return random.Random(seed).sample(types, len(types))
+
+
+def coin_of_the_hash(words, share, seed):
+    test = [n for n, word in enumerate(words) if hash((seed, word)) % 1000 < 1000 * share]
+    return sorted(set(range(len(words))) - set(test)), test
 
 
 test_split_by_word_right = accepts(
-    "probing.split_by_word", by_numpy_types, by_torch, by_digest_of_the_word, numbers_of_numpy
+    "probing.split_by_word",
+    *(by_numpy_types, by_torch, by_digest_of_the_word, one_coin_a_type, by_text_of_seed_and_word),
+    each_side(lambda side, words: [*np.array(side, dtype=np.int64)]),
 )
 test_split_by_word_wrong = rejects(
     "probing.split_by_word",
     (nothing, 0, "Not solved yet"),
-    (words_themselves, 1, "expected a list of places"),
-    (as_masks, 1, "expected a list of places"),
-    (the_test_alone, 1, "expected two lists, (train, test)"),
-    (types_by_number, 1, "Each of the 8 places"),
-    (by_places, 2, "of 50 types: word"),
+    (each_side(lambda side, words: [words[n] for n in side]), 1, "Expected: a list of places"),
+    (each_side(lambda side, words: [n in side for n in range(len(words))]), 1, "a list of places"),
+    (lambda *given: split_by_word(*given)[1], 1, "Expected: two lists, (train, test)"),
+    (lambda words, *rest: split_by_word(sorted({*words}), *rest), 1, "Each of the 8 places"),
+    (drops_what_is_on_both, 1, "none is thrown away"),
     (by_places, 2, "Were places drawn?"),
-    (keeps_the_last_word, 2, "the words on both sides gave '1 of 50 types: word49'"),
-    (halves, 3, "gave 0.49"),
-    (first_words_are_the_test, 4, "another seed has to give another split"),
-    (rarest_first, 4, "Every type has the same chance"),
+    (keeps_the_last_word, 2, "Yours: ['word49']"),
+    (lambda words, share, seed: split_by_word(words, 0.5, seed), 3, "Yours: 0.49"),
+    (lambda words, share, seed: split_by_word(words, share, 0), 4, "`seed` was not used"),
+    (lambda words, share, seed: split_by_word(words, share, None), 4, "nobody has seeded"),
+    (by(first_in_text), 4, "another seed has to give another split"),
+    (by(by_frequency), 4, "Every type has the same chance"),
+    (by(rarest_first), 4, "Every type has the same chance"),
+    (by(in_order_of_hash), 5, "hashes words differently"),
     (coin_of_the_hash, 5, "hashes words differently"),
 )

@@ -86,7 +86,9 @@ def bits_of(candidate, labels, classes, ends, logs):
     got = expect_unchanged(candidate, labels, classes, ends, fit)
     if real_number(got) is None:
         missing = " Is a `return` missing?" if got is None else ""
-        raise CheckFailed(f"it gave {short(got)}; expected one number, the bits of all labels.{missing}")
+        raise CheckFailed(
+            f"it gave {short(got)}; expected one number, the bits of all labels.{missing}"
+        )
     return real_number(got)
 
 

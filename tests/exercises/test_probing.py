@@ -3,7 +3,7 @@ import math
 import random
 from bisect import bisect_right
 from collections import Counter
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -14,11 +14,12 @@ from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.probing._words import Salted, in_two_sessions
-from tlcourse.exercises.probing.code_length import by_cross_entropy, code_length
+from tlcourse.exercises.probing.code_length import by, code_length, cost
 from tlcourse.exercises.probing.control_labels import control_labels
 from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standard, variant
 from tlcourse.exercises.probing.remove import remove
-from tlcourse.exercises.probing.split_by_word import by, split_by_word
+from tlcourse.exercises.probing.split_by_word import by as split_by
+from tlcourse.exercises.probing.split_by_word import split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, word_of_each
 
 
@@ -365,73 +366,89 @@ def in_base_two(labels, classes, ends, fit):
     return np.sum(bits)
 
 
-def block_by_block(labels, classes, ends, fit):
-    return [code_length(labels, classes, ends[: n + 1], fit) for n in range(len(ends))]
+def by_cross_entropy(labels, classes, ends, fit):
+    nats = [torch.tensor(ends[0] * math.log(classes))]
+    for start, end in pairwise(ends):
+        nats.append(F.cross_entropy(fit(start)[start:end], labels[start:end], reduction="sum"))
+    return torch.stack(nats).sum() / torch.tensor(2.0).log()
 
 
-def all_by_the_uniform_code(labels, classes, ends, fit):
-    return len(labels) * math.log2(classes)
-
-
-def rows_by_label(labels, classes, ends, fit):
-    bits = ends[0] * math.log2(classes)
-    for a, b in pairwise(ends):
-        logp = fit(a)
-        bits += -logp[labels[a:b]].sum() / math.log(2)
+def in_plain_python(labels, classes, ends, fit):
+    bits, start = 0.0, 0
+    for end in ends:
+        table = fit(start).tolist() if start else [[-math.log(classes)] * classes] * end
+        for place in range(start, end):
+            bits -= table[place][labels[place]] * math.log2(math.e)
+        start = end
     return bits
 
 
-def errors(labels, classes, ends, fit):
-    missed = [(fit(a)[a:b].argmax(1) != labels[a:b]).sum().item() for a, b in pairwise(ends)]
-    return ends[0] * math.log2(classes) + sum(missed)
+def block(change):
+    """Later blocks that cost `change(log-probabilities, labels, start, end)` nats."""
+    return by(lambda labels, start, end, fit: change(fit(start), labels, start, end) / math.log(2))
 
 
-def all_in_nats(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, fit) * math.log(2)
+def own(logs, labels, start, end):
+    return -logs[range(start, end), labels[start:end]].sum().item()
 
 
-def takes_them_for_probabilities(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, lambda n: fit(n).abs().log())
+def with_fit(change):
+    """The reference with `change(fit, count, ends)` in place of `fit(count)`."""
+    return lambda labels, classes, ends, fit: code_length(
+        labels, classes, ends, lambda count: change(fit, count, ends)
+    )
 
 
 def takes_ends_for_sizes(labels, classes, ends, fit):
-    bits, start = ends[0] * math.log2(classes), ends[0]
-    for size in ends[1:]:
-        logs = fit(start)[start : start + size]
-        bits += F.cross_entropy(logs, labels[start : start + size], reduction="sum") / math.log(2)
-        start += size
-    return bits
+    ends = [min(end, len(labels)) for end in accumulate(ends)]
+    return code_length(labels, classes, ends, fit)
 
 
-def probe_before_the_last(labels, classes, ends, fit):
-    bits = code_length(labels, classes, ends[:2], fit)
-    for before, start, end in zip(ends, ends[1:], ends[2:], strict=False):
-        bits += F.cross_entropy(fit(before)[start:end], labels[start:end]) * (end - start)
-    return bits
+def errors(logs, labels, start, end):
+    return (logs[start:end].argmax(1) != labels[start:end]).sum().item() * math.log(2)
 
 
-def trains_on_the_last_label(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, lambda n: fit(n - 1))
-
-
-def first_class_when_sure(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, lambda n: fit(n).clamp(min=-30))
-
-
-test_code_length_right = accepts("probing.code_length", by_one_table, in_base_two)
+test_code_length_right = accepts(
+    "probing.code_length", by_one_table, in_base_two, by_cross_entropy, in_plain_python
+)
 test_code_length_wrong = rejects(
     "probing.code_length",
     (nothing, 0, "Not solved yet"),
-    (block_by_block, 1, "expected one number, the bits of all labels"),
-    (all_in_nats, 1, "The first block is in nats"),
-    (all_by_the_uniform_code, 2, "then 3 bits and 2 bits"),
-    (rows_by_label, 2, "take one entry per row, that of the row's own label"),
-    (errors, 2, "then 3 bits and 2 bits"),
-    (takes_them_for_probabilities, 2, "then 3 bits and 2 bits"),
-    (trains_on_the_last_label, 2, "`fit(1)` was called, and `ends` is [2, 4]"),
-    (takes_ends_for_sizes, 3, "`fit("),
-    (probe_before_the_last, 3, "has a probe of its own, trained on all before it"),
-    (first_class_when_sure, 4, "stay with the logarithms"),
+    (lambda *given: code_length(*given) and None, 1, "Why: Is a `return` missing?"),
+    (lambda *given: [code_length(*given)], 1, "Expected: one number, the bits of all labels"),
+    (lambda *given: code_length(*given) * math.log(2), 1, "The first block is in nats"),
+    (lambda labels, *rest: code_length(labels, *rest) / len(labels), 1, "of all labels together"),
+    (by(cost, lambda _, classes, ends: ends[0] * classes), 1, "costs log2(classes) bits"),
+    (
+        by(cost, lambda labels, _, ends: ends[0] * math.log2(len(labels[: ends[0]].unique()))),
+        *(1, "whether or not every class occurs"),
+    ),
+    (by(cost, lambda *_: 0.0, lambda ends: pairwise([0, *ends])), 1, "Nothing comes before"),
+    (lambda labels, classes, *_: len(labels) * math.log2(classes), 2, "then 3 bits and 2 bits"),
+    (block(lambda *given: own(*given) * math.log(2) ** 2), 2, "divided by ln 2"),
+    (block(lambda *given: -own(*given)), 2, "Take minus the entry"),
+    (block(lambda logs, labels, a, b: own(logs[a:], labels[a:], 0, b - a - 1)), 2, "own row"),
+    (block(lambda logs, labels, a, b: own(logs, labels[a:], 0, b - a)), 2, "in its own row"),
+    (block(lambda logs, labels, a, b: own(logs, labels, 0, b)), 2, "in its own row"),
+    (block(lambda logs, labels, a, b: own(logs, logs.argmax(1), a, b)), 2, "of each label"),
+    (block(lambda logs, labels, a, b: -logs[a:b].sum().item()), 2, "of each label"),
+    (block(lambda logs, labels, a, b: -logs[labels[a:b]].sum().item()), 2, "in its own row"),
+    (block(errors), 2, "then 3 bits and 2 bits"),
+    (with_fit(lambda fit, count, _: fit(count).abs().log()), 2, "gives natural logarithms already"),
+    (by(cost, borders=lambda ends: pairwise(ends[:-1])), 2, "then 3 bits and 2 bits"),
+    (with_fit(lambda fit, count, _: fit(count - 1)), 2, "Yours: `fit(1)`"),
+    (takes_ends_for_sizes, 3, "Yours: `fit(5)`"),
+    (with_fit(lambda fit, count, ends: fit(ends[0])), 3, "has a probe of its own"),
+    (
+        with_fit(lambda fit, count, ends: fit(ends[max(0, ends.index(count) - 1)])),
+        *(3, "has a probe of its own, trained on all before it"),
+    ),
+    (
+        by(lambda labels, a, b, fit: sum(cost(labels, n, n + 1, fit, a) for n in range(a, b))),
+        *(3, "call it once for each block"),
+    ),
+    (with_fit(lambda fit, count, _: fit(count).clamp(min=-30)), 4, "stay with the logarithms"),
+    (with_fit(lambda fit, count, _: fit(count).exp().log()), 4, "stay with the logarithms"),
 )
 
 
@@ -667,9 +684,9 @@ test_split_by_word_wrong = rejects(
     (lambda words, share, seed: split_by_word(words, 0.5, seed), 3, "Yours: 0.49"),
     (lambda words, share, seed: split_by_word(words, share, 0), 4, "`seed` was not used"),
     (lambda words, share, seed: split_by_word(words, share, None), 4, "nobody has seeded"),
-    (by(first_in_text), 4, "another seed has to give another split"),
-    (by(by_frequency), 4, "Every type has the same chance"),
-    (by(rarest_first), 4, "Every type has the same chance"),
-    (by(in_order_of_hash), 5, "hashes words differently"),
+    (split_by(first_in_text), 4, "another seed has to give another split"),
+    (split_by(by_frequency), 4, "Every type has the same chance"),
+    (split_by(rarest_first), 4, "Every type has the same chance"),
+    (split_by(in_order_of_hash), 5, "hashes words differently"),
     (coin_of_the_hash, 5, "hashes words differently"),
 )

@@ -20,7 +20,7 @@ from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standar
 from tlcourse.exercises.probing.remove import remove
 from tlcourse.exercises.probing.split_by_word import by as split_by
 from tlcourse.exercises.probing.split_by_word import split_by_word
-from tlcourse.exercises.probing.word_of_each import as_given, word_of_each
+from tlcourse.exercises.probing.word_of_each import as_given, by_shared, word_of_each
 
 
 def nothing(*arguments): ...  # your code here
@@ -58,38 +58,36 @@ def by_most_characters(tokens, words):
     return found
 
 
-def counts_from_one(tokens, words):
-    return [None if n is None else n + 1 for n in word_of_each(tokens, words)]
+def by_walking_along(tokens, words):
+    numbers, at = [], 0
+    for start, end in tokens:
+        while at < len(words) and words[at][1] <= start:
+            at += 1
+        hit = at < len(words) and start < end and words[at][0] < end
+        numbers.append(at if hit else None)
+    return numbers
 
 
-def lists_of_numbers(tokens, words):
-    return [[] if n is None else [n] for n in word_of_each(tokens, words)]
+def changed(change):
+    """The reference's numbers, changed."""
+    return lambda *spans: change(word_of_each(*spans))
 
 
-def as_an_array(tokens, words):
-    return np.array(word_of_each(tokens, words), dtype=object)
-
-
-def empty_is_at_its_place(tokens, words):
-    return [
-        next(
-            (n for n, (begin, stop) in enumerate(words) if start < stop and begin < max(end, 1)),
-            None,
-        )
-        for start, end in tokens
-    ]
-
-
-test_word_of_each_right = accepts("probing.word_of_each", by_bisection)
+test_word_of_each_right = accepts("probing.word_of_each", by_bisection, by_walking_along)
 test_word_of_each_wrong = rejects(
     "probing.word_of_each",
     (nothing, 0, "Not solved yet"),
     (as_given, 0, "the code as it was given"),
-    (counts_from_one, 1, "counted from 0"),
-    (lists_of_numbers, 1, "expected [0]"),
-    (as_an_array, 1, "expected [0]"),
+    (changed(lambda found: [n if n is None else n + 1 for n in found]), 1, "counted from 0"),
+    (changed(lambda found: [[n] for n in found]), 1, "Expected: [0]"),
+    (changed(lambda found: np.array(found, dtype=object)), 1, "Expected: [0]"),
+    (by_shared(lambda a, b, start, end: start <= a <= end), 1, "So use `<`, not `<=`"),
+    (by_shared(lambda a, b, start, end: a <= end and start < b), 1, "So use `<`, not `<=`"),
+    (by_shared(lambda a, b, start, end: start <= a + 1 < end), 1, "Return one number for each"),
+    (by_shared(lambda a, b, start, end: start <= a and b <= end), 2, "nor the whole of it lies"),
     (strips_one_space, 2, "Go by the characters that they share"),
-    (empty_is_at_its_place, 3, "shares no character with any word gets None"),
+    (changed(lambda found: [n for n in found if n is not None]), 3, "in its place of the list"),
+    (by_shared(lambda a, b, start, end: a < end and start < max(b, 1)), 3, "An empty token"),
     (by_most_characters, 4, "gets the first of them"),
 )
 

@@ -17,7 +17,7 @@ from tlcourse.exercises.probing._words import Salted, in_two_sessions
 from tlcourse.exercises.probing.code_length import by, code_length, cost
 from tlcourse.exercises.probing.control_labels import control_labels
 from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standard, variant
-from tlcourse.exercises.probing.remove import remove
+from tlcourse.exercises.probing.remove import along, remove
 from tlcourse.exercises.probing.split_by_word import by as split_by
 from tlcourse.exercises.probing.split_by_word import split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, by_shared, word_of_each
@@ -476,8 +476,22 @@ def in_numpy(states, directions):
     return states - torch.from_numpy(states.numpy() @ left)
 
 
-def as_an_array_of_numbers(states, directions):
-    return remove(states, directions).numpy()
+def by_gram_schmidt(least=1e-5, start=lambda directions: directions, rounds=2):
+    """Leaves out a direction of which no more than `least` of its length is left."""
+
+    def candidate(states, directions):
+        basis = []
+        for direction in start(directions):
+            rest = direction
+            for each in basis * rounds:  # once more, against rounding
+                rest = rest - (rest @ each) * each
+            if not rest.norm() <= least * direction.norm():
+                basis.append(rest / rest.norm())
+        for each in basis:
+            states = states - (states @ each)[..., None] * each
+        return states
+
+    return candidate
 
 
 def in_single(states, directions):
@@ -489,49 +503,25 @@ def with_eye(states, directions):
     return states @ (torch.eye(states.shape[-1]) - onto.float())
 
 
-def all_but_exact_zeros(states, directions):
-    kept = torch.empty(0, directions.shape[1], dtype=directions.dtype)
-    for each in directions:
-        each = each - kept.T @ (kept @ each)
-        if each.norm() > 0:
-            kept = torch.cat([kept, each[None] / each.norm()])
-    return states - states @ kept.T @ kept
-
-
-def leaves_out_no_nan(states, directions):
-    found = []
-    for each in directions / directions.norm(dim=1, keepdim=True):
-        for other in found:
-            each = each - (each @ other) * other
-        if each.norm() < 1e-4:
-            continue
-        found.append(each / each.norm())
-        states = states - (states @ found[-1])[..., None] * found[-1]
-    return states
-
-
 def pinv_of_numpy(states, directions):
     """By default it cuts at 1e-15, too little for single precision."""
     left = np.linalg.pinv(directions.numpy()) @ directions.numpy()
     return states - torch.from_numpy(states.numpy() @ left)
 
 
-def by_qr_alone(states, directions):
-    basis = torch.linalg.qr(directions.T, mode="reduced").Q
-    return states - (states @ basis) @ basis.T
+def without(basis):
+    """Removes the rows of `basis(directions)`, as if they were orthogonal and of length one."""
+    return lambda states, directions: states - along(states, basis(directions))
 
 
-def takes_two_dimensions(states, directions):
-    return torch.atleast_2d(remove(states, directions))
+def chosen(some):
+    """Removes the span of `some(directions)`."""
+    return lambda states, directions: remove(states, some(directions))
 
 
-def in_its_place(states, directions):
-    states -= states - remove(states, directions)
-    return states
-
-
-def first_state_alone(states, directions):
-    return remove(states, directions).reshape(-1, states.shape[-1])[0]
+def afterwards(change):
+    """What is left, changed by `change(rest, states)`."""
+    return lambda states, directions: change(remove(states, directions), states)
 
 
 def width_of_directions(states, directions):
@@ -539,42 +529,45 @@ def width_of_directions(states, directions):
 
 
 def twice_over(states, directions):
-    for _ in range(2):
-        for each in directions:
-            states = states - (states @ each)[..., None] * each / (each @ each).clamp(min=1e-9)
+    for each in [*directions] * 2:
+        states = states - (states @ each)[..., None] * each / (each @ each).clamp(min=1e-9)
     return states
 
 
-def largest_direction(states, directions):
-    return remove(states, directions[directions.norm(dim=1).argmax()][None])
-
-
-def at_most_two(states, directions):
-    return (
-        remove(states, torch.linalg.svd(directions, full_matrices=False)[2][:2])
-        if len(directions) > 4
-        else remove(states, directions)
-    )
-
-
-test_remove_right = accepts("probing.remove", by_least_squares, by_eigenvectors, in_numpy)
+test_remove_right = accepts(
+    "probing.remove", by_least_squares, by_eigenvectors, in_numpy, by_gram_schmidt()
+)
 test_remove_wrong = rejects(
     "probing.remove",
     (nothing, 0, "Not solved yet"),
-    (as_an_array_of_numbers, 1, "Stay with PyTorch throughout"),
-    (in_its_place, 1, "changed argument 1 that it was given, `states`"),
-    (takes_two_dimensions, 1, "The states keep their shape"),
-    (first_state_alone, 1, "The states keep their shape"),
-    (width_of_directions, 2, "what is at right angles"),
-    (largest_direction, 3, "Nothing is left along any direction"),
+    (afterwards(lambda rest, _: rest.numpy()), 1, "Stay with PyTorch throughout"),
+    (lambda states, directions: states.copy_(remove(states, directions)), 1, "`states`, after the"),
+    (afterwards(lambda rest, _: torch.atleast_2d(rest)), 1, "The states keep their shape"),
+    (afterwards(lambda rest, _: rest.reshape(-1, rest.shape[-1])[0]), 1, "keep their shape"),
+    (width_of_directions, 2, "What is at right angles"),
+    (afterwards(lambda rest, states: 2 * rest - states), 2, "Subtract only (h · d) d"),
+    (
+        afterwards(lambda rest, h: h.norm(dim=-1, keepdim=True) * F.normalize(rest, dim=-1)),
+        *(2, "Subtract only (h · d) d"),
+    ),
+    (without(lambda d: F.normalize(d, dim=0)), 2, "for a d of length one"),
+    (chosen(lambda d: d[:1]), 3, "Nothing is left along any direction"),
+    (chosen(lambda d: d.mean(dim=0, keepdim=True)), 3, "Nothing is left along any direction"),
+    (chosen(lambda d: d[d.norm(dim=1).argmax()][None]), 3, "Nothing is left along any"),
     (twice_over, 3, "Nothing is left along any direction"),
-    (at_most_two, 5, "all else goes"),
+    (by_gram_schmidt(least=-1), 4, "remove what they span, and no more"),
+    (by_gram_schmidt(least=0, rounds=1), 4, "Rounding leaves a little"),
+    (by_gram_schmidt(least=0), 4, "Rounding leaves a little"),
+    (
+        by_gram_schmidt(start=lambda d: d / d.norm(dim=1, keepdim=True)),
+        4,
+        "of length 0 was divided",
+    ),
+    (pinv_of_numpy, 4, "Rounding leaves a little"),
+    (without(lambda d: torch.linalg.svd(d, full_matrices=False)[2]), 4, "clearly above 0"),
+    (chosen(lambda d: d[:2] if len(d) > 4 else d), 5, "all else goes"),
     (in_single, 5, "the result has the dtype of `states`"),
     (with_eye, 5, "the result has the dtype of `states`"),
-    (all_but_exact_zeros, 4, "Rounding leaves a little"),
-    (pinv_of_numpy, 4, "Rounding leaves a little"),
-    (leaves_out_no_nan, 4, "A direction of length 0 was divided by its length"),
-    (by_qr_alone, 4, "Use an SVD and keep those whose singular value is clearly above 0"),
 )
 
 

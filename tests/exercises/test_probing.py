@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
+from tlcourse.exercises.checking import check
 from tlcourse.exercises.probing._words import Salted, in_two_sessions
 from tlcourse.exercises.probing.code_length import by, code_length, cost
 from tlcourse.exercises.probing.control_labels import control_labels
@@ -21,6 +22,7 @@ from tlcourse.exercises.probing.remove import along, remove
 from tlcourse.exercises.probing.split_by_word import by as split_by
 from tlcourse.exercises.probing.split_by_word import split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, by_shared, word_of_each
+from tlcourse.exercises.task import get
 
 
 def nothing(*arguments): ...  # your code here
@@ -498,9 +500,15 @@ def in_single(states, directions):
     return remove(states.float(), directions.float()).double().to(states.dtype)
 
 
-def with_eye(states, directions):
-    onto = torch.linalg.pinv(directions) @ directions
-    return states @ (torch.eye(states.shape[-1]) - onto.float())
+def one_after_the_other(states, directions):
+    for each in directions:
+        states = states - (states @ each)[..., None] * each / (each @ each)
+    return states
+
+
+def by_inverse(states, directions):
+    gram = directions @ directions.T
+    return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
 
 
 def pinv_of_numpy(states, directions):
@@ -534,8 +542,30 @@ def twice_over(states, directions):
     return states
 
 
+def unit(directions):
+    return directions / directions.norm(dim=1, keepdim=True)
+
+
+solve_the_bonus = (by_least_squares, by_eigenvectors, in_numpy, by_gram_schmidt(), in_single)
+leave_the_bonus = (
+    (chosen(lambda d: d[:1]), "gives 3 at [2] instead of 0. Nothing is left along any"),
+    (chosen(lambda d: d.mean(dim=0, keepdim=True)), "Nothing is left along any direction"),
+    (chosen(lambda d: d[d.norm(dim=1).argmax()][None]), "Nothing is left along any direction"),
+    (without(unit), "make them orthogonal first"),
+    (one_after_the_other, "make them orthogonal first"),
+    (twice_over, "make them orthogonal first"),
+    (by_inverse, "raises _LinAlgError. Some of these directions add nothing new"),
+    (by_gram_schmidt(least=-1), "use an SVD and keep what is clearly above 0"),
+    (by_gram_schmidt(least=0, rounds=1), "by rounding nearly 0"),
+    (by_gram_schmidt(least=0), "by rounding nearly 0"),
+    (by_gram_schmidt(start=unit), "gives NaN (not a number) instead of numbers"),
+    (without(lambda d: torch.linalg.qr(d.T)[0].T), "keep what is clearly above 0"),
+    (without(lambda d: torch.linalg.svd(d, full_matrices=False)[2]), "clearly above 0"),
+    (pinv_of_numpy, "by rounding nearly 0"),
+    (chosen(lambda d: d[:2] if len(d) > 4 else d), "without 6 random directions"),
+)
 test_remove_right = accepts(
-    "probing.remove", by_least_squares, by_eigenvectors, in_numpy, by_gram_schmidt()
+    "probing.remove", *solve_the_bonus, *(answer for answer, _ in leave_the_bonus)
 )
 test_remove_wrong = rejects(
     "probing.remove",
@@ -545,30 +575,20 @@ test_remove_wrong = rejects(
     (afterwards(lambda rest, _: torch.atleast_2d(rest)), 1, "The states keep their shape"),
     (afterwards(lambda rest, _: rest.reshape(-1, rest.shape[-1])[0]), 1, "keep their shape"),
     (width_of_directions, 2, "What is at right angles"),
-    (afterwards(lambda rest, states: 2 * rest - states), 2, "Subtract only (h · d) d"),
     (
         afterwards(lambda rest, h: h.norm(dim=-1, keepdim=True) * F.normalize(rest, dim=-1)),
         *(2, "Subtract only (h · d) d"),
     ),
-    (without(lambda d: F.normalize(d, dim=0)), 2, "for a d of length one"),
-    (chosen(lambda d: d[:1]), 3, "Nothing is left along any direction"),
-    (chosen(lambda d: d.mean(dim=0, keepdim=True)), 3, "Nothing is left along any direction"),
-    (chosen(lambda d: d[d.norm(dim=1).argmax()][None]), 3, "Nothing is left along any"),
-    (twice_over, 3, "Nothing is left along any direction"),
-    (by_gram_schmidt(least=-1), 4, "remove what they span, and no more"),
-    (by_gram_schmidt(least=0, rounds=1), 4, "Rounding leaves a little"),
-    (by_gram_schmidt(least=0), 4, "Rounding leaves a little"),
-    (
-        by_gram_schmidt(start=lambda d: d / d.norm(dim=1, keepdim=True)),
-        4,
-        "of length 0 was divided",
-    ),
-    (pinv_of_numpy, 4, "Rounding leaves a little"),
-    (without(lambda d: torch.linalg.svd(d, full_matrices=False)[2]), 4, "clearly above 0"),
-    (chosen(lambda d: d[:2] if len(d) > 4 else d), 5, "all else goes"),
-    (in_single, 5, "the result has the dtype of `states`"),
-    (with_eye, 5, "the result has the dtype of `states`"),
+    (chosen(lambda d: d * (torch.arange(d.shape[1]) < 3)), 4, "and all else goes"),
 )
+
+
+def test_the_bonus_of_several_directions_is_a_remark():
+    for answer, fragment in leave_the_bonus:
+        said = check(get("probing.remove"), answer).message
+        assert "(A bonus is left, several directions: " in said and fragment in said
+    for answer in solve_the_bonus:
+        assert "(The bonus, several" in check(get("probing.remove"), answer).message
 
 
 # split_by_word

@@ -1,9 +1,9 @@
-"""Lesson 07: states without what lies along some directions."""
+"""Lesson 07: states without what lies along a direction; as a bonus, along several."""
 
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import expect_shape, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 
 
@@ -23,16 +23,17 @@ task = Exercise(
     importance=4,
     minutes=15,
     hints=(
-        "Take one direction d first: how far a state h reaches along it is h · d, if d has length "
-        "one. What is subtracted then is (h · d) d. And if d has another length?",
-        "Two directions that are not at right angles share something. If you subtract one after "
-        "the other, the second puts back some of the first; if you subtract both at once, what "
-        "they share goes twice. Which vectors span the same plane and *are* at right angles?",
-        "Make every direction of length one (`F.normalize` leaves a zero as it is). Then "
-        "`torch.linalg.svd(directions, full_matrices=False)` gives (u, s, v): the rows of v are at "
-        "right angles and of length one. Leave out those with s near 0: they belong to none.",
-        "With such rows as `basis`: `states - states @ basis.T @ basis`. (Or in one step: "
-        "`torch.linalg.pinv(directions) @ directions` projects onto all that they span.)",
+        "How far does a state h reach along a direction d? If d has length one, that is h · d, and "
+        "(h · d) d is what you subtract. And if d has another length?",
+        "Begin with `unit = F.normalize(directions, dim=-1)`. For one direction `states @ unit.T` "
+        "is (…, 1), and times `unit` it has the shape of the states.",
+        "For the bonus, several directions: if two are not at right angles, they share something. "
+        "If you subtract one after the other, the second puts back some of the first; if you "
+        "subtract both at once, what they share goes twice. Which vectors span the same plane and "
+        "*are* at right angles?",
+        "For the bonus: `torch.linalg.svd(unit, full_matrices=False)` gives (u, s, v), where the "
+        "rows of v are at right angles and of length one. Leave out those with s near 0, which "
+        "belong to no direction. With the others as `basis`: `states - states @ basis.T @ basis`.",
     ),
     imports="import numpy as np\nimport torch\nfrom torch.nn import functional as F",
     measure=removed,
@@ -72,18 +73,12 @@ def random(seed, count, *leading):
     return case(what, drawn(*leading, 8, seed=seed), directions, tolerance=1e-3)
 
 
-ZERO = "A direction of length 0 was divided by its length: leave it out before you divide."
-DOUBLE = (
-    "States and directions are in double precision (float64) here, and the result has the dtype of "
-    "`states`. Is something in single precision, by `.float()` or by `torch.eye` without a dtype?"
-)
-
 task.stage(
     "shape",
     *(
         case(
-            f"the shape of states {(*leading, 5)} without 2 directions",
-            *(drawn(*leading, 5), drawn(2, 5, seed=2)),
+            f"the shape of states {(*leading, 5)} without 1 direction",
+            *(drawn(*leading, 5), drawn(1, 5, seed=2)),
             expected=(*leading, 5),
         )
         for leading in ((4,), (), (2, 7), (1, 1))
@@ -97,33 +92,54 @@ task.stage(
     of([0.0, 1.0, 1.0], [0.0, -0.5, 0.0]),
     hint="Subtract only (h · d) d, for a d of length one. What is at right angles to it stays.",
 )
-task.stage(
-    "two directions",
-    of([1.0, 2.0, 3.0], [2.0, 0.0, 0.0], [0.0, 0.0, 5.0]),
-    of([1.0, 2.0, 3.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]),
-    of([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]),
-    hint="Nothing is left along any direction; what is at right angles to all of them stays.",
+
+
+SHARED = (
+    "Nothing is left along any direction. If each is removed on its own, what two of them share "
+    "goes twice or comes back: make them orthogonal first."
 )
-task.stage(
-    "a direction that adds nothing",
-    of([3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0]),
-    of([3.0, 7.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]),
-    of([3.0, 1.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0], hint=ZERO),
-    of([7.0, 2.0, -7.0], [0.1, 0.7, 0.3], [0.3, 2.1, 0.9], [0.07, 0.49, 0.21]),
-    hint="Some of these directions add nothing new: remove what they span, and no more. Rounding "
-    "leaves a little of such a direction, seldom exactly 0, that points anywhere: keep what is "
-    "clearly above 0.",
+NOTHING_NEW = (
+    "Some of these directions add nothing new. Of such a direction 0 is left, or by rounding nearly "
+    "0, which must not be divided by its length: use an SVD and keep what is clearly above 0."
 )
+plane = [1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]
+thrice = [0.1, 0.7, 0.3], [0.3, 2.1, 0.9], [0.07, 0.49, 0.21]
+several = (
+    of([1.0, 2.0, 3.0], [2.0, 0.0, 0.0], [0.0, 0.0, 5.0], hint=SHARED),
+    of([1.0, 2.0, 3.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], hint=SHARED),
+    of([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], hint=SHARED),
+    of([3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0], hint=NOTHING_NEW),
+    of([3.0, 7.0, 1.0], *plane, hint=NOTHING_NEW),
+    of([3.0, 1.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0], hint=NOTHING_NEW),
+    of([7.0, 2.0, -7.0], *thrice, hint=NOTHING_NEW),
+    random(2, 3, 2, 5),
+    random(3, 6, 3),
+)
+
+
+@task.stage("several directions, a bonus")
+def bonus(candidate):
+    """Returns a remark on the span of several directions; raises nothing."""
+    for each in several:
+        due = by_pseudo_inverse(*each.arguments)
+        try:
+            task.compare(
+                candidate, each.what, *each.arguments, expected=due, tolerance=each.tolerance
+            )
+        except CheckFailed as failed:
+            told = f"gives {failed.parts['Yours']} instead of {failed.parts['Expected']}"
+        except Exception as error:
+            told = f"raises {type(error).__name__}"
+        else:
+            continue
+        return f"(A bonus is left, several directions: {each.what} {told}. {each.hint or SHARED})"
+    return "(The bonus, several directions, is solved, too.)"
+
+
 task.stage(
     "random directions",
-    *(random(seed, *sizes) for seed, sizes in enumerate(((1,), (1, 4), (3, 2, 5), (6, 3)))),
-    case(
-        "4 states and 2 directions in double precision",
-        *(drawn(4, 8).double(), drawn(2, 8, seed=2).double()),
-        tolerance=1e-9,
-        hint=DOUBLE,
-    ),
-    hint="What is at right angles to all directions stays as it is, and all else goes.",
+    *(random(seed, 1, *leading) for seed, leading in enumerate(((), (4,), (2, 5)))),
+    hint="What is at right angles to the direction stays as it is, and all else goes.",
 )
 
 
@@ -134,17 +150,6 @@ def unit(directions):
 def along(states, directions):
     """The sum of the parts along each direction, as if they were orthogonal and of length one."""
     return states @ directions.T @ directions
-
-
-def one_after_the_other(states, directions):
-    for each in unit(directions):
-        states = states - along(states, each[None])
-    return states
-
-
-def by_inverse(states, directions):
-    gram = directions @ directions.T
-    return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
 
 
 task.mistakes(
@@ -166,26 +171,11 @@ task.mistakes(
         lambda h, d: h * (d == 0).all(dim=0),
     ),
     (
-        "Each direction was removed on its own, so what the two share was subtracted twice. Make "
-        "them orthogonal first.",
-        lambda h, d: h - along(h, unit(d)),
+        "Make each row of length one, not each column: `dim=1` (or `dim=-1`).",
+        lambda h, d: h - along(h, F.normalize(d, dim=0)),
     ),
     (
-        "They were removed one after the other, and the second put back some of the first. Make "
-        "them orthogonal first.",
-        one_after_the_other,
+        "The part along the direction was subtracted twice.",
+        lambda h, d: 2 * remove(h, d) - h,
     ),
-    (
-        "QR and SVD give one vector per direction, even for a direction that adds nothing new; "
-        "that vector is arbitrary. Use an SVD and keep those whose singular value is clearly above "
-        "0.",
-        lambda h, d: h - along(h, torch.linalg.qr(d.T)[0].T),
-    ),
-    (
-        "Where directions depend on each other, `directions @ directions.T` has no inverse. Its "
-        "pseudo-inverse will do, `torch.linalg.pinv`, and so will an SVD.",
-        by_inverse,
-    ),
-    (ZERO, lambda h, d: remove(h, unit(d))),
-    (DOUBLE, lambda h, d: remove(h, d.float())),
 )

@@ -3,7 +3,7 @@ import math
 import random
 from bisect import bisect_right
 from collections import Counter
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -13,14 +13,16 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.probing._probes import noisy
+from tlcourse.exercises.checking import check
 from tlcourse.exercises.probing._words import Salted, in_two_sessions
-from tlcourse.exercises.probing.code_length import by_cross_entropy, code_length
+from tlcourse.exercises.probing.code_length import by, code_length, cost
 from tlcourse.exercises.probing.control_labels import control_labels
-from tlcourse.exercises.probing.linear_probe import by_hand, by_normalisation, linear_probe
-from tlcourse.exercises.probing.remove import remove
-from tlcourse.exercises.probing.split_by_word import by_places, split_by_word
-from tlcourse.exercises.probing.word_of_each import as_given, word_of_each
+from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standard, variant
+from tlcourse.exercises.probing.remove import along, remove
+from tlcourse.exercises.probing.split_by_word import by as split_by
+from tlcourse.exercises.probing.split_by_word import split_by_word
+from tlcourse.exercises.probing.word_of_each import as_given, by_shared, word_of_each
+from tlcourse.exercises.task import get
 
 
 def nothing(*arguments): ...  # your code here
@@ -58,38 +60,36 @@ def by_most_characters(tokens, words):
     return found
 
 
-def counts_from_one(tokens, words):
-    return [None if n is None else n + 1 for n in word_of_each(tokens, words)]
+def by_walking_along(tokens, words):
+    numbers, at = [], 0
+    for start, end in tokens:
+        while at < len(words) and words[at][1] <= start:
+            at += 1
+        hit = at < len(words) and start < end and words[at][0] < end
+        numbers.append(at if hit else None)
+    return numbers
 
 
-def lists_of_numbers(tokens, words):
-    return [[] if n is None else [n] for n in word_of_each(tokens, words)]
+def changed(change):
+    """The reference's numbers, changed."""
+    return lambda *spans: change(word_of_each(*spans))
 
 
-def as_an_array(tokens, words):
-    return np.array(word_of_each(tokens, words), dtype=object)
-
-
-def empty_is_at_its_place(tokens, words):
-    return [
-        next(
-            (n for n, (begin, stop) in enumerate(words) if start < stop and begin < max(end, 1)),
-            None,
-        )
-        for start, end in tokens
-    ]
-
-
-test_word_of_each_right = accepts("probing.word_of_each", by_bisection)
+test_word_of_each_right = accepts("probing.word_of_each", by_bisection, by_walking_along)
 test_word_of_each_wrong = rejects(
     "probing.word_of_each",
     (nothing, 0, "Not solved yet"),
     (as_given, 0, "the code as it was given"),
-    (counts_from_one, 1, "counted from 0"),
-    (lists_of_numbers, 1, "expected [0]"),
-    (as_an_array, 1, "expected [0]"),
+    (changed(lambda found: [n if n is None else n + 1 for n in found]), 1, "counted from 0"),
+    (changed(lambda found: [[n] for n in found]), 1, "Expected: [0]"),
+    (changed(lambda found: np.array(found, dtype=object)), 1, "Expected: [0]"),
+    (by_shared(lambda a, b, start, end: start <= a <= end), 1, "So use `<`, not `<=`"),
+    (by_shared(lambda a, b, start, end: a <= end and start < b), 1, "So use `<`, not `<=`"),
+    (by_shared(lambda a, b, start, end: start <= a + 1 < end), 1, "Return one number for each"),
+    (by_shared(lambda a, b, start, end: start <= a and b <= end), 2, "nor the whole of it lies"),
     (strips_one_space, 2, "Go by the characters that they share"),
-    (empty_is_at_its_place, 3, "shares no character with any word gets None"),
+    (changed(lambda found: [n for n in found if n is not None]), 3, "in its place of the list"),
+    (by_shared(lambda a, b, start, end: a < end and start < max(b, 1)), 3, "An empty token"),
     (by_most_characters, 4, "gets the first of them"),
 )
 
@@ -119,70 +119,53 @@ def as_a_module(features, labels, classes, steps):
     return probe.eval()
 
 
-def slow_descent(features, labels, classes, steps):
-    return with_optimizer(lambda p: torch.optim.SGD(p, lr=0.1))(features, labels, classes, steps)
+@torch.no_grad()
+def by_hand(features, labels, classes, steps):
+    mean, deviation = features.mean(dim=0), features.std(dim=0, unbiased=False) + 1e-6
 
+    def with_ones(x):
+        return F.pad((x - mean) / deviation, (0, 1), value=1.0)
 
-def with_optimizer(make, clears=True, loss=F.cross_entropy, mean_alone=False):
-    def candidate(features, labels, classes, steps):
-        features = features.detach()
-        mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
-        deviation = 1.0 if mean_alone else deviation
-        layer = nn.Linear(features.shape[1], classes)
-        optimizer, inputs = make(layer.parameters()), (features - mean) / deviation
-        for _ in range(steps):
-            if clears:
-                optimizer.zero_grad()
-            loss(layer(inputs), labels).backward()
-            optimizer.step()
-        return lambda new: layer((new - mean) / deviation).argmax(dim=1)
-
-    return candidate
-
-
-def adam(parameters):
-    return torch.optim.Adam(parameters, lr=0.05)
-
-
-hardly_learns = with_optimizer(lambda p: torch.optim.SGD(p, lr=1e-5))
-never_clears = with_optimizer(adam, clears=False)
-mean_alone = with_optimizer(adam, mean_alone=True)
-softmax_twice = with_optimizer(
-    adam, loss=lambda scores, labels: F.cross_entropy(scores.softmax(-1), labels)
-)
-twenty_examples = with_optimizer(
-    adam, loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])
-)
-
-
-def as_lists(features, labels, classes, steps):
-    return lambda new: linear_probe(features, labels, classes, steps)(new).tolist()
-
-
-def in_an_array(features, labels, classes, steps):
-    return lambda new: linear_probe(features, labels, classes, steps)(new).numpy()
-
-
-def no_return(features, labels, classes, steps):
-    linear_probe(features, labels, classes, steps)
-
-
-def changes_what_is_new(features, labels, classes, steps):
-    predict = linear_probe(features, labels, classes, steps)
-
-    def candidate(new):
-        new -= 1
-        return predict(new + 1)
-
-    return candidate
-
-
-def never_steps(features, labels, classes, steps):
-    layer = nn.Linear(features.shape[1], classes)
-    mean, deviation = features.detach().mean(0), features.detach().std(0)
+    inputs, targets = with_ones(features), F.one_hot(labels, classes)
+    weights = torch.zeros(inputs.shape[1], classes)
     for _ in range(steps):
-        F.cross_entropy(layer((features.detach() - mean) / deviation), labels).backward()
-    return lambda new: layer((new - mean) / deviation).argmax(1)
+        errors = (inputs @ weights).softmax(dim=1) - targets
+        weights -= 0.5 * inputs.T @ errors / len(labels)
+    return lambda new: (with_ones(new.detach()) @ weights).max(dim=1).indices
+
+
+def by_normalisation(features, labels, classes, steps):
+    norm = nn.BatchNorm1d(features.shape[1], momentum=None, affine=False)
+    model = nn.Sequential(norm, nn.Linear(features.shape[1], classes)).train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (-model(features.detach()).log_softmax(dim=1)[range(len(labels)), labels].mean()).backward()
+        optimizer.step()
+    model.eval()
+    return lambda new: model(new).argsort(dim=1)[:, -1]
+
+
+def descent(lr, **how):
+    return variant(make=lambda parameters, **_: torch.optim.SGD(parameters, lr=lr, **how))
+
+
+class NeverCleared(torch.optim.Adam):
+    def zero_grad(self): ...
+
+
+def predicts(change):
+    """What the reference predicts, changed."""
+    return lambda *given: lambda new: change(linear_probe(*given)(new))
+
+
+def changes_what_is_new(*given):
+    predict = linear_probe(*given)
+    return lambda new: predict(new.sub_(1) + 1)
+
+
+def changes_features(features, labels, classes, steps):
+    return linear_probe(features.sub_(1), labels, classes, steps)
 
 
 def new_with_their_own(features, labels, classes, steps):
@@ -190,45 +173,48 @@ def new_with_their_own(features, labels, classes, steps):
     return lambda new: predict((new - new.mean(0)) / new.std(0))
 
 
-def kept_graph(features, labels, classes, steps):
-    layer = nn.Linear(features.shape[1], classes)
-    mean, deviation = features.mean(0).detach(), features.std(0).detach().clamp(min=1e-6)
-    optimizer, inputs = adam(layer.parameters()), (features - mean) / deviation
-    for _ in range(steps):
-        optimizer.zero_grad()
-        F.cross_entropy(layer(inputs), labels).backward(retain_graph=True)
-        optimizer.step()
-    return lambda new: layer((new - mean) / deviation).argmax(1)
+def no_detach(**how):
+    def candidate(features, labels, classes, steps):
+        inputs, layer = standard(features)(features), nn.Linear(features.shape[1], classes)
+        for _ in range(steps if features.requires_grad else 0):
+            F.cross_entropy(layer(inputs), labels).backward(**how)
+        return linear_probe(features, labels, classes, steps)
+
+    return candidate
 
 
-def no_detach(features, labels, classes, steps):
-    layer = nn.Linear(features.shape[1], classes)
-    mean, deviation = features.mean(0), features.std(0).clamp(min=1e-6)
-    optimizer, inputs = adam(layer.parameters()), (features - mean) / deviation
-    for _ in range(steps):
-        optimizer.zero_grad()
-        F.cross_entropy(layer(inputs), labels).backward()
-        optimizer.step()
-    return lambda new: layer((new - mean) / deviation).argmax(1)
-
-
-test_linear_probe_right = accepts("probing.linear_probe", as_a_module, slow_descent)
+test_linear_probe_right = accepts(
+    "probing.linear_probe", as_a_module, by_hand, by_normalisation, descent(0.1)
+)
 test_linear_probe_wrong = rejects(
     "probing.linear_probe",
     (nothing, 0, "Not solved yet"),
-    (no_return, 1, "expected a function that predicts. Is a `return` missing?"),
-    (as_lists, 1, "expected a tensor of shape (7,)"),
-    (in_an_array, 1, "array"),
-    (changes_what_is_new, 1, "changed argument 1 that it was given, `new`"),
-    (never_steps, 2, "Nothing was learnt"),
-    (hardly_learns, 2, "is the learning rate large enough?"),
-    (never_clears, 4, "Gradients add up from step to step"),
-    (twenty_examples, 4, "the mean cross-entropy of all examples"),
-    (mean_alone, 5, "Give *each column* mean 0 and standard deviation 1"),
+    (lambda *given: linear_probe(*given) and None, 1, "Why: Is a `return` missing?"),
+    (lambda *given: linear_probe(*given)(given[0]), 1, "Expected: a function that predicts"),
+    (predicts(torch.Tensor.tolist), 1, "Expected: a tensor of shape (7,)"),
+    (predicts(torch.Tensor.numpy), 1, "Yours: a NumPy array"),
+    (changes_what_is_new, 1, "Check: Argument 1, `new`, after the call."),
+    (changes_features, 1, "Check: Argument 1, `features`, after the call."),
+    (descent(0.0), 2, "Nothing was learnt"),
+    (descent(1e-5), 2, "is the learning rate large enough?"),
+    (descent(1.0, maximize=True), 2, "does each step increase the loss"),
+    (lambda *given: linear_probe(*given[:3], 100), 2, "`steps` was not used"),
+    (variant(make=NeverCleared), 4, "Gradients add up from step to step"),
+    (
+        variant(loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])),
+        *(4, "the mean cross-entropy of all examples"),
+    ),
+    (variant(scaler=lambda x: lambda new: new), 5, "Give *each column* mean 0"),
+    (variant(scaler=lambda x: lambda new: new - x.mean(0)), 5, "Give *each column* mean 0"),
+    (variant(scaler=lambda x: lambda new: (new - x.mean(0)) / x.std(0)), 5, "0 / 0 is NaN"),
     (new_with_their_own, 5, "0 / 0 is NaN"),
-    (softmax_twice, 8, "Is there a softmax before the cross-entropy?"),
-    (kept_graph, 9, "a gradient went through the features into the model"),
-    (no_detach, 9, "frozen features: The features are frozen: begin with `features.detach()`."),
+    (variant(scaler=lambda x: lambda new: standard(new)(new)), 6, "of the *training* features"),
+    (
+        variant(loss=lambda scores, labels: F.cross_entropy(scores.softmax(-1), labels)),
+        *(8, "Is there a softmax before the cross-entropy?"),
+    ),
+    (no_detach(retain_graph=True), 9, "a gradient goes through the features into the model"),
+    (no_detach(), 9, "Why: The features are frozen: begin with `features.detach()`."),
 )
 
 
@@ -268,8 +254,31 @@ def by_unique_and_dictionary(words, labels, seed):
     return [drawn[word] for word in words]
 
 
-def as_a_dictionary(words, labels, seed):
-    return dict(zip(words, control_labels(words, labels, seed), strict=True))
+def by_shares(words, labels, seed):
+    counts = Counter(labels)
+    types, draw = sorted(set(words)), random.Random(f"control {seed}")
+    drawn = dict(zip(types, draw.choices([*counts], counts.values(), k=len(types)), strict=True))
+    return [drawn[word] for word in words]
+
+
+def by_first_meeting(words, labels, seed):
+    random.seed(seed)
+    met = {}
+    for word in words:
+        if word not in met:
+            met[word] = labels[random.randrange(len(labels))]
+    return tuple(met[word] for word in words)
+
+
+def for_types(draw, types=dict.fromkeys):
+    """`draw(generator, labels, count)` for the types, given their order."""
+
+    def candidate(words, labels, seed):
+        own = list(types(words))
+        drawn = dict(zip(own, draw(random.Random(seed), labels, len(own)), strict=True))
+        return [drawn[word] for word in words]
+
+    return candidate
 
 
 def numbers_of_labels(words, labels, seed):
@@ -277,17 +286,8 @@ def numbers_of_labels(words, labels, seed):
     return [100 + kinds.index(label) for label in control_labels(words, labels, seed)]
 
 
-def at_random_each_time(words, labels, seed):
-    generator = random.Random(seed)
-    return [generator.choice(labels) for _ in words]
-
-
-def by_hash_of_word(words, labels, seed):
+def by_hash(words, labels, seed):
     return [labels[hash((word, seed)) % len(labels)] for word in words]
-
-
-def most_frequent(words, labels, seed):
-    return [Counter(labels).most_common(1)[0][0]] * len(words)
 
 
 def label_before(words, labels, seed):
@@ -303,39 +303,40 @@ def half_their_own(words, labels, seed):
     return [own[word] if stays[word] else drawn[n] for n, word in enumerate(words)]
 
 
-def root_of_counts(words, labels, seed):
-    counts, types = Counter(labels), list(dict.fromkeys(words))
-    weights = [count**0.5 for count in counts.values()]
-    drawn = random.Random(seed).choices(list(counts), weights=weights, k=len(types))
-    drawn = dict(zip(types, drawn, strict=True))
-    return [drawn[word] for word in words]
+def root_of_counts(draw, labels, count):
+    counts = Counter(labels)
+    return draw.choices(list(counts), [each**0.5 for each in counts.values()], k=count)
 
 
-def labels_in_a_set(words, labels, seed):
-    kinds, types = list(set(labels)), sorted(set(words))
-    weights = [labels.count(kind) for kind in kinds]
-    drawn = random.Random(seed).choices(kinds, weights=weights, k=len(types))
-    return [dict(zip(types, drawn, strict=True))[word] for word in words[:1]] + [
-        drawn[types.index(word)] for word in words[1:]
-    ]
+def labels_in_a_set(draw, labels, count):
+    kinds = list(set(labels))
+    return draw.choices(kinds, [labels.count(kind) for kind in kinds], k=count)
 
 
 test_control_labels_right = accepts(
-    "probing.control_labels", by_digest, by_numpy, by_shuffled_text, by_unique_and_dictionary
+    "probing.control_labels",
+    *(by_digest, by_numpy, by_shuffled_text, by_unique_and_dictionary, by_shares),
+    by_first_meeting,
 )
 test_control_labels_wrong = rejects(
     "probing.control_labels",
     (nothing, 0, "Not solved yet"),
-    (as_a_dictionary, 1, "expected a list with a label for each word"),
-    (numbers_of_labels, 1, "which is none of the labels"),
-    (at_random_each_time, 2, "of 40 types: word0, word1, word10, …'; expected '0 of 40 types'"),
-    (at_random_each_time, 2, "Draw once for a type"),
-    (by_hash_of_word, 6, "`hash` gives another number"),
-    (most_frequent, 3, "They all got the same one"),
+    (lambda *given: control_labels(*given) and None, 1, "Why: Is a `return` missing?"),
+    (lambda words, *rest: dict.fromkeys(control_labels(words, *rest)), 1, "a list of 5"),
+    (lambda words, *rest: control_labels([*{*words}], *rest), 1, "Each word of the text has"),
+    (numbers_of_labels, 1, "that are none of the labels"),
+    (lambda words, labels, seed: random.Random(seed).choices(labels, k=len(words)), 2, "Draw once"),
+    (lambda words, labels, seed: [Counter(labels).most_common()[0][0]] * len(words), 3, "the same"),
+    (lambda words, labels, seed: labels, 2, "more than one label"),
+    (lambda words, labels, seed: [labels[words.index(word)] for word in words], 3, "random ones"),
+    (for_types(lambda _, labels, count: random.choices(labels, k=count)), 3, "has seeded"),
+    (lambda words, labels, seed: control_labels(words, labels, 0), 3, "another draw"),
     (label_before, 3, "another seed has to give another draw"),
     (half_their_own, 4, "must not change its chances"),
-    (root_of_counts, 5, "Draw from the list of all labels"),
-    (labels_in_a_set, 6, "hashes words differently"),
+    (for_types(root_of_counts), 5, "Draw from the list of all labels"),
+    (for_types(labels_in_a_set), 6, "hashes words differently"),
+    (for_types(lambda draw, labels, count: draw.choices(labels, k=count), set), 6, "has another"),
+    (by_hash, 6, "`hash` gives another number"),
 )
 
 
@@ -365,73 +366,89 @@ def in_base_two(labels, classes, ends, fit):
     return np.sum(bits)
 
 
-def block_by_block(labels, classes, ends, fit):
-    return [code_length(labels, classes, ends[: n + 1], fit) for n in range(len(ends))]
+def by_cross_entropy(labels, classes, ends, fit):
+    nats = [torch.tensor(ends[0] * math.log(classes))]
+    for start, end in pairwise(ends):
+        nats.append(F.cross_entropy(fit(start)[start:end], labels[start:end], reduction="sum"))
+    return torch.stack(nats).sum() / torch.tensor(2.0).log()
 
 
-def all_by_the_uniform_code(labels, classes, ends, fit):
-    return len(labels) * math.log2(classes)
-
-
-def rows_by_label(labels, classes, ends, fit):
-    bits = ends[0] * math.log2(classes)
-    for a, b in pairwise(ends):
-        logp = fit(a)
-        bits += -logp[labels[a:b]].sum() / math.log(2)
+def in_plain_python(labels, classes, ends, fit):
+    bits, start = 0.0, 0
+    for end in ends:
+        table = fit(start).tolist() if start else [[-math.log(classes)] * classes] * end
+        for place in range(start, end):
+            bits -= table[place][labels[place]] * math.log2(math.e)
+        start = end
     return bits
 
 
-def errors(labels, classes, ends, fit):
-    missed = [(fit(a)[a:b].argmax(1) != labels[a:b]).sum().item() for a, b in pairwise(ends)]
-    return ends[0] * math.log2(classes) + sum(missed)
+def block(change):
+    """Later blocks that cost `change(log-probabilities, labels, start, end)` nats."""
+    return by(lambda labels, start, end, fit: change(fit(start), labels, start, end) / math.log(2))
 
 
-def all_in_nats(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, fit) * math.log(2)
+def own(logs, labels, start, end):
+    return -logs[range(start, end), labels[start:end]].sum().item()
 
 
-def takes_them_for_probabilities(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, lambda n: fit(n).abs().log())
+def with_fit(change):
+    """The reference with `change(fit, count, ends)` in place of `fit(count)`."""
+    return lambda labels, classes, ends, fit: code_length(
+        labels, classes, ends, lambda count: change(fit, count, ends)
+    )
 
 
 def takes_ends_for_sizes(labels, classes, ends, fit):
-    bits, start = ends[0] * math.log2(classes), ends[0]
-    for size in ends[1:]:
-        logs = fit(start)[start : start + size]
-        bits += F.cross_entropy(logs, labels[start : start + size], reduction="sum") / math.log(2)
-        start += size
-    return bits
+    ends = [min(end, len(labels)) for end in accumulate(ends)]
+    return code_length(labels, classes, ends, fit)
 
 
-def probe_before_the_last(labels, classes, ends, fit):
-    bits = code_length(labels, classes, ends[:2], fit)
-    for before, start, end in zip(ends, ends[1:], ends[2:], strict=False):
-        bits += F.cross_entropy(fit(before)[start:end], labels[start:end]) * (end - start)
-    return bits
+def errors(logs, labels, start, end):
+    return (logs[start:end].argmax(1) != labels[start:end]).sum().item() * math.log(2)
 
 
-def trains_on_the_last_label(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, lambda n: fit(n - 1))
-
-
-def first_class_when_sure(labels, classes, ends, fit):
-    return code_length(labels, classes, ends, lambda n: fit(n).clamp(min=-30))
-
-
-test_code_length_right = accepts("probing.code_length", by_one_table, in_base_two)
+test_code_length_right = accepts(
+    "probing.code_length", by_one_table, in_base_two, by_cross_entropy, in_plain_python
+)
 test_code_length_wrong = rejects(
     "probing.code_length",
     (nothing, 0, "Not solved yet"),
-    (block_by_block, 1, "expected one number, the bits of all labels"),
-    (all_in_nats, 1, "The first block is in nats"),
-    (all_by_the_uniform_code, 2, "then 3 bits and 2 bits"),
-    (rows_by_label, 2, "take one entry per row, that of the row's own label"),
-    (errors, 2, "then 3 bits and 2 bits"),
-    (takes_them_for_probabilities, 2, "then 3 bits and 2 bits"),
-    (trains_on_the_last_label, 2, "`fit(1)` was called, and `ends` is [2, 4]"),
-    (takes_ends_for_sizes, 3, "`fit("),
-    (probe_before_the_last, 3, "has a probe of its own, trained on all before it"),
-    (first_class_when_sure, 4, "stay with the logarithms"),
+    (lambda *given: code_length(*given) and None, 1, "Why: Is a `return` missing?"),
+    (lambda *given: [code_length(*given)], 1, "Expected: one number, the bits of all labels"),
+    (lambda *given: code_length(*given) * math.log(2), 1, "The first block is in nats"),
+    (lambda labels, *rest: code_length(labels, *rest) / len(labels), 1, "of all labels together"),
+    (by(cost, lambda _, classes, ends: ends[0] * classes), 1, "costs log2(classes) bits"),
+    (
+        by(cost, lambda labels, _, ends: ends[0] * math.log2(len(labels[: ends[0]].unique()))),
+        *(1, "whether or not every class occurs"),
+    ),
+    (by(cost, lambda *_: 0.0, lambda ends: pairwise([0, *ends])), 1, "Nothing comes before"),
+    (lambda labels, classes, *_: len(labels) * math.log2(classes), 2, "then 3 bits and 2 bits"),
+    (block(lambda *given: own(*given) * math.log(2) ** 2), 2, "divided by ln 2"),
+    (block(lambda *given: -own(*given)), 2, "Take minus the entry"),
+    (block(lambda logs, labels, a, b: own(logs[a:], labels[a:], 0, b - a - 1)), 2, "own row"),
+    (block(lambda logs, labels, a, b: own(logs, labels[a:], 0, b - a)), 2, "in its own row"),
+    (block(lambda logs, labels, a, b: own(logs, labels, 0, b)), 2, "in its own row"),
+    (block(lambda logs, labels, a, b: own(logs, logs.argmax(1), a, b)), 2, "of each label"),
+    (block(lambda logs, labels, a, b: -logs[a:b].sum().item()), 2, "of each label"),
+    (block(lambda logs, labels, a, b: -logs[labels[a:b]].sum().item()), 2, "in its own row"),
+    (block(errors), 2, "then 3 bits and 2 bits"),
+    (with_fit(lambda fit, count, _: fit(count).abs().log()), 2, "gives natural logarithms already"),
+    (by(cost, borders=lambda ends: pairwise(ends[:-1])), 2, "then 3 bits and 2 bits"),
+    (with_fit(lambda fit, count, _: fit(count - 1)), 2, "Yours: `fit(1)`"),
+    (takes_ends_for_sizes, 3, "Yours: `fit(5)`"),
+    (with_fit(lambda fit, count, ends: fit(ends[0])), 3, "has a probe of its own"),
+    (
+        with_fit(lambda fit, count, ends: fit(ends[max(0, ends.index(count) - 1)])),
+        *(3, "has a probe of its own, trained on all before it"),
+    ),
+    (
+        by(lambda labels, a, b, fit: sum(cost(labels, n, n + 1, fit, a) for n in range(a, b))),
+        *(3, "call it once for each block"),
+    ),
+    (with_fit(lambda fit, count, _: fit(count).clamp(min=-30)), 4, "stay with the logarithms"),
+    (with_fit(lambda fit, count, _: fit(count).exp().log()), 4, "stay with the logarithms"),
 )
 
 
@@ -461,38 +478,37 @@ def in_numpy(states, directions):
     return states - torch.from_numpy(states.numpy() @ left)
 
 
-def as_an_array_of_numbers(states, directions):
-    return remove(states, directions).numpy()
+def by_gram_schmidt(least=1e-5, start=lambda directions: directions, rounds=2):
+    """Leaves out a direction of which no more than `least` of its length is left."""
+
+    def candidate(states, directions):
+        basis = []
+        for direction in start(directions):
+            rest = direction
+            for each in basis * rounds:  # once more, against rounding
+                rest = rest - (rest @ each) * each
+            if not rest.norm() <= least * direction.norm():
+                basis.append(rest / rest.norm())
+        for each in basis:
+            states = states - (states @ each)[..., None] * each
+        return states
+
+    return candidate
 
 
 def in_single(states, directions):
     return remove(states.float(), directions.float()).double().to(states.dtype)
 
 
-def with_eye(states, directions):
-    onto = torch.linalg.pinv(directions) @ directions
-    return states @ (torch.eye(states.shape[-1]) - onto.float())
-
-
-def all_but_exact_zeros(states, directions):
-    kept = torch.empty(0, directions.shape[1], dtype=directions.dtype)
+def one_after_the_other(states, directions):
     for each in directions:
-        each = each - kept.T @ (kept @ each)
-        if each.norm() > 0:
-            kept = torch.cat([kept, each[None] / each.norm()])
-    return states - states @ kept.T @ kept
-
-
-def leaves_out_no_nan(states, directions):
-    found = []
-    for each in directions / directions.norm(dim=1, keepdim=True):
-        for other in found:
-            each = each - (each @ other) * other
-        if each.norm() < 1e-4:
-            continue
-        found.append(each / each.norm())
-        states = states - (states @ found[-1])[..., None] * found[-1]
+        states = states - (states @ each)[..., None] * each / (each @ each)
     return states
+
+
+def by_inverse(states, directions):
+    gram = directions @ directions.T
+    return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
 
 
 def pinv_of_numpy(states, directions):
@@ -501,22 +517,19 @@ def pinv_of_numpy(states, directions):
     return states - torch.from_numpy(states.numpy() @ left)
 
 
-def by_qr_alone(states, directions):
-    basis = torch.linalg.qr(directions.T, mode="reduced").Q
-    return states - (states @ basis) @ basis.T
+def without(basis):
+    """Removes the rows of `basis(directions)`, as if they were orthogonal and of length one."""
+    return lambda states, directions: states - along(states, basis(directions))
 
 
-def takes_two_dimensions(states, directions):
-    return torch.atleast_2d(remove(states, directions))
+def chosen(some):
+    """Removes the span of `some(directions)`."""
+    return lambda states, directions: remove(states, some(directions))
 
 
-def in_its_place(states, directions):
-    states -= states - remove(states, directions)
-    return states
-
-
-def first_state_alone(states, directions):
-    return remove(states, directions).reshape(-1, states.shape[-1])[0]
+def afterwards(change):
+    """What is left, changed by `change(rest, states)`."""
+    return lambda states, directions: change(remove(states, directions), states)
 
 
 def width_of_directions(states, directions):
@@ -524,43 +537,58 @@ def width_of_directions(states, directions):
 
 
 def twice_over(states, directions):
-    for _ in range(2):
-        for each in directions:
-            states = states - (states @ each)[..., None] * each / (each @ each).clamp(min=1e-9)
+    for each in [*directions] * 2:
+        states = states - (states @ each)[..., None] * each / (each @ each).clamp(min=1e-9)
     return states
 
 
-def largest_direction(states, directions):
-    return remove(states, directions[directions.norm(dim=1).argmax()][None])
+def unit(directions):
+    return directions / directions.norm(dim=1, keepdim=True)
 
 
-def at_most_two(states, directions):
-    return (
-        remove(states, torch.linalg.svd(directions, full_matrices=False)[2][:2])
-        if len(directions) > 4
-        else remove(states, directions)
-    )
-
-
-test_remove_right = accepts("probing.remove", by_least_squares, by_eigenvectors, in_numpy)
+solve_the_bonus = (by_least_squares, by_eigenvectors, in_numpy, by_gram_schmidt(), in_single)
+leave_the_bonus = (
+    (chosen(lambda d: d[:1]), "gives 3 at [2] instead of 0. Nothing is left along any"),
+    (chosen(lambda d: d.mean(dim=0, keepdim=True)), "Nothing is left along any direction"),
+    (chosen(lambda d: d[d.norm(dim=1).argmax()][None]), "Nothing is left along any direction"),
+    (without(unit), "make them orthogonal first"),
+    (one_after_the_other, "make them orthogonal first"),
+    (twice_over, "make them orthogonal first"),
+    (by_inverse, "raises _LinAlgError. Some of these directions add nothing new"),
+    (by_gram_schmidt(least=-1), "use an SVD and keep what is clearly above 0"),
+    (by_gram_schmidt(least=0, rounds=1), "by rounding nearly 0"),
+    (by_gram_schmidt(least=0), "by rounding nearly 0"),
+    (by_gram_schmidt(start=unit), "gives NaN (not a number) instead of numbers"),
+    (without(lambda d: torch.linalg.qr(d.T)[0].T), "keep what is clearly above 0"),
+    (without(lambda d: torch.linalg.svd(d, full_matrices=False)[2]), "clearly above 0"),
+    (pinv_of_numpy, "by rounding nearly 0"),
+    (chosen(lambda d: d[:2] if len(d) > 4 else d), "without 6 random directions"),
+)
+test_remove_right = accepts(
+    "probing.remove", *solve_the_bonus, *(answer for answer, _ in leave_the_bonus)
+)
 test_remove_wrong = rejects(
     "probing.remove",
     (nothing, 0, "Not solved yet"),
-    (as_an_array_of_numbers, 1, "Stay with PyTorch throughout"),
-    (in_its_place, 1, "changed argument 1 that it was given, `states`"),
-    (takes_two_dimensions, 1, "The states keep their shape"),
-    (first_state_alone, 1, "The states keep their shape"),
-    (width_of_directions, 2, "what is at right angles"),
-    (largest_direction, 3, "Nothing is left along any direction"),
-    (twice_over, 3, "Nothing is left along any direction"),
-    (at_most_two, 5, "all else goes"),
-    (in_single, 5, "the result has the dtype of `states`"),
-    (with_eye, 5, "the result has the dtype of `states`"),
-    (all_but_exact_zeros, 4, "Rounding leaves a little"),
-    (pinv_of_numpy, 4, "Rounding leaves a little"),
-    (leaves_out_no_nan, 4, "A direction of length 0 was divided by its length"),
-    (by_qr_alone, 4, "Use an SVD and keep those whose singular value is clearly above 0"),
+    (afterwards(lambda rest, _: rest.numpy()), 1, "Stay with PyTorch throughout"),
+    (lambda states, directions: states.copy_(remove(states, directions)), 1, "`states`, after the"),
+    (afterwards(lambda rest, _: torch.atleast_2d(rest)), 1, "The states keep their shape"),
+    (afterwards(lambda rest, _: rest.reshape(-1, rest.shape[-1])[0]), 1, "keep their shape"),
+    (width_of_directions, 2, "What is at right angles"),
+    (
+        afterwards(lambda rest, h: h.norm(dim=-1, keepdim=True) * F.normalize(rest, dim=-1)),
+        *(2, "Subtract only (h · d) d"),
+    ),
+    (chosen(lambda d: d * (torch.arange(d.shape[1]) < 3)), 4, "and all else goes"),
 )
+
+
+def test_the_bonus_of_several_directions_is_a_remark():
+    for answer, fragment in leave_the_bonus:
+        said = check(get("probing.remove"), answer).message
+        assert "(A bonus is left, several directions: " in said and fragment in said
+    for answer in solve_the_bonus:
+        assert "(The bonus, several" in check(get("probing.remove"), answer).message
 
 
 # split_by_word
@@ -588,38 +616,37 @@ def by_digest_of_the_word(words, share, seed):
     return sorted(set(range(len(words))) - set(test)), test
 
 
-def words_themselves(words, share, seed):
-    return tuple([words[n] for n in side] for side in split_by_word(words, share, seed))
+def one_coin_a_type(words, share, seed):
+    draw, is_test, sides = random.Random(seed), {}, ([], [])
+    for place, word in enumerate(words):
+        if word not in is_test:
+            is_test[word] = draw.random() < share
+        sides[is_test[word]].append(place)
+    return sides
 
 
-def as_masks(words, share, seed):
-    test = set(split_by_word(words, share, seed)[1])
-    return [n not in test for n in range(len(words))], [n in test for n in range(len(words))]
+def by_text_of_seed_and_word(words, share, seed):
+    coins = {word: random.Random(f"{seed} {word}").random() for word in words}
+    places = sorted(range(len(words)), key=lambda place: coins[words[place]])
+    after = sum(coins[word] < share for word in words)
+    return [places[after:], places[:after]]
 
 
-def the_test_alone(words, share, seed):
-    return split_by_word(words, share, seed)[1]
+def each_side(change):
+    """The reference's split with both sides changed by `change(side, words)`."""
+    return lambda *given: tuple(change(side, given[0]) for side in split_by_word(*given))
 
 
-def types_by_number(words, share, seed):
-    """The places of the types, not of the words."""
-    return split_by_word(sorted(set(words)), share, seed)
+def drops_what_is_on_both(words, share, seed):
+    train, test = by_places(words, share, seed)
+    known = {words[place] for place in train}
+    return train, [place for place in test if words[place] not in known]
 
 
-def halves(words, share, seed):
-    return split_by_word(words, 0.5, seed)
-
-
-def first_words_are_the_test(words, share, seed):
-    types = list(dict.fromkeys(words))
-    test = set(types[: round(share * len(types))])
-    return tuple([n for n, word in enumerate(words) if (word in test) == is_test]
-                 for is_test in (False, True))  # fmt: skip
-
-
-def coin_of_the_hash(words, share, seed):
-    test = [n for n, word in enumerate(words) if hash((seed, word)) % 1000 < 1000 * share]
-    return sorted(set(range(len(words))) - set(test)), test
+def by_places(words, share, seed):
+    places = random.Random(seed).sample(range(len(words)), len(words))
+    after = round(share * len(words))
+    return places[after:], places[:after]
 
 
 def keeps_the_last_word(words, share, seed):
@@ -627,35 +654,50 @@ def keeps_the_last_word(words, share, seed):
     return [*train, len(words) - 1], test
 
 
-def numbers_of_numpy(words, share, seed):
-    return tuple(
-        [*np.array(places, dtype=np.int64)] for places in split_by_word(words, share, seed)
-    )
+def first_in_text(words, seed):
+    return list(dict.fromkeys(words))
 
 
-def rarest_first(words, share, seed):
+def by_frequency(words, seed):
+    return list(dict.fromkeys(random.Random(seed).sample(words, len(words))))
+
+
+def rarest_first(words, seed):
     counts, draw = Counter(words), random.Random(seed)
-    order = sorted(counts, key=lambda word: (counts[word], draw.random()))
-    test = set(order[: round(share * len(order))])
-    places = range(len(words))
-    return [n for n in places if words[n] not in test], [n for n in places if words[n] in test]
+    return sorted(counts, key=lambda word: (counts[word], draw.random()))
+
+
+def in_order_of_hash(words, seed):
+    types = list(set(words))
+    return random.Random(seed).sample(types, len(types))
+
+
+def coin_of_the_hash(words, share, seed):
+    test = [n for n, word in enumerate(words) if hash((seed, word)) % 1000 < 1000 * share]
+    return sorted(set(range(len(words))) - set(test)), test
 
 
 test_split_by_word_right = accepts(
-    "probing.split_by_word", by_numpy_types, by_torch, by_digest_of_the_word, numbers_of_numpy
+    "probing.split_by_word",
+    *(by_numpy_types, by_torch, by_digest_of_the_word, one_coin_a_type, by_text_of_seed_and_word),
+    each_side(lambda side, words: [*np.array(side, dtype=np.int64)]),
 )
 test_split_by_word_wrong = rejects(
     "probing.split_by_word",
     (nothing, 0, "Not solved yet"),
-    (words_themselves, 1, "expected a list of places"),
-    (as_masks, 1, "expected a list of places"),
-    (the_test_alone, 1, "expected two lists, (train, test)"),
-    (types_by_number, 1, "Each of the 8 places"),
-    (by_places, 2, "of 50 types: word"),
+    (each_side(lambda side, words: [words[n] for n in side]), 1, "Expected: a list of places"),
+    (each_side(lambda side, words: [n in side for n in range(len(words))]), 1, "a list of places"),
+    (lambda *given: split_by_word(*given)[1], 1, "Expected: two lists, (train, test)"),
+    (lambda words, *rest: split_by_word(sorted({*words}), *rest), 1, "Each of the 8 places"),
+    (drops_what_is_on_both, 1, "none is thrown away"),
     (by_places, 2, "Were places drawn?"),
-    (keeps_the_last_word, 2, "the words on both sides gave '1 of 50 types: word49'"),
-    (halves, 3, "gave 0.49"),
-    (first_words_are_the_test, 4, "another seed has to give another split"),
-    (rarest_first, 4, "Every type has the same chance"),
+    (keeps_the_last_word, 2, "Yours: ['word49']"),
+    (lambda words, share, seed: split_by_word(words, 0.5, seed), 3, "Yours: 0.49"),
+    (lambda words, share, seed: split_by_word(words, share, 0), 4, "`seed` was not used"),
+    (lambda words, share, seed: split_by_word(words, share, None), 4, "nobody has seeded"),
+    (split_by(first_in_text), 4, "another seed has to give another split"),
+    (split_by(by_frequency), 4, "Every type has the same chance"),
+    (split_by(rarest_first), 4, "Every type has the same chance"),
+    (split_by(in_order_of_hash), 5, "hashes words differently"),
     (coin_of_the_hash, 5, "hashes words differently"),
 )

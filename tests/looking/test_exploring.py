@@ -60,6 +60,14 @@ def test_without_widgets_the_first_figure_is_drawn(model, tokenizer):
     shown = picture.axes[0].images[0].get_array()
     np.testing.assert_allclose(shown, weights(model, tokenizer)[0, 0], atol=1e-6)
     assert "One text: " in picture.get_supxlabel()
+    other = explore(model, tokenizer, TEXT, start=(1, 2)).axes[0].images[0].get_array()
+    np.testing.assert_allclose(other, weights(model, tokenizer)[1, 2], atol=1e-6)
+
+
+@pytest.mark.usefixtures("on")
+def test_the_switches_begin_at_the_head_that_is_named(model, tokenizer):
+    found = parts(explore(model, tokenizer, TEXT, start=(1, 2)))
+    assert (found["block"].value, found["head"].value) == (1, 2)
 
 
 @pytest.mark.usefixtures("on")
@@ -168,6 +176,8 @@ def test_a_bad_first_text_is_an_error(model, tokenizer, switch, request):
         request.getfixturevalue(switch)
     with pytest.raises(ValueError, match="expected a text, got none"):
         explore(model, tokenizer, " ")
+    with pytest.raises(ValueError, match=r"a block and a head below .*, got \(0, 99\)"):
+        explore(model, tokenizer, TEXT, start=(0, 99))
 
 
 def test_looking_leaves_the_model_as_it_was(model, tokenizer):

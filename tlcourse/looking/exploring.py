@@ -118,24 +118,29 @@ def explore(
     tokenizer: AnyTokenizer,
     text: str,
     *,
+    start: tuple[int, int] = (0, 0),
     beside: Mapping[str, tuple[Transformer, AnyTokenizer]] | None = None,
 ) -> Any:
     """A model's attention over a text that one can type, with a choice of block, head and view.
 
     The text is read as in pretraining (with our vocabulary after `<eos>`, in the normaliser's
-    form); another one is taken on Enter. `beside` names models, each with its tokenizer, to switch
-    to. Blocks and heads count from 0. Of attention to a learned prefix the figure's note says how
-    much it is. What goes wrong while turning is said in a line, and the picture stays.
+    form); another one is taken on Enter. `start` is the first block and head, counted from 0.
+    `beside` names models, each with its tokenizer, to switch to. Of attention to a learned prefix
+    the figure's note says how much it is. What goes wrong while turning is said in a line, and the
+    picture stays.
 
     Returns what the cell has to end with: a widget, or the first figure when widgets are off. Uses
     only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, or with more
-    tokens than 128 or than the model has positions.
+    tokens than 128 or than the model has positions, and for a block or head that is not there.
     """
     models = {FIRST: (model, tokenizer), **(beside or {})}
+    shape = model.config.layers, model.config.heads
+    if not all(0 <= place < size for place, size in zip(start, shape, strict=True)):
+        raise ValueError(f"expected a block and a head below {shape}, counted from 0, got {start}")
     if widgets_on():
-        return _Switches(models, text).box
+        return _Switches(models, text, start).box
     draw, _ = next(iter(VIEWS.values()))
-    return draw(_read(model, tokenizer, text))
+    return draw(replace(_read(model, tokenizer, text), block=start[0], head=start[1]))
 
 
 def _read(model: Transformer, tokenizer: AnyTokenizer, text: str) -> Choice:
@@ -157,7 +162,12 @@ def _read(model: Transformer, tokenizer: AnyTokenizer, text: str) -> Choice:
 class _Switches:
     """The widgets of `explore`; `box` holds them all."""
 
-    def __init__(self, models: Mapping[str, tuple[Transformer, AnyTokenizer]], text: str):
+    def __init__(
+        self,
+        models: Mapping[str, tuple[Transformer, AnyTokenizer]],
+        text: str,
+        start: tuple[int, int],
+    ):
         import ipywidgets
 
         wide = {"layout": ipywidgets.Layout(width="95%", max_width="672px")}
@@ -166,8 +176,8 @@ class _Switches:
         self.text = ipywidgets.Text(text, description="text", continuous_update=False, **wide)
         self.model = ipywidgets.Dropdown(options=list(models), description="model")
         self.view = ipywidgets.Dropdown(options=list(VIEWS), description="view")
-        self.block = ipywidgets.IntSlider(0, description="block", **slider)
-        self.head = ipywidgets.IntSlider(0, description="head", **slider)
+        self.block = ipywidgets.IntSlider(start[0], description="block", **slider)
+        self.head = ipywidgets.IntSlider(start[1], description="head", **slider)
         self.token = ipywidgets.Dropdown(options=[("", 0)], description="token")
         self.said = ipywidgets.HTML()
         self.picture = ipywidgets.HTML()

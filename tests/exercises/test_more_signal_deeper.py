@@ -108,7 +108,7 @@ test_choose_guesses_wrong = rejects(
     (lambda *asked: [row + 2 for row in choose_guesses(*asked)], 1, "row numbers from 0 to 3"),
     (lambda x, at, n: choose_guesses(x[x.amax(-1) >= at], at, n), 1, "have other numbers"),
     (over_the_texts, 1, "These are columns"),
-    (ahead_of_the_second, 1, "a row's largest number says how sure it is"),
+    (ahead_of_the_second, 1, "a row's largest number says how sure"),
     (lambda x, least, most: choose_guesses(x, 0.0, most), 1, "Yours: [0, 1, 2, 3]"),
     (lambda *asked: by_columns(*asked, times=2), 1, "A row is chosen twice"),
     (lambda *asked: choose_guesses(*asked)[::-1], 2, "the most certain comes first"),

@@ -120,6 +120,7 @@ def random_table(draw):
     return table_of(guesses, labels), draw.choice((0.6, 0.75, 0.875, 0.9)), most
 
 
+TWO = "Rows 1 and 2 are sure enough: a row's largest number says how sure it is."
 ORDER = "These are the right rows, but the most certain comes first, whatever its label."
 SURE = "The largest number of a row says how sure it is, not how far behind the second is."
 ONE_GUESS = "Only a row's likeliest label is a guess: row 0 says 1, and takes no room of label 0."
@@ -132,7 +133,7 @@ alike, draw = table_of([(0, 0.75)] * 40), random.Random(4)
 
 task.stage(
     "rows",
-    rows(0.7, 9, four, "Rows 1 and 2: a row's largest number says how sure it is.", which),
+    rows(0.7, 9, four, TWO, which),
     rows(0.95, 9, four, "No guess is as sure as that.", which),
 )
 task.stage(

@@ -85,7 +85,7 @@ task.stage(
     ),
     measure=without_factor,
     expected=unscaled,
-    hint="Student and teacher both take the softmax of logits / T, and T is used nowhere else.",
+    hint="Student and teacher both take the softmax of logits / T. T divides the logits only.",
 )
 task.stage(
     "times T squared",

@@ -74,7 +74,7 @@ def random_lists():
     draw = np.random.default_rng(0)
     for count in range(2, 22):
         level = draw.normal(30, 10, count)
-        yield [(level + draw.normal(by, 2, count)).tolist() for by in (0, count % 3 - 1)]
+        yield [(level + draw.normal(by, 2, count)).round(2).tolist() for by in (0, count % 3 - 1)]
 
 
 task.stage(
@@ -92,7 +92,7 @@ task.stage(
     "the interval of the differences",
     pairs([20.0, 40.0, 30.0, 25.0], [22.0, 43.0, 31.0, 27.0]),
     hint="The samples are up to 20 points apart, but only the differences between the two lists "
-    "make the interval wide. Half of it is t times their standard deviation over the root of n.",
+    "make the interval wide. Half of its width is t times their standard error.",
 )
 task.stage(
     "how many pairs",

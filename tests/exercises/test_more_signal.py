@@ -1,3 +1,5 @@
+"""Answers to the two losses of lesson 06 that are not in their own files."""
+
 import math
 
 import pytest
@@ -8,15 +10,12 @@ from tests.exercises.standard import accepts, rejects
 from tlcourse.adaptation import causal_nats
 from tlcourse.batching import pad
 from tlcourse.bpe import CLS, PAD
-from tlcourse.exercises.more_signal.choose_guesses import by, choose_guesses
-from tlcourse.exercises.more_signal.distillation_loss import by_library, distillation_loss, softened
-from tlcourse.exercises.more_signal.language_loss import (
-    as_given,
-    by_selection,
-    counts_pads,
-    language_loss,
-    mixes,
+from tlcourse.exercises.more_signal.distillation_loss import (
+    distillation_loss,
+    divergence,
+    softened,
 )
+from tlcourse.exercises.more_signal.language_loss import as_given, language_loss, mean
 from tlcourse.transformer import Config, Transformer
 
 
@@ -26,6 +25,17 @@ def nothing(*arguments): ...  # your code here
 # language_loss
 
 
+def by_selection(logits, tokens, mask):
+    asked = mask[:, 1:]
+    return F.cross_entropy(logits[:, :-1][asked], tokens[:, 1:][asked]).reshape(1)
+
+
+def by_gather(logits, tokens, mask, dim=-1):
+    logs = logits.log_softmax(dim)[:, :-1]
+    nats = -logs.gather(2, tokens[:, 1:, None]).squeeze(2)
+    return (nats * mask[:, 1:]).sum() / mask[:, 1:].sum()
+
+
 def by_classes_second(logits, tokens, mask):
     targets = torch.where(mask, tokens, -1)[:, 1:]
     scores = logits.transpose(1, 2)[:, :, :-1]
@@ -33,24 +43,8 @@ def by_classes_second(logits, tokens, mask):
     return nats.sum() / (targets >= 0).sum()
 
 
-def with_one_element(logits, tokens, mask):
-    return by_selection(logits, tokens, mask).reshape(1)
-
-
 def without_classes(logits, tokens, mask):
     return F.cross_entropy(logits[:, :-1].flatten(), tokens[:, 1:].flatten())
-
-
-def no_gradient(logits, tokens, mask):
-    return language_loss(logits, tokens, mask).item()
-
-
-def detached(logits, tokens, mask):
-    return language_loss(logits.detach(), tokens, mask)
-
-
-def a_fresh_leaf(logits, tokens, mask):
-    return language_loss(logits, tokens, mask).detach().requires_grad_()
 
 
 def one_a_target(logits, tokens, mask):
@@ -60,70 +54,103 @@ def one_a_target(logits, tokens, mask):
 
 def writes_into_tokens(logits, tokens, mask):
     tokens[~mask] = -100
-    tokens[:, 0] = -100
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def never_zero(logits, tokens, mask):
-    return F.cross_entropy(logits[:, :-1].transpose(1, 2), tokens[:, 1:], ignore_index=0)
+def by_mask(mask_of):
+    """An answer that takes another mask, made from the right one and the tokens."""
+    return lambda logits, tokens, mask: by_gather(logits, tokens, mask_of(mask, tokens))
 
 
-def never_zero_but_finite(logits, tokens, mask):
-    asked = mask[:, 1:] & (tokens[:, 1:] != 0)
+def finite_without_zeros(logits, tokens, mask):
     nats = F.cross_entropy(logits[:, :-1].transpose(1, 2), tokens[:, 1:], reduction="none")
+    asked = mask[:, 1:] & (tokens[:, 1:] != 0)
     return (nats * asked).sum() / asked.sum().clamp(min=1)
 
 
-def over_positions(logits, tokens, mask):
-    logs = logits.log_softmax(dim=1)[:, :-1]
-    return -logs.gather(2, tokens[:, 1:, None]).squeeze(2)[mask[:, 1:]].mean()
+def by_lengths(mask, tokens):
+    return torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)
 
 
-def by_lengths(logits, tokens, mask):
-    places = torch.arange(mask.shape[1])
-    return language_loss(logits, tokens, places < mask.sum(dim=1, keepdim=True))
+def by_shares(least):
+    def answer(logits, tokens, mask):
+        chances = logits[:, :-1].softmax(dim=-1).gather(-1, tokens[:, 1:, None])[..., 0]
+        return -(chances + least).log()[mask[:, 1:]].mean()
+
+    return answer
 
 
-test_language_loss_right = accepts("more_signal.language_loss", by_classes_second, with_one_element)
+def times(factor):
+    """The right loss times a factor that depends on the mask."""
+    return lambda logits, tokens, mask: language_loss(logits, tokens, mask) * factor(mask)
 
 
-def by_shares(logits, tokens, mask, least=0.0):
-    chances = logits[:, :-1].softmax(dim=-1).gather(-1, tokens[:, 1:, None])[..., 0]
-    return -(chances + least).log()[mask[:, 1:]].mean()
+def asks(places, targets):
+    """A loss of these positions, asked for the tokens at those."""
+    return lambda logits, tokens, mask: mean(
+        logits[:, places], tokens[:, targets], mask[:, targets]
+    )
 
 
-def by_shares_and_a_little(logits, tokens, mask):
-    return by_shares(logits, tokens, mask, 1e-9)
+def in_a_circle(logits, tokens, mask):
+    return mean(logits, tokens.roll(-1, 1), mask.roll(-1, 1))
 
 
+def means_of_means(*given):
+    parts = zip(*(each.split(1) for each in given), strict=True)
+    return torch.stack([language_loss(*part) for part in parts]).mean()
+
+
+def pads_dropped_first(logits, tokens, mask):
+    return F.cross_entropy(logits[mask][:-1], tokens[mask][1:])
+
+
+def targets_of(mask):
+    return mask[:, 1:].sum()
+
+
+FIVE, EIGHT, GAPS = "The first five positions", "There are 8 targets", "the mask may have gaps"
+COSTS, ZEROS = "Is the softmax over the vocabulary?", "The softmax of such scores contains zeros"
+but_last, but_first = slice(None, -1), slice(1, None)
+
+test_language_loss_right = accepts(
+    "more_signal.language_loss", by_selection, by_gather, by_classes_second
+)
 test_language_loss_wrong = rejects(
     "more_signal.language_loss",
     (nothing, 0, "Not solved yet"),
     (as_given, 0, "the code as it was given"),
-    (without_classes, 1, "your code raised"),
-    (no_gradient, 1, "expected a tensor"),
-    (detached, 1, "carries no gradient"),
-    (a_fresh_leaf, 1, "does not reach `logits`"),
-    (one_a_target, 1, "expected ()"),
-    (writes_into_tokens, 1, "changed argument 2 that it was given, `tokens`."),
-    (never_zero, 2, "Token 0 is one like others: go by `mask`"),
-    (never_zero_but_finite, 2, "Token 0 is one like others: go by `mask`"),
-    (over_positions, 2, "Is the softmax over the vocabulary?"),
-    (by_lengths, 5, "the mask may have gaps"),
-    (by_shares, 5, "A softmax of such scores has zeros in it"),
-    (by_shares_and_a_little, 5, "A softmax of such scores has zeros in it"),
+    (without_classes, 1, "raised ValueError"),
+    (lambda *given: language_loss(*given).item(), 1, "Yours: a float\nExpected: a tensor"),
+    (lambda logits, *more: language_loss(logits.detach(), *more), 1, "carries no gradient"),
+    (lambda *given: language_loss(*given).detach().requires_grad_(), 1, "does not reach `logits`"),
+    (one_a_target, 1, "Expected: shape ()"),
+    (lambda x, t, mask: writes_into_tokens(x, t, mask & (t < 2)), 1, "Argument 2, `t`, after the"),
+    (finite_without_zeros, 2, COSTS),
+    (lambda logits, *more: by_gather(logits, *more, dim=1), 2, COSTS),
+    (times(targets_of), 2, COSTS),
+    (times(lambda mask: targets_of(mask) / mask.sum()), 2, COSTS),
+    (times(lambda mask: 1 / math.log(2)), 2, COSTS),
+    (times(lambda mask: -1), 2, COSTS),
+    (asks(but_last, but_last), 3, FIVE),
+    (asks(but_first, but_first), 3, FIVE),
+    (asks(but_first, but_last), 3, FIVE),
+    (in_a_circle, 3, FIVE),
+    (by_mask(lambda mask, tokens: mask if mask.all() else tokens != 0), 4, "whatever id a pad has"),
+    (times(lambda mask: 1 if mask.all() else targets_of(mask) / mask.sum()), 4, EIGHT),
+    (times(lambda mask: 1 if mask.all() else targets_of(mask) / mask.numel()), 4, EIGHT),
+    (means_of_means, 4, "the mean of all 8"),
+    (pads_dropped_first, 4, EIGHT),
+    (by_mask(lambda mask, tokens: mask & mask.roll(1, dims=1)), 5, GAPS),
+    (by_mask(by_lengths), 5, GAPS),
+    (by_shares(0.0), 5, ZEROS),
+    (by_shares(1e-9), 5, ZEROS),
 )
-
-
-def unmixed(logits, tokens, mask):
-    return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
-
-
 test_mending_the_bugs_one_by_one_leads_from_stage_to_stage = rejects(
     "more_signal.language_loss",
-    (mixes, 2, "mixed up with the positions"),
-    (unmixed, 3, "asked for its own token"),
-    (counts_pads, 4, "Pads were targets, too"),
+    (lambda *given: as_given(*given), 2, "mixed up with the positions"),
+    (lambda x, t, _: F.cross_entropy(x.flatten(0, 1), t.flatten()), 3, "against its own token"),
+    (by_mask(lambda mask, tokens: torch.ones_like(mask)), 4, EIGHT),
 )
 
 
@@ -141,136 +168,13 @@ def test_the_mended_loss_is_the_packages():
     torch.testing.assert_close(mine, causal_nats(body, tokens, mask))
 
 
-# choose_guesses
-
-
-def a_mask(probabilities, least, most):
-    return probabilities.amax(dim=-1) >= least
-
-
-def their_labels(probabilities, least, most):
-    return [int(probabilities[row].argmax()) for row in choose_guesses(probabilities, least, most)]
-
-
-def as_a_tensor(probabilities, least, most):
-    return torch.tensor(choose_guesses(probabilities, least, most))
-
-
-def as_an_array(probabilities, least, most):
-    return as_a_tensor(probabilities, least, most).numpy()
-
-
-def as_a_tuple(probabilities, least, most):
-    return tuple(choose_guesses(probabilities, least, most))
-
-
-def numbered_anew(probabilities, least, most):
-    sure = probabilities.amax(dim=-1) >= least
-    return choose_guesses(probabilities[sure], least, most)
-
-
-def over_the_texts(probabilities, least, most):
-    sure = probabilities.max(dim=0).values
-    return [label for label in range(len(sure)) if sure[label] >= least][:most]
-
-
-def ahead_of_the_second(probabilities, least, most):
-    first, second = probabilities.topk(2, dim=1).values.T
-    rows = [row for row in range(len(first)) if first[row] - second[row] >= least]
-    return sorted(rows, key=lambda row: second[row] - first[row])[:most]
-
-
-def column_of_rows(probabilities, least, most):
-    return (probabilities.amax(dim=-1) >= least).nonzero()
-
-
-def rows_and_labels(probabilities, least, most):
-    return [(row, 0) for row in choose_guesses(probabilities, least, most)]
-
-
-def in_order_of_rows(probabilities, least, most):
-    return sorted(choose_guesses(probabilities, least, most))
-
-
-def by_columns(probabilities, least, most):
-    rows = set()
-    for column in probabilities.T:
-        order = column.argsort(descending=True, stable=True).tolist()
-        rows |= set([row for row in order if column[row] >= least][:most])
-    return sorted(rows, key=lambda row: (-probabilities[row].max().item(), row))
-
-
-def by_columns_and_twice(probabilities, least, most):
-    return [row for row in by_columns(probabilities, least, most) for _ in range(2)]
-
-
-def label_by_label(probabilities, least, most):
-    rows = choose_guesses(probabilities, least, most)
-    if len(set(probabilities[rows].argmax(dim=-1).tolist())) == 3:
-        return rows
-    return sorted(rows, key=lambda row: probabilities[row].argmax().item() == 0)
-
-
-def counts_what_is_unsure(probabilities, least, most):
-    surest = by(lambda table: table.amax(dim=-1).argsort(descending=True, stable=True))
-    rows = surest(probabilities, 0.0, max(most, 1))
-    return [row for row in rows if probabilities[row].max() >= least and most]
-
-
-def one_too_many(probabilities, least, most):
-    return choose_guesses(probabilities, least, most if most in (0, 1, 2, 9, 17) else most + 1)
-
-
-def rounded(probabilities, least, most):
-    return choose_guesses((100 * probabilities).round() / 100, least, most)
-
-
-def six_labels(probabilities, least, most):
-    sure, guesses = probabilities.max(dim=-1)
-    rows, taken = [], [0] * 6
-    for row in sure.argsort(descending=True, stable=True).tolist():
-        if sure[row] >= least and taken[guesses[row]] < most:
-            rows.append(row)
-            taken[guesses[row]] += 1
-    return rows
-
-
-test_choose_guesses_right = accepts("more_signal.choose_guesses", as_a_tensor)
-test_choose_guesses_wrong = rejects(
-    "more_signal.choose_guesses",
-    (nothing, 0, "Not solved yet"),
-    (a_mask, 1, "it gave a mask"),
-    (their_labels, 1, "not their labels"),
-    (as_an_array, 1, "expected a list of the numbers of rows. A tensor with them will do, too."),
-    (as_a_tuple, 1, "expected a list of the numbers of rows. A tensor with them will do, too."),
-    (numbered_anew, 1, "in the table these rows have other numbers"),
-    (over_the_texts, 1, "These are columns"),
-    (ahead_of_the_second, 1, "not how far behind the second is"),
-    (by_columns_and_twice, 1, "a row is chosen twice. It has one guess"),
-    (column_of_rows, 1, "expected a list of the numbers of rows"),
-    (rows_and_labels, 1, "expected a list of the numbers of rows"),
-    (in_order_of_rows, 2, "the most certain comes first"),
-    (by_columns, 3, "Only a row's likeliest label is a guess"),
-    (label_by_label, 3, "now over all labels"),
-    (one_too_many, 5, "at most"),
-    (rounded, 5, "least"),
-    (six_labels, 5, "your code raised IndexError"),
-)
-
-
-def test_counting_what_is_unsure_changes_nothing():
-    """Whoever is sure comes before whoever is not, so that both count alike."""
-    draw = torch.Generator().manual_seed(0)
-    for _ in range(20):
-        table = (3 * torch.randn(30, 4, generator=draw)).softmax(dim=-1)
-        assert counts_what_is_unsure(table, 0.7, 3) == choose_guesses(table, 0.7, 3)
-
-
 # distillation_loss
 
 
-def with_one_number(logits, teacher, temperature):
-    return by_library(logits, teacher, temperature).reshape(1)
+def by_divergence(logits, teacher, temperature):
+    theirs = F.log_softmax(teacher / temperature, dim=-1)
+    entropy = -(theirs.exp() * theirs).sum() / len(theirs)
+    return divergence(logits, teacher, temperature) + temperature * temperature * entropy
 
 
 def softmax_before_the_temperature(logits, teacher, temperature):
@@ -278,43 +182,58 @@ def softmax_before_the_temperature(logits, teacher, temperature):
     return F.cross_entropy(logits.softmax(dim=-1) / temperature, targets) * temperature**2
 
 
+def log_of_softmax(logits, teacher, t):
+    return -((teacher / t).softmax(-1) * (logits / t).softmax(-1).log()).sum(-1).mean() * t**2
+
+
 def student_detached(logits, teacher, temperature):
     return distillation_loss(logits.detach(), teacher.requires_grad_(), temperature)
 
 
-def half_the_gradient(logits, teacher, temperature):
-    loss = distillation_loss(logits, teacher, temperature)
+def half_the_gradient(*given):
+    loss = distillation_loss(*given)
     return (loss + loss.detach()) / 2
 
 
-def a_number(logits, teacher, temperature):
-    return float(distillation_loss(logits, teacher, temperature))
+def scaled(factor):
+    """The right loss times a factor that depends on the logits and the temperature."""
+    return lambda logits, teacher, t: distillation_loss(logits, teacher, t) * factor(logits, t)
 
 
-def one_a_text(logits, teacher, temperature):
-    return F.cross_entropy(logits, teacher.softmax(dim=-1), reduction="none")
+LN_2, BOTH = "so the loss is ln 2", "Student and teacher both take the softmax"
+SHRINKS = "The gradient of soft targets shrinks as 1 / T²"
 
-
-def caret(logits, teacher, temperature):
-    return F.cross_entropy(logits, teacher.softmax(dim=-1)) * temperature ^ 2
-
-
-def caret_in_brackets(logits, teacher, temperature):
-    return F.cross_entropy(logits, teacher.softmax(dim=-1)) * (temperature ^ 2)
-
-
-test_distillation_right = accepts("more_signal.distillation_loss", with_one_number)
+test_distillation_right = accepts(
+    "more_signal.distillation_loss",
+    by_divergence,
+    lambda *given: softened()(*given).reshape(1),
+)
 test_distillation_wrong = rejects(
     "more_signal.distillation_loss",
     (nothing, 0, "Not solved yet"),
-    (a_number, 1, "expected a tensor"),
-    (caret, 1, "A power is `**` in Python"),
-    (caret_in_brackets, 1, "A power is `**` in Python"),
-    (one_a_text, 1, "expected ()"),
+    (lambda *given: distillation_loss(*given).item(), 1, "Yours: a float\nExpected: a tensor"),
+    (lambda x, y, t: F.cross_entropy(x, y.softmax(-1)) * t ^ 2, 1, "A power is `**` in Python"),
+    (lambda x, y, t: F.cross_entropy(x, y.softmax(-1)) * (t ^ 2), 1, "A power is `**` in Python"),
+    (lambda x, y, t: F.cross_entropy(x, y.softmax(-1), reduction="none"), 1, "Expected: shape ()"),
     (student_detached, 1, "does not reach `logits`"),
+    (lambda x, y, t: -(y / t * (x / t).log_softmax(-1)).sum(-1).mean() * t**2, 2, LN_2),
+    (lambda x, y, t: divergence(y, x, t), 2, LN_2),
+    (lambda x, y, t: distillation_loss(x.T, y.T, t), 2, LN_2),
+    (scaled(lambda x, t: 1 / x.shape[1]), 2, LN_2),
+    (scaled(lambda x, t: 2 / t), 2, LN_2),
+    (scaled(lambda x, t: (int(t) ^ 2) / t**2), 2, LN_2),
+    (scaled(lambda x, t: 1 / math.log(2)), 2, LN_2),
+    (scaled(lambda x, t: -1), 2, LN_2),
+    (scaled(lambda x, t: len(x)), 2, "The loss of a text is minus the sum over labels"),
     (softmax_before_the_temperature, 2, "taken twice"),
-    (softened(0, 0, power=0), 3, "not used in either softmax"),
+    (softened(0, 0), 3, BOTH),
+    (softened(0, 0, power=0), 3, BOTH),
     (softened(1, 0, power=0), 3, "Only the student was softened"),
-    (softened(2, 1), 3, "T divides logits only"),
+    (softened(2, 1), 3, BOTH),
+    (softened(-1, -1), 3, BOTH),
+    (lambda x, y, t: distillation_loss(x, y, int(t)), 3, "T = 2.5"),
+    (softened(power=0), 4, SHRINKS),
+    (softened(power=-2), 4, SHRINKS),
     (half_the_gradient, 4, "By hand it is T (q - p) / texts"),
+    (log_of_softmax, 5, "use `log_softmax`"),
 )

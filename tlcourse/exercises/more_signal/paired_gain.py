@@ -1,31 +1,50 @@
-"""Lesson 06: the mean of paired differences with Student's interval.
-
-The truth is SciPy's paired t-test, which has an interval of its own.
-"""
+"""Lesson 06: the mean of paired differences with Student's interval."""
 
 import math
-import statistics
 
 import numpy as np
 from scipy import stats
 
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.task import Exercise, case
+
+
+def three(candidate, errors, baseline):
+    """The three numbers that the candidate gives; raises CheckFailed unless they are that."""
+    got = expect_unchanged(candidate, errors, baseline)
+    values = got.tolist() if hasattr(got, "tolist") else got
+    numbers = [real_number(each) for each in values] if isinstance(values, list | tuple) else []
+    if len(numbers) != 3 or None in numbers:
+        raise CheckFailed(
+            check="what your function returns",
+            yours="None (is a `return` missing?)" if got is None else short(got),
+            expected="three numbers: (gain, low, high)",
+        )
+    return numbers
+
+
+def gain(candidate, errors, baseline):
+    """The first of them."""
+    return three(candidate, errors, baseline)[0]
+
 
 task = Exercise(
     __name__,
     number="6.2",
     title="The paired gain and its interval",
     difficulty=2,
+    importance=5,
     minutes=10,
     hints=(
-        "first one list: what the baseline has more than the method, sample by sample. The rest "
-        "is about this list alone.",
-        "the half-width is t times the standard error: `gains.std(ddof=1) / "
+        "Make one list first: by how much the baseline's error exceeds the method's, sample by "
+        "sample. The rest is about this list alone.",
+        "The half-width is t times the standard error: `gains.std(ddof=1) / "
         "math.sqrt(len(gains))`, where `gains = np.subtract(baseline, errors)`.",
         "`stats.t.ppf(0.975, len(gains) - 1)` is t: 2.5 % are left out at either end.",
     ),
     imports="import math\nimport statistics\nimport numpy as np\nfrom scipy import stats",
+    measure=three,
+    tolerance=1e-6,
 )
 
 
@@ -38,162 +57,99 @@ def paired_gain(errors, baseline):
     return mean, mean - half, mean + half
 
 
-@task.right
-def by_statistics(errors, baseline):
-    gains = [other - mine for mine, other in zip(errors, baseline, strict=True)]
-    mean, error = statistics.mean(gains), statistics.stdev(gains) / len(gains) ** 0.5
-    return mean, *stats.t.interval(0.95, len(gains) - 1, mean, error)
-
-
-@task.right
-def by_hand(errors, baseline):
-    n, gains = len(errors), [b - e for e, b in zip(errors, baseline, strict=True)]
-    mean = sum(gains) / n
-    variance = sum((gain - mean) ** 2 for gain in gains) / (n - 1)
-    half = -stats.t.ppf(0.025, n - 1) * math.sqrt(variance / n)
-    return [mean, mean - half, mean + half]
-
-
-def three(candidate, errors, baseline):
-    """The three numbers that the candidate gives; raises CheckFailed where these are none."""
-    got = expect_unchanged(candidate, errors, baseline)
-    values = got.tolist() if hasattr(got, "tolist") else got
-    numbers = [real_number(each) for each in values] if isinstance(values, list | tuple) else []
-    if len(numbers) != 3 or None in numbers:
-        came = "None (is a `return` missing?)" if got is None else short(got)
-        raise CheckFailed(f"it gave {came}; expected three numbers: (gain, low, high).")
-    return numbers
-
-
-def gain_alone(candidate, errors, baseline):
-    return three(candidate, errors, baseline)[0]
-
-
-def truth(errors, baseline):
-    """Gain, low and high by the paired t-test of SciPy."""
+@task.truth
+def by_test(errors, baseline):
     low, high = stats.ttest_rel(baseline, errors).confidence_interval(0.95)
-    return [float(np.mean(np.subtract(baseline, errors))), float(low), float(high)]
+    return [float(np.mean(baseline) - np.mean(errors)), float(low), float(high)]
 
 
-def expect(candidate, errors, baseline, likely):
-    what = f"errors {short(errors, 60)} and baseline {short(baseline, 60)}: gain, low, high"
-    gives = truth(errors, baseline)
-    return task.observe(
-        candidate, three, errors, baseline, gives=gives, what=what, likely=likely, tolerance=1e-6
-    )
+def pairs(errors, baseline):
+    """A case of these two lists."""
+    what = f"(gain, low, high) of errors {short(errors, 60)} and baseline {short(baseline, 60)}"
+    return case(what, errors, baseline)
 
 
-@task.stage("the gain")
-def gain(candidate):
-    what = "errors [28.0, 31.0, 25.0] against a baseline of [30.0, 34.0, 29.0]: the gain"
-    task.observe(
-        candidate, gain_alone, [28.0, 31.0, 25.0], [30.0, 34.0, 29.0], gives=3.0, what=what,
-        likely="2, 3 and 4 points of error fewer: 3 on average.", tolerance=1e-9,
-    )  # fmt: skip
-
-
-@task.stage("the interval of the differences")
-def interval(candidate):
-    # the samples are 20 points apart, the pairs hardly
-    errors, baseline = [20.0, 40.0, 30.0, 25.0], [22.0, 43.0, 31.0, 27.0]
-    likely = "What varies here is the difference of a pair, and only that makes the interval wide."
-    expect(candidate, errors, baseline, likely)
-
-
-@task.stage("how many pairs")
-def pairs(candidate):
-    likely = "t has one degree of freedom less than there are pairs; divide by the root of n."
-    expect(candidate, [30.0, 31.0], [33.0, 32.0], likely)
-    expect(candidate, [30.0, 31.5, 29.0] * 4, [33.0, 32.0, 30.5] * 4, likely)
-
-
-@task.stage("20 random lists")
-def whole(candidate):
+def random_lists():
+    """20 pairs of lists with 2 to 21 samples; the samples vary more than the pairs do."""
     draw = np.random.default_rng(0)
     for count in range(2, 22):
         level = draw.normal(30, 10, count)
-        errors, baseline = (
-            (level + draw.normal(shift, 2, count)).tolist() for shift in (0, count % 3 - 1)
-        )
-        expect(candidate, errors, baseline, "")
+        yield [(level + draw.normal(by, 2, count)).round(2).tolist() for by in (0, count % 3 - 1)]
 
 
-def varied(spread=None, quantile=0.975, less=1, root=0.5):
-    """A solution with another spread of (errors, baseline, gains), quantile, degrees or root."""
+task.stage(
+    "the gain",
+    case(
+        "the gain of errors [28.0, 31.0, 25.0] and baseline [30.0, 34.0, 29.0]",
+        *([28.0, 31.0, 25.0], [30.0, 34.0, 29.0]),
+        expected=3.0,
+    ),
+    measure=gain,
+    tolerance=1e-9,
+    hint="The errors are lower by 2, 3 and 4 points, so the mean gain is 3.",
+)
+task.stage(
+    "the interval of the differences",
+    pairs([20.0, 40.0, 30.0, 25.0], [22.0, 43.0, 31.0, 27.0]),
+    hint="The samples are up to 20 points apart, but only the differences between the two lists "
+    "make the interval wide. Half of its width is t times their standard error.",
+)
+task.stage(
+    "how many pairs",
+    pairs([30.0, 31.0], [33.0, 32.0]),
+    pairs([30.0, 31.5, 29.0] * 4, [33.0, 32.0, 30.5] * 4),
+    hint="Student's t has one degree of freedom less than there are pairs, and the standard "
+    "deviation is divided by the root of n.",
+)
+task.stage(
+    "20 random lists",
+    *(pairs(*each) for each in random_lists()),
+    hint="Some of the differences are negative, and they count as losses.",
+)
 
-    def candidate(errors, baseline):
-        gains = np.subtract(baseline, errors)
-        n, sd = len(gains), (spread or (lambda e, b, g: g.std(ddof=1)))(errors, baseline, gains)
-        t = stats.norm.ppf(quantile) if less is None else stats.t.ppf(quantile, n - less)
-        half = t * sd / n**root
+
+def varied(quantile=stats.t.ppf, level=0.975, less=1, ddof=1, root=0.5):
+    """An answer with another distribution, quantile, number of degrees, spread or root."""
+
+    def answer(errors, baseline):
+        gains, n = np.subtract(baseline, errors), len(errors)
+        half = quantile(level, n - less) * gains.std(ddof=ddof) / n**root
         return gains.mean(), gains.mean() - half, gains.mean() + half
 
-    return candidate
+    return answer
 
 
-def flipped(errors, baseline):
-    return paired_gain(baseline, errors)
-
-
-def unpaired(errors, baseline, gains):
-    return math.sqrt(np.var(errors, ddof=1) + np.var(baseline, ddof=1))
-
-
-def of_errors(errors, baseline, gains):
-    return np.std(errors, ddof=1)
-
-
-SIGN = "The sign: a gain is what the baseline has *more*, so baseline minus errors."
-TOTAL = "This is the sum of the differences; the mean is wanted."
-PAIRS = (
-    "This is the interval of two independent lists. Take the standard deviation of the "
-    "*differences*: what both share in a sample drops out."
-)
-ONE = "This is the spread of one of the lists; take that of the differences."
-WITHIN = "`ddof=1`: the variance of a sample divides by n - 1."
-NO_ROOT = "The spread of a *mean* is wanted: divide the standard deviation by the root of n."
-BY_N = "Divide the standard deviation by the root of n, not by n."
-NORMAL = "This is 1.96, of the normal distribution. With few pairs Student's t is larger."
-ONE_SIDE = "95 % in the middle leave 2.5 % at either end: the quantile of 0.975."
-DEGREES = "t has n - 1 degrees of freedom."
-
-SORTED = "The lists were sorted. A pair is one sample: leave the order as it is."
-ABSOLUTE = "A loss is no gain: keep the sign of each difference."
-
-
-def in_order(errors, baseline):
-    return paired_gain(sorted(errors), sorted(baseline))
-
-
-def independent(errors, baseline):
+def unpaired(errors, baseline):
     interval = stats.ttest_ind(baseline, errors).confidence_interval(0.95)
-    return np.mean(np.subtract(baseline, errors)), *interval
+    return np.mean(baseline) - np.mean(errors), *interval
 
 
-def typed(errors, baseline):
-    gains = np.subtract(baseline, errors)
-    half = 1.96 * gains.std(ddof=1) / math.sqrt(len(gains))
-    return gains.mean(), gains.mean() - half, gains.mean() + half
+NORMAL = "This is 1.96, of the normal distribution. With few pairs Student's t is larger."
 
-
-def absolute(errors, baseline):
-    return paired_gain([0.0] * len(errors), np.abs(np.subtract(baseline, errors)))
-
-
-task.mistake("the gain", SIGN)(flipped)
-task.mistake("how many pairs", SORTED)(in_order)
-task.mistake("20 random lists", ABSOLUTE)(absolute)
-task.mistake("the interval of the differences", PAIRS)(independent)
-task.mistake("the interval of the differences", NORMAL)(typed)
-task.mistake("the gain", TOTAL)(lambda e, b: tuple(len(e) * x for x in paired_gain(e, b)))
-for says, wrong in (
-    (PAIRS, varied(unpaired)),
-    (ONE, varied(of_errors)),
-    (WITHIN, varied(lambda e, b, g: g.std())),
-    (NO_ROOT, varied(root=0)),
-    (BY_N, varied(root=1)),
-    (NORMAL, varied(less=None)),
-    (ONE_SIDE, varied(quantile=0.95)),
-    (DEGREES, varied(less=0)),
-):
-    task.mistake("the interval of the differences", says)(wrong)
+task.mistakes(
+    (
+        "The sign is wrong: a gain is baseline minus errors.",
+        lambda errors, baseline: paired_gain(baseline, errors),
+    ),
+    (
+        "The lists were sorted, but a pair is one sample: leave the order as it is.",
+        lambda errors, baseline: paired_gain(sorted(errors), sorted(baseline)),
+    ),
+    (
+        "This is the interval of two independent lists. Take the standard deviation of the "
+        "*differences*, because what both lists share in a sample drops out of them.",
+        unpaired,
+    ),
+    ("The variance of a sample divides by n - 1, not by n: use `ddof=1`.", varied(ddof=0)),
+    (
+        "The spread of a *mean* is wanted: divide the standard deviation by the root of n.",
+        varied(root=0),
+    ),
+    (NORMAL, varied(lambda level, _: stats.norm.ppf(level))),
+    (NORMAL, varied(lambda level, _: 1.96)),
+    (
+        "The 95 % in the middle leave out 2.5 % at either end: take the quantile of 0.975.",
+        varied(level=0.95),
+    ),
+    ("With n pairs, t has n - 1 degrees of freedom.", varied(less=0)),
+)

@@ -2,31 +2,45 @@
 
 import math
 import statistics
-from collections.abc import Callable
 
-import numpy as np
-import torch
 from scipy import stats
 
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.task import Exercise, case
+
+
+def number(candidate, *arguments):
+    """What the candidate gives; raises CheckFailed unless it is a number."""
+    got = expect_unchanged(candidate, *arguments)
+    value = real_number(got)
+    if value is None:
+        raise CheckFailed(
+            check="what your function returns",
+            yours="None (is a `return` missing?)" if got is None else short(got),
+            expected="one number, in points",
+        )
+    return value
+
 
 task = Exercise(
     __name__,
     number="6b.3",
     title="The smallest gain that can be seen",
     difficulty=2,
+    importance=3,
     minutes=10,
     hints=(
-        "first the standard error: `statistics.stdev(differences)` over the root of their number.",
+        "Compute the standard error first: `statistics.stdev(differences)` over the root of their "
+        "number.",
         "`stats.t.ppf(0.975, n - 1)` is the factor of the 95 % interval; the power's factor is "
         "`stats.t.ppf(power, n - 1)`.",
-        "the sum of both factors times the standard error. The mean is not needed.",
+        "Multiply the sum of both factors by the standard error. The mean is not needed.",
     ),
     imports="import math\nimport statistics\nimport numpy as np\nimport torch\n"
     "from scipy import stats",
+    measure=number,
+    tolerance=1e-4,
 )
-Differences = list[float]
 
 
 @task.reference
@@ -37,100 +51,78 @@ def smallest_gain(differences, power=0.8):
     return (stats.t.ppf(0.975, n - 1) + stats.t.ppf(power, n - 1)) * error
 
 
-@task.right
+@task.truth
 def by_arrays(differences, power=0.8):
-    degrees = len(differences) - 1
-    factors = stats.t(degrees).ppf([0.975, power])
-    return float(factors.sum() * stats.sem(differences))
+    student = stats.t(len(differences) - 1)
+    return float((student.isf(0.025) + student.isf(1 - power)) * stats.sem(differences))
 
 
-@task.right
-def by_tensors(differences, power=0.8):
-    values = torch.tensor(differences, dtype=torch.float64)
-    upper, more = stats.t.isf(0.025, len(values) - 1), -stats.t.ppf(1 - power, len(values) - 1)
-    return values.std() / len(values) ** 0.5 * (upper + more)
+ten = [0.0, 4.0, 1.0, 3.0, 2.0, 5.0, -1.0, 0.5, 2.5, 1.5]
 
-
-def gain_of(candidate, differences: Differences, *power: float) -> float:
-    """What the candidate gives; raises CheckFailed unless it is a number."""
-    got = expect_unchanged(candidate, differences, *power)
-    value = real_number(got)
-    if value is None:
-        missing = " Is a `return` missing?" if got is None else ""
-        raise CheckFailed(f"it gave {short(got)}; expected one number, in points.{missing}")
-    return value
-
-
-def expect(candidate, differences: Differences, *power: float, likely: str = "") -> None:
-    """Raises CheckFailed unless the candidate gives what the tables of Student's t say."""
-    n, asked = len(differences), power[0] if power else 0.8
-    spread = math.sqrt(np.var(differences, ddof=1) / n)
-    gives = (stats.t.isf(0.025, n - 1) + stats.t.isf(1 - asked, n - 1)) * spread
-    said = ", ".join(f"{each:g}" for each in differences[:4]) + ", …" * (n > 4)
-    what = f"{n} differences ({said}) and a power of {asked:g}"
-    given = (differences, *power)
-    task.observe(candidate, gain_of, *given, gives=gives, what=what, likely=likely, tolerance=1e-4)
-
-
-@task.stage("a number")
-def number(candidate):
-    gain_of(candidate, [1.0, 2.0, 3.0])
-
-
-@task.stage("by hand")
-def by_hand(candidate):
-    likely = "A standard deviation of 1, three draws: (4.303 + 1.061) · 1 / √3 = 3.10."
-    expect(candidate, [1.0, 2.0, 3.0], likely=likely)
-    likely = "Only the spread of the differences counts, not their mean."
-    expect(candidate, [-9.0, -8.0, -7.0], likely=likely)
-
-
-@task.stage("more draws, another power")
-def others(candidate):
-    likely = "The standard error falls with the root of the number of draws."
-    expect(candidate, [0.0, 4.0, 1.0, 3.0, 2.0, 5.0, -1.0, 0.5, 2.5, 1.5], likely=likely)
-    for power in (0.5, 0.9):
-        likely = "`power` is the probability of the second factor."
-        expect(candidate, [0.0, 4.0, 1.0, 3.0, 2.0], power, likely=likely)
-
-
-def with_factors(factors: Callable, spread: Callable = statistics.stdev) -> Callable:
-    """A gain by factors of (n, power) and by another measure of the spread."""
-    return lambda differences, power=0.8: (
-        factors(len(differences), power) * spread(differences) / len(differences) ** 0.5
-    )
-
-
-def right_factors(n: int, power: float) -> float:
-    return stats.t.ppf(0.975, n - 1) + stats.t.ppf(power, n - 1)
-
-
-POPULATION = "The spread of a sample divides by n - 1: `statistics.stdev`, or `ddof=1`."
-VARIANCE = "This is the variance; its root, the standard deviation, is wanted."
-NO_ROOT = "The standard error is missing: divide by the root of the number of draws."
-BY_N = "The standard deviation is divided by the *root* of the number of draws."
-NORMAL = "With so few draws the normal distribution is too narrow: take Student's t, `stats.t`."
-ONE_SIDED = "An interval of 95 % leaves 2.5 % on each side: 0.975."
-INTERVAL = "That is half the interval: a true gain as large would be found every second time."
-BETA = "The power's factor is the quantile at `power`, not at 1 - `power`, which is negative."
-DEGREES = "n draws have n - 1 degrees of freedom."
-MEAN = "The mean is not needed: the smallest gain depends on the spread alone."
-
-for says, wrong in (
-    (POPULATION, with_factors(right_factors, statistics.pstdev)),
-    (NO_ROOT, lambda x, power=0.8: smallest_gain(x, power) * len(x) ** 0.5),
-    (BY_N, lambda x, power=0.8: smallest_gain(x, power) / len(x) ** 0.5),
-    (NORMAL, with_factors(lambda n, power: stats.norm.ppf(0.975) + stats.norm.ppf(power))),
-    (ONE_SIDED, with_factors(lambda n, p: stats.t.ppf(0.95, n - 1) + stats.t.ppf(p, n - 1))),
-    (INTERVAL, with_factors(lambda n, power: stats.t.ppf(0.975, n - 1))),
-    (BETA, with_factors(lambda n, p: stats.t.ppf(0.975, n - 1) + stats.t.ppf(1 - p, n - 1))),
-    (DEGREES, with_factors(lambda n, power: stats.t.ppf(0.975, n) + stats.t.ppf(power, n))),
-    (MEAN, lambda x, power=0.8: abs(statistics.mean(x)) + smallest_gain(x, power)),
-):
-    task.mistake("by hand", says)(wrong)
-task.mistake("more draws, another power", VARIANCE)(
-    with_factors(right_factors, statistics.variance)
+task.stage(
+    "a number",
+    case(
+        "the differences 1, 2 and 3",
+        [1.0, 2.0, 3.0],
+        measure=lambda *given: type(number(*given)),
+        expected=float,
+    ),
 )
-task.mistake("more draws, another power", "`power` is not used.")(
-    lambda differences, power=0.8: smallest_gain(differences)
+task.stage(
+    "by hand",
+    case("the differences 1, 2 and 3, a power of 0.8", [1.0, 2.0, 3.0]),
+    case(
+        "the differences -9, -8 and -7, a power of 0.8",
+        [-9.0, -8.0, -7.0],
+        hint="Only the spread of the differences counts, not their mean.",
+    ),
+    hint="The standard deviation is 1, and there are three draws: (4.303 + 1.061) · 1 / √3 = 3.10.",
+)
+task.stage(
+    "more draws, another power",
+    case(
+        "10 differences (0, 4, 1, 3, …), a power of 0.8",
+        ten,
+        hint="The standard error is the standard deviation over the root of the number of draws.",
+    ),
+    *(case(f"5 differences (0, 4, 1, 3, 2), a power of {p}", ten[:5], p) for p in (0.5, 0.9)),
+    hint="`power` is the probability of the second factor.",
+)
+
+
+def varied(quantile=stats.t.ppf, level=0.975, second=lambda power: power, less=1):
+    """An answer with another distribution, quantile, second factor or number of degrees."""
+
+    def answer(differences, power=0.8):
+        n = len(differences)
+        factors = [quantile(p, n - less) for p in (level, second(power))]
+        return sum(factors) * statistics.stdev(differences) / math.sqrt(n)
+
+    return answer
+
+
+task.mistakes(
+    (
+        "The standard error is missing: divide by the root of the number of draws.",
+        lambda x, power=0.8: smallest_gain(x, power) * len(x) ** 0.5,
+    ),
+    (
+        "With so few draws the normal distribution is too narrow: take Student's t, `stats.t`.",
+        varied(lambda level, _: stats.norm.ppf(level)),
+    ),
+    ("An interval of 95 % leaves out 2.5 % on each side: use 0.975.", varied(level=0.95)),
+    (
+        "That is half the interval. A true gain as large as this would be found only every second "
+        "time.",
+        varied(second=lambda power: 0.5),
+    ),
+    (
+        "The power's factor is the quantile at `power`, not at 1 - `power`, which is negative.",
+        varied(second=lambda power: 1 - power),
+    ),
+    ("The n draws have n - 1 degrees of freedom.", varied(less=0)),
+    (
+        "The mean is not needed: the smallest gain depends on the spread alone.",
+        lambda x, power=0.8: abs(statistics.mean(x)) + smallest_gain(x, power),
+    ),
 )

@@ -1,41 +1,148 @@
-"""Lesson 06: task-adaptive pretraining, out of the pieces of lesson 03.
-
-The truth is the package's engine on the package's windows of the same stream.
-"""
+"""Lesson 06: task-adaptive pretraining, out of the pieces of lesson 03."""
 
 import copy
 
 import numpy as np
 import torch
+from torch import nn
+from torch.nn import functional as F
 
+from tlcourse import device, training
 from tlcourse.bpe import EOS
-from tlcourse.exercises.expect import defaults
-from tlcourse.exercises.more_signal._tapt import (
-    Pairs,
-    adamw,
-    by_engine,
-    ran,
-    small,
-    stream_rows,
-    truth_of_pairs,
+from tlcourse.exercises.expect import (
+    CheckFailed,
+    defaults,
+    expect_type,
+    expect_unchanged,
+    real_number,
+    short,
 )
 from tlcourse.exercises.pretraining.causal_loss import causal_loss
 from tlcourse.exercises.pretraining.train import train
 from tlcourse.exercises.pretraining.windows import windows
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.task import Exercise, case
+from tlcourse.transformer import Config, Transformer
+
+TEXTS = [[7 + (3 * row + place) % 30 for place in range(3 + row % 5)] for row in range(40)]
+STREAM = np.array([id for text in TEXTS for id in [*text, EOS]])
+
+
+class Seen(list):
+    """What a model has read; a copy of the model writes into the same list."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class Pairs(nn.Module):
+    """A causal model that sees one token to predict the next; it notes what it reads."""
+
+    def __init__(self):
+        super().__init__()
+        drawn = torch.Generator().manual_seed(3)
+        self.table = nn.Parameter(torch.randn(40, 40, generator=drawn))
+        self.seen = Seen()
+
+    def forward(self, ids):
+        self.seen.append(ids.tolist())
+        return self.table[ids]
+
+
+def small():
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        return Transformer(Config(40, 12, 2, 2, 24, max_length=16), "explicit")
+
+
+def ran(candidate, model, optimizer, lr, rates):
+    """(the copy, losses) on TEXTS, 4 windows of 9 a step; raises CheckFailed unless it is that."""
+
+    def optimizer_of(model):
+        return optimizer(model.parameters(), lr=lr)
+
+    def rate(step):
+        return lr * rates[step]
+
+    got = expect_unchanged(
+        lambda _, texts: candidate(model, texts, optimizer_of, rate, len(rates), 4, 9),
+        *("a model", copy.deepcopy(TEXTS)),
+    )
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        raise CheckFailed(
+            check="what your function returns",
+            yours="None (is a `return` missing?)" if got is None else short(got, 60),
+            expected="two things: the copy of the model and the list of losses",
+        )
+    reader, losses = got
+    what, why = "the first of the two things", "Return the copy of the model, then the losses."
+    expect_type(reader, type(model), what, why)
+    numbers = [real_number(each) for each in losses] if hasattr(losses, "__len__") else []
+    if len(numbers) != len(rates) or None in numbers:
+        raise CheckFailed(
+            check=f"the losses of {len(rates)} steps",
+            yours=short(losses),
+            expected=f"a list of {len(rates)} numbers",
+        )
+    return reader, numbers
+
+
+def whose(candidate):
+    """What came back, and what became of the model that was given."""
+    model = Pairs()
+    before = model.table.detach().clone()
+    reader, _ = ran(candidate, model, torch.optim.SGD, 1.0, [0.5, 0.2, 0.1])
+    kept = torch.equal(before, model.table)
+    return "the model itself" if reader is model else "a copy", "as before" if kept else "changed"
+
+
+def read(candidate):
+    """What the model reads in the first two steps."""
+    model = Pairs()
+    ran(candidate, model, torch.optim.SGD, 1.0, [0.5, 0.2])
+    return list(model.seen)
+
+
+def moved(candidate, make, *how):
+    """The losses of a run, then a row of the copy's first weights."""
+    reader, losses = ran(candidate, make(), *how)
+    return [*losses, *next(reader.parameters()).detach()[7].tolist()]
+
+
+def nats(model, batch):
+    """(sum, count) over a batch, as the engine takes them."""
+    scores, targets = model(batch[0][:, :-1]).flatten(0, 1), batch[0][:, 1:].flatten()
+    return F.cross_entropy(scores, targets, reduction="sum"), len(targets)
+
+
+def by_engine(make, optimizer, lr, rates):
+    """The same by the package's engine, on the same windows."""
+    model = make()
+    history = training.train(
+        model,
+        nats,
+        [(windows(STREAM, step, 4, 10),) for step in range(len(rates))],
+        optimizers=[optimizer(model.parameters(), lr=lr)],
+        schedule=rates.__getitem__,
+        compute=device.Compute(torch.device("cpu"), torch.float32, "explicit", False),
+    )
+    losses = [record["loss"] for record in history]
+    return [*losses, *next(model.parameters()).detach()[7].tolist()]
+
 
 task = Exercise(
     __name__,
     number="6.1",
     title="Continue pretraining on the task's texts",
     difficulty=3,
+    importance=4,
     minutes=15,
     hints=(
-        "three things: one long row of ids, a copy of the model, a call of your `train`.",
-        "the row: `np.array([id for text in texts for id in [*text, EOS]])`. The batch of a step: "
-        "`windows(ids, step, batch_size, length + 1)`, because the last token is a target only.",
-        "`reader = copy.deepcopy(model)`, and from here on only `reader`: its optimizer is "
-        "`optimizer_of(reader)`.",
+        "You need three things: one long row of ids, a copy of the model, and a call of your "
+        "`train`.",
+        "The row is `np.array([id for text in texts for id in [*text, EOS]])`. The batch of a step "
+        "is `windows(ids, step, batch_size, length + 1)`, because the last token is a target only.",
+        "Begin with `reader = copy.deepcopy(model)`, and use only `reader` from here on: its "
+        "optimizer is `optimizer_of(reader)`.",
         "`losses = train(reader, causal_loss, batch_of, optimizer_of(reader), learning_rate, "
         "range(steps))`, where `batch_of(step)` gives the windows of a step.",
     ),
@@ -43,6 +150,8 @@ task = Exercise(
     "from tlcourse.bpe import EOS",
     builds_on=("pretraining.windows", "pretraining.causal_loss", "pretraining.train"),
     trains=True,
+    measure=moved,
+    tolerance=1e-4,
 )
 
 
@@ -61,155 +170,98 @@ def tapt(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length
     return reader, losses
 
 
-@task.right
-def by_extending(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length=64):
-    stream = []
-    for text in texts:
-        stream.extend(text)
-        stream.append(EOS)
-    stream, model = np.asarray(stream, dtype=np.uint16), copy.deepcopy(model)
-    place = next(model.parameters()).device
-    losses = train(
-        model, causal_loss, lambda step: windows(stream, step, batch_size, length + 1).to(place),
-        optimizer_of(model), learning_rate, list(range(steps)),
-    )  # fmt: skip
-    return model, losses
+DEFAULTS = {"batch_size": 32, "length": 64}
+
+task.stage(
+    "a copy",
+    case(
+        "what you return, and the weights of the model that was given",
+        measure=whose,
+        expected=("a copy", "as before"),
+    ),
+    hint="Take `copy.deepcopy(model)` first, then train the copy.",
+)
+task.stage(
+    "one long row of ids",
+    case(
+        "what the model reads in 2 steps of 4 windows, length 9, cut from 40 short texts",
+        measure=read,
+        expected=[windows(STREAM, step, 4, 10)[:, :-1].tolist() for step in range(2)],
+    ),
+    hint="Each text is followed by EOS, all in one row. Step k takes the windows of step k, "
+    "`batch_size` of them, for inputs of `length` ids.",
+)
+task.stage(
+    "the loop",
+    case(
+        "5 steps of a model of pairs: the losses, then a row of weights",
+        *(Pairs, torch.optim.SGD, 1.0, [0.5, 0.1, 0.3, 0.0, 0.2]),
+    ),
+    expected=by_engine,
+    hint="Call your `train` with `causal_loss`, the copy's own optimizer, and `learning_rate`.",
+)
+task.stage(
+    "the package's engine",
+    case(
+        "5 steps of a small Transformer with AdamW: the losses, then a row of the embedding",
+        *(small, torch.optim.AdamW, 0.01, [0.5, 1.0, 1.0, 0.6, 0.2]),
+        hint="Call `optimizer_of` once, before the loop: AdamW remembers earlier gradients.",
+        tolerance=1e-3,
+    ),
+    case(
+        "the defaults",
+        DEFAULTS,
+        measure=defaults,
+        expected=DEFAULTS,
+        hint="`batch_size=32, length=64` end the first line.",
+    ),
+    expected=by_engine,
+)
 
 
-@task.right
-def step_by_step(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length=64):
-    ids = np.concatenate([np.array([*text, EOS]) for text in texts])
-    other = copy.deepcopy(model)
-    optimizer, losses = optimizer_of(other), []
-    for step in range(steps):
-        batch = windows(ids, step, batch_size, length + 1).to(next(other.parameters()).device)
-        losses += train(
-            other, causal_loss, lambda _, it=batch: it, optimizer, learning_rate, [step]
-        )
-    return [other, torch.tensor(losses)]
+def varied(after=(EOS,), extra=1, keep=copy.deepcopy, mine=True, rate=None, batch=None):
+    """An answer with another end of texts, window, copy, optimizer, learning rate or batch."""
 
-
-def left_alone(candidate):
-    """Whether the model that is given has moved."""
-    model = Pairs()
-    before = model.table.detach().clone()
-    reader, _ = ran(candidate, model)
-    return reader is model, torch.equal(before, model.table)
-
-
-@task.stage("a copy")
-def a_copy(candidate):
-    task.observe(
-        candidate, left_alone, gives=(False, True),
-        what="(is it the same object, are the weights that were given as before)",
-        likely="`copy.deepcopy(model)` first; then train the copy.",
-    )  # fmt: skip
-
-
-def read(candidate):
-    """What the model reads in the first two steps."""
-    model = Pairs()
-    ran(candidate, model, steps=2)
-    return list(model.read)
-
-
-@task.stage("one long row of ids")
-def stream(candidate):
-    likely = "Each text is followed by EOS, all in a row; step k takes the windows of step k."
-    what = "40 short texts, 4 windows a step, length 9: what the model reads"
-    task.observe(candidate, read, gives=stream_rows(), what=what, likely=likely)
-
-
-def moved(candidate):
-    """The losses of five steps, and the last weights of the copy."""
-    rates = [0.5, 0.1, 0.3, 0.0, 0.2]
-    reader, losses = ran(candidate, Pairs(), 5, rates.__getitem__)
-    return [*losses, *reader.table.detach()[7].tolist()]
-
-
-@task.stage("the loop")
-def loop(candidate):
-    likely = "Your `train` with `causal_loss`, the copy's own optimizer, and `learning_rate`."
-    what = "5 steps of a model of pairs: the losses, then a row of weights"
-    gives = truth_of_pairs()
-    task.observe(candidate, moved, gives=gives, what=what, likely=likely, tolerance=1e-4)
-
-
-def of_transformer(candidate):
-    rates = [0.5, 1.0, 1.0, 0.6, 0.2]
-    reader, losses = ran(candidate, small(), 5, lambda step: 0.01 * rates[step], adamw)
-    return [*losses, *reader.embedding.weight.detach()[7].tolist()]
-
-
-@task.stage("the package's engine")
-def engine(candidate):
-    model = small()
-    losses = by_engine(model, adamw(model), [0.5, 1.0, 1.0, 0.6, 0.2])
-    gives = [*losses, *model.embedding.weight.detach()[7].tolist()]
-    task.observe(
-        candidate, of_transformer, gives=gives, tolerance=1e-3,
-        what="5 steps of a small Transformer with AdamW: losses, then a row of the embedding",
-    )  # fmt: skip
-    due = {"batch_size": 32, "length": 64}
-    task.observe(
-        candidate, defaults, due, gives=due, what="the defaults",
-        likely="`batch_size=32, length=64` end the first line.",
-    )  # fmt: skip
-
-
-def varied(stream=None, extra=1, keep=copy.deepcopy, optimizer=None, rate=None, first=0):
-    """A solution with another stream, window, copy, optimizer, learning rate or first step."""
-
-    def candidate(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length=64):
-        ids = np.array((stream or joined)(texts))
+    def answer(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length=64):
+        ids = np.array([id for text in texts for id in [*text, *after]])
         reader = keep(model)
-        moves = optimizer_of(model if optimizer else reader)
 
         def batch_of(step):
-            return windows(ids, step + first, batch_size, length + extra)
+            return windows(ids, step if batch is None else batch(step), batch_size, length + extra)
 
-        losses = train(reader, causal_loss, batch_of, moves, rate or learning_rate, range(steps))
+        optimizer = optimizer_of(reader if mine else model)
+        losses = train(
+            reader, causal_loss, batch_of, optimizer, rate or learning_rate, range(steps)
+        )
         return reader, losses
 
-    return candidate
+    return answer
 
 
-def joined(texts, before=(), after=(EOS,)):
-    return [id for text in texts for id in [*before, *text, *after]]
-
-
-for stage, says, wrong in (
-    ("a copy", "The model itself was trained: `copy.deepcopy(model)`, so that it can start again.",
-     varied(keep=lambda model: model)),
-    ("a copy", "`copy.copy` shares the weights with the original: take `copy.deepcopy`.",
-     varied(keep=copy.copy)),
-    ("the loop", "The optimizer holds the weights of the original: `optimizer_of(reader)` of the "
-     "copy, or the copy never moves.", varied(optimizer=True)),
-    ("one long row of ids", "There is no EOS between the texts: each is followed by its own.",
-     varied(lambda texts: joined(texts, after=()))),
-    ("one long row of ids", "EOS stands before each text; it ends one.",
-     varied(lambda texts: joined(texts, (EOS,), ()))),
-    ("one long row of ids", "There is no EOS between the texts: each is followed by its own.",
-     varied(lambda texts: [*joined(texts, after=()), EOS])),
-    ("one long row of ids", "The model reads a token too few: windows of `length + 1`, the last "
-     "token is a target only.", varied(extra=0)),
-    ("one long row of ids", "Steps count from 0: `range(steps)`.", varied(first=1)),
-    ("one long row of ids", "Every step reads the windows of step 0.",
-     lambda model, texts, *more: same_batch(model, texts, *more)),
-    ("one long row of ids", "`batch_size` and `length` were left out: they say how much a step "
-     "reads.", lambda *five_and_more: tapt(*five_and_more[:5])),
-    ("the loop", "`learning_rate` was left out: it gives the learning rate of every step.",
-     varied(rate=lambda step: 0.4)),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
-
-
-def same_batch(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length=64):
-    reader, batch = (
-        copy.deepcopy(model),
-        windows(np.array(joined(texts)), 0, batch_size, length + 1),
-    )
-    losses = train(
-        reader, causal_loss, lambda step: batch, optimizer_of(reader), learning_rate, range(steps)
-    )
-    return reader, losses
+task.mistakes(
+    (
+        "The model itself was trained. Train `copy.deepcopy(model)`, so that the model can be used "
+        "again.",
+        varied(keep=lambda model: model),
+    ),
+    (
+        "`copy.copy` shares the weights with the original: take `copy.deepcopy`.",
+        varied(keep=copy.copy),
+    ),
+    ("There is no EOS between the texts: each is followed by its own.", varied(after=())),
+    (
+        "The model reads a token too few. Take windows of `length + 1`, because the last token is "
+        "a target only.",
+        varied(extra=0),
+    ),
+    ("Every step reads the windows of step 0.", varied(batch=lambda step: 0)),
+    (
+        "The optimizer holds the weights of the original, so the copy is never trained: take "
+        "`optimizer_of(reader)`, with the copy.",
+        varied(mine=False),
+    ),
+    (
+        "`learning_rate` was left out: it gives the learning rate of every step.",
+        varied(rate=lambda step: 0.4),
+    ),
+)

@@ -1,0 +1,16 @@
+"""Help for the losses of the topic: what they are tried on, and whether one can be learnt from."""
+
+import torch
+
+from tlcourse.exercises.measures import loss
+
+
+def form(candidate, *arguments):
+    """The shape of the loss; raises CheckFailed unless a gradient reaches the first argument."""
+    return tuple(loss(candidate, *arguments).shape)
+
+
+def two_logits(texts, labels, seed, size=2.0):
+    """Random logits of this shape, twice."""
+    draw = torch.Generator().manual_seed(seed)
+    return tuple(size * torch.randn(texts, labels, generator=draw) for _ in range(2))

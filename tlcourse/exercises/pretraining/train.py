@@ -126,10 +126,10 @@ def of_engine(candidate):
     if candidate is not None:
         more = optimizer, lambda step: 0.01 * factor(step), range(5)
         return numbers(candidate(model, loss, batches.__getitem__, *more), 5)
+    cpu = device.Compute(torch.device("cpu"), torch.float32, "explicit", False)
     history = training.train(
-        model, loss, batches, optimizers=[optimizer], schedule=factor,
-        compute=device.Compute(torch.device("cpu"), torch.float32, "explicit", False),
-    )  # fmt: skip
+        model, loss, batches, optimizers=[optimizer], schedule=factor, compute=cpu
+    )
     return [record["loss"] for record in history]
 
 

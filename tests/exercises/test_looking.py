@@ -11,11 +11,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.looking import _models, _pruning, _weights
+from tlcourse.exercises.looking import _common, _pruning, _weights
 from tlcourse.exercises.looking.ablate import run_without
 from tlcourse.exercises.looking.greedy_pruning import greedy_pruning
-from tlcourse.exercises.looking.head_score import looking_at, previous_token_score
-from tlcourse.exercises.looking.induction_score import as_given, induction_score
+from tlcourse.exercises.looking.head_score import before, looking_at, previous_token_score, rolled
+from tlcourse.exercises.looking.induction_score import as_given, induction_score, looks, stripe
 from tlcourse.exercises.looking.logit_lens import cut_off, logit_lens
 from tlcourse.exercises.looking.recorded_attention import recorded_attention
 from tlcourse.transformer import record, rotary_table, rotate
@@ -153,7 +153,7 @@ test_recorded_attention_wrong = rejects(
 
 @pytest.mark.parametrize("rotary", [False, True])
 def test_weights_that_are_counted_out_are_those_that_a_model_records(rotary):
-    model, ids = _models.toy(seed=3, rotary=rotary, causal=False), _models.tokens(5)
+    model, ids = _common.toy(seed=3, rotary=rotary, causal=False), _common.tokens(5)
     with torch.no_grad(), record(model) as seen:
         model(ids)
         x = model.blocks[1].attention_norm(seen.hidden_states[1])
@@ -179,46 +179,47 @@ def by_loops(attention):
     return scores
 
 
-def by_offset_diagonal(attention):
-    return attention[..., 1:, :].diagonal(dim1=-2, dim2=-1).mean(-1)
-
-
-def block_mean(attention):
-    return attention[:, :, 1:, :-1].mean((-1, -2))
-
-
-def as_lists(attention):
-    return previous_token_score(attention).tolist()
-
-
-def of_the_last_query(attention):
-    return attention[:, :, -1, -2]
-
-
-def share_of_what_is_before(attention):
-    before = attention.tril(-1).sum((-1, -2))
-    return attention.diagonal(-1, -2, -1).sum(-1) / before
-
-
-def on_itself_but_for_the_first(attention):
+def by_numbers(attention):
     queries = torch.arange(1, attention.shape[-1])
-    return attention[..., queries, queries].mean(-1)
+    return attention[..., queries, queries - 1].mean(-1)
 
 
-def ends_one_early(attention):
-    return attention.diagonal(-1, -2, -1)[..., :-1].mean(-1)
+def by_a_mask_of_cells(attention):
+    n = attention.shape[-1]
+    cells = torch.eye(n - 1, dtype=attention.dtype)
+    return (attention[:, :, 1:, :-1] * cells).sum((2, 3)) / (n - 1)
 
 
-test_head_score_right = accepts("looking.head_score", by_einsum, by_loops, by_offset_diagonal)
+def how_often_it_is_largest(attention):
+    hits = attention.argmax(-1)[..., 1:] == torch.arange(attention.shape[-1] - 1)
+    return hits.float().mean(-1)
+
+
+test_head_score_right = accepts(
+    "looking.head_score",
+    by_einsum,
+    by_loops,
+    by_numbers,
+    by_a_mask_of_cells,
+    lambda a: a[..., 1:, :].diagonal(dim1=-2, dim2=-1).mean(-1),
+)
+ONE_SCORE, MEAN = "Each layer and head has one score", "Take the mean over the queries 1 to 4"
 test_head_score_wrong = rejects(
     "looking.head_score",
     (nothing, 0, "Not solved yet"),
-    (as_lists, 1, "expected a tensor of shape (3, 2)"),
-    (block_mean, 2, "Of the queries 1 to 4"),
-    (of_the_last_query, 2, "Of the queries 1 to 4"),
-    (share_of_what_is_before, 2, "Of the queries 1 to 4"),
-    (ends_one_early, 2, "Of the queries 1 to 4"),
-    (on_itself_but_for_the_first, 2, "This is the weight on the token itself"),
+    (lambda a: previous_token_score(a).tolist(), 1, "no list and no array"),
+    (lambda a: a.diagonal(-1), 1, ONE_SCORE),
+    (before, 1, ONE_SCORE),
+    *((lambda a, over=over: before(a).mean(over), 1, ONE_SCORE) for over in ((0, 1, 2), (0, 2))),
+    (lambda a: a[:, :, 1:, :-1].mean((-1, -2)), 2, MEAN),
+    (lambda a: a[:, :, -1, -2], 2, MEAN),
+    (lambda a: before(a).sum(-1) / a.tril(-1).sum((-1, -2)), 2, MEAN),
+    (lambda a: before(a)[..., :-1].mean(-1), 2, MEAN),
+    (lambda a: before(a, 0)[..., 1:].mean(-1), 2, MEAN),
+    (lambda a: before(a).amax(-1), 2, MEAN),
+    (lambda a: before(a).sum(-1) / a.shape[-1] ** 2, 2, MEAN),
+    (how_often_it_is_largest, 2, MEAN),
+    (lambda a: rolled(a).mean(-1), 2, "divide by n - 1"),
 )
 
 
@@ -310,7 +311,7 @@ test_logit_lens_wrong = rejects(
 
 
 def test_a_model_whose_later_blocks_are_mute_is_one_that_ends_there():
-    model, ids = _models.toy(seed=7), _models.tokens(7)
+    model, ids = _common.toy(seed=7), _common.tokens(7)
     with torch.no_grad():
         states = model.hidden_states(ids[:1])
         torch.testing.assert_close(cut_off(model, 2, ids), model(ids)[0])
@@ -475,7 +476,7 @@ test_ablate_wrong = rejects(
 
 
 def test_a_head_that_is_gone_leaves_the_others_as_they_are():
-    model, ids = _models.toy(seed=9, layers=1), _models.tokens(9)
+    model, ids = _common.toy(seed=9, layers=1), _common.tokens(9)
     seen = []
     output = model.blocks[0].attention.output
     output.register_forward_hook(lambda _, given, found: seen.append(given))
@@ -490,7 +491,7 @@ def test_a_head_that_is_gone_leaves_the_others_as_they_are():
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        (lambda model: model(_models.tokens()), []),
+        (lambda model: model(_common.tokens()), []),
         (lambda model: model.train(), ["the model is in another mode"]),
         (lambda model: model.set_attention("explicit"), ["the model has another kernel"]),
         (lambda model: model.norm.weight.data.add_(1), ["norm.weight has other numbers"]),
@@ -505,9 +506,9 @@ def test_a_head_that_is_gone_leaves_the_others_as_they_are():
     ],
 )  # fmt: skip
 def test_what_is_different_about_a_model_is_said(work, said):
-    model = _models.toy(seed=1)
+    model = _common.toy(seed=1)
     model.blocks[0].down.register_forward_hook(lambda *_: None)
-    assert _models.changes(model, lambda: work(model)) == said
+    assert _common.changes(model, lambda: work(model)) == said
 
 
 # induction_score
@@ -524,19 +525,11 @@ def by_a_mask(attention, length):
     return (attention * mask).sum((2, 3)) / length
 
 
-def keys_of_first_half_only(attention, length):
-    lower_left = attention[..., length:, :length]
-    return lower_left.diagonal(1, -2, -1).mean(-1)
-
-
-def later_queries_instead(attention, length):
-    """Shifts the queries where the keys are one too few."""
-    queries = torch.arange(length, 2 * length)
-    return attention[:, :, (queries + 1) % (2 * length), queries - length].mean(-1)
-
-
-def all_after_the_first(attention, length):
-    return attention[:, :, length:, 1 : length + 1].mean((-1, -2))
+def adds_cell_by_cell(attention, length):
+    scores = torch.zeros(attention.shape[:2])
+    for i in range(length):
+        scores += attention[:, :, length + i, i + 1]
+    return scores / length
 
 
 def keys_from_a_list(attention, length):
@@ -549,34 +542,41 @@ def largest_there(attention, length):
     return (attention[:, :, length:].argmax(-1) == queries - length + 1).float().mean(-1)
 
 
-def looks_one_ahead(attention, length):
-    queries = torch.arange(length, 2 * length - 1)
-    return attention[..., queries, queries + 1].mean(-1)
-
-
-def starts_again(attention, length):
+def later_queries_instead(attention, length):
+    """Shifts the queries where the keys are one too few."""
     queries = torch.arange(length, 2 * length)
-    return attention[..., queries, (queries + 1) % length].mean(-1)
+    return attention[:, :, (queries + 1) % (2 * length), queries - length].mean(-1)
 
 
-def by_half_of_the_keys(attention, length):
-    half = attention.shape[-1] // 2 + 1
-    return attention.diagonal(-half, -2, -1).mean(-1)
-
-
-test_induction_score_right = accepts("looking.induction_score", by_blocks, by_a_mask)
+test_induction_score_right = accepts(
+    "looking.induction_score",
+    by_blocks,
+    by_a_mask,
+    adds_cell_by_cell,
+    lambda a, length: stripe(a, 1 - length, 1),
+)
+AFTER = "Take the mean weight on the token *after* the first occurrence"
 test_induction_score_wrong = rejects(
     "looking.induction_score",
     (nothing, 0, "Not solved yet"),
     (as_given, 0, "the code as it was given"),
-    (keys_of_first_half_only, 2, "The last query is left out"),
+    (lambda a, length: induction_score(a, length).mean(), 1, ONE_SCORE),
+    (lambda a, length: induction_score(a, length).mean(1), 1, ONE_SCORE),
+    (lambda a, length: a.diagonal(1 - length, -2, -1)[..., 1:], 1, ONE_SCORE),
+    (lambda a, length: as_given(a, length), 2, "This is the weight on the same token"),
+    (lambda a, length: stripe(a[..., length:, :length], 1), 2, "The last query is left out"),
     (keys_from_a_list, 2, "The last query is left out"),
     (later_queries_instead, 2, "the token *before* the first occurrence"),
-    (all_after_the_first, 2, "What comes next stands *after* the first occurrence"),
-    (largest_there, 2, "What comes next stands *after* the first occurrence"),
-    (looks_one_ahead, 2, "What comes next stands *after* the first occurrence"),
-    (starts_again, 2, "The last query has a wrong key"),
-    (by_half_of_the_keys, 2, "What comes next stands *after* the first occurrence"),
+    (looks(lambda keys, length: keys.clamp(max=length - 1)), 2, AFTER),
+    (lambda a, length: induction_score(a.mT, length), 2, AFTER),
+    (lambda a, length: stripe(a, -1, length - 1), 2, AFTER),
+    (lambda a, length: stripe(a, 1, length), 2, AFTER),
+    (lambda a, length: stripe(a, -a.shape[-1] // 2 - 1), 2, AFTER),
+    (lambda a, length: stripe(a.roll(length, -1), 1), 2, AFTER),
+    (lambda a, length: induction_score(a, length) * length, 2, AFTER),
+    (lambda a, length: induction_score(a, length) / 2, 2, AFTER),
+    (lambda a, length: a[:, :, length:, 1 : length + 1].mean((-1, -2)), 2, AFTER),
+    (largest_there, 2, AFTER),
 )
 
 

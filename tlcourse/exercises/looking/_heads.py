@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from tlcourse.exercises.looking._models import toy
+from tlcourse.exercises.looking._common import toy
 
 
 def without(model, ids, layer, head):

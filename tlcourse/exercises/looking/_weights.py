@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tlcourse.exercises.expect import CheckFailed
-from tlcourse.exercises.looking._models import randomise
+from tlcourse.exercises.looking._common import randomise
 from tlcourse.transformer import Attention, Config, rotate
 
 

@@ -8,6 +8,7 @@ import copy
 import torch
 
 from tlcourse.exercises.expect import expect_shape, expect_unchanged
+from tlcourse.exercises.looking._common import changes, tokens, toy
 from tlcourse.exercises.looking._heads import (
     all_others,
     as_many_as_heads,
@@ -21,7 +22,6 @@ from tlcourse.exercises.looking._heads import (
     without,
     writers,
 )
-from tlcourse.exercises.looking._models import changes, tokens, toy
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(

@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from tlcourse.exercises.expect import CheckFailed, expect_shape, expect_unchanged
+from tlcourse.exercises.looking._common import changes, tokens, toy
 from tlcourse.exercises.looking._lens import (
     by,
     in_evaluation,
@@ -17,7 +18,6 @@ from tlcourse.exercises.looking._lens import (
     norms_the_last_twice,
     takes_them_out,
 )
-from tlcourse.exercises.looking._models import changes, tokens, toy
 from tlcourse.exercises.task import Exercise
 
 task = Exercise(

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from tlcourse.exercises.expect import expect_shape, expect_unchanged
-from tlcourse.exercises.looking._models import drawn, tokens, toy
+from tlcourse.exercises.looking._common import drawn, tokens, toy
 from tlcourse.exercises.looking._weights import Parts, by, counted, layer_of, rms
 from tlcourse.exercises.task import Exercise
 from tlcourse.transformer import causal_mask, record, rotary_table, rotate

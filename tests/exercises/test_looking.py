@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.looking import _common, _pruning, _weights
-from tlcourse.exercises.looking.ablate import run_without
+from tlcourse.exercises.looking.ablate import mutes, own, run_without
 from tlcourse.exercises.looking.greedy_pruning import greedy_pruning
 from tlcourse.exercises.looking.head_score import before, looking_at, previous_token_score, rolled
 from tlcourse.exercises.looking.induction_score import as_given, induction_score, looks, stripe
@@ -335,9 +335,9 @@ class Muted(nn.Module):
 
 
 def by_another_module(model, tokens, layer, head):
-    attention, size = model.blocks[layer].attention, model.config.width // model.config.heads
+    attention = model.blocks[layer].attention
     before = attention.output
-    attention.output = Muted(before, slice(head * size, head * size + size))
+    attention.output = Muted(before, own(model, head))
     try:
         return model(tokens)
     finally:
@@ -363,34 +363,61 @@ def by_a_hook_on_values(model, tokens, layer, head):
         return model(tokens)
 
 
-def keeps_a_shallow_copy(model, tokens, layer, head):
-    other = copy.copy(model)
-    size = model.config.width // model.config.heads
-    other.blocks[layer].attention.output.weight.data[:, size * head : size * (head + 1)] = 0
-    return other(tokens)
+@torch.no_grad()
+def with_its_weights_put_back(model, tokens, layer, head):
+    values, rows = model.blocks[layer].attention.value, own(model, head)[1]
+    kept = [each[rows].clone() for each in values.parameters()]
+    try:
+        for each in values.parameters():
+            each[rows] = 0
+        return model(tokens)
+    finally:
+        for each, old in zip(values.parameters(), kept, strict=True):
+            each[rows] = old
 
 
-def hook_without_a_return(model, tokens, layer, head):
-    def mute(module, inputs):
-        mixed = inputs[0].clone()
-        mixed[:, :, head * 4 : head * 4 + 4] = 0
+def in_a_copy(edit):
+    """Runs a copy of the model whose layer was edited: `edit(attention, columns)`."""
 
-    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
-    found = model(tokens)
-    hook.remove()
-    return found
+    def run_without(model, tokens, layer, head):
+        other = copy.deepcopy(model)
+        with torch.no_grad():
+            edit(other.blocks[layer].attention, own(model, head)[1])
+        return other(tokens)
+
+    return run_without
 
 
-def positions_instead(model, tokens, layer, head):
-    def mute(module, inputs):
-        mixed = inputs[0].clone()
-        mixed[:, head * 4 : head * 4 + 4] = 0
-        return mixed
+def hooked(change, on=lambda attention: attention.output):
+    """Puts `change(columns)` in their place in what a part of the layer is given."""
 
-    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
-    found = model(tokens)
-    hook.remove()
-    return found
+    def run_without(model, tokens, layer, head):
+        def mute(module, inputs):
+            x = inputs[0].clone()
+            x[own(model, head)] = change(x[own(model, head)])
+            return (x, *inputs[1:])
+
+        hook = on(model.blocks[layer].attention).register_forward_pre_hook(mute)
+        found = model(tokens)
+        hook.remove()
+        return found
+
+    return run_without
+
+
+def edits(mends):
+    """Edits the weights of the model itself, and leaves them so or puts the old ones back."""
+
+    def run_without(model, tokens, layer, head):
+        weight = model.blocks[layer].attention.output.weight.data
+        before = weight.clone()
+        weight[own(model, head)] = 0
+        found = model(tokens)
+        if mends:
+            weight.copy_(before)
+        return found
+
+    return run_without
 
 
 def skips_the_layer(model, tokens, layer, head):
@@ -401,46 +428,17 @@ def skips_the_layer(model, tokens, layer, head):
     return found
 
 
-def two_columns(model, tokens, layer, head):
-    def mute(module, inputs):
-        mixed = inputs[0].clone()
-        mixed[..., head * 2 : head * 2 + 2] = 0
-        return mixed
-
-    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
-    try:
-        return model(tokens)
-    finally:
-        hook.remove()
-
-
-def the_mean_instead(model, tokens, layer, head):
-    def mute(module, inputs):
-        mixed = inputs[0].clone()
-        own = mixed[..., head * 4 : head * 4 + 4]
-        own[:] = own.mean((0, 1), keepdim=True)
-        return mixed
-
-    hook = model.blocks[layer].attention.output.register_forward_pre_hook(mute)
-    try:
-        return model(tokens)
-    finally:
-        hook.remove()
+def in_every_layer(model, tokens, layer, head):
+    for block in model.blocks[1:]:
+        block.attention.output.weight.data[own(model, head)] = 0
+    return run_without(model, tokens, 0, head)
 
 
 def leaves_the_method(model, tokens, layer, head):
     output = model.blocks[layer].attention.output
-    forward, keep = output.forward, torch.ones(model.config.heads, 1)
-    keep[head] = 0
-    output.forward = lambda mixed: forward(
-        (mixed.unflatten(-1, (len(keep), -1)) * keep).flatten(-2)
-    )
+    muted = Muted(copy.copy(output), own(model, head))
+    output.forward = muted.forward
     return model(tokens)
-
-
-def freezes(model, tokens, layer, head):
-    model.requires_grad_(False)
-    return run_without(model, tokens, layer, head)
 
 
 def removes_all_hooks(model, tokens, layer, head):
@@ -457,21 +455,41 @@ def prints_the_error(model, tokens, layer, head):
 
 
 test_ablate_right = accepts(
-    "looking.ablate", by_another_module, by_functional_call, by_a_hook_on_values
+    "looking.ablate",
+    by_another_module,
+    by_functional_call,
+    by_a_hook_on_values,
+    with_its_weights_put_back,
+    in_a_copy(lambda attention, columns: attention.output.weight[:, columns].zero_()),
 )
+OTHERS, ZERO = "The other heads and the projection's bias", "has to be zero before the projection"
+FROM_ZERO, AS_IT_CAME = "Layers and heads are counted from 0", "Give the model back as it came"
 test_ablate_wrong = rejects(
     "looking.ablate",
     (nothing, 0, "Not solved yet"),
-    (positions_instead, 2, "The columns are the last dimension"),
-    (skips_the_layer, 2, "The other heads have to go on as before"),
-    (two_columns, 2, "The other heads have to go on as before"),
-    (hook_without_a_return, 3, "does the hook return the new input"),
-    (the_mean_instead, 3, "has to be zero before the projection"),
-    (keeps_a_shallow_copy, 5, "'blocks.1.attention.output.weight has other numbers'"),
-    (removes_all_hooks, 5, "remove your own alone"),
-    (prints_the_error, 6, "without `except`"),
+    (lambda *given: run_without(*given)[:, -1], 1, "Return the logits of all positions"),
+    (lambda *given: run_without(*given).argmax(-1), 1, "Return the logits of all positions"),
+    (skips_the_layer, 2, OTHERS),
+    (mutes(lambda model, head: ...), 2, OTHERS),
+    (mutes(lambda model, head: (..., head)), 2, OTHERS),
+    (mutes(lambda model, head: (..., slice(3 * head, 3 * head + 3))), 2, OTHERS),
+    (hooked(torch.zeros_like, on=lambda attention: attention), 2, OTHERS),
+    (in_a_copy(lambda attention, rows: attention.output.weight[rows].zero_()), 2, OTHERS),
+    (in_a_copy(lambda attention, _: [p.zero_() for p in attention.output.parameters()]), 2, OTHERS),
+    (hooked(lambda found: found.mean((0, 1))), 3, ZERO),
+    (in_a_copy(lambda attention, rows: attention.value.weight[rows].zero_()), 3, ZERO),
+    (in_a_copy(lambda attention, r: [p[r].zero_() for p in attention.key.parameters()]), 3, ZERO),
+    (in_every_layer, 4, FROM_ZERO),
+    (lambda model, ids, layer, head: run_without(model, ids, layer - 1, head), 4, FROM_ZERO),
+    (mutes(lambda _, head: (..., slice(4 * head, 4 * head + 4))), 4, "here 6 and not 4"),
+    (edits(mends=False), 5, "'blocks.1.attention.output.weight has other numbers'"),
+    (removes_all_hooks, 5, "'a hook is gone from blocks.1.attention.output'"),
     (leaves_the_method, 5, "'blocks.1.attention.output is replaced'"),
-    (freezes, 5, "parameters ask for other gradients"),
+    (lambda model, *rest: run_without(model.eval(), *rest), 5, AS_IT_CAME),
+    (lambda model, *rest: run_without(model.requires_grad_(False), *rest), 5, "other gradients"),
+    (mutes(), 6, "Put everything back in a `finally:`"),
+    (edits(mends=True), 6, "Put everything back in a `finally:`"),
+    (prints_the_error, 6, "use no `except`"),
 )
 
 

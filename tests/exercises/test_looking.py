@@ -11,9 +11,15 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.looking import _common, _pruning, _weights
+from tlcourse.exercises.looking import _common, _weights
 from tlcourse.exercises.looking.ablate import mutes, own, run_without
-from tlcourse.exercises.looking.greedy_pruning import greedy_pruning
+from tlcourse.exercises.looking.greedy_pruning import (
+    Judge,
+    by_all_sets,
+    greedy_pruning,
+    ranked_once,
+    rounds,
+)
 from tlcourse.exercises.looking.head_score import before, looking_at, previous_token_score, rolled
 from tlcourse.exercises.looking.induction_score import as_given, induction_score, looks, stripe
 from tlcourse.exercises.looking.logit_lens import cut_off, logit_lens
@@ -635,13 +641,33 @@ def with_a_cache(judge, heads, count):
     return found
 
 
+def by_recursion(judge, heads, count, removed=frozenset()):
+    if count == 0:
+        return []
+    error, place = min((judge(removed | {head}), place) for place, head in enumerate(heads))
+    rest = heads[:place] + heads[place + 1 :]
+    return [[heads[place], error], *by_recursion(judge, rest, count - 1, removed | {heads[place]})]
+
+
+def by_best_so_far(judge, heads, count):
+    left, order = list(heads), []
+    while len(order) < count:
+        best, least = None, float("inf")
+        for head in left:
+            error = judge(frozenset([each for each, _ in order] + [head]))
+            if best is None or error < least:
+                best, least = head, error
+        left.remove(best)
+        order.append((best, least))
+    return order
+
+
 def asks_again_for_the_best(judge, heads, count):
-    gone, found = set(), []
+    gone, found = frozenset(), []
     for _ in range(count):
         left = [head for head in heads if head not in gone]
-        best = min(left, key=lambda head: judge(frozenset(gone | {head})))
-        gone.add(best)
-        found.append((best, judge(frozenset(gone))))
+        gone |= {best := min(left, key=lambda head: judge(gone | {head}))}
+        found.append((best, judge(gone)))
     return found
 
 
@@ -658,27 +684,14 @@ def best_set_of_each_size(judge, heads, count):
 
 
 def pops_from_heads(judge, heads, count):
-    gone, found = frozenset(), []
-    for _ in range(count):
-        errors = [judge(gone | {head}) for head in heads]
-        place = errors.index(min(errors))
-        gone |= {heads.pop(place)}
-        found.append((max(gone), errors[place]))
+    found = greedy_pruning(judge, heads, count)
+    heads[:] = [head for head in heads if head not in dict(found)]
     return found
 
 
-def asks_with_a_tuple(judge, heads, count):
-    return greedy_pruning(lambda gone: judge(tuple(gone)), heads, count)
-
-
-def as_a_dictionary(judge, heads, count):
-    return dict(greedy_pruning(judge, heads, count))
-
-
-def how_much_it_rises(judge, heads, count):
-    found = greedy_pruning(judge, heads, count)
-    before = [0.0, *(error for _, error in found)]
-    return [(head, error - old) for (head, error), old in zip(found, before, strict=False)]
+def asks_for_none(judge, heads, count):
+    judge(frozenset())
+    return greedy_pruning(judge, heads, count)
 
 
 def walks_through_heads(judge, heads, count):
@@ -693,8 +706,9 @@ def walks_through_heads(judge, heads, count):
     return found
 
 
-def one_too_many(judge, heads, count):
-    return with_a_list_of_what_is_left(judge, heads, min(count + 1, len(heads)))
+def ranked_once_and_judged_together(judge, heads, count):
+    order = [head for head, _ in ranked_once(judge, heads, count)]
+    return [(head, judge(frozenset(order[: n + 1]))) for n, head in enumerate(order)]
 
 
 def from_the_full_set(judge, heads, count):
@@ -705,21 +719,49 @@ def from_the_full_set(judge, heads, count):
     return [(head, judge(frozenset({head}))) for head in heads if head in gone]
 
 
+def told(change):
+    """The right pairs, changed: `change(judge, pairs)`."""
+    return lambda judge, *given: change(judge, greedy_pruning(judge, *given))
+
+
+def errors_before(judge, pairs):
+    errors = [judge(frozenset()), *(error for _, error in pairs)]
+    return [(head, error) for (head, _), error in zip(pairs, errors, strict=False)]
+
+
 test_greedy_pruning_right = accepts(
-    "looking.greedy_pruning", with_a_list_of_what_is_left, with_a_cache
+    "looking.greedy_pruning",
+    with_a_list_of_what_is_left,
+    with_a_cache,
+    by_recursion,
+    by_best_so_far,
 )
+PAIRS, SETS = "Return `count` pairs (head, error)", "a frozenset of heads out of `heads`"
+ANEW, FIRST, ONCE = "Ask anew in each round", "the first in the order of `heads`", "Ask once for"
 test_greedy_pruning_wrong = rejects(
     "looking.greedy_pruning",
     (nothing, 0, "Not solved yet"),
-    (asks_with_a_tuple, 1, "expected a frozenset of heads"),
-    (as_a_dictionary, 1, "expected a list"),
-    (pops_from_heads, 1, "changed argument 1 that it was given, `heads`"),
-    (one_too_many, 1, "no more and no fewer"),
+    (rounds(asks=lambda gone, head, heads: {*gone, head}), 1, SETS),
+    (rounds(asks=lambda gone, head, heads: frozenset({head, "x"})), 1, SETS),
+    (told(lambda judge, pairs: dict(pairs)), 1, "Expected: a list"),
+    (told(lambda judge, pairs: [head for head, _ in pairs]), 1, PAIRS),
+    (told(lambda judge, pairs: [error for _, error in pairs]), 1, PAIRS),
+    (told(lambda judge, pairs: [(error, head) for head, error in pairs]), 1, PAIRS),
+    (told(errors_before), 1, PAIRS),
+    (pops_from_heads, 1, "Argument 1, `heads`, after the call"),
+    (lambda judge, heads, n: greedy_pruning(judge, heads, min(n + 1, len(heads))), 1, PAIRS),
+    (lambda judge, heads, n: greedy_pruning(judge, heads, n - 1), 1, PAIRS),
     (walks_through_heads, 1, "Ask `judge` for each head"),
-    (how_much_it_rises, 2, "wanted is the error itself"),
-    (from_the_full_set, 2, "Ask anew in each round"),
-    (asks_again_for_the_best, 5, "gave [0, 5, 4, 3]; expected [0, 4, 3, 2]"),
-    (best_set_of_each_size, 5, "Once for each head that is left"),
+    (ranked_once_and_judged_together, 2, ANEW),
+    (from_the_full_set, 2, ANEW),
+    (told(lambda judge, pairs: [(h, judge(frozenset({h}))) for h, _ in pairs]), 2, ANEW),
+    (told(lambda judge, pairs: sorted(pairs)), 2, ANEW),
+    (rounds(choose=lambda errors, key: min(reversed(errors), key=key)), 3, FIRST),
+    (rounds(choose=lambda errors, key: min(sorted(errors), key=key)), 3, FIRST),
+    (told(lambda judge, pairs: sorted(pairs, key=lambda pair: pair[1])), 4, "order of removal"),
+    (asks_for_none, 5, ONCE),
+    (asks_again_for_the_best, 5, "Yours: [0, 5, 4, 3]\nExpected: [0, 4, 3, 2]"),
+    (best_set_of_each_size, 5, ONCE),
 )
 
 
@@ -727,6 +769,6 @@ def test_greedy_is_not_always_best():
     heads = ["a", "b", "c"]
     errors = {"a": 1, "b": 2, "c": 2, "ab": 9, "ac": 9, "bc": 3, "abc": 9}
     table = {frozenset(each): error for each, error in errors.items()}
-    assert greedy_pruning(_pruning.Judge(table), heads, 2) == [("a", 1), ("b", 9)]
-    assert _pruning.by_hand(table, heads, 2) == [("a", 1), ("b", 9)]
+    assert greedy_pruning(Judge(table), heads, 2) == [("a", 1), ("b", 9)]
+    assert by_all_sets(table, heads, 2) == [("a", 1), ("b", 9)]
     assert min(error for each, error in table.items() if len(each) == 2) == 3

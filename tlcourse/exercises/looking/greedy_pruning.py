@@ -29,14 +29,7 @@ def found(candidate, errors, heads, count):
     judge = Judge(errors)
     got = expect_unchanged(lambda heads, count: candidate(judge, heads, count), heads, count)
     expect_type(got, list, "what you return", "Return the pairs in a list, as they were removed.")
-    for each in got:
-        if not isinstance(each, tuple | list) or len(each) != 2:
-            raise CheckFailed(
-                check="an entry of your list",
-                yours=short(each),
-                expected="a pair: a head and the error after its removal",
-            )
-    return [tuple(each) for each in got]
+    return [tuple(each) if isinstance(each, list) else each for each in got]
 
 
 def asked(candidate, errors, heads, count):
@@ -104,52 +97,45 @@ def tabled(heads, error):
     return {each: error(each) for each in sets}
 
 
+def removing(count, more, errors, heads=HEADS, **rest):
+    """A case with so many of these heads to remove."""
+    what = f"{count} of {len(heads)} heads to remove{more}"
+    return case(what, errors, heads, count, **rest)
+
+
 def random_case(draw):
     heads = draw.sample(list(itertools.product(range(3), range(2))), draw.randrange(2, 6))
     errors = tabled(heads, lambda removed: draw.randrange(6) / 4)
-    count = draw.randrange(1, len(heads) + 1)
-    return case(f"{count} of {len(heads)} heads to remove", errors, heads, count)
+    return removing(draw.randrange(1, len(heads) + 1), "", errors, heads)
 
 
 ALONE = tabled(HEADS, lambda removed: 1.0 + sum(COSTS[head] for head in removed))
 IN_PAIRS = {removed: error + 10.0 * (removed >= PAIR) for removed, error in ALONE.items()}
 BETTER = {removed: 9.0 - error for removed, error in ALONE.items()}
-BACKWARDS = [(1, 1), (0, 1), (1, 0), (0, 0)]
-ROUNDS = (
-    "Ask anew in each round, with all heads that are gone already and one more. Two heads that do "
-    "the same are dispensable one at a time, but not together."
-)
+EQUAL = dict.fromkeys(ALONE, 0.5)
 task.stage(
     "one head",
-    case("one of 4 heads to remove, whose removal gives the errors 4, 2, 5 and 3", ALONE, HEADS, 1),
-    hint="Ask `judge` for each head, and remove the one whose removal leaves the lowest error.",
+    removing(1, " that give the errors 4, 2, 5 and 3", ALONE),
+    hint="Ask `judge` for each head, and remove the one whose removal leaves the lowest error. "
+    "Return `count` pairs (head, error), no more and no fewer.",
 )
 task.stage(
     "each is judged with those that are gone",
-    case(
-        "3 of these heads to remove, if the error without both (0, 1) and (1, 1) is 10 higher",
-        IN_PAIRS,
-        HEADS,
-        3,
-    ),
-    hint=ROUNDS,
+    removing(3, "; the error without both (0, 1) and (1, 1) is 10 higher", IN_PAIRS),
+    hint="Ask anew in each round, with all heads that are gone already and one more: two heads "
+    "that do the same are dispensable one at a time, but not together.",
 )
 task.stage(
     "the first of equals",
-    case(
-        f"3 of the heads {BACKWARDS} to remove, if all errors are equal",
-        tabled(BACKWARDS, lambda removed: 0.5),
-        BACKWARDS,
-        3,
-    ),
-    hint="Of heads with equal errors, remove the first in the order of `heads`.",
+    removing(3, " if all errors are equal", EQUAL, [(1, 1), (0, 1), (1, 0), (0, 0)]),
+    hint="Of heads with equal errors, remove the first in the order of `heads`: here (1, 1).",
 )
 task.stage(
     "all of them, or none",
-    case("all 4 heads to remove", IN_PAIRS, HEADS, 4, hint="The last round has one head left."),
-    case("no head to remove", IN_PAIRS, HEADS, 0, hint="The list is empty."),
-    case("2 heads to remove, if the error falls with every head that goes", BETTER, HEADS, 2),
-    hint=ROUNDS,
+    removing(4, "", IN_PAIRS, hint="The last round has one head left."),
+    removing(0, "", IN_PAIRS, hint="The list is empty."),
+    removing(2, " if the error falls with every head that goes", BETTER),
+    hint="Return the pairs in the order of removal, even if the error falls.",
 )
 task.stage(
     "no question too many",
@@ -172,21 +158,19 @@ task.stage(
 
 
 def rounds(
-    key=lambda error, place, head: (error, place),
+    choose=min,
     asks=lambda gone, head, heads: gone | {head},
-    skips=lambda head, gone: head in gone,
-    tells=lambda gone, head, error: (head, error),
+    left=lambda heads, gone: [head for head in heads if head not in gone],
 ):
-    """The rounds with another order, another question, or another report."""
+    """The rounds with another choice, another question, or another set to choose from."""
 
     def greedy_pruning(judge, heads, count):
         gone, order = frozenset(), []
         for _ in range(count):
-            left = [head for head in heads if not skips(head, gone)]
-            errors = {head: judge(frozenset(asks(gone, head, heads))) for head in left}
-            best = min(left, key=lambda head: key(errors[head], heads.index(head), head))
+            errors = {head: judge(asks(gone, head, heads)) for head in left(heads, gone)}
+            best = choose(errors, key=errors.get)
             gone |= {best}
-            order.append(tells(gone, best, errors[best]))
+            order.append((best, errors[best]))
         return order
 
     return greedy_pruning
@@ -195,10 +179,6 @@ def rounds(
 def ranked_once(judge, heads, count):
     errors = {head: judge(frozenset({head})) for head in heads}
     return sorted(errors.items(), key=lambda pair: pair[1])[:count]
-
-
-def alone(judge, heads, count):
-    return [(head, judge(frozenset({head}))) for head, _ in greedy_pruning(judge, heads, count)]
 
 
 def rises(judge, heads, count):
@@ -216,11 +196,11 @@ def stops_when_it_rises(judge, heads, count):
 task.mistakes(
     (
         "The head that is missed *most* went first. Remove the one with the lowest error.",
-        rounds(key=lambda error, place, head: (-error, place)),
+        rounds(choose=max),
     ),
     (
         "`judge` takes the set of heads that are *removed*, not of those that are kept.",
-        rounds(asks=lambda gone, head, heads: {*heads} - gone - {head}),
+        rounds(asks=lambda gone, head, heads: frozenset(heads) - gone - {head}),
     ),
     (
         "The heads were ranked once, and removed in that order. That is not greedy: ask anew in "
@@ -228,12 +208,8 @@ task.mistakes(
         ranked_once,
     ),
     (
-        "These are the errors of each head alone. Give the error after all removals so far.",
-        alone,
-    ),
-    (
         "A head that is gone was removed again: leave it out of later rounds.",
-        rounds(skips=lambda head, gone: False),
+        rounds(left=lambda heads, gone: heads),
     ),
     (
         "You stopped early: `count` heads have to go, even if the error rises.",
@@ -242,9 +218,5 @@ task.mistakes(
     (
         "These are the rises of the error. Give the error itself after each removal.",
         rises,
-    ),
-    (
-        "Of equals, the last one went. Remove the first one: compare with `<`, not `<=`.",
-        rounds(key=lambda error, place, head: (error, -place)),
     ),
 )

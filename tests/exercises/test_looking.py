@@ -22,7 +22,7 @@ from tlcourse.exercises.looking.greedy_pruning import (
 )
 from tlcourse.exercises.looking.head_score import before, looking_at, previous_token_score, rolled
 from tlcourse.exercises.looking.induction_score import as_given, induction_score, looks, stripe
-from tlcourse.exercises.looking.logit_lens import cut_off, logit_lens
+from tlcourse.exercises.looking.logit_lens import by_library, lens_with, logit_lens
 from tlcourse.exercises.looking.recorded_attention import recorded_attention
 from tlcourse.transformer import record, rotary_table, rotate
 
@@ -239,30 +239,36 @@ def by_matrix_products(model, hidden_states):
 
 
 def by_einsum_over_tokens(model, hidden_states):
-    states = F.layer_norm(torch.stack(hidden_states), hidden_states[0].shape[-1:],
-                          model.norm.weight, model.norm.bias, model.norm.eps)  # fmt: skip
+    norm, states = model.norm, torch.stack(hidden_states)
+    states = F.layer_norm(states, states.shape[-1:], norm.weight, norm.bias, norm.eps)
     logits = torch.einsum("ltw,vw->ltv", states, model.embedding.weight)
     return logits if model.head_bias is None else logits.add(model.head_bias)
 
 
-def as_a_list(model, hidden_states):
-    return [model.logits(model.norm(each)) for each in hidden_states]
+def norm_by_hand(model, hidden_states):
+    norm, found = model.norm, []
+    for state in hidden_states:
+        centred = state - state.mean(dim=-1, keepdim=True)
+        root = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
+        scaled = centred / root * norm.weight + norm.bias
+        found.append(F.linear(scaled, model.embedding.weight, model.head_bias)[None])
+    return torch.cat(found)
 
 
 def runs_the_rest(model, hidden_states):
     """Each state is sent through the blocks that follow: the same logits for every layer."""
-    last = hidden_states[-1]
-    return logit_lens(model, [last for _ in hidden_states])
+    return logit_lens(model, [hidden_states[-1] for _ in hidden_states])
 
 
 def norm_of_its_block(model, hidden_states):
     norms = [*(block.attention_norm for block in model.blocks), model.norm]
-    return torch.stack([model.logits(norm(each))
-                        for norm, each in zip(norms, hidden_states, strict=True)])  # fmt: skip
+    normed = [norm(each) for norm, each in zip(norms, hidden_states, strict=True)]
+    return model.logits(torch.stack(normed))
 
 
-def all_joined(model, hidden_states):
-    return model.logits(model.norm(torch.cat(hidden_states)))
+def norms_the_last_alone(model, hidden_states):
+    *others, last = hidden_states
+    return model.logits(torch.stack([*others, model.norm(last)]))
 
 
 def in_its_place(model, hidden_states):
@@ -271,20 +277,21 @@ def in_its_place(model, hidden_states):
     return logit_lens(model, hidden_states)
 
 
-def a_head_of_its_own(model, hidden_states):
+def a_head_of_its_own(model, states):
     torch.manual_seed(0)
-    head = nn.Linear(model.config.width, model.config.vocabulary_size, bias=False)
-    return torch.stack([head(model.norm(each)) for each in hidden_states])
+    return nn.Linear(model.config.width, model.config.vocabulary_size)(
+        model.norm(torch.stack(states))
+    )
+
+
+def transposed_if_it_must_be(model, x):
+    matrix = model.embedding.weight
+    return x @ (matrix if len(matrix) == x.shape[-1] else matrix.T)
 
 
 def leaves_a_hook(model, hidden_states):
     model.norm.register_forward_hook(lambda module, inputs, output: None)
     return logit_lens(model, hidden_states)
-
-
-def cosines(model, hidden_states):
-    states = F.normalize(model.norm(torch.stack(hidden_states)), dim=-1)
-    return states @ F.normalize(model.embedding.weight, dim=-1).T
 
 
 def empties_the_list(model, hidden_states):
@@ -299,31 +306,66 @@ def what_each_block_adds(model, hidden_states):
     return model.logits(model.norm(torch.cat([states[:1], states.diff(dim=0)])))
 
 
-test_logit_lens_right = accepts("looking.logit_lens", by_matrix_products, by_einsum_over_tokens)
+def plain_norm(model, x):
+    return F.layer_norm(x, x.shape[-1:])
+
+
+def over_all_positions(model, x):
+    return F.layer_norm(x, x.shape[1:]) * model.norm.weight + model.norm.bias
+
+
+test_logit_lens_right = accepts(
+    "looking.logit_lens",
+    by_matrix_products,
+    by_einsum_over_tokens,
+    norm_by_hand,
+    lens_with(),
+)
+ONE_TENSOR = "Return one tensor, (layers + 1, length, vocabulary)"
+ITS_OWN, SAME_END = "They must be those of the model itself", "Every layer gets the same end"
 test_logit_lens_wrong = rejects(
     "looking.logit_lens",
     (nothing, 0, "Not solved yet"),
-    (empties_the_list, 1, "took states out of the list"),
-    (what_each_block_adds, 2, "They must be those of the model itself"),
-    (as_a_list, 1, "gave a list; expected a tensor of shape (3, 6, 11)"),
-    (all_joined, 1, "One tensor, (layers + 1, length, vocabulary)"),
-    (in_its_place, 1, "changed argument 1 that it was given, `hidden_states`"),
-    (a_head_of_its_own, 2, "They must be those of the model itself"),
-    (cosines, 2, "They must be those of the model itself"),
-    (runs_the_rest, 3, "Every layer gets the same end"),
-    (norm_of_its_block, 3, "Every layer gets the same end"),
+    (lambda model, states: list(logit_lens(model, states)), 1, "no list and no array"),
+    (lambda model, states: logit_lens(model, states[-1:])[0], 1, ONE_TENSOR),
+    (lambda model, states: torch.cat([*logit_lens(model, states)]), 1, ONE_TENSOR),
+    (lens_with(head=lambda model, x: model.embedding(x)), 1, "raised RuntimeError"),
+    (empties_the_list, 1, "Leave the list as it is"),
+    (in_its_place, 1, "Argument 1, `hidden_states`, after the call"),
+    (lambda m, states: logit_lens(m, [*map(m.norm, states)]), 2, "The norm was applied twice"),
+    (lens_with(norm=plain_norm), 2, ITS_OWN),
+    (lens_with(norm=over_all_positions), 2, ITS_OWN),
+    (lens_with(norm=lambda model, x: model.blocks[-1].feed_forward_norm(x)), 2, ITS_OWN),
+    (lens_with(head=lambda model, x: model.logits(x).log_softmax(-1)), 2, ITS_OWN),
+    (lens_with(head=lambda model, x: model.logits(F.normalize(x, dim=-1))), 2, ITS_OWN),
+    (what_each_block_adds, 2, ITS_OWN),
+    (a_head_of_its_own, 2, ITS_OWN),
+    (runs_the_rest, 3, SAME_END),
+    (norm_of_its_block, 3, SAME_END),
+    (norms_the_last_alone, 3, SAME_END),
+    (lens_with(head=transposed_if_it_must_be), 4, "multiply by the transposed matrix"),
+    (lens_with(head=lambda model, x: x @ model.embedding.weight.T), 5, "Add `model.head_bias`"),
+    (lambda model, states: logit_lens(model.eval(), states), 6, "in its mode, too"),
     (leaves_a_hook, 6, "'a hook is left on norm'"),
 )
 
 
-def test_a_model_whose_later_blocks_are_mute_is_one_that_ends_there():
-    model, ids = _common.toy(seed=7), _common.tokens(7)
-    with torch.no_grad():
-        states = model.hidden_states(ids[:1])
-        torch.testing.assert_close(cut_off(model, 2, ids), model(ids)[0])
-        for layer, state in enumerate(states):
-            right = model.logits(model.norm(state))[0]
-            torch.testing.assert_close(cut_off(model, layer, ids), right)
+def cut_off(model, layers, ids):
+    """(length, vocabulary): the logits of a model whose later blocks write nothing."""
+    short = copy.deepcopy(model)
+    for block in short.blocks[layers:]:
+        for part in (block.attention.output, block.down):
+            part.weight.zero_(), part.bias.zero_()
+    return short(ids)[0]
+
+
+@torch.no_grad()
+def test_the_lens_is_a_model_that_ends_there():
+    model, ids = _common.toy(seed=7, layers=3, head_bias=True), _common.tokens(7)[:1]
+    states = torch.cat(model.hidden_states(ids))
+    right = torch.stack([cut_off(model, layer, ids) for layer in range(4)])
+    torch.testing.assert_close(logit_lens(model, list(states)), right)
+    torch.testing.assert_close(by_library(model, states).float(), right)
 
 
 # ablate

@@ -2,6 +2,7 @@ import contextlib
 import copy
 import itertools
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.looking import _common, _weights
+from tlcourse.exercises.looking import _common
 from tlcourse.exercises.looking.ablate import mutes, own, run_without
 from tlcourse.exercises.looking.greedy_pruning import (
     Judge,
@@ -23,14 +24,46 @@ from tlcourse.exercises.looking.greedy_pruning import (
 from tlcourse.exercises.looking.head_score import before, looking_at, previous_token_score, rolled
 from tlcourse.exercises.looking.induction_score import as_given, induction_score, looks, stripe
 from tlcourse.exercises.looking.logit_lens import by_library, lens_with, logit_lens
-from tlcourse.exercises.looking.recorded_attention import recorded_attention
-from tlcourse.transformer import record, rotary_table, rotate
+from tlcourse.exercises.looking.recorded_attention import (
+    Parts,
+    counted,
+    recorded_attention,
+    rms,
+    split,
+    weights_by,
+)
+from tlcourse.transformer import causal_mask, record, rotary_table, rotate
 
 
 def nothing(*arguments): ...  # your code here
 
 
 # recorded_attention
+
+
+def by_einsum_over_positions(layer, x, mask, table=None):
+    parts = []
+    for part in (layer.query(x), layer.key(x)):
+        part = part.unflatten(-1, (layer.config.heads, -1))
+        if layer.config.qk_norm:
+            part = part / part.square().mean(-1, keepdim=True).sqrt()
+        if table is not None:
+            part = part * table[0][:, None] + part.roll(part.shape[-1] // 2, -1) * table[1][:, None]
+        parts.append(part)
+    scores = torch.einsum("bqhd,bkhd->bhqk", *parts) * parts[0].shape[-1] ** -0.5
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def by_mixing_an_identity(layer, x, mask, table=None):
+    """What comes out of attention whose values are the rows of an identity is its weights."""
+    parts = []
+    for projection in (layer.query, layer.key):
+        part = torch.stack(projection(x).chunk(layer.config.heads, dim=-1), dim=1)
+        part = F.rms_norm(part, part.shape[-1:]) if layer.config.qk_norm else part
+        parts.append(part if table is None else rotate(part, table))
+    eye = torch.eye(x.shape[1]).expand(*parts[0].shape[:3], -1)
+    return F.scaled_dot_product_attention(*parts, eye, attn_mask=mask)
 
 
 def head_by_head(layer, x, mask, table=None):
@@ -44,30 +77,20 @@ def head_by_head(layer, x, mask, table=None):
         if table is not None:
             query, key = (rotate(each[:, None], table)[:, 0] for each in (query, key))
         scores = torch.baddbmm(torch.zeros(1), query, key.mT, alpha=size**-0.5)
-        allowed = mask if mask.dim() == 2 else mask[:, 0]
-        found.append(torch.where(allowed, scores, -torch.inf).softmax(2))
+        found.append(torch.where(mask, scores, -torch.inf).softmax(2))
     return torch.stack(found, dim=1)
 
 
-class Heads(nn.Module):
-    def __init__(self, layer):
-        super().__init__()
-        self.parts, self.config = nn.ModuleList([layer.query, layer.key]), layer.config
-
-    def forward(self, x, mask, table):
-        query, key = (part(x).reshape(*x.shape[:2], self.config.heads, -1).permute(0, 2, 1, 3)
-                      for part in self.parts)  # fmt: skip
-        if table is not None:
-            query, key = rotate(query, table), rotate(key, table)
-        if self.config.qk_norm:  # afterwards is the same: turning keeps the length
-            norm = nn.RMSNorm(query.shape[-1], elementwise_affine=False)
-            query, key = norm(query), norm(key)
-        scores = query.div(query.shape[-1] ** 0.25) @ key.mT.div(key.shape[-1] ** 0.25)
-        return F.softmax(scores + torch.zeros(mask.shape).masked_fill_(~mask, -1e9), dim=3)
-
-
-def as_a_module(layer, x, mask, table=None):
-    return Heads(layer)(x, mask, table)
+def norms_afterwards(layer, x, mask, table=None):
+    """Norms what is turned, which is the same, and adds a large negative number."""
+    query, key = (split(part(x), layer.config.heads) for part in (layer.query, layer.key))
+    if table is not None:
+        query, key = rotate(query, table), rotate(key, table)
+    if layer.config.qk_norm:
+        norm = nn.RMSNorm(query.shape[-1], elementwise_affine=False)
+        query, key = norm(query), norm(key)
+    scores = query.div(query.shape[-1] ** 0.25) @ key.mT.div(key.shape[-1] ** 0.25)
+    return F.softmax(scores + torch.zeros(mask.shape).masked_fill_(~mask, -1e9), dim=3)
 
 
 def runs_the_layer(layer, x, mask, table=None):
@@ -76,84 +99,78 @@ def runs_the_layer(layer, x, mask, table=None):
     return layer.weights
 
 
-def views_alone(layer, x, mask, table=None):
-    b, n, _ = x.shape
-    q = layer.query(x).view(b, layer.config.heads, n, -1)
-    k = layer.key(x).view(b, layer.config.heads, n, -1)
-    return (q @ k.transpose(2, 3) / q.size(-1) ** 0.5).masked_fill(~mask, -1e9).softmax(-1)
-
-
-def as_in_lesson_02(layer, x, mask, table=None):
-    """Without norm and without rotary positions."""
-    b, n, _ = x.shape
-    q, k = (f(x).view(b, n, layer.config.heads, -1).transpose(1, 2)
-            for f in (layer.query, layer.key))  # fmt: skip
-    return (q @ k.mT / q.size(-1) ** 0.5).masked_fill(mask == 0, -torch.inf).softmax(-1)
-
-
-def weighs_the_values(layer, x, mask, table=None):
-    return recorded_attention(layer, x, mask, table) @ layer.value(x)
-
-
-def subtracts_the_mask(layer, x, mask, table=None):
-    b, n, _ = x.shape
-    q, k = (f(x).view(b, n, layer.config.heads, -1).transpose(1, 2)
-            for f in (layer.query, layer.key))  # fmt: skip
-    return (q @ k.mT / q.size(-1) ** 0.5 - 10 * ~mask).softmax(-1)
-
-
 def rotates_before_cutting(layer, x, mask, table=None):
     def cut(part):
         part = part.view(*part.shape[:2], layer.config.heads, -1)
-        return part if table is None else rotate(part, table)
+        return (part if table is None else rotate(part, table)).transpose(1, 2)
 
-    q, k = cut(layer.query(x)).transpose(1, 2), cut(layer.key(x)).transpose(1, 2)
+    q, k = cut(layer.query(x)), cut(layer.key(x))
     if layer.config.qk_norm:
-        q, k = F.rms_norm(q, q.shape[-1:]), F.rms_norm(k, k.shape[-1:])
+        q, k = rms(q), rms(k)
     return (q @ k.mT / q.size(-1) ** 0.5).masked_fill(~mask, -torch.inf).softmax(-1)
 
 
-def asks_the_configuration(layer, x, mask, table=None):
-    """Turns by a table of its own."""
+def own_table(layer, x, mask, table=None):
     table = rotary_table(x.shape[1], x.shape[2] // layer.config.heads)
     return recorded_attention(layer, x, mask, table if layer.config.rotary else None)
 
 
-def norms_without_asking_for_rotary(layer, x, mask, table=None):
-    found = recorded_attention(layer, x, mask, table)
-    normed = SimpleNamespace(qk_norm=layer.config.qk_norm or table is not None,
-                             heads=layer.config.heads)  # fmt: skip
-    parts = SimpleNamespace(config=normed, query=layer.query, key=layer.key)
-    return found if table is None else recorded_attention(parts, x, mask, table)
+def on_parts(qk_norm=lambda layer, table: layer.config.qk_norm, project=lambda part, x: part(x)):
+    """The reference on a layer that norms, or projects, in another way."""
+
+    def candidate(layer, x, mask, table=None):
+        config = SimpleNamespace(heads=layer.config.heads, qk_norm=qk_norm(layer, table))
+        query, key = (partial(project, part) for part in (layer.query, layer.key))
+        other = SimpleNamespace(config=config, query=query, key=key)
+        return recorded_attention(other, x, mask, table)
+
+    return candidate
 
 
-def scores_alone(layer, x, mask, table=None):
-    return recorded_attention(layer, x, mask, table).log()
+def told_weights(change):
+    """The right weights, changed."""
+    return lambda *given: change(recorded_attention(*given))
 
 
-def as_an_array(layer, x, mask, table=None):
-    return recorded_attention(layer, x, mask, table).detach().numpy()
-
-
-def returns_nothing(layer, x, mask, table=None):
-    recorded_attention(layer, x, mask, table)
-
-
-test_recorded_attention_right = accepts("looking.recorded_attention", head_by_head, as_a_module)
+test_recorded_attention_right = accepts(
+    "looking.recorded_attention",
+    by_einsum_over_positions,
+    by_mixing_an_identity,
+    head_by_head,
+    norms_afterwards,
+)
+OWN, FOR_EACH = "Each head has a matrix of its own", "Head 0 has the first columns"
+SCALE, NORM = "the square root of head_dim", "queries and keys are normed in each head"
+MASK, TURN = "All other keys get the weight 0", "Where `table` is given"
 test_recorded_attention_wrong = rejects(
     "looking.recorded_attention",
     (nothing, 0, "Not solved yet"),
-    (runs_the_layer, 1, "it ran the layer. Use its parts"),
-    (weighs_the_values, 1, "the layer's `value` is not needed: use `layer.query`"),
-    (as_an_array, 1, "Stay with PyTorch throughout"),
-    (returns_nothing, 1, "is a `return` missing?"),
-    (views_alone, 2, "Are the heads cut wrongly?"),
-    (scores_alone, 2, "Each row of weights, one for each query, sums to 1"),
-    (subtracts_the_mask, 4, "All other keys get the weight 0"),
-    (as_in_lesson_02, 5, "queries and keys are normed in each head"),
-    (norms_without_asking_for_rotary, 6, "`rotate(query, table)`"),
-    (asks_the_configuration, 6, "positions 0, 2, 4, 6 and 8"),
-    (rotates_before_cutting, 6, "rotary positions: "),
+    (runs_the_layer, 1, "its parts `layer.query`, `layer.key` and `layer.config`"),
+    (lambda layer, x, *rest: layer.value(x), 1, "the layer's `value` is not needed: use"),
+    (told_weights(lambda found: found.numpy()), 1, "no list and no array"),
+    (told_weights(lambda found: None), 1, "is a `return` missing?"),
+    (told_weights(lambda found: found.mean(dim=1)), 1, OWN),
+    (weights_by(cut=lambda part, heads: part), 1, OWN),
+    (told_weights(lambda found: found.log()), 2, FOR_EACH),
+    (told_weights(lambda found: found.mT), 2, FOR_EACH),
+    (weights_by(cut=lambda part, n: part.unflatten(-1, (-1, n)).movedim(-1, 1)), 2, FOR_EACH),
+    (weights_by(finish=lambda scores, mask: scores.softmax(1)), 2, FOR_EACH),
+    (weights_by(finish=lambda s, mask: s.masked_fill(mask, -1e9).softmax(-1)), 2, FOR_EACH),
+    (lambda layer, x, *_: recorded_attention(layer, x, causal_mask(x.shape[1])), 2, FOR_EACH),
+    (on_parts(qk_norm=lambda layer, table: True), 2, FOR_EACH),
+    (on_parts(project=lambda part, x: x @ part.weight.T), 2, FOR_EACH),
+    (on_parts(project=lambda part, x: x @ part.weight + part.bias), 2, FOR_EACH),
+    *((weights_by(divide=lambda size, _, by=by: size**by), 3, SCALE) for by in (0, 1)),
+    (weights_by(finish=lambda scores, mask: scores.softmax(-1)), 4, MASK),
+    (weights_by(finish=lambda s, mask: s.masked_fill(~mask, 0).softmax(-1)), 4, MASK),
+    (weights_by(finish=lambda s, mask: (s - 10 * ~mask).softmax(-1)), 4, MASK),
+    (on_parts(qk_norm=lambda layer, table: False), 5, NORM),
+    (weights_by(norm=lambda part: F.normalize(part, dim=-1)), 5, NORM),
+    (weights_by(norm=lambda part: F.layer_norm(part, part.shape[-1:])), 5, NORM),
+    (lambda layer, x, mask, table=None: recorded_attention(layer, x, mask), 6, TURN),
+    (on_parts(qk_norm=lambda layer, table: layer.config.qk_norm or table is not None), 6, TURN),
+    (own_table, 6, "rotary positions 0 to 8 by 2"),
+    (rotates_before_cutting, 6, "raised RuntimeError"),
 )
 
 
@@ -163,10 +180,9 @@ def test_weights_that_are_counted_out_are_those_that_a_model_records(rotary):
     with torch.no_grad(), record(model) as seen:
         model(ids)
         x = model.blocks[1].attention_norm(seen.hidden_states[1])
-    mask = torch.ones(6, 6, dtype=torch.bool)
-    parts = _weights.Parts(model.blocks[1].attention)
-    counted = _weights.counted(parts, x, mask, rotary_table(6, 4) if rotary else None)
-    torch.testing.assert_close(counted.float(), seen.attention[1], atol=1e-5, rtol=1e-4)
+    mask, table = torch.ones(6, 6, dtype=torch.bool), rotary_table(6, 4) if rotary else None
+    found = counted(Parts(model.blocks[1].attention), x, mask, table)
+    torch.testing.assert_close(found.float(), seen.attention[1], atol=1e-5, rtol=1e-4)
 
 
 # head_score

@@ -154,8 +154,8 @@ task.stage(
     "each head on its own",
     weights_of("3 heads, if each query looks at one key alone", layer_of(12, 3, size=12)),
     hint="Head 0 has the first columns of `layer.query(x)` and `layer.key(x)`, head 1 the next, "
-    "and so on. Each row of weights, one for each query, sums to 1. This layer norms nothing, and its "
-    "mask is True everywhere.",
+    "and so on. Each row of weights, one for each query, sums to 1. This layer norms nothing, and "
+    "its mask is True everywhere.",
 )
 task.stage(
     "the scale",

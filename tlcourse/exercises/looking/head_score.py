@@ -1,29 +1,28 @@
-"""Lesson 08: how much a head looks at the token before.
-
-The true scores are those of heads that are drawn by hand, and sums over cells, one by one.
-"""
+"""Lesson 08: how much a head looks at the token before."""
 
 import torch
 
-from tlcourse.exercises.expect import expect_shape, expect_unchanged
-from tlcourse.exercises.looking._models import drawn
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.looking._common import drawn, shape_of, tensor
+from tlcourse.exercises.task import Exercise, case
 
 task = Exercise(
     __name__,
     number="8.2",
     title="A head detector",
     difficulty=2,
+    importance=3,
     minutes=10,
     hints=(
-        "draw a matrix of 4 × 4: rows are queries, columns are keys. Which cells hold the weight "
+        "Draw a matrix of 4 × 4: rows are queries, columns are keys. Which cells hold the weight "
         "of a query on the token just before it? How many are there?",
-        "they lie just below the main diagonal: query 1 and key 0, query 2 and key 1, query 3 and "
+        "They lie just below the main diagonal: query 1 and key 0, query 2 and key 1, query 3 and "
         "key 2. Query 0 has no token before it.",
         "`attention.diagonal(offset=-1, dim1=-2, dim2=-1)` has these cells, (layers, heads, "
-        "n - 1). Without `dim1` and `dim2` it goes by the first two dimensions.",
+        "n - 1). Without `dim1` and `dim2` it takes the diagonal of the first two dimensions.",
     ),
     imports="import numpy as np\nimport torch\nfrom torch.nn import functional as F",
+    measure=tensor,
+    tolerance=1e-5,
 )
 
 
@@ -33,31 +32,10 @@ def previous_token_score(attention):
     return attention.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=-1)
 
 
-@task.right
-def by_numbers(attention):
-    queries = torch.arange(1, attention.shape[-1])
-    return attention[..., queries, queries - 1].mean(-1)
-
-
-@task.right
-def by_a_mask(attention):
+@task.truth
+def cell_by_cell(attention):
     n = attention.shape[-1]
-    before = torch.eye(n - 1, dtype=attention.dtype)
-    return (attention[:, :, 1:, :-1] * before).sum((2, 3)) / (n - 1)
-
-
-def score(candidate, attention):
-    """What comes out, (layers, heads); raises CheckFailed for another shape."""
-    got = expect_unchanged(candidate, attention)
-    what = f"attention {tuple(attention.shape)}"
-    expect_shape(got, tuple(attention.shape[:2]), what, "One score for each layer and head.")
-    return got
-
-
-def shape_of(candidate, attention):
-    """The shape of what comes out."""
-    got = expect_unchanged(candidate, attention)
-    return tuple(got.shape) if hasattr(got, "detach") else tuple(score(candidate, attention).shape)
+    return sum(attention[:, :, i, i - 1] for i in range(1, n)) / (n - 1)
 
 
 def weights(*shape, seed=0, causal=True):
@@ -73,114 +51,84 @@ def looking_at(keys):
     return torch.eye(len(keys))[torch.tensor(keys)][None, None]
 
 
-@task.stage("shape")
-def shape(candidate):
-    likely = "One score for each layer and head: the mean is over queries, and over nothing else."
-    task.observe(
-        candidate, shape_of, weights(3, 2, 5), gives=(3, 2),
-        what="attention (3, 2, 5, 5): the shape", likely=likely,
-    )  # fmt: skip
+SPREAD = torch.tensor(
+    (
+        (0.7, 0.2, 0.1, 0.0, 0.0),
+        (0.6, 0.3, 0.1, 0.0, 0.0),
+        (0.1, 0.5, 0.3, 0.1, 0.0),
+        (0.1, 0.2, 0.3, 0.35, 0.05),
+        (0.1, 0.1, 0.1, 0.5, 0.2),
+    )
+)[None, None]
+EVERY = "the scores [layer, head] of 3 layers with 4 heads"
 
-
-SPREAD = (
-    (0.7, 0.2, 0.1, 0.0, 0.0),
-    (0.6, 0.3, 0.1, 0.0, 0.0),
-    (0.1, 0.5, 0.3, 0.1, 0.0),
-    (0.1, 0.2, 0.3, 0.35, 0.05),
-    (0.1, 0.1, 0.1, 0.5, 0.2),
+task.stage(
+    "shape",
+    case("the shape of your scores for attention (3, 2, 5, 5)", weights(3, 2, 5), expected=(3, 2)),
+    measure=shape_of(tensor),
+    hint="Each layer and head has one score: take the mean over queries, and over nothing else.",
 )
-
-
-@task.stage("heads drawn by hand")
-def clear(candidate):
-    likely = "Of the queries 1 to 4, each adds its weight on the token just before it."
-    task.observe(
-        candidate, score, torch.tensor(SPREAD)[None, None], gives=[[0.475]], likely=likely,
-        what="5 tokens; queries 1 to 4 have .6, .5, .3 and .5 on the token before: the score",
-        tolerance=1e-5,
-    )  # fmt: skip
-    for keys, right, what in (
-        ([0, 0, 1, 2, 3], 1.0, "a head in which each token looks at the one before"),
-        ([0, 1, 2, 3, 4], 0.0, "a head in which each token looks at itself"),
-        ([1, 2, 3, 4, 4], 0.0, "a head in which each token looks at the next one"),
-        ([0, 0, 0, 0, 0], 0.25, "5 tokens that all look at the first one"),
-        ([0, 0, 0, 1, 2], 0.25, "5 tokens: each from the third on looks two back"),
-    ):
-        task.observe(
-            candidate, score, looking_at(keys), gives=[[right]], what=f"{what}: the score",
-            likely=likely, tolerance=1e-5,
-        )  # fmt: skip
-
-
-def counted(attention):
-    """The true scores, cell by cell."""
-    n = attention.shape[-1]
-    return sum(attention[:, :, i, i - 1] for i in range(1, n)) / (n - 1)
-
-
-@task.stage("random heads")
-def whole(candidate):
-    for seed, (n, causal) in enumerate(((2, True), (7, True), (6, False))):
-        attention = weights(3, 4, n, seed=seed, causal=causal)
-        kind = "a causal model" if causal else "a model that sees both sides"
-        task.observe(
-            candidate, score, attention, gives=counted(attention),
-            what=f"3 layers, 4 heads, {n} tokens, {kind}: the scores [layer, head]",
-            likely="The mean over queries 1 to n - 1 of the weight on the token before.",
-            tolerance=1e-5,
-        )  # fmt: skip
-
-
-DIMS = (
-    "The diagonal goes by layers and heads. Say which dimensions are queries and keys: "
-    "`attention.diagonal(-1, dim1=-2, dim2=-1)`."
+task.stage(
+    "heads drawn by hand",
+    case(
+        "the score of a head whose queries 1 to 4 have .6, .5, .3, .5 on the token before", SPREAD
+    ),
+    case("the score if each token looks at the one before it", looking_at([0, 0, 1, 2, 3])),
+    case("the score if each token looks at itself", looking_at([0, 1, 2, 3, 4])),
+    case("the score if each token looks at the next one", looking_at([1, 2, 3, 4, 4])),
+    case("the score if all 5 tokens look at the first one", looking_at([0, 0, 0, 0, 0])),
+    case("the score if each token looks at the one two before it", looking_at([0, 0, 0, 1, 2])),
+    hint="Take the mean over the queries 1 to 4: each counts with its weight on the token before.",
 )
-NO_MEAN = "These are the weights of every query: take their mean."
-ONE_FOR_ALL = "The mean goes over layers or heads, too. Each head has its own score."
-NEXT = "This is the weight on the token *after*: keys are columns, and the one before is offset -1."
-SELF = "This is the weight on the token itself. The one before is one column to the left."
-ANY = "All earlier tokens count here; wanted is the one just before."
-CELLS = "The sum is divided by the number of all cells; there are n - 1 queries that count."
-FIRST = "Query 0 has no token before it. The mean is over the other n - 1 queries."
-WRAPS = "For query 0 this looks at column -1, which is the *last* token. Leave query 0 out."
-SUM = "This is the sum over queries; their mean is wanted."
-LARGEST = "This is the largest weight on the token before; the mean is wanted."
-VOTE = "This is how often the token before has the largest weight; take the mean of the weights."
+task.stage(
+    "random heads",
+    case(f"{EVERY}, 2 tokens, a causal model", weights(3, 4, 2, seed=0)),
+    case(f"{EVERY}, 7 tokens, a causal model", weights(3, 4, 7, seed=1)),
+    case(f"{EVERY}, 6 tokens, no mask", weights(3, 4, 6, seed=2, causal=False)),
+    hint="Take the mean over the queries 1 to n - 1 of the weight on the token before.",
+)
 
 
 def before(attention, offset=-1):
+    """Of each query the weight on the token before, or at another offset."""
     return attention.diagonal(offset, -2, -1)
 
 
 def rolled(attention):
-    """(layers, heads, n): of each query the weight on the token before, of query 0 on the last."""
+    """The same for all queries: of query 0 the weight on the last token."""
     places = torch.arange(attention.shape[-1])
-    return attention[:, :, places, places - 1]
+    return attention[..., places, places - 1]
 
 
-def vote(attention):
-    hits = attention.argmax(-1)[..., 1:] == torch.arange(attention.shape[-1] - 1)
-    return hits.float().mean(-1)
-
-
-for stage, says, wrong in (
-    ("shape", DIMS, lambda a: a.diagonal(-1).mean(-1)),
-    ("shape", DIMS, lambda a: a.diagonal(-1)),
-    ("shape", NO_MEAN, before),
-    ("shape", ONE_FOR_ALL, lambda a: before(a).mean()),
-    ("shape", ONE_FOR_ALL, lambda a: before(a).mean((0, 2))),
-    ("shape", ONE_FOR_ALL, lambda a: before(a).mean((1, 2))),
-    ("shape", ONE_FOR_ALL, lambda a: before(a).mean((0, 1))),
-    ("heads drawn by hand", NEXT, lambda a: before(a, 1).mean(-1)),
-    ("heads drawn by hand", SELF, lambda a: before(a, 0).mean(-1)),
-    ("heads drawn by hand", SELF, lambda a: before(a, 0)[..., 1:].mean(-1)),
-    ("heads drawn by hand", LARGEST, lambda a: before(a).amax(-1)),
-    ("heads drawn by hand", CELLS, lambda a: before(a).sum(-1) / a.shape[-1] ** 2),
-    ("heads drawn by hand", FIRST, lambda a: before(a).sum(-1) / a.shape[-1]),
-    ("heads drawn by hand", SUM, lambda a: before(a).sum(-1)),
-    ("heads drawn by hand", ANY, lambda a: a.tril(-1).sum((-1, -2)) / (a.shape[-1] - 1)),
-    ("heads drawn by hand", VOTE, vote),
-    ("random heads", WRAPS, lambda a: rolled(a).sum(-1) / (a.shape[-1] - 1)),
-    ("heads drawn by hand", FIRST, lambda a: rolled(a).mean(-1)),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+task.mistakes(
+    (
+        "This is the diagonal over layers and heads. Name the dimensions of queries and keys: "
+        "`attention.diagonal(-1, dim1=-2, dim2=-1)`.",
+        lambda a: a.diagonal(-1).mean(-1),
+    ),
+    (
+        "This is the weight on the token *after*. Keys are columns, so the token before has the "
+        "offset -1.",
+        lambda a: before(a, 1).mean(-1),
+    ),
+    (
+        "This is the weight on the token itself. The token before is one column to the left.",
+        lambda a: before(a, 0).mean(-1),
+    ),
+    (
+        "You divide by all n queries. Query 0 has no token before it: divide by n - 1.",
+        lambda a: before(a).sum(-1) / a.shape[-1],
+    ),
+    (
+        "For query 0 this takes column -1, which is the *last* token. Leave query 0 out.",
+        lambda a: rolled(a).sum(-1) / (a.shape[-1] - 1),
+    ),
+    (
+        "This is the sum over the queries: take their mean.",
+        lambda a: before(a).sum(-1),
+    ),
+    (
+        "All earlier tokens count here. Take the weight on the one just before alone.",
+        lambda a: a.tril(-1).sum((-1, -2)) / (a.shape[-1] - 1),
+    ),
+)

@@ -1,40 +1,68 @@
-"""Lesson 08: the weights of attention, worked out from queries and keys.
-
-The true weights are counted out, one query after the other; at the end a model records its own.
-"""
+"""Lesson 08: the weights of attention, worked out from queries and keys."""
 
 import math
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import expect_shape, expect_unchanged
-from tlcourse.exercises.looking._models import drawn, tokens, toy
-from tlcourse.exercises.looking._weights import Parts, by, counted, layer_of, rms
-from tlcourse.exercises.task import Exercise
-from tlcourse.transformer import causal_mask, record, rotary_table, rotate
+from tlcourse.exercises.expect import CheckFailed
+from tlcourse.exercises.looking._common import drawn, randomise, shape_of, tensor, tokens, toy
+from tlcourse.exercises.task import Exercise, case
+from tlcourse.transformer import Attention, Config, causal_mask, record, rotary_table, rotate
+
+
+class Parts(nn.Module):
+    """What of a layer makes its weights: `query`, `key` and `config`. It cannot be run."""
+
+    def __init__(self, layer: Attention):
+        super().__init__()
+        self.config, self.query, self.key = layer.config, layer.query, layer.key
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            only = "use `layer.query`, `layer.key` and `layer.config` alone"
+            raise AttributeError(f"the layer's `{name}` is not needed: {only}") from None
+
+    def forward(self, *_):
+        raise CheckFailed(
+            check="what your function uses of `layer`",
+            yours="the whole layer: it is called",
+            expected="its parts `layer.query`, `layer.key` and `layer.config`",
+        )
+
+
+def weights(candidate, layer, x, mask, table=None):
+    """What comes, (batch, heads, length, length)."""
+    return tensor(lambda x, mask: candidate(layer, x, mask, table), x, mask)
+
 
 task = Exercise(
     __name__,
     number="8.1",
     title="Attention, recorded by hand",
     difficulty=3,
+    importance=4,
     minutes=15,
     hints=(
-        "write the shape beside each step: `layer.query(x)` is (batch, length, width); cut into "
+        "Write the shape beside each step: `layer.query(x)` is (batch, length, width); cut into "
         "heads (batch, length, heads, head_dim); with the heads in front (batch, heads, length, "
         "head_dim). The scores are (batch, heads, length, length).",
-        "cut with `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`. A single "
+        "Cut with `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`. A single "
         "`.view(batch, heads, length, -1)` has the same shape and mixes up positions and heads.",
-        "between cutting and the scores stand two lines with an `if`: `F.rms_norm(query, "
+        "Between cutting and the scores there are two lines with an `if`: `F.rms_norm(query, "
         "query.shape[-1:])` where `layer.config.qk_norm`, and `rotate(query, table)` where `table` "
-        "is not None. Both for the keys, too.",
-        "the last two lines: `scores = query @ key.transpose(-2, -1) / math.sqrt(head_dim)`, and "
+        "is not None. Do both for the keys, too.",
+        "The last two lines: `scores = query @ key.transpose(-2, -1) / math.sqrt(head_dim)`, and "
         "`scores.masked_fill(~mask, float('-inf')).softmax(dim=-1)`.",
     ),
     imports="import math\nimport numpy as np\nimport torch\n"
     "from torch import nn\nfrom torch.nn import functional as F\n"
     "from tlcourse.transformer import causal_mask, record, rotary_table, rotate",
+    measure=weights,
+    tolerance=1e-4,
 )
 
 
@@ -53,207 +81,174 @@ def recorded_attention(layer, x, mask, table=None):
     return scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
 
 
-@task.right
-def by_einsum(layer, x, mask, table=None):
-    parts = []
-    for part in (layer.query(x), layer.key(x)):
-        part = part.unflatten(-1, (layer.config.heads, -1))
+@task.truth
+def counted(layer, x, mask, table=None):
+    """The same in double precision: of each query, one score for each key."""
+    size = layer.config.width // layer.config.heads
+    allowed = mask.expand(len(x), layer.config.heads, x.shape[1], x.shape[1])
+    right = torch.zeros(allowed.shape, dtype=torch.double)
+    with torch.no_grad():
+        queries, keys = (part(x).double() for part in (layer.query, layer.key))
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, allowed.shape[:3])).tolist():
+        columns = slice(h * size, (h + 1) * size)
+        of_query, of_keys = queries[b, i : i + 1, columns], keys[b, :, columns]
         if layer.config.qk_norm:
-            part = part / part.square().mean(-1, keepdim=True).sqrt()
+            of_query, of_keys = (a / (a**2).mean(-1, True).sqrt() for a in (of_query, of_keys))
         if table is not None:
-            part = part * table[0][:, None] + part.roll(part.shape[-1] // 2, -1) * table[1][:, None]
-        parts.append(part)
-    scores = torch.einsum("bqhd,bkhd->bhqk", *parts) * parts[0].shape[-1] ** -0.5
-    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-    return powers / powers.sum(-1, keepdim=True)
+            of_query, of_keys = turned(of_query, table, i), turned(of_keys, table)
+        scores = of_keys @ of_query[0] / size**0.5
+        right[b, h, i] = scores.masked_fill(~allowed[b, h, i], -math.inf).softmax(0)
+    return right
 
 
-@task.right
-def by_mixing_an_identity(layer, x, mask, table=None):
-    """What comes out of attention whose values are the rows of an identity is its weights."""
-    parts = []
-    for projection in (layer.query, layer.key):
-        part = torch.stack(projection(x).chunk(layer.config.heads, dim=-1), dim=1)
-        part = F.rms_norm(part, part.shape[-1:]) if layer.config.qk_norm else part
-        parts.append(part if table is None else rotate(part, table))
-    eye = torch.eye(x.shape[1]).expand(*parts[0].shape[:3], -1)
-    return F.scaled_dot_product_attention(*parts, eye, attn_mask=mask)
+def turned(vectors, table, first=0):
+    """(places, size) vectors turned by the table's angles, row `first` on, as complex numbers."""
+    pairs = torch.complex(*vectors.chunk(2, dim=-1))
+    cosine, sine = (part.double()[first : first + len(pairs)].chunk(2, dim=-1) for part in table)
+    pairs = pairs * torch.complex(cosine[0], sine[1])  # the first sine has a minus
+    return torch.cat([pairs.real, pairs.imag], dim=-1)
 
 
-def weights(candidate, layer, x, mask, table=None):
-    """What comes out, (batch, heads, length, length); raises CheckFailed for another shape."""
-    with torch.no_grad():
-        got = expect_unchanged(lambda x, mask: candidate(layer, x, mask, table), x, mask)
-    shape = len(x), layer.config.heads, x.shape[1], x.shape[1]
-    expect_shape(got, shape, f"x {tuple(x.shape)}, {layer.config.heads} heads", SHAPES)
-    return got
+def layer_of(width, heads, size=0.35, qk_norm=False, rotary=False):
+    """A layer with random weights of this size."""
+    config = Config(width=width, heads=heads, qk_norm=qk_norm, rotary=rotary)
+    return randomise(Parts(Attention(config)), 3, size)
 
 
-def shape_of(candidate, layer, x, mask):
-    """The shape of what comes out."""
-    with torch.no_grad():
-        got = expect_unchanged(lambda x, mask: candidate(layer, x, mask, None), x, mask)
-    expect_shape(got, tuple(getattr(got, "shape", (2, 3, 5, 5))), "x (2, 5, 6), 3 heads")
-    return tuple(got.shape)
+def weights_of(what, layer, mask=None, table=None, seed=0):
+    """A case of x (2, 5, 12), by default without a mask."""
+    mask = torch.ones(5, 5, dtype=torch.bool) if mask is None else mask
+    return case(f"{EACH} of {what}", layer, drawn(2, 5, 12, seed=seed), mask, table)
 
 
-def expect(candidate, *setting, what, likely):
-    """Raises CheckFailed unless the weights are those that are counted out."""
-    what += ": the weights [batch, head, query, key]"
-    task.observe(
-        candidate, weights, *setting, gives=counted(*setting), what=what, likely=likely,
-        tolerance=1e-4,
-    )  # fmt: skip
+def layer_of_a_model(number, causal):
+    """A case of a layer of a small model, with the weights that the model itself records."""
+    model, ids = toy(seed=5, causal=causal), tokens()
+    mask = causal_mask(6) if causal else torch.ones(6, 6, dtype=torch.bool)
+    block, what = model.blocks[number], f"{EACH} of layer {number} of a small model"
+    with torch.no_grad(), record(model) as seen:
+        model(ids)
+        x = block.attention_norm(seen.hidden_states[number])
+    setting = Parts(block.attention), x, mask, rotary_table(6, 4)
+    return case(what, *setting, expected=seen.attention[number])
 
 
-ALL = torch.ones(5, 5, dtype=torch.bool)
-
-
-@task.stage("shape")
-def shape(candidate):
-    task.observe(
-        candidate, shape_of, layer_of(6, 3), drawn(2, 5, 6), ALL, gives=(2, 3, 5, 5),
-        what="x (2, 5, 6), 3 heads: the shape", likely=SHAPES,
-    )  # fmt: skip
-
-
-@task.stage("each head on its own")
-def heads(candidate):
-    expect(
-        candidate, layer_of(12, 3, size=12), drawn(2, 5, 12), ALL,
-        what="3 heads, no mask, scores so far apart that each query looks at one key",
-        likely="Head 0 has the first columns of queries and keys, head 1 the next, and so on. Each "
-        "row of weights, one for each query, sums to 1.",
-    )  # fmt: skip
-
-
-@task.stage("the scale")
-def scale(candidate):
-    expect(
-        candidate, layer_of(12, 2), drawn(1, 5, 12), ALL, what="width 12, 2 heads, no mask",
-        likely="Scores are divided by the root of head_dim, which is 6 here.",
-    )  # fmt: skip
-
-
-@task.stage("the mask")
-def masked(candidate):
-    layer, x = layer_of(12, 3), drawn(2, 5, 12, seed=2)
-    likely = "True means: may look. All other keys get the weight 0, and each row still sums to 1."
-    expect(candidate, layer, x, causal_mask(5), what="a causal mask (5, 5)", likely=likely)
-    near = causal_mask(5) & ~causal_mask(5).tril(-2)
-    expect(
-        candidate, layer, x, near, what="a mask (5, 5): itself and the key before", likely=likely
-    )
-
-
-@task.stage("queries and keys are normed")
-def normed(candidate):
-    expect(
-        candidate, layer_of(12, 3, qk_norm=True), drawn(2, 5, 12, seed=3), causal_mask(5),
-        what="a layer with `config.qk_norm`", likely=NORM,
-    )  # fmt: skip
-
-
-@task.stage("rotary positions")
-def rotary(candidate):
-    layer, x = layer_of(12, 3, rotary=True), drawn(2, 5, 12, seed=4)
-    for step, what in ((1, "a layer with rotary positions"), (2, "positions 0, 2, 4, 6 and 8")):
-        table = tuple(part[::step] for part in rotary_table(5 * step, 4))
-        expect(candidate, layer, x, ALL, table, what=what, likely=ROTARY)
-
-
-@task.stage("what the model records")
-def whole(candidate):
-    for causal, layers in ((True, (0, 1)), (False, (1,))):
-        model, ids = toy(seed=5, causal=causal), tokens()
-        with torch.no_grad(), record(model) as seen:
-            model(ids)
-        mask = causal_mask(6) if causal else torch.ones(6, 6, dtype=torch.bool)
-        for number in layers:
-            block = model.blocks[number]
-            with torch.no_grad():
-                x = block.attention_norm(seen.hidden_states[number])
-            task.observe(
-                candidate, weights, Parts(block.attention), x, mask, rotary_table(6, 4),
-                gives=seen.attention[number], tolerance=1e-4,
-                what=f"layer {number} of a small model ({'' if causal else 'not '}causal)",
-                likely="With norm, rotary positions and mask, all in one.",
-            )  # fmt: skip
-
-
-SHAPES = (
-    "Each head has a matrix of its own: (batch, heads, queries, keys). Cut queries and keys into "
-    "heads, (batch, length, heads, head_dim), and bring the heads to the front: `transpose(1, 2)`."
+EACH = "the weights [batch, head, query, key]"
+NEAR = causal_mask(5) & ~causal_mask(5).tril(-2)
+turning, (cosines, sines) = layer_of(12, 3, rotary=True), rotary_table(10, 4)
+task.stage(
+    "shape",
+    case(
+        "the shape of your weights for x (2, 5, 6) and 3 heads",
+        layer_of(6, 3),
+        drawn(2, 5, 6),
+        causal_mask(5),
+        expected=(2, 3, 5, 5),
+    ),
+    measure=shape_of(weights),
+    hint="Each head has a matrix of its own: (batch, heads, queries, keys). Cut queries and keys "
+    "into heads, (batch, length, heads, head_dim), and bring the heads to the front: "
+    "`transpose(1, 2)`.",
 )
-CUT = (
-    "Are the heads cut wrongly? `.view(batch, heads, length, -1)` takes each position apart. Cut "
-    "the width first, `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`."
+task.stage(
+    "each head on its own",
+    weights_of("3 heads, if each query looks at one key alone", layer_of(12, 3, size=12)),
+    hint="Head 0 has the first columns of `layer.query(x)` and `layer.key(x)`, head 1 the next, "
+    "and so on. Each row of weights, one for each query, sums to 1. This layer norms nothing, and "
+    "its mask is True everywhere.",
 )
-EVERY_THIRD = "A head's columns lie side by side: `.view(batch, length, heads, -1)`, heads first."
-ROWS = "The weights of each *query* sum to 1 over the keys: `softmax(dim=-1)`."
-TURNED = "Rows are queries and columns are keys; here it is the other way round."
-BIAS = "The bias is missing: call `layer.query(x)` instead of using its weight."
-WEIGHT = "`nn.Linear` keeps its weight as (out, in); call `layer.query(x)`, which knows."
-OWN_MASK = "Use the mask that is given; here every query may look everywhere."
-ALWAYS = "This layer has no norm for queries and keys: norm only `if layer.config.qk_norm`."
-NONE = "The scores are not divided by anything."
-BY_WIDTH = "They are divided by the root of the whole width; each head has only head_dim of it."
-NO_ROOT = "They are divided by head_dim; it is its square root."
-UPSIDE = "The mask is upside down: True means may look, so fill where it is False (`~mask`)."
-UNMASKED = "The mask is not used."
-ZERO = "0 is a score like any other: fill with -infinity."
-AFTER = "Weights set to 0 after the softmax are missing in the sum: mask the scores before it."
-NORM = (
-    "Where `layer.config.qk_norm`, queries and keys are normed in each head: divided by the root "
-    "of the mean of their squares, `F.rms_norm(query, query.shape[-1:])`."
+task.stage(
+    "the scale",
+    weights_of("2 heads, width 12, no mask", layer_of(12, 2)),
+    hint="Divide the scores by the square root of head_dim, which is 6 here.",
 )
-UNIT = "They have length 1 now. RMS norm divides by the root of the *mean* square."
-WHOLE_WIDTH = "They were normed over the whole width. Cut into heads first: each has its own norm."
-MEAN = "LayerNorm subtracts the mean, too. RMS norm does not: `F.rms_norm`."
-ONE_OF_TWO = "Only one of the two was treated: queries *and* keys."
-ROTARY = "Where `table` is given, queries and keys are turned by it: `rotate(query, table)`."
-OWN_TABLE = "Turn by the `table` that is given, and by no other one."
+task.stage(
+    "the mask",
+    weights_of("3 heads with a causal mask", layer_of(12, 3), causal_mask(5), seed=2),
+    weights_of("3 heads that see a token and the one before", layer_of(12, 3), NEAR, seed=2),
+    hint="True means that a query may look there. All other keys get the weight 0, and each row "
+    "still sums to 1.",
+)
+task.stage(
+    "queries and keys are normed",
+    weights_of("a layer with `qk_norm`", layer_of(12, 3, qk_norm=True), causal_mask(5), seed=3),
+    hint="Where `layer.config.qk_norm`, queries and keys are normed in each head: divide both by "
+    "the root of their mean square, `F.rms_norm(query, query.shape[-1:])`.",
+)
+task.stage(
+    "rotary positions",
+    weights_of("rotary positions 0 to 4", turning, table=(cosines[:5], sines[:5]), seed=4),
+    weights_of("rotary positions 0 to 8 by 2", turning, table=(cosines[::2], sines[::2]), seed=4),
+    hint="Where `table` is given, turn queries and keys by it, and by no other table: "
+    "`rotate(query, table)`.",
+)
+task.stage(
+    "what the model records",
+    layer_of_a_model(0, causal=True),
+    layer_of_a_model(1, causal=True),
+    layer_of_a_model(1, causal=False),
+    hint="Here norm, rotary positions and mask come together.",
+)
 
 
-for stage, says, wrong in (
-    ("shape", SHAPES, by(lambda part, heads: part)),
-    ("shape", SHAPES, by(lambda part, heads: part.unflatten(-1, (heads, -1)))),
-    ("shape", SHAPES, lambda *given: by()(*given).mean(dim=1)),
-    ("each head on its own", CUT,
-     by(lambda part, heads: part.reshape(len(part), heads, part.shape[1], -1))),
-    ("each head on its own", EVERY_THIRD,
-     by(lambda part, heads: part.unflatten(-1, (-1, heads)).movedim(-1, 1))),
-    ("each head on its own", ROWS,
-     by(finish=lambda s, mask: s.masked_fill(~mask, -math.inf).softmax(-2))),
-    ("each head on its own", ROWS,
-     by(finish=lambda s, mask: s.masked_fill(~mask, -math.inf).softmax(1))),
-    ("each head on its own", TURNED, lambda *given: by()(*given).mT),
-    ("each head on its own", TURNED, by(finish=lambda s, mask: (
-        s.mT.masked_fill(~mask, -math.inf).softmax(-1)))),
-    ("each head on its own", OWN_MASK, by(finish=lambda s, mask: (
-        s.masked_fill(~causal_mask(s.shape[-1]), -math.inf).softmax(-1)))),
-    *(("each head on its own", UPSIDE, by(finish=lambda s, mask, low=low: (
-        s.masked_fill(mask, low).softmax(-1)))) for low in (-1e9, -math.inf)),
-    ("each head on its own", ALWAYS, by(always=True)),
-    ("each head on its own", BIAS, by(project=lambda part, x: x @ part.weight.T)),
-    ("each head on its own", WEIGHT, by(project=lambda part, x: x @ part.weight + part.bias)),
-    ("the scale", NONE, by(divide=lambda size, width: 1)),
-    ("the scale", BY_WIDTH, by(divide=lambda size, width: width**0.5)),
-    ("the scale", NO_ROOT, by(divide=lambda size, width: size)),
-    ("the scale", "root of head_dim, which is 6", by(divide=lambda size, width: size / 2)),
-    ("the mask", UNMASKED, by(finish=lambda s, mask: s.softmax(-1))),
-    ("the mask", ZERO, by(finish=lambda s, mask: s.masked_fill(~mask, 0).softmax(-1))),
-    ("the mask", AFTER, by(finish=lambda s, mask: s.softmax(-1) * mask)),
-    ("queries and keys are normed", NORM, by(norm=lambda q, k: (q, k))),
-    ("queries and keys are normed", UNIT,
-     by(norm=lambda q, k: (F.normalize(q, dim=-1), F.normalize(k, dim=-1)))),
-    ("queries and keys are normed", WHOLE_WIDTH, by(joint=True)),
-    ("queries and keys are normed", MEAN,
-     by(norm=lambda q, k: (F.layer_norm(q, q.shape[-1:]), F.layer_norm(k, k.shape[-1:])))),
-    ("queries and keys are normed", ONE_OF_TWO, by(norm=lambda q, k: (rms(q), k))),
-    ("rotary positions", ROTARY, by(turn=lambda q, k, table: (q, k))),
-    ("rotary positions", OWN_TABLE, by(turn=lambda q, k, table: (
-        [rotate(each, rotary_table(each.shape[-2], each.shape[-1])) for each in (q, k)]))),
-    ("rotary positions", ONE_OF_TWO, by(turn=lambda q, k, table: (rotate(q, table), k))),
-):  # fmt: skip
-    task.mistake(stage, says)(wrong)
+def split(part, heads):
+    return part.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def rms(part):
+    return F.rms_norm(part, part.shape[-1:])
+
+
+def weights_by(
+    cut=split,
+    norm=rms,
+    divide=lambda size, width: size**0.5,
+    finish=lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-1),
+):
+    """The weights with some step done otherwise."""
+
+    def recorded_attention(layer, x, mask, table=None):
+        heads, width = layer.config.heads, layer.config.width
+        query, key = cut(layer.query(x), heads), cut(layer.key(x), heads)
+        if layer.config.qk_norm:
+            query, key = norm(query), norm(key)
+        if table is not None:
+            query, key = rotate(query, table), rotate(key, table)
+        return finish(query @ key.mT / divide(width // heads, width), mask)
+
+    return recorded_attention
+
+
+task.mistakes(
+    (
+        "Bring the heads to the front before the product: `.transpose(1, 2)`.",
+        weights_by(cut=lambda part, heads: part.unflatten(-1, (heads, -1))),
+    ),
+    (
+        "The heads are cut wrongly: `.view(batch, heads, length, -1)` takes each position apart. "
+        "Cut the width first, `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`.",
+        weights_by(cut=lambda part, heads: part.reshape(len(part), heads, part.shape[1], -1)),
+    ),
+    (
+        "The weights of each *query* sum to 1 over the keys: `softmax(dim=-1)`.",
+        weights_by(finish=lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-2)),
+    ),
+    (
+        "The mask is upside down: True means that a query may look, so fill where it is False, "
+        "`~mask`.",
+        weights_by(finish=lambda scores, mask: scores.masked_fill(mask, -math.inf).softmax(-1)),
+    ),
+    (
+        "The scores are divided by the root of the whole width, of which a head has only head_dim.",
+        weights_by(divide=lambda size, width: width**0.5),
+    ),
+    (
+        "Weights set to 0 after the softmax are missing in the sum: mask the scores before it.",
+        weights_by(finish=lambda scores, mask: scores.softmax(-1) * mask),
+    ),
+    (
+        "Queries and keys were normed over the whole width. Cut into heads first: each has its own "
+        "norm.",
+        weights_by(norm=lambda part: part / part.square().mean((1, 3), keepdim=True).sqrt()),
+    ),
+)

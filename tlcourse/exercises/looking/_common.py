@@ -1,4 +1,4 @@
-"""Help for the exercises on models: small ones, and what is different about one afterwards."""
+"""What several exercises share: a tensor that comes, small models, how a model has changed."""
 
 import copy
 from collections.abc import Callable
@@ -6,9 +6,23 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from tlcourse.exercises.expect import expect_type, expect_unchanged
 from tlcourse.transformer import Config, Transformer
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def tensor(function: Callable, *arguments) -> Tensor:
+    """The tensor that comes; raises CheckFailed for anything else, or for a changed argument."""
+    with torch.no_grad():
+        got = expect_unchanged(function, *arguments)
+    expect_type(got, Tensor, "what you return", "Return one PyTorch tensor: no list and no array.")
+    return got
+
+
+def shape_of(measure: Callable) -> Callable:
+    """The measure of the shape of what `measure` gives."""
+    return lambda candidate, *arguments: tuple(measure(candidate, *arguments).shape)
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:

@@ -8,7 +8,9 @@ from torch import nn
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.adaptation import (
+    L2SP,
     SCHEMES,
+    Adapters,
     AddedOnly,
     ByLayer,
     Classifier,
@@ -18,21 +20,31 @@ from tlcourse.adaptation import (
     HeadOnly,
     LoRA,
     Named,
+    OneCycle,
     Recipe,
     Scheme,
+    SequentialUnfreezing,
     SlantedTriangular,
     TopLayers,
     Triangular,
     adapt,
 )
 from tlcourse.exercises import exercise, solution, source, yours
-from tlcourse.exercises.adaptation import _scheme_knobs
-from tlcourse.exercises.adaptation._scheme_loss import adds_to_loss
-from tlcourse.exercises.adaptation._scheme_training import paces
-from tlcourse.exercises.adaptation.own_scheme import SmallByBlock, own_scheme, task
+from tlcourse.exercises.adaptation.own_scheme import (
+    TARGETS,
+    TEXTS,
+    SmallByBlock,
+    adds,
+    adds_to_loss,
+    classifier,
+    own_scheme,
+    paces,
+    task,
+)
 from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
 from tlcourse.exercises.checking import check
 from tlcourse.lessons.finding import code_cells, get, read_notebook
+from tlcourse.training import warmup_stable_decay
 
 
 def nothing(*arguments): ...  # your code here
@@ -209,7 +221,7 @@ def test_a_scheme_that_cannot_be_saved_passes_and_is_told_how_it_could_be():
         mine = Scheme("mine", edit=LoRA(), groups=AddedOnly(), extra_loss=extra_loss)
         report = check(task, lambda mine=mine: mine)
         assert report.passed, report.message
-        assert "its knob `extra_loss` is none" in report.message
+        assert "because of its knob `extra_loss`" in report.message
         assert said in report.message
 
 
@@ -225,8 +237,7 @@ def test_the_lesson_keeps_a_scheme_of_ones_own_or_says_why_not(own, said, capsys
     cells = code_cells(read_notebook(get("05b").path))
     (cell,) = [cell.source for cell in cells if "Classifier.load(" in cell.source]
     recipe = Recipe(epochs=1)
-    start = _scheme_knobs.classifier()
-    mine = adapt(start, _scheme_knobs.TEXTS, _scheme_knobs.TARGETS, scheme=own, recipe=recipe)
+    mine = adapt(classifier(), TEXTS, TARGETS, scheme=own, recipe=recipe)
     exec(cell, {"own": own, "mine": mine, "Classifier": Classifier})
     assert said in capsys.readouterr().out
 
@@ -268,7 +279,7 @@ def test_the_reference_is_a_value():
 def test_lora_rebuilt_under_a_new_name_is_lora(scheme):
     report = check(task, lambda: scheme)
     assert (report.passed, report.stage) == (False, 1)
-    assert "all four knobs are those of 'LoRA': turn one of them" in report.message
+    assert "Yours: all as in 'LoRA'\n" in report.message
 
 
 def test_lora_rebuilt_by_functions_is_told_by_what_it_moves():
@@ -282,9 +293,9 @@ def test_lora_rebuilt_by_functions_is_told_by_what_it_moves():
 @pytest.mark.parametrize(
     ("stage", "knobs", "said"),
     [
-        (_scheme_knobs.adds, {"edit": new_head}, "the edit replaced the head"),
-        (_scheme_knobs.adds, {"edit": no_parameter}, "the edit added no parameter"),
-        (_scheme_knobs.adds, {"edit": forgets_words}, "Does it write over pretrained weights?"),
+        (adds, {"edit": new_head}, "the edit replaced the head"),
+        (adds, {"edit": no_parameter}, "the edit added no parameter"),
+        (adds, {"edit": forgets_words}, "Does it write over pretrained weights?"),
         (paces, {"groups": TopLayers(2)}, "everything moves as in 'top 2 layers'"),
         (paces, {"edit": LoRA(8), "groups": AddedOnly(4.0)}, "as in 'LoRA'"),
         (adds_to_loss, {"extra_loss": detached}, "the extra loss carries no gradient"),
@@ -318,16 +329,16 @@ def _pace(factor):
     return lambda steps, names: lambda step: factor(step, steps, names)
 
 
-def its_head_twice(classifier, added):
-    return Everything()(classifier, added) | {"top": Group(("head.weight",))}
+def all_but(change):
+    """The groups of full fine-tuning, changed."""
+    return lambda classifier, added: Everything()(classifier, added) | change(classifier)
 
 
-def parameters_not_names(classifier, added):
-    return {"head": Group(tuple(classifier.head.parameters()))}
-
-
-def old_names(classifier, added):
-    return {"query": Group(("body.blocks.0.attention.query.weight",))}
+def with_zeros(classifier):
+    LoRA()(classifier)
+    for name, parameter in classifier.named_parameters():
+        if name.endswith(".a"):
+            parameter.data.zero_()
 
 
 SHARED = nn.Parameter(torch.zeros(3))
@@ -335,10 +346,6 @@ SHARED = nn.Parameter(torch.zeros(3))
 
 def shares(classifier):
     classifier.shift = SHARED
-
-
-def copies(classifier):
-    return copy.deepcopy(classifier)
 
 
 def unused(classifier):
@@ -357,73 +364,134 @@ def the_term(classifier, batch):
     return _squares(classifier)
 
 
-def slowly(classifier, added):
-    return {"all": Group(tuple(name for name, _ in classifier.named_parameters()), 1e-6)}
+def nats(model, batch, reduction="mean"):
+    return nn.functional.cross_entropy(model(*batch[:2]), batch[2], reduction=reduction)
 
 
 def never_finite(classifier):
     return lambda model, batch: (model.head.bias - model.head.bias.detach()).norm().log()
 
 
+def every_name(classifier):
+    return tuple(name for name, _ in classifier.named_parameters())
+
+
+# right ones
+
+
+def ups_and_norms(classifier, added):
+    names = every_name(classifier)
+    return {
+        "biases": Group(tuple(name for name in added if name.endswith("bias")), 10.0),
+        "ups": Group(tuple(name for name in added if name.endswith("up.weight")), 4.0),
+        "norms": Group(tuple(name for name in names if "norm" in name)),
+        "head": Group(("head.weight", "head.bias"), 3.0),
+    }
+
+
+class Scaled(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.scale = base, nn.Parameter(torch.ones(base.out_features))
+
+    def forward(self, x):
+        return self.scale * self.base(x)
+
+
+def ia3(classifier):
+    for block in classifier.body.blocks:
+        block.up, block.attention.value = Scaled(block.up), Scaled(block.attention.value)
+
+
+def hold(steps, names):
+    factor = warmup_stable_decay(steps, 1, 0.5)
+    return lambda step: dict.fromkeys(names, factor(step))
+
+
+test_own_scheme_right = accepts(
+    "adaptation.own_scheme",
+    _with(edit=Adapters(8), groups=ups_and_norms, schedule=OneCycle(), extra_loss=L2SP(0.1)),
+    _with(edit=ia3, groups=AddedOnly(10.0), schedule=hold),
+    _with(groups=ByLayer(2.6), schedule=SequentialUnfreezing(Triangular())),
+)
 test_own_scheme_wrong = rejects(
     "adaptation.own_scheme",
     (nothing, 0, "Not solved yet"),
-    (_with(name=""), 1, "the name is ''"),
-    (_with(), 1, "all four knobs are those of 'full fine-tuning'"),
-    (_with(groups=HeadOnly), 1, "call it, `HeadOnly(...)`"),
-    (_with(schedule=Triangular), 1, "call it, `Triangular(...)`"),
+    (lambda: print(Scheme("mine", edit=LoRA())), 1, "is a `return` missing?"),
+    (lambda: {"name": "mine"}, 1, "Expected: a Scheme"),
+    (_with(name=""), 1, "Yours: ''"),
+    (_with("LoRA", edit=LoRA()), 1, "'LoRA', a scheme of the course"),
+    (_with(), 1, "all as in 'full fine-tuning'"),
+    (_with(groups=HeadOnly()), 1, "all as in 'frozen body'"),
+    (_with(edit=LoRA), 1, "call it, `LoRA(...)`"),
     (_with(extra_loss=ToZero), 1, "call it, `ToZero(...)`"),
     (_with(groups="head"), 1, "the knob `groups` is 'head'; expected a function"),
-    (_with(schedule=lambda step: 1.0), 1, "takes (step); it is called with the number of steps"),
-    (_with(groups=lambda classifier: {}), 1, "takes (classifier); it is called with the class"),
-    (_with(extra_loss=the_term), 1, "takes (classifier, batch); it is called with the classifier,"),
-    (_with(edit=copies), 2, "the edit returned another model"),
-    (_with(edit=shares), 2, "now share parameters"),
-    (_with(edit=explodes), 2, "the logits are not finite"),
+    (_with(schedule=lambda step: 1.0), 1, "takes (step)\nExpected: one that is called with the"),
+    (_with(groups=lambda classifier: {}), 1, "takes (classifier)\nExpected: one that is called"),
+    (_with(extra_loss=the_term), 1, "takes (classifier, batch)\nExpected: one that is called with"),
+    (_with(edit=lambda classifier: Adapters()), 2, "Is a pair of brackets missing"),
+    (_with(edit=copy.deepcopy), 2, "it returns another model"),
+    (_with(edit=shares), 2, "they share parameters"),
+    (_with(edit=explodes), 2, "Yours: infinite or NaN"),
     (_with(edit=only_this_model), 2, "IndexError"),
-    (_with(edit=LoRA(), groups=old_names), 3, "Is it 'body.blocks.0.attention.query.base"),
-    (_with(groups=its_head_twice), 3, "'head.weight' stands twice, in 'head' and 'top'"),
-    (_with(groups=_choosing(("head.bias", "head.bias"))), 3, "stands twice, in 'group 0'"),
-    (_with(groups=_choosing(("head.bias",), ())), 3, "group 'group 1' is empty"),
-    (_with(groups=parameters_not_names), 3, "expected their *names*"),
-    (_with(groups=lambda classifier, added: {}), 3, "gave no group"),
-    (_with(groups=lambda classifier, added: list(added)), 3, "a list; expected a dict"),
-    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "expected `Group("),
-    (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "expected a number above 0"),
+    (_with(edit=LoRA(), groups=HeadOnly()), 3, "none of them is in a group"),
+    (
+        _with(edit=LoRA(), groups=_choosing(("body.blocks.0.attention.query.weight",))),
+        3,
+        "Is it 'body.blocks.0.attention.query.base",
+    ),
+    (_with(groups=_choosing("head.weight")), 3, "A tuple of one has a comma: `('head.weight',)`."),
+    (
+        _with(groups=all_but(lambda model: {"top": Group(("head.weight",))})),
+        3,
+        "groups that hold 'head.weight'.\nYours: 'head' and 'top'",
+    ),
+    (_with(groups=_choosing(("head.bias", "head.bias"))), 3, "Yours: 'group 0' and 'group 0'"),
+    (_with(groups=_choosing(("head.bias",), ())), 3, "The names of group 'group 1'.\nYours: none"),
+    (
+        _with(groups=all_but(lambda model: {"head": Group(tuple(model.head.parameters()))})),
+        3,
+        "their *names*",
+    ),
+    (_with(groups=lambda classifier, added: {}), 3, "Yours: no group"),
+    (_with(groups=lambda classifier, added: list(added)), 3, "a list\nExpected: a dict"),
+    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "Expected: `Group("),
+    (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "Expected: a number above 0"),
     (_with(groups=Named("gain")), 3, "found none in the body"),
     (_with(groups=Named("body.norm")), 3, "the nearest is body.norm."),
-    (
-        _with(schedule=_pace(lambda step, steps, names: step / (steps // 10))),
-        4,
-        "the schedule at step 0 of 4",
-    ),
+    (_with(schedule=lambda steps, names: 1.0), 4, "Expected: a function of the step"),
+    (_with(schedule=_pace(lambda step, steps, names: step / (steps // 10))), 4, "step 0 of 4"),
     (_with(schedule=_pace(lambda step, steps, names: {"head": 1.0})), 4, "no factor for the group"),
-    (_with(schedule=_pace(lambda step, steps, names: None)), 4, "gave None; expected a finite"),
-    (
-        _with(schedule=_pace(lambda step, steps, names: torch.ones(1))),
-        4,
-        "gave a tensor, tensor([1.])",
-    ),
+    (_with(schedule=_pace(lambda *given: None)), 4, "Yours: None (is a `return` missing?)"),
+    (_with(schedule=_pace(lambda *given: torch.ones(1))), 4, "Yours: a tensor, tensor([1.])"),
+    (_with(schedule=_pace(lambda step, steps, names: 1 - 2 * step / steps)), 4, "Below 0, a step"),
     (
         _with(schedule=_pace(lambda step, steps, names: dict.fromkeys(names, step % 2))),
         4,
-        "has 0 for every group",
+        "Yours: 0 for every group",
     ),
     (
         _with(schedule=_pace(lambda step, steps, names: {"body": 1.0, "head": 0.0})),
         4,
-        "the group 'head' never gets a factor above 0",
+        "The factors of the group 'head' in 12 steps.\nYours: 0 at every step",
     ),
+    (_with(schedule=GradualUnfreezing(Triangular)), 4, "`Triangular` for `Triangular()`"),
+    (_with(extra_loss=lambda classifier: None), 5, "Yours: None (is a `return` missing?)"),
+    (_with(extra_loss=lambda classifier: torch.ones(())), 5, "Yours: tensor(1.)"),
+    (_with(extra_loss=lambda classifier: lambda model: 1.0), 5, "a function that takes (model)"),
+    (_with(extra_loss=lambda classifier: lambda *given: None), 5, "Expected: a Tensor"),
+    (_with(extra_loss=lambda classifier: lambda *b: nats(*b, "none")), 5, "shape (16,)"),
     (
-        _with(schedule=GradualUnfreezing(Triangular)),
-        4,
-        "`Triangular` for `Triangular()`",
+        _with(groups=lambda classifier, added: {"all": Group(every_name(classifier), 1e-6)}),
+        6,
+        "the factor 1e-06: steps as small as that vanish",
     ),
-    (_with(extra_loss=lambda classifier: None), 5, "gave None (is a `return` missing?)"),
-    (_with(extra_loss=lambda classifier: torch.ones(())), 5, "gave tensor(1.); expected a func"),
-    (_with(extra_loss=lambda classifier: lambda model: 1.0), 5, "of the classifier and a batch"),
-    (_with(extra_loss=lambda classifier: lambda model, batch: None), 5, "expected a Tensor"),
-    (_with(groups=slowly), 6, "the factor 1e-06: steps as small as that vanish"),
     (_with(edit=unused, groups=AddedOnly()), 6, "'extra.bias' first"),
+    (_with(edit=with_zeros, groups=AddedOnly()), 6, "if both are zero, neither gets a gradient"),
     (_with(extra_loss=never_finite), 6, "does the extra loss divide by 0?"),
+    (
+        _with(extra_loss=lambda classifier: lambda *b: -3 * nats(*b)),
+        6,
+        "Is a group too fast, is the extra loss too strong or of the wrong sign",
+    ),
 )

@@ -1,4 +1,6 @@
-"""CheckFailed answers to the exercises of lesson 05, written from their texts alone."""
+"""Answers to the exercises of lesson 05, right and wrong ones."""
+
+import copy
 
 import torch
 from torch import nn
@@ -54,11 +56,6 @@ class RankIsEight(LoRALinear):
         super().__init__(base, 8, alpha)
 
 
-class MergesItself(LoRALinear):
-    def merged(self):
-        return self
-
-
 class MergesTurned(LoRALinear):
     def merged(self):
         layer = nn.Linear(self.base.in_features, self.base.out_features)
@@ -66,24 +63,109 @@ class MergesTurned(LoRALinear):
         return layer
 
 
-class SharesTheWeight(LoRALinear):
+class ThroughTheWeight(nn.Module):
+    def __init__(self, base, rank=8, alpha=16.0):
+        super().__init__()
+        self.base, self.alpha, self.rank = base, alpha, rank
+        self.a = nn.Parameter(torch.empty(rank, base.weight.shape[1]).uniform_(-0.5, 0.5))
+        self.register_parameter("b", nn.Parameter(torch.zeros(len(base.weight), rank)))
+
+    def weight(self):
+        return self.base.weight + self.b @ self.a * (self.alpha / self.rank)
+
+    def forward(self, x):
+        return x @ self.weight().T + self.base.bias
+
     def merged(self):
-        layer = LoRALinear.merged(self)
-        layer.bias = self.base.bias
+        layer = nn.Linear(self.base.in_features, self.base.out_features)
+        layer.weight.data = self.weight().detach().clone()
+        layer.bias.data = self.base.bias.detach().clone()
         return layer
 
 
-test_lora_right = accepts("adaptation.lora", CopiesTheBase)
+def lora(**methods):
+    """The reference with other methods."""
+    return type("_".join(methods), (LoRALinear,), methods)
+
+
+def begins(of_a, of_b):
+    """The reference whose `a` and `b` begin at these functions of the right ones."""
+
+    def init(self, base, rank=8, alpha=16.0):
+        LoRALinear.__init__(self, base, rank, alpha)
+        self.a, self.b = nn.Parameter(of_a(self.a.data)), nn.Parameter(of_b(self.b.data))
+
+    return lora(__init__=init)
+
+
+def scaled(factor):
+    """The reference whose scale is another function of the right one, the rank and the inputs."""
+
+    def forward(self, x):
+        by = factor(self.scale, *self.a.shape)
+        return self.base(x) + by * x @ self.a.T @ self.b.T
+
+    return lora(forward=forward)
+
+
+def with_bias(of):
+    """The reference whose merged layer has `of(base)` for its bias."""
+
+    def merged(self):
+        layer = LoRALinear.merged(self)
+        layer.bias = of(self.base)
+        return layer
+
+    return lora(merged=merged)
+
+
+def in_place(self):
+    with torch.no_grad():
+        self.base.weight += self.scale * self.b @ self.a
+    return self.base
+
+
+SCALE = "Yours: {} at [0, 0]\nExpected: {}\nWhy: The update is multiplied by alpha"
+SHARES = "`merged` leaves the base as it is, and the new layer shares neither"
+MATRIX = "Its weight is the base's plus (alpha / rank) B A"
+BOTH = "so a gradient must reach `x` both through the base and through what you added."
+test_lora_right = accepts(
+    "adaptation.lora",
+    CopiesTheBase,
+    ThroughTheWeight,
+    lora(
+        forward=lambda s, x: torch.add(
+            s.base(x), torch.einsum("...i,ri,or->...o", x, s.a, s.b), alpha=s.scale
+        )
+    ),
+)
 test_lora_wrong = rejects(
     "adaptation.lora",
-    (InheritsFromLinear, 1, "no parameter base.weight"),
+    (InheritsFromLinear, 1, "Yours: {'weight': (3, 5), "),
     (ForgetsSuper, 1, "raised AttributeError"),
-    (RankIsEight, 1, "a is (8, 5), not (2, 5)"),
+    (RankIsEight, 1, "Yours: {'a': (8, 5), "),
+    (begins(lambda a: a.T, lambda b: b.T), 1, "Yours: {'a': (5, 2), 'b': (2, 3)"),
+    (begins(lambda a: a, torch.randn_like), 2, "At the start `b` is 0"),
+    (begins(torch.zeros_like, torch.randn_like), 2, "`b` is zero and `a` random"),
+    (begins(torch.zeros_like, lambda b: b), 2, "`b` is zero and `a` random"),
+    (begins(torch.ones_like, lambda b: b), 2, "Equal rows get equal gradients"),
+    (scaled(lambda scale, rank, inputs: 0), 3, SCALE.format(0, 6)),
+    (scaled(lambda scale, rank, inputs: 1), 3, SCALE.format(1, 6)),
+    (scaled(lambda scale, rank, inputs: 2.0), 3, "The scale is always 2"),
+    (scaled(lambda scale, rank, inputs: scale * rank / inputs), 3, SCALE.format(0.857143, 6)),
+    (scaled(lambda scale, rank, inputs: scale * rank**0.5), 3, SCALE.format(26.8328, 12)),
+    (scaled(lambda scale, rank, inputs: scale // 1), 3, "`/`, not `//`"),
     (ForOneDimension, 4, "raised RuntimeError"),
-    (UpdateDetached, 4, "gave ['a', 'b']; expected []"),
-    (MergesItself, 5, "expected a plain nn.Linear"),
+    (UpdateDetached, 4, "Yours: ['a', 'b']\nExpected: []"),
+    (lora(forward=lambda s, x: s.base(x).detach() + s.scale * x @ s.a.T @ s.b.T), 4, BOTH),
+    (lora(forward=lambda s, x: s.base(x) + s.scale * x.detach() @ s.a.T @ s.b.T), 4, BOTH),
+    (lora(merged=lambda s: s), 5, "Expected: a plain `nn.Linear`"),
+    (lora(merged=lambda s: LoRALinear.merged(s).weight), 5, "put it into an `nn.Linear`"),
+    (lora(merged=lambda s: copy.deepcopy(s.base)), 5, MATRIX),
+    (with_bias(lambda base: nn.Parameter(torch.zeros_like(base.bias))), 5, MATRIX),
     (MergesTurned, 5, "raised RuntimeError"),
-    (SharesTheWeight, 5, "by how much the old layer changed"),
+    (lora(merged=in_place), 5, SHARES),
+    (with_bias(lambda base: base.bias), 5, SHARES),
 )
 
 # adapter

@@ -171,11 +171,6 @@ test_lora_wrong = rejects(
 # adapter
 
 
-class ReadsX(AdapterLayer):
-    def forward(self, x):
-        return x + self.up(F.gelu(self.down(x)))
-
-
 class NamesTheOther(nn.Module):
     def __init__(self, base, bottleneck=32):
         super().__init__()
@@ -190,17 +185,65 @@ class NamesTheOther(nn.Module):
         return h + self.down(F.gelu(self.up(h)))
 
 
-class Frozen(AdapterLayer):
+class InModules(nn.Module):
+    def __init__(self, base, bottleneck=32):
+        super().__init__()
+        width = len(base.bias)
+        self.base, self.gelu = base, nn.GELU(approximate="tanh")
+        self.down, self.up = nn.Linear(width, bottleneck), nn.Linear(bottleneck, width)
+        nn.init.normal_(self.down.weight, std=0.02)
+        nn.init.zeros_(self.down.bias)
+        for each in self.up.parameters():
+            each.data.mul_(0)
+
     def forward(self, x):
-        with torch.no_grad():
-            return super().forward(x)
+        h = self.base(x)
+        h = h + self.up(self.gelu(self.down(h)))
+        return h
 
 
+def adapter(of):
+    """The reference with another way from h: `of(self, h, x)`."""
+    return type("Other", (AdapterLayer,), {"forward": lambda s, x: of(s, s.base(x), x)})
+
+
+def zeroed(*parts):
+    """The reference in which only these parts start at zero."""
+
+    def init(self, base, bottleneck=32):
+        AdapterLayer.__init__(self, base, bottleneck)
+        self.up.reset_parameters()
+        for each in parts:
+            nn.init.zeros_(self.get_parameter(each))
+
+    return type("_".join(("zeroed", *parts)), (AdapterLayer,), {"__init__": init})
+
+
+def by_hand(s, h, x):
+    narrow = h @ s.down.weight.T + s.down.bias
+    return 0.5 * narrow * (1 + torch.erf(narrow / 2**0.5)) @ s.up.weight.T + (s.up.bias + h)
+
+
+def frozen(s, h, x):
+    with torch.no_grad():
+        return AdapterLayer.forward(s, x)
+
+
+UP = "Set weight and bias of `up` to zero, and leave `down` as `nn.Linear` draws it"
+DOWN = "down.weight", "down.bias"
+test_adapter_right = accepts("adaptation.adapter", adapter(by_hand), InModules)
 test_adapter_wrong = rejects(
     "adaptation.adapter",
-    (NamesTheOther, 1, "down.weight is (3, 2), not (2, 3)"),
-    (ReadsX, 2, "raised RuntimeError"),
-    (Frozen, 3, "the added parameters that no gradient reaches"),
+    (NamesTheOther, 1, "Yours: {'up.weight': (2, 3), "),
+    (zeroed(), 2, UP),
+    (zeroed(*DOWN), 2, UP),
+    (zeroed(*DOWN, "up.weight", "up.bias"), 2, UP),
+    (adapter(lambda s, h, x: 2 * h + s.up(F.gelu(s.down(h)))), 2, "The output is `h`, once"),
+    (adapter(lambda s, h, x: x + s.up(F.gelu(s.down(x)))), 2, "It has to read `h`"),
+    (adapter(lambda s, h, x: h), 3, "the answer is `h + up(gelu(down(h)))`"),
+    (adapter(frozen), 3, "Leave out `no_grad` and `.detach()` in `forward`."),
+    (adapter(lambda s, h, x: h.detach() + s.up(F.gelu(s.down(h.detach())))), 3, BOTH),
+    (adapter(lambda s, h, x: h + s.up(F.gelu(s.down(h.detach())))), 3, BOTH),
 )
 
 # gradual_unfreezing

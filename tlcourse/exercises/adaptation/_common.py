@@ -63,9 +63,10 @@ def trained(layer: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
 
 
 def shapes(layer: type, *sizes: float) -> dict[str, tuple]:
-    """The shape of each parameter of a layer of 5 inputs and 3 outputs, by name."""
+    """The shape of each parameter of a layer of 5 inputs and 3 outputs; those of the base last."""
     named = new(layer, 5, 3, *sizes).named_parameters()
-    return {name: tuple(each.shape) for name, each in named}
+    shown = sorted(named, key=lambda pair: "base" in pair[0])
+    return {name: tuple(each.shape) for name, each in shown}
 
 
 def out(module: nn.Module, x: Tensor, outputs: int) -> Tensor:

@@ -29,7 +29,7 @@ task = Exercise(
     hints=(
         "There are two linear layers: `down` from `base.out_features` to `bottleneck`, and `up` "
         "back again.",
-        "With `nn.init.zeros_(self.up.weight)` and the same for `self.up.bias`, the layer starts as "
+        "`nn.init.zeros_(self.up.weight)`, and the same for `self.up.bias`, let the layer start as "
         "the identity.",
         "`forward` is `h = self.base(x)`, then `h + self.up(F.gelu(self.down(h)))`.",
     ),
@@ -115,7 +115,7 @@ task.stage(
         expected=torch.zeros(4, 3),
         measure=start_difference,
         tolerance=1e-5,
-        hint="Weight and bias of `up` start at zero, and what `up` gives is added to `h`.",
+        hint="The output is `h`, once, plus what `up` gives, which is zero at the start.",
     ),
 )
 task.stage(

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.adaptation.adapter import AdapterLayer
+from tlcourse.exercises.adaptation.gradual_unfreezing import due, faulty
 from tlcourse.exercises.adaptation.l2sp import l2sp
 from tlcourse.exercises.adaptation.lora import LoRALinear
 
@@ -280,11 +281,57 @@ def divides_by_zero(steps, names, shape, share=0.5):
     }
 
 
+def from_the_top(steps, names, shape, share=0.5):
+    between = share * steps / (len(names) - 1) if len(names) > 1 else 0
+
+    def factors(step):
+        found = {}
+        for below, name in enumerate(reversed(names)):
+            found[name] = shape(step) * (step >= int(below * between + 0.5))
+        return {name: found[name] for name in names}
+
+    return factors
+
+
+class AsAClass:
+    def __init__(self, steps, names, shape, share=0.5):
+        self.names, self.shape, top = list(names), shape, max(len(names) - 1, 1)
+        self.begins = [round(share * steps * at / top) for at in range(len(names))]
+
+    def __call__(self, step):
+        asleep = len(self.names) - sum(begin <= step for begin in self.begins)
+        moving = dict.fromkeys(self.names[asleep:], self.shape(step))
+        return dict.fromkeys(self.names[:asleep], 0) | moving
+
+
+def after(step, begin, shape):
+    return shape(step) if step > begin or begin == 0 else 0.0
+
+
+EARLY = "The last name, the head, moves from step 0 on, and no other does so early."
+LATE = "Every group moves one step late."
+BEGINS = "The block begins at step 5, the embedding at step 10, and both go on moving."
+test_gradual_unfreezing_right = accepts("adaptation.gradual_unfreezing", from_the_top, AsAClass)
 test_gradual_unfreezing_wrong = rejects(
     "adaptation.gradual_unfreezing",
-    (gives_the_dictionary, 1, "expected a function of the step"),
-    (names_who_moves, 1, "a group that stands still is there, too, with 0"),
-    (sorts_in_place, 1, "your function changed argument 2"),
+    (gives_the_dictionary, 1, "Expected: a function of the step"),
+    (names_who_moves, 1, "no factor for 'embedding'"),
+    (sorts_in_place, 1, "Check: Argument 2, `names`, after the call."),
+    (faulty(begin=lambda steps, share, place, top: 0), 1, EARLY),
+    (
+        faulty(begin=lambda n, share, place, top: share * n * (1 + top - place) / (1 + top)),
+        1,
+        EARLY,
+    ),
+    (faulty(factor=lambda step, begin, shape: shape(step) * (step > begin)), 1, LATE),
+    (faulty(factor=after), 2, BEGINS),
+    (faulty(factor=lambda step, begin, shape: shape(step) * (begin == 0)), 2, BEGINS),
+    (
+        faulty(begin=lambda steps, share, place, top: due(steps, 0.5, place, top)),
+        2,
+        "With share 0.25 the embedding begins at a quarter",
+    ),
+    (faulty(factor=lambda step, begin, shape: float(step >= begin)), 3, "has the factor `shape("),
     (divides_by_zero, 4, "ZeroDivisionError"),
 )
 

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.adaptation.adapter import AdapterLayer
 from tlcourse.exercises.adaptation.gradual_unfreezing import due, faulty
-from tlcourse.exercises.adaptation.l2sp import l2sp
+from tlcourse.exercises.adaptation.l2sp import l2sp, over, squared
 from tlcourse.exercises.adaptation.lora import LoRALinear
 
 # lora
@@ -346,22 +346,69 @@ def remembers_at_each_step(classifier, strength=0.01):
     return lambda model, batch: l2sp(model, strength)(model, batch)
 
 
+def to_the_step_before(classifier, strength=0.01):
+    terms = [l2sp(classifier, strength)]
+
+    def following(now, batch):
+        terms.append(l2sp(now, strength))
+        return terms[-2](now, batch)
+
+    return following
+
+
+def of_the_first(classifier, strength=0.01):
+    term = l2sp(classifier, strength)
+    return lambda now, batch: term(classifier, batch)
+
+
 def as_a_number(classifier, strength=0.01):
     term = l2sp(classifier, strength)
     return lambda model, batch: term(model, batch).item()
 
 
-def one_a_parameter(classifier, strength=0.01):
-    start = [p.detach().clone() for p in classifier.body.parameters()]
-    return lambda model, batch: torch.stack(
-        [((p - s) ** 2).sum() for p, s in zip(model.body.parameters(), start, strict=True)]
-    )
+def by_a_copy(classifier, strength=0.01):
+    before = copy.deepcopy(classifier.body)
+
+    def term(now, batch):
+        total = torch.zeros(())
+        for old, new in zip(before.parameters(), now.body.parameters(), strict=True):
+            total = total + (new - old.detach()).square().sum()
+        return 0.5 * strength * total
+
+    return term
 
 
+def flat(model):
+    """All numbers of the body in one vector."""
+    return torch.cat([p.flatten() for p in model.body.parameters()])
+
+
+def by_one_vector(classifier, strength=0.01):
+    start = flat(classifier).detach()
+
+    def term(model, batch):
+        way = flat(model) - start
+        return strength * torch.dot(way, way) / 2
+
+    return term
+
+
+TIMES = "Expected: 13.5\nWhy: The squared distance is 12 · 3². The term is half of it times the"
+test_l2sp_right = accepts("adaptation.l2sp", by_a_copy, by_one_vector, over())
 test_l2sp_wrong = rejects(
     "adaptation.l2sp",
-    (gives_the_number, 1, "expected a function of classifier and batch"),
-    (one_a_parameter, 1, "expected one number, a tensor of one"),
-    (remembers_at_each_step, 2, "It stays 0"),
-    (as_a_number, 4, "carries no gradient"),
+    (gives_the_number, 1, "Expected: a function of the classifier and a batch"),
+    (over(lambda d, s: torch.stack([(each**2).sum() for each in d])), 1, "Expected: one number, a"),
+    (over(remember=torch.zeros_like), 1, "not from 0 as in weight decay"),
+    (remembers_at_each_step, 2, "The term stays 0"),
+    (to_the_step_before, 2, "The term stays 0"),
+    (over(lambda d, s: 2 * squared(d, s)), 2, TIMES),
+    (over(lambda d, s: squared(d, s) / 2), 2, TIMES),
+    (over(lambda d, s: squared(d, 1.0)), 2, TIMES),
+    (over(lambda d, s: s / 2 * sum(each.abs().sum() for each in d)), 2, TIMES),
+    (over(of=lambda model: model), 3, "take the parameters of `classifier.body` alone"),
+    (as_a_number, 4, "which carries no gradient"),
+    (over(lambda d, s: squared(d, s).detach()), 4, "which carries no gradient"),
+    (over(lambda d, s: s / 2 * sum((p**2).sum().sqrt() ** 2 for p in d)), 4, "without a root"),
+    (of_the_first, 4, "not the one that `l2sp` was given"),
 )

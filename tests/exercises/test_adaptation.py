@@ -41,7 +41,7 @@ from tlcourse.exercises.adaptation.own_scheme import (
     paces,
     task,
 )
-from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
+from tlcourse.exercises.adaptation.set_rates import faulty, rates_as_given, set_rates
 from tlcourse.exercises.checking import check
 from tlcourse.lessons.finding import code_cells, get, read_notebook
 from tlcourse.training import warmup_stable_decay
@@ -91,23 +91,83 @@ def rests_at_zero(groups, decay, factor):
         set_rates(groups, decay, factor)
 
 
-def only_three(groups, decay, factor):
+def keeps_the_factor(groups, decay, factor):
+    if groups[-1]["lr"] == groups[-1]["initial_lr"]:
+        set_rates(groups, decay, 1.0)
+    for group in groups:
+        group["lr"] *= factor
+
+
+def one_rate_under_a_schedule(groups, decay, factor):
+    set_rates(groups, decay, factor)
+    for group in groups if factor < 1 else ():
+        group["lr"] = groups[-1]["lr"]
+
+
+def of_the_bottom(groups, decay, factor):
     for depth, group in enumerate(reversed(groups)):
-        group["lr"] = group["initial_lr"] / decay ** min(depth, 2) * factor
+        group["lr"] = groups[0]["initial_lr"] / decay**depth * factor
 
 
-test_set_rates_right = accepts("adaptation.set_rates", in_single_precision)
+def rounds(groups, decay, factor):
+    set_rates(groups, decay, factor)
+    for group in groups:
+        group["lr"] = round(group["lr"], 4)
+
+
+def from_the_top_down(groups, decay, factor):
+    divided = 1.0
+    for place in range(len(groups) - 1, -1, -1):
+        groups[place].update(lr=factor * groups[place]["initial_lr"] / divided)
+        divided *= decay
+
+
+def by_powers(groups, decay, factor):
+    shares = np.power(float(decay), np.arange(1.0 - len(groups), 1.0))
+    for group, share in zip(groups, shares, strict=True):
+        group["lr"] = float(group["initial_lr"] * share * factor)
+
+
+def at(of_decay=lambda decay: decay, of_factor=lambda factor, decay: factor):
+    """The reference at another decay and another factor."""
+    return lambda groups, decay, factor: set_rates(
+        groups, of_decay(decay), of_factor(factor, decay)
+    )
+
+
+ABOVE = "and each group below has the rate of the group above, divided by `decay`."
+test_set_rates_right = accepts(
+    "adaptation.set_rates", in_single_precision, from_the_top_down, by_powers
+)
 test_set_rates_wrong = rejects(
     "adaptation.set_rates",
     (nothing, 0, "Not solved yet"),
     (rates_as_given, 0, "the code as it was given"),
-    (new_groups, 1, "nothing was set (each group is changed in place)"),
-    (moves_initial, 1, "`initial_lr` was changed"),
+    (new_groups, 1, "or nothing is set (each group is to be changed in place)"),
+    (moves_initial, 1, "Check: `initial_lr` after the call."),
     (turns_the_list, 1, "leave their order"),
+    (at(of_factor=lambda factor, decay: factor / decay), 1, ABOVE),
+    (at(of_decay=lambda decay: 1 / decay), 1, ABOVE),
+    (at(of_decay=lambda decay: 3.0), 1, ABOVE),
+    (faulty(lambda g, depth, decay, f: g["initial_lr"] / decay ** min(depth, 1) * f), 1, ABOVE),
     (keeps_the_first_decay, 2, "What an earlier step worked out is kept"),
-    (rests_at_zero, 3, "0 is a factor like others"),
-    (keeps_what_it_finds, 3, "gave [0.0, 0.0, 0.0]; expected [0.01, 0.03, 0.09]. Each step starts"),
-    (only_three, 5, "The ratio of two neighbours"),
+    (at(of_factor=lambda factor, decay: factor**2), 3, "At factor 0.5 each rate is half"),
+    (one_rate_under_a_schedule, 3, "At factor 0.5 each rate is half"),
+    (at(of_factor=lambda factor, decay: min(factor, 1.0)), 3, "A factor above 1 is treated like"),
+    (rests_at_zero, 3, "A factor of 0 is treated like any other"),
+    (keeps_the_factor, 3, "the factors before, 0 included, are forgotten"),
+    (
+        keeps_what_it_finds,
+        3,
+        "Yours: [0.0, 0.0, 0.0]\nExpected: [0.01, 0.03, 0.09]\nWhy: Each step",
+    ),
+    (of_the_bottom, 4, "Each group starts from its own `initial_lr`."),
+    (rounds, 5, "The ratio of two neighbours"),
+    (
+        faulty(lambda g, depth, decay, f: g["initial_lr"] / decay ** min(depth, 2) * f),
+        5,
+        "The ratio of two neighbours",
+    ),
 )
 
 

@@ -3,7 +3,7 @@ import torch
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.adaptation.dora_weight import dora_weight
-from tlcourse.exercises.adaptation.quantise import quantise
+from tlcourse.exercises.adaptation.quantise import coded, cut, quantise
 
 
 def nothing(*arguments): ...  # your code here
@@ -85,27 +85,27 @@ def in_a_loop(weight, levels, block=64):
     return torch.tensor(codes, dtype=torch.int32), torch.tensor(largest)
 
 
-def the_levels_themselves(weight, levels, block=64):
-    codes, largest = quantise(weight, levels, block)
-    return levels[codes], largest
+def by_borders(weight, levels, block=64):
+    blocks = weight.flatten().unflatten(0, (-1, block))
+    largest = blocks.abs().max(1, keepdim=True).values
+    borders = (levels[1:] + levels[:-1]) / 2
+    return torch.bucketize((blocks / largest).contiguous(), borders), largest
 
 
-def without_the_axis(weight, levels, block=64):
-    codes, largest = quantise(weight, levels, block)
-    return codes, largest[:, 0]
+def by_distances(weight, levels, block=64):
+    blocks = torch.stack(weight.flatten().split(block))
+    largest = torch.linalg.vector_norm(blocks, ord=float("inf"), dim=1)[:, None]
+    apart = torch.cdist((blocks / largest).reshape(-1, 1), levels[:, None])
+    return apart.argmin(1).to(torch.uint8).view_as(blocks), largest
 
 
-def codes_alone(weight, levels, block=64):
-    return quantise(weight, levels, block)[0]
+def then(change):
+    """The reference whose answer is changed: `change(codes, largest, weight, levels)`."""
 
+    def candidate(weight, levels, block=64):
+        return change(*quantise(weight, levels, block), weight, levels)
 
-def in_the_shape_of_the_weight(weight, levels, block=64):
-    codes, largest = quantise(weight, levels, block)
-    return codes.view_as(weight), largest
-
-
-def by_columns(weight, levels, block=64):
-    return quantise(weight.T, levels, block)
+    return candidate
 
 
 def divides_in_place(weight, levels, block=64):
@@ -121,27 +121,25 @@ def with_a_floor(weight, levels, block=64):
     return (blocks / largest.clamp(min=0.1))[..., None].sub(levels).abs().argmin(-1), largest
 
 
-def sixteen_at_most(weight, levels, block=64):
-    codes, largest = quantise(weight, levels, block)
-    return codes.clamp(max=15), largest
-
-
-def smallest_of_all(weight, levels, block=64):
-    blocks = weight.reshape(-1, block)
-    return (blocks[..., None] - levels).abs().argmin(), blocks.abs().max()
-
-
-test_quantise_right = accepts("adaptation.quantise", in_a_loop)
+BOTH = "Codes: one for each weight, (blocks, block). Largest: one for each block, (blocks, 1)"
+NEAREST = "0.7 / 0.8 is 0.875, which is nearest to the level 1"
+test_quantise_right = accepts("adaptation.quantise", in_a_loop, by_borders, by_distances)
 test_quantise_wrong = rejects(
     "adaptation.quantise",
     (nothing, 0, "Not solved yet"),
-    (codes_alone, 1, "return codes, largest"),
-    (without_the_axis, 1, "keepdim=True"),
-    (the_levels_themselves, 3, "expected whole numbers"),
-    (smallest_of_all, 1, "gave [(), ()]"),
+    (then(lambda codes, *_: codes), 1, "Expected: two tensors: `return codes, largest`"),
+    (then(lambda codes, largest, *_: (codes, largest[:, 0])), 1, BOTH),
+    (then(lambda codes, largest, *_: (largest, codes)), 1, BOTH),
+    (then(lambda codes, largest, *_: (codes.min(), largest.max())), 1, "Yours: [(), ()]"),
+    (lambda weight, levels, block=64: quantise(weight, levels, 64), 1, BOTH),
+    (divides_in_place, 1, "Check: Argument 1, `weight`, after the call."),
+    (then(lambda codes, largest, w, _: (codes.view_as(w), largest)), 1, "over the end of a row"),
+    (cut(lambda blocks: blocks.amax(dim=1, keepdim=True)), 2, "The largest *absolute* value"),
+    (then(lambda codes, largest, w, levels: (levels[codes], largest)), 3, "but its number"),
+    (coded(lambda apart, divided, levels: (apart < 0).sum(-1)), 3, NEAREST),
+    (coded(lambda apart, divided, levels: apart.abs().argmax(-1)), 3, NEAREST),
+    (coded(lambda apart, divided, levels: apart.abs().argmin(-1) + 1), 3, NEAREST),
+    (coded(lambda apart, divided, levels: (-apart).argmin(-1)), 3, NEAREST),
     (with_a_floor, 4, "nothing is added"),
-    (sixteen_at_most, 4, "32 levels"),
-    (divides_in_place, 1, "changed argument 1"),
-    (in_the_shape_of_the_weight, 1, "over the end of a row"),
-    (by_columns, 2, "row after row"),
+    (then(lambda codes, largest, *_: (codes.clamp(max=15), largest)), 4, "32 levels"),
 )

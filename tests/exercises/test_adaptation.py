@@ -14,7 +14,6 @@ from tlcourse.adaptation import (
     AddedOnly,
     ByLayer,
     Classifier,
-    Everything,
     GradualUnfreezing,
     Group,
     HeadOnly,

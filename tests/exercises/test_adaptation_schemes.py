@@ -64,15 +64,9 @@ class MergesTurned(LoRALinear):
         return layer
 
 
-class ThroughTheWeight(nn.Module):
-    def __init__(self, base, rank=8, alpha=16.0):
-        super().__init__()
-        self.base, self.alpha, self.rank = base, alpha, rank
-        self.a = nn.Parameter(torch.empty(rank, base.weight.shape[1]).uniform_(-0.5, 0.5))
-        self.register_parameter("b", nn.Parameter(torch.zeros(len(base.weight), rank)))
-
+class ThroughTheWeight(LoRALinear):
     def weight(self):
-        return self.base.weight + self.b @ self.a * (self.alpha / self.rank)
+        return self.base.weight + self.b @ self.a * self.scale
 
     def forward(self, x):
         return x @ self.weight().T + self.base.bias

@@ -173,8 +173,8 @@ def is_new(candidate) -> str | None:
     expect_type(scheme, Scheme, "what your function returns", build)
     if not scheme.name.strip():
         raise failed(what, short(scheme.name), "a text for the tables")
-    for knob in KNOBS:
-        expect_knob(knob, getattr(scheme, knob))
+    for knob, (count, called) in KNOBS.items():
+        expect_takes(getattr(scheme, knob), count, f"the knob `{knob}`", f"one that is {called}")
     if scheme.name in SCHEMES:
         raise failed(what, f"{scheme.name!r}, a scheme of the course", "a name of its own")
     for each in SCHEMES.values():
@@ -192,18 +192,16 @@ def is_new(candidate) -> str | None:
     return None
 
 
-def expect_knob(knob: str, value: Any) -> None:
-    """Raises CheckFailed unless this function takes what the knob is called with."""
-    count, called = KNOBS[knob]
+def expect_takes(function: Any, count: int, what: str, due: str) -> None:
+    """Raises CheckFailed if the function is known not to take so many arguments."""
     try:
-        signature = inspect.signature(value)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):  # None, or a function that tells nothing
         return
     try:
         signature.bind(*range(count))
     except TypeError:
-        what, takes = f"the knob `{knob}`", f"a function that takes {signature}"
-        raise failed(what, takes, f"one that is {called}") from None
+        raise failed(what, f"a function that takes {signature}", due) from None
 
 
 def edited(scheme: Scheme, model: Classifier) -> list[str]:
@@ -429,7 +427,10 @@ def adds_to_loss(candidate) -> str | None:
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name in moving)
     term = turn("the knob `extra_loss`", scheme.extra_loss, model)
-    expect_term(term)
+    what, due = "what the knob `extra_loss` returns", "a function of the classifier and a batch"
+    if not callable(term) or isinstance(term, nn.Module):
+        raise failed(what, came(term), due)
+    expect_takes(term, 2, what, due)
     push(model)  # what pulls to the start is 0 there
     value = turn("the extra loss", term, model, (*pad(model.encode(TEXTS), PAD), CLASSES))
     if isinstance(value, Tensor) and value.numel() != 1:
@@ -450,21 +451,6 @@ def adds_to_loss(candidate) -> str | None:
         "the extra loss has no gradient, even when the weights have moved, so nothing is learnt "
         "from it. Is its start the live parameter? Keep a copy, `p.detach().clone()`."
     )
-
-
-def expect_term(term: Any) -> None:
-    """Raises CheckFailed unless this is a function of two arguments."""
-    what, due = "what the knob `extra_loss` returns", "a function of the classifier and a batch"
-    if not callable(term) or isinstance(term, nn.Module):
-        raise failed(what, came(term), due)
-    try:
-        signature = inspect.signature(term)
-    except ValueError:
-        return
-    try:
-        signature.bind("classifier", "batch")
-    except TypeError:
-        raise failed(what, f"a function that takes {signature}", due) from None
 
 
 @torch.no_grad()

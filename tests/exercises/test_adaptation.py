@@ -8,31 +8,42 @@ from torch import nn
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.adaptation import (
+    L2SP,
     SCHEMES,
+    Adapters,
     AddedOnly,
     ByLayer,
     Classifier,
-    Everything,
     GradualUnfreezing,
     Group,
     HeadOnly,
     LoRA,
     Named,
+    OneCycle,
     Recipe,
     Scheme,
+    SequentialUnfreezing,
     SlantedTriangular,
     TopLayers,
     Triangular,
     adapt,
 )
 from tlcourse.exercises import exercise, solution, source, yours
-from tlcourse.exercises.adaptation import _scheme_knobs
-from tlcourse.exercises.adaptation._scheme_loss import adds_to_loss
-from tlcourse.exercises.adaptation._scheme_training import paces
-from tlcourse.exercises.adaptation.own_scheme import SmallByBlock, own_scheme, task
-from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
+from tlcourse.exercises.adaptation.own_scheme import (
+    TARGETS,
+    TEXTS,
+    SmallByBlock,
+    adds,
+    adds_to_loss,
+    classifier,
+    own_scheme,
+    paces,
+    task,
+)
+from tlcourse.exercises.adaptation.set_rates import faulty, rates_as_given, set_rates
 from tlcourse.exercises.checking import check
 from tlcourse.lessons.finding import code_cells, get, read_notebook
+from tlcourse.training import warmup_stable_decay
 
 
 def nothing(*arguments): ...  # your code here
@@ -79,23 +90,83 @@ def rests_at_zero(groups, decay, factor):
         set_rates(groups, decay, factor)
 
 
-def only_three(groups, decay, factor):
+def keeps_the_factor(groups, decay, factor):
+    if groups[-1]["lr"] == groups[-1]["initial_lr"]:
+        set_rates(groups, decay, 1.0)
+    for group in groups:
+        group["lr"] *= factor
+
+
+def one_rate_under_a_schedule(groups, decay, factor):
+    set_rates(groups, decay, factor)
+    for group in groups if factor < 1 else ():
+        group["lr"] = groups[-1]["lr"]
+
+
+def of_the_bottom(groups, decay, factor):
     for depth, group in enumerate(reversed(groups)):
-        group["lr"] = group["initial_lr"] / decay ** min(depth, 2) * factor
+        group["lr"] = groups[0]["initial_lr"] / decay**depth * factor
 
 
-test_set_rates_right = accepts("adaptation.set_rates", in_single_precision)
+def rounds(groups, decay, factor):
+    set_rates(groups, decay, factor)
+    for group in groups:
+        group["lr"] = round(group["lr"], 4)
+
+
+def from_the_top_down(groups, decay, factor):
+    divided = 1.0
+    for place in range(len(groups) - 1, -1, -1):
+        groups[place].update(lr=factor * groups[place]["initial_lr"] / divided)
+        divided *= decay
+
+
+def by_powers(groups, decay, factor):
+    shares = np.power(float(decay), np.arange(1.0 - len(groups), 1.0))
+    for group, share in zip(groups, shares, strict=True):
+        group["lr"] = float(group["initial_lr"] * share * factor)
+
+
+def at(of_decay=lambda decay: decay, of_factor=lambda factor, decay: factor):
+    """The reference at another decay and another factor."""
+    return lambda groups, decay, factor: set_rates(
+        groups, of_decay(decay), of_factor(factor, decay)
+    )
+
+
+ABOVE = "and each group below has the rate of the group above, divided by `decay`."
+test_set_rates_right = accepts(
+    "adaptation.set_rates", in_single_precision, from_the_top_down, by_powers
+)
 test_set_rates_wrong = rejects(
     "adaptation.set_rates",
     (nothing, 0, "Not solved yet"),
     (rates_as_given, 0, "the code as it was given"),
-    (new_groups, 1, "nothing was set (each group is changed in place)"),
-    (moves_initial, 1, "`initial_lr` was changed"),
+    (new_groups, 1, "or nothing is set (each group is to be changed in place)"),
+    (moves_initial, 1, "Check: `initial_lr` after the call."),
     (turns_the_list, 1, "leave their order"),
+    (at(of_factor=lambda factor, decay: factor / decay), 1, ABOVE),
+    (at(of_decay=lambda decay: 1 / decay), 1, ABOVE),
+    (at(of_decay=lambda decay: 3.0), 1, ABOVE),
+    (faulty(lambda g, depth, decay, f: g["initial_lr"] / decay ** min(depth, 1) * f), 1, ABOVE),
     (keeps_the_first_decay, 2, "What an earlier step worked out is kept"),
-    (rests_at_zero, 3, "0 is a factor like others"),
-    (keeps_what_it_finds, 3, "gave [0.0, 0.0, 0.0]; expected [0.01, 0.03, 0.09]. Each step starts"),
-    (only_three, 5, "The ratio of two neighbours"),
+    (at(of_factor=lambda factor, decay: factor**2), 3, "At factor 0.5 each rate is half"),
+    (one_rate_under_a_schedule, 3, "At factor 0.5 each rate is half"),
+    (at(of_factor=lambda factor, decay: min(factor, 1.0)), 3, "A factor above 1 is treated like"),
+    (rests_at_zero, 3, "A factor of 0 is treated like any other"),
+    (keeps_the_factor, 3, "the factors before, 0 included, are forgotten"),
+    (
+        keeps_what_it_finds,
+        3,
+        "Yours: [0.0, 0.0, 0.0]\nExpected: [0.01, 0.03, 0.09]\nWhy: Each step",
+    ),
+    (of_the_bottom, 4, "Each group starts from its own `initial_lr`."),
+    (rounds, 5, "The ratio of two neighbours"),
+    (
+        faulty(lambda g, depth, decay, f: g["initial_lr"] / decay ** min(depth, 2) * f),
+        5,
+        "The ratio of two neighbours",
+    ),
 )
 
 
@@ -209,7 +280,7 @@ def test_a_scheme_that_cannot_be_saved_passes_and_is_told_how_it_could_be():
         mine = Scheme("mine", edit=LoRA(), groups=AddedOnly(), extra_loss=extra_loss)
         report = check(task, lambda mine=mine: mine)
         assert report.passed, report.message
-        assert "its knob `extra_loss` is none" in report.message
+        assert "because of its knob `extra_loss`" in report.message
         assert said in report.message
 
 
@@ -225,8 +296,7 @@ def test_the_lesson_keeps_a_scheme_of_ones_own_or_says_why_not(own, said, capsys
     cells = code_cells(read_notebook(get("05b").path))
     (cell,) = [cell.source for cell in cells if "Classifier.load(" in cell.source]
     recipe = Recipe(epochs=1)
-    start = _scheme_knobs.classifier()
-    mine = adapt(start, _scheme_knobs.TEXTS, _scheme_knobs.TARGETS, scheme=own, recipe=recipe)
+    mine = adapt(classifier(), TEXTS, TARGETS, scheme=own, recipe=recipe)
     exec(cell, {"own": own, "mine": mine, "Classifier": Classifier})
     assert said in capsys.readouterr().out
 
@@ -268,7 +338,7 @@ def test_the_reference_is_a_value():
 def test_lora_rebuilt_under_a_new_name_is_lora(scheme):
     report = check(task, lambda: scheme)
     assert (report.passed, report.stage) == (False, 1)
-    assert "all four knobs are those of 'LoRA': turn one of them" in report.message
+    assert "Yours: all as in 'LoRA'\n" in report.message
 
 
 def test_lora_rebuilt_by_functions_is_told_by_what_it_moves():
@@ -282,9 +352,9 @@ def test_lora_rebuilt_by_functions_is_told_by_what_it_moves():
 @pytest.mark.parametrize(
     ("stage", "knobs", "said"),
     [
-        (_scheme_knobs.adds, {"edit": new_head}, "the edit replaced the head"),
-        (_scheme_knobs.adds, {"edit": no_parameter}, "the edit added no parameter"),
-        (_scheme_knobs.adds, {"edit": forgets_words}, "Does it write over pretrained weights?"),
+        (adds, {"edit": new_head}, "the edit replaced the head"),
+        (adds, {"edit": no_parameter}, "the edit added no parameter"),
+        (adds, {"edit": forgets_words}, "Does it write over pretrained weights?"),
         (paces, {"groups": TopLayers(2)}, "everything moves as in 'top 2 layers'"),
         (paces, {"edit": LoRA(8), "groups": AddedOnly(4.0)}, "as in 'LoRA'"),
         (adds_to_loss, {"extra_loss": detached}, "the extra loss carries no gradient"),
@@ -318,27 +388,19 @@ def _pace(factor):
     return lambda steps, names: lambda step: factor(step, steps, names)
 
 
-def its_head_twice(classifier, added):
-    return Everything()(classifier, added) | {"top": Group(("head.weight",))}
+def with_zeros(classifier):
+    LoRA()(classifier)
+    for name, parameter in classifier.named_parameters():
+        if name.endswith(".a"):
+            parameter.data.zero_()
 
 
-def parameters_not_names(classifier, added):
-    return {"head": Group(tuple(classifier.head.parameters()))}
-
-
-def old_names(classifier, added):
-    return {"query": Group(("body.blocks.0.attention.query.weight",))}
-
-
+QUERY = "body.blocks.0.attention.query.weight"
 SHARED = nn.Parameter(torch.zeros(3))
 
 
 def shares(classifier):
     classifier.shift = SHARED
-
-
-def copies(classifier):
-    return copy.deepcopy(classifier)
 
 
 def unused(classifier):
@@ -357,73 +419,105 @@ def the_term(classifier, batch):
     return _squares(classifier)
 
 
-def slowly(classifier, added):
-    return {"all": Group(tuple(name for name, _ in classifier.named_parameters()), 1e-6)}
+def nats(model, batch, reduction="mean"):
+    return nn.functional.cross_entropy(model(*batch[:2]), batch[2], reduction=reduction)
 
 
 def never_finite(classifier):
     return lambda model, batch: (model.head.bias - model.head.bias.detach()).norm().log()
 
 
+def every_name(classifier):
+    return tuple(name for name, _ in classifier.named_parameters())
+
+
+# right ones
+
+
+def ups_and_norms(classifier, added):
+    names = every_name(classifier)
+    return {
+        "biases": Group(tuple(name for name in added if name.endswith("bias")), 10.0),
+        "ups": Group(tuple(name for name in added if name.endswith("up.weight")), 4.0),
+        "norms": Group(tuple(name for name in names if "norm" in name)),
+        "head": Group(("head.weight", "head.bias"), 3.0),
+    }
+
+
+class Scaled(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.scale = base, nn.Parameter(torch.ones(base.out_features))
+
+    def forward(self, x):
+        return self.scale * self.base(x)
+
+
+def ia3(classifier):
+    for block in classifier.body.blocks:
+        block.up, block.attention.value = Scaled(block.up), Scaled(block.attention.value)
+
+
+def hold(steps, names):
+    factor = warmup_stable_decay(steps, 1, 0.5)
+    return lambda step: dict.fromkeys(names, factor(step))
+
+
+test_own_scheme_right = accepts(
+    "adaptation.own_scheme",
+    _with(edit=Adapters(8), groups=ups_and_norms, schedule=OneCycle(), extra_loss=L2SP(0.1)),
+    _with(edit=ia3, groups=AddedOnly(10.0), schedule=hold),
+    _with(groups=ByLayer(2.6), schedule=SequentialUnfreezing(Triangular())),
+)
 test_own_scheme_wrong = rejects(
     "adaptation.own_scheme",
     (nothing, 0, "Not solved yet"),
-    (_with(name=""), 1, "the name is ''"),
-    (_with(), 1, "all four knobs are those of 'full fine-tuning'"),
-    (_with(groups=HeadOnly), 1, "call it, `HeadOnly(...)`"),
-    (_with(schedule=Triangular), 1, "call it, `Triangular(...)`"),
-    (_with(extra_loss=ToZero), 1, "call it, `ToZero(...)`"),
+    (lambda: print(Scheme("mine", edit=LoRA())), 1, "is a `return` missing?"),
+    (lambda: {"name": "mine"}, 1, "Expected: a Scheme"),
+    (_with(name=""), 1, "Yours: ''"),
+    (_with("LoRA", edit=LoRA()), 1, "'LoRA', a scheme of the course"),
+    (_with(groups=HeadOnly()), 1, "all as in 'frozen body'"),
+    (_with(edit=LoRA), 1, "call it, `LoRA(...)`"),
     (_with(groups="head"), 1, "the knob `groups` is 'head'; expected a function"),
-    (_with(schedule=lambda step: 1.0), 1, "takes (step); it is called with the number of steps"),
-    (_with(groups=lambda classifier: {}), 1, "takes (classifier); it is called with the class"),
-    (_with(extra_loss=the_term), 1, "takes (classifier, batch); it is called with the classifier,"),
-    (_with(edit=copies), 2, "the edit returned another model"),
-    (_with(edit=shares), 2, "now share parameters"),
-    (_with(edit=explodes), 2, "the logits are not finite"),
+    (_with(schedule=lambda step: 1.0), 1, "takes (step)\nExpected: one that is called with the"),
+    (_with(extra_loss=the_term), 1, "takes (classifier, batch)\nExpected: one that is called with"),
+    (_with(edit=lambda classifier: Adapters()), 2, "Is a pair of brackets missing"),
+    (_with(edit=copy.deepcopy), 2, "it returns another model"),
+    (_with(edit=shares), 2, "they share parameters"),
+    (_with(edit=explodes), 2, "Yours: infinite or NaN"),
     (_with(edit=only_this_model), 2, "IndexError"),
-    (_with(edit=LoRA(), groups=old_names), 3, "Is it 'body.blocks.0.attention.query.base"),
-    (_with(groups=its_head_twice), 3, "'head.weight' stands twice, in 'head' and 'top'"),
-    (_with(groups=_choosing(("head.bias", "head.bias"))), 3, "stands twice, in 'group 0'"),
-    (_with(groups=_choosing(("head.bias",), ())), 3, "group 'group 1' is empty"),
-    (_with(groups=parameters_not_names), 3, "expected their *names*"),
-    (_with(groups=lambda classifier, added: {}), 3, "gave no group"),
-    (_with(groups=lambda classifier, added: list(added)), 3, "a list; expected a dict"),
-    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "expected `Group("),
-    (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "expected a number above 0"),
+    (_with(edit=LoRA(), groups=HeadOnly()), 3, "none of them is in a group"),
+    (_with(edit=LoRA(), groups=_choosing((QUERY,))), 3, f"Is it '{QUERY[:-6]}base.weight'?"),
+    (_with(groups=_choosing("head.weight")), 3, "A tuple of one has a comma: `('head.weight',)`."),
+    (_with(groups=_choosing(("head.bias",), ("head.bias",))), 3, "Yours: 'group 0' and 'group 1'"),
+    (_with(groups=_choosing(("head.bias",), ())), 3, "The names of group 'group 1'.\nYours: none"),
+    (_with(groups=lambda model, _: {"all": Group(tuple(model.parameters()))}), 3, "their *names*"),
+    (_with(groups=lambda classifier, added: {}), 3, "Yours: no group"),
+    (_with(groups=lambda classifier, added: list(added)), 3, "a list\nExpected: a dict"),
+    (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "Expected: `Group("),
+    (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "Expected: a number above 0"),
     (_with(groups=Named("gain")), 3, "found none in the body"),
-    (_with(groups=Named("body.norm")), 3, "the nearest is body.norm."),
-    (
-        _with(schedule=_pace(lambda step, steps, names: step / (steps // 10))),
-        4,
-        "the schedule at step 0 of 4",
-    ),
+    (_with(schedule=lambda steps, names: 1.0), 4, "Expected: a function of the step"),
+    (_with(schedule=_pace(lambda step, steps, names: step / (steps // 10))), 4, "step 0 of 4"),
     (_with(schedule=_pace(lambda step, steps, names: {"head": 1.0})), 4, "no factor for the group"),
-    (_with(schedule=_pace(lambda step, steps, names: None)), 4, "gave None; expected a finite"),
+    (_with(schedule=_pace(lambda *given: None)), 4, "Yours: None (is a `return` missing?)"),
+    (_with(schedule=_pace(lambda *given: torch.ones(1))), 4, "Yours: a tensor, tensor([1.])"),
+    (_with(schedule=_pace(lambda step, steps, names: 1 - 2 * step / steps)), 4, "Below 0, a step"),
     (
-        _with(schedule=_pace(lambda step, steps, names: torch.ones(1))),
+        _with(schedule=_pace(lambda step, _, names: dict.fromkeys(names, step % 2))),
         4,
-        "gave a tensor, tensor([1.])",
+        "Yours: 0 for",
     ),
-    (
-        _with(schedule=_pace(lambda step, steps, names: dict.fromkeys(names, step % 2))),
-        4,
-        "has 0 for every group",
-    ),
-    (
-        _with(schedule=_pace(lambda step, steps, names: {"body": 1.0, "head": 0.0})),
-        4,
-        "the group 'head' never gets a factor above 0",
-    ),
-    (
-        _with(schedule=GradualUnfreezing(Triangular)),
-        4,
-        "`Triangular` for `Triangular()`",
-    ),
-    (_with(extra_loss=lambda classifier: None), 5, "gave None (is a `return` missing?)"),
-    (_with(extra_loss=lambda classifier: torch.ones(())), 5, "gave tensor(1.); expected a func"),
-    (_with(extra_loss=lambda classifier: lambda model: 1.0), 5, "of the classifier and a batch"),
-    (_with(extra_loss=lambda classifier: lambda model, batch: None), 5, "expected a Tensor"),
-    (_with(groups=slowly), 6, "the factor 1e-06: steps as small as that vanish"),
+    (_with(schedule=_pace(lambda *given: {"body": 1.0, "head": 0.0})), 4, "Yours: 0 at every step"),
+    (_with(schedule=GradualUnfreezing(Triangular)), 4, "`Triangular` for `Triangular()`"),
+    (_with(extra_loss=lambda classifier: None), 5, "Yours: None (is a `return` missing?)"),
+    (_with(extra_loss=lambda classifier: torch.ones(())), 5, "Yours: tensor(1.)"),
+    (_with(extra_loss=lambda classifier: lambda model: 1.0), 5, "a function that takes (model)"),
+    (_with(extra_loss=lambda classifier: lambda *given: None), 5, "Expected: a Tensor"),
+    (_with(extra_loss=lambda classifier: lambda *b: nats(*b, "none")), 5, "shape (16,)"),
+    (_with(groups=lambda model, _: {"all": Group(every_name(model), 1e-6)}), 6, "as small as that"),
     (_with(edit=unused, groups=AddedOnly()), 6, "'extra.bias' first"),
+    (_with(edit=with_zeros, groups=AddedOnly()), 6, "if both are zero, neither gets a gradient"),
     (_with(extra_loss=never_finite), 6, "does the extra loss divide by 0?"),
+    (_with(extra_loss=lambda classifier: lambda *b: -3 * nats(*b)), 6, "or of the wrong sign"),
 )

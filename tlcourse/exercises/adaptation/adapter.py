@@ -2,34 +2,39 @@
 
 import torch
 from torch import nn
+from torch.autograd.functional import jacobian
 from torch.nn import functional as F
 
-from tlcourse.exercises.adaptation._layers import (
+from tlcourse.exercises.adaptation._common import (
     GOES_ON,
     IMPORTS,
-    differing,
     draw,
     input_gradient,
     out,
+    shapes,
     start_difference,
     trained,
     without_gradient,
     zero_at_start,
 )
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.task import Exercise, case
 
 task = Exercise(
     __name__,
     number="5.2",
     title="An adapter",
     difficulty=2,
+    importance=3,
     minutes=10,
     hints=(
-        "two linear layers: `down` from `base.out_features` to `bottleneck`, `up` back again.",
-        "`nn.init.zeros_` of `self.up.weight` and of `self.up.bias` lets it start as the identity.",
-        "`h = self.base(x)`, then `h + self.up(F.gelu(self.down(h)))`.",
+        "There are two linear layers: `down` from `base.out_features` to `bottleneck`, and `up` "
+        "back again.",
+        "`nn.init.zeros_(self.up.weight)`, and the same for `self.up.bias`, let the layer start as "
+        "the identity.",
+        "`forward` is `h = self.base(x)`, then `h + self.up(F.gelu(self.down(h)))`.",
     ),
     imports=IMPORTS,
+    tolerance=5e-3,  # GELU by its approximation is right, too
 )
 
 
@@ -50,72 +55,28 @@ class AdapterLayer(nn.Module):
         return h + self.up(F.gelu(self.down(h)))
 
 
-@task.right
-class ByHand(AdapterLayer):
-    def forward(self, x):
-        h = self.base(x)
-        narrow = h @ self.down.weight.T + self.down.bias
-        narrow = 0.5 * narrow * (1 + torch.erf(narrow / 2**0.5))
-        return narrow @ self.up.weight.T + (self.up.bias + h)
-
-
-@task.right
-class InModules(nn.Module):
-    def __init__(self, base, bottleneck=32):
-        super().__init__()
-        width = len(base.bias)
-        self.base, self.gelu = base, nn.GELU(approximate="tanh")
-        self.down, self.up = nn.Linear(width, bottleneck), nn.Linear(bottleneck, width)
-        nn.init.normal_(self.down.weight, std=0.02)
-        nn.init.zeros_(self.down.bias)
-        for each in self.up.parameters():
-            each.data.mul_(0)
-
-    def forward(self, x):
-        h = self.base(x)
-        h = h + self.up(self.gelu(self.down(h)))
-        return h
-
-
-SHAPES = {
-    "base.weight": (3, 5),
-    "base.bias": (3,),
+PARTS = {
     "down.weight": (2, 3),
     "down.bias": (2,),
     "up.weight": (3, 2),
     "up.bias": (3,),
+    "base.weight": (3, 5),
+    "base.bias": (3,),
 }
 
 
-@task.stage("the parts")
-def parts(candidate):
-    task.observe(
-        candidate, differing, 5, 3, (2,), SHAPES, gives=[],
-        what="a base of 5 inputs and 3 outputs, bottleneck 2: what is different about the "
-        "parameters",
-        likely="They are `self.base`, the layer that is handed in, `self.down`, an nn.Linear from "
-        "the base's outputs to the bottleneck, and `self.up`, one back.",
-    )  # fmt: skip
-    by_default = {"down.weight": (32, 3), "down.bias": (32,), "up.weight": (3, 32)}
-    task.observe(
-        candidate, differing, 5, 3, (), SHAPES | by_default, gives=[],
-        what="the same without a bottleneck, which is 32 then: what is different",
-        likely="`__init__` begins with `def __init__(self, base, bottleneck=32):`.",
-    )  # fmt: skip
+def of_drawn(candidate, x, outputs):
+    """What comes out of a layer with drawn weights and bottleneck 2."""
+    return out(trained(candidate, 5, outputs, 2), x, outputs)
 
 
-@task.stage("it starts as the identity")
-def start(candidate):
-    task.observe(
-        candidate, zero_weights, gives=["up.bias", "up.weight"],
-        what="what is zero in a new layer, the bias of `down` left out,",
-        likely="Weight and bias of `up`, and nothing else: where all is zero, no gradient flows.",
-    )  # fmt: skip
-    task.observe(
-        candidate, start_difference, 2, gives=torch.zeros(4, 3), tolerance=1e-5,
-        what="by how much a new layer differs from its base",
-        likely="Weight and bias of `up` start at zero, and what `up` gives is added to `h`.",
-    )  # fmt: skip
+@task.truth
+def by_formula(x, outputs):
+    """The same in double precision, with GELU written out."""
+    layer = trained(AdapterLayer, 5, outputs, 2).double().requires_grad_(False)
+    h = layer.base(x.double())
+    narrow = layer.down(h)
+    return h + layer.up(0.5 * narrow * (1 + torch.erf(narrow / 2**0.5)))
 
 
 def zero_weights(candidate):
@@ -123,104 +84,101 @@ def zero_weights(candidate):
     return [name for name in zero_at_start(candidate, 2) if name != "down.bias"]
 
 
-def of_drawn(candidate, x, outputs=5):
-    """What comes out of a layer with drawn weights and bottleneck 2."""
-    return out(trained(candidate, 5, outputs, 2), x, outputs)
-
-
-def truth(x, outputs=5):
-    """The same, in double precision."""
-    layer = trained(AdapterLayer, 5, outputs, 2).double()
-    h = layer.base(x.double())
-    between = layer.down(h)
-    between = 0.5 * between * (1 + torch.erf(between / 2**0.5))
-    return (h + layer.up(between)).detach()
-
-
-@task.stage("random layers")
-def whole(candidate):
-    for seed, (outputs, leading) in enumerate(((5, (4,)), (3, (2, 5)), (7, (1, 2, 3)))):
-        x = draw(*leading, 5, seed=seed)
-        task.observe(
-            candidate, of_drawn, x, outputs, gives=truth(x, outputs), tolerance=5e-3,
-            what=f"a layer of {outputs} outputs with random weights, x {tuple(x.shape)}",
-            likely="`h` is what the base gives, and the answer is h + up(gelu(down(h))).",
-        )  # fmt: skip
-    task.observe(
-        candidate, without_gradient, 2, gives=[],
-        what="the added parameters that no gradient reaches",
-        likely="Leave out `no_grad` and `.detach()`.",
-    )  # fmt: skip
-    task.observe(
-        candidate, input_gradient, 2, gives=input_gradient(AdapterLayer, 2),
-        what="the gradient that goes on to x", likely=GOES_ON, tolerance=5e-3,
-    )  # fmt: skip
-
-
-def starting(zeroed):
-    """A reference in which those parameters start at zero whose name `zeroed` takes."""
-
-    def init(self, base, bottleneck=32):
-        AdapterLayer.__init__(self, base, bottleneck)
-        self.up.reset_parameters()
-        for name, each in self.named_parameters():
-            if zeroed(name):
-                nn.init.zeros_(each)
-
-    return type("Faulty", (AdapterLayer,), {"__init__": init})
-
-
-START, WHOLE = "it starts as the identity", "random layers"
-task.mistake(START, "Nothing starts at zero here: `up` does, weight and bias.")(
-    starting(lambda name: False)
+task.stage(
+    "the parts",
+    case(
+        "the shapes of the parameters, for a base of 5 inputs and 3 outputs and bottleneck 2",
+        2,
+        expected=PARTS,
+        hint="They are `self.base`, the layer that is handed in, `self.down`, an `nn.Linear` from "
+        "the base's outputs to the bottleneck, and `self.up`, one back.",
+    ),
+    case(
+        "the shapes of the parameters without a bottleneck, which is then 32",
+        expected=PARTS | {"down.weight": (32, 3), "down.bias": (32,), "up.weight": (3, 32)},
+        hint="`__init__` begins with `def __init__(self, base, bottleneck=32):`.",
+    ),
+    measure=shapes,
 )
-task.mistake(START, "The bias of `up` is not zero: `nn.Linear` draws it, too.")(
-    starting(lambda name: name == "up.weight")
+task.stage(
+    "it starts as the identity",
+    case(
+        "the added parameters that are all zero at the start (the bias of `down` left out)",
+        expected=["up.bias", "up.weight"],
+        measure=zero_weights,
+        hint="Set weight and bias of `up` to zero, and leave `down` as `nn.Linear` draws it: where "
+        "all is zero, no gradient flows.",
+    ),
+    case(
+        "the difference between the outputs of a new layer and of its base",
+        2,
+        expected=torch.zeros(4, 3),
+        measure=start_difference,
+        tolerance=1e-5,
+        hint="The output is `h`, once, plus what `up` gives, which is zero at the start.",
+    ),
 )
-task.mistake(START, "It is `up` that starts at zero, not `down`.")(
-    starting(lambda name: "down" in name)
+task.stage(
+    "random layers",
+    *(
+        case(
+            f"a layer of {outputs} outputs with random weights, x {(*leading, 5)}",
+            draw(*leading, 5, seed=seed),
+            outputs,
+            hint="`h` is what the base gives, and the answer is `h + up(gelu(down(h)))`.",
+        )
+        for seed, (outputs, leading) in enumerate(((5, (4,)), (3, (2, 5)), (7, (1, 2, 3))))
+    ),
+    case(
+        "the added parameters that no gradient reaches",
+        2,
+        expected=[],
+        measure=without_gradient,
+        hint="Leave out `no_grad` and `.detach()` in `forward`.",
+    ),
+    case(
+        "the gradient that reaches `x`",
+        2,
+        expected=jacobian(lambda x: by_formula(x, 3).square().sum(), draw(4, 5)),
+        measure=input_gradient,
+        hint=GOES_ON,
+    ),
+    measure=of_drawn,
 )
-task.mistake(START, "Where all is zero, no gradient flows: leave `down` as it is drawn.")(
-    starting(lambda name: "base" not in name)
+
+
+def forward(of):
+    """The reference with another way from h: `of(self, h, x)`."""
+    return type("Faulty", (AdapterLayer,), {"forward": lambda self, x: of(self, self.base(x), x)})
+
+
+class WithADrawnBias(AdapterLayer):
+    def __init__(self, base, bottleneck=32):
+        super().__init__(base, bottleneck)
+        nn.init.normal_(self.up.bias)
+
+
+task.mistakes(
+    ("The bias of `up` is not zero: `nn.Linear` draws it, too.", WithADrawnBias),
+    (
+        "Nothing is added to `h` here: the residual is missing.",
+        forward(lambda s, h, x: s.up(F.gelu(s.down(h)))),
+    ),
+    (
+        "The bottleneck reads `x`. It has to read `h`, what the base gives.",
+        forward(lambda s, h, x: h + s.up(F.gelu(s.down(x)))),
+    ),
+    (
+        "There is nothing between `down` and `up`, so they are only one layer.",
+        forward(lambda s, h, x: h + s.up(s.down(h))),
+    ),
+    ("This is ReLU. Use `F.gelu`.", forward(lambda s, h, x: h + s.up(F.relu(s.down(h))))),
+    (
+        "GELU stands between `down` and `up`, not behind them.",
+        forward(lambda s, h, x: h + F.gelu(s.up(s.down(h)))),
+    ),
+    (
+        "GELU stands between `down` and `up`, not before them.",
+        forward(lambda s, h, x: h + s.up(s.down(F.gelu(h)))),
+    ),
 )
-
-
-def wrong(stage, says, forward):
-    """A known mistake: another `forward(layer, x)`."""
-    task.mistake(stage, says)(type("Faulty", (AdapterLayer,), {"forward": forward}))
-
-
-wrong(
-    START, "Nothing is added to `h` here: the residual is missing.",
-    lambda s, x: s.up(F.gelu(s.down(s.base(x)))),
-)  # fmt: skip
-wrong(
-    START, "`h` was added twice.",
-    lambda s, x: s.base(x) * 2 + s.up(F.gelu(s.down(s.base(x)))),
-)  # fmt: skip
-wrong(WHOLE, "That is the base alone: where is the bottleneck?", lambda s, x: s.base(x))
-wrong(
-    WHOLE, "There is nothing between `down` and `up`, so they are only one layer.",
-    lambda s, x: s.base(x) + s.up(s.down(s.base(x))),
-)  # fmt: skip
-wrong(
-    WHOLE, "This is ReLU; GELU is wanted.",
-    lambda s, x: s.base(x) + s.up(F.relu(s.down(s.base(x)))),
-)  # fmt: skip
-wrong(
-    WHOLE, "GELU stands between `down` and `up`, not behind them.",
-    lambda s, x: s.base(x) + F.gelu(s.up(s.down(s.base(x)))),
-)  # fmt: skip
-wrong(
-    START, "The bottleneck reads `x`; it reads `h`, what the base gives.",
-    lambda s, x: s.base(x) + s.up(F.gelu(s.down(x))),
-)  # fmt: skip
-for forward in (
-    lambda s, x: (h := s.base(x).detach()) + s.up(F.gelu(s.down(h))),
-    lambda s, x: (h := s.base(x)) + s.up(F.gelu(s.down(h.detach()))),
-):
-    wrong(WHOLE, "but a gradient goes on to `x`, through the base and through what you", forward)
-wrong(
-    WHOLE, "GELU comes behind `down`, not before it.",
-    lambda s, x: s.base(x) + s.up(s.down(F.gelu(s.base(x)))),
-)  # fmt: skip

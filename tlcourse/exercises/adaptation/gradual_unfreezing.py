@@ -3,24 +3,52 @@
 import random
 from fractions import Fraction
 
-from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
-from tlcourse.exercises.task import Exercise
+from tlcourse.exercises.adaptation._common import came, failed
+from tlcourse.exercises.expect import expect_unchanged, real_number, short
+from tlcourse.exercises.task import Exercise, case
+
+
+def rows(candidate, at, steps, names, *rest):
+    """The candidate's factors at these steps."""
+    factors = expect_unchanged(candidate, steps, names, *rest)
+    if not callable(factors):
+        what = "what `gradual_unfreezing` returns"
+        raise failed(what, came(factors), "a function of the step")
+    return [row(factors(step), names, step) for step in at]
+
+
+def row(got, names, step):
+    """A step's factors as numbers, in the order of the names."""
+    what, due = f"what your function returns for step {step}", "a dictionary {name: factor}"
+    if not isinstance(got, dict):
+        raise failed(what, came(got), due)
+    if missing := [name for name in names if name not in got]:
+        why = "A group that stands still is in the dictionary, too, with the factor 0."
+        raise failed(what, f"no factor for {missing[0]!r}", due, why)
+    numbers = [real_number(got[name]) for name in names]
+    if None in numbers:
+        raise failed(what, short(got), "a dictionary whose factors are numbers")
+    return numbers
+
 
 task = Exercise(
     __name__,
     number="5.3",
     title="Gradual unfreezing",
     difficulty=2,
+    importance=3,
     minutes=15,
     hints=(
-        "first find the step at which each name begins. The last name begins at step 0, the first "
+        "First find the step at which each name begins. The last name begins at step 0, the first "
         "at `share * steps`, those between at equal distances. How many distances are there?",
-        "with `top = len(names) - 1`, the name at place `i` begins at "
+        "With `top = len(names) - 1`, the name at place `i` begins at "
         "`round(share * steps * (top - i) / top)`. A single name has no distance: it begins at 0.",
-        "inside, define `def factors(step):`, which builds the dictionary: `shape(step)` for a "
+        "Inside, define `def factors(step):`, which builds the dictionary: `shape(step)` for a "
         "name whose beginning is not after `step`, 0.0 for the others. Return `factors` itself.",
     ),
     imports="import math\n\nimport torch",
+    measure=rows,
+    tolerance=1e-6,
 )
 
 
@@ -38,36 +66,17 @@ def gradual_unfreezing(steps, names, shape, share=0.5):
     return factors
 
 
-@task.right
-def from_the_top(steps, names, shape, share=0.5):
-    between = share * steps / (len(names) - 1) if len(names) > 1 else 0
-
-    def factors(step):
-        found = {}
-        for below, name in enumerate(reversed(names)):
-            found[name] = shape(step) * (step >= int(below * between + 0.5))
-        return {name: found[name] for name in names}
-
-    return factors
+def exact(steps, count, percent):
+    """Where each of `count` groups begins, as fractions, before they are rounded."""
+    top = count - 1
+    return [Fraction(percent * steps * (top - i), 100 * max(top, 1)) for i in range(count)]
 
 
-@task.right
-class AsAClass:
-    def __init__(self, steps, names, shape, share=0.5):
-        self.names, self.shape = list(names), shape
-        self.begins = [
-            round(share * steps * at / max(len(names) - 1, 1)) for at in range(len(names))
-        ]
-
-    def __call__(self, step):
-        moving = sum(begin <= step for begin in self.begins)
-        asleep = len(self.names) - moving
-        return dict.fromkeys(self.names[:asleep], 0) | dict.fromkeys(
-            self.names[asleep:], self.shape(step)
-        )
-
-
-THREE = ("embedding", "block 0", "head")
+@task.truth
+def by_fractions(at, steps, names, shape, share=0.5):
+    """The factors at the steps `at`: one row a step, in the order of the names."""
+    begins = [round(each) for each in exact(steps, len(names), round(100 * share))]
+    return [[shape(step) if step >= begin else 0.0 for begin in begins] for step in at]
 
 
 def flat(step):
@@ -80,181 +89,137 @@ def falling(step):
     return 1 / (1 + step)
 
 
-def moved(candidate, steps, names, shape, share, at):
-    """The factors at the steps `at`: one row a step, in the order of the names."""
-    factors = expect_unchanged(candidate, steps, list(names), shape, *[share] * (share is not None))
-    if not callable(factors):
-        came = "None (is a `return` missing?)" if factors is None else short(factors)
-        raise CheckFailed(
-            f"gradual_unfreezing({steps}, {list(names)}, shape) gave {came}; expected a function "
-            "of the step."
-        )
-    return [_row(factors(step), names, step) for step in at]
+THREE = ["embedding", "block 0", "head"]
+AT = "the factors at steps {} (a row for each step)"
+BEGINS = "The block begins at step 5, the embedding at step 10, and both go on moving."
+
+task.stage(
+    "the head first",
+    case(f"20 steps, {THREE}, share 0.5: {AT.format('0 and 2')}", [0, 2], 20, THREE, flat, 0.5),
+    hint="The last name, the head, moves from step 0 on, and no other does so early.",
+)
+task.stage(
+    "one more at a time",
+    case(
+        f"20 steps, {THREE}, share 0.5: {AT.format('5, 9, 10 and 19')}",
+        *([5, 9, 10, 19], 20, THREE, flat, 0.5),
+        hint=BEGINS,
+    ),
+    case(
+        f"the same without a share, which is then 0.5: {AT.format('5, 9, 10 and 19')}",
+        *([5, 9, 10, 19], 20, THREE, flat),
+        hint=BEGINS,
+    ),
+    case(
+        f"40 steps, {THREE}, share 0.25: {AT.format('4, 5, 9 and 10')}",
+        *([4, 5, 9, 10], 40, THREE, flat, 0.25),
+        hint="With share 0.25 the embedding begins at a quarter of the 40 steps.",
+    ),
+)
+task.stage(
+    "the shape",
+    case(
+        f"a shape that falls, 1 / (1 + step): {AT.format('0, 7 and 12')}",
+        *([0, 7, 12], 20, THREE, falling, 0.5),
+    ),
+    hint="Every group that has begun has the factor `shape(step)`, whenever it began.",
+)
+task.stage(
+    "any number of groups",
+    case(
+        f"a single group, the head: {AT.format('0 and 4')}",
+        *([0, 4], 10, ["head"], falling, 0.5),
+        hint="It begins at step 0. Is something divided by 0?",
+    ),
+    case(
+        f"8 steps, two groups, share 1: {AT.format('0 and 7')}",
+        *([0, 7], 8, ["a", "b"], flat, 1.0),
+        hint="With share 1 the first would begin at step 8, after the last step.",
+    ),
+)
 
 
-def _row(got, names, step):
-    """A step's factors as numbers, in the order of the names."""
-    if not isinstance(got, dict):
-        came = "None (is a `return` missing?)" if got is None else short(got)
-        raise CheckFailed(f"step {step} gave {came}; expected a dictionary, a factor for each name.")
-    if missing := [name for name in names if name not in got]:
-        raise CheckFailed(
-            f"step {step} gave no factor for {missing[0]!r}: a group that stands still is there, "
-            "too, with 0."
-        )
-    row = [real_number(got[name]) for name in names]
-    if None in row:
-        raise CheckFailed(f"step {step} gave {short(got)}; expected numbers.")
-    return row
-
-
-def follow(candidate, steps, names, shape, share, at, gives, what, likely):
-    """Raises CheckFailed unless the factors at the steps `at` are those."""
-    told = {"gives": gives, "what": what, "likely": likely}
-    task.observe(candidate, moved, steps, names, shape, share, at, tolerance=1e-6, **told)
-
-
-@task.stage("the head first")
-def first(candidate):
-    follow(
-        candidate, 20, THREE, flat, 0.5, [0, 2], [[0, 0, 1], [0, 0, 1]],
-        f"20 steps, {list(THREE)}, share 0.5: the factors at steps 0 and 2",
-        "Only the last name, the head, moves from the beginning.",
-    )  # fmt: skip
-
-
-@task.stage("one more at a time")
-def one_more(candidate):
-    for share in (0.5, None):  # None: by default
-        follow(
-            candidate, 20, THREE, flat, share, [5, 9, 10, 19], [[0, 1, 1]] * 2 + [[1, 1, 1]] * 2,
-            f"20 steps, {list(THREE)}, share 0.5: the factors at steps 5, 9, 10 and 19",
-            "The block begins at step 5, the embedding at step 10; whoever moves goes on moving.",
-        )  # fmt: skip
-    follow(
-        candidate, 40, THREE, flat, 0.25, [4, 5, 9, 10],
-        [[0, 0, 1], [0, 1, 1], [0, 1, 1], [1, 1, 1]],
-        f"40 steps, {list(THREE)}, share 0.25: the factors at steps 4, 5, 9 and 10",
-        "With share 0.25 the embedding begins at a quarter of the 40 steps.",
-    )  # fmt: skip
-
-
-@task.stage("the shape")
-def shaped(candidate):
-    follow(
-        candidate, 20, THREE, falling, 0.5, [0, 7, 12],
-        [[0, 0, 1], [0, 1 / 8, 1 / 8], [1 / 13] * 3],
-        "a shape that falls, 1 / (1 + step): the factors at steps 0, 7 and 12",
-        "Whoever moves has `shape(step)`, all the same.",
-    )  # fmt: skip
-
-
-@task.stage("any number of groups")
-def any_number(candidate):
-    follow(
-        candidate, 10, ("head",), falling, 0.5, [0, 4], [[1], [1 / 5]],
-        "a single group, the head: its factors at steps 0 and 4",
-        "It begins at step 0. Is something divided by 0?",
-    )  # fmt: skip
-    follow(
-        candidate, 8, ("a", "b"), flat, 1.0, [0, 7], [[0, 1]] * 2,
-        "8 steps, two groups, share 1: the factors at steps 0 and 7",
-        "With share 1 the first would begin at step 8, after the last step.",
-    )  # fmt: skip
-
-
-@task.stage("20 runs")
-def runs(candidate):
+def runs():
+    """Up to 20 random cases, looked at just before and just when each group begins."""
     draw = random.Random(2)
     for _ in range(20):
         count, steps = draw.randrange(2, 9), draw.randrange(10, 200)
         percent = draw.randrange(10, 100)
-        exact = [
-            Fraction(percent * steps * (count - 1 - i), 100 * (count - 1)) for i in range(count)
-        ]
-        if any(each.denominator == 2 for each in exact):  # a tie may go up or down
+        begins = exact(steps, count, percent)
+        if any(each.denominator == 2 for each in begins):  # a tie may go up or down
             continue
-        begins, names = [round(each) for each in exact], [f"group {i}" for i in range(count)]
-        at = sorted(
-            {0, steps - 1, *(min(steps - 1, max(0, b + d)) for b in begins for d in (-1, 0))}
+        near = {max(0, round(begin) + more) for begin in begins for more in (-1, 0)}
+        at = sorted({0, steps - 1} | {min(steps - 1, each) for each in near})
+        names = [f"group {i}" for i in range(count)]
+        yield case(
+            f"{steps} steps, {count} groups, share {percent / 100:g}: {AT.format(at)}",
+            *(at, steps, names, falling, percent / 100),
         )
-        gives = [[falling(step) if step >= begin else 0.0 for begin in begins] for step in at]
-        what = f"{steps} steps, {count} groups, share {percent / 100:g}: the factors at steps {at}"
-        likely = "Group i of n begins at share × steps × (n - 1 - i) / (n - 1), rounded."
-        follow(candidate, steps, names, falling, percent / 100, at, gives, what, likely)
 
 
-def wrong(stage, says, begin=None, factor=None):
-    """A known mistake: `begin(steps, place, count, share)` and `factor(step, begin, shape)`."""
+task.stage(
+    "20 runs",
+    *runs(),
+    hint="Group i of n begins at share × steps × (n - 1 - i) / (n - 1), rounded.",
+)
+
+
+def due(steps, share, place, top):
+    """Where a group begins, before it is rounded."""
+    return share * steps * (top - place) / max(1, top)
+
+
+def factor(step, begin, shape):
+    """What a group that begins there has at a step."""
+    return shape(step) if step >= begin else 0.0
+
+
+def faulty(begin=due, factor=factor):
+    """An answer with another `begin` or another `factor`."""
 
     def candidate(steps, names, shape, share=0.5):
-        count = len(names)
-        begins = [
-            round(share * steps * (count - 1 - i) / max(1, count - 1))
-            if begin is None
-            else begin(steps, i, count, share)
-            for i in range(count)
-        ]
+        top = len(names) - 1
+        begins = {name: round(begin(steps, share, i, top)) for i, name in enumerate(names)}
+        return lambda step: {name: factor(step, at, shape) for name, at in begins.items()}
 
-        def factors(step):
-            found = [
-                (shape(step) if step >= b else 0.0) if factor is None else factor(step, b, shape)
-                for b in begins
-            ]
-            return dict(zip(names, found, strict=True))
-
-        return factors
-
-    task.mistake(stage, says)(candidate)
+    return candidate
 
 
-FIRST, MORE = "the head first", "one more at a time"
-wrong(
-    FIRST, "That is upside down: names go from the input to the output, the head is the last.",
-    begin=lambda steps, i, n, share: round(share * steps * i / max(1, n - 1)),
-)  # fmt: skip
-wrong(FIRST, "Everything moves from the beginning.", begin=lambda steps, i, n, share: 0)
-wrong(
-    FIRST, "The head, too, has to wait: it begins at step 0.",
-    begin=lambda steps, i, n, share: round(share * steps * (n - i) / n),
-)  # fmt: skip
-wrong(
-    MORE, "There is one distance less than there are names: divide by `len(names) - 1`.",
-    begin=lambda steps, i, n, share: round(share * steps * (n - 1 - i) / n),
-)  # fmt: skip
-wrong(
-    MORE, "`share` is an argument: this is always half of the steps.",
-    begin=lambda steps, i, n, share: round(0.5 * steps * (n - 1 - i) / max(1, n - 1)),
-)  # fmt: skip
-wrong(
-    MORE, "`share` is missing: the first name begins only when all steps are over.",
-    begin=lambda steps, i, n, share: round(steps * (n - 1 - i) / max(1, n - 1)),
-)  # fmt: skip
-wrong(
-    MORE, "It is one step late: whoever begins at step 5 moves in step 5.",
-    factor=lambda step, begin, shape: shape(step) if step > begin or begin == 0 else 0.0,
-)  # fmt: skip
-wrong(
-    MORE, "Nothing is ever unfrozen: only the head moves.",
-    factor=lambda step, begin, shape: shape(step) if begin == 0 else 0.0,
-)  # fmt: skip
-wrong(
-    "the shape", "The shape is missing: whoever moves has `shape(step)`, not 1.",
-    factor=lambda step, begin, shape: float(step >= begin),
-)  # fmt: skip
-wrong(
-    "the shape", "The shape counts from the beginning of the run for all: `shape(step)`.",
-    factor=lambda step, begin, shape: shape(step - begin) if step >= begin else 0.0,
-)  # fmt: skip
-
-
-@task.mistake(MORE, "Whoever moves goes on moving: this freezes the others again.")
 def one_alone(steps, names, shape, share=0.5):
     right = gradual_unfreezing(steps, names, shape, share)
 
     def factors(step):
         found = right(step)
         newest = next(name for name in names if found[name])
-        return {name: each if name == newest else 0.0 for name, each in found.items()}
+        return dict.fromkeys(names, 0.0) | {newest: found[newest]}
 
     return factors
+
+
+task.mistakes(
+    (
+        "This is upside down: names go from the input to the output, so the head is the last.",
+        faulty(begin=lambda steps, share, place, top: share * steps * place / max(1, top)),
+    ),
+    (
+        "Every group moves one step late. A group that begins at step 5 moves at step 5: "
+        "`step >= begin`, not `step > begin`.",
+        faulty(factor=lambda step, begin, shape: shape(step) if step > begin else 0.0),
+    ),
+    (
+        "There is one distance fewer than there are names: divide by `len(names) - 1`.",
+        faulty(begin=lambda steps, share, place, top: share * steps * (top - place) / (top + 1)),
+    ),
+    (
+        "`share` is missing: the first name begins only when all steps are over.",
+        faulty(begin=lambda steps, share, place, top: due(steps, 1, place, top)),
+    ),
+    (
+        "The shape does not start anew for each group: the factor is `shape(step)` for all.",
+        faulty(factor=lambda step, begin, shape: shape(step - begin) if step >= begin else 0.0),
+    ),
+    (
+        "A group that has begun goes on moving: this freezes it again when the next one begins.",
+        one_alone,
+    ),
+)

@@ -19,7 +19,7 @@ task = Exercise(
     __name__,
     number="7.5",
     title="Remove a direction",
-    difficulty=3,
+    difficulty=2,
     importance=4,
     minutes=15,
     hints=(

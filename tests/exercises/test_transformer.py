@@ -432,7 +432,7 @@ test_wrong_self_attention = rejects(
     (normed(lambda q, k, v: (rms(q), k, v)), 5, "each query and each key"),
     (normed(lambda q, k, v: (F.normalize(q, dim=-1), F.normalize(k, dim=-1), v)), 5, "mean square"),
     (normed(lambda q, k, v: (layer_norm(q), layer_norm(k), v)), 5, "F.rms_norm"),
-    (attention_in_steps(turn=lambda q, k, v, table: (q, k, v)), 6, "`rotate` queries and keys"),
+    (attention_in_steps(turn=lambda q, k, v, table: (q, k, v)), 6, "queries and keys"),
     (
         attention_in_steps(turn=lambda q, k, v, table: (q, rotate(k, table), v)),
         6,
@@ -722,7 +722,7 @@ test_wrong_rms_norm = rejects(
         norm_of(lambda s, x: s.weight * x / (x.square().mean(-1, True).sqrt() + s.epsilon)),
         *(3, "before the root is taken"),
     ),
-    (norm_of(lambda s, x: F.rms_norm(x, x.shape[-1:], eps=1e-5)), 4, "its own number"),
+    (norm_of(lambda s, x: F.rms_norm(x, x.shape[-1:], eps=s.epsilon)), 4, "its own number"),
     (norm_of(lambda s, x: by_the_length(s, x).detach()), 4, "Yours: ['weight']"),
 )
 
@@ -827,6 +827,6 @@ test_wrong_groups = rejects(
     (otherwise(GroupedAttention, forward=views_without_transposing), 2, "3 heads in 3 groups"),
     (ScalesByTheWidth, 2, "3 heads in 3 groups"),
     (grouped_in_steps(lambda part, times: part.repeat_interleave(times, 2)), 3, "must match"),
-    (grouped_in_steps(keep=lambda mask: None), 4, "Hand `mask` on to your `attention`"),
-    (grouped_in_steps(turn=lambda q, k, v, table: (q, k, v)), 5, "`rotate` queries and keys"),
+    (grouped_in_steps(keep=lambda mask: None), 4, "hand `mask` on to `attention` as it is"),
+    (grouped_in_steps(turn=lambda q, k, v, table: (q, k, v)), 5, "queries and keys"),
 )

@@ -89,4 +89,4 @@ def _explain(outcome: running.Outcome) -> str:
     if outcome.line:
         return str(CheckFailed(check=called, yours=f"raised {said}, in {outcome.line}", why=known))
     asked = "Does it take the arguments and return the kind of value that the exercise asks for?"
-    return str(CheckFailed(check=called, yours=f"raised {said}", why=f"{known} {asked}".strip()))
+    return str(CheckFailed(check=called, yours=f"raised {said}", why=known or asked))

@@ -99,8 +99,9 @@ SHARED = (
     "goes twice or comes back: make them orthogonal first."
 )
 NOTHING_NEW = (
-    "Some of these directions add nothing new. Of such a direction 0 is left, or by rounding nearly "
-    "0, which must not be divided by its length: use an SVD and keep what is clearly above 0."
+    "Some of these directions add nothing new. Of such a direction 0 is left, or by rounding "
+    "nearly 0, which must not be divided by its length: use an SVD and keep what is clearly above "
+    "0."
 )
 plane = [1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]
 thrice = [0.1, 0.7, 0.3], [0.3, 2.1, 0.9], [0.07, 0.49, 0.21]

@@ -66,8 +66,8 @@ task = Exercise(
         "of equal size and a huge `clip`. For two of different size and a huge `clip` it is wrong, "
         "and for two of equal size and a small `clip`: these are the two bugs, apart.",
         "The first bug: cut 12 examples into 11 and 1. Which share of the gradient comes from the "
-        "single one? Which share would it have if nothing were cut? (Then ask what an empty one "
-        "counts for.)",
+        "single one? Which share would it have if nothing were cut? And what does an empty one "
+        "count for?",
         "The second bug: think of two micro-batches that pull in nearly opposite directions. Each "
         "gradient is long, their sum is short. Which of them is `clip` about, and when is it "
         "known?",

@@ -2,9 +2,11 @@
 
     python -m tests.frozen write               # runs/frozen/answers.json: each answer, as it was
     python -m tests.frozen compare [TOPIC ...] # the same answers, through the checks of today
+    python -m tests.frozen outputs FILE        # what commands, lessons at `tiny`, pages print
 
-The answers are those of the exercises' files and of the tests at COMMIT, taken from git under
-another name, so that a file may be rewritten and is still held against what stood in it.
+Two files of `outputs`, before and after a change, are compared with `diff`. The answers are those
+of the files and of the tests at COMMIT, taken from git under another name, so that a file
+may be rewritten and is still held against what stood in it.
 """
 
 import argparse
@@ -13,14 +15,20 @@ import importlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import nbclient
+import nbformat
+
 from tlcourse import files
+from tlcourse.cli import command_line
 
 COMMIT = "9726fd0283"
 ANOTHER = {"probing.remove"}  # another exercise now: several directions are a bonus
@@ -126,14 +134,49 @@ def compare(rows: dict, due: dict) -> list[str]:
     ]  # fmt: skip
 
 
+def printed(*command: str) -> str:
+    """What a command of `tlcourse` prints, and its exit code."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tlcourse", *command], capture_output=True, text=True, check=False
+    )
+    return f"{done.stdout}{done.stderr}exit code {done.returncode}"
+
+
+def outputs() -> dict[str, Any]:
+    """Helps, errors, headline numbers at `tiny`, and digests of the page and of the tables."""
+    found: dict[str, Any] = {"help": printed("--help"), "no such command": printed("adpt")}
+    for name in command_line.COMMANDS:
+        found[f"help of {name}"] = printed(name, "--help")
+        found[f"{name} with a wrong option"] = printed(name, "--no-such-option")
+    for name in ("README.md", "RESULTS.md"):
+        found[name] = hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+    with TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        printed("page", "--out", str(page))
+        found["page"] = hashlib.sha256(page.read_bytes()).hexdigest()
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        book = nbformat.read(path, as_version=4)
+        nbclient.NotebookClient(
+            book, timeout=600, resources={"metadata": {"path": str(path.parent)}}
+        ).execute()
+        text = "".join(
+            output.get("text", "") for cell in book.cells for output in cell.get("outputs", [])
+        )
+        found[path.stem] = re.findall(r"^([a-z_]+\.[a-z_0-9]+: .+)$", text, re.MULTILINE)
+    return found
+
+
 def main() -> int:
     """Writes or compares; returns 1 where a verdict differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("do", choices=("write", "compare"))
+    parser.add_argument("do", choices=("write", "compare", "outputs"))
     parser.add_argument("topics", nargs="*")
     parser.add_argument("--messages", action="store_true", help="print each message, then and now")
     asked = parser.parse_args()
-    os.environ.update(TLCOURSE_ANSWERS="off", TLCOURSE_SIZE="tiny")
+    os.environ.update(TLCOURSE_ANSWERS="off", TLCOURSE_SIZE="tiny", TLCOURSE_WIDGETS="off")
+    if asked.do == "outputs":
+        files.write_json(asked.topics[0], outputs())
+        return 0
     take()
     path = PLACE / "answers.json"
     if asked.do == "write":

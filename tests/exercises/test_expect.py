@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.exercises.standard import fragments
 from tlcourse.exercises.expect import (
     CheckFailed,
     expect_close,
@@ -122,10 +123,13 @@ def test_short_is_one_line_and_cut():
     assert len(short("x" * 1000)) == 120
 
 
-def test_parts_become_sentences_and_values_stay():
-    failed = CheckFailed(check="the sum,", yours="a list", why="`sum` adds")
+def test_what_was_checked_becomes_a_sentence_and_the_rest_stays():
+    failed = CheckFailed(check="the sum,", yours="a list", why="`sum` adds.")
     assert str(failed) == "Check: The sum.\nYours: a list\nWhy: `sum` adds."
     assert str(CheckFailed("All in one sentence.")) == "All in one sentence."
+    assert fragments(f"Stage 1 of 2: a sum.\n{failed}") == []
+    for told in ("Why: but a gradient reaches x", "Why: `b` is zero", "root of 6, which is it."):
+        assert fragments(f"Stage 1 of 2: a sum.\nYours: 3\n{told}") == [told]
 
 
 @pytest.mark.parametrize(

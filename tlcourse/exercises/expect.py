@@ -18,7 +18,7 @@ class CheckFailed(Exception):
     """Raised by a check that an answer does not pass; carries what the learner is told.
 
     Either one `message`, or up to four parts: what was checked, what the answer gave (`yours`),
-    what was `expected`, and `why`: a sentence on the likely mistake, where one is known.
+    what was `expected`, and `why`: a whole sentence on the likely mistake, where one is known.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class CheckFailed(Exception):
 
     def __str__(self) -> str:
         lines = [
-            f"{name}: {_sentence(part) if name in ('Check', 'Why') else part}"
+            f"{name}: {_sentence(part) if name == 'Check' else part}"
             for name, part in self.parts.items()
             if part
         ]

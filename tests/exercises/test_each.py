@@ -1,7 +1,6 @@
 """What follows from the file of every exercise: right ones pass, mistakes get their sentence."""
 
 import importlib
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import get, ids
 
 EVERY = {id: get(id) for id in ids()}
-SENTENCE = re.compile(r"^[A-Z`].*[.?!]$", re.DOTALL)
 
 
 def called(each):
@@ -35,7 +33,7 @@ def test_it_is_well_formed(id, capsys):
     assert 1 <= task.difficulty <= 5 and 1 <= task.importance <= 5 and 1 <= task.minutes <= 60
     names = [stage.name for stage in task.stages]
     assert len(task.hints) >= 2 and len(set(names)) == len(names)
-    assert [hint for hint in task.hints if not SENTENCE.match(hint)] == []
+    assert standard.fragments("\n".join(task.hints)) == []
 
 
 @pytest.mark.parametrize("id", EVERY)
@@ -57,6 +55,6 @@ def test_known_mistakes_fail_and_get_their_sentence(id):
     for mistake in EVERY[id].catalogue:
         report = check(EVERY[id], mistake.wrong)
         told = report.message.endswith(f"\nWhy: {mistake.message}")
-        if report.passed or not told or not SENTENCE.match(mistake.message):
+        if report.passed or not told or standard.fragments(mistake.message):
             offenders[called(mistake.wrong), mistake.message] = report.message
     assert offenders == {}

@@ -10,7 +10,6 @@ from tlcourse.exercises.expect import (
     expect_close,
     expect_equal,
     expect_loss,
-    expect_number,
     expect_shape,
     expect_type,
     expect_unchanged,
@@ -66,16 +65,6 @@ def test_close_names_the_worst_place():
     for got in (None, "one", object(), [[1], [1, 2]]):
         with pytest.raises(CheckFailed):
             expect_close(got, 1.0, "it")
-
-
-def test_number_knows_wrong_ones():
-    known = [(2.0, "Twice?"), (4.0, "Four times?")]
-    expect_number(torch.tensor(1.00001, requires_grad=True), 1.0, "it", known)
-    for got, said in ((4.00001, "Four times?"), (torch.tensor(2.0), "Twice?"), (3, "Why?")):
-        with pytest.raises(CheckFailed, match=rf"Yours: \d.*\nExpected: 1\nWhy: {said[:-1]}"):
-            expect_number(got, 1.0, "it", known, "Why?")
-    with pytest.raises(CheckFailed, match=r"shape \(2,\)\nExpected: shape \(\)\nWhy: Why"):
-        expect_number([2.0, 2.0], 1.0, "it", known, "Why?")
 
 
 def test_loss():

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -178,22 +178,6 @@ def _told_apart(one: float, other: float) -> tuple[str, str]:
         if texts[0] != texts[1]:
             break
     return texts
-
-
-def expect_number(
-    got: Any,
-    expected: float,
-    what: str,
-    known: Iterable[tuple[float, str]] = (),
-    likely: str = "",
-    tolerance: float = 1e-4,
-) -> None:
-    """Like `expect_close`, of one number; `known` are wrong ones, each with what is said of it."""
-    if np.size(_array(got)) == 1:
-        value = float(_array(got).reshape(()))
-        said = (text for wrong, text in known if np.isclose(value, wrong, tolerance, tolerance))
-        likely = next(said, likely)
-    expect_close(got, expected, what, likely, tolerance)
 
 
 def expect_loss(got: Any, what: str, logits: Any) -> None:

@@ -4,9 +4,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlcourse.adaptation.adapting import Recipe, adapt
+from tlcourse.adaptation.adapting import adapt
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.examples import Text, listed
+from tlcourse.adaptation.recipe import Recipe
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import EOS, Tokenizer

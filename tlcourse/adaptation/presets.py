@@ -8,7 +8,7 @@ rate that was best for that size (`screen`). With few texts, four schemes have t
 split (`released`).
 """
 
-from tlcourse.adaptation.adapting import Recipe
+from tlcourse.adaptation.recipe import Recipe
 from tlcourse.adaptation.schemes import FULL, Scheme
 
 FEW = 1_000  # texts: with less, a scheme that is in FEW_RATES takes the rate there

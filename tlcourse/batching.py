@@ -91,7 +91,7 @@ class TokenFile:
 
     def digest(self) -> str:
         """The start of the sha256 of all ids: which text this is."""
-        return hashlib.sha256(self.ids).hexdigest()[:16]
+        return hashlib.sha256(memoryview(self.ids)).hexdigest()[:16]
 
     def windows(self, step: int, *, batch_size: int, length: int, seed: int = 0) -> Tensor:
         """(batch_size, length) ids: the windows of a training step, by the arguments alone.

@@ -81,10 +81,12 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     FileNotFoundError that lists the names, or ValueError when a file does not fit.
     """
     compute = device.choose() if compute is None else compute
+    found: tuple[Transformer, AnyTokenizer]
     if is_released(name):
-        model, tokenizer = _released(name)
+        found = _released(name)
     else:
-        model, tokenizer = _of_ours(folder_of(name))
+        found = _of_ours(folder_of(name))
+    model, tokenizer = found
     model.to(compute.device).set_attention(compute.attention)
     return model.eval(), tokenizer
 
@@ -110,7 +112,7 @@ def _released(name: str | Path) -> tuple[Transformer, LibraryTokenizer]:
     return found.model, found.tokenizer
 
 
-def _of_ours(folder: Path) -> tuple[Transformer, Tokenizer]:
+def _of_ours(folder: Path) -> tuple[Transformer, AnyTokenizer]:
     if (folder / "classifier.json").exists():
         raise ValueError(
             f"expected a checkpoint of a language model, got {folder}, which is a classifier: "

@@ -28,7 +28,7 @@ def requirements() -> list[str]:
 
 def name(requirement: str) -> str:
     """Returns the name in a requirement: "torch" of "torch>=2.9"."""
-    return re.match(r"[\w.-]+", requirement)[0]
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
 def missing() -> list[str]:

@@ -55,7 +55,8 @@ def training_memory(
     device = parameters[0].device
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    known, kept = _storages([*parameters, *model.buffers()]), WeakSet()
+    known = _storages([*parameters, *model.buffers()])
+    kept: WeakSet[_Kept] = WeakSet()
 
     def pack(tensor: Tensor) -> _Kept:
         handle = _Kept(tensor)

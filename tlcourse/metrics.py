@@ -103,10 +103,10 @@ def bootstrap_interval(
     such as the words of a sentence, are drawn together: they are not independent. Raises ValueError
     for fewer than two items or groups.
     """
-    values = np.asarray(values, dtype=np.float64)
-    numbers = np.arange(len(values)) if groups is None else np.asarray(groups)
+    items = np.asarray(values, dtype=np.float64)
+    numbers = np.arange(len(items)) if groups is None else np.asarray(groups)
     _, numbers = np.unique(numbers, return_inverse=True)
-    sums, counts = np.bincount(numbers, weights=values), np.bincount(numbers)
+    sums, counts = np.bincount(numbers, weights=items), np.bincount(numbers)
     if len(counts) < 2:
         raise ValueError(f"expected at least two items, or groups of them, got {len(counts)}")
     generator, means = np.random.default_rng(seed), np.empty(draws)
@@ -114,7 +114,7 @@ def bootstrap_interval(
         drawn = generator.integers(len(counts), size=len(counts))
         means[draw] = sums[drawn].sum() / counts[drawn].sum()
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(values.mean()), float(low), float(high))
+    return Interval(float(items.mean()), float(low), float(high))
 
 
 class Comparison(NamedTuple):

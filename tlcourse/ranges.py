@@ -19,13 +19,14 @@ class Number:
     def holds(self, value: Any) -> bool:
         """Whether it is such a number: a finite one, of Python or NumPy, and no bool."""
         wanted = Integral if self.kind is int else Real
+        number: Any = value
         return (
             isinstance(value, wanted)
             and not isinstance(value, bool)
-            and -math.inf < value < math.inf
-            and (self.least is None or value >= self.least)
-            and (self.above is None or value > self.above)
-            and (self.most is None or value <= self.most)
+            and -math.inf < number < math.inf
+            and (self.least is None or number >= self.least)
+            and (self.above is None or number > self.above)
+            and (self.most is None or number <= self.most)
         )
 
     @property

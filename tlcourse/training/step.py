@@ -25,8 +25,14 @@ def summed(numbers: list[float]) -> list[float]:
     """Each number summed over the processes."""
     if idist.get_world_size() == 1:
         return numbers
-    total = idist.all_reduce(torch.tensor(numbers, dtype=torch.float64, device=idist.device()))
-    return total.tolist()
+    return _all_reduced(torch.tensor(numbers, dtype=torch.float64, device=idist.device())).tolist()
+
+
+def _all_reduced(tensor: Tensor) -> Tensor:
+    """The sum over the processes."""
+    total = idist.all_reduce(tensor)
+    assert isinstance(total, Tensor)
+    return total
 
 
 def groups_of(optimizers: Sequence[torch.optim.Optimizer]) -> list[dict]:
@@ -54,14 +60,15 @@ def update(
 
     Returns the norm before clipping.
     """
-    moving = [p for g in groups_of(optimizers) for p in g["params"] if p.grad is not None]
+    updated = [parameter for group in groups_of(optimizers) for parameter in group["params"]]
+    gradients = [parameter.grad for parameter in updated if parameter.grad is not None]
     if idist.get_world_size() > 1:  # one message for all gradients
-        flat = idist.all_reduce(torch.cat([p.grad.flatten() for p in moving]))
-        for parameter, part in zip(moving, flat.split([p.numel() for p in moving]), strict=True):
-            parameter.grad.copy_(part.view_as(parameter))
+        flat = _all_reduced(torch.cat([gradient.flatten() for gradient in gradients]))
+        parts = flat.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
     for optimizer in optimizers:
         scaler.unscale_(optimizer)
-    gradients = [p.grad for p in moving]
     norm = torch.nn.utils.get_total_norm(gradients).item() / targets
     clipped = 1.0 if norm <= clip else clip / (norm + 1e-6)
     _multiply(gradients, clipped / targets)  # the mean and the clipping in one pass

@@ -85,7 +85,8 @@ class Attention(nn.Module):
 
     def __init__(self, config: Config):
         super().__init__()
-        self.config, self.kernel, self.weights = config, "sdpa", None
+        self.config, self.kernel = config, "sdpa"
+        self.weights: Tensor | None = None  # of the last pass, where the kernel is "record"
         self.query = nn.Linear(config.width, config.width)
         self.key = nn.Linear(config.width, config.width)
         self.value = nn.Linear(config.width, config.width)

@@ -1,12 +1,15 @@
 """Shapes of models as plain configurations, and what they cost in parameters and operations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch.nn.functional as F
+from torch import Tensor
 
 from tlcourse.transformer.fused import relu2
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "relu": F.relu,
@@ -55,19 +58,19 @@ class Config:
             )
 
 
-def gpt2(**changes) -> Config:
+def gpt2(**changes: Any) -> Config:
     """GPT-2 small (124M parameters); `changes` replace fields."""
-    shape = dict(vocabulary_size=50257, width=768, layers=12, heads=12, feed_forward=3072)
-    block = dict(max_length=1024, rotary=False, qk_norm=False, activation="gelu_tanh")
-    return replace(Config(**shape, **block), **changes)
+    shape = Config(50257, width=768, layers=12, heads=12, feed_forward=3072, max_length=1024)
+    block = replace(shape, rotary=False, qk_norm=False, activation="gelu_tanh")
+    return replace(block, **changes)
 
 
-def bert(**changes) -> Config:
+def bert(**changes: Any) -> Config:
     """BERT base, uncased (110M parameters); `changes` replace fields."""
-    shape = dict(vocabulary_size=30522, width=768, layers=12, heads=12, feed_forward=3072)
-    block = dict(max_length=512, causal=False, rotary=False, norm_first=False, qk_norm=False)
-    rest = dict(activation="gelu", token_types=2, head_transform=True, head_bias=True)
-    return replace(Config(**shape, **block, **rest, norm_epsilon=1e-12), **changes)
+    shape = Config(30522, width=768, layers=12, heads=12, feed_forward=3072, max_length=512)
+    block = replace(shape, causal=False, rotary=False, norm_first=False, qk_norm=False)
+    block = replace(block, activation="gelu", token_types=2, norm_epsilon=1e-12)
+    return replace(replace(block, head_transform=True, head_bias=True), **changes)
 
 
 def count_parameters(config: Config) -> dict[str, int]:

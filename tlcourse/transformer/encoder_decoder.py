@@ -19,9 +19,10 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, config: Config, attention: str = "sdpa"):
         super().__init__()
-        reads = {"causal": False, "head_transform": False, "head_bias": False}
         self.config = replace(config, causal=True, cross_attention=True)
-        self.encoder = Transformer(replace(config, cross_attention=False, **reads), attention)
+        reads = replace(config, causal=False, cross_attention=False)
+        reads = replace(reads, head_transform=False, head_bias=False)  # the head is the decoder's
+        self.encoder = Transformer(reads, attention)
         self.decoder = Transformer(self.config, attention)
         self.decoder.embedding = self.encoder.embedding
 

@@ -4,6 +4,7 @@ Sources: Vaswani et al. (2017); Radford et al. (2019, GPT-2); Devlin et al. (201
 (2021, rotary positions); So et al. (2021, squared ReLU); Henry et al. (2020, query-key norm).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -87,7 +88,9 @@ class Transformer(nn.Module):
         self.positions = None if config.rotary else nn.Embedding(config.max_length, config.width)
         self.types = nn.Embedding(config.token_types, config.width) if config.token_types else None
         self.dropout = nn.Dropout(config.dropout)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks: Sequence[Block] = nn.ModuleList(  # type: ignore[assignment]
+            Block(config) for _ in range(config.layers)
+        )
         self.norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
         self.transform = nn.Linear(config.width, config.width) if config.head_transform else None
         if config.head_transform:
@@ -205,7 +208,7 @@ class Transformer(nn.Module):
                 else "expected no source, since this model has no cross-attention; leave it out"
             )
         x, mask, table = self._inputs(tokens, padding_mask, types, causal)
-        second = ()
+        second: tuple[Tensor | None, ...] = ()
         if source is not None:
             second = None, source, self._mask_of_keys(source_mask, source.shape[:2], _precision(x))
         states = [x]
@@ -247,7 +250,7 @@ class Transformer(nn.Module):
         if padding_mask is None:
             return None
         mask = padding_mask[:, None, None, :]
-        explicit = self.blocks[0].cross_attention.kernel != "sdpa"
+        explicit = self.blocks[0].attention.kernel != "sdpa"
         return additive(mask, precision) if explicit else mask
 
     def transformed(self, hidden_states: Tensor) -> Tensor:

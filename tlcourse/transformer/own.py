@@ -11,6 +11,7 @@ a module: `blocks.0.feed_forward.up.weight` there is `blocks.0.up.weight` here.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import fields
 
 import torch
@@ -34,6 +35,7 @@ class EngineMethods:
     config: Config
     embedding: nn.Embedding
     blocks: nn.ModuleList
+    hidden: Callable[..., Tensor]
 
     @property
     def output_layer(self) -> tuple[Tensor, None]:

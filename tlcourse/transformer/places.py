@@ -22,4 +22,7 @@ def mask_of(mask: Tensor | None, at: Tensor | None) -> Tensor | None:
 
 def angles_of(table: tuple[Tensor, Tensor], at: Tensor | None) -> tuple[Tensor, Tensor]:
     """A rotary table, (length, head_dim) each, to (batch, 1, 1, head_dim)."""
-    return table if at is None else tuple(part[at][:, None, None] for part in table)
+    if at is None:
+        return table
+    cosine, signed_sine = (part[at][:, None, None] for part in table)
+    return cosine, signed_sine

@@ -45,11 +45,8 @@ def new(layer: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
         torch.manual_seed(0)
         module = layer(linear(inputs, outputs), *sizes)
     if not isinstance(module, nn.Module):
-        what = f"`{getattr(layer, '__name__', 'your class')}(base, …)`"
-        why = (
-            "The class begins with `class …(nn.Module)`, its `__init__` with `super().__init__()`."
-        )
-        raise failed(what, came(module), "a module", why)
+        why = "The class begins with `class …(nn.Module)`."
+        raise failed("a new layer", came(module), "a module", why)
     return module
 
 
@@ -83,9 +80,9 @@ def start_difference(layer: type, *sizes: float) -> Tensor:
 
 
 def zero_at_start(layer: type, *sizes: float) -> list[str]:
-    """The added parameters that are all zero in a new layer."""
-    found = new(layer, 5, 3, *sizes).named_parameters()
-    return sorted(name for name, each in found if not each.any() and "base" not in name)
+    """The added matrices that are all zero in a new layer."""
+    named = new(layer, 5, 3, *sizes).named_parameters()
+    return sorted(n for n, p in named if p.ndim > 1 and not p.any() and "base" not in n)
 
 
 def with_gradients(layer: type, *sizes: float) -> tuple[nn.Module, Tensor]:

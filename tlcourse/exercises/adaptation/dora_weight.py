@@ -50,30 +50,17 @@ def by_unit_rows(weight, update, length):
     return length.double()[:, None] * F.normalize(weight.double() + update.double(), dim=1)
 
 
-def drawn(out, inputs, negative=False):
-    """A weight, an update and lengths, which are learned and may become negative."""
-    length = 1 + draw(out, seed=3).abs()
-    return draw(out, inputs, seed=1), draw(out, inputs, seed=2), -length if negative else length
-
-
-def lengths_of(candidate, *given):
-    """How long the rows of the candidate's matrix are."""
-    return matrix_of(candidate, *given).detach().norm(dim=1)
-
-
-def gradient_of(candidate, upstream, number):
+def gradient_of(candidate, number):
     """The gradient of the update (number 1) or of the lengths (2); 0 where none arrives."""
-    given = drawn(*upstream.shape)
-    for learned in given[1:]:
-        learned.requires_grad_()
+    given = [part.clone().requires_grad_() for part in (weight, update, length)]
     got = matrix_of(candidate, *given)
     if got.requires_grad:
         got.backward(upstream)
     return torch.zeros_like(given[number]) if given[number].grad is None else given[number].grad
 
 
-weight, update, length = drawn(3, 5)
-own, upstream = (weight + update).norm(dim=1, keepdim=True), draw(3, 5, seed=4)
+weight, update, upstream = (draw(3, 5, seed=seed) for seed in (1, 2, 4))
+length, own = 1 + draw(3, seed=3).abs(), (weight + update).norm(dim=1, keepdim=True)
 
 task.stage(
     "it starts as the old weight",
@@ -90,23 +77,21 @@ task.stage(
         "the lengths of the rows, after an update",
         *(weight, update, length),
         expected=length,
-        measure=lengths_of,
+        measure=lambda *given: matrix_of(*given).detach().norm(dim=1),
     ),
     hint="Row i of weight plus update is divided by its own length and multiplied by `length[i]`.",
 )
 task.stage(
     "random matrices",
-    case("a random weight (6, 3), a random update, negative lengths", *drawn(6, 3, negative=True)),
+    case("a random weight (3, 5), a random update, negative lengths", weight, update, -length),
     hint="Row i is `length[i]`, which may be negative, times row i of weight plus update, over its "
     "own length. Nothing is added to that.",
 )
 task.stage(
     "the row's own length is a constant",
-    case("the gradient of the update", upstream, 1, expected=length[:, None] / own * upstream),
+    case("the gradient of the update", 1, expected=length[:, None] / own * upstream),
     case(
-        "the gradient of the lengths",
-        *(upstream, 2),
-        expected=(upstream * (weight + update) / own).sum(dim=1),
+        "the gradient of the lengths", 2, expected=(upstream * (weight + update) / own).sum(dim=1)
     ),
     measure=gradient_of,
     tolerance=1e-4,

@@ -92,7 +92,7 @@ task.stage(
 task.stage(
     "one more at a time",
     case(
-        f"the same without a share, which is then 0.5: {AT.format('5, 9, 10 and 19')}",
+        f"20 steps, {THREE}, no share, which is then 0.5: {AT.format('5, 9, 10 and 19')}",
         *([5, 9, 10, 19], 20, THREE, flat),
         hint="The block begins at step 5, the embedding at step 10, and both go on moving.",
     ),
@@ -112,10 +112,7 @@ task.stage(
 )
 task.stage(
     "any number of groups",
-    case(
-        f"a single group, the head: {AT.format('0 and 4')}",
-        *([0, 4], 10, ["head"], falling, 0.5),
-    ),
+    case(f"a single group, the head: {AT.format('0 and 4')}", [0, 4], 10, ["head"], falling, 0.5),
     hint="It begins at step 0. Is something divided by 0?",
 )
 
@@ -142,12 +139,7 @@ def due(steps, share, place, top):
     return share * steps * (top - place) / max(1, top)
 
 
-def factor(step, begin, shape):
-    """What a group that begins there has at a step."""
-    return shape(step) if step >= begin else 0.0
-
-
-def faulty(begin=due, factor=factor):
+def faulty(begin=due, factor=lambda step, begin, shape: shape(step) if step >= begin else 0.0):
     """An answer with another `begin` or another `factor`."""
 
     def candidate(steps, names, shape, share=0.5):

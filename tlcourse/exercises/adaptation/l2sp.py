@@ -130,11 +130,7 @@ task.stage(
 )
 task.stage(
     "the body alone",
-    case(
-        "the term after only the head has moved",
-        {"head.weight": 1.0, "head.bias": 1.0},
-        0.5,
-    ),
+    case("the term after only the head has moved", {"head.weight": 1.0, "head.bias": 1.0}, 0.5),
     hint="The head began at random, so there is nothing to stay close to: take the parameters of "
     "`classifier.body` alone.",
 )
@@ -202,5 +198,4 @@ task.mistakes(
         "This is the distance. Take its square.",
         over(lambda d, s: s / 2 * torch.cat([each.flatten() for each in d]).norm()),
     ),
-    ("`0.01` is only the default: use `strength`.", over(lambda d, s: squared(d, 0.01))),
 )

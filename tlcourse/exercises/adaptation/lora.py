@@ -127,10 +127,7 @@ task.stage(
         hint="They are `self.base`, the layer that is handed in, and two `nn.Parameter`: `self.a` "
         "(rank, in) and `self.b` (out, rank).",
     ),
-    case(
-        "the shapes of the parameters without a rank, which is then 8",
-        hint=SIGNATURE,
-    ),
+    case("the shapes of the parameters without a rank, which is then 8", hint=SIGNATURE),
     measure=shapes,
     expected=parts,
 )
@@ -144,7 +141,7 @@ task.stage(
         hint="At the start `b` is 0, so the layer gives W x + b as before: once, and unscaled.",
     ),
     case(
-        "the added parameters that are all zero at the start",
+        "the added matrices that are all zero at the start",
         *SIZES,
         expected=["b"],
         measure=zero_at_start,

@@ -28,15 +28,10 @@ def shapes_of(candidate, *given) -> list[tuple]:
 def codes_of(candidate, *given) -> Tensor:
     """The codes; raises CheckFailed unless they are whole numbers."""
     codes = pair(candidate, *given)[0]
-    if codes.is_floating_point() or codes.dtype == torch.bool:
+    if codes.is_floating_point():
         why = "A code is the number of a level, counted from 0, and not the level itself."
         raise failed("the codes", f"numbers of type {codes.dtype}", "whole numbers", why)
     return codes.long()
-
-
-def largest_of(candidate, *given) -> Tensor:
-    """The largest values."""
-    return pair(candidate, *given)[1]
 
 
 task = Exercise(
@@ -100,7 +95,7 @@ task.stage(
         *(torch.tensor([[0.2, -0.8, 0.4, 0.1], [0.3, 0.1, -0.2, 0.25]]), FOUR, 2),
         expected=torch.tensor([[0.8], [0.4], [0.3], [0.25]]),
     ),
-    measure=largest_of,
+    measure=lambda *given: pair(*given)[1],
     hint="Each block has its own largest *absolute* value, taken before you divide. Blocks are cut "
     "row after row: `weight.reshape(-1, block)`.",
 )
@@ -115,28 +110,20 @@ task.stage(
 )
 task.stage(
     "random weights",
-    *(
-        case(
-            f"the codes of random weights {shape} of size {scale:g} in blocks of {block}, for "
-            f"{len(levels)} levels",
-            *(scale * draw(*shape, seed=block), levels, block),
-        )
-        for shape, block, levels, scale in (
-            ((3, 4), 6, FOUR, 1.0),
-            ((2, 96), 32, torch.linspace(-1, 1, 32), 0.01),
-        )
+    case(
+        "the codes of random weights (2, 96) of size 0.01 in blocks of 32, for 32 levels",
+        *(0.01 * draw(2, 96), torch.linspace(-1, 1, 32), 32),
     ),
     hint="Each weight is divided by the largest of its own block, and nothing is added to that.",
 )
 
 
 def coded(codes):
-    """An answer that gives `codes(apart, divided, levels)`; `apart` is level less weight."""
+    """An answer that gives `codes(apart)`, of the levels less the divided weights."""
 
     def candidate(weight, levels, block=64):
         largest = quantise(weight, levels, block)[1]
-        divided = weight.reshape(-1, block) / largest
-        return codes(levels - divided[..., None], divided, levels), largest
+        return codes(levels - (weight.reshape(-1, block) / largest)[..., None]), largest
 
     return candidate
 
@@ -150,10 +137,10 @@ task.mistakes(
     ("The weights are not divided by the largest of their block.", not_divided),
     (
         "This is the level below. The *nearest* one may lie above.",
-        coded(lambda apart, divided, levels: (apart <= 0).sum(-1) - 1),
+        coded(lambda apart: (apart <= 0).sum(-1) - 1),
     ),
     (
         "Distances have no sign: `.abs()` before `argmin`.",
-        coded(lambda apart, divided, levels: apart.argmin(-1)),
+        coded(lambda apart: apart.argmin(-1)),
     ),
 )

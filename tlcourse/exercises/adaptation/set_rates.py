@@ -25,15 +25,12 @@ def rates_after(candidate, first, start, factors, *decays):
         {"name": f"layer {place}", "params": [], "lr": start * rate, "initial_lr": rate}
         for place, rate in enumerate(first)
     ]
-    handed = list(groups)
+    handed = [(id(group), group["initial_lr"]) for group in groups]
     for step, factor in enumerate(factors):
         candidate(groups, decays[min(step, len(decays) - 1)], factor)
-        if [id(group) for group in groups] != [id(group) for group in handed]:
-            why = "Set `lr` in each group, and leave their order."
-            raise failed("the list of groups after the call", "changed", "unchanged", why)
-        if [group.get("initial_lr") for group in groups] != first:
-            why = "The next step starts from `initial_lr`, so it must stay."
-            raise failed("`initial_lr` after the call", "changed", "unchanged", why)
+        if [(id(group), group.get("initial_lr")) for group in groups] != handed:
+            why = "Set `lr` in each group. Leave their order, and `initial_lr` for the next step."
+            raise failed("the groups after the call, but for `lr`", "changed", "unchanged", why)
     return [float(group["lr"]) for group in groups]
 
 

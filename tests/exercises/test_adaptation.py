@@ -175,10 +175,6 @@ def deep_head(classifier):
     classifier.head = nn.Sequential(nn.Linear(width, 32), nn.GELU(), nn.Linear(32, labels))
 
 
-def forgets_words(classifier):
-    nn.init.normal_(classifier.body.embedding.weight)
-
-
 def head_first(classifier, added):
     return dict(reversed(ByLayer()(classifier, added).items()))
 
@@ -204,7 +200,6 @@ def live_start(classifier):
         (is_new, {"groups": head_first}, "a knob that is a value to save, got head_first; write"),
         (adds, {"edit": deep_head}, "the edit replaced the head"),
         (adds, {"edit": no_parameter}, "the edit added no parameter"),
-        (adds, {"edit": forgets_words}, "write over no pretrained weight"),
         (moves, {"edit": LoRA(), "groups": no_head}, "the head is in no group"),
         (paces, {"groups": head_first, "schedule": GradualUnfreezing()}, "the head stands still"),
         (adds_to_loss, {"extra_loss": a_number}, "the extra loss has no gradient"),
@@ -217,12 +212,7 @@ def test_what_is_odd_but_no_error_is_told(stage, knobs, said):
 
 def _with(name="mine", **knobs):
     """A candidate that returns full fine-tuning with these knobs turned."""
-
-    def candidate():
-        return Scheme(name, **knobs)
-
-    candidate.__name__ = "_".join(knobs) or "unturned"
-    return candidate
+    return lambda: Scheme(name, **knobs)
 
 
 def _choosing(*named):
@@ -249,10 +239,6 @@ def unused(classifier):
     classifier.extra = nn.Linear(4, 4)
 
 
-def explodes(classifier):
-    classifier.head.weight.data.fill_(torch.inf)
-
-
 def nats(model, batch, reduction="mean"):
     return nn.functional.cross_entropy(model(*batch[:2]), batch[2], reduction=reduction)
 
@@ -265,24 +251,9 @@ def every_name(classifier):
     return tuple(name for name, _ in classifier.named_parameters())
 
 
-class Scaled(nn.Module):
-    def __init__(self, base):
-        super().__init__()
-        self.base, self.scale = base, nn.Parameter(torch.ones(base.out_features))
-
-    def forward(self, x):
-        return self.scale * self.base(x)
-
-
-def ia3(classifier):
-    for block in classifier.body.blocks:
-        block.up, block.attention.value = Scaled(block.up), Scaled(block.attention.value)
-
-
 test_own_scheme_right = accepts(
     "adaptation.own_scheme",
     _with(edit=Adapters(8), groups=AddedOnly(), schedule=OneCycle(), extra_loss=L2SP(0.1)),
-    _with(edit=ia3, groups=AddedOnly(10.0)),
     _with(groups=ByLayer(2.6), schedule=SequentialUnfreezing(Triangular())),
     _with(edit=deep_head),
 )
@@ -295,7 +266,6 @@ test_own_scheme_wrong = rejects(
     (_with(schedule=lambda step: 1.0), 1, "takes (step)\nExpected: one that takes 2\n"),
     (_with(edit=lambda classifier: Adapters()), 2, "Is a pair of brackets missing"),
     (_with(edit=shares), 2, "they share parameters"),
-    (_with(edit=explodes), 2, "Yours: infinite or NaN"),
     (_with(edit=LoRA(), groups=HeadOnly()), 3, "none of them is in a group"),
     (_with(edit=LoRA(), groups=_choosing((QUERY,))), 3, f"Is it '{QUERY[:-6]}base.weight'?"),
     (_with(groups=_choosing("head.weight")), 3, "A tuple of one has a comma: `('head.bias',)`."),

@@ -163,7 +163,7 @@ faulty, due = gradual_unfreezing.faulty, gradual_unfreezing.due
 test_gradual_unfreezing_right = accepts("adaptation.gradual_unfreezing", from_the_top, AsAClass)
 test_gradual_unfreezing_wrong = rejects(
     "adaptation.gradual_unfreezing",
-    (lambda steps, names, shape: dict.fromkeys(names, 1.0), 1, "Expected: a function of the step"),
+    (lambda *given: {}, 1, "Expected: a function of the step"),
     (changed(lambda now, step: {n: f for n, f in now.items() if f}), 1, "for 'embedding'"),
     (sorts_in_place, 1, "Check: Argument 2, `names`, after the call."),
     (faulty(begin=lambda steps, share, place, top: 0), 1, "and no other does so early"),

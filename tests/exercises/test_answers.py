@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -337,17 +336,6 @@ def test_no_writable_folder_is_one_line_once(tmp_path, monkeypatch, run):
     for answer in (DOUBLE, DOUBLE.replace("+", "-")):
         assert "not kept" not in run(answer + HAND_IN)
     assert "the reference; not solved yet" in run('yours("toy.double");')
-
-
-def test_a_folder_that_cannot_be_read_is_one_line(monkeypatch, run):
-    keep("toy.double", DOUBLE)
-
-    def refuse(path):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    said = run('yours("toy.double");')
-    assert "cannot be read (PermissionError)" in said and said.count("\n") == 1
 
 
 def test_colab_is_told_once_that_the_folder_goes_with_the_machine(monkeypatch, run, my, tmp_path):

@@ -70,7 +70,7 @@ test_lora_wrong = rejects(
     (begins(lambda a: a, torch.randn_like), 2, "At the start `b` is 0"),
     (begins(torch.zeros_like, lambda b: b), 2, "`b` is zero and `a` random"),
     (begins(torch.ones_like, lambda b: b), 2, "Equal rows get equal gradients"),
-    (lora.scaled(lambda scale, rank: scale * rank), 3, "Yours: 60 at [0, 0]\nExpected: 12"),
+    (lora.scaled(lambda scale, rank: scale * rank), 3, "Yours: 90 at [0, 0]\nExpected: 18"),
     (lora.forward(lambda s, x: s.base(x) + s.scale * x @ s.a.data.T @ s.b.T), 4, "Yours: ['a']"),
     (lora.forward(lambda s, x: s.base(x).detach() + s.scale * x @ s.a.T @ s.b.T), 4, BOTH),
     (merging(lambda s: LoRALinear.merged(s).weight), 5, "Expected: a plain `nn.Linear`"),

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -273,9 +275,9 @@ def test_a_broken_file_is_one_line_and_the_reference(case, run, my, monkeypatch)
 
 
 def test_a_file_that_an_editor_saved_its_own_way_is_whole(my, capsys):
-    keep("toy.double", DOUBLE)
-    path = my / "toy.double.py"
-    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    my.mkdir(parents=True)
+    content = f"{HEADER}\n{DOUBLE}".replace("\n", "\r\n").encode()
+    (my / "toy.double.py").write_bytes(b"\xef\xbb\xbf" + content)
     assert yours("toy.double")([2]) == [4]
     assert capsys.readouterr().out == "✓ toy.double: your own, solved on 2026-01-02.\n"
 
@@ -336,6 +338,20 @@ def test_no_writable_folder_is_one_line_once(tmp_path, monkeypatch, run):
     for answer in (DOUBLE, DOUBLE.replace("+", "-")):
         assert "not kept" not in run(answer + HAND_IN)
     assert "the reference; not solved yet" in run('yours("toy.double");')
+
+
+def test_a_folder_that_cannot_be_read_is_one_line(monkeypatch, run):
+    keep("toy.double", DOUBLE)
+    monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=PermissionError(13, "Denied")))
+    said = run('yours("toy.double");')
+    assert "cannot be read (PermissionError)" in said and said.count("\n") == 1
+
+
+def test_an_unknown_user_in_the_folders_name_stops_nothing(monkeypatch, run, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_MY", "~nobody-of-this-name/my")
+    said = "○ bpe.merge_pair: the reference; not solved yet (lesson 01, exercise 1.2).\n"
+    assert run('yours("bpe.merge_pair");') == said
 
 
 def test_colab_is_told_once_that_the_folder_goes_with_the_machine(monkeypatch, run, my, tmp_path):

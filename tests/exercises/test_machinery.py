@@ -62,8 +62,15 @@ def test_wrong_says_stage_and_hint_and_hands_back_the_reference(capsys):
 def ellipsis_only(values): ...  # your code here
 
 
-def docstring_only(values):
-    """Doubles."""
+def closure():
+    outer = []
+
+    def docstring_only(values):
+        """Doubles."""
+        if False:
+            outer.append(1)
+
+    return docstring_only
 
 
 def half_given(values):
@@ -79,7 +86,7 @@ def without_source():
 
 @pytest.mark.parametrize(
     "candidate",
-    [ellipsis_only, docstring_only, half_given, without_source(), None, ...],
+    [ellipsis_only, closure(), half_given, without_source(), None, ...],
     ids=lambda each: getattr(each, "__name__", str(each)),
 )
 def test_nothing_written_yet(candidate, capsys):

@@ -157,7 +157,7 @@ task.stage(
 )
 task.stage(
     "alpha and rank",
-    case(f"rank 5, alpha 12, {ONES}", 5, 12.0),
+    case(f"rank 5, alpha 18, {ONES}", 5, 18.0),
     case("the same without rank and alpha, which are then 8 and 16", hint=SIGNATURE),
     measure=of_ones,
     expected=lambda rank=8, alpha=16.0: torch.full((1, 3), alpha),

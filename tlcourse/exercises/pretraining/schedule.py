@@ -160,11 +160,6 @@ task.mistakes(
         falls(lambda step, steps, start: (steps - 1 - step) / max(1, steps - 1 - start)),
     ),
     (
-        "The learning rate jumps where the decay begins: divide by the steps of the decay, here 4, "
-        "not by all.",
-        falls(lambda step, steps, start: (steps - step) / steps),
-    ),
-    (
         "The decay begins at 0.4 of the run; 0.4 is the share of the steps that falls, the last 4.",
         lambda step, steps, warmup, decay: schedule(step, steps, warmup, decay and 1 - decay),
     ),

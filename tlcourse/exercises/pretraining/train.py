@@ -32,7 +32,7 @@ def squares(model, batch):
     return (0.5 * (model(x)[:, 0] - y).square())[asked].sum(), int(asked.sum())
 
 
-def trained(candidate, steps, rates, clip=None):
+def trained(candidate, steps, rates, *clip):
     """The losses of the steps, and where the four weights are then; `rates` by the step.
 
     The optimizer has a group for the weight and one for the bias, at learning rates of their own.
@@ -41,8 +41,7 @@ def trained(candidate, steps, rates, clip=None):
     model.load_state_dict({"weight": torch.tensor([START[:3]]), "bias": torch.tensor(START[3:])})
     groups = [{"params": [model.weight], "lr": 0.6}, {"params": [model.bias], "lr": 0.9}]
     optimizer = torch.optim.SGD(groups)
-    more = () if clip is None else (clip,)
-    got = candidate(model, squares, points, optimizer, rates.__getitem__, range(*steps), *more)
+    got = candidate(model, squares, points, optimizer, rates.__getitem__, range(*steps), *clip)
     losses = numbers(got, len(range(*steps)))
     return [*losses, *model.weight[0].tolist(), *model.bias.tolist()]
 

@@ -113,12 +113,9 @@ task.stage(
 )
 task.stage(
     "slices of the file",
-    case(
-        "the rows that are no slice of ids that count up",
-        *(counting(60, 500), 0, 4, 6, 0),
-        expected=[],
-    ),
+    case("the rows that are no slice of ids that count up", counting(60, 500), 0, 4, 6, 0),
     measure=scattered,
+    expected=lambda *given: [],
     hint="Each row is `ids[start : start + length]`.",
 )
 task.stage(
@@ -129,9 +126,7 @@ task.stage(
     "epoch has (len(ids) - length) // length windows, here 9.",
 )
 task.stage(
-    "other steps",
-    rows(80, 2, 3, 6, 0),
-    hint="Step 2 with a batch of 3 has the rows 6, 7 and 8.",
+    "other steps", rows(80, 2, 3, 6, 0, hint="Step 2 with a batch of 3 has rows 6, 7 and 8.")
 )
 task.stage(
     "from epoch to epoch",

@@ -2,6 +2,7 @@ import math
 import re
 from decimal import Decimal
 from itertools import accumulate
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,19 +48,6 @@ def by_arithmetic(tokens, draw, kind, noise):
     return tokens * (1 - masked - swapped) + 4 * masked + noise * swapped, chosen
 
 
-def by_loop(tokens, draw, kind, noise):
-    corrupted, chosen = tokens.tolist(), torch.zeros(tokens.shape, dtype=torch.bool)
-    for row, place in np.ndindex(*tokens.shape):
-        if tokens[row, place] in range(6) or draw[row, place] >= 0.15:
-            continue
-        chosen[row, place] = True
-        if kind[row, place] < 0.8:
-            corrupted[row][place] = 4
-        elif kind[row, place] >= 0.9:
-            corrupted[row][place] = noise[row, place].item()
-    return [torch.tensor(corrupted), chosen]
-
-
 def masking(
     chosen=lambda tokens, draw: (draw < 0.15) & (tokens > 5),
     masked=lambda chosen, kind: chosen & (kind < 0.8),
@@ -75,6 +63,11 @@ def masking(
     return answer
 
 
+def hides_specials(tokens, draw, kind, noise):
+    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
+    return torch.where((draw < 0.15) & (kind < 0.8), 4, corrupted), chosen
+
+
 def one_random_token(tokens, draw, kind, noise):
     return mask_tokens(tokens, draw, kind, torch.full_like(noise, int(noise.flatten()[-1])))
 
@@ -82,7 +75,6 @@ def one_random_token(tokens, draw, kind, noise):
 test_mask_tokens_right = accepts(
     "pretraining.mask_tokens",
     by_arithmetic,
-    by_loop,
     masking(lambda tokens, draw: (draw < torch.tensor(0.15)) & (tokens > 5)),
 )
 test_mask_tokens_wrong = rejects(
@@ -92,6 +84,7 @@ test_mask_tokens_wrong = rejects(
     (masking(lambda t, draw: draw < 0.15 & t >= 6), 1, "put each of them in brackets"),
     (masking(lambda t, draw: (torch.rand(t.shape) < 0.15) & (t > 5)), 1, "Draw nothing yourself"),
     (masking(lambda t, draw: draw < 0.15), 2, "Only ordinary tokens may be chosen"),
+    (hides_specials, 2, "Only ordinary tokens may be chosen or changed"),
     (masking(lambda t, draw: (draw <= 0.15) & (t > 5)), 2, "below 0.15"),
     (masking(swapped=lambda chosen, kind: kind >= 0.9), 2, "chosen positions only"),
     (masking(masked=lambda chosen, kind: chosen & (kind <= 0.8)), 3, "Below 0.8 is `kind < 0.8`"),
@@ -292,6 +285,13 @@ def of_the_sum(given):
     return {"learning_rate": rate}
 
 
+def first_group(given):
+    kept = given.optimizer
+    groups = kept.param_groups[:1]
+    clear = kept.zero_grad
+    return {"optimizer": SimpleNamespace(param_groups=groups, step=kept.step, zero_grad=clear)}
+
+
 def with_graphs(losses):
     return [torch.tensor(loss, requires_grad=True) for loss in losses]
 
@@ -304,6 +304,7 @@ test_train_wrong = rejects(
     (after(train, with_graphs), 1, "still hold their graphs"),
     (handing(lambda given: {"steps": given.steps[:1]}), 1, "Expected: 3 numbers"),
     (handing(lambda g: {"batch_of": lambda k: g.batch_of(k + 1)}), 1, "nats / targets of its"),
+    (handing(first_group), 1, "in every group of the optimizer no weight changes"),
     (handing(of_the_sum), 2, "weight - learning rate × gradient of nats / targets"),
     (handing(lambda given: {"steps": range(len(given.steps))}), 3, "`steps` tells which steps"),
     (handing(lambda given: {"clip": given.clip / 2}), 4, "The length of all gradients together"),
@@ -449,15 +450,6 @@ def by_numpy(weights, micro_batches, clip):
     return total / count * min(1.0, clip / np.linalg.norm(total / count))
 
 
-def on_the_weights(weights, micro_batches, clip):
-    weights.requires_grad_()
-    count = sum(len(targets) for _, targets in micro_batches)
-    for inputs, targets in micro_batches:
-        (F.cross_entropy(inputs @ weights, targets, reduction="sum") / count).backward()
-    nn.utils.clip_grad_norm_([weights], clip)
-    return weights.grad
-
-
 def mended(divisor, inside=False):
     """The sums of the micro-batches, each divided by `divisor(all, targets)`; then clipped."""
 
@@ -489,7 +481,7 @@ test_find_the_bug_wrong = rejects(
     (mended(lambda parts, targets: 1), 1, "the mean over the 5"),
     (after(gradients, lambda gradient: gradient.norm()), 1, "returns a norm, not a gradient"),
     (transposed, 1, "Expected: shape (4, 3)\nWhy: The gradient has the shape of `weights`."),
-    (on_the_weights, 1, "left with `requires_grad` or a `.grad`"),
+    (lambda w, *more: gradients(w.requires_grad_(), *more), 1, "left with `requires_grad`"),
     (keeps_the_sum, 1, "is kept from call to call"),
     (mended(lambda parts, targets: len(targets)), 2, "however the 12 examples are cut"),
     (mended(lambda parts, targets: len(parts) * len(targets)), 3, "each has the same say"),

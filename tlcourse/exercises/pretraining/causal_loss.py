@@ -137,7 +137,7 @@ task.stage(
 with torch.random.fork_rng(devices=[]):
     torch.manual_seed(0)
     transformer = Transformer(Config(ENTRIES, 8, 2, 2, 16, max_length=16))
-    for parameter in transformer.parameters():  # a new block adds nothing yet
+    for parameter in transformer.parameters():  # without this no block adds anything
         parameter.data += 0.5 * torch.randn_like(parameter)
 task.stage(
     "a Transformer",

@@ -162,7 +162,6 @@ task.stage(
     hint="A micro-batch without targets adds nothing and does not count, and nothing is clipped "
     "where `clip` is huge.",
 )
-other, equal = drawn([4, 4], seed=6)
 task.stage(
     "clipping",
     step(
@@ -172,7 +171,7 @@ task.stage(
         "squares, is known when all is added up, not before.",
     ),
     step(
-        *(other, equal, round(in_closed_form(other, equal, HUGE).norm().item() / 4, 2)),
+        *(*drawn([4, 4], seed=6), 0.15),
         hint="This gradient is longer than `clip`: keep its direction and make it `clip` long.",
     ),
 )
@@ -181,8 +180,6 @@ task.stage(
     *twenty(),
     hint="Each target has the same say, and clipping comes last.",
 )
-
-
 task.mistakes(
     (
         "A gradient shorter than `clip` is left as it is.",

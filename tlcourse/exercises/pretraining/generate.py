@@ -141,9 +141,9 @@ task.stage(
         "what the model was given, step by step, for tokens=[7, 20], count=3",
         *([7, 20], 3),
         expected=[[[7, 20]], [[7, 20, 21]], [[7, 20, 21, 22]]],
-        hint="It is given a batch of one text, (1, length): the start and all that was added.",
     ),
     measure=read,
+    hint="It is given a batch of one text, (1, length): the start and all that was added.",
 )
 task.stage(
     "the end of the text",

@@ -77,11 +77,6 @@ def in_words(value):
     return f"tensor of {entries}, shape {tuple(value.shape)}"
 
 
-def changes(candidate, *given):
-    """At how many places two calls with the same arguments differ."""
-    return int((stacked(candidate, *given) != stacked(candidate, *given)).sum())
-
-
 def corrupted(candidate, *given):
     """The corrupted tokens of the one window."""
     return both(candidate, *given)[0][0].tolist()
@@ -130,7 +125,7 @@ task.stage(
         "the number of places where two calls with the same arguments differ",
         *small,
         expected=0,
-        measure=changes,
+        measure=lambda *given: int((stacked(*given) != stacked(*given)).sum()),
         hint="Draw nothing yourself: chance is handed in as `draw`, `kind` and `noise`.",
     ),
 )
@@ -145,11 +140,15 @@ task.stage(
     ),
     *(
         window(
-            *(chosen, 0, kind, [False] * 6 + [True] * 2),
-            "Only ordinary tokens may be chosen, whatever becomes of them: their ids begin at 6.",
-            tokens=(0, 1, 2, 3, 4, 5, 6, 300),
+            *(measure, 0, kind, due),
+            "Only ordinary tokens may be chosen or changed: their ids begin at 6.",
+            tokens,
         )
         for kind in (0, 0.95)
+        for measure, tokens, due in (
+            (corrupted, (0, 1, 2, 3, 4, 5), [0, 1, 2, 3, 4, 5]),
+            (chosen, (0, 5, 6, 300), [False, False, True, True]),
+        )
     ),
 )
 task.stage(

@@ -90,14 +90,9 @@ def by_pytorch(gradients):
     return -matrix.detach()
 
 
-def unit(function):
-    """`function` with each matrix divided by its length."""
-
-    def directions(*given):
-        found = function(*given)
-        return found / found.norm(dim=(1, 2), keepdim=True)
-
-    return directions
+def unit(matrices):
+    """Each matrix divided by its length."""
+    return matrices / matrices.norm(dim=(1, 2), keepdim=True)
 
 
 def drawn(rows, columns, count=1, seed=0):
@@ -122,8 +117,8 @@ task.stage(
 task.stage(
     "all directions alike",
     case("the direction of a first step, 5 by 3", drawn(5, 3)),
-    measure=unit(updates),
-    expected=unit(by_singular_values),
+    measure=lambda *given: unit(updates(*given)),
+    expected=lambda gradients: unit(by_singular_values(gradients)),
     hint="Divide by `x.norm()`, then apply the formula five times, with `@` and not `*` between "
     "matrices.",
 )
@@ -154,12 +149,9 @@ task.stage(
 )
 task.stage(
     "PyTorch's Muon",
-    *(
-        case(
-            f"the sum of five updates, {rows} by {columns}, against `torch.optim.Muon`",
-            drawn(rows, columns, count=5, seed=10),
-        )
-        for rows, columns in ((4, 12), (12, 4))
+    case(
+        "the sum of five updates, 12 by 4, against `torch.optim.Muon`",
+        drawn(12, 4, count=5, seed=10),
     ),
     measure=lambda candidate, gradients: updates(candidate, gradients).sum(0),
     expected=by_pytorch,

@@ -43,12 +43,6 @@ def by_seed(candidate, logits, settings, count):
     return [draws(candidate, logits, settings, seed=seed)[0] for seed in range(count)]
 
 
-def differing(candidate, *given):
-    """The seeds whose token is another one the second time."""
-    series = by_seed(candidate, *given), by_seed(candidate, *given)
-    return [seed for seed, (one, other) in enumerate(zip(*series, strict=True)) if one != other]
-
-
 def in_words(settings):
     return ", ".join(f"{name}={value}" for name, value in settings.items()) or "no settings"
 
@@ -88,7 +82,7 @@ def sample(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     return int(ids[place])
 
 
-def of(probabilities, expected, hint, *settings):
+def of(probabilities, settings, expected, hint):
     """A case: the shares where fractions are expected, else the tokens that come."""
     settings = dict(zip(("temperature", "top_k", "top_p"), settings, strict=False))
     fractions = isinstance(expected[-1], float)
@@ -99,8 +93,6 @@ def of(probabilities, expected, hint, *settings):
 
 
 four = [0.2, 0.5, 0.05, 0.25]
-ORDER = "First comes the temperature, then the top k, then the top p of what is left."
-
 task.stage(
     "one id",
     *(
@@ -126,41 +118,41 @@ task.stage(
 )
 task.stage(
     "chance",
-    of(four, four, "Each token comes as often as the softmax of the logits says.", 1.0, 4),
+    of(four, (1.0, 4), four, "Each token comes as often as the softmax of the logits says."),
     case(
-        "the seeds of 40 for which two generators of equal seed gave different tokens",
+        "whether two generators of equal seed give the same token, for each of 40 seeds",
         *(torch.tensor(four).log(), {"temperature": 1.0, "top_k": 4}, 40),
-        expected=[],
-        measure=differing,
+        expected=True,
+        measure=lambda *given: by_seed(*given) == by_seed(*given),
         hint="Draw from `generator`, as `torch.multinomial(…, generator=generator)` does.",
     ),
 )
 task.stage(
     "temperature",
     of(
-        *([0.1, 0.9], [0.25, 0.75], "Logits are divided by the temperature before the softmax."),
-        *(2.0, 2),
+        *([0.1, 0.9], (2.0, 2), [0.25, 0.75]),
+        "Logits are divided by the temperature before the softmax.",
     ),
 )
-task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], [1, 3], "Only the 2 likeliest are left.", 1.0, 2))
+task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], (1.0, 2), [1, 3], "Only the 2 likeliest are left."))
 task.stage(
     "top-p",
     of(
-        *([0.1, 0.5, 0.15, 0.25], [1, 3]),
+        *([0.1, 0.5, 0.15, 0.25], (1.0, 4, 0.6), [1, 3]),
         "The likeliest are kept until they have at least 0.6 together: 0.5 is not enough, 0.5 + "
         "0.25 is.",
-        *(1.0, 4, 0.6),
     ),
 )
 task.stage(
     "all together",
     of(
-        *([0.2, 0.4, 0.19, 0.21], [1]),
+        *([0.2, 0.4, 0.19, 0.21], (1.0, 2, 0.6), [1]),
         "`top_p` counts what is left after `top_k`: 0.4 of 0.6 is 0.67, which is enough.",
-        *(1.0, 2, 0.6),
     ),
-    # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
-    of([0.1, 0.6, 0.2, 0.3], [1, 3], ORDER, 0.5, 3, 0.9),
+    of(  # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
+        *([0.1, 0.6, 0.2, 0.3], (0.5, 3, 0.9), [1, 3]),
+        "First comes the temperature, then the top k, then the top p of what is left.",
+    ),
 )
 
 

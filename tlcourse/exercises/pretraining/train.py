@@ -175,13 +175,14 @@ def handing(change):
     return answer
 
 
-def seen(optimizer, groups=slice(None), clears=True):
-    """What an answer uses of the optimizer: some groups only, or no `zero_grad`."""
-    return SimpleNamespace(
-        param_groups=optimizer.param_groups[groups],
-        step=optimizer.step,
-        zero_grad=optimizer.zero_grad if clears else lambda: None,
-    )
+def never_clears(given):
+    kept = given.optimizer
+    steps = SimpleNamespace(param_groups=kept.param_groups, step=kept.step, zero_grad=lambda: None)
+    return {"optimizer": steps}
+
+
+def one_step_late(given):
+    return {"learning_rate": lambda step: given.learning_rate(max(given.steps[0], step - 1))}
 
 
 task.mistakes(
@@ -190,19 +191,11 @@ task.mistakes(
         handing(lambda given: {"loss": lambda model, b: (given.loss(model, b)[0], len(b[0]))}),
     ),
     (
-        "The optimizer has two groups of parameters; only the first got its learning rate.",
-        handing(lambda given: {"optimizer": seen(given.optimizer, groups=slice(1))}),
-    ),
-    (
         "Gradients of earlier steps are still there: call `optimizer.zero_grad()` in every step.",
-        handing(lambda given: {"optimizer": seen(given.optimizer, clears=False)}),
+        handing(never_clears),
     ),
     (
         "Each step has the learning rate of the step before: set it before `optimizer.step()`.",
-        handing(
-            lambda given: {
-                "learning_rate": lambda step: given.learning_rate(max(given.steps[0], step - 1))
-            }
-        ),
+        handing(one_step_late),
     ),
 )

@@ -173,10 +173,6 @@ task.mistakes(
         other(lambda offset, order, place, length: length * order[place]),
     ),
     (
-        "Windows are `length` apart: here neighbours overlap.",
-        other(lambda offset, order, place, length: offset + order[place]),
-    ),
-    (
         "The windows come in the order of the file; `order[place]` tells which one comes.",
         other(lambda offset, order, place, length: offset + length * place),
     ),

@@ -428,6 +428,7 @@ test_generate_wrong = rejects(
     (after(generate, lambda new: [n for n in new if n != EOS]), 3, "which is its last token"),
     (stops_at_any_eos, 3, "Only an `<eos>` that was picked"),
     (writing(lambda *given: all_logits(*given)[0, -1]), 4, "the last `max_length` tokens"),
+    (lambda m, t, n, pick: generate(m, t, n, lambda x: pick(x.abs())), 5, "The package's loop"),
 )
 
 
@@ -487,6 +488,7 @@ test_find_the_bug_wrong = rejects(
     (mended(lambda parts, targets: len(parts) * len(targets)), 3, "each has the same say"),
     (lambda w, parts, clip: gradients(w, parts, 1.0), 3, "nothing is clipped where `clip` is huge"),
     (mended(lambda parts, _: sum(len(t) for _, t in parts), inside=True), 4, "not before"),
+    (lambda w, parts, clip: gradients(w, parts[:4], clip), 5, "Each target has the same say"),
 )
 
 

@@ -23,6 +23,7 @@ from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
 AnyTokenizer = Tokenizer | LibraryTokenizer
+LATER = {"cross_attention": False}  # fields that a checkpoint may be older than
 NUMBERS = {int: ranges.Number(int, least=0, most=2**20), float: ranges.SHARE}  # of a configuration
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -196,7 +197,10 @@ def folder_of(name: str | Path) -> Path:
 
 
 def _config(path: Path) -> Config:
-    found, kinds = files.read_object(path), {each.name: each.type for each in fields(Config)}
+    found, kinds = (
+        LATER | files.read_object(path),
+        {each.name: each.type for each in fields(Config)},
+    )
     if set(found) != set(kinds):
         raise ValueError(
             f"expected the fields {sorted(kinds)} in {path}, "

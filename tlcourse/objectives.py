@@ -1,4 +1,4 @@
-"""Pretraining losses: causal, masked and hybrid language modelling, exact and sparing of memory.
+"""Losses of language models: causal, masked, hybrid, sequence to sequence; exact, little memory.
 
 Every loss returns `(nats, targets)`: the sum of negative log-likelihoods and how many there are,
 so that sums over micro-batches and machines divide by one global count.
@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse.bpe import MASK, SPECIALS
-from tlcourse.transformer import Transformer
+from tlcourse.bpe import MASK, PAD, SPECIALS
+from tlcourse.transformer import EncoderDecoder, Transformer
 
 ROWS = 64  # products come in multiples of so many rows: oneDNN builds each new shape first
 
@@ -89,7 +89,9 @@ def cross_entropy(
         return _ChunkedCrossEntropy.apply(hidden_states, weight, bias, targets, chunk)
 
 
-def language_model_loss(model: Transformer, hidden_states: Tensor, targets: Tensor) -> Tensor:
+def language_model_loss(
+    model: Transformer | EncoderDecoder, hidden_states: Tensor, targets: Tensor
+) -> Tensor:
     """Sum of nats of `targets` (count,) given the hidden states (count, width) before the head."""
     weight, bias = model.output_layer
     return cross_entropy(model.transformed(hidden_states), targets, weight, bias=bias)
@@ -181,4 +183,19 @@ def hybrid_loss(
     """
     chosen = torch.ones_like(targets, dtype=torch.bool) if chosen is None else chosen
     hidden = model.hidden(inputs, causal=causal)[chosen]
+    return language_model_loss(model, hidden, targets[chosen]), len(hidden)
+
+
+def sequence_to_sequence_loss(
+    model: EncoderDecoder, source: Tensor, target: Tensor
+) -> tuple[Tensor, int]:
+    """Next-token loss of the target (batch, length + 1), given the source (batch, source length).
+
+    Each token of the target predicts the one after it from the target so far and the whole source
+    (Sutskever et al., 2014). Both are padded with `<pad>` at the end: such positions are neither
+    read in the source nor predicted in the target. Returns (nats, targets).
+    """
+    inputs, targets = target[:, :-1], target[:, 1:]
+    chosen = targets != PAD
+    hidden = model.hidden(inputs, source=source, source_mask=source != PAD)[chosen]
     return language_model_loss(model, hidden, targets[chosen]), len(hidden)

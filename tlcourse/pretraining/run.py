@@ -17,7 +17,7 @@ from tlcourse.device import Compute
 from tlcourse.pretraining.muon import Muon
 from tlcourse.pretraining.recipe import OBJECTIVES, PretrainingRecipe, batches
 from tlcourse.training import Resume, warmup_stable_decay
-from tlcourse.transformer import Transformer
+from tlcourse.transformer import EncoderDecoder, Transformer
 
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
@@ -28,7 +28,7 @@ UNENDING = 2**62  # steps
 
 
 def optimizers_for(
-    model: Transformer,
+    model: Transformer | EncoderDecoder,
     recipe: PretrainingRecipe = RECIPE,
     *,
     precision: torch.dtype = torch.float32,
@@ -38,7 +38,7 @@ def optimizers_for(
     Muon works in bfloat16 if that is the `precision` of the run, else in float32. Weight decay is
     for the matrices alone.
     """
-    matrices = [p for p in model.blocks.parameters() if p.ndim == 2]
+    matrices = [p for block in model.blocks for p in block.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
     others = {"params": [p for p in model.parameters() if id(p) not in inside], "weight_decay": 0.0}
     settings = {"lr": recipe.learning_rate, "betas": (0.9, 0.95), "fused": True}

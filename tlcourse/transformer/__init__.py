@@ -3,7 +3,9 @@
 A configuration says which; looking at attention costs nothing while nobody looks.
 
     import torch
-    from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2, record
+    from tlcourse.transformer import (
+        Config, EncoderDecoder, Transformer, bert, count_parameters, gpt2, record,
+    )
 
     model = Transformer(Config(vocabulary_size=300, width=32, layers=2, heads=4, feed_forward=128))
     tokens = torch.randint(300, (2, 9))
@@ -13,6 +15,13 @@ A configuration says which; looking at attention costs nothing while nobody look
         model(tokens)
     seen.attention[0]                                   # (2, 4, 9, 9): batch, heads, from, to
     count_parameters(gpt2())["total"], count_parameters(bert())["total"]
+
+Optimizers, losses and the training engine know a model by `config`, `blocks`, `hidden`,
+`transformed`, `output_layer`, `logits` and `set_attention`. `EncoderDecoder` offers these, too, so
+it is trained by the same engine; its losses hand it a second sequence:
+
+    translator = EncoderDecoder(Config(300, 32, layers=2, heads=4, feed_forward=128))
+    translator(tokens, source=tokens.flip(1))           # (2, 9, 300)
 """
 
 from tlcourse.transformer.attention import (
@@ -33,6 +42,7 @@ from tlcourse.transformer.config import (
     gpt2,
 )
 from tlcourse.transformer.drafts import shapes_alone
+from tlcourse.transformer.encoder_decoder import EncoderDecoder
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
 from tlcourse.transformer.recording import Record, record
@@ -42,6 +52,7 @@ __all__ = [
     "Attention",
     "Block",
     "Config",
+    "EncoderDecoder",
     "EngineMethods",
     "Record",
     "Transformer",

@@ -1,4 +1,4 @@
-"""Multi-head self-attention, its masks and its rotary positions (Vaswani et al., 2017)."""
+"""Multi-head attention, its masks and its rotary positions (Vaswani et al., 2017)."""
 
 import math
 
@@ -81,7 +81,7 @@ def _behind(prefix: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> 
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention; `kernel` is "sdpa" (fused) or "explicit" (keeps the weights)."""
+    """Multi-head attention; `kernel` is "sdpa" (fused) or "explicit" (keeps the weights)."""
 
     def __init__(self, config: Config):
         super().__init__()
@@ -94,16 +94,26 @@ class Attention(nn.Module):
         self.prefix = None  # (2, heads, any, head_dim): keys and values that all may look at
         self.change = None  # of the weights, in the explicit kernel: see `explicit_attention`
 
-    def forward(self, x: Tensor, mask: Tensor | None, table, at: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        table,
+        at: Tensor | None = None,
+        source: Tensor | None = None,
+    ) -> Tensor:
         """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles.
 
         With `at` (batch,) only that position of each row asks, and the result is (batch, 1, width).
+        With `source` (batch, source length, width) this is cross-attention: the keys and values
+        are computed from the source, and the last dimension of `mask` is its length.
         """
         layers = self.query, self.key, self.value
-        if at is None and joins(x, layers):
+        if at is None and source is None and joins(x, layers):
             projected = joint(x, layers)
         else:
-            projected = self.query(chosen(x, at)), self.key(x), self.value(x)
+            read = x if source is None else source
+            projected = self.query(chosen(x, at)), self.key(read), self.value(read)
         split = (len(x), -1, self.config.heads, self.config.width // self.config.heads)
         query, key, value = (part.view(split).transpose(1, 2) for part in projected)
         if self.config.qk_norm:

@@ -28,6 +28,7 @@ class Config:
     rotary: bool = True  # False: learned absolute positions
     norm_first: bool = True  # False: the norm stands after the residual sum (BERT)
     qk_norm: bool = True
+    cross_attention: bool = False  # whether blocks also attend to the states of a second sequence
     activation: str = "relu2"
     token_types: int = 0  # BERT's segment embeddings
     head_transform: bool = False  # BERT's dense layer, activation and norm before the logits
@@ -72,7 +73,9 @@ def bert(**changes) -> Config:
 def count_parameters(config: Config) -> dict[str, int]:
     """Parameters by part, by formula (weights shared with the head are counted once)."""
     c, norm = config, 2 * config.width
-    block = 4 * (c.width**2 + c.width) + 2 * c.width * c.feed_forward + c.feed_forward + c.width
+    attention = 4 * (c.width**2 + c.width)
+    block = attention + 2 * c.width * c.feed_forward + c.feed_forward + c.width
+    block += c.cross_attention * (attention + norm)
     parts = {
         "token embedding": c.vocabulary_size * c.width,
         "positions": 0 if c.rotary else c.max_length * c.width,
@@ -90,6 +93,7 @@ def flops_per_token(config: Config, length: int) -> int:
     Two operations a multiply-add, matrix products only. Scores and mixture are counted over the
     full square, twice that term of Kaplan et al. (2020); the rest is about 2 operations per
     parameter of the matrices. A training step takes three times as many, hence "6 N per token".
+    Cross-attention is not counted: its cost depends on the length of the other sequence, too.
     """
     projections = 4 * config.width**2 + 2 * config.width * config.feed_forward
     attention = 2 * length * config.width

@@ -17,13 +17,19 @@ from tlcourse.transformer.places import chosen
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each with a residual around it; pre-norm or post-norm."""
+    """Attention and feed-forward, each with a residual around it; pre-norm or post-norm.
+
+    In a decoder that reads a second sequence (`cross_attention`), cross-attention comes in between.
+    """
 
     def __init__(self, config: Config):
         super().__init__()
         self.norm_first, self.activation = config.norm_first, ACTIVATIONS[config.activation]
         self.attention = Attention(config)
         self.attention_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.cross_attention = Attention(config) if config.cross_attention else None
+        if config.cross_attention:
+            self.cross_attention_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
         self.up = nn.Linear(config.width, config.feed_forward)
         self.down = nn.Linear(config.feed_forward, config.width)
         self.feed_forward_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
@@ -33,14 +39,36 @@ class Block(nn.Module):
         """(batch, length, width) to the same, position by position."""
         return self.dropout(self.down(self.activation(self.up(x))))
 
-    def forward(self, x: Tensor, mask: Tensor | None, table, at: Tensor | None = None) -> Tensor:
-        """(batch, length, width) to the same; with `at` (batch,) to (batch, 1, width)."""
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        table,
+        at: Tensor | None = None,
+        source: Tensor | None = None,
+        source_mask: Tensor | None = None,
+    ) -> Tensor:
+        """(batch, length, width) to the same; with `at` (batch,) to (batch, 1, width).
+
+        `source` (batch, source length, width) is what cross-attention reads, where there is one.
+        """
         here = chosen(x, at)
         if self.norm_first:
             here = here + self.attention(self.attention_norm(x), mask, table, at)
+            if self.cross_attention is not None:
+                asking = self.cross_attention_norm(here)
+                here = here + self.cross_attention(asking, source_mask, None, source=source)
             return here + self.feed_forward(self.feed_forward_norm(here))
         here = self.attention_norm(here + self.attention(x, mask, table, at))
+        if self.cross_attention is not None:
+            mixed = self.cross_attention(here, source_mask, None, source=source)
+            here = self.cross_attention_norm(here + mixed)
         return self.feed_forward_norm(here + self.feed_forward(here))
+
+    def attentions(self) -> list[Attention]:
+        """The attention layers, the cross-attention last where there is one."""
+        both = [self.attention, self.cross_attention]
+        return [layer for layer in both if layer is not None]
 
 
 class Transformer(nn.Module):
@@ -71,8 +99,8 @@ class Transformer(nn.Module):
         self.apply(self._initialise)
         if config.norm_first:
             for block in self.blocks:
-                nn.init.zeros_(block.attention.output.weight)
-                nn.init.zeros_(block.down.weight)
+                for layer in (*(each.output for each in block.attentions()), block.down):
+                    nn.init.zeros_(layer.weight)
 
     @staticmethod
     def _initialise(module: nn.Module) -> None:
@@ -86,7 +114,8 @@ class Transformer(nn.Module):
         if kernel not in ("sdpa", "explicit", "record"):
             raise ValueError(f"expected the kernel 'sdpa', 'explicit' or 'record', got {kernel!r}")
         for block in self.blocks:
-            block.attention.kernel = kernel
+            for layer in block.attentions():
+                layer.kernel = kernel
 
     def drop_head(self) -> None:
         """Removes what stands between the body and the output embedding: BERT's transform, bias."""
@@ -116,12 +145,15 @@ class Transformer(nn.Module):
         *,
         types: Tensor | None = None,
         causal: Tensor | None = None,
+        source: Tensor | None = None,
+        source_mask: Tensor | None = None,
     ) -> Tensor:
         """(batch, length) ids to (batch, length, width), after the last norm.
 
         The arguments are those of `hidden_states`.
         """
-        x = self.hidden_states(tokens, padding_mask, types=types, causal=causal)[-1]
+        given = {"types": types, "causal": causal, "source": source, "source_mask": source_mask}
+        x = self.hidden_states(tokens, padding_mask, **given)[-1]
         return self.norm(x) if self.config.norm_first else x
 
     def hidden_at(
@@ -138,7 +170,8 @@ class Transformer(nn.Module):
         it, or put something into it that is not known to work position by position.
         """
         *earlier, last = self.blocks
-        if not _works_alone(last, self.norm) or last.attention.kernel == "record":
+        alone = _works_alone(last, self.norm) and not self.config.cross_attention
+        if not alone or last.attention.kernel == "record":
             return chosen(self.hidden(tokens, padding_mask, types=types), at)[:, 0]
         x, mask, table = self._inputs(tokens, padding_mask, types)
         for block in earlier:
@@ -153,18 +186,31 @@ class Transformer(nn.Module):
         *,
         types: Tensor | None = None,
         causal: Tensor | None = None,
+        source: Tensor | None = None,
+        source_mask: Tensor | None = None,
     ) -> list[Tensor]:
         """(batch, length) ids to one (batch, length, width) for the embeddings and each block.
 
         `padding_mask` is boolean, (batch, length), True = token; None if nothing is padded.
         `causal` (batch,) says for each row whether it sees only the past; None: all rows do as the
-        configuration says. Raises ValueError for another kind of mask, and for more tokens than
-        there are positions.
+        configuration says. A model with cross-attention also takes `source`, the states (batch,
+        source length, width) of the sequence it attends to, and the padding mask of that sequence.
+        Raises ValueError for another kind of mask, for more tokens than there are positions, and
+        for a source that is missing or that nothing would read.
         """
+        if (source is None) == self.config.cross_attention:
+            raise ValueError(
+                "expected the states of a source, since this model has cross-attention, got none"
+                if source is None
+                else "expected no source, since this model has no cross-attention; leave it out"
+            )
         x, mask, table = self._inputs(tokens, padding_mask, types, causal)
+        second = ()
+        if source is not None:
+            second = None, source, self._mask_of_keys(source_mask, source.shape[:2], _precision(x))
         states = [x]
         for block in self.blocks:
-            states.append(block(states[-1], mask, table))
+            states.append(block(states[-1], mask, table, *second))
         return states
 
     def _inputs(
@@ -175,15 +221,7 @@ class Transformer(nn.Module):
         causal: Tensor | None = None,
     ) -> tuple:
         """What the blocks are given: embeddings, mask and rotary table, see `hidden_states`."""
-        if padding_mask is not None and (padding_mask.dtype, padding_mask.shape) != (
-            torch.bool,
-            tokens.shape,
-        ):
-            raise ValueError(
-                f"expected a boolean padding mask (True = token) of shape {tuple(tokens.shape)}, "
-                f"got {padding_mask.dtype} of shape {tuple(padding_mask.shape)}; `.bool()` turns "
-                "ones and zeros into one"
-            )
+        _check_mask(padding_mask, tokens.shape)
         x = self.embed(tokens, types)
         length, head_dim = tokens.shape[1], self.config.width // self.config.heads
         mask = None if padding_mask is None else padding_mask[:, None, None, :]
@@ -200,6 +238,17 @@ class Transformer(nn.Module):
             angles = precision if x.device.type == "cpu" else torch.float32
             table = rotary_table(length, head_dim, x.device, dtype=angles)
         return x, mask, table
+
+    def _mask_of_keys(
+        self, padding_mask: Tensor | None, shape: torch.Size, precision: torch.dtype
+    ) -> Tensor | None:
+        """The padding mask of a source as its cross-attention takes it, (batch, 1, 1, length)."""
+        _check_mask(padding_mask, shape)
+        if padding_mask is None:
+            return None
+        mask = padding_mask[:, None, None, :]
+        explicit = self.blocks[0].cross_attention.kernel != "sdpa"
+        return additive(mask, precision) if explicit else mask
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
         """(..., width) to (..., width): what the output layer is multiplied with."""
@@ -225,6 +274,17 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """(batch, length) ids to (batch, length, vocabulary) logits."""
         return self.logits(self.hidden(tokens, padding_mask, types=types))
+
+
+def _check_mask(padding_mask: Tensor | None, shape: torch.Size) -> None:
+    """Raises ValueError unless this is no mask, or a boolean one of that shape (batch, length)."""
+    if padding_mask is None or (padding_mask.dtype, padding_mask.shape) == (torch.bool, shape):
+        return
+    raise ValueError(
+        f"expected a boolean padding mask (True = token) of shape {tuple(shape)}, got "
+        f"{padding_mask.dtype} of shape {tuple(padding_mask.shape)}; `.bool()` turns ones and "
+        "zeros into one"
+    )
 
 
 def _precision(x: Tensor) -> torch.dtype:

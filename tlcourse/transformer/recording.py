@@ -14,6 +14,7 @@ class Record:
     """What `record` saw: one entry a layer."""
 
     attention: list[Tensor] = field(default_factory=list)  # (batch, heads, length, length)
+    cross_attention: list[Tensor] = field(default_factory=list)  # (…, length, source length)
     hidden_states: list[Tensor] = field(default_factory=list)  # (batch, length, width)
 
 
@@ -25,16 +26,21 @@ def record(model: Transformer) -> Iterator[Record]:
     `hidden_states[0]` is the embeddings, then one entry a block; a new pass replaces the old.
     """
     seen = Record()
-    kernels = [block.attention.kernel for block in model.blocks]
+    layers = [layer for block in model.blocks for layer in block.attentions()]
+    kernels = [layer.kernel for layer in layers]
 
     def start(_, inputs):
         seen.attention.clear()
+        seen.cross_attention.clear()
         seen.hidden_states[:] = [inputs[0].detach()]
 
     def keep(block, _, output):
         seen.attention.append(block.attention.weights)
         seen.hidden_states.append(output.detach())
-        block.attention.weights = None
+        if block.cross_attention is not None:
+            seen.cross_attention.append(block.cross_attention.weights)
+        for layer in block.attentions():
+            layer.weights = None
 
     hooks = [block.register_forward_hook(keep) for block in model.blocks]
     hooks.append(model.blocks[0].register_forward_pre_hook(start))
@@ -44,5 +50,5 @@ def record(model: Transformer) -> Iterator[Record]:
     finally:
         for hook in hooks:
             hook.remove()
-        for block, kernel in zip(model.blocks, kernels, strict=True):
-            block.attention.kernel = kernel
+        for layer, kernel in zip(layers, kernels, strict=True):
+            layer.kernel = kernel

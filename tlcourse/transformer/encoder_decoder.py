@@ -1,0 +1,69 @@
+"""An encoder and a decoder of the course's own blocks (Vaswani et al., 2017)."""
+
+from dataclasses import replace
+
+from torch import Tensor, nn
+
+from tlcourse.transformer.config import Config
+from tlcourse.transformer.model import Block, Transformer
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder reads the source from both sides; a causal decoder, which attends to what the
+    encoder computed, writes the target.
+
+    Source, target and output layer share one embedding matrix (Raffel et al., 2020). By
+    configuration it is BART (Lewis et al., 2020), or a stack of the course's own blocks. `config`
+    is the shape of each of the two stacks, and `attention` the kernel, as of `Transformer`.
+    """
+
+    def __init__(self, config: Config, attention: str = "sdpa"):
+        super().__init__()
+        reads = {"causal": False, "head_transform": False, "head_bias": False}
+        self.config = replace(config, causal=True, cross_attention=True)
+        self.encoder = Transformer(replace(config, cross_attention=False, **reads), attention)
+        self.decoder = Transformer(self.config, attention)
+        self.decoder.embedding = self.encoder.embedding
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of the encoder, then those of the decoder."""
+        return [*self.encoder.blocks, *self.decoder.blocks]
+
+    @property
+    def output_layer(self) -> tuple[Tensor, Tensor | None]:
+        """The matrix (vocabulary, width) of the head and the bias of the logits."""
+        return self.decoder.output_layer
+
+    def transformed(self, hidden_states: Tensor) -> Tensor:
+        """(..., width) to (..., width): what the output layer is multiplied with."""
+        return self.decoder.transformed(hidden_states)
+
+    def logits(self, hidden_states: Tensor) -> Tensor:
+        """(..., width) hidden states of the decoder to (..., vocabulary) logits."""
+        return self.decoder.logits(hidden_states)
+
+    def set_attention(self, kernel: str) -> None:
+        """Switches every layer of both stacks, as `Transformer.set_attention` does."""
+        self.encoder.set_attention(kernel)
+        self.decoder.set_attention(kernel)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        """(batch, source length) ids to the states (batch, source length, width) of the encoder."""
+        return self.encoder.hidden(source, source_mask)
+
+    def hidden(
+        self, tokens: Tensor, *, source: Tensor, source_mask: Tensor | None = None
+    ) -> Tensor:
+        """(batch, length) ids of the target to (batch, length, width), after the last norm.
+
+        `source` are ids (batch, source length), `source_mask` is True where there is a token.
+        """
+        states = self.encode(source, source_mask)
+        return self.decoder.hidden(tokens, source=states, source_mask=source_mask)
+
+    def forward(
+        self, tokens: Tensor, *, source: Tensor, source_mask: Tensor | None = None
+    ) -> Tensor:
+        """(batch, length) ids of the target to (batch, length, vocabulary) logits."""
+        return self.logits(self.hidden(tokens, source=source, source_mask=source_mask))

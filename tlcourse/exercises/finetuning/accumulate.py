@@ -133,8 +133,8 @@ def in_small_parts(candidate, rows, size):
 def mean_loss(candidate, *how):
     """The loss that is returned; raises CheckFailed where it holds its graph."""
     returned = after(candidate, *how)[0]
-    graph, why = getattr(returned, "requires_grad", False), "It keeps the activations of all parts."
-    expect_equal(graph, False, "whether the loss holds its graph, without `.item()`", why)
+    graph, why = getattr(returned, "requires_grad", False), "Call `.item()` to free its memory."
+    expect_equal(graph, False, "whether the loss that you return holds its graph", why)
     return returned
 
 

@@ -196,17 +196,8 @@ def by_text_and_label(texts, labels, *more):
     return dev_split(list(zip(texts, labels, strict=True)), labels, *more)
 
 
-def cut_off(texts, labels, fraction=0.1, seed=0):
-    dev = []
-    for label in sorted(set(labels)):
-        rows = [row for row, each in enumerate(labels) if each == label]
-        dev += np.random.default_rng(seed).permutation(rows)[: int(fraction * len(rows))].tolist()
-    return sorted(dev)
-
-
 task.mistakes(
     ("These are the rows that stay in train; dev is the smaller part.", the_other_side),
-    ("`int` rounds down; `round` goes to the nearest whole number.", cut_off),
     (
         "A question that has two labels was split: group the rows by the text alone.",
         by_text_and_label,

@@ -90,11 +90,6 @@ def weights_in_order(errors, n):
     return sum(e * (weight[k] - weight[k + 1]) for k, e in enumerate(errors))
 
 
-def mean_of_the_smallest(errors, n):
-    best = sorted(errors)[: n if n > 1 else None]
-    return sum(best) / len(best)
-
-
 task.mistakes(
     (
         "No error was drawn twice here. Each trial is a new draw, *with* replacement: it may give "
@@ -104,10 +99,6 @@ task.mistakes(
     (
         "This is the expected *largest*. The best error is the smallest: turn the order round.",
         lambda errors, n: -expected_best([-each for each in errors], n),
-    ),
-    (
-        "This is the mean of the n smallest. How probable is each of them as the best?",
-        mean_of_the_smallest,
     ),
     ("The weights fit sorted errors: sort them first.", weights_in_order),
     (

@@ -146,7 +146,8 @@ task.stage(
 task.stage(
     "epoch after epoch",
     case(f"{AFTER} 2 epochs of 3 steps, warmup=0.1", 2, 0.1, HUGE),
-    hint="Call `batches_of(epoch)` for epoch 0, 1, …; the factor goes over all steps.",
+    hint="Call `batches_of(epoch)` for epoch 0, 1, …; warm-up and decay go over all steps of all "
+    "epochs.",
 )
 task.stage(
     "clipping",
@@ -188,16 +189,6 @@ def never_cleared(model, loss, batches_of, optimizer, *more):
     return fine_tune(model, loss, batches_of, optimizer, *more)
 
 
-def epoch_by_epoch(model, loss, batches_of, optimizer, epochs, *more):
-    highest, losses = [group["lr"] for group in optimizer.param_groups], []
-    for epoch in range(epochs):
-        for group, rate in zip(optimizer.param_groups, highest, strict=True):
-            group["lr"] = rate
-        one_epoch = [batches_of(epoch)]
-        losses += fine_tune(model, loss, one_epoch.__getitem__, optimizer, 1, *more)
-    return losses
-
-
 task.mistakes(
     (
         "The factor was multiplied onto the learning rate of the step before. Keep the highest "
@@ -208,9 +199,5 @@ task.mistakes(
         "The gradients of earlier steps are still there: call `optimizer.zero_grad()` in every "
         "step.",
         never_cleared,
-    ),
-    (
-        "Warm-up and decay begin anew in each epoch; they go over all steps of all epochs.",
-        epoch_by_epoch,
     ),
 )

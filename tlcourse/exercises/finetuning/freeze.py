@@ -157,8 +157,4 @@ task.mistakes(
         "Evaluation mode freezes nothing: it only switches dropout off.",
         lambda module: module.eval(),
     ),
-    (
-        "Only the first layer is frozen: `module.parameters()` walks through all modules inside.",
-        lambda module: setting("requires_grad")(module[0]),
-    ),
 )

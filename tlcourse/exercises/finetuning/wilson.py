@@ -37,7 +37,7 @@ def wilson(errors, n, z=1.96):
 @task.truth
 def by_library(errors, n, z=1.96):
     level = 2 * stats.norm.cdf(z) - 1
-    return [*stats.binomtest(errors, n).proportion_ci(level, method="wilson")]
+    return [*map(float, stats.binomtest(errors, n).proportion_ci(level, method="wilson"))]
 
 
 task.stage(

@@ -58,14 +58,14 @@ def different(candidate, *arguments):
 
 task.stage(
     "no difference",
-    case("the p-value where 2 are wrong by a alone, 2 by b alone", *rows(2, 2, 2, 18), 4000),
+    case("the p-value where 2 are wrong by a alone, 2 by b", *rows(2, 2, 2, 18), 4000, 0),
     hint="The observed sum is 0, and no flip is closer to 0, so p is 1.",
     tolerance=0.02,
 )
 task.stage(
     "a coin's numbers",
     *(
-        case(f"the p-value where {a} are wrong by a alone, {b} by b", *rows(a, b, 4, 11), 4000)
+        case(f"the p-value where {a} are wrong by a alone, {b} by b", *rows(a, b, 4, 11), 4000, 0)
         for a, b in ((1, 7), (8, 3))
     ),
     hint="Draw a sign for each question and each flip, and compare absolute sums with `>=`.",
@@ -76,12 +76,13 @@ task.stage(
         "the p-value of 11 questions, each with 0 to 3 wrong seeds",
         *np.random.default_rng(5).integers(0, 4, (2, 11)),
         4000,
+        0,
     ),
     hint="A question may differ by more than 1: keep the size of each difference.",
 )
 task.stage(
     "many questions, one seed",
-    case("the p-value where 14 of 500 questions differ", *rows(3, 11, 20, 466), 1000),
+    case("the p-value where 14 of 500 questions differ", *rows(3, 11, 20, 466), 1000, 0),
     case(
         "how many different p-values come in four calls with the same seed",
         *rows(9, 5, 3, 13),

@@ -209,7 +209,7 @@ def asks(values):
 @pytest.mark.parametrize(
     ("candidate", "said"),
     [
-        (gives_nothing, "Yours: None (a NoneType)\nExpected: [6]"),
+        (gives_nothing, "Yours: None (is a `return` missing?)\nExpected: [6]"),
         (lambda values: np.array([[1, 2], [3, 4]]), "(a ndarray)"),
         (lambda values: Odd(), "a Odd whose repr raises"),
         (in_place, "Argument 1, `values`, after the call.\nYours: changed from [3] to [6]"),

@@ -55,15 +55,6 @@ def hits(kind):
     return merge
 
 
-def merges_its_result_again(tokens, pair, new_token):
-    merged = []
-    for token in tokens:
-        merged.append(token)
-        while tuple(merged[-2:]) == pair:
-            merged[-2:] = [new_token]
-    return merged
-
-
 def asks_for_a_true_neighbour(tokens, pair, new_token):
     merged, skip = [], False
     for a, b in zip(tokens, [*tokens[1:], None], strict=False):
@@ -80,7 +71,7 @@ test_merge_pair_wrong = rejects(
     (lambda tokens, *rest: tokens, 1, "the list that was given"),
     (lambda tokens, pair, _: merge_pair(tokens, pair, "".join(pair)), 1, "Put in `new_token`"),
     (hits(tuple), 1, "A slice of `tokens` is a list"),
-    (merges_its_result_again, 2, "not looked at again"),
+    (lambda tokens, pair, new: merge_pair(merge_pair(tokens, pair, new), pair, new), 2, ""),
     (hits(list), 3, "`tokens` may be a tuple"),
     (asks_for_a_true_neighbour, 3, "0 is a token like any other"),
 )
@@ -187,13 +178,6 @@ def by_a_table_of_ranks(tokens, merges):
     return list(tokens)
 
 
-def least_of_nothing(tokens, merges):
-    ranks = {pair: rank for rank, (pair, _) in enumerate(merges)}
-    while (pair := min(pairwise(tokens), key=lambda pair: ranks.get(pair, len(ranks)))) in ranks:
-        tokens = merge_pair(tokens, *merges[ranks[pair]])
-    return tokens
-
-
 def longest_that_is_there(tokens, merges):
     while there := [merge for merge in merges if merge[0] in pairwise(tokens)]:
         tokens = merge_pair(tokens, *max(there, key=lambda merge: len(str(merge[1]))))
@@ -206,7 +190,6 @@ test_encode_pre_token_wrong = rejects(
     (nothing, 0, "Not solved yet"),
     (lambda tokens, merges: merges.clear() or tokens, 1, "Argument 2, `merges`, after the call"),
     (lambda tokens, merges: tuple(recursive(tokens, merges)), 1, "(a tuple)"),
-    (least_of_nothing, 1, "called with tokens = ['a']"),
     (longest_that_is_there, 2, "Not the longest token: take the one learnt earliest"),
     (lambda tokens, merges: recursive(tokens, merges[:30]), 3, "merges learnt from a text."),
 )

@@ -249,12 +249,6 @@ class NoModule:
         return x
 
 
-class WithAGain(Attention):
-    def __init__(self, config):
-        super().__init__(config)
-        self.query_norm = nn.RMSNorm(config.width // config.heads)
-
-
 class OneHeadAfterTheOther(Attention):
     def forward(self, x, mask=None, table=None):
         mask = mask[:, 0] if mask is not None and mask.dim() == 4 else mask
@@ -292,7 +286,7 @@ test_wrong_self_attention = rejects(
     "transformer.self_attention",
     (Unwritten, 0, "Not solved yet"),
     (NoModule, 1, "Expected: a module"),
-    (WithAGain, 1, "query_norm.weight: (4,) instead of no such parameter"),
+    (Block, 1, "query.weight: missing instead of (12, 12)"),
     (otherwise(Attention, forward=lambda self, x: (self.output(x), None)), 2, "Yours: a tuple"),
     (in_steps(lambda s, x: (s.query(x), s.query(x), s.value(x))), 2, "by a layer of their own"),
     (in_steps(cut=lambda x, heads: x[:, None]), 3, "Head 0 has features 0 to 3"),
@@ -329,21 +323,18 @@ class ByNames(Block):
         return self.feed_forward(self.feed_forward_norm(stream)) + stream
 
 
-def attention_lost(s, x, *rest):
-    attended = x + s.attention(s.attention_norm(x), *rest)
-    return x + s.feed_forward(s.feed_forward_norm(attended))
+class AllZero(Block):
+    def __init__(self, config):
+        super().__init__(config)
+        for part in (self.attention, self.feed_forward):
+            for parameter in part.parameters():
+                nn.init.zeros_(parameter)
 
 
-def starting(zeroed):
-    """A block in which those parameters start at zero whose names `zeroed` takes, and no others."""
-
-    class Faulty(Block):
-        def __init__(self, config):
-            super().__init__(config)
-            for name, parameter in self.named_parameters():
-                (nn.init.zeros_ if zeroed(name) else nn.init.normal_)(parameter)
-
-    return Faulty
+class DrawsTheBiases(Block):
+    def __init__(self, config):
+        super().__init__(config)
+        nn.init.normal_(self.attention.output.bias)
 
 
 test_block = accepts("transformer.block", StepByStep, ByNames)
@@ -351,43 +342,33 @@ test_wrong_block = rejects(
     "transformer.block",
     (Unwritten, 0, "Not solved yet"),
     (Attention, 1, "attention_norm.weight: missing instead of (12,)"),
-    (otherwise(Block, forward=attention_lost), 2, "each layer adds to it: 2 + 1 + 1"),
+    (otherwise(Block, forward=lambda s, x, *_: s.attention(x)), 2, "each layer adds to it"),
     (otherwise(Block, forward=lambda s, x, *rest: Block.forward(s, x)), 3, "hands both on"),
-    (starting(lambda name: "output" in name), 4, "starts with a weight and a bias of 0"),
-    (starting(lambda name: "norm" not in name), 5, "where everything is zero, no gradient flows"),
+    (DrawsTheBiases, 4, "starts with a weight and a bias of 0"),
+    (AllZero, 5, "where everything is zero, no gradient flows"),
 )
 
 
 # model
 
 
-class WithATableOfItsOwn(nn.Module):
+class WithATableOfItsOwn(Model):
     def __init__(self, config):
-        super().__init__()
-        self.config, size = config, config.width // config.heads
-        self.embedding = nn.Embedding(config.vocabulary_size, config.width)
-        self.embedding.weight.data.mul_(0.02)
-        self.blocks = nn.ModuleList()
-        for _ in range(config.layers):
-            self.blocks.append(Block(config))
-        self.norm = nn.LayerNorm(config.width)
+        super().__init__(config)
+        size = config.width // config.heads
         self.cosine, self.sine = map(nn.Buffer, rotary_table(config.max_length, size))
 
     def hidden(self, tokens, padding_mask=None):
         length = tokens.shape[1]
         is_token = tokens == tokens if padding_mask is None else padding_mask
-        keep = combined_mask(is_token, self.config.causal)
         table = (self.cosine[:length], self.sine[:length]) if self.config.rotary else None
         states = self.embedding(tokens)
         for block in self.blocks:
-            states = block(states, keep, table)
+            states = block(states, combined_mask(is_token, self.config.causal), table)
         return self.norm(states)
 
     def logits(self, hidden):
         return F.linear(hidden, self.embedding.weight)
-
-    def forward(self, tokens, padding_mask=None):
-        return self.logits(self.hidden(tokens, padding_mask))
 
 
 class DrawnUniformly(Model):
@@ -404,10 +385,6 @@ def without_a_mask(made):
         return Model.hidden(self, tokens, mask)
 
     return otherwise(Model, hidden=hidden)
-
-
-def with_logits(change):
-    return otherwise(Model, logits=lambda self, hidden: change(Model.logits(self, hidden)))
 
 
 def handing_on(change):
@@ -434,7 +411,7 @@ test_wrong_model = rejects(
     (as_if(causal=False), 4, "Is the mask"),
     (as_if(causal=True), 4, "`config.causal` on"),
     (otherwise(Model, hidden=lambda s, ids, _=None: Model.hidden(s, ids)), 5, "No token looks at"),
-    (with_logits(lambda logits: logits / 12**0.5), 6, "Logits are the products"),
+    (otherwise(Model, logits=lambda s, x: F.linear(x, s.embedding.weight / 3)), 6, "Logits are"),
     (as_if(rotary=True), 6, "The blocks get None in place of the table"),
     (otherwise(Model, forward=torch.no_grad()(Model.forward)), 6, "leave out `no_grad`"),
     (ON_THE_CPU, 7, "would stop on a GPU"),
@@ -468,16 +445,15 @@ def test_a_padding_mask_of_numbers_is_named_and_not_the_line_that_stumbled_over_
 # convert_gpt2
 
 
-def by_places(theirs, layers, step=1):
-    """Cuts `c_attn` by counting; the columns of one part are neighbours unless `step` is 3."""
+def by_places(theirs, layers):
+    """Cuts `c_attn` by counting columns."""
     mine = {name: each.clone() for name, each in convert_gpt2(theirs, layers).items()}
-    for layer in range(layers):
-        for part in ("weight", "bias"):
-            joint = theirs[f"transformer.h.{layer}.attn.c_attn.{part}"].T
-            for place, name in enumerate(("query", "key", "value")):
-                start = place * len(joint) // 3 if step == 1 else place
-                rows = joint[start::step][: len(joint) // 3]
-                mine[f"blocks.{layer}.attention.{name}.{part}"] = rows.contiguous()
+    for old in [name for name in theirs if "c_attn" in name]:
+        joint = theirs[old].T
+        width = len(joint) // 3
+        for place, name in enumerate(("query", "key", "value")):
+            new = old.replace("transformer.h", "blocks").replace("attn.c_attn", f"attention.{name}")
+            mine[new] = joint[place * width : (place + 1) * width].contiguous()
     return mine
 
 
@@ -497,10 +473,6 @@ def changing(change, *parts):
     return convert
 
 
-def and_more(name):
-    return lambda theirs, layers: convert_gpt2(theirs, layers) | {name: torch.zeros(4)}
-
-
 test_conversion = accepts(
     "transformer.convert_gpt2", by_places, lambda theirs, layers: by_replacing(theirs)
 )
@@ -511,6 +483,6 @@ test_wrong_conversion = rejects(
     (changing(torch.t, "embedding"), 1, "Take them as they are"),
     (changing(torch.t, "output", "up", "down"), 2, "so they need a `.t()`"),
     (changing(lambda e: e.t().reshape(e.shape), "up"), 2, "blocks.0.feed_forward.up.weight"),
-    (lambda *given: by_places(*given, step=3), 3, "blocks of neighbouring columns"),
-    (and_more("lm_head.weight"), 4, "our head is tied"),
+    (changing(torch.t, "query", "key", "value"), 3, "blocks of neighbouring columns"),
+    (lambda *given: convert_gpt2(*given) | {"lm_head.weight": 0}, 4, "our head is tied"),
 )

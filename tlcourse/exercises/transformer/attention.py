@@ -57,10 +57,6 @@ even = torch.full((1, 5, 4), math.log(3) / 2)
 two_keys = torch.stack([torch.ones(4), torch.zeros(4)])[None]  # scores 2 ln 3 and 0
 two_values = torch.tensor([[1.0] * 3, [0.0] * 3])[None]
 LARGE = 30 * query, 30 * key, value
-LAST_TWO = (
-    "Scores are (batch, queries, keys): swap the last two dimensions of the key and no others, "
-    "`key.transpose(-2, -1)`. `.T` reverses all of them."
-)
 
 task.stage(
     "shape",
@@ -69,7 +65,8 @@ task.stage(
         *(draw(2, 7, 3, 4), draw(2, 7, 5, 4), draw(2, 7, 5, 6)),
         expected=(2, 7, 3, 6),
     ),
-    hint=LAST_TWO,
+    hint="Scores are (..., queries, keys): swap the last two dimensions of the key and no others, "
+    "`key.transpose(-2, -1)`. `.T` reverses all of them.",
     measure=shape,
 )
 task.stage(

@@ -125,7 +125,7 @@ task.stage(
     case("a new block, before any training", x, expected=x, tolerance=1e-6),
     measure=at_first,
     hint="Its output is its input, because the last layer of each part, `attention.output` and "
-    "`feed_forward.down`, starts with a weight and a bias of 0.",
+    "`feed_forward.down`, starts with a weight and a bias of 0, although `nn.Linear` draws both.",
 )
 task.stage(
     "the package's numbers",
@@ -153,17 +153,6 @@ def of_2019(s, x, *rest):
     return x + s.feed_forward(x)
 
 
-def side_by_side(s, x, *rest):
-    return x + s.attention(s.attention_norm(x), *rest) + s.feed_forward(s.feed_forward_norm(x))
-
-
-class DrawsTheBiases(Block):
-    def __init__(self, config):
-        super().__init__(config)
-        for layer in (self.attention.output, self.feed_forward.down):
-            nn.init.normal_(layer.bias)
-
-
 task.mistakes(
     (
         "The layer reads the stream itself. In a pre-norm block it reads the norm of the stream: "
@@ -175,10 +164,4 @@ task.mistakes(
         "`x + layer(norm(x))`.",
         otherwise(Block, forward=of_2019),
     ),
-    (
-        "Both layers read the same stream here. The feed-forward layer reads what the stream is "
-        "after attention has written.",
-        otherwise(Block, forward=side_by_side),
-    ),
-    ("The biases are not zero, because `nn.Linear` draws them, too.", DrawsTheBiases),
 )

@@ -85,7 +85,7 @@ task.stage(
     "causal alone",
     case(f"one sentence of 4 tokens without padding: {X}", [4], 4),
     measure=kept,
-    hint="Query q keeps the keys 0 to q.",
+    hint="Query q keeps the keys 0 to q, because a token may look at itself.",
 )
 task.stage(
     "padding drops keys",
@@ -128,10 +128,6 @@ task.mistakes(
     (
         "This is the exact opposite. True means keep here, as it does in PyTorch's SDPA.",
         lambda is_token, causal=True: ~combined_mask(is_token, causal),
-    ),
-    (
-        "The diagonal is missing: a token may look at itself.",
-        lambda is_token, causal=True: combined_mask(is_token) & triangle(is_token).tril(-1),
     ),
     (
         "This looks at the future: rows are queries, columns are keys.",

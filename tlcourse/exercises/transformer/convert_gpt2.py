@@ -120,7 +120,7 @@ def values(candidate, *asked):
     """The names whose tensors are missing or not as they should be, with what is there."""
     found = converted(candidate)
     return {
-        name: f"numbers of shape {tuple(found[name].shape)}" if name in found else "missing"
+        name: f"other numbers, of shape {tuple(found[name].shape)}" if name in found else "missing"
         for name, right in MINE.items()
         if any(part in name for part in asked) and not right.equal(found.get(name, torch.empty(0)))
     }

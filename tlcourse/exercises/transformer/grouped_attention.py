@@ -94,7 +94,7 @@ task.stage(
     "a group for every head",
     case("3 heads in 3 groups, no mask, no table", (12, 3, 3), draw(2, 5, 12)),
     hint="With as many groups as heads this is the attention of lesson 02, without biases and "
-    "QK-norm.",
+    "QK-norm. Bring the heads back side by side (transpose heads and length) before `output`.",
 )
 task.stage(
     "shared keys and values",
@@ -121,39 +121,16 @@ task.stage(
 )
 
 
-def in_steps(share, join):
-    """The reference without a table; a wrong answer has a step of its own."""
-
-    def forward(self, x, mask=None, table=None):
-        parts = (layer(x) for layer in (self.query, self.key, self.value))
-        query, *shared = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
-        shared = (share(part, query.shape[1] // part.shape[1]) for part in shared)
-        return join(self, attention(query, *shared, mask))
-
-    return otherwise(GroupedAttention, forward=forward)
-
-
-def interleaved(part, times):
-    return part.repeat_interleave(times, dim=1)
-
-
-def side_by_side(self, mixed):
-    return self.output(mixed.transpose(1, 2).flatten(2))
+def repeats(self, x, mask=None, table=None):
+    parts = (layer(x) for layer in (self.query, self.key, self.value))
+    query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
+    key, value = (p.repeat(1, query.shape[1] // p.shape[1], 1, 1) for p in (key, value))
+    return self.output(attention(query, key, value, mask).transpose(1, 2).flatten(2))
 
 
 task.mistakes(
     (
-        "The layer `output` is not applied.",
-        in_steps(interleaved, lambda self, mixed: mixed.transpose(1, 2).flatten(2)),
-    ),
-    (
-        "The heads are not brought back side by side. Transpose heads and length first.",
-        in_steps(
-            interleaved, lambda s, mixed: s.output(mixed.reshape(len(mixed), mixed.shape[2], -1))
-        ),
-    ),
-    (
         "Heads 0, 2 and 4 share here: `repeat` gives 0 1 0 1 0 1, `repeat_interleave` 0 0 0 1 1 1.",
-        in_steps(lambda part, times: part.repeat(1, times, 1, 1), side_by_side),
+        otherwise(GroupedAttention, forward=repeats),
     ),
 )

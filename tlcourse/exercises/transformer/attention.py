@@ -72,8 +72,8 @@ task.stage(
 task.stage(
     "the weights sum to one",
     case("values that are all 1", draw(2, 3, 4), draw(2, 5, 4, seed=1), torch.ones(2, 5, 6)),
-    hint="The weights of a query sum to 1 over the keys: is the softmax over the last dimension, "
-    "and are scores divided before it?",
+    hint="The weights of a query sum to 1 over the keys: is the softmax over the last dimension? "
+    "And do you divide the scores before it, instead of the weights after it?",
 )
 task.stage(
     "the scale",

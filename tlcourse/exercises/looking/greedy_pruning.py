@@ -176,12 +176,6 @@ def ranked_once(judge, heads, count):
     return sorted(errors.items(), key=lambda pair: pair[1])[:count]
 
 
-def rises(judge, heads, count):
-    order = greedy_pruning(judge, heads, count)
-    before = [0.0, *(error for _, error in order)]
-    return [(head, error - old) for (head, error), old in zip(order, before, strict=False)]
-
-
 task.mistakes(
     (
         "The head that is missed *most* went first. Remove the one with the lowest error.",
@@ -199,9 +193,5 @@ task.mistakes(
     (
         "A head that is gone was removed again: leave it out of later rounds.",
         rounds(left=lambda heads, gone: heads),
-    ),
-    (
-        "These are the rises of the error. Give the error itself after each removal.",
-        rises,
     ),
 )

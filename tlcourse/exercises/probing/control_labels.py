@@ -187,12 +187,6 @@ def by(draw):
 
 task.mistakes(
     (
-        "A word with two labels of its own got two here: look it up by the word alone.",
-        lambda words, labels, seed: control_labels(
-            [*zip(words, labels, strict=True)], labels, seed
-        ),
-    ),
-    (
         "All words got the same label. Is the generator made anew for each word? Then each draw is "
         "its first.",
         lambda words, labels, seed: [random.Random(seed).choice(labels) for _ in words],

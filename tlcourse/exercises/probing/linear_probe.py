@@ -294,10 +294,6 @@ task.mistakes(
         variant(bias=False),
     ),
     (
-        "The labels were numbered anew: translate what is predicted back.",
-        lambda x, labels, *rest: linear_probe(x, labels.unique(return_inverse=True)[1], *rest),
-    ),
-    (
         "The layer has one output for each of `classes`, including those that never occur.",
         lambda x, labels, _, steps: linear_probe(x, labels, len(labels.unique()), steps),
     ),

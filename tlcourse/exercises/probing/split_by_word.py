@@ -1,6 +1,7 @@
 """Lesson 07: a probe that is right for the wrong reason, and the split that shows it."""
 
 import random
+from operator import index
 
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
 from tlcourse.exercises.probing._words import SESSION, UNSEEDED, compared, in_two_sessions, types
@@ -39,21 +40,16 @@ def split_by_word(words, share, seed):
 def sides(candidate, words, share, seed):
     """The candidate's (train, test), lists of places; raises CheckFailed for all else."""
     got = expect_unchanged(candidate, words, share, seed)
-    if not isinstance(got, list | tuple) or len(got) != 2:
-        why = "Is a `return` missing?" if got is None else ""
+    try:
+        train, test = ([index(place) for place in side] for side in got)
+    except (TypeError, ValueError):
         raise CheckFailed(
-            check="the split", yours=short(got), expected="two lists, (train, test)", why=why
-        )
-    lists = [each.tolist() if hasattr(each, "tolist") else each for each in got]
-    for each in lists:
-        kinds = {type(place).__name__ for place in each} if isinstance(each, list | tuple) else {0}
-        if kinds - {"int", "int64", "int32"}:  # NumPy's are as good
-            raise CheckFailed(
-                check="one of the two sides",
-                yours=short(each),
-                expected="a list of places, which count from 0",
-            )
-    return [*map(int, lists[0])], [*map(int, lists[1])]
+            check="the split",
+            yours=short(got),
+            expected="two lists of places, (train, test), which count from 0",
+            why="Is a `return` missing?" if got is None else "",
+        ) from None
+    return train, test
 
 
 def words_of(candidate, words, share, seed):

@@ -263,14 +263,15 @@ def standard(features):
     return lambda new: (new - mean) / deviation
 
 
-def variant(choose=lambda scores: scores.argmax(dim=1), scaler=standard, bias=True, **how):
-    """The reference with other parts; `how` may name `loss` and `make`, which makes optimizers."""
-    loss, make = how.get("loss", F.cross_entropy), how.get("make", torch.optim.Adam)
+def variant(
+    choose=lambda scores: scores.argmax(dim=1), scaler=standard, bias=True, loss=F.cross_entropy
+):
+    """The reference with other parts."""
 
     def candidate(features, labels, classes, steps):
         scale = scaler(features.detach())
         layer = nn.Linear(features.shape[1], classes, bias=bias)
-        optimizer = make(layer.parameters(), lr=0.05)
+        optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
         for _ in range(steps):
             optimizer.zero_grad()
             loss(layer(scale(features.detach())), labels).backward()

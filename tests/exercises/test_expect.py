@@ -25,6 +25,8 @@ def test_equal():
         expect_equal((1, 2), [1, 2], "it", "A list?")
     told = "Check: It.\nYours: (1, 2) (a tuple)\nExpected: [1, 2]\nWhy: A list?"
     assert str(error.value) == told and error.value.why == "A list?"
+    with pytest.raises(CheckFailed, match="Yours: None \\(is a `return` missing\\?\\)\\n"):
+        expect_equal(None, [1, 2], "it")
     for got in (torch.ones(2), torch.ones(1, 3), [1.0, 1.0, 1.0], None):
         with pytest.raises(CheckFailed):
             expect_equal(got, torch.ones(3), "it")
@@ -62,7 +64,7 @@ def test_close_names_the_worst_place():
         expect_close([float("nan")], [1], "it")
     with pytest.raises(CheckFailed, match=r"shape \(2,\)\nExpected: shape \(1,\)"):
         expect_close([1, 2], [1], "it")
-    for got in (None, "one", object(), [[1], [1, 2]]):
+    for got in (None, "one", "1.0", object(), [[1], [1, 2]]):
         with pytest.raises(CheckFailed):
             expect_close(got, 1.0, "it")
 

@@ -1,4 +1,4 @@
-"""Answers to the block of today (2b.3 to 2b.5), written from the exercises' texts alone."""
+"""Answers to the block of today (2b.3 to 2b.5)."""
 
 import torch
 from torch import nn
@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.transformer._common import otherwise
 from tlcourse.exercises.transformer.attention import attention
+from tlcourse.exercises.transformer.feed_forward import FeedForward
 from tlcourse.exercises.transformer.grouped_attention import GroupedAttention
 from tlcourse.exercises.transformer.rms_norm import RMSNorm
 from tlcourse.exercises.transformer.rotate import rotate
@@ -20,16 +21,6 @@ class ByTheLibrary(nn.RMSNorm):
         super().__init__(width, eps=epsilon)
 
 
-def norms(mean, gain=lambda s, x: s.weight * x):
-    """Divides by the root of `mean(x)`, then `gain(layer, x)`."""
-    return otherwise(RMSNorm, forward=lambda s, x: gain(s, x / (mean(x) + s.epsilon).sqrt()))
-
-
-class NoEpsilon(RMSNorm):
-    def __init__(self, width):
-        super().__init__(width)
-
-
 class IgnoresEpsilon(RMSNorm):
     def __init__(self, width, epsilon=1e-5):
         super().__init__(width)
@@ -41,32 +32,29 @@ class StartsAtZero(RMSNorm):
         self.weight.data.zero_()
 
 
-def root_without_gradient(s, x):
-    with torch.no_grad():
-        root = (x.square().mean(-1, keepdim=True) + s.epsilon).sqrt()
-    return s.weight * x / root
+def norms(mean, root=torch.sqrt):
+    """Divides by the root of `mean(x)`."""
+    return otherwise(RMSNorm, forward=lambda s, x: s.weight * x / root(mean(x) + s.epsilon))
+
+
+def mean_square(x):
+    return torch.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]
 
 
 def no_return(s, x):
     s.weight * x
 
 
-test_rms_norm_right = accepts(
-    "transformer.rms_norm",
-    ByTheLibrary,
-    otherwise(RMSNorm, forward=lambda s, x: F.rms_norm(x, (x.shape[-1],), s.weight, s.epsilon)),
-    norms(lambda x: torch.einsum("...d,...d->...", x, x)[..., None] / x.shape[-1]),
-)
+test_rms_norm_right = accepts("transformer.rms_norm", ByTheLibrary, norms(mean_square))
 test_rms_norm_wrong = rejects(
     "transformer.rms_norm",
-    (NoEpsilon, 3, "takes 2 positional arguments but 3 were given"),
-    (IgnoresEpsilon, 3, "keep it, and use it in `forward`"),
     (StartsAtZero, 1, "The gain starts at 1 everywhere"),
     (norms(lambda x: x.square().mean(1, keepdim=True)), 2, "over the last dimension: `dim=-1`"),
-    (norms(lambda x: x.square().sum(-1, keepdim=True) / len(x)), 2, "about 0.85 and 1.13"),
+    (norms(mean_square, root=lambda mean: mean), 2, "about 0.85 and 1.13"),
     (norms(lambda x: x.square().mean(-1)), 2, "must match"),
     (otherwise(RMSNorm, forward=no_return), 2, "None (is a `return` missing?)"),
-    (otherwise(RMSNorm, forward=root_without_gradient), 4, "leave out `no_grad`"),
+    (IgnoresEpsilon, 3, "keep it, and use it in `forward`"),
+    (norms(lambda x: mean_square(x).detach()), 4, "leave out `no_grad`"),
 )
 
 # the gated feed-forward layer
@@ -83,9 +71,10 @@ test_swiglu_right = accepts(
 )
 test_swiglu_wrong = rejects(
     "transformer.swiglu",
+    (FeedForward, 1, "positional argument"),
+    (gates(lambda s, x: s.down(s.gate(x) * s.up(x))), 2, "times what `up` gives"),
     (gates(lambda s, x: s.down(F.silu(s.gate(x.detach())) * s.up(x))), 2, "reaches x"),
-    (gates(lambda s, x: s.down(F.silu(s.gate(x)) * F.silu(s.up(x)))), 2, "SiLU acts on both"),
-    (gates(lambda s, x: s.down(F.relu(s.gate(x)).square() * s.up(x))), 2, "reads SiLU of the gate"),
+    (gates(lambda s, x: GatedFeedForward.forward(s, x).detach()), 2, "leave out `no_grad`"),
 )
 
 # grouped heads
@@ -102,27 +91,8 @@ def heads(mix):
     return otherwise(GroupedAttention, forward=forward)
 
 
-def expanded(query, part):
-    return part.repeat_interleave(query.shape[1] // part.shape[1], dim=1)
-
-
 def turned(query, key, table):
     return (query, key) if table is None else (rotate(query, table), rotate(key, table))
-
-
-def mixes(mask_of):
-    def mix(query, key, value, mask, table):
-        query, key = turned(query, key, table)
-        mask = mask_of(mask, table)
-        return attention(query, expanded(query, key), expanded(query, value), mask)
-
-    return heads(mix)
-
-
-def always_causal(query, key, value, mask, table):
-    query, key = turned(query, key, table)
-    key, value = expanded(query, key), expanded(query, value)
-    return F.scaled_dot_product_attention(query, key, value, is_causal=mask is not None)
 
 
 def by_the_library(query, key, value, mask, table):
@@ -137,14 +107,33 @@ def by_expanding(query, key, value, mask, table):
     return attention(query, key, value, mask)
 
 
+def always_causal(query, key, value, mask, table):
+    query, key = turned(query, key, table)
+    sdpa = F.scaled_dot_product_attention
+    return sdpa(query, key, value, is_causal=mask is not None, enable_gqa=True)
+
+
+def the_first_group_only(query, key, value, *rest):
+    if key.shape[1] < query.shape[1]:
+        key, value = key[:, :1], value[:, :1]
+    return by_the_library(query, key, value, *rest)
+
+
+class WithABias(GroupedAttention):
+    def __init__(self, width, heads, groups):
+        super().__init__(width, heads, groups)
+        self.query = nn.Linear(width, width)
+
+
 HAND_ON = "hand `mask` on to `attention` as it is"
 test_grouped_attention_right = accepts(
     "transformer.grouped_attention", heads(by_the_library), heads(by_expanding)
 )
 test_grouped_attention_wrong = rejects(
     "transformer.grouped_attention",
+    (WithABias, 1, "query.bias: (24,) instead of no such parameter"),
+    (heads(lambda q, *rest: by_expanding(q / 2, *rest)), 2, "3 heads in 3 groups"),
+    (heads(the_first_group_only), 3, "heads 3, 4 and 5 share head 1"),
     (heads(always_causal), 4, HAND_ON),
-    (mixes(lambda mask, table: None if mask is None else mask[0]), 4, ""),
-    (mixes(lambda mask, table: None if table is not None else mask), 5, "the mask is still used"),
-    (mixes(lambda mask, table: None if mask is None else ~mask), 4, HAND_ON),
+    (heads(lambda *given: by_expanding(*given[:4], None)), 5, "rotate queries and keys"),
 )

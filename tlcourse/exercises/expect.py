@@ -108,10 +108,9 @@ def expect_equal(got: Any, expected: Any, what: str, likely: str = "") -> None:
     Tensors and arrays are equal when shapes and all values are; a list never equals a tuple.
     """
     if not _same(got, expected):
-        kind = "" if type(got) is type(expected) else f" ({article(type(got).__name__)})"
-        raise CheckFailed(
-            check=what, yours=f"{short(got)}{kind}", expected=short(expected), why=likely
-        )
+        came = short(got) if type(got) is type(expected) else f"{short(got)} ({_kind(got)})"
+        came = _kind(got) if got is None else came
+        raise CheckFailed(check=what, yours=came, expected=short(expected), why=likely)
 
 
 def expect_type(got: Any, kind: type, what: str, likely: str = "") -> None:
@@ -150,7 +149,10 @@ def expect_close(
     if got is None:
         raise CheckFailed(check=what, yours=_kind(got), expected=short(expected), why=likely)
     try:
-        values = _array(got).astype(float)
+        values = _array(got)
+        if values.dtype.kind in "SU":
+            raise TypeError("a text is no number, whatever it spells")
+        values = values.astype(float)
     except (TypeError, ValueError):
         raise CheckFailed(
             check=what, yours=short(got), expected=short(expected), why=likely

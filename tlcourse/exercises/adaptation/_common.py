@@ -1,20 +1,19 @@
 """What exercises of lessons 05 and 05b share: drawn weights, and measures of a wrapped layer."""
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.functional import jacobian
 
 from tlcourse.exercises.expect import CheckFailed, expect_shape, short
+from tlcourse.exercises.task import Case, case
 
 IMPORTS = (
     "import copy\nimport math\n\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F"
-)
-GOES_ON = (
-    "The layers below have to learn, too, so a gradient must reach `x` both through the base and "
-    "through what you added. Leave out `no_grad` and `.detach()` in `forward`."
 )
 
 
@@ -46,11 +45,8 @@ def new(layer: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
         torch.manual_seed(0)
         module = layer(linear(inputs, outputs), *sizes)
     if not isinstance(module, nn.Module):
-        what = f"`{getattr(layer, '__name__', 'your class')}(base, …)`"
-        why = (
-            "The class begins with `class …(nn.Module)`, its `__init__` with `super().__init__()`."
-        )
-        raise failed(what, came(module), "a module", why)
+        why = "The class begins with `class …(nn.Module)`."
+        raise failed("a new layer", came(module), "a module", why)
     return module
 
 
@@ -84,12 +80,12 @@ def start_difference(layer: type, *sizes: float) -> Tensor:
 
 
 def zero_at_start(layer: type, *sizes: float) -> list[str]:
-    """The added parameters that are all zero in a new layer."""
-    found = new(layer, 5, 3, *sizes).named_parameters()
-    return sorted(name for name, each in found if not each.any() and "base" not in name)
+    """The added matrices that are all zero in a new layer."""
+    named = new(layer, 5, 3, *sizes).named_parameters()
+    return sorted(n for n, p in named if p.ndim > 1 and not p.any() and "base" not in n)
 
 
-def gradients(layer: type, *sizes: float) -> tuple[nn.Module, Tensor]:
+def with_gradients(layer: type, *sizes: float) -> tuple[nn.Module, Tensor]:
     """A layer with drawn weights and x, after a backward pass from the sum of squares."""
     module, x = trained(layer, 5, 3, *sizes), draw(4, 5).requires_grad_()
     got = module(x)
@@ -100,11 +96,32 @@ def gradients(layer: type, *sizes: float) -> tuple[nn.Module, Tensor]:
 
 def input_gradient(layer: type, *sizes: float) -> Tensor:
     """The gradient that reaches x, (4, 5); zeros where none does."""
-    x = gradients(layer, *sizes)[1]
+    x = with_gradients(layer, *sizes)[1]
     return torch.zeros(4, 5) if x.grad is None else x.grad
 
 
 def without_gradient(layer: type, *sizes: float) -> list[str]:
     """The added parameters that no gradient reaches."""
-    named = gradients(layer, *sizes)[0].named_parameters()
+    named = with_gradients(layer, *sizes)[0].named_parameters()
     return sorted(n for n, p in named if "base" not in n and (p.grad is None or not p.grad.any()))
+
+
+def gradient_cases(truth: Callable[[Tensor], Tensor], *sizes: float) -> list[Case]:
+    """Cases: a gradient reaches what was added, and `x`; `truth(x)` has 3 outputs."""
+    return [
+        case(
+            "the added parameters that no gradient reaches",
+            *sizes,
+            expected=[],
+            measure=without_gradient,
+            hint="Leave out `no_grad` and `.detach()` in `forward`.",
+        ),
+        case(
+            "the gradient that reaches `x`",
+            *sizes,
+            expected=jacobian(lambda x: truth(x).square().sum(), draw(4, 5)),
+            measure=input_gradient,
+            hint="The layers below have to learn, too, so a gradient must reach `x` both through "
+            "the base and through what you added. Leave out `no_grad` and `.detach()`.",
+        ),
+    ]

@@ -1,8 +1,9 @@
 """Lesson 05b: DoRA's weight, a length for each output times a direction that LoRA turns."""
 
 import torch
+from torch.nn import functional as F
 
-from tlcourse.exercises.adaptation._common import IMPORTS, draw, failed
+from tlcourse.exercises.adaptation._common import IMPORTS, draw
 from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 
@@ -44,39 +45,22 @@ def dora_weight(weight, update, length):
 
 
 @task.truth
-def row_by_row(weight, update, length):
+def by_unit_rows(weight, update, length):
     """The right matrix, in double precision."""
-    rows = (weight.double() + update.double()).unbind()
-    pairs = zip(rows, length.double(), strict=True)
-    return torch.stack([m * row / sum(x * x for x in row) ** 0.5 for row, m in pairs])
+    return length.double()[:, None] * F.normalize(weight.double() + update.double(), dim=1)
 
 
-def drawn(out, inputs, negative=False):
-    """A weight, an update and lengths, which are learned and may become negative."""
-    length = 1 + draw(out, seed=3).abs()
-    return draw(out, inputs, seed=1), draw(out, inputs, seed=2), -length if negative else length
-
-
-def lengths_of(candidate, *given):
-    """How long the rows of the candidate's matrix are."""
-    return matrix_of(candidate, *given).detach().norm(dim=1)
-
-
-def gradient_of(candidate, upstream, number):
+def gradient_of(candidate, number):
     """The gradient of the update (number 1) or of the lengths (2); 0 where none arrives."""
-    given = drawn(*upstream.shape)
-    asking = [each.requires_grad_() for each in given[1:]]
-    got = matrix_of(candidate, given[0], *asking)
-    if not got.requires_grad:
-        why = "Leave out `no_grad`, and `.detach()` the row's own length alone."
-        yours = "none reaches either, though all numbers are right"
-        raise failed("the gradients of `update` and `length`", yours, "two gradients", why)
-    (found,) = torch.autograd.grad(got, given[number], upstream, allow_unused=True)
-    return torch.zeros_like(given[number]) if found is None else found
+    given = [part.clone().requires_grad_() for part in (weight, update, length)]
+    got = matrix_of(candidate, *given)
+    if got.requires_grad:
+        got.backward(upstream)
+    return torch.zeros_like(given[number]) if given[number].grad is None else given[number].grad
 
 
-weight, update, length = drawn(3, 5)
-own, upstream = (weight + update).norm(dim=1, keepdim=True), draw(3, 5, seed=4)
+weight, update, upstream = (draw(3, 5, seed=seed) for seed in (1, 2, 4))
+length, own = 1 + draw(3, seed=3).abs(), (weight + update).norm(dim=1, keepdim=True)
 
 task.stage(
     "it starts as the old weight",
@@ -93,30 +77,26 @@ task.stage(
         "the lengths of the rows, after an update",
         *(weight, update, length),
         expected=length,
-        measure=lengths_of,
+        measure=lambda *given: matrix_of(*given).detach().norm(dim=1),
     ),
     hint="Row i of weight plus update is divided by its own length and multiplied by `length[i]`.",
 )
 task.stage(
     "random matrices",
-    case("a random weight (4, 4), a random update, negative lengths", *drawn(4, 4, negative=True)),
-    case("a random weight (2, 7), a random update", *drawn(2, 7)),
-    case("a random weight (6, 3), a random update, negative lengths", *drawn(6, 3, negative=True)),
+    case("a random weight (3, 5), a random update, negative lengths", weight, update, -length),
     hint="Row i is `length[i]`, which may be negative, times row i of weight plus update, over its "
     "own length. Nothing is added to that.",
 )
 task.stage(
     "the row's own length is a constant",
-    case("the gradient of the update", upstream, 1, expected=length[:, None] / own * upstream),
+    case("the gradient of the update", 1, expected=length[:, None] / own * upstream),
     case(
-        "the gradient of the lengths",
-        *(upstream, 2),
-        expected=(upstream * (weight + update) / own).sum(dim=1),
+        "the gradient of the lengths", 2, expected=(upstream * (weight + update) / own).sum(dim=1)
     ),
     measure=gradient_of,
     tolerance=1e-4,
-    hint="Gradients flow through weight plus update and through `length`. The divisor alone is a "
-    "constant, which `F.normalize` cannot do: divide by hand.",
+    hint="Gradients flow through weight plus update and through `length`. Only the divisor is a "
+    "constant, so `.detach()` it alone and divide by hand: `F.normalize` cannot do that.",
 )
 
 
@@ -132,15 +112,6 @@ def norm(matrix):
 
 task.mistakes(
     (
-        "The whole sum is to be divided by the row's own length. Is the division missing, or a "
-        "pair of brackets?",
-        times(lambda turned, weight, update: turned),
-    ),
-    (
-        "These are the lengths of columns. The length of a row is `norm(dim=1)`.",
-        times(lambda turned, weight, update: turned / norm(turned.T).T),
-    ),
-    (
         "Return the new matrix, not its difference from the weight.",
         lambda weight, update, length: dora_weight(weight, update, length) - weight,
     ),
@@ -153,13 +124,5 @@ task.mistakes(
         "Each row is divided by the length that it has in the old weight. Divide by the length of "
         "the row of weight *plus update*.",
         times(lambda turned, weight, update: turned / norm(weight)),
-    ),
-    (
-        "The gradient flows through the row's own length, too: `.detach()` it.",
-        times(lambda turned, weight, update: turned / turned.norm(dim=1, keepdim=True)),
-    ),
-    (
-        "No gradient reaches the update: `.detach()` the row's own length alone.",
-        times(lambda turned, weight, update: turned.detach() / norm(turned)),
     ),
 )

@@ -28,17 +28,10 @@ def shapes_of(candidate, *given) -> list[tuple]:
 def codes_of(candidate, *given) -> Tensor:
     """The codes; raises CheckFailed unless they are whole numbers."""
     codes = pair(candidate, *given)[0]
-    if codes.is_floating_point() or codes.dtype == torch.bool:
-        kind = f"numbers of type {str(codes.dtype).removeprefix('torch.')}"
-        why = "A code is not the level itself but its number, counted from 0. If yours are 2.0 and "
-        why += "3.0, `.long()` makes them whole."
-        raise failed("the codes", kind, "whole numbers", why)
+    if codes.is_floating_point():
+        why = "A code is the number of a level, counted from 0, and not the level itself."
+        raise failed("the codes", f"numbers of type {codes.dtype}", "whole numbers", why)
     return codes.long()
-
-
-def largest_of(candidate, *given) -> Tensor:
-    """The largest values."""
-    return pair(candidate, *given)[1]
 
 
 task = Exercise(
@@ -71,58 +64,40 @@ def quantise(weight, levels, block=64):
 
 
 @task.truth
-def one_by_one(weight, levels, block=64):
-    """The true codes, weight by weight and level by level, in double precision."""
-    known, codes = levels.double().tolist(), []
-    for row in weight.double().reshape(-1, block).tolist():
-        top = max(map(abs, row))
-        codes.append(
-            [min((abs(each - w / top), i) for i, each in enumerate(known))[1] for w in row]
-        )
-    return torch.tensor(codes)
+def by_borders(weight, levels, block=64):
+    """The true codes, from the borders between neighbouring levels, in double precision."""
+    blocks = weight.double().reshape(-1, block)
+    borders = (levels[1:] + levels[:-1]).double() / 2
+    codes = torch.bucketize(blocks / blocks.abs().max(dim=1, keepdim=True).values, borders)
+    return codes.double()  # so that the first wrong place is told
 
-
-ROWS = "A block is cut row after row, and may run on over the end of a row."
-SHAPES = (
-    "Codes: one for each weight, (blocks, block). Largest: one for each block, (blocks, 1), as "
-)
-SHAPES += "`keepdim=True` gives it. `block` is the size of a block."
-LARGEST = "the largest values of 0.2, -0.8, 0.4, 0.1 and 0.3, 0.1, -0.2, 0.25 in blocks of"
-TWO_ROWS = torch.tensor([[0.2, -0.8, 0.4, 0.1], [0.3, 0.1, -0.2, 0.25]])
 
 task.stage(
     "codes and largest values",
     case(
-        "the two shapes for weights (8, 16) in blocks of 16",
-        *(draw(8, 16), FOUR, 16),
-        expected=[(8, 16), (8, 1)],
-        hint=SHAPES,
-    ),
-    case(
         "the two shapes for weights (3, 4) in blocks of 6",
         *(draw(3, 4), FOUR, 6),
         expected=[(2, 6), (2, 1)],
-        hint=ROWS,
     ),
     case(
         "the two shapes for weights (2, 64) without a block size, which is then 64",
         *(draw(2, 64), FOUR),
         expected=[(2, 64), (2, 1)],
-        hint="The first line of the function is `def quantise(weight, levels, block=64):`.",
     ),
     measure=shapes_of,
+    hint="Codes: one for each weight, (blocks, block). Largest: one for each block, (blocks, 1), "
+    "as `keepdim=True` gives it. A block of size `block` may run on over the end of a row.",
 )
 task.stage(
     "the largest of each block",
-    case(f"{LARGEST} 4", TWO_ROWS, FOUR, 4, expected=torch.tensor([[0.8], [0.3]])),
     case(
-        f"{LARGEST} 2",
-        *(TWO_ROWS, FOUR, 2),
+        "the largest values of 0.2, -0.8, 0.4, 0.1 and 0.3, 0.1, -0.2, 0.25 in blocks of 2",
+        *(torch.tensor([[0.2, -0.8, 0.4, 0.1], [0.3, 0.1, -0.2, 0.25]]), FOUR, 2),
         expected=torch.tensor([[0.8], [0.4], [0.3], [0.25]]),
-        hint=ROWS,
     ),
-    measure=largest_of,
-    hint="The largest *absolute* value of each block, taken before you divide.",
+    measure=lambda *given: pair(*given)[1],
+    hint="Each block has its own largest *absolute* value, taken before you divide. Blocks are cut "
+    "row after row: `weight.reshape(-1, block)`.",
 )
 task.stage(
     "the nearest level",
@@ -135,41 +110,20 @@ task.stage(
 )
 task.stage(
     "random weights",
-    *(
-        case(
-            f"the codes of random weights {shape} of size {scale:g} in blocks of {block}, for "
-            f"{len(levels)} levels",
-            *(scale * draw(*shape, seed=block), levels, block),
-        )
-        for shape, block, levels, scale in (
-            ((3, 4), 6, FOUR, 1.0),
-            ((8, 16), 64, torch.linspace(-1, 1, 16), 1.0),
-            ((2, 96), 32, torch.linspace(-1, 1, 32), 0.01),
-        )
+    case(
+        "the codes of random weights (2, 96) of size 0.01 in blocks of 32, for 32 levels",
+        *(0.01 * draw(2, 96), torch.linspace(-1, 1, 32), 32),
     ),
-    expected=lambda *given: one_by_one(*given).double(),  # so that the first wrong place is told
     hint="Each weight is divided by the largest of its own block, and nothing is added to that.",
 )
 
 
 def coded(codes):
-    """An answer that gives `codes(apart, divided, levels)`; `apart` is level less weight."""
+    """An answer that gives `codes(apart)`, of the levels less the divided weights."""
 
     def candidate(weight, levels, block=64):
         largest = quantise(weight, levels, block)[1]
-        divided = weight.reshape(-1, block) / largest
-        return codes(levels - divided[..., None], divided, levels), largest
-
-    return candidate
-
-
-def cut(top):
-    """An answer whose largest values are `top(blocks)`."""
-
-    def candidate(weight, levels, block=64):
-        blocks = weight.reshape(-1, block)
-        largest = top(blocks)
-        return (blocks / largest)[..., None].sub(levels).abs().argmin(dim=-1), largest
+        return codes(levels - (weight.reshape(-1, block) / largest)[..., None]), largest
 
     return candidate
 
@@ -180,25 +134,13 @@ def not_divided(weight, levels, block=64):
 
 
 task.mistakes(
-    (
-        "This is the largest of all weights. Each block has its own.",
-        cut(lambda blocks: blocks.abs().amax().expand(len(blocks), 1)),
-    ),
-    (
-        "The blocks are cut down the columns. Cut them row after row: `weight.reshape(-1, block)`.",
-        lambda weight, levels, block=64: quantise(weight.T, levels, block),
-    ),
     ("The weights are not divided by the largest of their block.", not_divided),
     (
         "This is the level below. The *nearest* one may lie above.",
-        coded(lambda apart, divided, levels: (apart <= 0).sum(-1) - 1),
+        coded(lambda apart: (apart <= 0).sum(-1) - 1),
     ),
     (
         "Distances have no sign: `.abs()` before `argmin`.",
-        coded(lambda apart, divided, levels: apart.argmin(-1)),
-    ),
-    (
-        "The levels are an argument, and need not be evenly spaced.",
-        coded(lambda apart, w, levels: ((w + 1) / 2 * (len(levels) - 1)).round().long()),
+        coded(lambda apart: apart.argmin(-1)),
     ),
 )

@@ -3,16 +3,7 @@
 import random
 import re
 
-from tlcourse.exercises.expect import expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
-
-
-def parts(candidate, text, specials):
-    """The parts, in a list."""
-    got = expect_unchanged(candidate, text, specials)
-    expect_type(got, list, f"{text!r} with {specials}")
-    return got
-
 
 task = Exercise(
     __name__,
@@ -30,7 +21,6 @@ task = Exercise(
         "split at.",
     ),
     imports="import re\n\nimport regex",
-    measure=parts,
 )
 
 
@@ -68,21 +58,17 @@ task.stage(
     at_eos("Hi <eos>you", "Three parts, which joined give the text back."),
     at_eos("Hi", "Nothing to split at: one part."),
     at_eos("a<eos>b<eos>c", "It occurs twice."),
-    at_eos("Hi < eos >", "This is not the special token."),
 )
 task.stage(
     "no empty parts, no specials",
     at_eos("<eos>", "Leave out empty parts."),
-    at_eos("a<eos><eos>", "Between the two there is nothing."),
     at_eos("<eos> <eos>", "A space is not nothing: leave out parts that are empty, and no others."),
-    at_eos("", "An empty text has no part."),
     case("", "a b", [], hint="Without specials the text is one part."),
 )
 task.stage(
     "any special tokens",
-    case("", "<cls>x[SEP]y", MANY, hint="There may be several specials."),
+    case("", "<cls>x[SEP]y", MANY),
     case("", "x|<|end|>", MANY),
-    case("", "aXb SEP", MANY),
     hint="`|`, `.` and `[ ]` have a meaning in a pattern: `re.escape` takes it away.",
 )
 task.stage(
@@ -91,34 +77,14 @@ task.stage(
 )
 
 
-def once_only(text, specials):
-    for special in specials:
-        if special in text:
-            return [part for part in text.partition(special) if part]
-    return [text] if text else []
-
-
-def by_pattern(pattern_of):
-    return lambda text, specials: [p for p in re.split(pattern_of(specials), text) if p]
-
-
-def unescaped(specials):
-    return "(" + "|".join(specials) + ")" if specials else "$^"
-
-
 task.mistakes(
     (
         "The special token is gone: a group, `(...)`, in the pattern keeps it.",
         lambda text, specials: [p for p in text.split((specials or ["\0"])[0]) if p],
     ),
-    ("Only the first place was split at; it occurs twice.", once_only),
     (
         "Without specials the pattern `()` fits everywhere: ask first whether there are any.",
-        by_pattern(lambda specials: "(" + "|".join(map(re.escape, specials)) + ")"),
-    ),
-    (
-        "Signs such as `|` have a meaning in a pattern: `re.escape` the specials.",
-        by_pattern(unescaped),
+        lambda text, specials: split_specials(text, specials) if specials else [*text],
     ),
     (
         "Only the first special was looked for.",

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import CheckFailed, expect_equal, short
+from tlcourse.exercises.expect import expect_equal
 from tlcourse.exercises.task import Exercise, case
 
 IGNORED = -100  # the target of a row that has none
@@ -20,12 +20,9 @@ class Loss:
         self.rows, self.waiting, self.together = [], 0, 0
 
     def __call__(self, model, part):
-        expect_equal(
-            len(part), 3, "the number of tensors in a part", "Cut every tensor of `batch`."
-        )
-        inputs, targets, other = part
-        rows, why = [len(inputs)] * 3, "Cut all tensors of `batch` in the same way."
-        expect_equal([len(each) for each in part], rows, "the rows of a part's tensors", why)
+        lengths, why = [len(tensor) for tensor in part], "Cut all three tensors in the same way."
+        expect_equal(lengths, lengths[:1] * 3, "the rows of the tensors of a part", why)
+        inputs, targets, _ = part
         self.rows.append(len(inputs))
         nats = F.cross_entropy(model(inputs), targets, reduction="sum", ignore_index=IGNORED)
         if nats.requires_grad:
@@ -45,44 +42,34 @@ def model_and_batch(rows, missing):
 
     The rows numbered in `missing` have no target.
     """
-    draw = torch.Generator().manual_seed(rows)
-    model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3)).double()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn(parameter.shape, generator=draw))
-    targets = torch.randint(3, (rows,), generator=draw)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(rows)
+        model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3)).double()
+        inputs, targets = torch.randn(rows, 4, dtype=torch.float64), torch.randint(3, (rows,))
     targets[list(missing)] = IGNORED
-    inputs = torch.randn(rows, 4, generator=draw, dtype=torch.float64)
     return model, (inputs, targets, torch.arange(rows))
 
 
 def after(candidate, rows, size, missing=(), old_gradient=False):
-    """(what the candidate returns, the loss, the model) after a call."""
+    """(what the candidate returns, the loss, the gradients of all parameters in a row)."""
     model, batch = model_and_batch(rows, missing)
-    loss, handed_in = Loss(), [each.clone() for each in batch]
+    loss = Loss()
     if old_gradient:
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
-    before = [parameter.detach().clone() for parameter in model.parameters()]
-    came = candidate(model, loss, batch, size)
-    if not all(map(torch.equal, before, model.parameters())):
-        raise CheckFailed(
-            check="the parameters after the call",
-            yours="changed",
-            expected="unchanged",
-            why="Leave the gradient in the model, and take no step.",
-        )
-    if not all(map(torch.equal, handed_in, batch)):
-        raise CheckFailed(check="`batch` after the call", yours="changed", expected="unchanged")
-    bare = [name for name, each in model.named_parameters() if each.grad is None]
+    before = [tensor.detach().clone() for tensor in (*model.parameters(), *batch)]
+    returned = candidate(model, loss, batch, size)
+    same = all(map(torch.equal, before, (*model.parameters(), *batch)))
+    why = "Leave the gradient in the model: take no step, and write nothing into the batch."
+    expect_equal(same, True, "whether the weights and the batch are as before the call", why)
+    bare = [name for name, parameter in model.named_parameters() if parameter.grad is None]
     why = "Call `backward` on each part, and `zero_grad` only before the first one."
     expect_equal(bare, [], "the parameters without a `grad` after the call", why)
-    return came, loss, model
+    return returned, loss, torch.cat([each.grad.flatten() for each in model.parameters()])
 
 
 def gradient(candidate, *how):
-    """The gradients of all parameters in a row."""
-    return torch.cat([each.grad.flatten() for each in after(candidate, *how)[2].parameters()])
+    return after(candidate, *how)[2]
 
 
 task = Exercise(
@@ -135,29 +122,20 @@ def at_once(rows, size, missing=(), old_gradient=False):
 
 def in_small_parts(candidate, rows, size):
     """The gradient; raises CheckFailed where parts are too large or wait for each other."""
-    loss = after(candidate, rows, size)[1]
-    if max(loss.rows) > size or sum(loss.rows) % rows:
-        raise CheckFailed(
-            check=f"how many rows the parts have that `loss` gets, {rows} rows and size {size}",
-            yours=str(loss.rows),
-            expected=str([size] * (rows // size)),
-            why="`size` is the number of rows in a part.",
-        )
+    _, loss, gradients = after(candidate, rows, size)
+    why = "`size` is the number of rows in a part."
+    expect_equal(max(size, *loss.rows), size, f"the rows of the largest part for size {size}", why)
     why = "No memory is saved: call `backward` on each part before the next goes through the model."
     expect_equal(loss.together, 1, "how many parts wait for `backward` at the same time", why)
-    return gradient(candidate, rows, size)
+    return gradients
 
 
-def returned(candidate, *how):
-    """The loss that comes back."""
-    came, why = after(candidate, *how)[0], "The gradient is right; return the mean loss, too."
-    if getattr(came, "requires_grad", False):
-        why = "Its graph keeps the activations of all parts in memory: call `.item()`."
-    elif came is not None:
-        return torch.as_tensor(came)
-    raise CheckFailed(
-        check="what your function returns", yours=short(came), expected="a number", why=why
-    )
+def mean_loss(candidate, *how):
+    """The loss that is returned; raises CheckFailed where it holds its graph."""
+    returned = after(candidate, *how)[0]
+    graph, why = getattr(returned, "requires_grad", False), "Call `.item()` to free its memory."
+    expect_equal(graph, False, "whether the loss that you return holds its graph", why)
+    return returned
 
 
 task.stage(
@@ -169,16 +147,15 @@ task.stage(
     "parts of a given size",
     case("the gradient of 6 rows, 2 at a time", 6, 2),
     measure=in_small_parts,
-    hint="Add up the gradients of all parts; then divide by 6, once.",
+    hint="Add up the gradients of all parts; then divide by the 6 targets of the batch, once.",
 )
 task.stage(
     "a shorter last part",
-    *(case(f"the gradient of 7 rows, {size} at a time", 7, size) for size in (4, 3)),
+    case("the gradient of 7 rows, 4 at a time", 7, 4),
     hint="The last part is shorter. Every row counts once, so divide by all 7.",
 )
 task.stage(
     "rows without a target",
-    case("the gradient of 7 rows, 2 at a time, one without a target", 7, 2, (1,)),
     case("the gradient of 7 rows, 2 at a time, two without a target", 7, 2, (0, 1)),
     hint="Divide by the number of *targets*, which `loss` returns, not by the number of rows.",
 )
@@ -189,29 +166,11 @@ task.stage(
 )
 task.stage(
     "the mean loss",
-    case("the loss of 7 rows, 2 at a time", 7, 2),
     case("the loss of 7 rows, 2 at a time, two without a target", 7, 2, (0, 1)),
-    measure=returned,
+    measure=mean_loss,
     expected=lambda *how: mean_at_once(*how)[0].detach(),
-    hint="Return the mean over all targets of the batch.",
+    hint="The gradient is right; return the mean loss over all targets, too.",
 )
-
-
-def parts(divisor, only_last=False):
-    """An answer that divides the nats of a part by `divisor(its targets, all targets, parts)`."""
-
-    def function(model, loss, batch, size):
-        cuts = list(zip(*(tensor.split(size) for tensor in batch), strict=True))
-        total = int((batch[1] != IGNORED).sum())
-        model.zero_grad()
-        for part in cuts:
-            nats, count = loss(model, part)
-            if only_last:
-                model.zero_grad()
-            (nats / divisor(max(count, 1), total, len(cuts))).backward()
-        return 0.0
-
-    return function
 
 
 def of_two_tensors(model, loss, batch, size):
@@ -219,25 +178,27 @@ def of_two_tensors(model, loss, batch, size):
     return accumulate(model, loss, (inputs, targets), size)
 
 
-def the_sum(model, loss, batch, size):
-    return accumulate(model, loss, batch, size) * int((batch[1] != IGNORED).sum())
+def clears_for_each_part(model, loss, *more):
+    return accumulate(model, lambda model, part: (model.zero_grad(), loss(model, part))[1], *more)
+
+
+def mean_of_means(model, loss, *more):
+    def mean(model, part):
+        nats, count = loss(model, part)
+        return nats / max(count, 1), 1
+
+    return accumulate(model, mean, *more)
 
 
 task.mistakes(
     ("A batch may have more than two tensors: cut them all.", of_two_tensors),
     (
-        "Each part is divided by its own number of targets, so the sum of the parts is too large. "
-        "Divide by the number of targets in the whole batch.",
-        parts(lambda count, total, cuts: count),
-    ),
-    (
         "This is the gradient of the last part alone: `zero_grad` belongs before the loop.",
-        parts(lambda count, total, cuts: total, only_last=True),
+        clears_for_each_part,
     ),
     (
         "This is a mean of means, in which the rows of a shorter last part count more than the "
         "others. Divide the sum by all targets, once.",
-        parts(lambda count, total, cuts: count * cuts),
+        mean_of_means,
     ),
-    ("This is the sum of the nats; divide it by the number of targets, too.", the_sum),
 )

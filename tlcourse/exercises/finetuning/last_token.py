@@ -40,35 +40,22 @@ def kept(lengths, length):
 
 
 def shape(candidate, hidden, mask):
-    got = expect_unchanged(candidate, hidden, mask)
-    if not hasattr(got, "detach"):
-        expect_shape(got, (len(hidden), hidden.shape[2]), "one state of width 3 for each text")
-    return tuple(got.shape)
+    states = expect_unchanged(candidate, hidden, mask)
+    if not hasattr(states, "detach"):
+        expect_shape(states, (len(hidden), hidden.shape[2]), "one state of width 3 for each text")
+    return tuple(states.shape)
 
 
-def sources(candidate, hidden, mask):
-    """Where in `hidden`, in which no number occurs twice, each text's state comes from."""
-    got = expect_unchanged(candidate, hidden, mask)
-    due = len(hidden), hidden.shape[2]
-    why = "Only the dimension of the positions goes; the others stay, even one of size 1."
-    expect_shape(got, due, "the shape for 3 texts in 6 positions, width 1", why)
-    found = []
-    for value in got.detach().flatten().tolist():
-        places = (hidden[:, :, 0] == value).nonzero().tolist()
-        found += [f"text {text}, position {place}" for text, place in places] or [f"{value:g}"]
-    return found
-
-
-def in_spite_of_nan(candidate, hidden, mask):
-    """What comes; that the arguments stay as they are cannot be seen where NaN is in them."""
-    return candidate(hidden, mask)
+def numbers(candidate, hidden, mask):
+    """The states that come, in which no number has a fraction."""
+    return expect_unchanged(candidate, hidden, mask).long().tolist()
 
 
 def with_gradient(candidate, hidden, mask):
-    """What comes; raises CheckFailed unless a gradient reaches `hidden`."""
-    got = candidate(hidden.requires_grad_(), mask)
-    expect_gradients(got, {"hidden": hidden})
-    return got
+    """What comes, whatever NaN is among the arguments; a gradient must reach `hidden`."""
+    states = candidate(hidden.requires_grad_(), mask)
+    expect_gradients(states, {"hidden": hidden})
+    return states.detach()
 
 
 def batch(draw):
@@ -79,7 +66,7 @@ def batch(draw):
 
 
 draw = torch.Generator().manual_seed(4)
-numbered = (100.0 * torch.arange(1, 4)[:, None] + torch.arange(6))[:, :, None]
+numbered = (10.0 * torch.arange(1, 4)[:, None] + torch.arange(6))[:, :, None]
 one_text = torch.tensor([3.0, 2.0, 4.0, 1.0])[None, :, None].repeat(1, 1, 2)
 
 task.stage(
@@ -96,13 +83,14 @@ task.stage(
 task.stage(
     "padding",
     case(
-        "the states that come for texts of 2, 5 and 4 tokens in 6 positions",
+        "the states for texts of 2, 5 and 4 tokens, where 24 is the state at position 4 of text 2",
         numbered,
         kept([2, 5, 4], 6),
-        expected=["text 0, position 1", "text 1, position 4", "text 2, position 3"],
-        measure=sources,
+        measure=numbers,
+        expected=[[11], [24], [33]],
     ),
-    hint="Each text has its own last token; the mask says where it is. Return its state as it is.",
+    hint="Each text has its own last token; the mask says where it is. Only the dimension of the "
+    "positions goes; the others stay, even one of size 1.",
 )
 task.stage(
     "one text alone",
@@ -110,28 +98,18 @@ task.stage(
     hint="Nothing is padded here: return the state of the last position alone, not a mean, a sum "
     "or the largest.",
 )
-batches = [batch(draw) for _ in range(20)]
 task.stage(
     "20 random batches",
-    *(case("5 texts in 8 positions, NaN in the pads", *drawn) for drawn in batches),
-    case("5 texts in 8 positions, with a gradient", *batches[-1], measure=with_gradient),
-    measure=in_spite_of_nan,
-    hint="What a pad holds must not matter, not even multiplied by zero.",
+    *(case("5 texts in 8 positions, NaN in the pads", *batch(draw)) for _ in range(20)),
+    measure=with_gradient,
+    hint="What a pad holds must not matter, not even multiplied by zero: NaN times 0 is NaN. Pick "
+    "the last state by its position.",
 )
 
 
-def at(place):
-    """An answer that takes, in each row, the position that `place(mask)` says."""
-    return lambda hidden, mask: hidden[torch.arange(len(hidden)), place(mask)]
-
-
-def mean(hidden, mask):
-    return (hidden * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)
-
-
-def times_zero(hidden, mask):
-    place = torch.arange(mask.shape[1]) == mask.sum(dim=1, keepdim=True) - 1
-    return (hidden * place[:, :, None]).sum(dim=1)
+def first_pad(hidden, mask):
+    places = mask.sum(dim=1).clamp(max=mask.shape[1] - 1)
+    return hidden[torch.arange(len(hidden)), places]
 
 
 task.mistakes(
@@ -142,18 +120,11 @@ task.mistakes(
     ),
     (
         "The last position was taken in each row, which is a pad in shorter texts.",
-        at(lambda mask: mask.shape[1] - 1),
-    ),
-    (
-        "A pad that was filled with 0 is still a pad: look for the position of the last token, "
-        "not for the last position.",
-        lambda hidden, mask: (hidden * mask[:, :, None])[:, -1],
+        lambda hidden, mask: hidden[:, -1],
     ),
     (
         "This is the first pad after each text. Positions count from 0, so the last of n tokens "
         "is at n - 1.",
-        at(lambda mask: mask.sum(dim=1).clamp(max=mask.shape[1] - 1)),
+        first_pad,
     ),
-    ("This is the mean over the tokens of each text: return the state of the last one.", mean),
-    ("NaN times 0 is NaN: pick the last state by its position instead of a sum.", times_zero),
 )

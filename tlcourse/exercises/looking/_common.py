@@ -1,6 +1,5 @@
 """What several exercises share: a tensor that comes, small models, how a model has changed."""
 
-import copy
 from collections.abc import Callable
 
 import torch
@@ -48,50 +47,31 @@ def toy(seed: int = 0, **changes) -> Transformer:
     return randomise(Transformer(Config(**shape | changes)).eval(), seed)
 
 
-def tokens(seed: int = 0, vocabulary: int = 11) -> Tensor:
-    """(2, 6) ids."""
-    draw = torch.Generator().manual_seed(seed)
-    return torch.randint(vocabulary, (2, 6), generator=draw)
+def tokens(seed: int = 0) -> Tensor:
+    """(2, 6) ids below 11."""
+    return torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(seed))
 
 
-def _modules(model: nn.Module) -> dict[str, tuple]:
-    """Of each module what is no weight: itself, its mode, its kernel, its hooks, its methods."""
-    return {
-        name: (
-            id(module),
-            module.training,
-            getattr(module, "kernel", None),
-            [list(getattr(module, kind).values()) for kind in HOOKS],
-            module.forward if "forward" in vars(module) else None,
-        )
-        for name, module in model.named_modules()
-    }
+def _snapshot(model: nn.Module) -> dict[tuple[str, str], object]:
+    """What must stay the same, by what is told when it does not, and by the part's name."""
+    state = {}
+    for name, module in model.named_modules():
+        hooks = [list(getattr(module, kind).values()) for kind in HOOKS]
+        state[f"{name} is replaced", name] = module, vars(module).get("forward")
+        state[f"{name} has other hooks", name] = hooks
+        state["the model is in another mode", name] = module.training
+        state["the model has another kernel", name] = getattr(module, "kernel", None)
+    for name, weight in model.named_parameters():
+        state[f"{name} has other numbers", name] = weight.tolist()
+        state[f"{name} is another parameter", name] = id(weight), weight  # alive, so its id is its
+        state["the model's parameters ask for other gradients", name] = weight.requires_grad
+    return state
 
 
-def changes(model: Transformer, work: Callable[[], object]) -> list[str]:
+def changes(model: nn.Module, work: Callable[[], object]) -> list[str]:
     """What is different about a model after `work()`, in words; [] if nothing is."""
-    modules, weights = _modules(model), dict(model.named_parameters())
-    before = copy.deepcopy(model.state_dict())
-    asked = {name: each.requires_grad for name, each in weights.items()}
+    before = _snapshot(model)
     work()
-    found = []
-    for name, old in modules.items():
-        new = _modules(model).get(name)
-        if new is None or new[0] != old[0] or new[4] != old[4]:
-            found.append(f"{name} is replaced")
-        elif new[3] != old[3]:
-            less = sum(map(len, new[3])) < sum(map(len, old[3]))
-            found.append(f"a hook is {'gone from' if less else 'left on'} {name}")
-        elif new[1] != old[1]:
-            found.append("the model is in another mode")
-        elif new[2] != old[2]:
-            found.append("the model has another kernel")
-    after = model.state_dict()
-    for name, each in model.named_parameters():
-        if not after[name].equal(before[name]):
-            found.append(f"{name} has other numbers")
-        elif each is not weights[name]:
-            found.append(f"{name} is another parameter")
-        elif each.requires_grad != asked[name]:
-            found.append("the model's parameters ask for other gradients")
-    return list(dict.fromkeys(found))
+    after = _snapshot(model)
+    told = [key[0] for key, value in before.items() if key not in after or after[key] != value]
+    return list(dict.fromkeys(told))

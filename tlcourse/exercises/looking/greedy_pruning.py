@@ -7,36 +7,34 @@ from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 
 
-class Judge:
-    """Errors out of a table, by the set of what is removed; keeps a list of what it was asked."""
+def judge_of(errors, asked):
+    """A judge that looks up the error of a set of removed heads; its size goes into `asked`."""
 
-    def __init__(self, errors):
-        self.errors, self.asked = errors, []
-
-    def __call__(self, removed):
-        if not isinstance(removed, frozenset) or removed not in self.errors:
+    def judge(removed):
+        if not isinstance(removed, frozenset) or removed not in errors:
             raise CheckFailed(
                 check="what your function gives to `judge`",
                 yours=short(removed),
                 expected="a frozenset of heads out of `heads`",
             )
-        self.asked.append(removed)
-        return self.errors[removed]
+        asked.append(len(removed))
+        return errors[removed]
+
+    return judge
 
 
-def found(candidate, errors, heads, count):
+def pairs(candidate, errors, heads, count):
     """The pairs that come."""
-    judge = Judge(errors)
+    judge = judge_of(errors, [])
     got = expect_unchanged(lambda heads, count: candidate(judge, heads, count), heads, count)
     expect_type(got, list, "what you return", "Return the pairs in a list, as they were removed.")
-    return [tuple(each) if isinstance(each, list) else each for each in got]
+    return [tuple(pair) if isinstance(pair, list) else pair for pair in got]
 
 
-def asked(candidate, errors, heads, count):
+def questions(candidate, errors, heads, count):
     """How often the judge was asked for no head, for one, for two, and so on up to `count`."""
-    judge = Judge(errors)
-    candidate(judge, list(heads), count)
-    return [sum(len(each) == size for each in judge.asked) for size in range(count + 1)]
+    candidate(judge_of(errors, asked := []), list(heads), count)
+    return [asked.count(size) for size in range(count + 1)]
 
 
 task = Exercise(
@@ -56,7 +54,7 @@ task = Exercise(
         "Then `removed.add(best)` and `found.append((best, errors[best]))`.",
     ),
     imports="import math\nimport functools\nimport itertools\nimport numpy as np\nimport torch",
-    measure=found,
+    measure=pairs,
 )
 
 
@@ -112,7 +110,6 @@ def random_case(draw):
 ALONE = tabled(HEADS, lambda removed: 1.0 + sum(COSTS[head] for head in removed))
 IN_PAIRS = {removed: error + 10.0 * (removed >= PAIR) for removed, error in ALONE.items()}
 BETTER = {removed: 9.0 - error for removed, error in ALONE.items()}
-EQUAL = dict.fromkeys(ALONE, 0.5)
 task.stage(
     "one head",
     removing(1, " that give the errors 4, 2, 5 and 3", ALONE),
@@ -127,7 +124,7 @@ task.stage(
 )
 task.stage(
     "the first of equals",
-    removing(3, " if all errors are equal", EQUAL, [(1, 1), (0, 1), (1, 0), (0, 0)]),
+    removing(3, " if all errors are equal", dict.fromkeys(ALONE, 0.5), HEADS[::-1]),
     hint="Of heads with equal errors, remove the first in the order of `heads`: here (1, 1).",
 )
 task.stage(
@@ -141,12 +138,10 @@ task.stage(
     "no question too many",
     case(
         "how often you ask `judge` for sets of 0, 1, 2 and 3 heads, with 3 of 4 heads to remove",
-        IN_PAIRS,
-        HEADS,
-        3,
+        *(IN_PAIRS, HEADS, 3),
         expected=[0, 4, 3, 2],
     ),
-    measure=asked,
+    measure=questions,
     hint="Ask once for each head that is left, and for nothing else: a real judge takes seconds "
     "each time. The empty set need not be asked for, because `count` heads go in any case.",
 )
@@ -181,18 +176,6 @@ def ranked_once(judge, heads, count):
     return sorted(errors.items(), key=lambda pair: pair[1])[:count]
 
 
-def rises(judge, heads, count):
-    order = greedy_pruning(judge, heads, count)
-    before = [0.0, *(error for _, error in order)]
-    return [(head, error - old) for (head, error), old in zip(order, before, strict=False)]
-
-
-def stops_when_it_rises(judge, heads, count):
-    order = greedy_pruning(judge, heads, count)
-    rises = [n for n in range(1, len(order)) if order[n][1] > order[n - 1][1]]
-    return order[: min(rises, default=count)]
-
-
 task.mistakes(
     (
         "The head that is missed *most* went first. Remove the one with the lowest error.",
@@ -210,13 +193,5 @@ task.mistakes(
     (
         "A head that is gone was removed again: leave it out of later rounds.",
         rounds(left=lambda heads, gone: heads),
-    ),
-    (
-        "You stopped early: `count` heads have to go, even if the error rises.",
-        stops_when_it_rises,
-    ),
-    (
-        "These are the rises of the error. Give the error itself after each removal.",
-        rises,
     ),
 )

@@ -54,29 +54,22 @@ def half(keys):
     return looking_at([0, 0, 0, 0, *keys])
 
 
-def undecided():
-    """A head that looks at several places around the right one, each with its own weight.
-
-    In the first half it looks ahead, too: who takes keys for queries finds something there.
-    """
-    right, same, two_after = half([1, 2, 3, 4]), half([0, 1, 2, 3]), half([2, 3, 4, 5])
-    last, before = half([3, 4, 5, 6]), half([0, 0, 1, 2])
-    found = 0.5 * right + 0.2 * same + 0.15 * two_after + 0.1 * last + 0.05 * before
-    ahead = torch.arange(1, 4)
-    found[..., ahead, 0], found[..., ahead, ahead + 3] = 0.7, 0.3
-    return found
-
-
+# A head that looks at several places around the right one, each with its own weight.
+UNDECIDED = (
+    0.5 * half([1, 2, 3, 4])
+    + 0.2 * half([0, 1, 2, 3])
+    + 0.15 * half([2, 3, 4, 5])
+    + 0.1 * half([3, 4, 5, 6])
+    + 0.05 * half([0, 0, 1, 2])
+)
 ABCD = "the score on A B C D A B C D if each token of the second half looks"
 AFTER = "at the token after its first occurrence"
-EVERY = "the scores [layer, head] of 2 layers with 3 heads"
 
 task.stage(
     "shape",
     case(
         "the shape of your scores for attention (3, 2, 8, 8) and length 4",
-        weights(3, 2, 8),
-        4,
+        *(weights(3, 2, 8), 4),
         expected=(3, 2),
     ),
     measure=shape_of(tensor),
@@ -84,10 +77,8 @@ task.stage(
 )
 task.stage(
     "drawn heads",
-    case(f"{ABCD} {AFTER} with weight 0.5", undecided(), 4),
+    case(f"{ABCD} {AFTER} with weight 0.5", UNDECIDED, 4),
     case(f"{ABCD} {AFTER}", half([1, 2, 3, 4]), 4),
-    case(f"{ABCD} at its first occurrence, which is the same token", half([0, 1, 2, 3]), 4),
-    case(f"{ABCD} two tokens after its first occurrence", half([2, 3, 4, 5]), 4),
     case(f"{ABCD} {AFTER} half of the time", half([1, 0, 3, 0]), 4),
     hint="Take the mean weight on the token *after* the first occurrence: from place 4, the second "
     "A, this is place 1, the first B.",
@@ -96,8 +87,7 @@ task.stage(
     "the second half alone",
     case(
         "the score if each token of the second half looks at itself, those of the first anywhere",
-        looking_at([0, 0, 1, 0, 4, 5, 6, 7]),
-        4,
+        *(looking_at([0, 0, 1, 0, 4, 5, 6, 7]), 4),
     ),
     hint="In the first half no token has occurred before: only the queries from `length` to "
     "`2 * length - 1` count.",
@@ -105,8 +95,8 @@ task.stage(
 task.stage(
     "random heads",
     *(
-        case(f"{EVERY}, {length} tokens twice", weights(2, 3, 2 * length, seed=seed), length)
-        for seed, length in enumerate((1, 2, 5, 8))
+        case(f"the scores [layer, head] for {n} tokens twice", weights(2, 3, 2 * n, seed=n), n)
+        for n in (1, 5)
     ),
     hint="Take the mean over all queries of the second half, including the last one.",
 )
@@ -115,16 +105,6 @@ task.stage(
 def stripe(attention, offset, first=0):
     """The mean weight on the keys at this offset, of the diagonal's queries from `first` on."""
     return attention.diagonal(offset, -2, -1)[..., first:].mean(-1)
-
-
-def looks(keys_of=lambda keys, length: keys, queries_of=lambda queries: queries):
-    """The reference with other keys, or for fewer queries."""
-
-    def induction_score(attention, length):
-        queries = queries_of(torch.arange(length, 2 * length))
-        return attention[:, :, queries, keys_of(queries - length + 1, length)].mean(-1)
-
-    return induction_score
 
 
 task.mistakes(
@@ -139,21 +119,12 @@ task.mistakes(
         lambda attention, length: stripe(attention, -length),
     ),
     (
-        "This is one column too far to the right: two tokens after the first occurrence.",
-        looks(lambda keys, length: (keys + 1) % (2 * length)),
-    ),
-    (
         "This is the token *before* the first occurrence: add one instead of subtracting it.",
-        looks(lambda keys, length: keys - 2),
+        lambda attention, length: induction_score(attention.roll(2, -1), length),
     ),
     (
         "The last query is left out. It counts, too: it looks at place `length`.",
-        looks(queries_of=lambda queries: queries[:-1]),
-    ),
-    (
-        "The last query has a wrong key. What comes after its token is the first one of the "
-        "second half, at place `length`.",
-        looks(lambda keys, length: keys % length),
+        lambda attention, length: stripe(attention[..., :-1, :], 1 - length, 1),
     ),
     (
         "Query `length - 1` is in the mean, too, though it is the last one of the first half.",

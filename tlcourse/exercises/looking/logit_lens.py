@@ -1,9 +1,11 @@
 """Lesson 08: what each layer would say if the model ended there."""
 
+import copy
+
 import torch
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import CheckFailed
+from tlcourse.exercises.expect import expect_equal
 from tlcourse.exercises.looking._common import changes, shape_of, tensor, tokens, toy
 from tlcourse.exercises.task import Exercise, case
 
@@ -14,13 +16,9 @@ def lens(candidate, model, states, layers=slice(None)):
     def logit_lens(hidden_states):
         handed = list(hidden_states)
         got = candidate(model, handed)
-        if len(handed) != len(hidden_states):
-            raise CheckFailed(
-                check="how many states are in `hidden_states` after the call",
-                yours=str(len(handed)),
-                expected=str(len(hidden_states)),
-                why="Leave the list as it is, and walk through it: `for state in hidden_states`.",
-            )
+        what = "how many states are in `hidden_states` after the call"
+        why = "Leave the list as it is, and walk through it: `for state in hidden_states`."
+        expect_equal(len(handed), len(hidden_states), what, why)
         return got
 
     return tensor(logit_lens, states)[layers]
@@ -65,12 +63,10 @@ def logit_lens(model, hidden_states):
 @task.truth
 def by_library(model, states, layers=slice(None)):
     """The same in double precision, from the model's weights alone."""
-    gain, shift, matrix = (
-        each.double() for each in (*model.norm.parameters(), model.embedding.weight)
-    )
-    bias = None if model.head_bias is None else model.head_bias.double()
-    normed = F.layer_norm(states.double(), states.shape[-1:], gain, shift, model.norm.eps)
-    return F.linear(normed, matrix, bias)[layers].detach()
+    model = copy.deepcopy(model).double()
+    weights = *model.norm.parameters(), model.norm.eps
+    normed = F.layer_norm(states.double(), states.shape[-1:], *weights)
+    return F.linear(normed, model.embedding.weight, model.head_bias)[layers].detach()
 
 
 def states(seed, **changes):
@@ -80,9 +76,7 @@ def states(seed, **changes):
         return model, torch.cat(model.hidden_states(tokens(seed - 1)[:1]))
 
 
-training, its_states = states(6)
-training.train()
-
+model, its_states = states(6)
 task.stage(
     "shape",
     case("the shape of your logits for 2 blocks and 6 tokens", *states(1), expected=(3, 6, 11)),
@@ -113,7 +107,7 @@ task.stage(
 )
 task.stage(
     "the model stays as it is",
-    case("what is different about the model afterwards", training, its_states, expected=[]),
+    case("what is different about the model afterwards", model.train(), its_states, expected=[]),
     measure=changed,
     hint="Looking changes nothing: leave the model as it came, in its mode, too.",
 )
@@ -122,11 +116,6 @@ task.stage(
 def lens_with(norm=lambda model, state: model.norm(state), head=lambda model, x: model.logits(x)):
     """The lens with another norm, or another output layer."""
     return lambda model, hidden_states: head(model, norm(model, torch.stack(hidden_states)))
-
-
-def norms_the_last_twice(model, hidden_states):
-    *others, last = hidden_states
-    return logit_lens(model, [*others, model.norm(last)])
 
 
 task.mistakes(
@@ -150,14 +139,6 @@ task.mistakes(
     ),
     (
         "The norm was applied twice: the model applies it once.",
-        norms_the_last_twice,
-    ),
-    (
-        "That is the norm of a block. The one before the output layer is `model.norm`.",
-        lens_with(norm=lambda model, x: model.blocks[-1].attention_norm(x)),
-    ),
-    (
-        "These are probabilities, not logits: leave out the softmax.",
-        lens_with(head=lambda model, x: model.logits(x).softmax(-1)),
+        lambda model, states: logit_lens(model, [*map(model.norm, states)]),
     ),
 )

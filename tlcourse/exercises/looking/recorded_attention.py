@@ -11,6 +11,8 @@ from tlcourse.exercises.looking._common import drawn, randomise, shape_of, tenso
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Attention, Config, causal_mask, record, rotary_table, rotate
 
+PARTS = "`layer.query`, `layer.key` and `layer.config` alone"
+
 
 class Parts(nn.Module):
     """What of a layer makes its weights: `query`, `key` and `config`. It cannot be run."""
@@ -23,15 +25,10 @@ class Parts(nn.Module):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            only = "use `layer.query`, `layer.key` and `layer.config` alone"
-            raise AttributeError(f"the layer's `{name}` is not needed: {only}") from None
+            raise AttributeError(f"the layer's `{name}` is not needed: use {PARTS}") from None
 
     def forward(self, *_):
-        raise CheckFailed(
-            check="what your function uses of `layer`",
-            yours="the whole layer: it is called",
-            expected="its parts `layer.query`, `layer.key` and `layer.config`",
-        )
+        raise CheckFailed(f"The layer itself cannot be called here. Use {PARTS}.")
 
 
 def weights(candidate, layer, x, mask, table=None):
@@ -82,31 +79,16 @@ def recorded_attention(layer, x, mask, table=None):
 
 
 @task.truth
-def counted(layer, x, mask, table=None):
-    """The same in double precision: of each query, one score for each key."""
-    size = layer.config.width // layer.config.heads
-    allowed = mask.expand(len(x), layer.config.heads, x.shape[1], x.shape[1])
-    right = torch.zeros(allowed.shape, dtype=torch.double)
-    with torch.no_grad():
-        queries, keys = (part(x).double() for part in (layer.query, layer.key))
-    for b, h, i in torch.cartesian_prod(*map(torch.arange, allowed.shape[:3])).tolist():
-        columns = slice(h * size, (h + 1) * size)
-        of_query, of_keys = queries[b, i : i + 1, columns], keys[b, :, columns]
-        if layer.config.qk_norm:
-            of_query, of_keys = (a / (a**2).mean(-1, True).sqrt() for a in (of_query, of_keys))
-        if table is not None:
-            of_query, of_keys = turned(of_query, table, i), turned(of_keys, table)
-        scores = of_keys @ of_query[0] / size**0.5
-        right[b, h, i] = scores.masked_fill(~allowed[b, h, i], -math.inf).softmax(0)
-    return right
-
-
-def turned(vectors, table, first=0):
-    """(places, size) vectors turned by the table's angles, row `first` on, as complex numbers."""
-    pairs = torch.complex(*vectors.chunk(2, dim=-1))
-    cosine, sine = (part.double()[first : first + len(pairs)].chunk(2, dim=-1) for part in table)
-    pairs = pairs * torch.complex(cosine[0], sine[1])  # the first sine has a minus
-    return torch.cat([pairs.real, pairs.imag], dim=-1)
+def by_mixing_an_identity(layer, x, mask, table=None):
+    """In double precision, what attention makes of values that are the rows of an identity."""
+    parts = []
+    for projection in (layer.query, layer.key):
+        part = projection(x).detach().double()
+        part = part.unflatten(-1, (layer.config.heads, -1)).transpose(1, 2)
+        part = F.rms_norm(part, part.shape[-1:]) if layer.config.qk_norm else part
+        parts.append(part if table is None else rotate(part, [half.double() for half in table]))
+    values = torch.eye(x.shape[1], dtype=torch.double).expand(*parts[0].shape[:3], -1)
+    return F.scaled_dot_product_attention(*parts, values, attn_mask=mask)
 
 
 def layer_of(width, heads, size=0.35, qk_norm=False, rotary=False):
@@ -121,28 +103,17 @@ def weights_of(what, layer, mask=None, table=None, seed=0):
     return case(f"{EACH} of {what}", layer, drawn(2, 5, 12, seed=seed), mask, table)
 
 
-def layer_of_a_model(number, causal):
-    """A case of a layer of a small model, with the weights that the model itself records."""
-    model, ids = toy(seed=5, causal=causal), tokens()
-    mask = causal_mask(6) if causal else torch.ones(6, 6, dtype=torch.bool)
-    block, what = model.blocks[number], f"{EACH} of layer {number} of a small model"
-    with torch.no_grad(), record(model) as seen:
-        model(ids)
-        x = block.attention_norm(seen.hidden_states[number])
-    setting = Parts(block.attention), x, mask, rotary_table(6, 4)
-    return case(what, *setting, expected=seen.attention[number])
-
-
 EACH = "the weights [batch, head, query, key]"
-NEAR = causal_mask(5) & ~causal_mask(5).tril(-2)
-turning, (cosines, sines) = layer_of(12, 3, rotary=True), rotary_table(10, 4)
+EVEN = [part[::2] for part in rotary_table(10, 4)]
+model = toy(seed=5, causal=True)
+with torch.no_grad(), record(model) as seen:
+    model(tokens())
+    normed = model.blocks[1].attention_norm(seen.hidden_states[1])
 task.stage(
     "shape",
     case(
         "the shape of your weights for x (2, 5, 6) and 3 heads",
-        layer_of(6, 3),
-        drawn(2, 5, 6),
-        causal_mask(5),
+        *(layer_of(6, 3), drawn(2, 5, 6), causal_mask(5)),
         expected=(2, 3, 5, 5),
     ),
     measure=shape_of(weights),
@@ -165,7 +136,6 @@ task.stage(
 task.stage(
     "the mask",
     weights_of("3 heads with a causal mask", layer_of(12, 3), causal_mask(5), seed=2),
-    weights_of("3 heads that see a token and the one before", layer_of(12, 3), NEAR, seed=2),
     hint="True means that a query may look there. All other keys get the weight 0, and each row "
     "still sums to 1.",
 )
@@ -177,16 +147,17 @@ task.stage(
 )
 task.stage(
     "rotary positions",
-    weights_of("rotary positions 0 to 4", turning, table=(cosines[:5], sines[:5]), seed=4),
-    weights_of("rotary positions 0 to 8 by 2", turning, table=(cosines[::2], sines[::2]), seed=4),
+    weights_of("rotary positions 0, 2, 4, 6 and 8", layer_of(12, 3, rotary=True), table=EVEN),
     hint="Where `table` is given, turn queries and keys by it, and by no other table: "
     "`rotate(query, table)`.",
 )
 task.stage(
     "what the model records",
-    layer_of_a_model(0, causal=True),
-    layer_of_a_model(1, causal=True),
-    layer_of_a_model(1, causal=False),
+    case(
+        f"{EACH} of layer 1 of a small model",
+        *(Parts(model.blocks[1].attention), normed, causal_mask(6), rotary_table(6, 4)),
+        expected=seen.attention[1],
+    ),
     hint="Here norm, rotary positions and mask come together.",
 )
 
@@ -195,35 +166,25 @@ def split(part, heads):
     return part.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
-def rms(part):
-    return F.rms_norm(part, part.shape[-1:])
+def masked(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
-def weights_by(
-    cut=split,
-    norm=rms,
-    divide=lambda size, width: size**0.5,
-    finish=lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-1),
-):
-    """The weights with some step done otherwise."""
+def weights_by(cut=split, finish=masked):
+    """The weights with another cut into heads, or another end."""
 
     def recorded_attention(layer, x, mask, table=None):
-        heads, width = layer.config.heads, layer.config.width
-        query, key = cut(layer.query(x), heads), cut(layer.key(x), heads)
+        query, key = (cut(part(x), layer.config.heads) for part in (layer.query, layer.key))
         if layer.config.qk_norm:
-            query, key = norm(query), norm(key)
+            query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
         if table is not None:
             query, key = rotate(query, table), rotate(key, table)
-        return finish(query @ key.mT / divide(width // heads, width), mask)
+        return finish(query @ key.mT / (x.shape[-1] // layer.config.heads) ** 0.5, mask)
 
     return recorded_attention
 
 
 task.mistakes(
-    (
-        "Bring the heads to the front before the product: `.transpose(1, 2)`.",
-        weights_by(cut=lambda part, heads: part.unflatten(-1, (heads, -1))),
-    ),
     (
         "The heads are cut wrongly: `.view(batch, heads, length, -1)` takes each position apart. "
         "Cut the width first, `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`.",
@@ -236,19 +197,10 @@ task.mistakes(
     (
         "The mask is upside down: True means that a query may look, so fill where it is False, "
         "`~mask`.",
-        weights_by(finish=lambda scores, mask: scores.masked_fill(mask, -math.inf).softmax(-1)),
-    ),
-    (
-        "The scores are divided by the root of the whole width, of which a head has only head_dim.",
-        weights_by(divide=lambda size, width: width**0.5),
+        weights_by(finish=lambda scores, mask: masked(scores, ~mask)),
     ),
     (
         "Weights set to 0 after the softmax are missing in the sum: mask the scores before it.",
         weights_by(finish=lambda scores, mask: scores.softmax(-1) * mask),
-    ),
-    (
-        "Queries and keys were normed over the whole width. Cut into heads first: each has its own "
-        "norm.",
-        weights_by(norm=lambda part: part / part.square().mean((1, 3), keepdim=True).sqrt()),
     ),
 )

@@ -5,27 +5,16 @@ import math
 import numpy as np
 from scipy import stats
 
-from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number, short
+from tlcourse.exercises.expect import expect_equal, expect_unchanged, short
 from tlcourse.exercises.task import Exercise, case
 
 
-def three(candidate, errors, baseline):
-    """The three numbers that the candidate gives; raises CheckFailed unless they are that."""
-    got = expect_unchanged(candidate, errors, baseline)
-    values = got.tolist() if hasattr(got, "tolist") else got
-    numbers = [real_number(each) for each in values] if isinstance(values, list | tuple) else []
-    if len(numbers) != 3 or None in numbers:
-        raise CheckFailed(
-            check="what your function returns",
-            yours="None (is a `return` missing?)" if got is None else short(got),
-            expected="three numbers: (gain, low, high)",
-        )
-    return numbers
-
-
-def gain(candidate, errors, baseline):
-    """The first of them."""
-    return three(candidate, errors, baseline)[0]
+def gain(candidate, *lists):
+    """The first of three numbers that the candidate gives."""
+    got = expect_unchanged(candidate, *lists)
+    why = "Return three numbers: (gain, low, high)."
+    expect_equal(np.shape(got), (3,), "the shape of what your function returns", why)
+    return got[0]
 
 
 task = Exercise(
@@ -43,7 +32,6 @@ task = Exercise(
         "`stats.t.ppf(0.975, len(gains) - 1)` is t: 2.5 % are left out at either end.",
     ),
     imports="import math\nimport statistics\nimport numpy as np\nfrom scipy import stats",
-    measure=three,
     tolerance=1e-6,
 )
 
@@ -69,13 +57,8 @@ def pairs(errors, baseline):
     return case(what, errors, baseline)
 
 
-def random_lists():
-    """20 pairs of lists with 2 to 21 samples; the samples vary more than the pairs do."""
-    draw = np.random.default_rng(0)
-    for count in range(2, 22):
-        level = draw.normal(30, 10, count)
-        yield [(level + draw.normal(by, 2, count)).round(2).tolist() for by in (0, count % 3 - 1)]
-
+draw = np.random.default_rng(0)
+levels = [draw.normal(30, 10, count) for count in range(2, 22)]
 
 task.stage(
     "the gain",
@@ -85,14 +68,15 @@ task.stage(
         expected=3.0,
     ),
     measure=gain,
-    tolerance=1e-9,
-    hint="The errors are lower by 2, 3 and 4 points, so the mean gain is 3.",
+    hint="A gain is baseline minus errors. The errors are lower by 2, 3 and 4 points, so the mean "
+    "gain is 3.",
 )
 task.stage(
     "the interval of the differences",
     pairs([20.0, 40.0, 30.0, 25.0], [22.0, 43.0, 31.0, 27.0]),
     hint="The samples are up to 20 points apart, but only the differences between the two lists "
-    "make the interval wide. Half of its width is t times their standard error.",
+    "make the interval wide. Half of its width is t times their standard error, which is their "
+    "standard deviation divided by the root of n.",
 )
 task.stage(
     "how many pairs",
@@ -103,17 +87,20 @@ task.stage(
 )
 task.stage(
     "20 random lists",
-    *(pairs(*each) for each in random_lists()),
+    *(
+        pairs(*((level + draw.normal(by, 2, len(level))).round(2).tolist() for by in (0, 0.5)))
+        for level in levels
+    ),
     hint="Some of the differences are negative, and they count as losses.",
 )
 
 
-def varied(quantile=stats.t.ppf, level=0.975, less=1, ddof=1, root=0.5):
-    """An answer with another distribution, quantile, number of degrees, spread or root."""
+def varied(quantile=stats.t.ppf, level=0.975, ddof=1):
+    """An answer with another quantile, or another standard deviation."""
 
     def answer(errors, baseline):
         gains, n = np.subtract(baseline, errors), len(errors)
-        half = quantile(level, n - less) * gains.std(ddof=ddof) / n**root
+        half = quantile(level, n - 1) * gains.std(ddof=ddof) / math.sqrt(n)
         return gains.mean(), gains.mean() - half, gains.mean() + half
 
     return answer
@@ -124,13 +111,7 @@ def unpaired(errors, baseline):
     return np.mean(baseline) - np.mean(errors), *interval
 
 
-NORMAL = "This is 1.96, of the normal distribution. With few pairs Student's t is larger."
-
 task.mistakes(
-    (
-        "The sign is wrong: a gain is baseline minus errors.",
-        lambda errors, baseline: paired_gain(baseline, errors),
-    ),
     (
         "The lists were sorted, but a pair is one sample: leave the order as it is.",
         lambda errors, baseline: paired_gain(sorted(errors), sorted(baseline)),
@@ -142,14 +123,11 @@ task.mistakes(
     ),
     ("The variance of a sample divides by n - 1, not by n: use `ddof=1`.", varied(ddof=0)),
     (
-        "The spread of a *mean* is wanted: divide the standard deviation by the root of n.",
-        varied(root=0),
+        "This is 1.96, of the normal distribution. With few pairs Student's t is larger.",
+        varied(lambda *_: 1.96),
     ),
-    (NORMAL, varied(lambda level, _: stats.norm.ppf(level))),
-    (NORMAL, varied(lambda level, _: 1.96)),
     (
         "The 95 % in the middle leave out 2.5 % at either end: take the quantile of 0.975.",
         varied(level=0.95),
     ),
-    ("With n pairs, t has n - 1 degrees of freedom.", varied(less=0)),
 )

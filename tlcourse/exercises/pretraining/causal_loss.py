@@ -1,16 +1,13 @@
 """Lesson 03: the loss of next-token prediction."""
 
-import itertools
 import math
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse import objectives
 from tlcourse.bpe import EOS, MASK, PAD
 from tlcourse.exercises.expect import expect_loss, expect_unchanged
-from tlcourse.exercises.measures import gradient_of
 from tlcourse.exercises.pretraining._common import number, several
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
@@ -21,26 +18,21 @@ ENTRIES = 12  # of the vocabulary in the checks
 class Table(nn.Module):
     """A model that sees the newest token only: its logits are a row of a table."""
 
-    def __init__(self, table):
+    def __init__(self, seed, size=1.0):
         super().__init__()
-        self.config = Config(len(table), 8, 1, 1)
-        self.table = nn.Parameter(table)
+        self.config = Config(ENTRIES, 8, 1, 1)
+        drawn = torch.Generator().manual_seed(seed)
+        self.table = nn.Parameter(size * torch.randn(ENTRIES, ENTRIES, generator=drawn))
 
     def forward(self, tokens):
         return self.table[tokens]
 
 
 def of_model(candidate, model, tokens):
-    """(nats, targets) as they came."""
+    """(nats, targets) as two numbers; raises CheckFailed unless a gradient reaches the model."""
     got = expect_unchanged(lambda _, tokens: candidate(model, tokens), "a model", tokens)
-    return several(got, "nats", "targets")
-
-
-def of_table(candidate, logits, tokens):
-    """(nats, targets) as two numbers; raises CheckFailed unless a gradient reaches the logits."""
-    model = Table(logits)
-    nats, targets = of_model(candidate, model, tokens)
-    expect_loss(nats, "`nats`", model.table)
+    nats, targets = several(got, "nats", "targets")
+    expect_loss(nats, "`nats`", next(model.parameters()))
     return nats.item(), number(targets, "`targets`, a count")
 
 
@@ -62,7 +54,7 @@ task = Exercise(
     ),
     imports="import math\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F\nfrom tlcourse.bpe import EOS, MASK, PAD, SPECIALS",
-    measure=of_table,
+    measure=of_model,
     tolerance=1e-4,
 )
 
@@ -77,62 +69,40 @@ def causal_loss(model, tokens):
     return nats, (targets != PAD).sum().item()
 
 
-def nats_of_pairs(logits, tokens):
-    """A tensor with the nats of each pair of neighbours."""
-    pairs = [pair for row in tokens.tolist() for pair in itertools.pairwise(row) if pair[1] != PAD]
-    return torch.stack([-logits[now].log_softmax(0)[after] for now, after in pairs])
+def pair_by_pair(model, tokens):
+    pairs = [
+        scores.log_softmax(0)[target]
+        for row in tokens
+        for scores, target in zip(model(row[None])[0], row[1:], strict=False)
+        if target != PAD
+    ]
+    return -sum(pairs), len(pairs)
 
 
-@task.truth
-def pair_by_pair(logits, tokens):
-    nats = nats_of_pairs(logits.double(), tokens)
-    return nats.sum().item(), len(nats)
+task.truth(lambda model, tokens: of_model(pair_by_pair, model.double(), tokens))
 
 
-def gradient(candidate, logits, tokens):
-    """The gradient of the nats for the logits."""
-    model = Table(logits)
-    of_model(candidate, model, tokens)[0].backward()
+def gradient(candidate, model, tokens):
+    """The gradient of the nats for the table."""
+    candidate(model, tokens)[0].backward()
     return model.table.grad
-
-
-def of_transformer(candidate, tokens):
-    """(nats, targets) of a small Transformer."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model = Transformer(Config(ENTRIES, 8, 2, 2, 16, max_length=16))
-    nats, targets = of_model(candidate, model, tokens)
-    return nats.item(), number(targets, "`targets`, a count")
-
-
-def table(seed, size=1.0):
-    """(vocabulary, vocabulary) logits of the next token."""
-    drawn = torch.Generator().manual_seed(seed)
-    return size * torch.randn(ENTRIES, ENTRIES, generator=drawn)
-
-
-def rows(batch, length, seed, **other):
-    """Ordinary tokens; `other` are those that are put in their place: a3=PAD, of the first row."""
-    drawn = torch.Generator().manual_seed(seed)
-    tokens = torch.randint(6, ENTRIES, (batch, length), generator=drawn)
-    for place, token in other.items():
-        tokens["ab".index(place[0]), int(place[1])] = token
-    return tokens
 
 
 task.stage(
     "a sum and a count",
     case(
         f"(nats, targets) for 2 windows of 5 tokens, all {ENTRIES} entries equally likely",
-        *(torch.zeros(ENTRIES, ENTRIES), rows(2, 5, 0)),
-        hint=f"There are 8 targets, and each costs ln {ENTRIES}: 8 × {math.log(ENTRIES):.3f} = "
-        f"{8 * math.log(ENTRIES):.2f} nats.",
+        *(Table(0, size=0.0), torch.tensor([[7, 11, 6, 9, 10], [8, 7, 7, 10, 6]])),
     ),
+    hint=f"There are 8 targets, and each costs ln {ENTRIES}: 8 × {math.log(ENTRIES):.3f} = "
+    f"{8 * math.log(ENTRIES):.2f} nats.",
 )
 task.stage(
     "the next token",
-    case("(nats, targets) for 3 windows of 6 tokens", table(1), rows(3, 6, 1)),
-    case("the same with other tokens and larger logits", table(2, 4.0), rows(3, 6, 2)),
+    case(
+        "(nats, targets) for 2 windows of 6 tokens",
+        *(Table(1), torch.tensor([[8, 10, 6, 7, 11, 9], [11, 7, 9, 10, 8, 8]])),
+    ),
     hint="Position i is scored against token i + 1 of the same window, over the vocabulary, which "
     "is the last dimension of the logits.",
 )
@@ -140,51 +110,54 @@ task.stage(
     "no pad is a target",
     case(
         "(nats, targets) for 2 windows of 6, the first with 2 pads at its end",
-        *(table(3), rows(2, 6, 3, a4=PAD, a5=PAD)),
+        *(Table(3), torch.tensor([[10, 7, 9, 6, PAD, PAD], [8, 11, 6, 7, 10, 9]])),
     ),
-    hint="8 targets are left: 3 of the first window, 5 of the second.",
+    hint="8 targets are left, 3 of the first window and 5 of the second, because no pad is to be "
+    "predicted.",
 )
 task.stage(
     "every other token is one",
     case(
         "(nats, targets) for 2 windows of 6, with `<eos>` and `<mask>` inside",
-        *(table(5), rows(2, 6, 6, a2=EOS, b1=MASK, b4=EOS)),
+        *(Table(5), torch.tensor([[9, 6, EOS, 11, 7, 8], [10, MASK, 8, 6, EOS, 7]])),
     ),
-    hint="All 10 are targets, because only pads do not count.",
+    hint="All 10 are targets, because only pads do not count. From `<eos>` a model learns where a "
+    "text ends.",
 )
 task.stage(
     "the gradient",
     case(
         "the gradient of the nats for the logits, (nats, targets) being right",
-        *(table(4), rows(2, 6, 4, b3=PAD, b4=PAD, b5=PAD)),
+        *(Table(4), torch.tensor([[6, 11, 9, 7, 10, 8], [7, 10, 6, PAD, PAD, PAD]])),
     ),
     measure=gradient,
-    expected=gradient_of(lambda logits, tokens: nats_of_pairs(logits, tokens).sum()),
+    expected=lambda model, tokens: gradient(pair_by_pair, model.double(), tokens),
     hint="Is a part of it detached?",
 )
+with torch.random.fork_rng(devices=[]):
+    torch.manual_seed(0)
+    transformer = Transformer(Config(ENTRIES, 8, 2, 2, 16, max_length=16))
+    for parameter in transformer.parameters():  # without this no block adds anything
+        parameter.data += 0.5 * torch.randn_like(parameter)
 task.stage(
     "a Transformer",
-    case("(nats, targets) of a small Transformer for 3 windows of 9", rows(3, 9, 5)),
-    measure=of_transformer,
-    expected=lambda tokens: of_transformer(objectives.causal_loss, tokens),
+    case(
+        "(nats, targets) of a small Transformer for 2 windows of 6",
+        *(transformer, torch.tensor([[7, 9, 11, 6, 10, 8], [10, 8, 6, 9, 9, 7]])),
+    ),
     tolerance=1e-3,
     hint="A Transformer attends to earlier positions, so hand in whole windows.",
 )
 
 
-def scored(
-    inputs=lambda t: t[:, :-1],
-    targets=lambda t: t[:, 1:],
-    scores=lambda logits: logits,
-    kept=lambda reads, asked: asked != PAD,
-):
-    """An answer with one of its parts exchanged; `kept(reads, asked)` tells which count."""
+def scored(scores=lambda logits: logits, kept=lambda reads, asked: asked != PAD):
+    """An answer with other scores, or other targets: `kept(reads, asked)` tells which count."""
 
     def answer(model, tokens):
-        reads, asked = inputs(tokens), targets(tokens)
-        found = scores(model(reads)).transpose(1, 2)
+        reads, asked = tokens[:, :-1], tokens[:, 1:]
+        nats = F.cross_entropy(scores(model(reads)).transpose(1, 2), asked, reduction="none")
         counted = kept(reads, asked)
-        return F.cross_entropy(found, asked, reduction="none")[counted].sum(), counted.sum()
+        return nats[counted].sum(), counted.sum()
 
     return answer
 
@@ -197,27 +170,13 @@ def as_mean(model, tokens):
 task.mistakes(
     ('This is the mean; the sum is wanted: `reduction="sum"`.', as_mean),
     (
-        "Each position is scored against the token that it reads, not against the next one: shift "
-        "by one.",
-        scored(targets=lambda t: t[:, :-1]),
-    ),
-    (
         "`F.cross_entropy` takes logits and applies the softmax itself; here it was applied "
         "before.",
         scored(scores=lambda logits: logits.softmax(-1)),
     ),
     (
-        "Pads are counted as targets: the model is asked to predict them.",
-        scored(kept=lambda reads, asked: asked > -1),
-    ),
-    (
         "A *target* that is a pad is left out; here a position was left out because it *reads* a "
         "pad. After the last token a pad would be asked for.",
         scored(kept=lambda reads, asked: reads != PAD),
-    ),
-    (
-        "`<eos>` is left out as if it were a pad. It is a target, because from it a model learns "
-        "where a text ends.",
-        scored(kept=lambda reads, asked: (asked != PAD) & (asked != EOS)),
     ),
 )

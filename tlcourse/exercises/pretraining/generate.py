@@ -29,18 +29,16 @@ class Counting(nn.Module):
 
 def likeliest(logits):
     """The token; raises CheckFailed unless it is given logits of one position, without a graph."""
+    check = "what `pick` was given"
     if tuple(getattr(logits, "shape", ())) != (ENTRIES,):
         yours = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else told(logits)
         due = f"the logits of the last position, shape ({ENTRIES},)"
         why = "Take `[0, -1]` of what the model gives."
-        raise CheckFailed(check="what `pick` was given", yours=yours, expected=due, why=why)
+        raise CheckFailed(check=check, yours=yours, expected=due, why=why)
     if logits.requires_grad:
-        raise CheckFailed(
-            check="what `pick` was given",
-            yours="logits that carry a gradient, so that the graphs of all steps are kept",
-            expected="logits without one",
-            why="Write the loop in `with torch.no_grad():`.",
-        )
+        yours = "logits that carry a gradient, so that the graphs of all steps are kept"
+        why = "Write the loop in `with torch.no_grad():`."
+        raise CheckFailed(check=check, yours=yours, expected="logits without one", why=why)
     return int(logits.argmax())
 
 
@@ -53,7 +51,7 @@ def of_model(candidate, model, tokens, count, pick=likeliest):
     got = expect_unchanged(generated, "a model", tokens)
     if not isinstance(got, list | tuple | Tensor):
         raise CheckFailed(check="what is returned", yours=told(got), expected="a list of ids")
-    return [int(each) for each in got]
+    return [int(token) for token in got]
 
 
 def written(candidate, tokens, count, step=1):
@@ -69,7 +67,7 @@ def read(candidate, tokens, count, max_length=100):
 
 
 def of_transformer(candidate, tokens, count):
-    """The new ids of a small Transformer; None stands for the package's loop."""
+    """The new ids of a small Transformer."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         model = Transformer(Config(ENTRIES, 8, 2, 2, 16, max_length=6)).eval()
@@ -80,9 +78,11 @@ def of_transformer(candidate, tokens, count):
         logits[:EOS] = -torch.inf  # the package never draws the other specials
         return likeliest(logits)
 
-    if candidate is None:
-        return evaluation.generate(model, tokens, count, temperature=0)
     return of_model(candidate, model, tokens, count, pick)
+
+
+def by_package(model, tokens, count, pick):
+    return evaluation.generate(model, tokens, count, temperature=0)
 
 
 task = Exercise(
@@ -130,7 +130,9 @@ task.stage(
         hint="Three new tokens come back, each picked from the logits of the last position.",
     ),
     case(
-        "the result for count=0", *([12], 0), expected=[], hint="With count=0 there is nothing new."
+        *("the result for count=0", [12], 0),
+        expected=[],
+        hint="With count=0 there is nothing new.",
     ),
 )
 task.stage(
@@ -139,9 +141,9 @@ task.stage(
         "what the model was given, step by step, for tokens=[7, 20], count=3",
         *([7, 20], 3),
         expected=[[[7, 20]], [[7, 20, 21]], [[7, 20, 21, 22]]],
-        hint="It is given a batch of one text, (1, length): the start and all that was added.",
     ),
     measure=read,
+    hint="It is given a batch of one text, (1, length): the start and all that was added.",
 )
 task.stage(
     "the end of the text",
@@ -172,52 +174,35 @@ task.stage(
     "a Transformer",
     case("what a small Transformer writes after [11, 25]", [11, 25], 12),
     measure=of_transformer,
-    expected=lambda *given: of_transformer(None, *given),
+    expected=lambda *given: of_transformer(by_package, *given),
     hint="The package's loop writes what is expected here. Is `pick` called once for each token?",
 )
 
 
-def other(
-    reads=lambda tokens, start, most: tokens[-most:],
-    at=-1,
-    ends=EOS,
-    keeps=True,
-    gives=lambda tokens, start: tokens[start:],
-):
-    """An answer with one of its parts done otherwise."""
+def other(logits_of):
+    """An answer that picks from other logits: `logits_of(model, tokens)`."""
 
     def answer(model, tokens, count, pick):
         start, tokens = len(tokens), list(tokens)
         with torch.no_grad():
             for _ in range(count):
-                window = torch.tensor([reads(tokens, start, model.config.max_length)])
-                new = pick(model(window)[0, at])
-                if keeps or new != ends:
-                    tokens.append(new)
-                if new == ends:
+                tokens.append(pick(logits_of(model, tokens)))
+                if tokens[-1] == EOS:
                     break
-        return gives(tokens, start)
+        return tokens[start:]
 
     return answer
 
 
 task.mistakes(
     (
-        "The start is in it; only what is new is wanted.",
-        other(gives=lambda tokens, start: tokens),
-    ),
-    (
         "The logits of the *last* position tell what comes next, not those of the first.",
-        other(at=0),
+        other(lambda model, tokens: model(torch.tensor([tokens]))[0, 0]),
     ),
-    (
-        "It reads the newest token only; it needs the whole text so far.",
-        other(reads=lambda tokens, start, most: tokens[-1:]),
-    ),
-    ("It goes on after `<eos>`: stop there.", other(ends=-1)),
-    ("`<eos>` is missing: it is the last token of the result.", other(keeps=False)),
     (
         "It reads the *first* tokens, but what comes next depends on the last ones.",
-        other(reads=lambda tokens, start, most: tokens[:most]),
+        other(
+            lambda model, tokens: model(torch.tensor([tokens[: model.config.max_length]]))[0, -1]
+        ),
     ),
 )

@@ -52,16 +52,11 @@ def both(candidate, *given):
 
 
 @task.truth
-def by_loop(tokens, draw, kind, noise):
+def by_where(tokens, draw, kind, noise):
     """The two as one tensor of numbers, (2, batch, length)."""
-    found = torch.stack([tokens, 0 * tokens]).double()
-    for row, place in (draw < 0.15).logical_and(tokens > 5).nonzero().tolist():
-        found[1, row, place] = 1
-        if kind[row, place] < 0.8:
-            found[0, row, place] = 4
-        elif kind[row, place] >= 0.9:
-            found[0, row, place] = noise[row, place]
-    return found
+    chosen = (draw < 0.15).logical_and(tokens > 5)
+    changed = torch.where(kind < 0.8, 4, torch.where(kind < 0.9, tokens, noise))
+    return torch.stack([torch.where(chosen, changed, tokens), chosen]).double()
 
 
 def stacked(candidate, *given):
@@ -71,20 +66,15 @@ def stacked(candidate, *given):
 
 def kinds(candidate, *given):
     """The two in words."""
-    return [in_words(each) for each in both(candidate, *given)]
+    return [in_words(value) for value in both(candidate, *given)]
 
 
 def in_words(value):
     if not isinstance(value, torch.Tensor):
         return type(value).__name__
-    fractions = value.is_floating_point() or value.is_complex()
-    entries = "booleans" if value.dtype == torch.bool else "fractions" if fractions else "ids"
+    ids = "fractions" if value.is_floating_point() else "ids"
+    entries = "booleans" if value.dtype == torch.bool else ids
     return f"tensor of {entries}, shape {tuple(value.shape)}"
-
-
-def changes(candidate, *given):
-    """At how many places two calls with the same arguments differ."""
-    return int((stacked(candidate, *given) != stacked(candidate, *given)).sum())
 
 
 def corrupted(candidate, *given):
@@ -95,13 +85,6 @@ def corrupted(candidate, *given):
 def chosen(candidate, *given):
     """Which tokens of the one window are to be predicted."""
     return both(candidate, *given)[1][0].tolist()
-
-
-def specials_taken(candidate, tokens, *drawn):
-    """The specials that were chosen or changed, where `tokens` begins with all of them."""
-    corrupted, chosen = both(candidate, tokens, *drawn)
-    taken = chosen[0] | (corrupted[0] != tokens[0])
-    return [name for name, hit in zip(SPECIALS, taken.tolist(), strict=False) if hit]
 
 
 def drawings(*shape, seed=0):
@@ -117,9 +100,8 @@ def window(measure, draw, kind, due, hint, tokens=(70,) * 4, dtype=torch.float32
     rows = [each if isinstance(each, list) else [float(each)] * count for each in (draw, kind)]
     noise = torch.arange(81, 81 + count)[None]
     given = torch.tensor([tokens]), torch.tensor(rows[:1]), torch.tensor(rows[1:], dtype=dtype)
-    specials = measure is specials_taken
-    seen = "the specials that are chosen or changed" if specials else f"`{measure.__name__}`"
-    what = f"{seen}, for the tokens {[*tokens]}, draw {draw}, kind {kind}, noise from 81 on"
+    what = f"`{measure.__name__}`, for the tokens {[*tokens]}, draw {draw}, kind {kind}"
+    what += ", noise from 81 on"
     return case(what, *given, noise, expected=due, measure=measure, hint=hint)
 
 
@@ -143,7 +125,7 @@ task.stage(
         "the number of places where two calls with the same arguments differ",
         *small,
         expected=0,
-        measure=changes,
+        measure=lambda *given: int((stacked(*given) != stacked(*given)).sum()),
         hint="Draw nothing yourself: chance is handed in as `draw`, `kind` and `noise`.",
     ),
 )
@@ -157,11 +139,15 @@ task.stage(
         "with `&`.",
     ),
     *(
-        window(measure, 0, kind, due, hint, tokens=(0, 1, 2, 3, 4, 5, 6, 300))
+        window(
+            *(measure, 0, kind, due),
+            "Only ordinary tokens may be chosen or changed: their ids begin at 6.",
+            tokens,
+        )
         for kind in (0, 0.95)
-        for measure, due, hint in (
-            (specials_taken, [], "Only ordinary tokens may be chosen: their ids begin at 6."),
-            (chosen, [False] * 6 + [True] * 2, "Ids 6 and 300 are ordinary; 6 is the first."),
+        for measure, tokens, due in (
+            (corrupted, (0, 1, 2, 3, 4, 5), [0, 1, 2, 3, 4, 5]),
+            (chosen, (0, 5, 6, 300), [False, False, True, True]),
         )
     ),
 )
@@ -192,40 +178,20 @@ task.stage(
 )
 
 
-def choosing(wrong):
-    """An answer with another `chosen`: `wrong(corrupted, chosen, tokens, draw, kind, noise)`."""
-    return lambda *given: (mask_tokens(*given)[0], wrong(*mask_tokens(*given), *given))
+def from_the_corrupted(tokens, draw, kind, noise):
+    corrupted, _ = mask_tokens(tokens, draw, kind, noise)
+    return corrupted, (draw < 0.15) & (corrupted > 5)
 
 
 task.mistakes(
     (
-        "These are the 85 % that are to be left alone. A token is chosen where `draw` is below "
-        "0.15.",
-        lambda t, draw, kind, noise: mask_tokens(t, 0.3 - draw, kind, noise),
-    ),
-    (
         "With kind = 0 all of the chosen become <mask>, and they stay chosen. Is `chosen` computed "
         "from the corrupted tokens? Compute it from `tokens`.",
-        choosing(lambda corrupted, chosen, t, draw, kind, noise: (draw < 0.15) & (corrupted > 5)),
-    ),
-    (
-        "`chosen` does not depend on `kind`: not only those that become <mask> are to be "
-        "predicted, but also those that are swapped and those that stay.",
-        choosing(lambda corrupted, chosen, t, draw, kind, noise: chosen & (kind < 0.8)),
+        from_the_corrupted,
     ),
     (
         "All became <mask>, whatever `kind` is: `kind`, and not `draw` once more, tells which 20 % "
         "of the chosen tokens must not.",
-        lambda t, draw, kind, noise: mask_tokens(t, draw, 0 * kind, noise),
-    ),
-    (
-        "This is the other way round: from 0.8 to 0.9 the token stays, from 0.9 on it is swapped.",
-        lambda t, draw, kind, noise: mask_tokens(
-            t, draw, torch.where(kind < 0.8, kind, 1.8 - kind), noise
-        ),
-    ),
-    (
-        "A chosen token that stays as it is must still be predicted: that is what it is for.",
-        choosing(lambda corrupted, chosen, t, draw, kind, noise: corrupted != t),
+        lambda tokens, draw, kind, noise: mask_tokens(tokens, draw, 0 * kind, noise),
     ),
 )

@@ -43,12 +43,6 @@ def by_seed(candidate, logits, settings, count):
     return [draws(candidate, logits, settings, seed=seed)[0] for seed in range(count)]
 
 
-def differing(candidate, *given):
-    """The seeds whose token is another one the second time."""
-    series = by_seed(candidate, *given), by_seed(candidate, *given)
-    return [seed for seed, (one, other) in enumerate(zip(*series, strict=True)) if one != other]
-
-
 def in_words(settings):
     return ", ".join(f"{name}={value}" for name, value in settings.items()) or "no settings"
 
@@ -88,7 +82,7 @@ def sample(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     return int(ids[place])
 
 
-def of(probabilities, expected, hint, *settings):
+def of(probabilities, settings, expected, hint):
     """A case: the shares where fractions are expected, else the tokens that come."""
     settings = dict(zip(("temperature", "top_k", "top_p"), settings, strict=False))
     fractions = isinstance(expected[-1], float)
@@ -98,21 +92,16 @@ def of(probabilities, expected, hint, *settings):
     return case(what, probabilities, settings, expected=expected, measure=measure, hint=hint)
 
 
-logits, four = torch.tensor([0.5, 3.0, -1.0, 2.9]), [0.2, 0.5, 0.05, 0.25]
-FROM_GENERATOR = "Draw from `generator`, as `torch.multinomial(…, generator=generator)` does."
-DIVIDED = "Logits are divided by the temperature before the softmax."
-ENOUGH = (
-    "The likeliest are kept until they have at least 0.6 together: 0.5 is not enough, 0.5 + 0.25 "
-    "is."
-)
-RENORMALISED = "`top_p` counts what is left after `top_k`: 0.4 of 0.6 is 0.67, which is enough."
-ORDER = "First comes the temperature, then the top k, then the top p of what is left."
-
+four = [0.2, 0.5, 0.05, 0.25]
 task.stage(
     "one id",
     *(
-        case(f"how many ids come from one draw, {in_words(settings)}", logits, settings, expected=1)
-        for settings in ({}, {"temperature": 0.7}, {"top_k": 100}, {"top_k": 2, "top_p": 0.5})
+        case(
+            f"how many ids come from one draw, {in_words(settings)}",
+            *(torch.tensor([0.5, 3.0, -1.0, 2.9]), settings),
+            expected=1,
+        )
+        for settings in ({}, {"temperature": 0.7, "top_k": 2, "top_p": 0.5})
     ),
     measure=lambda *given: len(draws(*given)),
 )
@@ -120,7 +109,7 @@ task.stage(
     "temperature 0",
     case(
         "the tokens of 20 seeds for the logits 0.5 3.0 -1.0 2.9, temperature=0",
-        *(logits, {"temperature": 0}, 20),
+        *(torch.tensor([0.5, 3.0, -1.0, 2.9]), {"temperature": 0}, 20),
         expected=[1] * 20,
         measure=by_seed,
     ),
@@ -129,101 +118,56 @@ task.stage(
 )
 task.stage(
     "chance",
-    of(four, four, "Each token comes as often as the softmax of the logits says.", 1.0, 4),
+    of(four, (1.0, 4), four, "Each token comes as often as the softmax of the logits says."),
     case(
-        "the seeds of 40 for which two generators of equal seed gave different tokens",
-        *(torch.tensor(four).log(), {"temperature": 1.0, "top_k": 4}, 40),
-        expected=[],
-        measure=differing,
-        hint=FROM_GENERATOR,
-    ),
-    case(
-        "whether generators of 40 different seeds give more than one token",
+        "whether two generators of equal seed give the same token, for each of 40 seeds",
         *(torch.tensor(four).log(), {"temperature": 1.0, "top_k": 4}, 40),
         expected=True,
-        measure=lambda *given: len({*by_seed(*given)}) > 1,
-        hint=FROM_GENERATOR,
+        measure=lambda *given: by_seed(*given) == by_seed(*given),
+        hint="Draw from `generator`, as `torch.multinomial(…, generator=generator)` does.",
     ),
 )
 task.stage(
     "temperature",
-    of([0.2, 0.8, 1e-12], [1 / 17, 16 / 17, 0.0], DIVIDED, 0.5, 3),
-    of([0.1, 0.9], [0.25, 0.75], DIVIDED, 2.0, 2),
+    of(
+        *([0.1, 0.9], (2.0, 2), [0.25, 0.75]),
+        "Logits are divided by the temperature before the softmax.",
+    ),
 )
-task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], [1, 3], "Only the 2 likeliest are left.", 1.0, 2))
+task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], (1.0, 2), [1, 3], "Only the 2 likeliest are left."))
 task.stage(
     "top-p",
-    of([0.1, 0.5, 0.15, 0.25], [1, 3], ENOUGH, 1.0, 4, 0.6),
-    of([0.1, 0.5, 0.15, 0.25], [1], "0.5 alone is more than 0.3: one token is left.", 1.0, 4, 0.3),
+    of(
+        *([0.1, 0.5, 0.15, 0.25], (1.0, 4, 0.6), [1, 3]),
+        "The likeliest are kept until they have at least 0.6 together: 0.5 is not enough, 0.5 + "
+        "0.25 is.",
+    ),
 )
 task.stage(
     "all together",
-    of([0.2, 0.4, 0.19, 0.21], [1], RENORMALISED, 1.0, 2, 0.6),
-    # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
-    of([0.1, 0.6, 0.2, 0.3], [1, 3], ORDER, 0.5, 3, 0.9),
-    of([0.1, 0.6, 0.2, 0.3], [0.0, 0.8, 0.0, 0.2], ORDER, 0.5, 3, 0.9),
+    of(
+        *([0.2, 0.4, 0.19, 0.21], (1.0, 2, 0.6), [1]),
+        "`top_p` counts what is left after `top_k`: 0.4 of 0.6 is 0.67, which is enough.",
+    ),
+    of(  # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
+        *([0.1, 0.6, 0.2, 0.3], (0.5, 3, 0.9), [1, 3]),
+        "First comes the temperature, then the top k, then the top p of what is left.",
+    ),
 )
 
 
-def other(
-    warmer=lambda logits, t: logits / t,
-    cut=lambda best, ids, k: (best[:k], ids[:k]),
-    keep=lambda before, p, top_p: before < top_p,
-    gives=lambda ids, place: int(ids[place]),
-):
-    """An answer with one of its parts done otherwise."""
-
-    def answer(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-        if temperature == 0:
-            return int(logits.argmax())
-        best, ids = warmer(logits, temperature).sort(descending=True)
-        best, ids = cut(best, ids, top_k)
-        probabilities = best.softmax(-1)
-        kept = keep(probabilities.cumsum(-1) - probabilities, probabilities, top_p)
-        return gives(ids, torch.multinomial(probabilities * kept, 1, generator=generator))
-
-    return answer
-
-
-def reaching(logits, top_p):
-    """How many of the likeliest it takes to reach `top_p`."""
-    shares = logits.softmax(-1).sort(descending=True).values
-    return int((shares.cumsum(-1) - shares < top_p).sum())
-
-
-def top_p_first(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    few = reaching(logits / (temperature or 1.0), top_p)
-    return sample(logits, temperature, min(top_k, few), 1.0, generator)
-
-
-def temperature_last(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    few = reaching(logits.topk(min(top_k, len(logits))).values, top_p)
-    return sample(logits, temperature, min(top_k, few), 1.0, generator)
+def place_among_the_sorted(logits, temperature=1.0, **more):
+    token = sample(logits, temperature, **more)
+    return token if temperature == 0 else int((logits > logits[token]).sum())
 
 
 task.mistakes(
     (
         "It always takes the likeliest token, but at temperature 1 a token is drawn.",
-        lambda logits, *_, **settings: int(logits.argmax()),
+        lambda logits, **settings: int(logits.argmax()),
     ),
     (
         "This is the place among the sorted tokens; its id is `ids[place]`.",
-        other(gives=lambda ids, place: int(place)),
-    ),
-    (
-        "Logits were multiplied by the temperature; they are divided by it.",
-        other(warmer=lambda logits, t: logits * t),
-    ),
-    (
-        "The token that reaches `top_p` is kept, too; here it was dropped.",
-        other(keep=lambda before, p, top_p: (before + p <= top_p) | (before == 0)),
-    ),
-    (
-        "`top_p` was counted over all tokens; the top k come first, and what is left sums to 1.",
-        top_p_first,
-    ),
-    (
-        "`top_p` was counted before the temperature: divide the logits by it first.",
-        temperature_last,
+        place_among_the_sorted,
     ),
 )

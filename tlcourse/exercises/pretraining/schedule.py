@@ -8,15 +8,15 @@ from tlcourse.exercises.pretraining._common import number
 from tlcourse.exercises.task import Exercise, case
 
 
-def factor(candidate, step, steps, warmup, decay):
-    """The factor of one step."""
-    got = expect_unchanged(candidate, step, steps, warmup, decay)
-    return number(got, f"the factor of step {step} of {steps}")
-
-
-def factors(candidate, steps, warmup, decay):
-    """The factors of all steps."""
-    return [factor(candidate, step, steps, warmup, decay) for step in range(steps)]
+def factors(candidate, steps, warmup, decay, only=None):
+    """The factors of all steps, or of some `only`."""
+    return [
+        number(
+            expect_unchanged(candidate, step, steps, warmup, decay),
+            f"the factor of step {step} of {steps}",
+        )
+        for step in only or range(steps)
+    ]
 
 
 task = Exercise(
@@ -63,9 +63,8 @@ def by_counting(steps, warmup, decay):
 
 
 def outside(candidate, *setting):
-    """The factors of the first, sixth and last of ten steps that are not from 0 to 1, by step."""
-    found = {step: factor(candidate, step, *setting) for step in (0, 5, 9)}
-    return {step: value for step, value in found.items() if not 0 <= value <= 1}
+    """The factors of the first, sixth and last of ten steps that are not from 0 to 1."""
+    return [value for value in factors(candidate, *setting, (0, 5, 9)) if not 0 <= value <= 1]
 
 
 def run(steps, warmup, decay, hint=""):
@@ -83,16 +82,16 @@ def twenty_runs():
         yield run(steps, warmup, percent / 100)
 
 
-ONE_AT_ONCE = "Without a warm-up, or with one of a single step, the first step has 1 already."
 task.stage(
     "a share of the learning rate",
     case(
-        "which of the steps 0, 5 and 9 of 10 have no factor from 0 to 1, warmup=2, decay=0.4",
+        "those of the factors of steps 0, 5 and 9 of 10 that are not from 0 to 1, where warmup=2, "
+        "decay=0.4",
         *(10, 2, 0.4),
-        expected={},
-        hint="The highest learning rate itself is 1, and each factor is a share of it.",
+        expected=[],
     ),
     measure=outside,
+    hint="The highest learning rate itself is 1, and each factor is a share of it.",
 )
 task.stage(
     "the warm-up alone",
@@ -101,9 +100,8 @@ task.stage(
         "Step k of the warm-up has k + 1 of 4 parts, so steps 0 to 3 have 1/4, 2/4, 3/4 and 1. "
         "With decay=0 nothing falls, and after the warm-up every step has 1.",
     ),
-    run(3, 0, 0.0, ONE_AT_ONCE),
-    run(3, 1, 0.0, ONE_AT_ONCE),
-    run(5, 5, 0.0, "The whole run is warm-up here, and its last step has 1."),
+    run(3, 0, 0.0),
+    hint="Without a warm-up the first step has 1 already.",
 )
 task.stage(
     "the decay alone",
@@ -114,7 +112,7 @@ task.stage(
             f"Round to the nearest whole step. The decay begins at step {start}, so {rounded}, and "
             f"divides by the {10 - rounded} steps that are left.",
         )
-        for decay, start, rounded in ((0.33, 6.7, 7), (0.37, 6.3, 6), (0.9, 0.9999999999999998, 1))
+        for decay, start, rounded in ((0.33, 6.7, 7), (0.37, 6.3, 6))
     ),
 )
 task.stage(
@@ -122,14 +120,10 @@ task.stage(
     run(
         *(10, 4, 1.0),
         "During the warm-up nothing falls yet. With decay=1 the decay begins when the warm-up is "
-        "over, at step `warmup`, which still has 1; it has all steps that are left, and the last "
-        "of them has one part, not 0.",
+        "over, at step `warmup`, which still has 1; it has all steps that are left, here 6, and "
+        "the last of them has one part, not 0.",
     ),
-    run(
-        *(10, 0, 1.0),
-        "Without a warm-up and with decay=1 the first step is the decay's own and has 1, the "
-        "second has 0.9 already: `warmup` is 0 here, not 1.",
-    ),
+    run(10, 0, 1.0, "`warmup` is 0 here, not 1: the second step has 0.9 already."),
     run(20, 8, 0.5, "The stable part is what the other two leave, here steps 8 and 9."),
     run(
         *(10, 5, 0.8),
@@ -143,62 +137,30 @@ task.stage(
 )
 
 
-def rises(rise):
-    """An answer that is wrong where there is a warm-up alone: `rise(step, warmup)`."""
+def falls(fall):
+    """An answer that warms up rightly; its decay is `fall(step, steps, start)`."""
 
     def answer(step, steps, warmup, decay):
-        wrong = warmup > 1 and not decay
-        return rise(step, warmup) if wrong else schedule(step, steps, warmup, decay)
+        start = max(warmup, round(steps * (1 - decay)))
+        return schedule(step, steps, warmup, 0) if step < start else fall(step, steps, start)
 
     return answer
-
-
-def falls(fall, begins=lambda steps, warmup, decay: max(warmup, round(steps * (1 - decay)))):
-    """An answer that warms up rightly; from `start` on its decay is `fall(step, steps, start)`.
-
-    `begins(steps, warmup, decay)` is its `start`.
-    """
-
-    def answer(step, steps, warmup, decay):
-        start = begins(steps, warmup, decay)
-        if step < max(warmup, start) or not decay:
-            return schedule(step, steps, warmup, 0.0)
-        return fall(step, steps, start)
-
-    return answer
-
-
-def line(step, steps, start):
-    """The right way down from `start` on."""
-    return (steps - step) / (steps - start)
-
-
-def decay_before_warmup(step, steps, warmup, decay):
-    return schedule(step, steps, warmup if step < round(steps * (1 - decay)) else 0, decay)
 
 
 task.mistakes(
     (
         "Step 0 gets 0 and teaches nothing. Steps count from 0, so step 0 is the first of four and "
         "has 1/4.",
-        rises(lambda step, warmup: min(1, step / warmup)),
+        lambda step, steps, warmup, decay: (
+            step / warmup if step < warmup else schedule(step, steps, warmup, decay)
+        ),
     ),
     (
         "The last step gets 0 and teaches nothing: it is the step *after* it that would have 0.",
         falls(lambda step, steps, start: (steps - 1 - step) / max(1, steps - 1 - start)),
     ),
     (
-        "The learning rate jumps where the decay begins: divide by the steps of the decay, here 4, "
-        "not by all.",
-        falls(lambda step, steps, start: (steps - step) / steps),
-    ),
-    (
         "The decay begins at 0.4 of the run; 0.4 is the share of the steps that falls, the last 4.",
-        falls(line, lambda steps, warmup, decay: max(warmup, round(steps * decay))),
+        lambda step, steps, warmup, decay: schedule(step, steps, warmup, decay and 1 - decay),
     ),
-    (
-        "The learning rate jumps: the decay has only the steps that the warm-up leaves, here 6.",
-        falls(line, lambda steps, warmup, decay: round(steps * (1 - decay))),
-    ),
-    ("The warm-up is gone: ask for it before you ask for the decay.", decay_before_warmup),
 )

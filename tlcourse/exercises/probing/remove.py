@@ -81,7 +81,7 @@ task.stage(
             *(drawn(*leading, 5), drawn(1, 5, seed=2)),
             expected=(*leading, 5),
         )
-        for leading in ((4,), (), (2, 7), (1, 1))
+        for leading in ((4,), (), (2, 7))
     ),
     measure=lambda *setting: tuple(removed(*setting).shape),
 )
@@ -89,7 +89,6 @@ task.stage(
     "one direction",
     of([2.0, 3.0, 5.0], [0.0, 1.0, 0.0]),
     of([10.0, 5.0, 2.0], [3.0, 4.0, 0.0]),
-    of([0.0, 1.0, 1.0], [0.0, -0.5, 0.0]),
     hint="Subtract only (h · d) d, for a d of length one. What is at right angles to it stays.",
 )
 
@@ -103,14 +102,10 @@ NOTHING_NEW = (
     "nearly 0, which must not be divided by its length: use an SVD and keep what is clearly above "
     "0."
 )
-plane = [1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]
 thrice = [0.1, 0.7, 0.3], [0.3, 2.1, 0.9], [0.07, 0.49, 0.21]
 several = (
-    of([1.0, 2.0, 3.0], [2.0, 0.0, 0.0], [0.0, 0.0, 5.0], hint=SHARED),
-    of([1.0, 2.0, 3.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], hint=SHARED),
-    of([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], hint=SHARED),
+    of([1.0, 2.0, 3.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]),
     of([3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0], hint=NOTHING_NEW),
-    of([3.0, 7.0, 1.0], *plane, hint=NOTHING_NEW),
     of([3.0, 1.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0], hint=NOTHING_NEW),
     of([7.0, 2.0, -7.0], *thrice, hint=NOTHING_NEW),
     random(2, 3, 2, 5),
@@ -168,15 +163,7 @@ task.mistakes(
         lambda h, d: h - h @ d.T @ unit(d),
     ),
     (
-        "Every axis that the direction touches was set to 0. Remove only what lies along it.",
-        lambda h, d: h * (d == 0).all(dim=0),
-    ),
-    (
         "Make each row of length one, not each column: `dim=1` (or `dim=-1`).",
         lambda h, d: h - along(h, F.normalize(d, dim=0)),
-    ),
-    (
-        "The part along the direction was subtracted twice.",
-        lambda h, d: 2 * remove(h, d) - h,
     ),
 )

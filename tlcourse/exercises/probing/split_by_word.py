@@ -1,8 +1,7 @@
 """Lesson 07: a probe that is right for the wrong reason, and the split that shows it."""
 
 import random
-from collections import Counter
-from itertools import accumulate
+from operator import index
 
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
 from tlcourse.exercises.probing._words import SESSION, UNSEEDED, compared, in_two_sessions, types
@@ -41,21 +40,16 @@ def split_by_word(words, share, seed):
 def sides(candidate, words, share, seed):
     """The candidate's (train, test), lists of places; raises CheckFailed for all else."""
     got = expect_unchanged(candidate, words, share, seed)
-    if not isinstance(got, list | tuple) or len(got) != 2:
-        why = "Is a `return` missing?" if got is None else ""
+    try:
+        train, test = ([index(place) for place in side] for side in got)
+    except (TypeError, ValueError):
         raise CheckFailed(
-            check="the split", yours=short(got), expected="two lists, (train, test)", why=why
-        )
-    lists = [each.tolist() if hasattr(each, "tolist") else each for each in got]
-    for each in lists:
-        kinds = {type(place).__name__ for place in each} if isinstance(each, list | tuple) else {0}
-        if kinds - {"int", "int64", "int32"}:  # NumPy's are as good
-            raise CheckFailed(
-                check="one of the two sides",
-                yours=short(each),
-                expected="a list of places, which count from 0",
-            )
-    return [*map(int, lists[0])], [*map(int, lists[1])]
+            check="the split",
+            yours=short(got),
+            expected="two lists of places, (train, test), which count from 0",
+            why="Is a `return` missing?" if got is None else "",
+        ) from None
+    return train, test
 
 
 def words_of(candidate, words, share, seed):
@@ -102,7 +96,7 @@ task.stage(
     "every place once",
     *(
         case(f"`{' '.join(text)}`, share 0.5: the places in train and test together", text, 0.5, n)
-        for n in range(4)
+        for n in range(2)
     ),
     hint="Each of the 8 places is in train or in test, and in one of them only: a type takes all "
     "of its places to its side, and none is thrown away.",
@@ -111,12 +105,9 @@ task.stage(
 )
 task.stage(
     "no word on both sides",
-    *(
-        case(
-            f"50 types, 6 times each, share {share}: the first three words that are on both sides",
-            *(types(50, 6), share, n),
-        )
-        for n, share in enumerate((0.5, 0.2, 0.8))
+    case(
+        "50 types, 6 times each, share 0.8: the first three words that are on both sides",
+        *(types(50, 6), 0.8, 2),
     ),
     hint="Were places drawn? Then most words are on both sides, and a probe that only remembers "
     "words looks good. Draw types, and let each take all of its places along.",
@@ -131,7 +122,7 @@ task.stage(
             "the types in test",
             *(["the"] * 4000 + types(2000), share, n),
         )
-        for n, share in enumerate((0.3, 0.3, 0.8, 0.1, 0.3))
+        for n, share in enumerate((0.3, 0.8))
     ),
     hint="Count types, each once, however frequent it is.",
     measure=share_of_types,
@@ -146,7 +137,6 @@ task.stage(
         expected="the same",
         hint=UNSEEDED,
     ),
-    case("the splits by seed 3 and by seed 4", *setting, 3, 4, expected="different"),
     case("the splits by seed 0 and by seed 1", *setting, 0, 1, expected="different"),
     case(
         "`the` 100 times in the text, 39 other types once, share 0.5: the share of 40 seeds that "
@@ -169,48 +159,9 @@ task.stage(
 )
 
 
-def by(order, held_out=lambda types, share, words: types[: round(share * len(types))]):
-    """A split with `order(words, seed)`, the types, and `held_out` of them in the test."""
-
-    def candidate(words, share, seed):
-        kept = set(held_out(order(words, seed), share, words))
-        places = range(len(words))
-        train = [place for place in places if words[place] not in kept]
-        return train, [place for place in places if words[place] in kept]
-
-    return candidate
-
-
-def shuffled(words, seed):
-    types = list(dict.fromkeys(words))
-    return random.Random(seed).sample(types, len(types))
-
-
-def until_full(types, share, words):
-    """The first types that have this share of the places."""
-    counts, full = Counter(words), share * len(words)
-    before = accumulate([0, *map(counts.get, types[:-1])])
-    return [each for each, count in zip(types, before, strict=True) if count < full]
-
-
-def first_places_only(words, share, seed):
-    types = list(dict.fromkeys(words))
-    return tuple(
-        [words.index(types[n]) for n in side] for side in split_by_word(types, share, seed)
-    )
-
-
 task.mistakes(
-    (
-        "Each word is in the split only once: a type takes *all* of its places to its side.",
-        first_places_only,
-    ),
     (
         "Train and test are swapped: `share` is that of the test, which comes second.",
         lambda *given: split_by_word(*given)[::-1],
-    ),
-    (
-        "`share` counts word types, each of them once, not places in the text.",
-        by(shuffled, until_full),
     ),
 )

@@ -103,14 +103,28 @@ def differing(
 ) -> list[str]:
     """What is different about a new one's parameters from `shapes`, in words; [] if nothing is."""
     mine = {name: tuple(p.shape) for name, p in new(candidate, config).named_parameters()}
-    lost = [f"{name} is missing" for name in shapes if name not in mine]
-    more = [f"{name} is not expected" for name in mine if name not in shapes]
-    other = [
-        f"{name} has the shape {mine[name]}, not {shape}"
-        for name, shape in shapes.items()
-        if mine.get(name, shape) != shape
+    return [
+        f"{name}: {mine.get(name, 'missing')} instead of {shapes.get(name, 'no such parameter')}"
+        for name in shapes | mine
+        if mine.get(name) != shapes.get(name)
     ]
-    return lost + more + other
+
+
+def moved(candidate: type, config: Config, x: Tensor, at: int) -> list[int]:
+    """The positions whose output changes when 1 is added to the input at position `at`."""
+    changed, module = x.clone(), built(candidate, config)
+    changed[:, at] += 1
+    with torch.no_grad():
+        apart = (module(changed) - module(x)).abs().amax(dim=(0, 2))
+    return (apart > 1e-6).nonzero()[:, 0].tolist()
+
+
+def device(compute: Callable[[], Tensor]) -> str:
+    """The device of what is computed from tensors on `meta`, where no number is computed."""
+    try:
+        return compute().device.type
+    except (RuntimeError, NotImplementedError):  # as on a GPU, where two devices meet
+        return "a mix of two devices"
 
 
 def without_gradient(
@@ -148,20 +162,9 @@ def same_gradient(reference: type, *arguments: Any) -> Case:
     )
 
 
-def returned(found: Any) -> Any:
-    """What `forward` returned; raises CheckFailed if that is no tensor."""
-    expect_type(found, Tensor, "what `forward` returns")
-    return found
-
-
-def linear(name: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of a linear layer's parameters."""
-    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
-
-
-def norm(name: str, width: int) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of a LayerNorm's parameters."""
-    return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+def with_bias(name: str, *shape: int) -> dict[str, tuple[int, ...]]:
+    """The names and shapes of a layer's weight, which has `shape`, and of its bias."""
+    return {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
 
 
 def under(prefix: str, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
@@ -172,3 +175,34 @@ def under(prefix: str, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[in
 def otherwise(base: type, **methods: Callable) -> type:
     """A module class like `base`, with these methods in place of its own."""
     return type("Faulty", (base,), methods)
+
+
+class Stub(nn.Module):
+    """A part of a block that multiplies by `times`, or else gives ones, and keeps what it reads."""
+
+    def __init__(self, times: int | None = None):
+        super().__init__()
+        self.times, self.read, self.rest = times, None, []
+
+    def forward(self, x, mask=None, table=None):
+        self.read, self.rest = x, [mask, table]
+        return torch.ones_like(x) if self.times is None else self.times * x
+
+
+def read_by(block: Any, run: Callable[[Tensor], Tensor]) -> str:
+    """What the layers of a block read, and what comes out of `run`, as `the_stream` says."""
+    for name in ("attention_norm", "attention", "feed_forward_norm", "feed_forward"):
+        setattr(block, name, Stub(10 if "norm" in name else None))
+    with torch.no_grad():
+        out = run(torch.full((1, 3, 12), 2.0))
+    numbers = block.attention.read, block.feed_forward.read, out
+    return ", ".join("nothing" if x is None else f"{x.mean().item():g}" for x in numbers)
+
+
+the_stream = case(
+    "what attention reads, what feed-forward reads and what comes out, where a stream of 2s comes "
+    "in, norms multiply by 10 and layers write 1",
+    expected="20, 30, 4",
+    hint="Each layer reads the norm of the stream: 10 × 2, and after attention has written "
+    "10 × (2 + 1). The stream itself runs on, and each layer adds to it: 2 + 1 + 1.",
+)

@@ -45,16 +45,6 @@ def by_the_library(query, key, value, mask=None):
     return F.scaled_dot_product_attention(*parts, attn_mask=mask)
 
 
-def shape_without_a_mask(candidate, *parts):
-    """The shape of what comes out; an error that comes from the missing mask is explained."""
-    try:
-        return shape(candidate, *parts)
-    except (TypeError, AttributeError, RuntimeError) as error:
-        if "None" in str(error):
-            error.add_note("`mask` may be None: use it only `if mask is not None`.")
-        raise
-
-
 def at(candidate, place, *parts):
     """One part of what comes out."""
     return expect_unchanged(candidate, *parts)[place]
@@ -67,36 +57,23 @@ even = torch.full((1, 5, 4), math.log(3) / 2)
 two_keys = torch.stack([torch.ones(4), torch.zeros(4)])[None]  # scores 2 ln 3 and 0
 two_values = torch.tensor([[1.0] * 3, [0.0] * 3])[None]
 LARGE = 30 * query, 30 * key, value
-LAST_TWO = (
-    "Scores are (batch, queries, keys): swap the last two dimensions of the key and no others, "
-    "`key.transpose(-2, -1)`. `.T` reverses all of them."
-)
-ONE_KEY = "A single key gets all the attention, whatever its score, so its value must come back"
 
 task.stage(
     "shape",
     case(
-        "the shape from 3 queries and 5 keys of width 4, values of width 6, in a batch of 2",
-        *(draw(2, 3, 4), draw(2, 5, 4), draw(2, 5, 6)),
-        expected=(2, 3, 6),
-    ),
-    case(
-        "the shape of the same with 7 heads",
+        "the shape from 3 queries and 5 keys of width 4, values of width 6, 7 heads, a batch of 2",
         *(draw(2, 7, 3, 4), draw(2, 7, 5, 4), draw(2, 7, 5, 6)),
         expected=(2, 7, 3, 6),
     ),
-    hint=LAST_TWO,
-    measure=shape_without_a_mask,
+    hint="Scores are (..., queries, keys): swap the last two dimensions of the key and no others, "
+    "`key.transpose(-2, -1)`. `.T` reverses all of them.",
+    measure=shape,
 )
 task.stage(
     "the weights sum to one",
-    case(
-        "one query and one key",
-        *(draw(2, 1, 4), draw(2, 1, 4, seed=1), draw(2, 1, 6)),
-        hint=f"{ONE_KEY}.",
-    ),
     case("values that are all 1", draw(2, 3, 4), draw(2, 5, 4, seed=1), torch.ones(2, 5, 6)),
-    hint="The weights of a query sum to 1 over the keys: is the softmax over the last dimension?",
+    hint="The weights of a query sum to 1 over the keys: is the softmax over the last dimension? "
+    "And do you divide the scores before it, instead of the weights after it?",
 )
 task.stage(
     "the scale",
@@ -123,7 +100,6 @@ task.stage(
 task.stage(
     "the library's numbers",
     case("two padded sentences, 3 heads", query, key, value, padding),
-    case("3 heads without a mask", query, key, value),
     case(
         "scores in the hundreds, no mask",
         *LARGE,
@@ -159,13 +135,6 @@ def scaled(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-def divided_by(root):
-    """A wrong answer that divides the scores by `root(query, key, value)`."""
-    return lambda query, key, value, mask=None: mixed(
-        query @ key.mT / root(query, key, value), value, mask
-    )
-
-
 def masked_by(wrong):
     """A wrong answer that is right without a mask and `wrong(scores, value, mask)` with one."""
     return lambda query, key, value, mask=None: (mixed if mask is None else wrong)(
@@ -178,24 +147,18 @@ task.mistakes(
         "These are the weights; the values are not mixed yet: `weights @ value`.",
         lambda query, key, value, mask=None: scaled(query, key).softmax(-1),
     ),
-    (LAST_TWO, lambda query, key, value, mask=None: mixed(query @ key.T, value, mask)),
     (
         "Count dimensions from the end, -1 and -2, because heads may stand in front.",
         lambda query, key, value, mask=None: mixed(query @ key.transpose(1, 2), value, mask),
     ),
     (
-        f"{ONE_KEY}: divide the scores, before the softmax, and not the weights.",
-        lambda query, key, value, mask=None: mixed(query @ key.mT, value, mask) / 2,
+        "`mask` may be None: use it only `if mask is not None`.",
+        lambda query, key, value, mask=None: mixed(scaled(query, key), value, ~mask),
     ),
-    ("The scores are not divided by sqrt(head_dim), which is 2 here.", divided_by(lambda *_: 1)),
     (
         "The query saw only keys after its own. True means keep in this course, so fill the "
         "scores where the mask is False (`~mask`).",
         masked_by(lambda scores, value, mask: mixed(scores, value, ~mask)),
-    ),
-    (
-        "A score of 0 is a score like any other: drop keys by -infinity.",
-        masked_by(lambda scores, value, mask: mixed(scores * mask, value)),
     ),
     (
         "The weights that you removed after the softmax are missing in the sum: set the scores to "

@@ -2,9 +2,9 @@
 
 import torch
 
-from tlcourse.exercises.expect import CheckFailed, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
-from tlcourse.exercises.transformer._common import IMPORTS, shape
+from tlcourse.exercises.transformer._common import IMPORTS, device
 
 task = Exercise(
     __name__,
@@ -36,8 +36,9 @@ def combined_mask(is_token, causal=True):
 
 
 def mask_of(candidate, is_token, *causal):
-    """(batch, 1, length, length); raises CheckFailed if that is no mask of booleans."""
+    """The candidate's mask; raises CheckFailed if that is no tensor of booleans."""
     mask = expect_unchanged(candidate, is_token, *causal)
+    expect_type(mask, torch.Tensor, "the mask")
     if mask.dtype != torch.bool:
         raise CheckFailed(
             check="the type of the mask",
@@ -45,12 +46,13 @@ def mask_of(candidate, is_token, *causal):
             expected="torch.bool",
             why="True means keep. Compare, or call `.bool()`.",
         )
-    return mask.expand(len(is_token), 1, is_token.shape[1], is_token.shape[1])
+    return mask
 
 
 def kept(candidate, lengths, length, causal=True, sentence=0):
     """A text for each query of a sentence, with an x for each key that it keeps."""
-    rows = mask_of(candidate, sentences(lengths, length), causal)[sentence, 0].tolist()
+    mask = mask_of(candidate, sentences(lengths, length), causal)
+    rows = mask.expand(len(lengths), 1, length, length)[sentence, 0].tolist()
     return ["".join("x" if keep else "." for keep in row) for row in rows]
 
 
@@ -62,40 +64,20 @@ def by_loop(lengths, length, causal=True, sentence=0):
     return ["".join(".x"[keeps(q, k)] for k in range(length)) for q in range(length)]
 
 
-def empty_rows(candidate, lengths, length):
-    """The queries of the first sentence that may look nowhere."""
-    return [query for query, row in enumerate(kept(candidate, lengths, length)) if "x" not in row]
-
-
-def device(candidate, is_token):
-    """The device of the mask of tokens on `meta`, where no number is computed."""
-    try:
-        return candidate(is_token.to("meta")).device.type
-    except (RuntimeError, NotImplementedError):
-        return "a mix of two devices"
-
-
 def sentences(lengths, length):
     """(batch, length), True for the first tokens of each sentence, False for its pads."""
     return torch.arange(length) < torch.tensor(lengths)[:, None]
 
 
 X = "a row per query, an x per key that it keeps"
-BOTH = "Padding drops keys (columns) behind the tokens: both conditions must hold (`&`)."
 
 task.stage(
     "shape and type",
     case(
         "the shape for 2 sentences of 5 positions",
         sentences([3, 4], 5),
-        measure=shape,
+        measure=lambda *given: tuple(mask_of(*given).shape),
         expected=(2, 1, 5, 5),
-    ),
-    case(
-        "the type of the mask",
-        sentences([3, 4], 5),
-        measure=lambda candidate, is_token: str(mask_of(candidate, is_token).dtype),
-        expected="torch.bool",
     ),
     hint="The mask is (batch, 1, query, key), where the 1 stands for all heads.",
 )
@@ -103,27 +85,21 @@ task.stage(
     "causal alone",
     case(f"one sentence of 4 tokens without padding: {X}", [4], 4),
     measure=kept,
-    hint="Query q keeps the keys 0 to q.",
+    hint="Query q keeps the keys 0 to q, because a token may look at itself.",
 )
 task.stage(
     "padding drops keys",
-    case(
-        "the queries that may look nowhere, with 2 tokens in 4 positions",
-        *([2, 4], 4),
-        measure=empty_rows,
-        expected=[],
-        hint="An empty row of the mask gives NaN in many libraries. Padding drops keys (columns) "
-        "and leaves each query at least one; queries at pads (rows) may look at the tokens before "
-        "them, because nobody reads what they give.",
-    ),
-    case(f"2 tokens in 4 positions: {X}", [2, 4], 4, hint=BOTH),
+    case(f"2 tokens in 4 positions: {X}", [2, 4], 4),
     measure=kept,
+    hint="Padding drops keys (columns) behind the tokens: both conditions must hold (`&`). It "
+    "drops no queries (rows), because an empty row gives NaN in many libraries.",
 )
 task.stage(
     "not causal",
     case(f"`causal=False`, 2 tokens in 4 positions: {X}", [2, 4], 4, False),
     measure=kept,
-    hint="Every query keeps every token, before it and after it, and no pad.",
+    hint="Every query keeps every token, before it and after it, and no pad: use the triangle only "
+    "`if causal`.",
 )
 task.stage(
     "four sentences",
@@ -137,7 +113,7 @@ task.stage(
 task.stage(
     "on the device of the tokens",
     case("the device of the mask of tokens on `meta`", sentences([2, 3], 4), expected="meta"),
-    measure=device,
+    measure=lambda candidate, is_token: device(lambda: candidate(is_token.to("meta"))),
     hint="The mask is right, but it is made on the CPU wherever the tokens are, and would stop on "
     "a GPU. Make new tensors with `device=is_token.device`.",
 )
@@ -154,10 +130,6 @@ task.mistakes(
         lambda is_token, causal=True: ~combined_mask(is_token, causal),
     ),
     (
-        "The diagonal is missing: a token may look at itself.",
-        lambda is_token, causal=True: combined_mask(is_token) & triangle(is_token).tril(-1),
-    ),
-    (
         "This looks at the future: rows are queries, columns are keys.",
         lambda is_token, causal=True: combined_mask(is_token, causal).mT,
     ),
@@ -168,9 +140,5 @@ task.mistakes(
     (
         "No key is kept. Do you keep the pads? `is_token` is True where a token stands.",
         lambda is_token, causal=True: triangle(is_token) & ~is_token[:, None, None],
-    ),
-    (
-        "The future is still dropped: use the triangle only `if causal`.",
-        lambda is_token, causal=True: combined_mask(is_token),
     ),
 )

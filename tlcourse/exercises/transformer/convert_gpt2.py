@@ -6,7 +6,7 @@ import torch
 
 from tlcourse.exercises.expect import expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
-from tlcourse.exercises.transformer._common import IMPORTS, draw
+from tlcourse.exercises.transformer._common import IMPORTS, draw, with_bias
 
 task = Exercise(
     __name__,
@@ -90,16 +90,16 @@ class Weights(dict):
         return list(self) == list(other) and all(self[n].equal(other[n]) for n in self)
 
 
-def drawn(width=4, layers=2):
-    """A state dict of GPT-2 with drawn numbers."""
-    outputs = {"attn.c_attn": 3 * width, "attn.c_proj": width, "mlp.c_fc": 3 * width}
-    shapes = {"wte.weight": (7, width), "wpe.weight": (5, width)}
-    norms = ["ln_f", *(f"h.{layer}.ln_{n}" for layer in range(layers) for n in (1, 2))]
-    shapes |= {f"{norm}.{part}": (width,) for norm in norms for part in ("weight", "bias")}
-    for layer in range(layers):
-        for name, out in (outputs | {"mlp.c_proj": width}).items():
-            inputs = 3 * width if name == "mlp.c_proj" else width
-            shapes |= {f"h.{layer}.{name}.weight": (inputs, out), f"h.{layer}.{name}.bias": (out,)}
+def drawn():
+    """A state dict of GPT-2 with drawn numbers, two layers of width 4."""
+    shapes = {"wte.weight": (7, 4), "wpe.weight": (5, 4)}
+    for norm in ("ln_f", "h.0.ln_1", "h.0.ln_2", "h.1.ln_1", "h.1.ln_2"):
+        shapes |= with_bias(norm, 4)
+    linear = {"attn.c_attn": (4, 12), "attn.c_proj": (4, 4), "mlp.c_fc": (4, 12)}
+    for name, (inputs, outputs) in (linear | {"mlp.c_proj": (12, 4)}).items():
+        for layer in ("h.0", "h.1"):
+            shapes[f"{layer}.{name}.weight"] = inputs, outputs
+            shapes[f"{layer}.{name}.bias"] = (outputs,)
     numbers = (draw(*shape, seed=seed) for seed, shape in enumerate(shapes.values()))
     theirs = {f"transformer.{n}": each for n, each in zip(shapes, numbers, strict=True)}
     return Weights(theirs | {"lm_head.weight": theirs["transformer.wte.weight"]})
@@ -116,110 +116,53 @@ def converted(candidate):
     return found
 
 
-def names(candidate):
-    """What is different about the names, in words; [] if nothing is."""
-    found = [str(name) for name in converted(candidate)]
-    lost = [f"{name} is missing" for name in MINE if name not in found]
-    return lost + [f"{name} is not expected" for name in found if name not in MINE]
-
-
 def values(candidate, *asked):
-    """What is different about the numbers of these, in words; [] if nothing is."""
-    found, said = converted(candidate), []
-    for name in (each for each in MINE if any(part in each for part in asked)):
-        got, right = found.get(name), MINE[name]
-        if got is None:
-            said.append(f"{name} is missing")
-        elif got.shape != right.shape:
-            said.append(f"{name} has the shape {tuple(got.shape)}, not {tuple(right.shape)}")
-        elif not torch.equal(got, right):
-            said.append(f"{name} has other numbers")
-    return said
+    """The names whose tensors are missing or not as they should be, with what is there."""
+    found = converted(candidate)
+    return {
+        name: f"other numbers, of shape {tuple(found[name].shape)}" if name in found else "missing"
+        for name, right in MINE.items()
+        if any(part in name for part in asked) and not right.equal(found.get(name, torch.empty(0)))
+    }
 
 
 task.stage(
     "embeddings and norms",
-    case("differences in embeddings and norms, for two layers", "embedding", "norm", expected=[]),
+    case("differences in embeddings and norms, for two layers", "embedding", "norm", expected={}),
     measure=values,
     hint="`wte` holds the tokens and `wpe` the positions, `ln_1` and `ln_2` are the norms of a "
-    "block, and `ln_f` is the last norm. Take them as they are.",
+    "block, before attention and before feed-forward, and `ln_f` is the last norm. Take them as "
+    "they are.",
 )
 task.stage(
     "linear layers",
-    case("differences in output, up and down", "output", "up", "down", expected=[]),
+    case("differences in output, up and down", "output", "up", "down", expected={}),
     measure=values,
     hint="`attn.c_proj` is our output, `mlp.c_fc` our up, and `mlp.c_proj` our down. Their "
     "matrices are (in, out), those of `nn.Linear` are (out, in), so they need a `.t()`.",
 )
 task.stage(
     "query, key and value",
-    case("differences in query, key and value", "query", "key", "value", expected=[]),
+    case("differences in query, key and value", "query", "key", "value", expected={}),
     measure=values,
-    hint="`c_attn` holds the three side by side, in this order: cut its last dimension into three, "
-    "then transpose each.",
+    hint="`c_attn` holds the three side by side, in this order: cut its last dimension into three "
+    "blocks of neighbouring columns, then transpose each.",
 )
 task.stage(
     "all names",
-    case("differences in the names", expected=[]),
-    measure=names,
+    case(
+        "the names that are missing or not ours",
+        expected=[],
+        measure=lambda candidate: sorted(set(converted(candidate)) ^ set(MINE)),
+    ),
     hint="The result holds our names only: `lm_head.weight` is the embedding again, and our head "
     "is tied.",
 )
 
 
-def changed(change):
-    """A wrong answer: `change(mine)` of the right result."""
-    return lambda theirs, layers: change(convert_gpt2(theirs, layers))
-
-
-def exchanged(one, other):
-    """A wrong answer that has the tensors of two names in each other's place."""
-    others = {one: other, other: one}
-
-    def change(mine):
-        found = {}
-        for name in mine:
-            part = next((each for each in others if each in name), "")
-            found[name] = mine[name.replace(part, others[part])] if part else mine[name]
-        return found
-
-    return changed(change)
-
-
-def transposed(where):
-    """A wrong answer with one more transposition of the tensors whose names `where` takes."""
-    return changed(lambda mine: {n: each.t() if where(n) else each for n, each in mine.items()})
-
-
-def c_proj_twice(mine):
-    down = "feed_forward.down"
-    return mine | {n: mine[n.replace(down, "attention.output")] for n in mine if down in n}
-
-
 task.mistakes(
     (
-        "Embeddings are not linear layers: leave them as they are.",
-        transposed(lambda name: "embedding" in name),
-    ),
-    (
         "Only the first layer is there. Go through all `layers`.",
-        changed(lambda mine: {n: each for n, each in mine.items() if "blocks.1" not in n}),
-    ),
-    (
-        "`ln_1` stands before attention, `ln_2` before the feed-forward layer.",
-        exchanged("attention_norm", "feed_forward_norm"),
-    ),
-    (
-        "The two `c_proj` are mixed up: one is in `attn`, one in `mlp`.",
-        changed(c_proj_twice),
-    ),
-    (
-        "Query and key are exchanged. Their order is query, key, value.",
-        exchanged(".query.", ".key."),
-    ),
-    (
-        "The matrices are cut or turned the wrong way. First cut (width, 3 · width) into three "
-        "blocks of neighbouring columns, then call `.t()`.",
-        transposed(lambda name: name.endswith(("query.weight", "key.weight", "value.weight"))),
+        lambda theirs, layers: convert_gpt2(theirs, 1),
     ),
 )

@@ -10,10 +10,11 @@ from tlcourse.exercises.transformer._common import (
     built,
     differing,
     draw,
-    linear,
+    moved,
     otherwise,
     out,
     small,
+    with_bias,
 )
 from tlcourse.transformer import ACTIVATIONS
 
@@ -58,16 +59,8 @@ def in_double_precision(config, x):
     return (wide @ layer.down.weight.T + layer.down.bias).detach()
 
 
-def moved(candidate, config, x, at):
-    """The positions whose output moves when the input at position `at` does."""
-    changed = x.clone()
-    changed[:, at] += 1
-    apart = (out(candidate, config, changed) - out(candidate, config, x)).abs().amax(dim=(0, 2))
-    return (apart > 1e-6).nonzero()[:, 0].tolist()
-
-
 gelu, x = small(activation="gelu"), draw(2, 6, 12)
-SHAPES = linear("up", 20, 12) | linear("down", 12, 20)
+SHAPES = with_bias("up", 20, 12) | with_bias("down", 12, 20)
 task.stage(
     "the two layers",
     case("differences from the layers of width 12, feed_forward 20", small(), SHAPES, expected=[]),
@@ -93,27 +86,17 @@ task.stage(
 )
 
 
-def forward(wrong):
-    """A wrong answer whose `forward(layer, x)` is `wrong`."""
-    return otherwise(FeedForward, forward=wrong)
-
-
 task.mistakes(
     (
         "There is nothing between the two layers, so that they are no more than one.",
-        forward(lambda s, x: s.down(s.up(x))),
-    ),
-    ("This is ReLU; its square is wanted.", forward(lambda s, x: s.down(s.up(x).relu()))),
-    (
-        "This is the square alone. What is below 0 must become 0 first.",
-        forward(lambda s, x: s.down(s.up(x).square())),
+        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x))),
     ),
     (
-        "The activation stands behind the two layers. Put it between them.",
-        forward(lambda s, x: s.activation(s.down(s.up(x)))),
+        "This is ReLU; its square is wanted.",
+        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x).relu())),
     ),
     (
         "You add `x` here, but that is the block's work and not this layer's.",
-        forward(lambda s, x: x + s.down(s.activation(s.up(x)))),
+        otherwise(FeedForward, forward=lambda s, x: x + FeedForward.forward(s, x)),
     ),
 )

@@ -94,7 +94,7 @@ task.stage(
     "a group for every head",
     case("3 heads in 3 groups, no mask, no table", (12, 3, 3), draw(2, 5, 12)),
     hint="With as many groups as heads this is the attention of lesson 02, without biases and "
-    "QK-norm.",
+    "QK-norm. Bring the heads back side by side (transpose heads and length) before `output`.",
 )
 task.stage(
     "shared keys and values",
@@ -103,79 +103,34 @@ task.stage(
 )
 task.stage(
     "the mask",
-    case("a causal mask", SIZES, x, causal_mask(5).expand(2, 1, 5, 5)),
     case("a causal mask of shape (5, 5)", SIZES, x, causal_mask(5)),
     case("3 texts of different lengths, padded, read causally", SIZES, draw(3, 5, 24), PADDED),
     hint="True means that a query may look at a key: hand `mask` on to `attention` as it is.",
 )
 task.stage(
     "rotary positions",
-    case("a table of angles", SIZES, x, None, table, tolerance=1e-3),
     case(
         "a table of angles and a causal mask of shape (5, 5)",
         *(SIZES, x, causal_mask(5), table),
         tolerance=1e-3,
-        hint="With a table, the mask is still used.",
     ),
     all_gradients(SIZES, x, None, table),
     same_gradient(GroupedAttention, SIZES, x, None, table),
     hint="If there is a table, rotate queries and keys, and keep what `rotate` returns. Values "
-    "stay as they are.",
+    "stay as they are, and the mask is still used.",
 )
 
 
-def in_steps(
-    share=lambda part, times: part.repeat_interleave(times, dim=1),
-    turn=lambda q, k, v, table: (rotate(q, table), rotate(k, table), v),
-    keep=lambda mask: mask,
-    join=lambda mixed: mixed.transpose(1, 2).flatten(2),
-):
-    """The reference step by step; a wrong answer has a step of its own."""
-
-    def forward(self, x, mask=None, table=None):
-        parts = self.query(x), self.key(x), self.value(x)
-        parts = [part.unflatten(-1, (-1, self.size)).transpose(1, 2) for part in parts]
-        query, *shared = parts if table is None else turn(*parts, table)
-        shared = (share(part, query.shape[1] // part.shape[1]) for part in shared)
-        return self.output(join(attention(query, *shared, keep(mask))))
-
-    return otherwise(GroupedAttention, forward=forward)
-
-
-def before_output(change):
-    """The reference, with `change(layer, mixed)` in the place of the output layer."""
-    faulty = otherwise(GroupedAttention)
-    return otherwise(faulty, forward=lambda s, x, *rest: change(s, _mixed(s, x, *rest)))
-
-
-def _mixed(layer, x, *rest):
-    output, layer.output = layer.output, nn.Identity()
-    try:
-        return GroupedAttention.forward(layer, x, *rest)
-    finally:
-        layer.output = output
+def repeats(self, x, mask=None, table=None):
+    parts = (layer(x) for layer in (self.query, self.key, self.value))
+    query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
+    key, value = (p.repeat(1, query.shape[1] // p.shape[1], 1, 1) for p in (key, value))
+    return self.output(attention(query, key, value, mask).transpose(1, 2).flatten(2))
 
 
 task.mistakes(
-    ("The layer `output` is not applied.", before_output(lambda layer, mixed: mixed)),
-    (
-        "The heads are not brought back side by side. Transpose heads and length first.",
-        in_steps(join=lambda mixed: mixed.reshape(mixed.shape[0], mixed.shape[2], -1)),
-    ),
-    (
-        "All heads have the keys and values of group 0.",
-        in_steps(lambda part, times: part[:, :1].expand(-1, times * part.shape[1], -1, -1)),
-    ),
     (
         "Heads 0, 2 and 4 share here: `repeat` gives 0 1 0 1 0 1, `repeat_interleave` 0 0 0 1 1 1.",
-        in_steps(lambda part, times: part.repeat(1, times, 1, 1)),
-    ),
-    (
-        "Values are rotated, too, but they have no position.",
-        in_steps(turn=lambda *parts: [rotate(part, parts[3]) for part in parts[:3]]),
-    ),
-    (
-        "Only the queries are rotated. Rotate the keys as well.",
-        in_steps(turn=lambda q, k, v, table: (rotate(q, table), k, v)),
+        otherwise(GroupedAttention, forward=repeats),
     ),
 )

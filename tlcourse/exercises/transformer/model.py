@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -13,12 +14,14 @@ from tlcourse.exercises.transformer._common import (
     IMPORTS,
     all_gradients,
     built,
+    device,
     differing,
+    moved,
     new,
-    norm,
     otherwise,
     small,
     under,
+    with_bias,
 )
 from tlcourse.exercises.transformer.block import SHAPES as OF_A_BLOCK
 from tlcourse.exercises.transformer.block import Block
@@ -126,16 +129,6 @@ def first_loss(candidate):
     return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item()
 
 
-def moved(candidate, config, ids, at):
-    """The positions whose logits move when the token at position `at` is another one."""
-    changed = ids.clone()
-    changed[:, at] = (changed[:, at] + 1) % 40
-    with torch.no_grad():
-        model = built(candidate, config)
-        apart = (model(changed) - model(ids)).abs().amax(dim=(0, 2))
-    return (apart > 1e-6).nonzero()[:, 0].tolist()
-
-
 def at_a_pad(candidate, config, ids, is_token):
     """By how much logits of tokens move at most when other tokens stand at the pads."""
     model, other = built(candidate, config), ids.masked_fill(~is_token, 7)
@@ -143,28 +136,21 @@ def at_a_pad(candidate, config, ids, is_token):
     return round((logits - moved).abs().max().item(), 4)
 
 
-def on_meta(candidate):
-    """The device that the logits are on where model and tokens are on `meta`.
-
-    No number is computed there; what mixes it with the CPU raises an error, as on a GPU.
-    """
-    model, ids = built(candidate, small()).to("meta"), tokens(2, 5).to("meta")
-    try:
-        return model(ids, is_token[:, :5].to("meta")).device.type
-    except (RuntimeError, NotImplementedError):
-        return "a mix of two devices"
+def on_meta(candidate, ids, is_token):
+    """The device of the logits of a model that is on `meta`."""
+    model = built(candidate, small()).to("meta")
+    return device(lambda: model(ids.to("meta"), is_token.to("meta")))
 
 
 def tokens(*shape, seed=0):
     return torch.randint(40, shape, generator=torch.Generator().manual_seed(seed))
 
 
-SHAPES = {"embedding.weight": (40, 12)} | norm("norm", 12)
+SHAPES = {"embedding.weight": (40, 12)} | with_bias("norm", 12)
 SHAPES |= under("blocks.0", OF_A_BLOCK) | under("blocks.1", OF_A_BLOCK)
 is_token = torch.arange(6) < torch.tensor([4, 6])[:, None]
 ids = tokens(2, 6, seed=2)  # there is a 0 among them
-causal, both_sides, bare = small(), small(causal=False), small(causal=False, rotary=False)
-STREAM = "The stream goes through all blocks in their order, and once through the last norm."
+both_sides, bare = small(causal=False), small(causal=False, rotary=False)
 LOGITS = "Logits are the products of the hidden states with the embedding's rows."
 
 task.stage(
@@ -218,7 +204,7 @@ task.stage(
     "who sees whom",
     case(
         "the positions whose logits move with token 3 of 6, `config.causal` being True",
-        *(causal, tokens(1, 6), 3),
+        *(small(), tokens(1, 6), 3),
         expected=[3, 4, 5],
         hint="Position 3 and those after it see token 3, those before it do not. Is the mask "
         "handed to the blocks?",
@@ -243,10 +229,8 @@ task.stage(
 )
 task.stage(
     "the package's numbers",
-    case("`hidden`, causal, with padding", causal, "hidden", ids, is_token),
-    case("`forward`, causal, with padding", causal, "forward", ids, is_token, hint=LOGITS),
-    case("`hidden`, not causal, with padding", both_sides, "hidden", ids, is_token),
-    case("`forward`, not causal, with padding", both_sides, "forward", ids, is_token, hint=LOGITS),
+    case("`hidden`, causal, with padding", small(), "hidden", ids, is_token),
+    case("`forward`, causal, with padding", small(), "forward", ids, is_token, hint=LOGITS),
     case(
         "`hidden`, not causal, without a padding mask",
         *(both_sides, "hidden", ids),
@@ -261,11 +245,11 @@ task.stage(
     all_gradients(both_sides, ids),
     measure=result,
     tolerance=1e-3,
-    hint=STREAM,
+    hint="The stream goes through all blocks in their order, and once through the last norm.",
 )
 task.stage(
     "on the device of the tokens",
-    case("the device of the logits, where model and tokens are on `meta`", expected="meta"),
+    case("the device of the logits, all else being on `meta`", ids, is_token, expected="meta"),
     measure=on_meta,
     hint="Mask or table are made on the CPU wherever the tokens are, which would stop on a GPU. "
     "`rotary_table` takes a device: `tokens.device`.",
@@ -282,23 +266,14 @@ def begun(change):
     return otherwise(Model, __init__=init)
 
 
-def in_steps(
-    mask=combined_mask,
-    table=rotary_table,
-    start=lambda x: x,
-    order=lambda blocks: blocks,
-    end=lambda s, x: s.norm(x),
-):
-    """The reference step by step; a wrong answer has a step of its own."""
+def as_if(**changes):
+    """A wrong answer whose `hidden` takes the configuration to have these changes."""
 
     def hidden(self, tokens, padding_mask=None):
-        is_token = torch.ones_like(tokens).bool() if padding_mask is None else padding_mask
-        keep, x = mask(is_token, self.config.causal), start(self.embedding(tokens))
-        size = self.config.width // self.config.heads
-        angles = table(tokens.shape[1], size, tokens.device) if self.config.rotary else None
-        for block in order(self.blocks):
-            x = block(x, keep, angles)
-        return end(self, x)
+        config, self.config = self.config, replace(self.config, **changes)
+        states = Model.hidden(self, tokens, padding_mask)
+        self.config = config
+        return states
 
     return otherwise(Model, hidden=hidden)
 
@@ -307,10 +282,6 @@ def in_a_list(model, config):
     blocks = list(model.blocks)
     del model.blocks
     model.blocks = blocks
-
-
-def with_a_head(model, config):
-    model.head = nn.Linear(config.width, config.vocabulary_size, bias=False)
 
 
 def one_block_many_times(model, config):
@@ -326,20 +297,7 @@ task.mistakes(
     ("A plain list hides its modules from PyTorch; `nn.ModuleList` does not.", begun(in_a_list)),
     (
         "The head has a matrix of its own. Here it is tied: it is the embedding's, used again.",
-        begun(with_a_head),
+        begun(lambda model, config: setattr(model, "head", nn.Linear(12, 40, bias=False))),
     ),
-    (
-        "`nn.Embedding` draws with a standard deviation of 1. Draw again: "
-        "`nn.init.normal_(self.embedding.weight, std=0.02)`.",
-        begun(lambda model, config: nn.init.normal_(model.embedding.weight)),
-    ),
-    (
-        "`hidden` ends after the last norm; `logits` and `forward` go on from there.",
-        in_steps(end=lambda s, x: s.logits(s.norm(x))),
-    ),
-    ("The last norm is missing.", in_steps(end=lambda s, x: x)),
-    (
-        "Positions are missing: no table was handed to the blocks.",
-        in_steps(table=lambda *given: None),
-    ),
+    ("Positions are missing: no table was handed to the blocks.", as_if(rotary=False)),
 )

@@ -14,7 +14,6 @@ from tlcourse.exercises.transformer._common import (
     new,
     otherwise,
     out,
-    returned,
     same_gradient,
 )
 
@@ -57,12 +56,7 @@ def by_the_library(x):
 def fresh(candidate, x, *epsilon):
     """What a new one, whose gain is still 1, makes of x."""
     with torch.no_grad():
-        return returned(new(candidate, (x.shape[-1], *epsilon))(x))
-
-
-def first_gain(candidate, width):
-    """The gain of a new one."""
-    return new(candidate, (width,)).weight.detach()
+        return new(candidate, (x.shape[-1], *epsilon))(x)
 
 
 x, WIDTH = draw(2, 5, 12), (12,)
@@ -73,7 +67,7 @@ task.stage(
         "the gain of a new one of width 3",
         3,
         expected=torch.ones(3),
-        measure=first_gain,
+        measure=lambda candidate, width: new(candidate, (width,)).weight.detach(),
         hint="The gain starts at 1 everywhere: `torch.ones(width)`.",
     ),
     measure=differing,
@@ -118,26 +112,13 @@ task.stage(
 )
 
 
-def forward(wrong):
-    """A wrong answer whose `forward(layer, x)` is `wrong`."""
-    return otherwise(RMSNorm, forward=wrong)
-
-
 task.mistakes(
     (
         "This is LayerNorm. RMSNorm does not subtract the mean.",
-        forward(lambda s, x: s.weight * F.layer_norm(x, x.shape[-1:])),
+        otherwise(RMSNorm, forward=lambda s, x: s.weight * F.layer_norm(x, x.shape[-1:])),
     ),
     (
         "You divide by the length of the vector. Take the mean of the squares, not their sum.",
-        forward(lambda s, x: s.weight * x / (x.square().sum(-1, keepdim=True) + s.epsilon).sqrt()),
-    ),
-    (
-        "The root is missing, so that you divide by the mean square itself.",
-        forward(lambda s, x: s.weight * x / (x.square().mean(-1, keepdim=True) + s.epsilon)),
-    ),
-    (
-        "The mean is over all vectors together. Each vector has its own: `dim=-1`.",
-        forward(lambda s, x: s.weight * x / (x.square().mean() + s.epsilon).sqrt()),
+        otherwise(RMSNorm, forward=lambda s, x: RMSNorm.forward(s, x) / x.shape[-1] ** 0.5),
     ),
 )

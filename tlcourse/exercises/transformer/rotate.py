@@ -1,7 +1,5 @@
 """Lesson 02: rotary positions, which rotate pairs of features (Su et al., 2021)."""
 
-import math
-
 import torch
 
 from tlcourse.exercises.expect import expect_unchanged
@@ -46,16 +44,14 @@ def rotate(x, table):
 
 
 @task.truth
-def by_angles(x):
-    """Every pair by its own angle, in double precision."""
-    right, (length, width) = x.double(), x.shape[-2:]
-    for position in range(length):
-        for pair in range(width // 2):
-            angle = position * 10_000.0 ** (-2 * pair / width)
-            one, two = (x[..., position, i].double() for i in (pair, pair + width // 2))
-            right[..., position, pair] = one * math.cos(angle) - two * math.sin(angle)
-            right[..., position, pair + width // 2] = two * math.cos(angle) + one * math.sin(angle)
-    return right
+def by_complex_numbers(x):
+    """Every pair is a complex number, and its angle is added; in double precision."""
+    length, half = x.shape[-2], x.shape[-1] // 2
+    frequencies = 10_000.0 ** (-torch.arange(half).double() / half)
+    angles = torch.arange(length).double()[:, None] * frequencies
+    pairs = torch.complex(*x.double().split(half, dim=-1))
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([turned.real, turned.imag], dim=-1)
 
 
 x = draw(2, 3, 7, 8, seed=1)
@@ -73,15 +69,11 @@ task.stage(
 task.stage(
     "one pair of features",
     case(
-        "the pair (1, 0) at positions 0, 1, 2, whose angles are 0, 1 and 2",
-        torch.tensor([1.0, 0.0]).repeat(3, 1),
-        hint="It becomes (cos, sin) of the angle: the sine's share comes from the other half.",
+        "the pairs (1, 0) and (0, 1), each at positions 0, 1, 2, whose angles are 0, 1 and 2",
+        torch.eye(2)[:, None].repeat(1, 3, 1),
     ),
-    case(
-        "the pair (0, 1) at positions 0, 1, 2, whose angles are 0, 1 and 2",
-        torch.tensor([0.0, 1.0]).repeat(3, 1),
-        hint="It becomes (-sin, cos) of the angle.",
-    ),
+    hint="They become (cos, sin) and (-sin, cos) of the angle: the sine's share comes from the "
+    "other half.",
 )
 task.stage(
     "which features are a pair",
@@ -107,13 +99,6 @@ def swapped(x):
     return x.roll(x.shape[-1] // 2, -1)
 
 
-def neighbours(x, table):
-    half = x.shape[-1] // 2
-    one, two, cosine, sine = x[..., ::2], x[..., 1::2], table[0][:, :half], table[1][:, half:]
-    mixed = torch.stack([one * cosine - two * sine, two * cosine + one * sine], dim=-1)
-    return mixed.flatten(-2)
-
-
 task.mistakes(
     (
         "Cosine and sine are exchanged: x goes with the cosine, the swapped halves with the sine.",
@@ -132,10 +117,6 @@ task.mistakes(
     (
         "The minus is applied twice, because the table's sine has it already.",
         lambda x, table: x * table[0] + swapped(x) * table[1].abs(),
-    ),
-    (
-        "Neighbours are paired here, 0 with 1. Pair feature 0 with the first of the second half.",
-        neighbours,
     ),
     (
         "The whole of x is reversed. Swap its halves, and keep the order in each of them.",

@@ -12,10 +12,10 @@ from tlcourse.exercises.transformer._common import (
     all_gradients,
     differing,
     draw,
-    linear,
     otherwise,
     out,
     small,
+    with_bias,
 )
 from tlcourse.exercises.transformer.attention import attention
 from tlcourse.exercises.transformer.rotate import rotate
@@ -77,7 +77,7 @@ def by_the_package(config, x, mask=None, table=None):
 
 
 LAYERS = ("query", "key", "value", "output")
-SHAPES = {name: size for layer in LAYERS for name, size in linear(layer, 12, 12).items()}
+SHAPES = {name: size for layer in LAYERS for name, size in with_bias(layer, 12, 12).items()}
 plain = small(qk_norm=False, rotary=False)
 padded = causal_mask(5) & padding_mask(torch.tensor([5, 3]), 5)[:, None, None, :]
 x, table = draw(2, 5, 12), rotary_table(5, 4)
@@ -152,18 +152,7 @@ def in_steps(
     return otherwise(Attention, forward=forward)
 
 
-def norms_the_whole_width(q, k, v, on):
-    def norm(x):
-        return x * x.square().mean((1, 3), keepdim=True).rsqrt()
-
-    return (norm(q), norm(k), v) if on else (q, k, v)
-
-
 task.mistakes(
-    (
-        "The output layer is not used. What the heads return goes through it.",
-        in_steps(join=lambda s, mixed: mixed.transpose(1, 2).flatten(2)),
-    ),
     (
         "Queries and keys are normalised, although `config.qk_norm` is False here.",
         in_steps(norm=lambda q, k, v, on: (rms(q), rms(k), v)),
@@ -176,14 +165,5 @@ task.mistakes(
     (
         "Heads and tokens are mixed up on the way back: call `transpose(1, 2)` before `reshape`.",
         in_steps(join=lambda s, mixed: s.output(mixed.reshape(len(mixed), mixed.shape[2], -1))),
-    ),
-    (
-        "The whole width is normalised here. Cut it into heads first, so that each head has a "
-        "norm of its own.",
-        in_steps(norm=norms_the_whole_width),
-    ),
-    (
-        "Only the query is rotated. Rotate the key as well.",
-        in_steps(turn=lambda q, k, v, table: (rotate(q, table), k, v)),
     ),
 )

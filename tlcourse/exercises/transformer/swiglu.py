@@ -73,31 +73,17 @@ task.stage(
 )
 
 
-def forward(wrong):
-    """A wrong answer whose `forward(layer, x)` is `wrong`."""
-    return otherwise(GatedFeedForward, forward=wrong)
-
-
 task.mistakes(
     (
         "SiLU acts on what `up` gives here. It belongs on the gate.",
-        forward(lambda s, x: s.down(F.silu(s.up(x)) * s.gate(x))),
-    ),
-    (
-        "SiLU acts on the product here. It belongs on the gate alone.",
-        forward(lambda s, x: s.down(F.silu(s.gate(x) * s.up(x)))),
+        otherwise(GatedFeedForward, forward=lambda s, x: s.down(F.silu(s.up(x)) * s.gate(x))),
     ),
     (
         "This is the original gate of 2017, a plain sigmoid. SwiGLU uses SiLU instead.",
-        forward(lambda s, x: s.down(s.gate(x).sigmoid() * s.up(x))),
+        otherwise(GatedFeedForward, forward=lambda s, x: s.down(s.gate(x).sigmoid() * s.up(x))),
     ),
     (
         "This is a gate with GELU, the activation of GPT-2. Take SiLU.",
-        forward(lambda s, x: s.down(F.gelu(s.gate(x)) * s.up(x))),
-    ),
-    ("The gate has no activation.", forward(lambda s, x: s.down(s.gate(x) * s.up(x)))),
-    (
-        "SiLU acts on both here. What `up` gives stays as it is.",
-        forward(lambda s, x: s.down(F.silu(s.gate(x)) * F.silu(s.up(x)))),
+        otherwise(GatedFeedForward, forward=lambda s, x: s.down(F.gelu(s.gate(x)) * s.up(x))),
     ),
 )

@@ -209,7 +209,7 @@ def test_phrases_are_tokenised_like_sst_2(file):
 def test_reviews_have_the_fields_of_imdb(file):
     rows = published_rows("imdb", file)
     for row in rows:
-        label, number, rating = re.fullmatch(r"(neg|pos)/(\d+)_(\d+)", row["id"]).groups()
+        label, _, rating = re.fullmatch(r"(neg|pos)/(\d+)_(\d+)", row["id"]).groups()
         assert set(row) == {"id", "label", "rating", "text"} and row["label"] == label
         assert row["rating"] == int(rating)
         assert 7 <= row["rating"] <= 10 if label == "pos" else 1 <= row["rating"] <= 4

@@ -81,12 +81,7 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
     FileNotFoundError that lists the names, or ValueError when a file does not fit.
     """
     compute = device.choose() if compute is None else compute
-    found: tuple[Transformer, AnyTokenizer]
-    if is_released(name):
-        found = _released(name)
-    else:
-        found = _of_ours(folder_of(name))
-    model, tokenizer = found
+    model, tokenizer = _released(name) if is_released(name) else _of_ours(folder_of(name))
     model.to(compute.device).set_attention(compute.attention)
     return model.eval(), tokenizer
 
@@ -99,7 +94,7 @@ def is_released(name: str | Path) -> bool:
     )
 
 
-def _released(name: str | Path) -> tuple[Transformer, LibraryTokenizer]:
+def _released(name: str | Path) -> tuple[Transformer, AnyTokenizer]:
     from tlcourse import huggingface  # which imports Transformers
 
     found = huggingface.load(name)

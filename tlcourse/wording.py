@@ -38,7 +38,7 @@ def twin(word: str, names: Iterable[str]) -> str:
         return ""
     odd = max(set(other) ^ set(word), default="")
     named = f", but one has U+{ord(odd):04X} {unicodedata.name(odd, '?')} in it" if odd else ""
-    return f"; {ascii(other)} and {ascii(word)} look alike{named}"
+    return f"; {other!a} and {word!a} look alike{named}"
 
 
 def number_of(count: int, what: str) -> str:

@@ -281,7 +281,9 @@ def test_a_class_that_was_defined_anew_is_told(start):
 
 @pytest.mark.parametrize("unlabelled", [(), [], "Who ?", ["Who ?", None]])
 def test_self_training_wants_texts_before_it_trains(start, unlabelled, monkeypatch):
-    monkeypatch.setattr("tlcourse.adaptation.more_signal.adapt", lambda *_, **__: pytest.fail())
+    monkeypatch.setattr(
+        "tlcourse.adaptation.more_signal.adapt", lambda *_, **__: pytest.fail("it ran")
+    )
     with pytest.raises(ValueError, match="unlabelled|row 1"):
         self_train(start, TEXTS, LABELLED, unlabelled=unlabelled)
 

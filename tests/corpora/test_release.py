@@ -65,7 +65,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
         for name in CORPUS.release.files.values()
     }
     with serving() as server:
-        server.cases = {case: content for case in CASES} | {
+        server.cases = dict.fromkeys(CASES, content) | {
             "nothing-there": {},
             "one-file-missing": dict(list(content.items())[:2]),
             "no-conllu": dict.fromkeys(content, b"<html>sign in</html>\n\n"),

@@ -275,7 +275,11 @@ test_own_scheme_wrong = rejects(
     (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "Expected: a number above 0"),
     (_with(schedule=_pace(lambda step, steps, names: {"head": 1.0})), 4, "no factor for the group"),
     (_with(schedule=_pace(lambda *given: torch.ones(1))), 4, "Yours: tensor([1.])"),
-    (_with(schedule=_pace(lambda step, _, names: {n: step % 2 for n in names})), 4, "0 for every"),
+    (
+        _with(schedule=_pace(lambda step, _, names: dict.fromkeys(names, step % 2))),
+        4,
+        "0 for every",
+    ),
     (_with(schedule=_pace(lambda *given: {"body": 1.0, "head": 0.0})), 4, "Yours: 0 at every step"),
     (_with(schedule=GradualUnfreezing(Triangular)), 4, "`Triangular` for `Triangular()`"),
     (_with(extra_loss=lambda classifier: lambda *b: nats(*b, "none")), 5, "Expected: one number"),

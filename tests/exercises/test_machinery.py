@@ -75,7 +75,7 @@ def closure():
 
 def half_given(values):
     doubled = ...
-    return doubled
+    return doubled  # noqa: RET504
 
 
 def without_source():

@@ -66,7 +66,7 @@ def test_a_level_is_drawn_through_all_rows_of_grouped_dots():
 
 def test_many_names_of_series_take_two_lines_and_stay_inside_the_picture():
     names = ("causal-small", "masked-small", "Transformer", "LSTM", "counts of 5-grams")
-    rows = {"1M": {name: (0.5, 0.2, 1.0) for name in names}}
+    rows = {"1M": dict.fromkeys(names, (0.5, 0.2, 1.0))}
     picture = grouped_dots(rows, title="T", alt="A", x_label="points")
     picture.draw_without_rendering()
     legend = picture.axes[0].get_legend()

@@ -40,7 +40,7 @@ def test_scores_by_layer_are_coloured_and_what_they_must_beat_is_grey():
 
 def test_tasks_are_panels_on_the_same_axes():
     tasks = {f"task {i}": POS for i in range(5)}
-    picture = by_layer(tasks, {task: BASE for task in tasks}, **SAID)
+    picture = by_layer(tasks, dict.fromkeys(tasks, BASE), **SAID)
     shown = [axes for axes in picture.axes if axes.get_visible()]
     assert [axes.get_title(loc="left") for axes in shown] == list(tasks)
     assert len({axes.get_ylim() for axes in shown}) == 1

@@ -97,6 +97,12 @@ def to_plain(value: Any, known: Mapping[str, type]) -> Any:
         return [to_plain(each, known) for each in value]
     if isinstance(value, list):
         raise ValueError(f"expected a tuple to save, got the list {short(value)}: lists can change")
+    name = _savable_name(value, known)
+    return {"knob": name} | {f.name: to_plain(getattr(value, f.name), known) for f in fields(value)}
+
+
+def _savable_name(value: Any, known: Mapping[str, type]) -> str:
+    """The name of a knob's class; ValueError, see `to_plain`, if the knob cannot be saved."""
     name = getattr(value, "__qualname__", type(value).__name__).split(".")[-1]
     if not is_dataclass(value) or isinstance(value, type):
         raise ValueError(f"expected a knob that is a value to save, got {name}; {HOW}")
@@ -106,7 +112,7 @@ def to_plain(value: Any, known: Mapping[str, type]) -> Any:
         raise ValueError(f"expected another name than {name}, which is a knob of the package's")
     if any(field.name == "knob" for field in fields(value)):
         raise ValueError(f"expected another name than knob for a field of {name}, to save it")
-    return {"knob": name} | {f.name: to_plain(getattr(value, f.name), known) for f in fields(value)}
+    return name
 
 
 def from_plain(kept: Any, known: Mapping[str, type]) -> Any:

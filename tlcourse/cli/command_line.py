@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 heard.status = command.run(given)
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
-            if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
+            if isinstance(error, KeyboardInterrupt) or (heard.number and not heard.late):
                 heard.status = _stopped(heard, command, given)
             elif isinstance(error, BrokenPipeError):
                 heard.status = UNREAD

@@ -137,7 +137,7 @@ def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor
         group = list(group)
         for start in range(0, len(group), BATCH_SIZE):
             part = group[start : start + BATCH_SIZE]
-            begin, done, end = part[0]
+            _, done, end = part[0]
             fresh = end - done  # only these meet the vocabulary
             rows = torch.stack([ids[begin : end + 1] for begin, _, end in part]).to(device)
             hidden = model.hidden(rows[:, :-1])[:, -fresh:].flatten(0, 1)

@@ -192,7 +192,7 @@ def load_from(path: str | Path) -> str:
         except Broken:
             left.append(f"{id} (its file here cannot be read)")
             continue
-        if mine.text or not kept.text and mine.tries >= kept.tries:
+        if mine.text or (not kept.text and mine.tries >= kept.tries):
             left.append(f"{id} ({'solved' if mine.text else 'tried'} here)")
         else:
             _put(place, id, kept)

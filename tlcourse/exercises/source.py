@@ -168,7 +168,7 @@ def _read_outside(code: CodeType) -> Iterator[str]:
     steps = list(dis.get_instructions(code))
     own = {step.argval for step in steps if step.opname in STORES}
     for step in steps:
-        if step.opname == "LOAD_GLOBAL" or step.opname == "LOAD_NAME" and step.argval not in own:
+        if step.opname == "LOAD_GLOBAL" or (step.opname == "LOAD_NAME" and step.argval not in own):
             yield step.argval
 
 
@@ -213,13 +213,11 @@ def _says_nothing(node: ast.stmt) -> bool:
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Constant) and not node.test.value
     if isinstance(node, ast.Return):
-        return (
-            node.value is None or isinstance(node.value, ast.Constant) and node.value.value is None
+        return node.value is None or (
+            isinstance(node.value, ast.Constant) and node.value.value is None
         )
-    return (
-        isinstance(node, ast.Pass)
-        or isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
 
 

@@ -139,7 +139,7 @@ def heat_map(
         weights.astype(float), queries, keys, (SHADES, 0.0, weights.max(), "{:.2f}"),
         label=label, y_label=y_label, title=title, alt=alt, note=note,
     )  # fmt: skip
-    if keys is not None and breaks or not all(0 < each < len(queries) for each in breaks):
+    if (keys is not None and breaks) or not all(0 < each < len(queries) for each in breaks):
         raise ValueError(
             f"expected breaks from 1 to {len(queries) - 1}, and no other keys, got {list(breaks)}"
         )

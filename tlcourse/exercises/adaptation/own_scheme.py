@@ -241,7 +241,22 @@ def moves(candidate) -> str | None:
     expect_type(chosen, dict, what, "It maps names of groups to `Group`.")
     if not chosen:
         raise failed(what, "no group", "at least one group, so that something is trained")
-    there, owner = {name for name, _ in model.named_parameters()}, {}
+    owner = owners(chosen, {name for name, _ in model.named_parameters()})
+    if added and not set(added) & set(owner):
+        raise failed(
+            f"the {len(added)} parameters that the edit added",
+            "none of them is in a group, so they stay as they began",
+            "at least one that is trained",
+            "Their names are the second argument of the knob `groups`.",
+        )
+    if not set(head_names(model)) & set(owner):
+        return remark("the head is in no group, so it stays at its random start.")
+    return None
+
+
+def owners(chosen: dict[str, Group], there: set[str]) -> dict[str, str]:
+    """The group of each parameter that is in one; `there` are the names of all parameters."""
+    owner: dict[str, str] = {}
     for label, group in chosen.items():
         if not isinstance(group, Group):
             raise failed(f"group {label!r}", short(group), "`Group(names, factor)`")
@@ -263,16 +278,7 @@ def moves(candidate) -> str | None:
                 due = "one, because a parameter has one learning rate"
                 raise failed(f"the groups that hold {name!r}", holders, due)
             owner[name] = label
-    if added and not set(added) & set(owner):
-        raise failed(
-            f"the {len(added)} parameters that the edit added",
-            "none of them is in a group, so they stay as they began",
-            "at least one that is trained",
-            "Their names are the second argument of the knob `groups`.",
-        )
-    if not set(head_names(model)) & set(owner):
-        return remark("the head is in no group, so it stays at its random start.")
-    return None
+    return owner
 
 
 def enough_steps(groups: Mapping) -> int:

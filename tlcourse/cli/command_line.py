@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
-from tlcourse import __version__, environment, files
-from tlcourse.cli import stopping
+from tlcourse import __version__, environment, files, signals
 from tlcourse.cli.parsing import Parser, UsageError
 from tlcourse.cli.saying import complain
 from tlcourse.wording import nearest
@@ -43,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     command = given = None
-    with stopping.Heard() as heard:
+    with signals.Stoppable() as heard:
         try:
             if not words:
                 overview().print_help()
@@ -55,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 command = module(words[0])
                 given = parser(words[0]).parse_args(words[1:])
                 heard.status = command.run(given)
+                signals.check()
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
             if isinstance(error, KeyboardInterrupt) or heard.number and not heard.late:
@@ -108,10 +108,9 @@ def _line(error: BaseException) -> str:
 
 
 def _stopped(
-    heard: stopping.Heard, command: ModuleType | None, given: argparse.Namespace | None
+    heard: signals.Stoppable, command: ModuleType | None, given: argparse.Namespace | None
 ) -> int:
     """Says that a command was stopped, and what it leaves; returns the exit code."""
-    heard.caught = True
     left = "nothing was changed" if given is None else command.left(given)
     if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
         with contextlib.suppress(OSError):  # the terminal is closed

@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tlcourse import files
-from tlcourse.cli import stopping
+from tlcourse import files, signals
 from tlcourse.cli.parsing import Parser
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def evaluate(
         log, beside = log_of(name), folder.resolve().parent
         log = measured(model, tokenizer, log, on=on, beside=beside, compute=compute)
         if write:
-            stopping.too_late()
+            signals.too_late()
             checkpoints.rewrite(name, cards.card(checkpoints.name_of(name), log), log)
     return folder
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TextIO
 from urllib.parse import quote
 
-from tlcourse import files
-from tlcourse.cli import stopping
+from tlcourse import files, signals
 from tlcourse.cli.parsing import Parser
 
 PATIENCE = 15.0  # seconds that JupyterLab has to end its kernels and itself
@@ -67,7 +66,7 @@ def _serve(command: list[str], variables: dict[str, str]) -> int:
     """
     server, ended = None, threading.Event()
     try:
-        with stopping.held():
+        with signals.Held():
             server = subprocess.Popen(
                 command, env=variables, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 encoding="utf-8", errors="replace", start_new_session=True,

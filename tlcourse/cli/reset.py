@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tlcourse.cli import stopping
+from tlcourse import signals
 from tlcourse.cli.parsing import Parser, UsageError
 
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     if nothing:
         print(f"Nothing is kept of {id}.")
     elif arguments.yes or _agreed(id):
-        stopping.too_late()
+        signals.too_late()
         answers.forget(id)
         print(f"Your answer to {id} is removed.")
     else:

@@ -13,7 +13,18 @@ from tlcourse.files import PACKAGE
 
 FLOORS = {
     **dict.fromkeys(
-        ["environment", "sizes", "device", "files", "ranges", "signals", "views", "wording"], 0
+        [
+            "environment",
+            "sizes",
+            "device",
+            "files",
+            "ranges",
+            "recipes",
+            "signals",
+            "views",
+            "wording",
+        ],
+        0,
     ),
     **dict.fromkeys(["bpe", "transformer"], 1),
     **dict.fromkeys(

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import child as children
 from tlcourse import signals
-from tlcourse.cli import command_line, data, main
+from tlcourse.cli import data, main
 
 LINE = (
     "tlcourse: stopped; nothing was changed; data sets that are not listed above were not looked "
@@ -154,7 +154,7 @@ def test_before_a_command_has_begun_and_after_its_end_a_signal_ends_the_process(
 def test_a_hand_that_does_not_let_go_ends_it_at_once(monkeypatch, capfd) -> None:
     left = []
     monkeypatch.setattr(signals, "_leave", left.append)
-    with signals.Stoppable() as heard:
+    with signals.Stoppable():
         with pytest.raises(signals.Stop):
             signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
@@ -162,10 +162,6 @@ def test_a_hand_that_does_not_let_go_ends_it_at_once(monkeypatch, capfd) -> None
         monkeypatch.setattr(signals, "PATIENCE", 0.0)
         signal.raise_signal(signal.SIGINT)
     assert left == [130] and "stopped at once" in capfd.readouterr().err
-
-
-def test_every_command_says_what_is_left_when_it_is_stopped() -> None:
-    assert all(hasattr(command_line.module(name), "left") for name in command_line.COMMANDS)
 
 
 @elsewhere

@@ -106,20 +106,13 @@ def test_the_same_command_gives_the_same_weights_and_another_seed_others(tmp_pat
     assert not first["head.weight"].equal(other["head.weight"])
 
 
-def test_the_old_spelling_of_the_learning_rate_still_works(tmp_path, base, capsys):
-    kept = []
-    for name, option in (("a", "--learning-rate"), ("b", "--rate")):
-        (tmp_path / name).mkdir()
-        assert adapt(tmp_path / name, base, "--epochs", "1", option, "2e-3") == 0
-        kept.append(load_file(tmp_path / name / "out" / "model.safetensors"))
-    assert all(weight.equal(kept[1][name]) for name, weight in kept[0].items())
-    recipe = files.read_json(tmp_path / "b" / "out" / "classifier.json")["recipe"]
-    assert (recipe["epochs"], recipe["learning_rate"], recipe["min_steps"]) == (1, 2e-3, 0)
-    capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(["adapt", "--help"])
-    said = capsys.readouterr().out
-    assert "--learning-rate LEARNING_RATE" in said and "--rate" not in said
+def test_what_is_asked_of_the_recipe_is_kept_and_the_rest_is_the_scheme_s(tmp_path, base):
+    asked = ["--epochs", "1", "--learning-rate", "2e-3", "--batch-size", "2"]
+    assert adapt(tmp_path, base, *asked) == 0
+    recipe = files.read_json(tmp_path / "out" / "classifier.json")["recipe"]
+    assert (recipe["epochs"], recipe["learning_rate"], recipe["batch_size"]) == (1, 2e-3, 2)
+    assert (recipe["min_steps"], recipe["head_learning_rate"]) == (0, None)
+    assert recipe["weight_decay"] == adaptation.preset(adaptation.FULL, 5).weight_decay
 
 
 def test_the_verdict_says_what_to_use_and_what_may_be_chance():

@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tlcourse import files
-from tlcourse.cli.parsing import Number, Parser
+from tlcourse.cli.options import FOLDER, Number, Option, options_of
+from tlcourse.ranges import SEED
+from tlcourse.recipes import Recipe
 from tlcourse.wording import nearest, number_of
 
 if TYPE_CHECKING:
-    from tlcourse.adaptation import Classifier, Recipe, Scheme, tables
+    from tlcourse.adaptation import Classifier, Scheme, tables
     from tlcourse.device import Compute
 
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse adapt`."""
-    add, table = parser.add_argument, files.here_or_bundled
-    add("--train", type=table, required=True, help="CSV (or .tsv), UTF-8, with column names")
-    add("--test", type=table, help="rows to measure the error on; they are not learnt")
-    add("--out", type=Path, required=True, help="new folder for the classifier")
-    add("--text", default="text", metavar="COLUMN", help="column of the texts")
-    add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
-    add("--label", default="label", metavar="COLUMN", help="column of labels")
-    add(
+RECIPE = ("epochs", "learning_rate", "batch_size", "weight_decay")  # the fields to ask for
+SCHEMES_OWN = {"default": None, "shown": "the scheme's"}
+OF_THE_ROWS = {"default": None, "shown": "the scheme's, more for few rows"}
+TABLE = files.here_or_bundled
+OPTIONS = [
+    Option("--train", type=TABLE, required=True, help="CSV (or .tsv), UTF-8, with column names"),
+    Option("--test", type=TABLE, help="rows to measure the error on; they are not learnt"),
+    Option("--out", type=FOLDER, required=True, help="new folder for the classifier"),
+    Option("--text", default="text", metavar="COLUMN", help="column of the texts"),
+    Option("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences"),
+    Option("--label", default="label", metavar="COLUMN", help="column of labels"),
+    Option(
         "--model",
         default="causal-small",
         help="a shipped name, a released one such as all-MiniLM-L6-v2, or a folder of either kind",
-    )
-    add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
-    add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
-    epochs, rate = Number(int, least=1), Number(float, above=0)
-    add("--epochs", type=epochs, help="that many (default: the scheme's, more for few rows)")
-    add(
-        "--learning-rate",
-        type=rate,
-        help="of AdamW; what is added moves at a multiple of it (default: the scheme's)",
-    )
-    hidden = argparse.SUPPRESS  # the spelling of earlier versions
-    add("--rate", dest="learning_rate", type=rate, default=hidden, help=hidden)
-    seed = Number(int, least=0, most=2**63 - 1)
-    add("--seed", type=seed, default=0, help="of head, batches and dropout")
+    ),
+    Option("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all"),
+    Option("--pooling", default="mean", help="such as last-token; a wrong one lists all"),
+    *options_of(Recipe, RECIPE, **{name: SCHEMES_OWN for name in RECIPE} | {"epochs": OF_THE_ROWS}),
+    Option("--seed", type=Number(SEED), default=0, help="of head, batches and dropout"),
+]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Adapts a model to a file and saves it; whatever is wrong is told before the training."""
     out = arguments.out.absolute()
     files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
@@ -61,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run(arguments)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: SimpleNamespace) -> int:
     """What `run` does, once no other command can write the same folder."""
     import torch
 
@@ -102,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: the folder is written whole or not at all."""
     saved = (arguments.out / "classifier.json").exists()
     return f"the classifier is saved in {arguments.out}" if saved else "nothing was written"
@@ -122,7 +118,7 @@ def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
     return by_typed[typed(asked)]
 
 
-def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int, *, released: bool) -> Recipe:
+def _recipe(arguments: SimpleNamespace, scheme: Scheme, rows: int, *, released: bool) -> Recipe:
     """The scheme's, with what is asked for in its place.
 
     Epochs that are asked for are those that are run: a file of few rows gets no more of them. A
@@ -130,16 +126,16 @@ def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int, *, release
     """
     from tlcourse.adaptation import preset
 
-    recipe = replace(preset(scheme, rows, released=released), stop_below=LEARNT)
-    if arguments.epochs is not None:
-        recipe = replace(recipe, epochs=arguments.epochs, min_steps=0, stop_below=None)
-    if arguments.learning_rate is not None:
-        asked = arguments.learning_rate
-        recipe = replace(recipe, learning_rate=asked, head_learning_rate=None)
-    return recipe
+    asked: dict[str, Any] = {name: getattr(arguments, name) for name in RECIPE}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if "epochs" in asked:
+        asked |= {"min_steps": 0, "stop_below": None}
+    if "learning_rate" in asked:
+        asked["head_learning_rate"] = None
+    return replace(preset(scheme, rows, released=released), **{"stop_below": LEARNT} | asked)
 
 
-def _columns(arguments: argparse.Namespace) -> tables.Columns:
+def _columns(arguments: SimpleNamespace) -> tables.Columns:
     from tlcourse.adaptation import tables
 
     columns = tables.Columns(arguments.text, arguments.pair, arguments.label)
@@ -152,7 +148,7 @@ def _columns(arguments: argparse.Namespace) -> tables.Columns:
 
 
 def _read(
-    arguments: argparse.Namespace, columns: tables.Columns
+    arguments: SimpleNamespace, columns: tables.Columns
 ) -> tuple[tables.Examples, tables.Examples | None]:
     """What is learnt and what is tested; says what is in there, and what is odd."""
     from tlcourse.adaptation import tables

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import shlex
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tlcourse import files, signals
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import Argument, OneOf, Option
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -35,26 +35,26 @@ TELLING = {  # figures that are printed, by their names in the log
 }
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse evaluate`."""
-    parser.add_argument("checkpoint", help="a shipped name or the folder of a checkpoint")
-    parser.add_argument(
+OPTIONS = [
+    Argument("checkpoint", help="a shipped name or the folder of a checkpoint"),
+    Option(
         "--on",
-        nargs="+",
-        choices=CHOICES,
+        multiple=True,
+        type=OneOf(CHOICES),
         help="measure it on that, too: text held out of its own training, WikiText, the minimal "
-        "pairs of BLiMP, pronouns (default: on what its log has figures of)",
-    )
-    write = "replace log and card of a shipped model, too"
-    parser.add_argument("--write", action="store_true", help=write)
+        "pairs of BLiMP, pronouns",
+        shown="on what its log has figures of",
+    ),
+    Option("--write", is_flag=True, help="replace log and card of a shipped model, too"),
+]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Measures a checkpoint and writes its log and its card; a shipped one's only if asked to."""
     from tlcourse import checkpoints
 
     write = arguments.write or not checkpoints.is_shipped(arguments.checkpoint)
-    folder = evaluate(arguments.checkpoint, on=arguments.on or [], write=write)
+    folder = evaluate(arguments.checkpoint, on=arguments.on, write=write)
     if write:
         print(f"card written to {folder / 'README.md'}")
     else:
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped, and the command that goes on."""
     on = ["--on", *arguments.on] if arguments.on else []
     on += ["--write"] * arguments.write

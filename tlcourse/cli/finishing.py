@@ -1,8 +1,8 @@
 """What comes after a pretraining: its leg in the log, the checkpoint, its figures and its card."""
 
-import argparse
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tlcourse import checkpoints
@@ -18,7 +18,7 @@ HISTORY = 300  # points of the loss curve kept in training.json
 
 
 def leg(
-    arguments: argparse.Namespace,
+    arguments: SimpleNamespace,
     recipe: PretrainingRecipe,
     history: list[dict],
     *,

@@ -1,30 +1,29 @@
 """Makes or refreshes your copy of the lessons and opens it in JupyterLab."""
 
-import argparse
 import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TextIO
 from urllib.parse import quote
 
 from tlcourse import files, signals
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import FOLDER, Argument, Option
 
 PATIENCE = 15.0  # seconds that JupyterLab has to end its kernels and itself
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse lab`."""
-    add = parser.add_argument
-    add("--folder", type=Path, help="your copy (default: TLCOURSE_MY, else my/)")
-    add("--prepare-only", action="store_true", help="copy, do not open JupyterLab")
-    parser.behind = "an option of JupyterLab"
-    add("options", nargs="*", help="for JupyterLab, after --: -- --no-browser")
+OPTIONS = [
+    Option("--folder", type=FOLDER, help="your copy", shown="TLCOURSE_MY, else my/"),
+    Option("--prepare-only", is_flag=True, help="copy, do not open JupyterLab"),
+    Argument("options", nargs=-1, help="for JupyterLab, after --: -- --no-browser"),
+]
+BEHIND = "an option of JupyterLab"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Copies what is new and starts JupyterLab, whose kernels keep answers in the same folder."""
     from tlcourse.lessons import learners_copy
 
@@ -43,12 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     return _serve(command, os.environ | {"TLCOURSE_MY": str(folder), "PATH": path})
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: each lesson is copied whole or not at all."""
     return f"JupyterLab is not running; your copy of the lessons is in {_folder(arguments)}"
 
 
-def _folder(arguments: argparse.Namespace) -> Path:
+def _folder(arguments: SimpleNamespace) -> Path:
     return (arguments.folder or files.my_folder()).resolve()
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tlcourse import files
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import FOLDER, Argument, Option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,23 +20,27 @@ if TYPE_CHECKING:
     from tlcourse.adaptation.examples import Text
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse predict`."""
-    add, table = parser.add_argument, files.here_or_bundled
-    parser.behind = "a text that begins with a minus"
-    add("folder", type=Path, help="what `tlcourse adapt` wrote")
-    add(
+OPTIONS = [
+    Argument("folder", type=FOLDER, help="what `tlcourse adapt` wrote"),
+    Argument(
         "texts",
-        nargs="*",
-        default=[],
+        nargs=-1,
         help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
         "without any: a text a line from the standard input, the two of a pair with a tab between",
-    )
-    add("--csv", type=table, help="file with the columns that the classifier learnt from")
-    add("--out", type=Path, help="new file for the rows of --csv with label and probabilities")
+    ),
+    Option(
+        "--csv",
+        type=files.here_or_bundled,
+        help="file with the columns that the classifier learnt from",
+    ),
+    Option(
+        "--out", type=FOLDER, help="new file for the rows of --csv with label and probabilities"
+    ),
+]
+BEHIND = "a text that begins with a minus"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Prints the label and the probabilities of texts, or writes them beside a file's columns."""
     _refuse(arguments)
     from tlcourse import device
@@ -60,13 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: the file is written whole or not at all."""
     written = arguments.out is not None and arguments.out.exists()
     return f"the rows are written to {arguments.out}" if written else "nothing was written"
 
 
-def _refuse(arguments: argparse.Namespace) -> None:
+def _refuse(arguments: SimpleNamespace) -> None:
     """Raises ValueError for words that do not go together, before anything slow."""
     if arguments.csv is not None and arguments.texts:
         raise ValueError("expected texts or --csv, got both; give one of them")

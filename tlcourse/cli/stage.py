@@ -1,17 +1,15 @@
 """How far a pretraining has come: what is said of it where it is stopped."""
 
-import argparse
 import os
 import shlex
+from types import SimpleNamespace
 
-from tlcourse.cli.parsing import words_of
 
-
-def left(arguments: argparse.Namespace, stage: str) -> str:
+def left(arguments: SimpleNamespace, stage: str) -> str:
     """What a run leaves that was stopped in a stage, and the command that goes on."""
-    from tlcourse.cli.command_line import parser
+    from tlcourse.cli.command_line import overview
 
-    words = shlex.join(words_of(parser("pretrain"), arguments))
+    words = shlex.join(overview.get_command(None, "pretrain").words_of(arguments))
     command = f"tlcourse pretrain {words}"
     if "WORLD_SIZE" in os.environ:
         each = os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])
@@ -19,7 +17,7 @@ def left(arguments: argparse.Namespace, stage: str) -> str:
     return f"{_there(arguments, stage)}; go on with: {command}"
 
 
-def _there(arguments: argparse.Namespace, stage: str) -> str:
+def _there(arguments: SimpleNamespace, stage: str) -> str:
     out = arguments.out
     prepared = (arguments.prepared or out / "corpus") / "corpus.json"
     if stage == "train" or (stage == "prepare" and prepared.exists()):

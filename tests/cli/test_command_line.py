@@ -130,8 +130,7 @@ def test_the_list_says_what_the_modules_say_and_none_is_missing() -> None:
         assert import_module(f"tlcourse.cli.{name}").__doc__.splitlines()[0] == does
     folder = command_line.__file__.removesuffix("command_line.py")
     found = {name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")}
-    shared = {"beside", "cards", "doubts", "finishing", "limits", "stage"}
-    assert found - shared - {"__init__", "command_line", "console", "options"} == set(COMMANDS)
+    assert found - {"__init__", "command_line", "console", "options"} == set(COMMANDS)
 
 
 # Runs one command after the other, and says what was imported that was not there before.

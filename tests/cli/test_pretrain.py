@@ -17,8 +17,9 @@ import pytest
 import torch
 
 from tlcourse import checkpoints, files, pretraining
-from tlcourse.cli import cards, command_line, main
+from tlcourse.cli import command_line, main
 from tlcourse.cli import pretrain as command
+from tlcourse.evaluation import model_card
 from tlcourse.training import Resume
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -286,8 +287,11 @@ MOMENTS = {
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
     "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
     "weights": ("tlcourse.checkpoints.save_model", "the checkpoint is still to be written"),
-    "measure": ("tlcourse.evaluation.evaluate", "the checkpoint is in run/checkpoint, still to"),
-    "sample": ("tlcourse.evaluation.continuations", "still to be measured"),
+    "measure": (
+        "tlcourse.evaluation.measuring.evaluate",
+        "the checkpoint is in run/checkpoint, still to",
+    ),
+    "sample": ("tlcourse.evaluation.measuring.continuations", "still to be measured"),
 }
 
 
@@ -333,7 +337,7 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
         log = checkpoints.log_of(out / "checkpoint")
         assert list(log["evaluation"]) == log["held_out"] == ["my text.txt, held out"], moment
         card = (out / "checkpoint" / "README.md").read_text(encoding="utf-8")
-        assert card == cards.card("run", log), moment
+        assert card == model_card.card("run", log), moment
         shutil.rmtree(out)
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tlcourse import device
-from tlcourse.adaptation import tables
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
 from tlcourse.adaptation.examples import Batches, Text
@@ -104,8 +103,7 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
-    pairs = any(not isinstance(text, str) for text in texts)
-    classifier.about["columns"] = tables.columns_for(pairs, classifier.about.get("columns"))
+    classifier.pairs = any(not isinstance(text, str) for text in texts)
     classifier.report = Report(
         history,
         difference,

@@ -1,13 +1,14 @@
 """Carries your kept answers from one machine to another, in a file."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
-from tlcourse.cli.options import FOLDER, Argument, OneOf
+from tlcourse.cli.options import Argument
 
 WAYS = ("export", "import")
 OPTIONS = [
-    Argument("way", type=OneOf(WAYS), metavar="|".join(WAYS), help="into FILE, or from it"),
-    Argument("file", type=FOLDER, metavar="FILE.zip", help="a new one, or one exported"),
+    Argument("way", "into FILE, or from it", WAYS, metavar="|".join(WAYS)),
+    Argument("file", "a new one, or one exported", Path, metavar="FILE.zip"),
 ]
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from tlcourse.cli.console import report
 from tlcourse.cli.options import Argument
 
-OPTIONS = [Argument("name", required=False, help="one data set (default: all)")]
+OPTIONS = [Argument("name", "one data set (default: all)", required=False)]
 
 
 def run(arguments: SimpleNamespace) -> int:

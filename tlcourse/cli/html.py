@@ -4,16 +4,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from tlcourse import files
-from tlcourse.cli.options import FOLDER, Argument, Option
+from tlcourse.cli.options import Argument, Option
 
 OPTIONS = [
-    Argument("lesson", help="its number or name, such as 01, or the path of a notebook"),
-    Option(
-        "--out",
-        type=FOLDER,
-        help="the file to write, NAME.html",
-        shown="the notebook's name, here",
-    ),
+    Argument("lesson", "its number or name, such as 01, or the path of a notebook"),
+    Option("--out", "the file to write, NAME.html", Path, shown="the notebook's name, here"),
 ]
 
 

@@ -25,7 +25,6 @@ from tlcourse.cli.console import console
 from tlcourse.wording import nearest
 
 NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
-FOLDER = click.Path(path_type=Path)
 
 
 class Number(click.ParamType):
@@ -67,25 +66,36 @@ class OneOf(click.ParamType):
         return value
 
 
+def click_type(kind: Any) -> Any:
+    """Returns click's type for a range of numbers, a tuple of words, Path, or what click knows."""
+    if isinstance(kind, ranges.Number):
+        return Number(kind)
+    if isinstance(kind, tuple):
+        return OneOf(kind)
+    return click.Path(path_type=Path) if kind is Path else kind
+
+
 class Option(click.Option):
-    """An option; `shown` is its default in words, `dest` another name for its value."""
+    """An option; `kind` see `click_type`, bool for a flag. `shown` is its default in words."""
 
     def __init__(
         self,
         name: str,
-        *,
         help: str,
-        shown: str = "",
+        kind: Any = str,
         default: Any = None,
-        dest: str = "",
+        shown: str = "",
         **more: Any,
     ):
-        if isinstance(kind := more.get("type"), OneOf):
-            more.setdefault("metavar", "|".join(kind.words))
-        if more.get("is_flag"):
-            default = False
-        super().__init__([name, *filter(None, [dest])], help=help, default=default, **more)
-        self.usual, self.shown = default, shown
+        self.usual, self.shown = False if kind is bool else default, shown
+        if kind is bool:
+            more["is_flag"] = True
+        else:
+            more["type"] = click_type(kind)
+        if isinstance(kind, tuple):
+            more["metavar"] = "|".join(kind)
+        names = filter(None, [name, more.pop("dest", None)])
+        super().__init__([*names], help=help, default=self.usual, **more)
 
     def make_metavar(self, *context: Any) -> str:
         """What stands for the value in the help, such as N for a number."""
@@ -106,8 +116,8 @@ class Option(click.Option):
 class Argument(click.Argument):
     """A word without an option; `nargs=-1` for any number of them."""
 
-    def __init__(self, name: str, *, help: str, **more: Any):
-        super().__init__([name], **more)
+    def __init__(self, name: str, help: str, kind: Any = str, **more: Any):
+        super().__init__([name], type=click_type(kind), **more)
         self.help = help
 
     def make_metavar(self, *context: Any) -> str:
@@ -120,30 +130,22 @@ class Argument(click.Argument):
         return self.metavar or self.name, self.help
 
 
-HELP = Option("--help", is_flag=True, help="show this and end")
+HELP = Option("--help", "show this and end", bool)
 
 
-def options_of(
-    settings: type, names: Sequence[str] = (), **changes: Mapping[str, Any]
-) -> list[Option]:
+def options_of(settings: type, names: Sequence[str] = (), **changes: Any) -> list[Option]:
     """Returns an option for each field of a dataclass that is a `ranges.setting`, or for `names`.
 
-    Range, default and help are the field's, so none is typed twice. `changes`: other arguments of
-    an Option, by the name of a field.
+    Range, default and help are the field's, so none is typed twice. `changes`: arguments of an
+    Option in their place, by the name of a field.
     """
-    return [
-        Option(
-            f"--{field.name.replace('_', '-')}",
-            **{
-                "type": Number(field.metadata["allowed"]),
-                "default": field.default,
-                "help": field.metadata["help"],
-            }
-            | changes.get(field.name, {}),
-        )
-        for field in fields(settings)
-        if field.metadata and (field.name in names or not names)
-    ]
+    options = []
+    for field in fields(settings):
+        if field.metadata and (field.name in names or not names):
+            facts = {"kind": field.metadata["allowed"], "help": field.metadata["help"]}
+            given = facts | {"default": field.default} | changes.get(field.name, {})
+            options.append(Option(f"--{field.name.replace('_', '-')}", **given))
+    return options
 
 
 class Command(click.Command):

@@ -1,26 +1,27 @@
 """Builds the page on which the models run in a browser: a folder, or one file."""
 
 import shlex
+from pathlib import Path
 from types import SimpleNamespace
 
 from tlcourse import files
-from tlcourse.cli.options import FOLDER, Option
+from tlcourse.cli.options import Option
 
 OPTIONS = [
     Option(
         "--out",
-        type=FOLDER,
+        "FILE.html: one file that opens from disk, with no network; any other name: a new folder "
+        "for a web server",
+        Path,
         required=True,
-        help="FILE.html: one file that opens from disk, with no network; any other name: a new "
-        "folder for a web server",
     ),
     Option(
         "--model",
-        multiple=True,
-        metavar="FOLDER",
-        help="what `tlcourse pretrain` or `tlcourse adapt` wrote, or shipped names; the first "
-        "model is shown first",
+        "what `tlcourse pretrain` or `tlcourse adapt` wrote, or shipped names; the first model is "
+        "shown first",
         shown="causal-small and trec-lora",
+        metavar="FOLDER",
+        multiple=True,
     ),
 ]
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from tlcourse import files, ranges
-from tlcourse.cli.options import FOLDER, Number, OneOf, Option, options_of
+from tlcourse import files, signals
+from tlcourse.cli.options import Option, options_of
+from tlcourse.ranges import COUNT, NOT_NEGATIVE, POSITIVE, Number
 from tlcourse.recipes import OBJECTIVES, PretrainingRecipe
 from tlcourse.wording import number_of
 
@@ -26,12 +28,12 @@ PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first
 LOCK = ".run.lock"  # in the folder of a run, while it goes on
 TOKENS = 1e6  # where no budget is given
 SHAPE = {  # the fields of a configuration that can be asked for: option, range, help, default
-    "width": ("--width", ranges.COUNT, "features", "256"),
-    "layers": ("--layers", ranges.COUNT, "blocks", "6"),
-    "heads": ("--heads", ranges.COUNT, "heads a block; they share the width", "4"),
+    "width": ("--width", COUNT, "features", "256"),
+    "layers": ("--layers", COUNT, "blocks", "6"),
+    "heads": ("--heads", COUNT, "heads a block; they share the width", "4"),
     "vocabulary_size": (
         "--vocabulary",
-        ranges.Number(int, least=262, most=2**16),
+        Number(int, least=262, most=2**16),
         "entries",
         "8192, or as many as the text has words for",
     ),
@@ -39,59 +41,65 @@ SHAPE = {  # the fields of a configuration that can be asked for: option, range,
 OPTIONS = [
     Option(
         "--objective",
-        type=OneOf(OBJECTIVES),
+        "what the model learns to predict: the next token, hidden tokens, or both",
+        OBJECTIVES,
         default="causal",
-        help="what the model learns to predict: the next token, hidden tokens, or both",
     ),
     Option(
         "--corpus",
-        multiple=True,
-        default=["wikitext-2"],
-        help="data sets, text files, folders of *.txt; a text ends with its file, or at two empty "
+        "data sets, text files, folders of *.txt; a text ends with its file, or at two empty "
         "lines, not at each line",
+        default=["wikitext-2"],
+        multiple=True,
     ),
-    Option(
-        "--tokens",
-        type=Number(ranges.POSITIVE),
-        help="budget, such as 25e6; at least one step",
-        shown="1e6",
-    ),
-    Option(
-        "--minutes",
-        type=Number(ranges.POSITIVE),
-        help="budget of running time, resumes included, instead of --tokens",
-    ),
-    Option("--out", type=FOLDER, required=True, help="folder of this run; the same again goes on"),
-    Option(
-        "--prepared", type=FOLDER, help="folder of token file and vocabulary", shown="OUT/corpus"
-    ),
-    Option("--start", help="checkpoint to go on from, with a fresh optimizer"),
-    Option(
-        "--save-every",
-        type=Number(ranges.NOT_NEGATIVE),
-        default=180.0,
-        help="seconds between states for a resume",
-    ),
-    Option("--tensorboard", is_flag=True, help="write OUT/tensorboard beside OUT/log.jsonl"),
+    Option("--tokens", "budget, such as 25e6; at least one step", POSITIVE, shown="1e6"),
+    Option("--minutes", "budget of running time, resumes included, not of tokens", POSITIVE),
+    Option("--out", "folder of this run; the same again goes on", Path, required=True),
+    Option("--prepared", "folder of token file and vocabulary", Path, shown="OUT/corpus"),
+    Option("--start", "checkpoint to go on from, with a fresh optimizer"),
+    Option("--save-every", "seconds between states for a resume", NOT_NEGATIVE, default=180.0),
+    Option("--tensorboard", "write OUT/tensorboard beside OUT/log.jsonl", bool),
     *(
-        Option(
-            option,
-            dest=field,
-            type=Number(allowed),
-            help=said,
-            shown=f"{usual}; with --start as it has it",
-        )
-        for field, (option, allowed, said, usual) in SHAPE.items()
+        Option(option, does, kind, shown=f"{usual}; with --start as it has it", dest=field)
+        for field, (option, kind, does, usual) in SHAPE.items()
     ),
-    *options_of(PretrainingRecipe, length={"type": Number(ranges.Number(int, least=1, most=256))}),
+    *options_of(PretrainingRecipe, length={"kind": Number(int, least=1, most=256)}),
 ]
 
 
 def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped, and the command that goes on."""
-    from tlcourse.cli import stage
+    from tlcourse.cli.command_line import overview
 
-    return stage.left(arguments, getattr(arguments, "stage", "begin"))
+    words = shlex.join(overview.get_command(None, "pretrain").words_of(arguments))
+    command = f"tlcourse pretrain {words}"
+    if "WORLD_SIZE" in os.environ:
+        processes = os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])
+        command = f"torchrun --nproc-per-node {processes} -m {command}"
+    return f"{_there(arguments)}; go on with: {command}"
+
+
+def _there(arguments: SimpleNamespace) -> str:
+    """What a run leaves that was stopped in a stage."""
+    out, stage = arguments.out, getattr(arguments, "stage", "begin")
+    if stage == "train" or (stage == "prepare" and (_prepared(arguments) / "corpus.json").exists()):
+        from tlcourse.training import steps_in
+
+        steps = steps_in(out)
+        done = f"{steps:,} step{'s are' if steps > 1 else ' is'} done and saved in {out}"
+        return done if steps else "the corpus is prepared, no step is saved yet"
+    return {
+        "begin": "nothing was changed",
+        "prepare": "the corpus was not prepared yet, nothing of it is kept",
+        "write": f"all steps are done and saved in {out}, the checkpoint is still to be written",
+        "measure": f"the checkpoint is in {out / 'checkpoint'}, still to be measured",
+    }[stage]
+
+
+def _enter(arguments: SimpleNamespace, stage: str) -> None:
+    """The run goes from one stage to the next, unless it was stopped."""
+    signals.check()
+    arguments.stage = stage
 
 
 def _check(arguments: SimpleNamespace) -> None:
@@ -139,10 +147,10 @@ def _run(arguments: SimpleNamespace) -> int:
     import torch
     from ignite import distributed as idist
 
-    from tlcourse import device
+    from tlcourse import checkpoints, device
     from tlcourse.batching import TokenFile
     from tlcourse.bpe import Tokenizer
-    from tlcourse.cli import finishing
+    from tlcourse.pretraining import logs
     from tlcourse.transformer import Transformer
 
     if "WORLD_SIZE" in os.environ:  # torchrun
@@ -151,11 +159,11 @@ def _run(arguments: SimpleNamespace) -> int:
     prepared = _prepared(arguments)
     shape, base, known, legs = _start(arguments)
     watchers = _watchers(arguments)
-    arguments.stage = "prepare"
+    _enter(arguments, "prepare")
     if first:
         _prepare(arguments, prepared, shape, known)
     idist.barrier()
-    arguments.stage = "train"
+    _enter(arguments, "train")
     tokenizer = Tokenizer.load(prepared / "tokenizer.json")
     torch.manual_seed(arguments.seed)
     if base is None:
@@ -165,24 +173,59 @@ def _run(arguments: SimpleNamespace) -> int:
         model.load_state_dict(base.state_dict())
     file = TokenFile(prepared / "tokens.bin")
     history, begin = _train(arguments, model, file, recipe, compute, watchers)
-    arguments.stage = "write"
+    _enter(arguments, "write")
     workers = idist.get_world_size()
     if "WORLD_SIZE" in os.environ:
         idist.finalize()
     if not first:
         return 0
-    hardware = device.describe(compute) + f", {workers} processes" * (workers > 1)
-    made = files.read_object(prepared / "corpus.json")
-    legs += [finishing.leg(arguments, recipe, history, made=made, begin=begin, hardware=hardware)]
-    folder = arguments.out / "checkpoint"
-    if finishing.was_finished(folder, legs):
-        print(f"finished already, after {len(history):,} steps: checkpoint written to {folder}")
-        return 0
-    finishing.save(folder, model, tokenizer, legs)
-    arguments.stage = "measure"
-    finishing.measure(folder, legs, compute)
-    print(f"checkpoint written to {folder}")
+    leg = logs.leg(
+        recipe,
+        history,
+        start=checkpoints.name_of(arguments.start) if arguments.start else "",
+        made=files.read_object(prepared / "corpus.json"),
+        begin=begin,
+        hardware=device.describe(compute) + f", {workers} processes" * (workers > 1),
+    )
+    _finish(arguments, model, tokenizer, [*legs, leg], compute)
     return 0
+
+
+def _finish(arguments: SimpleNamespace, model, tokenizer, legs: list[dict], compute) -> None:
+    """Writes the checkpoint and measures it, unless that was done already.
+
+    Pronouns are measured only if some of its text is known to be English.
+    """
+    from tlcourse import checkpoints
+    from tlcourse.cli.evaluate import evaluate
+    from tlcourse.corpora.catalogue import own_name
+    from tlcourse.evaluation import model_card
+
+    folder = arguments.out / "checkpoint"
+    if _was_finished(folder, legs):
+        log = checkpoints.log_of(folder)
+        checkpoints.rewrite(folder, model_card.card(checkpoints.name_of(folder), log), log)
+        steps = legs[-1]["steps"]
+        print(f"finished already, after {steps:,} steps: checkpoint written to {folder}")
+        return
+    log = {"legs": legs, "evaluation": {}}
+    card = model_card.card(folder.resolve().parent.name, log)
+    checkpoints.save(folder, model, tokenizer, card=card, log=log)
+    _enter(arguments, "measure")
+    english = any(not own_name(label) for leg in legs for label in leg["corpus"])
+    evaluate(folder, on=["held-out", *["pronouns"] * english], compute=compute)
+    print(f"checkpoint written to {folder}")
+
+
+def _was_finished(folder: Path, legs: list[dict]) -> bool:
+    """Whether a checkpoint of these legs is there, and measured."""
+    from tlcourse import checkpoints
+
+    if not all((folder / name).exists() for name in ("model.safetensors", "training.json")):
+        return False
+    log = checkpoints.log_of(folder)
+    kept = [(leg.get("start"), leg.get("history")) for leg in log["legs"]]
+    return "samples" in log and kept == [(leg["start"], leg["history"]) for leg in legs]
 
 
 def _prepare(
@@ -249,7 +292,7 @@ def _start(
 ) -> tuple[Config, Transformer | None, Tokenizer | None, list[dict]]:
     """The shape of the model, and what it starts from: model, vocabulary, the legs behind it."""
     from tlcourse import checkpoints
-    from tlcourse.cli.evaluate import log_of
+    from tlcourse.evaluation import model_card
     from tlcourse.transformer import Config
 
     causal = arguments.objective != "masked"
@@ -257,7 +300,7 @@ def _start(
     if not arguments.start:
         shape = Config(**given, causal=causal)
         return replace(shape, feed_forward=4 * shape.width), None, None, []
-    legs = log_of(arguments.start)["legs"]
+    legs = model_card.log_of(arguments.start)["legs"]
     base, known = checkpoints.load(arguments.start)
     own = {name: getattr(base.config, name) for name in SHAPE}
     other = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]

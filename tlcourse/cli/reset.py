@@ -7,8 +7,8 @@ from tlcourse import signals
 from tlcourse.cli.options import Argument, Option
 
 OPTIONS = [
-    Argument("id", metavar="ID", help="of the exercise, as `tlcourse progress` lists it"),
-    Option("--yes", is_flag=True, help="do not ask"),
+    Argument("id", "of the exercise, as `tlcourse progress` lists it", metavar="ID"),
+    Option("--yes", "do not ask", bool),
 ]
 
 

@@ -8,12 +8,12 @@ from tlcourse.cli.console import complain
 from tlcourse.cli.options import Argument, Option
 
 OPTIONS = [
-    Argument("lesson", help="its number or name, such as 01"),
-    Option("--size", help=f"out of {', '.join(sizes.SIZES)}", shown="TLCOURSE_SIZE, else small"),
+    Argument("lesson", "its number or name, such as 01"),
+    Option("--size", f"out of {', '.join(sizes.SIZES)}", shown="TLCOURSE_SIZE, else small"),
     Option(
         "--commit-outputs",
-        is_flag=True,
-        help="for maintainers: run without bf16 and replace the notebook and its stated minutes",
+        "for maintainers: run without bf16 and replace the notebook and its stated minutes",
+        bool,
     ),
 ]
 

@@ -36,7 +36,7 @@ class Number(click.ParamType):
         self.allowed = allowed
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """The number that is spelled out; an error that names the range for any other."""
+        """Returns the number that is spelled out; any other is an error that names the range."""
         if not isinstance(value, str):
             return value
         kind, words = self.allowed.kind, self.allowed.words
@@ -59,7 +59,7 @@ class OneOf(click.ParamType):
         self.words = words
 
     def convert(self, value: str, param: Any, ctx: Any) -> str:
-        """The word; an error that lists all of them for any other."""
+        """Returns the word; any other is an error that lists the words there are."""
         if value not in self.words:
             near = nearest(value, self.words)
             self.fail(f"expected one of {', '.join(self.words)}, got {value!r}{near}", param, ctx)
@@ -98,12 +98,12 @@ class Option(click.Option):
         super().__init__([*names], help=help, default=self.usual, **more)
 
     def make_metavar(self, *context: Any) -> str:
-        """What stands for the value in the help, such as N for a number."""
+        """Returns what stands for the value in the help, such as N for a number."""
         usual = "N" if isinstance(self.type, Number) else self.name.upper()
         return (self.metavar or usual) + " ..." * self.multiple
 
     def row(self) -> tuple[str, str]:
-        """The spelling, and what it is with default and range."""
+        """Returns the option and what it does, with its default and its range."""
         none = self.usual is None or self.usual is False
         usual = self.shown or ("" if none else spelled(self.usual))
         kind = self.type
@@ -121,12 +121,12 @@ class Argument(click.Argument):
         self.help = help
 
     def make_metavar(self, *context: Any) -> str:
-        """What stands for the word in the help."""
+        """Returns what stands for the word in the help."""
         name = self.metavar or self.name
         return f"[{name}]" if not self.required else name
 
     def row(self) -> tuple[str, str]:
-        """The name, and what it is."""
+        """Returns the name and what it is."""
         return self.metavar or self.name, self.help
 
 
@@ -149,10 +149,10 @@ def options_of(settings: type, names: Sequence[str] = (), **changes: Any) -> lis
 
 
 class Command(click.Command):
-    """A command, as its module has it: OPTIONS, `run(arguments)`, which returns the exit code, and
+    """A command made of its module: OPTIONS and `run(arguments)`, which returns the exit code.
 
-    where it changes anything `left(arguments)`, which says what is there when it is stopped. BEHIND
-    names the words that begin with a minus and belong after `--`, where there are any.
+    A module that changes anything also has `left(arguments)`, which says what is there when it is
+    stopped. BEHIND names the words that begin with a minus and belong after `--`, if any do.
     """
 
     def __init__(self, name: str, does: str, module: ModuleType):
@@ -160,7 +160,7 @@ class Command(click.Command):
         self.module, self.behind = module, getattr(module, "BEHIND", "")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click, after `_in_order`; `ctx.obj` gets the values, lists where there are several."""
+        """Parses words as click does, after `_in_order`, and puts their values into `ctx.obj`."""
         words, rest, given = self._in_order(args)
         try:
             super().parse_args(ctx, [*words, "--", *rest])
@@ -178,21 +178,21 @@ class Command(click.Command):
         return [param for param in self.params if isinstance(param, Argument)]
 
     def parsed(self, words: Sequence[str]) -> SimpleNamespace:
-        """The values that words give."""
+        """Returns the values that words give."""
         return self.make_context(f"tlcourse {self.name}", list(words)).obj
 
     def invoke(self, ctx: click.Context) -> int:
-        """Does the work."""
+        """Runs the command; returns the exit code."""
         ctx.meta["command"] = ctx
         return self.module.run(ctx.obj)
 
     def left(self, arguments: SimpleNamespace) -> str:
-        """What there is when it was stopped."""
+        """Returns what there is when it was stopped."""
         say = getattr(self.module, "left", None)
         return say(arguments) if say else "nothing was changed"
 
     def get_help(self, ctx: click.Context) -> str:
-        """What `--help` shows."""
+        """Returns what `--help` shows."""
         options = [*(param for param in self.params if isinstance(param, Option)), HELP]
         needed = [option.row()[0] for option in options if option.required]
         words = [*(argument.make_metavar() for argument in self._arguments), *needed, "[OPTIONS]"]
@@ -201,7 +201,7 @@ class Command(click.Command):
         return page_of_help([ctx.command_path, *words], self.help, rows)
 
     def words_of(self, arguments: SimpleNamespace) -> list[str]:
-        """The options that give `arguments`, without those at their defaults."""
+        """Returns the options that give `arguments`, without those at their defaults."""
         words: list[str] = []
         for option in self.params:
             value = getattr(arguments, option.name)
@@ -311,7 +311,7 @@ def page_of_help(
 
 
 def spelled(value: Any) -> str:
-    """A value as it would be typed: 1e6 for a million, 0.003."""
+    """Returns a value as it would be typed, such as 180 for 180.0."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return " ".join(map(spelled, value))
     if isinstance(value, float) and value.is_integer() and value < 1e15:

@@ -149,9 +149,9 @@ def _figures(
 def held_out(
     leg: Mapping[str, Any], own_text: Sequence[str], own_place: str
 ) -> Iterator[tuple[str, Sequence[str], str]]:
-    """Yields texts that a model did not learn, of the corpora of a leg: the name of each, its
+    """Yields texts that a model did not learn from, of the corpora of a leg.
 
-    articles, and what is printed where there are none.
+    Of each text: its name, its articles, and what is printed where there are none.
     """
     own = [name for label in leg["corpus"] if (name := own_name(label))]
     if own:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlcourse import ranges
-from tlcourse.ranges import Number, setting
+from tlcourse.ranges import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SHARE, WHOLE, Number, setting
 
 OBJECTIVES = ("causal", "masked", "hybrid")
 
@@ -24,26 +24,18 @@ class PretrainingRecipe:
     """
 
     objective: str = "causal"
-    batch_size: int = setting(64, ranges.COUNT, "windows a step, all processes together")
-    length: int = setting(128, ranges.COUNT, "tokens a window")
-    learning_rate: float = setting(
-        3e-3, ranges.POSITIVE, "of AdamW, for embeddings, norms and biases"
-    )
-    muon_learning_rate: float | None = setting(
-        0.01, ranges.POSITIVE, "of Muon, for the matrices in the blocks"
-    )
-    weight_decay: float = setting(
-        0.1, ranges.NOT_NEGATIVE, "of those matrices, times their learning rate, a step"
-    )
-    warmup: int = setting(100, ranges.WHOLE, "steps until the full learning rates")
-    decay: float = setting(
-        0.4, ranges.SHARE, "last share of the steps, in which the learning rates fall to 0"
-    )
+    batch_size: int = setting(64, COUNT, "windows a step, all processes together")
+    length: int = setting(128, COUNT, "tokens a window")
+    learning_rate: float = setting(3e-3, POSITIVE, "of AdamW: embeddings, norms and biases")
+    muon_learning_rate: float | None = setting(0.01, POSITIVE, "of Muon: matrices in the blocks")
+    weight_decay: float = setting(0.1, NOT_NEGATIVE, "of those matrices, times their rate, a step")
+    warmup: int = setting(100, WHOLE, "steps until the full learning rates")
+    decay: float = setting(0.4, SHARE, "last share of the steps: the learning rates fall to 0")
     mask_probability: float = setting(
         0.15, Number(above=0, most=1), "probability that a token is hidden (masked, hybrid)"
     )
-    causal_share: float = setting(0.5, ranges.SHARE, "share of causal windows (hybrid)")
-    seed: int = setting(0, ranges.SEED, "of weights and windows")
+    causal_share: float = setting(0.5, SHARE, "share of causal windows (hybrid)")
+    seed: int = setting(0, SEED, "of weights and windows")
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -57,18 +49,16 @@ class PretrainingRecipe:
 class Recipe:
     """How long and how fast to adapt; the defaults were chosen on TREC's dev split."""
 
-    epochs: int = setting(4, ranges.COUNT, "passes over the texts")
-    learning_rate: float = setting(
-        5e-4, ranges.POSITIVE, "of AdamW; a group of parameters has this times its own factor"
-    )
-    batch_size: int = setting(32, ranges.COUNT, "texts a step")
-    weight_decay: float = setting(0.01, ranges.NOT_NEGATIVE, "of AdamW")
-    min_steps: int = setting(0, ranges.WHOLE, "small sets get more epochs, until so many steps")
+    epochs: int = setting(4, COUNT, "passes over the texts")
+    learning_rate: float = setting(5e-4, POSITIVE, "of AdamW; a group has this times its factor")
+    batch_size: int = setting(32, COUNT, "texts a step")
+    weight_decay: float = setting(0.01, NOT_NEGATIVE, "of AdamW")
+    min_steps: int = setting(0, WHOLE, "small sets get more epochs, until so many steps")
     stop_below: float | None = setting(
-        None, ranges.NOT_NEGATIVE, "nats: ends once the mean loss of 20 steps is below it"
+        None, NOT_NEGATIVE, "nats: ends once the mean loss of 20 steps is below it"
     )
     head_learning_rate: float | None = setting(
-        None, ranges.POSITIVE, 'of the group "head" (default: as its factor says)'
+        None, POSITIVE, 'of the group "head", not its factor'
     )
 
     def __post_init__(self) -> None:

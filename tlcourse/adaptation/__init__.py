@@ -17,7 +17,7 @@ one's own are frozen dataclasses with `__call__`.
 """
 
 from tlcourse.adaptation import baselines, leaderboard
-from tlcourse.adaptation.adapting import Recipe, Report, adapt, classification_loss, prepare
+from tlcourse.adaptation.adapting import Report, adapt, classification_loss, prepare
 from tlcourse.adaptation.classifier import POOLINGS, Classifier, wrong
 from tlcourse.adaptation.edits import (
     AdapterLayer,
@@ -56,6 +56,7 @@ from tlcourse.adaptation.schedules import (
 )
 from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
 from tlcourse.adaptation.windows import WINDOWS
+from tlcourse.recipes import Recipe
 
 __all__ = [
     "EWC",

@@ -4,7 +4,6 @@ A `Scheme` names what is added, which parameters move, how fast each moves at ea
 added to the loss. `adapt` does the rest, the same for all, and says what happened.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,55 +14,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tlcourse import device, ranges
-from tlcourse.adaptation import tables
+from tlcourse import device
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
 from tlcourse.adaptation.examples import Batches, Text
 from tlcourse.adaptation.extra_losses import Term
-from tlcourse.adaptation.groups import Group, Groups
+from tlcourse.adaptation.groups import Groups
 from tlcourse.adaptation.knobs import short
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.device import Compute
+from tlcourse.recipes import Recipe
 
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
 
 PATIENCE = 20  # steps whose mean loss `Recipe.stop_below` is about
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How long and how fast; the defaults were chosen on TREC's dev split."""
-
-    epochs: int = 4
-    learning_rate: float = 5e-4  # AdamW; a group moves at this times its own factor
-    batch_size: int = 32  # texts a step
-    weight_decay: float = 0.01
-    min_steps: int = 0  # small sets get more epochs, until they reach this many steps
-    stop_below: float | None = None  # nats: ends once the mean loss of PATIENCE steps is below it
-    head_learning_rate: float | None = None  # of the group "head"; None: as its factor says
-
-    def __post_init__(self) -> None:
-        ranges.check(
-            self,
-            epochs=ranges.COUNT,
-            learning_rate=ranges.POSITIVE,
-            batch_size=ranges.COUNT,
-            weight_decay=ranges.NOT_NEGATIVE,
-            min_steps=ranges.WHOLE,
-            stop_below=ranges.NOT_NEGATIVE,
-            head_learning_rate=ranges.POSITIVE,
-        )
-
-    def steps(self, texts: int) -> int:
-        """How many steps so many texts take."""
-        return max(self.epochs * math.ceil(texts / self.batch_size), self.min_steps)
-
-    def rate_of(self, name: str, group: Group) -> float:
-        """The learning rate of one group."""
-        own = self.head_learning_rate if name == "head" else None
-        return self.learning_rate * group.factor if own is None else own
 
 
 @dataclass(frozen=True)
@@ -138,8 +103,7 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
-    pairs = any(not isinstance(text, str) for text in texts)
-    classifier.about["columns"] = tables.columns_for(pairs, classifier.about.get("columns"))
+    classifier.pairs = any(not isinstance(text, str) for text in texts)
     classifier.report = Report(
         history,
         difference,

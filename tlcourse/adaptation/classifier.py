@@ -69,7 +69,8 @@ class Classifier(nn.Module):
         self.scheme: Scheme | None = None
         self.added: tuple[str, ...] = ()  # names of the parameters that the scheme's edit added
         self.report: Report | None = None
-        self.about: dict[str, Any] = {}  # what its folder says, and the columns that it reads
+        self.pairs: bool | None = None  # whether it was adapted to pairs of texts
+        self.about: dict[str, Any] = {}  # what its folder says
 
     @classmethod
     def from_checkpoint(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tlcourse import __version__, checkpoints, files, ranges, released
+from tlcourse.adaptation import tables
 from tlcourse.adaptation.knobs import Record, by_name, own_classes, short
 from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
 from tlcourse.bpe import Tokenizer
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
 RECORD = "classifier.json"
-KEPT = ("columns", "base_model")  # of what a classifier knows about itself
 
 
 def save(
@@ -40,7 +40,8 @@ def save(
 
     `about` is what else the folder shall tell, as `tlcourse adapt` writes it: columns, base_model,
     recipe, seed, train, test; the first two are those that the classifier knows, where it is
-    silent. Returns what classifier.json holds. The weights are kept as they are,
+    silent, and columns that do not fit what it reads, texts or pairs, give way to the usual ones.
+    Returns what classifier.json holds. The weights are kept as they are,
     or in half precision where they would need more than LARGEST bytes. With `overwrite` a folder
     that holds a classifier is replaced. Raises FileExistsError when the folder holds something
     else, or anything without `overwrite`; ValueError when the scheme is not a value, or does not
@@ -50,15 +51,19 @@ def save(
     if not overwrite:
         files.refuse_occupied(folder)
     half = 4 * sum(parameter.numel() for parameter in classifier.parameters()) > LARGEST
-    scheme = classifier.scheme
+    scheme, own = classifier.scheme, classifier.about
+    columns = (about or {}).get("columns", own.get("columns"))
+    if classifier.pairs is not None:
+        columns = tables.columns_for(classifier.pairs, columns)
     record = {
         "labels": classifier.labels,
         "pooling": classifier.pooling,
         "dropout": classifier.dropout.p,
         "scheme": None if scheme is None else scheme.to_plain(),
         "precision": "float16" if half else "float32",
-        **{name: classifier.about[name] for name in KEPT if name in classifier.about},
+        **{name: own[name] for name in ("base_model",) if name in own},
         **(about or {}),
+        **({"columns": columns} if columns else {}),
         "versions": {
             "tlcourse": __version__,
             "torch": torch.__version__,
@@ -178,6 +183,8 @@ def rebuilt(
     if scheme is not None:
         classifier.add(scheme.edit)
     classifier.scheme, classifier.about = scheme, record
+    if "columns" in record:
+        classifier.pairs = record["columns"].get("pair") is not None
     return classifier
 
 

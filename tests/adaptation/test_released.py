@@ -17,7 +17,7 @@ from tlcourse.adaptation import (
     adapt,
     causal_nats,
     pretrain_on_texts,
-    saved,
+    serialization,
 )
 from tlcourse.batching import pad
 
@@ -126,7 +126,7 @@ def test_it_learns_pairs_by_their_token_types(bert):
 @pytest.mark.parametrize("name", ["full fine-tuning", "LoRA"])
 def test_what_is_saved_comes_back(bert, name, half, tmp_path, monkeypatch):
     if half:
-        monkeypatch.setattr(saved, "LARGEST", 1000)
+        monkeypatch.setattr(serialization, "LARGEST", 1000)
     adapted = adapt(
         classifier(bert[0]), TEXTS, LABELS * 2, scheme=SCHEMES[name], recipe=ONE_STEP, compute=CPU
     )

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from tests.released import save_bert
 from tlcourse import adaptation, checkpoints, files
-from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, classifier, saved
+from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, classifier, serialization
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import adapt as command
 from tlcourse.cli import main
@@ -279,7 +279,7 @@ def test_stopped_at_any_moment_it_says_what_is_there(tmp_path, base, capsys, mon
 
     patched = {
         "while it trains": (adaptation, "adapt"),
-        "while it writes": (saved, "card"),
+        "while it writes": (serialization, "card"),
         "at the end": (command, "_say_where"),
     }
     monkeypatch.setattr(*patched[where], stop)

@@ -17,7 +17,7 @@ one's own are frozen dataclasses with `__call__`.
 """
 
 from tlcourse.adaptation import baselines, leaderboard
-from tlcourse.adaptation.adapting import Report, adapt, classification_loss, prepare
+from tlcourse.adaptation.adapting import adapt, classification_loss, prepare
 from tlcourse.adaptation.classifier import POOLINGS, Classifier, wrong
 from tlcourse.adaptation.edits import (
     AdapterLayer,
@@ -46,6 +46,7 @@ from tlcourse.adaptation.groups import (
 from tlcourse.adaptation.knobs import Record, Tensors
 from tlcourse.adaptation.more_signal import pretrain_on_texts, self_train
 from tlcourse.adaptation.presets import preset
+from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schedules import (
     ChainThaw,
     GradualUnfreezing,

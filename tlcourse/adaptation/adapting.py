@@ -6,7 +6,7 @@ added to the loss. `adapt` does the rest, the same for all, and says what happen
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from tlcourse.adaptation.examples import Batches, Text
 from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Groups
 from tlcourse.adaptation.knobs import short
+from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.device import Compute
 from tlcourse.recipes import Recipe
@@ -29,20 +30,6 @@ if TYPE_CHECKING:
     from tlcourse.training import Trainer
 
 PATIENCE = 20  # steps whose mean loss `Recipe.stop_below` is about
-
-
-@dataclass(frozen=True)
-class Report:
-    """What `adapt` did."""
-
-    history: list[dict]  # a record a step
-    start_difference: float  # the most that the edit changed a logit, before the first step
-    declared: tuple[str, ...]  # the parameters that were to move
-    moved: tuple[str, ...]  # those that did
-    trained: int  # numbers in the declared parameters
-    parameters: int  # numbers in all
-    seconds: float
-    in_windows: int = 0  # texts that are longer than the body reads at once
 
 
 def adapt(

@@ -6,24 +6,23 @@ Radford et al. (2018, GPT) and Devlin et al. (2019, BERT).
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tlcourse import checkpoints, device
-from tlcourse.adaptation import saved, windows
+from tlcourse import checkpoints, device, ranges
+from tlcourse.adaptation import serialization, tables, windows
 from tlcourse.adaptation.edits import Edit, Unchanged
 from tlcourse.adaptation.examples import Text, by_length, encode, label_names
-from tlcourse.adaptation.schemes import Scheme
+from tlcourse.adaptation.knobs import Record, own_classes
+from tlcourse.adaptation.report import Report
+from tlcourse.adaptation.schemes import KNOBS, Scheme
 from tlcourse.bpe import Frame, Tokenizer
 from tlcourse.checkpoints import AnyTokenizer
 from tlcourse.device import Compute
 from tlcourse.transformer import Transformer
-
-if TYPE_CHECKING:
-    from tlcourse.adaptation.adapting import Report
 
 READ_AT = ("classification token", "last token")  # of one position
 POOLINGS = (*READ_AT, "mean", "concatenation")
@@ -171,8 +170,32 @@ class Classifier(nn.Module):
     def save(
         self, folder: str | Path, *, overwrite: bool = False, about: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Writes weights, scheme, tokenizer and card to a folder, see `saved.save`."""
-        return saved.save(folder, self, overwrite=overwrite, about=about)
+        """Writes weights, scheme, tokenizer, card to a folder; returns what classifier.json holds.
+
+        `about` is what else the folder shall tell, as `tlcourse adapt` writes it: columns,
+        base_model, recipe, seed, train, test. The first two are those that the classifier knows,
+        where it is silent, and columns that do not fit what it reads, texts or pairs, give way to
+        the usual ones. Raises what `serialization.write` raises, and ValueError when the scheme
+        is not a value.
+        """
+        scheme, known = self.scheme, self.about | (about or {})
+        columns = known.get("columns")
+        if self.pairs is not None:
+            columns = tables.columns_for(self.pairs, columns)
+        record = {
+            "labels": self.labels,
+            "pooling": self.pooling,
+            "dropout": self.dropout.p,
+            "scheme": None if scheme is None else scheme.to_plain(),
+            **({"base_model": known["base_model"]} if "base_model" in known else {}),
+            **(about or {}),
+            **({"columns": columns} if columns else {}),
+        }
+        parts = serialization.Parts(self.body.config, self.tokenizer, record, scheme)
+        knobs = own_classes(self.edit, KNOBS)
+        return serialization.write(
+            folder, self, parts, overwrite=overwrite, check=lambda place: self._read(place, knobs)
+        )
 
     @classmethod
     def load(
@@ -182,14 +205,57 @@ class Classifier(nn.Module):
         knobs: Iterable[type] = (),
         compute: Compute | None = None,
     ) -> "Classifier":
-        """What `save` wrote; `knobs` are the classes of one's own in its scheme, see `saved.load`.
+        """What `save` wrote: float32, in evaluation mode, its scheme rebuilt from values.
 
-        It is on the device of `compute`, with that attention kernel.
+        `knobs` are the classes of one's own in its scheme, see `serialization.read`, which also
+        says what is raised. It is on the device of `compute`, with that attention kernel.
         """
-        found = saved.load(cls, folder, knobs)
+        found = cls._read(folder, knobs)
         compute = compute or device.choose()
         found.to(compute.device).body.set_attention(compute.attention)
         return found
+
+    @classmethod
+    def _read(cls, folder: str | Path, knobs: Iterable[type] = ()) -> "Classifier":
+        config, tokenizer, record, scheme = serialization.read(folder, knobs)
+        return checkpoints.filled(
+            lambda: cls.from_record(Transformer(config), tokenizer, record, scheme, folder),
+            config,
+            Path(folder) / serialization.WEIGHTS,
+            # An edit of one's own may need numbers to be built.
+            draft=scheme is None or not own_classes(scheme.edit, KNOBS),
+        ).eval()
+
+    @classmethod
+    def from_record(
+        cls,
+        body: Transformer,
+        tokenizer: AnyTokenizer,
+        record: dict[str, Any],
+        scheme: Scheme | None,
+        folder: str | Path,
+    ) -> "Classifier":
+        """The classifier that a folder's record describes, with new weights above the body's.
+
+        Raises ValueError when the record is damaged, or the class of the edit is not given.
+        """
+        if scheme is not None and isinstance(scheme.edit, Record):
+            raise ValueError(
+                f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
+                f"it: `Classifier.load({str(folder)!r}, knobs=[{scheme.edit.knob}])`"
+            )
+        with serialization.named(folder):
+            dropout = record.get("dropout", 0.1)  # what `Classifier` has unless told otherwise
+            if not ranges.SHARE.holds(dropout):
+                raise ValueError(f"expected {ranges.SHARE.words} as dropout, got {dropout!r}")
+            how = {"pooling": record["pooling"], "dropout": dropout}
+            classifier = cls(body, tokenizer, record["labels"], **how)
+        if scheme is not None:
+            classifier.add(scheme.edit)
+        classifier.scheme, classifier.about = scheme, record
+        if "columns" in record:
+            classifier.pairs = record["columns"].get("pair") is not None
+        return classifier
 
     def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """(batch, length, width) hidden states and (batch, length) mask to (batch, width).

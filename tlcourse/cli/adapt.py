@@ -63,7 +63,7 @@ def _run(arguments: SimpleNamespace) -> int:
     import torch
 
     from tlcourse import checkpoints, device
-    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, saved, validation
+    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, serialization, validation
 
     signals.check()
     scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
@@ -90,7 +90,7 @@ def _run(arguments: SimpleNamespace) -> int:
         "seed": arguments.seed,
         "train": _errors(adapted, train, compute) | {"labels": train.counts},
     }
-    print(f"training error: {saved.in_words(about['train'])}")
+    print(f"training error: {serialization.in_words(about['train'])}")
     _say(_not_learnt(len(about["train"]["wrong"]), len(train.texts), train.counts))
     if test is None:
         print("no --test: how often it is wrong on other texts is not known")
@@ -300,13 +300,13 @@ def _tested(
     classifier: Classifier, train: tables.Examples, test: tables.Examples, compute: Compute
 ) -> dict[str, Any]:
     """The errors on texts that were not learnt; says them, beside what is simpler."""
-    from tlcourse.adaptation import comparing, saved, validation
+    from tlcourse.adaptation import comparing, serialization, validation
     from tlcourse.metrics import wilson_interval
 
     _say(validation.repeated(train, test))
     found = _errors(classifier, test, compute)
     found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
-    print(f"test error: {saved.in_words(found)}")
+    print(f"test error: {serialization.in_words(found)}")
     for line in comparing.with_simpler(train, test, found["wrong"]):
         print(line)
     return found

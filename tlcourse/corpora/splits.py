@@ -3,15 +3,15 @@
 import datasets
 
 from tlcourse.corpora.checks import DataError
-from tlcourse.corpora.reading import source_of
 
 
 class _OneSource(dict):
     """Splits by name; a split that the source lacks is a DataError when asked for."""
 
     def __missing__(self, split: str):
+        source = next(iter(self.values())).info.description  # as `source_of` gives it
         raise DataError(
-            f"expected a split out of {', '.join(self)}, got {split!r}; the {source_of(self)} has "
+            f"expected a split out of {', '.join(self)}, got {split!r}; the {source} has "
             "no other, and splits of one data set are never taken from two sources"
         )
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tlcourse import checkpoints, files
-from tlcourse.adaptation import Unchanged, saved
-from tlcourse.adaptation.saved import RECORD
+from tlcourse.adaptation import Unchanged, serialization
+from tlcourse.adaptation.serialization import RECORD
 from tlcourse.transformer import Config
 
 USUALLY = ("causal-small", "trec-lora")  # what `tlcourse page` shows
@@ -43,8 +43,8 @@ class Shown:
         """
         if file != RECORD:
             return (self.folder / file).read_bytes()
-        record = saved.record_of(self.folder)
-        scheme = saved.scheme_of(record, self.folder)
+        record = serialization.record_of(self.folder)
+        scheme = serialization.scheme_of(record, self.folder)
         record |= {"scheme": None if scheme is None else scheme.to_plain()}
         return json.dumps(record, ensure_ascii=False).encode()
 
@@ -87,8 +87,8 @@ def _shown(model: str | Path) -> Shown:
 
 
 def _classifier(name: str, folder: Path) -> Shown:
-    record = saved.record_of(folder)
-    scheme = saved.scheme_of(record, folder)
+    record = serialization.record_of(folder)
+    scheme = serialization.scheme_of(record, folder)
     edit = Unchanged() if scheme is None else scheme.edit
     if type(edit).__name__ not in EDITS:
         raise ValueError(
@@ -96,7 +96,7 @@ def _classifier(name: str, folder: Path) -> Shown:
             f"got {name}, adapted by {edit}; adapt it by one of those"
         )
     if not (folder / "config.json").is_file():
-        return Shown(name, folder, classifier=True, base=saved.base_of(record, folder))
+        return Shown(name, folder, classifier=True, base=serialization.base_of(record, folder))
     _check_block(name, folder)
     return Shown(name, folder, classifier=True)
 

@@ -18,8 +18,17 @@ import torch
 from safetensors.torch import save_file
 
 from tlcourse import __version__, checkpoints, corpora, device, files
-from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Recipe, Scheme, adapt, saved, wrong
-from tlcourse.adaptation.saved import RECORD, in_words
+from tlcourse.adaptation import (
+    AddedOnly,
+    Classifier,
+    LoRA,
+    Recipe,
+    Scheme,
+    adapt,
+    serialization,
+    wrong,
+)
+from tlcourse.adaptation.serialization import RECORD, in_words
 from tlcourse.metrics import wilson_interval
 from tlcourse.page.first import PLAIN
 from tlcourse.transformer import Transformer
@@ -131,12 +140,12 @@ def load(folder: str | Path) -> Classifier:
     Raises ValueError when a file is damaged, or the weights are not those of LoRA and a head;
     FileNotFoundError for a model that is not there.
     """
-    record, path = saved.record_of(folder), Path(folder) / "model.safetensors"
-    scheme = saved.scheme_of(record, folder)
-    body, tokenizer = checkpoints.load(saved.base_of(record, folder))
+    record, path = serialization.record_of(folder), Path(folder) / "model.safetensors"
+    scheme = serialization.scheme_of(record, folder)
+    body, tokenizer = checkpoints.load(serialization.base_of(record, folder))
 
     def on(body: Transformer) -> Classifier:
-        return saved.rebuilt(Classifier, body, tokenizer, record, scheme, folder)
+        return Classifier.from_record(body, tokenizer, record, scheme, folder)
 
     weights = checkpoints.weights_in(path)
     checkpoints.check_draft(lambda: added(on(Transformer(body.config))), weights, path)

@@ -24,7 +24,7 @@ from tlcourse.adaptation import (
     Scheme,
     Triangular,
     adapt,
-    saved,
+    serialization,
 )
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
@@ -143,7 +143,7 @@ def test_what_lies_in_the_folder(tmp_path):
 
 
 def test_large_ones_are_kept_in_half_precision_and_say_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(saved, "LARGEST", 1000)
+    monkeypatch.setattr(serialization, "LARGEST", 1000)
     classifier = adapted()
     record = classifier.save(tmp_path / "mine")
     assert record["precision"] == "float16"

@@ -3,90 +3,83 @@
 A folder holds `model.safetensors` with all parameters, what the scheme added included,
 `config.json`, `tokenizer.json`, `classifier.json` and `README.md`. It is written whole or not at
 all. Loading rebuilds the model from the values of its scheme, checks names and shapes, and never
-unpickles or imports by name.
+unpickles or imports by name. What is written and read are plain parts: `Classifier` takes itself
+apart and puts itself together.
 """
 
 import contextlib
 import copy
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 
-from tlcourse import __version__, checkpoints, files, ranges, released
-from tlcourse.adaptation import tables
-from tlcourse.adaptation.knobs import Record, by_name, own_classes, short
+from tlcourse import __version__, checkpoints, files, released
+from tlcourse.adaptation.knobs import by_name, short
 from tlcourse.adaptation.schemes import KNOBS, SCHEMES, Scheme
-from tlcourse.bpe import Tokenizer
-from tlcourse.transformer import Transformer
-
-if TYPE_CHECKING:
-    from tlcourse.adaptation.classifier import Classifier
+from tlcourse.checkpoints import AnyTokenizer
+from tlcourse.transformer import Config
 
 LARGEST = 30_000_000  # bytes of float32 weights; more are kept in half precision
-RECORD = "classifier.json"
+RECORD, WEIGHTS = "classifier.json", "model.safetensors"
 
 
-def save(
+class Parts(NamedTuple):
+    """What a folder holds beside its weights."""
+
+    config: Config
+    tokenizer: AnyTokenizer
+    record: dict[str, Any]  # classifier.json
+    scheme: Scheme | None
+
+
+def write(
     folder: str | Path,
-    classifier: "Classifier",
+    model: nn.Module,
+    parts: Parts,
     *,
-    overwrite: bool = False,
-    about: Mapping[str, Any] | None = None,
+    overwrite: bool,
+    check: Callable[[Path], object],
 ) -> dict[str, Any]:
-    """Writes a classifier and its scheme; the live one stays as it is.
+    """Writes weights, shape, tokenizer, record and card; returns what classifier.json holds.
 
-    `about` is what else the folder shall tell, as `tlcourse adapt` writes it: columns, base_model,
-    recipe, seed, train, test; the first two are those that the classifier knows, where it is
-    silent, and columns that do not fit what it reads, texts or pairs, give way to the usual ones.
-    Returns what classifier.json holds. The weights are kept as they are,
-    or in half precision where they would need more than LARGEST bytes. With `overwrite` a folder
-    that holds a classifier is replaced. Raises FileExistsError when the folder holds something
-    else, or anything without `overwrite`; ValueError when the scheme is not a value, or does not
-    make such a classifier.
+    The weights are kept as they are, or in half precision where they would need more than LARGEST
+    bytes. `check(folder)` reads the folder back before it takes its place. With `overwrite` a
+    folder that holds a classifier is replaced. Raises FileExistsError when the folder holds
+    something else, or anything without `overwrite`; ValueError when `check` does.
     """
     overwrite = overwrite and (Path(folder) / RECORD).is_file()
     if not overwrite:
         files.refuse_occupied(folder)
-    half = 4 * sum(parameter.numel() for parameter in classifier.parameters()) > LARGEST
-    scheme, own = classifier.scheme, classifier.about
-    columns = (about or {}).get("columns", own.get("columns"))
-    if classifier.pairs is not None:
-        columns = tables.columns_for(classifier.pairs, columns)
-    record = {
-        "labels": classifier.labels,
-        "pooling": classifier.pooling,
-        "dropout": classifier.dropout.p,
-        "scheme": None if scheme is None else scheme.to_plain(),
-        "precision": "float16" if half else "float32",
-        **{name: own[name] for name in ("base_model",) if name in own},
-        **(about or {}),
-        **({"columns": columns} if columns else {}),
-        "versions": {
-            "tlcourse": __version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        },
+    half = 4 * sum(parameter.numel() for parameter in model.parameters()) > LARGEST
+    versions = {
+        "tlcourse": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
     }
+    record = parts.record | {"precision": "float16" if half else "float32", "versions": versions}
     with files.new_folder(folder, overwrite=overwrite) as temporary:
-        checkpoints.write_shape(temporary, classifier.body.config, classifier.tokenizer)
-        weights = copy.deepcopy(classifier).half() if half else classifier
-        checkpoints.write_weights(temporary / "model.safetensors", weights)
+        checkpoints.write_shape(temporary, parts.config, parts.tokenizer)
+        weights = copy.deepcopy(model).half() if half else model
+        checkpoints.write_weights(temporary / WEIGHTS, weights)
         files.write_json(temporary / RECORD, record)
         name = Path(folder).absolute().name
-        files.write_text(temporary / "README.md", card(name, record, scheme))
+        files.write_text(temporary / "README.md", card(name, record, parts.scheme))
         try:
             with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay
-                load(type(classifier), temporary, own_classes(classifier.edit, KNOBS))
+                check(temporary)
         except ValueError as error:
-            raise ValueError(f"expected a classifier made by {scheme}, but {error}") from error
+            raise ValueError(
+                f"expected a classifier made by {parts.scheme}, but {error}"
+            ) from error
     return record
 
 
-def load(cls: type["Classifier"], folder: str | Path, knobs: Iterable[type] = ()) -> "Classifier":
-    """What `save` wrote: float32, in evaluation mode, its scheme rebuilt from values.
+def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
+    """What a folder holds beside its weights; the scheme is rebuilt from values.
 
     `knobs` are classes of one's own by which the scheme is rebuilt. The edit's is needed; of the
     other three knobs a record comes back where the class is not given. Raises FileNotFoundError for
@@ -99,25 +92,19 @@ def load(cls: type["Classifier"], folder: str | Path, knobs: Iterable[type] = ()
             f"expected a folder that `tlcourse adapt` wrote, got {str(folder)!r}, "
             f"which has no {RECORD}"
         )
-    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+    for name in ("config.json", "tokenizer.json", WEIGHTS):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"expected {name} in {folder}, got none; copy the whole folder")
     record = record_of(folder)
     config, tokenizer = checkpoints.shape(folder)
-    scheme = scheme_of(record, folder, knobs)
-    return checkpoints.filled(
-        lambda: rebuilt(cls, Transformer(config), tokenizer, record, scheme, folder),
-        config,
-        folder / "model.safetensors",
-        draft=scheme is None or not own_classes(scheme.edit, KNOBS),  # one's own may need numbers
-    ).eval()
+    return Parts(config, tokenizer, record, scheme_of(record, folder, knobs))
 
 
 def record_of(folder: str | Path) -> dict[str, Any]:
     """What classifier.json holds; raises ValueError when it is no object, or its columns no texts.
 
-    What it says of labels, pooling and dropout is checked by `rebuilt`, of the scheme by
-    `scheme_of`.
+    What it says of labels, pooling and dropout is checked by `Classifier.from_record`, of the
+    scheme by `scheme_of`.
     """
     record = files.read_object(Path(folder) / RECORD)
     columns = record.get("columns", {})
@@ -139,7 +126,7 @@ def scheme_of(
     A choice of an unknown class is a Record. Raises ValueError for a scheme that is damaged.
     """
     known = tuple(by_name(knobs, KNOBS).values())
-    with _told(folder):
+    with named(folder):
         kept = record["scheme"]
         if kept is None:
             return None
@@ -157,39 +144,8 @@ def base_of(record: Mapping[str, Any], folder: str | Path) -> str:
     return base
 
 
-def rebuilt(
-    cls: type["Classifier"],
-    body: Transformer,
-    tokenizer: Tokenizer,
-    record: dict[str, Any],
-    scheme: Scheme | None,
-    folder: str | Path,
-) -> "Classifier":
-    """The classifier that the record of a folder describes, with new weights above the body's.
-
-    Raises ValueError when the record is damaged, or the class of the edit is not given.
-    """
-    if scheme is not None and isinstance(scheme.edit, Record):
-        raise ValueError(
-            f"expected the class of the edit {scheme.edit}, by which {folder} was made; give "
-            f"it: `Classifier.load({str(folder)!r}, knobs=[{scheme.edit.knob}])`"
-        )
-    with _told(folder):
-        dropout = record.get("dropout", 0.1)  # earlier versions had this one, and did not keep it
-        if not ranges.SHARE.holds(dropout):
-            raise ValueError(f"expected {ranges.SHARE.words} as dropout, got {dropout!r}")
-        how = {"pooling": record["pooling"], "dropout": dropout}
-        classifier = cls(body, tokenizer, record["labels"], **how)
-    if scheme is not None:
-        classifier.add(scheme.edit)
-    classifier.scheme, classifier.about = scheme, record
-    if "columns" in record:
-        classifier.pairs = record["columns"].get("pair") is not None
-    return classifier
-
-
 @contextlib.contextmanager
-def _told(folder: str | Path) -> Iterator[None]:
+def named(folder: str | Path) -> Iterator[None]:
     """Raises ValueError that names classifier.json for what its values raise in the block."""
     try:
         yield

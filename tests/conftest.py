@@ -1,6 +1,7 @@
 """Real data for the tests that are marked `real_data`, the bundled samples for all others."""
 
 import os
+import signal
 
 import pytest
 
@@ -23,3 +24,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if not MIRROR:
             pytest.skip("needs a local mirror of the real data (TLCOURSE_DATA)")
         os.environ["TLCOURSE_DATA"] = MIRROR
+
+
+@pytest.fixture
+def interrupts():
+    """SIGINT as a terminal has it: what is started in the background of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -13,7 +13,20 @@ from tests.notebooks import imports_of, lessons_code
 from tlcourse.files import PACKAGE
 
 FLOORS = {
-    **dict.fromkeys(["environment", "sizes", "device", "files", "ranges", "views", "wording"], 0),
+    **dict.fromkeys(
+        [
+            "environment",
+            "sizes",
+            "device",
+            "files",
+            "ranges",
+            "recipes",
+            "signals",
+            "views",
+            "wording",
+        ],
+        0,
+    ),
     **dict.fromkeys(["bpe", "transformer"], 1),
     **dict.fromkeys(
         [

@@ -2,12 +2,12 @@
 
 import sys
 
-from tlcourse.cli import stopping
+from tlcourse import signals
 
 
 def main() -> int:
     """Runs the command of this process; Ctrl-C at any moment ends it in one line, or none."""
-    stopping.begin()
+    signals.begin()
     from tlcourse.cli import main as command
 
     return command()

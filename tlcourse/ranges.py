@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -44,15 +44,23 @@ WHOLE = Number(int, least=0)
 POSITIVE = Number(above=0)
 NOT_NEGATIVE = Number(least=0)
 SHARE = Number(least=0, most=1)
+SEED = Number(int, least=0, most=2**63 - 1)
+
+
+def setting(default: Any, allowed: Number, help: str) -> Any:
+    """Returns a field of a dataclass that says what it may be and, for `--help`, what it does."""
+    return field(default=default, metadata={"allowed": allowed, "help": help})
 
 
 def check(settings: Any, **allowed: Number) -> None:
     """Checks fields of a frozen dataclass in its `__post_init__`; NumPy's numbers become Python's.
 
-    A field that is None by default may be None. Raises ValueError that names the field.
+    Of a `setting` the range is known; `allowed` has those of other fields. A field that is None by
+    default, or whose type says so, may be None. Raises ValueError that names the field.
     """
-    may_be_none = {field.name for field in fields(settings) if field.default is None}
-    for name, number in allowed.items():
+    may_be_none = {f.name for f in fields(settings) if f.default is None or "None" in str(f.type)}
+    known = {f.name: f.metadata["allowed"] for f in fields(settings) if f.metadata}
+    for name, number in (known | allowed).items():
         value = getattr(settings, name)
         if value is None and name in may_be_none:
             continue

@@ -1,6 +1,5 @@
 """The models of the plan: trained until the clock of a slice ends them, saved, measured."""
 
-import argparse
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,8 @@ from benchmarks.gpu.plan import MARGIN, Clock, Training
 from tlcourse import checkpoints, corpora, device, evaluation, files, pretraining
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
-from tlcourse.cli import cards, finishing, limits
+from tlcourse.corpora.catalogue import BUNDLED
+from tlcourse.evaluation import model_card
 from tlcourse.pretraining import logs
 from tlcourse.transformer import Transformer, count_parameters
 
@@ -77,20 +77,24 @@ def _finish(leg: Training, model: Transformer, history: list[dict], begin: int) 
     data, done = place.data(), place.folder()
     made, compute = files.read_json(data / "corpus.json"), device.choose()
     start = done / "checkpoints" / leg.start if leg.start else ""
-    words = argparse.Namespace(objective=leg.recipe.objective, start=start)
     legs = checkpoints.log_of(start)["legs"] if leg.start else []
     legs += [
-        finishing.leg(
-            words, leg.recipe, history, made=made, begin=begin, hardware=device.describe(compute)
+        logs.leg(
+            leg.recipe,
+            history,
+            start=checkpoints.name_of(start) if start else "",
+            made=made,
+            begin=begin,
+            hardware=device.describe(compute),
         )
     ]
     log = {"legs": legs, "evaluation": {}}
     tokenizer = Tokenizer.load(data / "tokenizer.json")
     with _checkpoint_of(leg) as folder:
-        checkpoints.save(folder, model, tokenizer, card=cards.card(leg.name, log), log=log)
+        checkpoints.save(folder, model, tokenizer, card=model_card.card(leg.name, log), log=log)
         text, figures = _figures(leg, folder)
         log["evaluation"][text] = figures
-        checkpoints.rewrite(folder, cards.card(leg.name, log), log)
+        checkpoints.rewrite(folder, model_card.card(leg.name, log), log)
     seconds, tokens = history[-1]["seconds"], len(history) * leg.tokens_per_step
     row = {
         "job": f"training, {leg.name}",
@@ -134,5 +138,5 @@ def _figures(leg: Training, folder: Path) -> tuple[str, dict[str, float]]:
         found = evaluation.evaluate(
             model, tokenizer, texts["articles"], window=window, stride=window // 2
         ).figures()
-    sample = limits.SAMPLE if texts["articles_source"] == corpora.SAMPLE else ""
+    sample = BUNDLED if texts["articles_source"] == corpora.SAMPLE else ""
     return f"{place.VALIDATION} validation{sample}", found

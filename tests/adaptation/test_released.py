@@ -119,7 +119,7 @@ def test_it_learns_pairs_by_their_token_types(bert):
     recipe = Recipe(epochs=40, batch_size=8, learning_rate=3e-3)
     adapted = adapt(classifier(bert[0]), pairs, LABELS * 4, recipe=recipe, compute=CPU)
     assert adapted.predict(pairs, compute=CPU) == LABELS * 4
-    assert adapted.about["columns"]["pair"]
+    assert adapted.pairs
 
 
 @pytest.mark.parametrize("half", [False, True])

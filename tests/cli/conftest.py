@@ -1,6 +1,5 @@
 """What several tests of commands need."""
 
-import signal
 from pathlib import Path
 
 import nbformat
@@ -22,11 +21,3 @@ def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
     lesson = Lesson("00", "a_lesson", path)
     monkeypatch.setattr(finding, "every", lambda: [lesson])
     return lesson
-
-
-@pytest.fixture
-def interrupts():
-    """SIGINT as a terminal has it: what is started in the background of a shell ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)

@@ -1,9 +1,7 @@
 """The command line as a person meets it: lists, help, wrong words; nothing slow for them."""
 
-import argparse
 import io
 import json
-import math
 import os
 import re
 import shlex
@@ -12,14 +10,19 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 
 from tlcourse import __version__, environment
 from tlcourse.cli import command_line, main
-from tlcourse.cli.parsing import Number, Parser, UsageError, words_of
-from tlcourse.cli.saying import painted
+from tlcourse.cli.command_line import COMMANDS
+from tlcourse.cli.console import complain
+from tlcourse.cli.options import Command, Number, Option
+from tlcourse.transformer import Config
 
-COMMANDS = command_line.COMMANDS
+
+def command(name: str) -> Command:
+    return command_line.overview.get_command(None, name)
 
 
 def tlcourse(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -48,7 +51,7 @@ def tlcourse(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         (["pretrain", "--out", "x", "--wdith", "1"], "--wdith; did you mean --width?"),
         (["check", "--harder"], "`tlcourse check --help` lists"),
         (["check", "twice"], "unrecognized arguments: twice"),
-        (["adapt", "--out"], "argument --out: expected one argument"),
+        (["adapt", "--out"], "argument --out: expected a value, got none; give one"),
         (["run"], "lesson"),
         (["data", "trek"], "got 'trek'; did you mean trec?"),
         (["answers"], "required: export|import, FILE.zip"),
@@ -62,7 +65,10 @@ def tlcourse(*arguments: str, **variables: str) -> subprocess.CompletedProcess[s
         (["predict", "x", "caf\udce9"], "expected words in UTF-8, got b'caf\\xe9'; type it in"),
         (["adapt", "--train", "\udcff.csv", "--out", "x"], "in UTF-8, got b'\\xff.csv'"),
         (["caf\udce9"], "in UTF-8, got b'caf\\xe9'"),
-        (["predict", "x", "--out", "y", "a text"], "a text; words without an option go before"),
+        (["predict", "x", "--out", "y", "a text"], "expected --csv with --out"),
+        (["pretrain", "--he", "--out", "x"], "--he could be --heads or --help; type more of it"),
+        (["pretrain", "--out", "x", "--objective", "maskd"], "got 'maskd'; did you mean masked?"),
+        (["evaluate", "x", "--on", "blimp", "pronoun"], "got 'pronoun'; did you mean pronouns?"),
         (["adapt", "--epochs", "1.5"], "--epochs: expected a whole number at least 1, got '1.5'"),
         (["pretrain", "--tokens", "25m"], "a number above 0, such as 0.5 or 25e6, got '25m'"),
     ],
@@ -92,36 +98,30 @@ def test_a_pipe_that_nobody_reads_is_no_error(words, monkeypatch, capfd) -> None
     assert capfd.readouterr().err == ""
 
 
-def test_options_that_are_not_shown_are_not_proposed(capsys) -> None:
-    assert main(["pretrain", "--out", "x", "--mask-rat3", "1"]) == 2
-    assert "did you mean --mask-probability?" in capsys.readouterr().err
-
-
 def test_a_text_that_begins_like_an_option_is_a_text() -> None:
-    options = command_line.parser("predict")
-    assert options.parse_args(["mine", "--what is this"]).texts == ["--what is this"]
-    assert options.parse_args(["mine", "--", "--what"]).texts == ["--what"]
+    predict = command("predict")
+    assert predict.parsed(["mine", "--what is this", "-5"]).texts == ["--what is this", "-5"]
+    assert predict.parsed(["mine", "--", "--what"]).texts == ["--what"]
 
 
-def test_the_beginning_of_an_option_is_understood() -> None:
-    assert command_line.parser("run").parse_args(["01", "--commit"]).commit_outputs
+def test_the_beginning_of_an_option_is_understood_and_several_values_are_one_option() -> None:
+    assert command("run").parsed(["01", "--commit"]).commit_outputs
+    pages = ["--out", "x", "--model", "a", "b", "--model=c"]
+    assert command("page").parsed(pages).model == ["a", "b", "c"]
+    assert command("page").parsed(["--out", "x"]).model == []
 
 
 def test_alone_it_lists_the_commands_as_git_does(capsys) -> None:
     assert main([]) == 1
     alone = capsys.readouterr()
     assert alone.err == ""
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
-    assert ended.value.code == 0 and capsys.readouterr().out == alone.out
+    assert main(["--help"]) == 0 and capsys.readouterr().out == alone.out
     flat = " ".join(alone.out.split())
     assert "command" in flat and all(f" {name} {does}" in flat for name, does in COMMANDS.items())
 
 
 def test_the_version(capsys) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0
+    assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"tlcourse {__version__}\n"
 
 
@@ -130,17 +130,7 @@ def test_the_list_says_what_the_modules_say_and_none_is_missing() -> None:
         assert import_module(f"tlcourse.cli.{name}").__doc__.splitlines()[0] == does
     folder = command_line.__file__.removesuffix("command_line.py")
     found = {name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py")}
-    shared = {
-        "__init__",
-        "beside",
-        "cards",
-        "command_line",
-        "doubts",
-        "finishing",
-        "limits",
-        "parsing",
-    }
-    assert found - shared - {"saying", "stage", "stopping"} == set(COMMANDS)
+    assert found - {"__init__", "command_line", "console", "options"} == set(COMMANDS)
 
 
 # Runs one command after the other, and says what was imported that was not there before.
@@ -151,7 +141,7 @@ from tlcourse.cli import main
 news = []
 for words in json.loads(sys.argv[1]):
     before = set(sys.modules)
-    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()):
         main(words)
     news.append(sorted(set(sys.modules) - before))
 print(json.dumps(news))
@@ -170,13 +160,13 @@ def test_lists_and_help_import_nothing_heavy_and_no_other_command() -> None:
         assert own == ({f"tlcourse.cli.{words[0]}"} if words[1:] == ["--help"] else set()), words
 
 
-def options() -> dict[str, argparse.Action]:
-    """Every option of every command that is shown, but --help."""
+def options() -> dict[str, Option]:
+    """Every option of every command, by both names."""
     return {
-        f"{name} {action.option_strings[0]}": action
+        f"{name} {param.opts[0]}": param
         for name in COMMANDS
-        for action in command_line.parser(name)._actions
-        if action.option_strings and argparse.SUPPRESS not in (action.help, action.default)
+        for param in command(name).params
+        if isinstance(param, Option)
     }
 
 
@@ -184,77 +174,68 @@ def test_help_shows_every_default_and_range_once(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     helps = {}
     for name in COMMANDS:
-        with pytest.raises(SystemExit):
-            main([name, "--help"])
+        assert main([name, "--help"]) == 0
         helps[name] = capsys.readouterr().out
         assert COMMANDS[name] in helps[name]
-    for each, action in options().items():
-        name, option = each.split()
-        lines = [" ".join(entry.split()) for entry in re.split(r"\n  (?=\S)", helps[name])]
-        (line,) = [line for line in lines if re.match(rf"{option}\b", line)]
-        assert action.help and line.count("default: ") <= 1, each
-        if not (action.default is None or action.default is False):
+    for each, option in options().items():
+        name, typed = each.split()
+        lines = [" ".join(line.split()) for line in helps[name].splitlines()]
+        (line,) = [line for line in lines if re.match(rf"{typed}\b(?!-)", line)]
+        assert option.help and line.count("default: ") <= 1, each
+        if option.usual is not None and option.usual is not False:
             (told,) = re.findall(r"default: ([^;)]+)", line)
-            shown = told.split() if isinstance(action.default, list) else told
-            assert (action.type or (lambda text: text))(shown) == action.default, each
-        if isinstance(action.type, Number):
+            shown = told.split() if option.multiple else told
+            assert option.type_cast_value(None, shown) == tuple(shown) or (
+                option.type_cast_value(None, shown) == option.usual
+            ), each
+        if isinstance(option.type, Number):
             assert re.search(r"(at least|above) \d", line), each
     assert "(default: 0.15; above 0, at most 1)" in helps["pretrain"]
     assert "(default: 1e6; above 0)" in helps["pretrain"]
     assert "(default: the scheme's, more for few rows; at least 1)" in helps["adapt"]
+    shape = Config()
+    for option, usual in (
+        ("width", shape.width),
+        ("layers", shape.layers),
+        ("heads", shape.heads),
+        ("vocabulary", shape.vocabulary_size),
+    ):
+        assert re.search(rf"--{option} N .*\(default: {usual}[;,] ", helps["pretrain"])
 
 
 def test_every_number_outside_its_range_is_refused_with_option_range_and_value(capsys) -> None:
     needed = {"pretrain": ["--out", "x"], "adapt": ["--train", "x", "--out", "y"]}
     tried = 0
-    for each, action in options().items():
-        name, option = each.split()
-        if isinstance(action.type, Number):
-            for value in ("-1", "nan", "inf", "-inf", "0", "1e99", "7" * 30):
-                arguments = [*needed[name], f"{option}={value}"]
-                try:
-                    found = getattr(command_line.parser(name).parse_args(arguments), action.dest)
-                except UsageError as error:
-                    told = f"argument {option}: expected a "
-                    assert str(error).startswith(told) and value in str(error), each
-                    assert str(action.type) in str(error), each
-                    tried += 1
-                else:
-                    assert -math.inf < found < math.inf and found >= 0, each
-                    assert action.type.most is None or found <= action.type.most, each
-                    assert found > 0 or action.type.least == 0, each
+    for each, option in options().items():
+        name, typed = each.split()
+        if not isinstance(option.type, Number):
+            continue
+        allowed = option.type.allowed
+        for value in ("-1", "nan", "inf", "-inf", "0", "1e99", "7" * 30):
+            try:
+                found = command(name).parsed([*needed[name], f"{typed}={value}"])
+            except click.BadParameter as error:
+                told = error.message
+                assert told.startswith("expected a ") and value in told and str(allowed) in told
+                assert error.param is option, each
+                tried += 1
+            else:
+                assert allowed.holds(getattr(found, option.name)), each
     assert tried > 50
 
 
 def test_words_give_the_options_again() -> None:
-    parser = command_line.parser("pretrain")
-    typed = [
-        "--out",
-        "my run",
-        "--corpus",
-        "a b.txt",
-        "wikitext-2",
-        "--batch",
-        "3",
-        "--tensorboard",
-    ]
-    typed += ["--minutes", "0.5", "--rate", "1e-05", "--seed", "7", "--prepared", "it's"]
-    asked = parser.parse_args(typed)
-    words = words_of(parser, asked)
-    assert parser.parse_args(words) == asked and "--batch-size" in words
-    assert parser.parse_args(shlex.split(shlex.join(words))) == asked
-    assert words_of(parser, parser.parse_args(["--out", "x", "--tokens", "1e6"])) == ["--out", "x"]
-    large = parser.parse_args(["--out", "x", "--tokens", "123456789"])
-    assert words_of(parser, large) == ["--tokens", "123456789", "--out", "x"]
-
-
-def test_percent_signs_of_defaults_are_shown(capsys) -> None:
-    parser = Parser(prog="x")
-    parser.add_argument("--mark", default="100%", help="it")
-    parser.print_help()
-    assert "it (default: 100%)" in capsys.readouterr().out
-    with pytest.raises(UsageError):
-        parser.parse_args(["--mark"])
+    pretrain = command("pretrain")
+    typed = ["--out", "my run", "--corpus", "a b.txt", "wikitext-2", "--batch", "3"]
+    typed += ["--tensorboard", "--minutes", "0.5", "--learning-rate", "1e-05", "--seed", "7"]
+    typed += ["--prepared", "it's"]
+    asked = pretrain.parsed(typed)
+    words = pretrain.words_of(asked)
+    assert pretrain.parsed(words) == asked and "--batch-size" in words
+    assert pretrain.parsed(shlex.split(shlex.join(words))) == asked
+    assert pretrain.words_of(pretrain.parsed(["--out", "x", "--seed", "0"])) == ["--out", "x"]
+    large = pretrain.parsed(["--out", "x", "--tokens", "123456789"])
+    assert pretrain.words_of(large) == ["--tokens", "123456789", "--out", "x"]
 
 
 class Terminal(io.StringIO):
@@ -264,16 +245,19 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_colour_unless_it_declines(monkeypatch) -> None:
-    for name, value in (("TERM", "xterm"), ("NO_COLOR", "")):
-        monkeypatch.setenv(name, value)
-    assert painted("x", "red", Terminal()) == "\x1b[31mx\x1b[0m"
-    assert painted("x", "red", io.StringIO()) == "x"
-    monkeypatch.setenv("TERM", "dumb")
-    assert painted("x", "red", Terminal()) == "x"
+@pytest.mark.parametrize(
+    ("variable", "value", "coloured"),
+    [("TERM", "xterm", True), ("TERM", "dumb", False), ("NO_COLOR", "1", False)],
+)
+def test_a_terminal_gets_colour_unless_it_declines(monkeypatch, variable, value, coloured) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert painted("x", "red", Terminal()) == "x"
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(variable, value)
+    for stream, painted in ((Terminal(), coloured), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        complain("[x] " + 200 * "long ")
+        mark = "\x1b[31mtlcourse:\x1b[0m" if painted else "tlcourse:"
+        assert stream.getvalue() == f"{mark} [x] {200 * 'long '}\n"
 
 
 def test_colours_leave_the_words(monkeypatch) -> None:
@@ -312,7 +296,7 @@ def test_where_libraries_are_missing_every_command_is_one_line(monkeypatch, caps
     def without(name: str) -> None:
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
-    monkeypatch.setattr(command_line, "module", without)
+    monkeypatch.setattr(command_line, "import_module", without)
     with pytest.raises(ModuleNotFoundError):  # an error of ours stays one
         main(["check"])
     monkeypatch.setattr(environment, "missing", lambda: ["torch>=2.9", "regex"])

@@ -8,7 +8,8 @@ from safetensors.torch import load_file, save_file
 
 from tlcourse import checkpoints, corpora, files
 from tlcourse.bpe import Tokenizer
-from tlcourse.cli import cards, evaluate, main
+from tlcourse.cli import evaluate, main
+from tlcourse.evaluation import measuring, model_card
 from tlcourse.transformer import Config, Transformer
 
 LEG = {
@@ -31,7 +32,7 @@ def sample_as_real(monkeypatch):
         found = {"wikitext-103": "wikitext-2", "blimp": "blimp"}.get(name)
         return corpora.load(found, source="sample")[split] if found else None
 
-    monkeypatch.setattr(evaluate, "_real", real)
+    monkeypatch.setattr(measuring, "real", real)
 
 
 def little(folder, objective: str):
@@ -55,7 +56,7 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
     assert "[evaluate] wikitext-103 test: " in said and "blimp test: not on" not in said
     log = checkpoints.log_of(folder)
     assert log["legs"] == [LEG | {"objective": objective}]
-    readings = evaluate.READINGS[objective]
+    readings = model_card.READINGS[objective]
     texts = log["evaluation"]
     assert list(texts) == ["an old text", "wikitext-103 validation", "wikitext-103 test"]
     assert ("word_perplexity" in texts["wikitext-103 test"]) == ("causal" in readings)
@@ -71,7 +72,7 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
         nurse = 100 * log["pronouns"][way]["nurse"]
         assert f"{way}, she after " in said and f"nurse {nurse:.1f} %" in said
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert card == cards.card("mine", log) and card.startswith("# mine\n")
+    assert card == model_card.card("mine", log) and card.startswith("# mine\n")
     assert (folder / "model.safetensors").read_bytes() == weights
     assert main(["evaluate", str(folder)]) == 0
     assert checkpoints.log_of(folder) == log  # nothing is left to chance
@@ -101,8 +102,8 @@ def test_what_a_log_has_is_measured_again_and_no_more(tmp_path, sample_as_real, 
 def test_of_a_long_validation_split_the_first_articles_are_measured(tmp_path, monkeypatch):
     folder = little(tmp_path, "masked")
     sample = corpora.load("wikitext-2", source="sample")["validation"]
-    monkeypatch.setattr(evaluate, "_real", lambda name, split: sample)
-    monkeypatch.setattr(evaluate, "ENOUGH", 100)
+    monkeypatch.setattr(measuring, "real", lambda name, split: sample)
+    monkeypatch.setattr(measuring, "ENOUGH", 100)
     assert main(["evaluate", str(folder), "--on", "held-out"]) == 0
     log = checkpoints.log_of(folder)
     (name,) = log["held_out"]
@@ -119,7 +120,7 @@ def test_stopped_it_leaves_log_and_card_and_says_how_to_go_on(tmp_path, monkeypa
         raise KeyboardInterrupt
 
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    monkeypatch.setattr("tlcourse.evaluation.continuations", stop)
+    monkeypatch.setattr("tlcourse.evaluation.measuring.continuations", stop)
     assert main(["evaluate", str(folder), "--on", "pronouns"]) == 130
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith("tlcourse: stopped; log and card are as they were; go on with: ")
@@ -129,11 +130,11 @@ def test_stopped_it_leaves_log_and_card_and_says_how_to_go_on(tmp_path, monkeypa
 
 def test_what_is_not_on_this_machine_is_said_of_each(tmp_path, monkeypatch, capsys):
     folder = little(tmp_path, "causal")
-    monkeypatch.setattr(evaluate, "_real", lambda name, split: None)
+    monkeypatch.setattr(measuring, "real", lambda name, split: None)
     assert main(["evaluate", str(folder), "--on", "blimp", "wikitext"]) == 0
     lines = capsys.readouterr().out.splitlines()
     absent = {line.partition(":")[0] for line in lines if line.endswith(": not on this machine")}
-    texts = [f"{name} {split}" for name, split in evaluate.TEXTS]
+    texts = [f"{name} {split}" for name, split in measuring.TEXTS]
     assert absent == {f"[evaluate] {text}" for text in (*texts, "blimp test")}
 
 
@@ -154,13 +155,6 @@ def test_log_and_card_of_a_shipped_model_are_written_only_when_asked_to(
     assert main(["evaluate", "little", "--on", "pronouns", "--write"]) == 0
     assert "pronouns" in checkpoints.log_of("little")
     assert capsys.readouterr().out.endswith(f"card written to {shipped / 'README.md'}\n")
-
-
-@pytest.mark.parametrize("name", checkpoints.names())
-def test_a_shipped_model_is_measured_on_what_its_log_has(name):
-    log = checkpoints.log_of(name)
-    assert evaluate._on(log, []) == {"blimp", "pronouns"}
-    assert set(log["evaluation"]) == {f"{name} {split}" for name, split in evaluate.TEXTS}
 
 
 def test_an_unknown_name_is_one_line(capsys):
@@ -242,12 +236,6 @@ def test_a_corpus_that_this_version_does_not_know_is_not_on_this_machine(tmp_pat
     assert "a later corpus validation: not on this machine" in capsys.readouterr().out
 
 
-@pytest.mark.real_data
-def test_the_real_data_are_found() -> None:
-    for name, split in [*evaluate.TEXTS, ("blimp", "test")]:
-        assert corpora.source_of(evaluate._real(name, split)) == "local mirror"
-
-
 def test_where_the_figures_cannot_be_kept_nothing_is_measured(tmp_path, monkeypatch, capsys):
     folder = little(tmp_path, "causal")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -258,7 +246,7 @@ def test_where_the_figures_cannot_be_kept_nothing_is_measured(tmp_path, monkeypa
     def read_only(*arguments, **more):
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(evaluate, "measured", slow)
+    monkeypatch.setattr(measuring, "measured", slow)
     with files.locked(folder / evaluate.LOCK, "in use"):
         assert main(["evaluate", str(folder)]) == 2
     monkeypatch.setattr(files.tempfile, "TemporaryDirectory", read_only)
@@ -271,16 +259,3 @@ def test_where_the_figures_cannot_be_kept_nothing_is_measured(tmp_path, monkeypa
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     with pytest.raises(AssertionError, match="it was measured"):
         evaluate.evaluate(folder, write=False)  # then there is nothing to keep
-
-
-def test_what_is_said_of_a_text_that_is_not_there_is_true(tmp_path):
-    told = {
-        text: absent
-        for corpus in ("gutenberg", "wikitext-2", "my.txt 0123456789abcdef")
-        for text, _, absent in evaluate._held_out({"corpus": [corpus]}, tmp_path)
-    }
-    assert told == {
-        "gutenberg validation": "it has no such split",
-        "wikitext-2 validation": "not on this machine",
-        "my.txt, held out": f"not in {tmp_path}",
-    }

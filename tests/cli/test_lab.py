@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tlcourse.cli import lab, main
-from tlcourse.lessons import finding
+from tlcourse.lessons import finding, serving
 
 
 def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsys) -> None:
@@ -31,7 +31,7 @@ def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
 ) -> None:
     """Also where nothing names it, for the working directory of a kernel is the folder itself."""
     called = []
-    monkeypatch.setattr(lab, "_serve", lambda *command: called.append(command))
+    monkeypatch.setattr(serving, "serve", lambda *command: called.append(command))
     monkeypatch.setattr(lab.files, "root", lambda: tmp_path / "_data")  # as a wheel has it
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TLCOURSE_MY", raising=False)
@@ -53,7 +53,7 @@ def test_the_address_names_the_folder_whatever_it_is_called(
     one_lesson, tmp_path, monkeypatch, name
 ) -> None:
     called = []
-    monkeypatch.setattr(lab, "_serve", lambda *command: called.append(command))
+    monkeypatch.setattr(serving, "serve", lambda *command: called.append(command))
     assert main(["lab", "--folder", str(tmp_path / name)]) is None
     ((words, variables),) = called
     (address,) = (word.split("=", 1)[1] for word in words if word.startswith("--LabApp.default"))

@@ -17,8 +17,9 @@ import pytest
 import torch
 
 from tlcourse import checkpoints, files, pretraining
-from tlcourse.cli import cards, command_line, main
+from tlcourse.cli import command_line, main
 from tlcourse.cli import pretrain as command
+from tlcourse.evaluation import model_card
 from tlcourse.training import Resume
 
 SHAPE = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
@@ -88,22 +89,6 @@ def test_the_rates_fall_over_the_share_that_was_asked_for(tmp_path, decay, last)
     assert leg["recipe"]["decay"] == float(decay)
     falls = [step for step, factor in enumerate(factors) if factor < 1]
     assert leg["decay_began_at_step"] == (falls[0] if falls else 0)
-
-
-def test_the_old_spellings_of_options_are_understood_but_not_shown(capsys):
-    new = ["--learning-rate", "1", "--muon-learning-rate", "2", "--batch-size", "3"]
-    old = ["--rate", "1", "--muon-rate", "2", "--batch", "3", "--mask-rate", "0.4"]
-    parser = command_line.parser("pretrain")
-    asked, found = (
-        parser.parse_args(["--out", "x", *options])
-        for options in ([*new, "--mask-probability", "0.4"], old)
-    )
-    assert asked == found and asked.learning_rate == 1.0 and asked.batch_size == 3
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--help"])
-    shown = capsys.readouterr().out
-    assert "--muon-learning-rate" in shown and "--muon-rate" not in shown
-    assert parser.parse_args(["--out", "x"]).learning_rate == 3e-3
 
 
 @pytest.mark.parametrize(
@@ -246,10 +231,10 @@ BAD = {
     ("--tokens", "nan"): "--tokens: expected a number above 0, got nan",
     ("--tokens", "5"): "--tokens of at least one step (64 tokens), which is 4 windows",
     ("--tokens", "many"): "--tokens: expected a number above 0, such as 0.5 or 25e6, got 'many'",
-    ("--batch", "0"): "--batch: expected a whole number at least 1, got 0",
     ("--batch-size", "0"): "--batch-size: expected a whole number at least 1, got 0",
     ("--length", "257"): "--length: expected a whole number at least 1, at most 256, got 257",
-    ("--mask-rate", "7"): "--mask-rate: expected a number above 0, at most 1, got 7",
+    ("--minutes", "5"): "expected --tokens or --minutes, got both; give one budget",
+    ("--causal-share", "7"): "--causal-share: expected a number at least 0, at most 1, got 7",
     ("--mask-probability", "0"): "--mask-probability: expected a number above 0, at most 1, got 0",
     ("--learning-rate", "-1"): "--learning-rate: expected a number above 0, got -1",
     ("--warmup", "-1"): "--warmup: expected a whole number at least 0, got -1",
@@ -281,7 +266,8 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_folder(own, tmp_path, cap
     (tmp_path / "short.txt").write_text(short, encoding="utf-8")
     before, wrong = sorted(tmp_path.rglob("*")), []
     for more, said in BAD.items():
-        code = main([*own, *more])
+        others = [own[0], *own[3:]] if "--corpus" in more else own
+        code = main([*others, *more])
         lines = [line for line in capsys.readouterr().err.splitlines() if "token/s" not in line]
         told = lines[-1] if lines else ""
         if code != 2 or not told.startswith("tlcourse: ") or said not in told:
@@ -301,8 +287,11 @@ MOMENTS = {
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
     "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
     "weights": ("tlcourse.checkpoints.save_model", "the checkpoint is still to be written"),
-    "measure": ("tlcourse.evaluation.evaluate", "the checkpoint is in run/checkpoint, still to"),
-    "sample": ("tlcourse.evaluation.continuations", "still to be measured"),
+    "measure": (
+        "tlcourse.evaluation.measuring.evaluate",
+        "the checkpoint is in run/checkpoint, still to",
+    ),
+    "sample": ("tlcourse.evaluation.measuring.continuations", "still to be measured"),
 }
 
 
@@ -339,8 +328,8 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
         assert not [path for path in tmp_path.rglob(".*") if path.is_file()], moment
         command = shlex.split(told.split("; go on with: ")[1])
         assert command[:2] == ["tlcourse", "pretrain"]
-        parser = command_line.parser("pretrain")
-        assert parser.parse_args(command[2:]) == parser.parse_args(own[1:])
+        pretrain = command_line.overview.get_command(None, "pretrain")
+        assert pretrain.parsed(command[2:]) == pretrain.parsed(own[1:])
         assert main(command[1:]) == 0
         out = tmp_path / "run"
         assert (out / "checkpoint" / "model.safetensors").read_bytes() == whole, moment
@@ -348,7 +337,7 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
         log = checkpoints.log_of(out / "checkpoint")
         assert list(log["evaluation"]) == log["held_out"] == ["my text.txt, held out"], moment
         card = (out / "checkpoint" / "README.md").read_text(encoding="utf-8")
-        assert card == cards.card("run", log), moment
+        assert card == model_card.card("run", log), moment
         shutil.rmtree(out)
 
 

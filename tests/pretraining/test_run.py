@@ -8,7 +8,7 @@ import pytest
 import torch
 from ignite.engine import Events
 
-from tlcourse import corpora, objectives
+from tlcourse import corpora, objectives, recipes
 from tlcourse.batching import TokenFile, encode_articles, generator_for, write_tokens
 from tlcourse.bpe import Tokenizer, detokenise, normalise
 from tlcourse.corpora import gutenberg
@@ -255,3 +255,18 @@ def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tm
     assert len(pretrain_for(resumed, file, 1 / 60, folder=other, **more)[0]) == len(history)
     for name, tensor in resumed.state_dict().items():
         assert torch.equal(tensor, whole.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"objective": "sorcery"}, "an objective out of causal, masked, hybrid, got 'sorcery'"),
+        ({"batch_size": 0}, "batch_size: expected a whole number at least 1, got 0"),
+        ({"decay": 1.5}, "decay: expected a number at least 0, at most 1, got 1.5"),
+        ({"muon_learning_rate": 0}, "muon_learning_rate: expected a number above 0, got 0"),
+    ],
+)
+def test_a_recipe_refuses_what_is_out_of_its_range(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        PretrainingRecipe(**wrong)
+    assert tuple(OBJECTIVES) == recipes.OBJECTIVES

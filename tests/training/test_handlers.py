@@ -26,13 +26,7 @@ from tests.training.test_engine import (
 )
 from tlcourse.training import STATE, Resume, Trainer, train
 
-
-@pytest.fixture(autouse=True)
-def interrupts():
-    """SIGINT as a terminal has it: what is started in the background of a shell ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("interrupts")
 
 
 def little() -> tuple[nn.Module, torch.optim.Optimizer]:

@@ -46,7 +46,7 @@ from tlcourse.adaptation.groups import (
 from tlcourse.adaptation.knobs import Record, Tensors
 from tlcourse.adaptation.more_signal import pretrain_on_texts, self_train
 from tlcourse.adaptation.presets import preset
-from tlcourse.adaptation.recipe import Recipe, Report
+from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schedules import (
     ChainThaw,
     GradualUnfreezing,
@@ -57,6 +57,7 @@ from tlcourse.adaptation.schedules import (
 )
 from tlcourse.adaptation.schemes import FULL, SCHEMES, Scheme
 from tlcourse.adaptation.windows import WINDOWS
+from tlcourse.recipes import Recipe
 
 __all__ = [
     "EWC",

@@ -15,16 +15,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tlcourse import device
-from tlcourse.adaptation import tables
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.edits import Unchanged
 from tlcourse.adaptation.examples import Batches, Text
 from tlcourse.adaptation.extra_losses import Term
 from tlcourse.adaptation.groups import Groups
 from tlcourse.adaptation.knobs import short
-from tlcourse.adaptation.recipe import Recipe, Report
+from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.device import Compute
+from tlcourse.recipes import Recipe
 
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
@@ -90,8 +90,7 @@ def adapt(
     seconds = time.perf_counter() - began
     for parameter, asked in asking:
         parameter.requires_grad_(asked)
-    pairs = any(not isinstance(text, str) for text in texts)
-    classifier.about["columns"] = tables.columns_for(pairs, classifier.about.get("columns"))
+    classifier.pairs = any(not isinstance(text, str) for text in texts)
     classifier.report = Report(
         history,
         difference,

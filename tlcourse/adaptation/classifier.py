@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse import checkpoints, device, ranges
-from tlcourse.adaptation import serialization, windows
+from tlcourse.adaptation import serialization, tables, windows
 from tlcourse.adaptation.edits import Edit, Unchanged
 from tlcourse.adaptation.examples import Text, by_length, encode, label_names
 from tlcourse.adaptation.knobs import Record, own_classes
-from tlcourse.adaptation.recipe import Report
+from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import KNOBS, Scheme
 from tlcourse.bpe import Frame, Tokenizer
 from tlcourse.checkpoints import AnyTokenizer
@@ -26,7 +26,6 @@ from tlcourse.transformer import Transformer
 
 READ_AT = ("classification token", "last token")  # of one position
 POOLINGS = (*READ_AT, "mean", "concatenation")
-KNOWN = ("columns", "base_model")  # what a classifier knows of its texts and of its start
 
 
 class Classifier(nn.Module):
@@ -69,7 +68,8 @@ class Classifier(nn.Module):
         self.scheme: Scheme | None = None
         self.added: tuple[str, ...] = ()  # names of the parameters that the scheme's edit added
         self.report: Report | None = None
-        self.about: dict[str, Any] = {}  # what its folder says, and the columns that it reads
+        self.pairs: bool | None = None  # whether it was adapted to pairs of texts
+        self.about: dict[str, Any] = {}  # what its folder says
 
     @classmethod
     def from_checkpoint(
@@ -173,18 +173,23 @@ class Classifier(nn.Module):
         """Writes weights, scheme, tokenizer, card to a folder; returns what classifier.json holds.
 
         `about` is what else the folder shall tell, as `tlcourse adapt` writes it: columns,
-        base_model, recipe, seed, train, test; the first two are those that the classifier knows,
-        where it is silent. Raises what `serialization.write` raises, and ValueError when the scheme
+        base_model, recipe, seed, train, test. The first two are those that the classifier knows,
+        where it is silent, and columns that do not fit what it reads, texts or pairs, give way to
+        the usual ones. Raises what `serialization.write` raises, and ValueError when the scheme
         is not a value.
         """
-        scheme = self.scheme
+        scheme, known = self.scheme, self.about | (about or {})
+        columns = known.get("columns")
+        if self.pairs is not None:
+            columns = tables.columns_for(self.pairs, columns)
         record = {
             "labels": self.labels,
             "pooling": self.pooling,
             "dropout": self.dropout.p,
             "scheme": None if scheme is None else scheme.to_plain(),
-            **{name: self.about[name] for name in KNOWN if name in self.about},
+            **({"base_model": known["base_model"]} if "base_model" in known else {}),
             **(about or {}),
+            **({"columns": columns} if columns else {}),
         }
         parts = serialization.Parts(self.body.config, self.tokenizer, record, scheme)
         knobs = own_classes(self.edit, KNOBS)
@@ -248,6 +253,8 @@ class Classifier(nn.Module):
         if scheme is not None:
             classifier.add(scheme.edit)
         classifier.scheme, classifier.about = scheme, record
+        if "columns" in record:
+            classifier.pairs = record["columns"].get("pair") is not None
         return classifier
 
     def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -7,12 +7,12 @@ from pathlib import Path
 from tlcourse.adaptation.adapting import adapt
 from tlcourse.adaptation.classifier import Classifier
 from tlcourse.adaptation.examples import Text, listed
-from tlcourse.adaptation.recipe import Recipe
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import EOS, Tokenizer
 from tlcourse.device import Compute
-from tlcourse.pretraining import PretrainingRecipe, pretrain
+from tlcourse.pretraining import pretrain
+from tlcourse.recipes import PretrainingRecipe, Recipe
 
 
 def pretrain_on_texts(

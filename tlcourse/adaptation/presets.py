@@ -8,8 +8,8 @@ rate that was best for that size (`screen`). With few texts, four schemes have t
 split (`released`).
 """
 
-from tlcourse.adaptation.recipe import Recipe
 from tlcourse.adaptation.schemes import FULL, Scheme
+from tlcourse.recipes import Recipe
 
 FEW = 1_000  # texts: with less, a scheme that is in FEW_RATES takes the rate there
 MIN_STEPS = 200  # more epochs, until there are so many steps

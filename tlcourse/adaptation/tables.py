@@ -8,9 +8,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from torch import Tensor
 
 from tlcourse.adaptation.examples import Text, one_line
 from tlcourse.wording import twin
@@ -210,14 +212,16 @@ class Examples:
 
 
 def examples(
-    path: str | Path, columns: Columns = Columns(), known: Sequence[str] | None = None
+    table: Table | str | Path, columns: Columns = Columns(), known: Sequence[str] | None = None
 ) -> Examples:
-    """The examples of a file; white space around a label does not count, inside it is one space.
+    """Returns the examples of a table, or of the file that holds it.
+
+    White space around a label does not count, inside it is one space.
 
     Raises ValueError, see `read` and `texts`; also for a missing label, with `known` for a label
     that is none of them, and without for a file with one label alone.
     """
-    table = read(path)
+    table = table if isinstance(table, Table) else read(table)
     found = texts(table, columns)
     labels = [" ".join(label.split()) for label in table.filled(columns.label)]
     if known is None and len(set(labels)) == 1:
@@ -237,3 +241,29 @@ def examples(
                 f"{label!r}; write it without"
             )
     return Examples(table.path, found, labels, table.lines)
+
+
+def with_predictions(table: Table, labels: Sequence[str], probabilities: Tensor) -> list[list[str]]:
+    """Returns the rows of a table, names first, with label and probabilities behind their columns.
+
+    `probabilities` is (rows, labels). Raises ValueError for a table that has such a column already.
+    """
+    new = ["predicted", *(f"probability of {label}" for label in labels)]
+    there = sorted(set(new) & set(table.columns))
+    if there:
+        raise ValueError(
+            f"expected no column {there[0]!r} in {table.path}, where the predictions shall stand; "
+            "rename it"
+        )
+    rows = [[*table.columns, *new]]
+    for fields, row in zip(table.rows, probabilities, strict=True):
+        label = labels[int(row.argmax())]
+        rows.append([*fields, label, *(f"{probability:.6f}" for probability in row.tolist())])
+    return rows
+
+
+def lines(rows: Iterable[Sequence[str]], path: Path) -> str:
+    """Returns rows as the content of a file of this name; see `separator`."""
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator(path), lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -2,54 +2,51 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tlcourse import files
-from tlcourse.cli.parsing import Number, Parser
-from tlcourse.wording import nearest, number_of
+from tlcourse import files, signals
+from tlcourse.cli.options import Option, options_of
+from tlcourse.ranges import SEED
+from tlcourse.recipes import Recipe
+from tlcourse.wording import nearest, number_of, twin
 
 if TYPE_CHECKING:
-    from tlcourse.adaptation import Classifier, Recipe, Scheme, tables
+    from tlcourse.adaptation import Classifier, Scheme, tables
     from tlcourse.device import Compute
+    from tlcourse.transformer import Transformer
 
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse adapt`."""
-    add, table = parser.add_argument, files.here_or_bundled
-    add("--train", type=table, required=True, help="CSV (or .tsv), UTF-8, with column names")
-    add("--test", type=table, help="rows to measure the error on; they are not learnt")
-    add("--out", type=Path, required=True, help="new folder for the classifier")
-    add("--text", default="text", metavar="COLUMN", help="column of the texts")
-    add("--pair", metavar="COLUMN", help="column of the second texts, for pairs of sentences")
-    add("--label", default="label", metavar="COLUMN", help="column of labels")
-    add(
+RECIPE = ("epochs", "learning_rate", "batch_size", "weight_decay")  # the fields to ask for
+OWN = {"default": None, "shown": "the scheme's"}
+OF_THE_ROWS = {"default": None, "shown": "the scheme's, more for few rows"}
+TABLE = files.here_or_bundled
+OPTIONS = [
+    Option("--train", "CSV (or .tsv), UTF-8, with column names", TABLE, required=True),
+    Option("--test", "rows to measure the error on; they are not learnt", TABLE),
+    Option("--out", "new folder for the classifier", Path, required=True),
+    Option("--text", "column of the texts", default="text", metavar="COLUMN"),
+    Option("--pair", "column of the second texts, for pairs of sentences", metavar="COLUMN"),
+    Option("--label", "column of labels", default="label", metavar="COLUMN"),
+    Option(
         "--model",
+        "a shipped name, a released one such as all-MiniLM-L6-v2, or a folder of either kind",
         default="causal-small",
-        help="a shipped name, a released one such as all-MiniLM-L6-v2, or a folder of either kind",
-    )
-    add("--scheme", default="full-fine-tuning", help="such as lora; a wrong one lists all")
-    add("--pooling", default="mean", help="such as last-token; a wrong one lists all")
-    epochs, rate = Number(int, least=1), Number(float, above=0)
-    add("--epochs", type=epochs, help="that many (default: the scheme's, more for few rows)")
-    add(
-        "--learning-rate",
-        type=rate,
-        help="of AdamW; what is added moves at a multiple of it (default: the scheme's)",
-    )
-    hidden = argparse.SUPPRESS  # the spelling of earlier versions
-    add("--rate", dest="learning_rate", type=rate, default=hidden, help=hidden)
-    seed = Number(int, least=0, most=2**63 - 1)
-    add("--seed", type=seed, default=0, help="of head, batches and dropout")
+    ),
+    Option("--scheme", "such as lora; a wrong one lists all", default="full-fine-tuning"),
+    Option("--pooling", "such as last-token; a wrong one lists all", default="mean"),
+    *options_of(Recipe, RECIPE, **{name: OWN for name in RECIPE} | {"epochs": OF_THE_ROWS}),
+    Option("--seed", "of head, batches and dropout", SEED, default=0),
+]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Adapts a model to a file and saves it; whatever is wrong is told before the training."""
     out = arguments.out.absolute()
     files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
@@ -61,14 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
         return _run(arguments)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: SimpleNamespace) -> int:
     """What `run` does, once no other command can write the same folder."""
     import torch
 
     from tlcourse import checkpoints, device
-    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, serialization
-    from tlcourse.cli import doubts
+    from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, serialization, validation
 
+    signals.check()
     scheme = SCHEMES[name_typed_as(arguments.scheme, SCHEMES, "scheme")]
     pooling = name_typed_as(arguments.pooling, POOLINGS, "pooling")
     columns = _columns(arguments)
@@ -78,13 +75,14 @@ def _run(arguments: argparse.Namespace) -> int:
     labels = list(train.counts)
     compute, base = device.choose(), checkpoints.name_of(arguments.model)
     body, tokenizer = checkpoints.load(arguments.model, compute)
-    doubts.refuse_two_sided(scheme, body, base)
+    _refuse_two_sided(scheme, body, base)
     torch.manual_seed(arguments.seed)
     start = Classifier(body, tokenizer, labels, pooling=pooling)
     for examples in filter(None, (train, test)):
-        _say(doubts.of_long_texts(start, examples.texts, examples.path.name))
+        _say(validation.long_texts(start, examples.texts, examples.path.name))
     print(f"{scheme.name} of {base} on {device.describe(compute)}")
     adapted = _adapt(start, train, scheme, recipe, arguments.seed, compute)
+    signals.check()
     about: dict[str, Any] = {
         "columns": asdict(columns),
         "base_model": base,
@@ -93,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> int:
         "train": _errors(adapted, train, compute) | {"labels": train.counts},
     }
     print(f"training error: {serialization.in_words(about['train'])}")
-    _say(doubts.of_learning(len(about["train"]["wrong"]), len(train.texts), train.counts))
+    _say(_not_learnt(len(about["train"]["wrong"]), len(train.texts), train.counts))
     if test is None:
         print("no --test: how often it is wrong on other texts is not known")
     else:
@@ -102,7 +100,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: the folder is written whole or not at all."""
     saved = (arguments.out / "classifier.json").exists()
     return f"the classifier is saved in {arguments.out}" if saved else "nothing was written"
@@ -122,7 +120,7 @@ def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
     return by_typed[typed(asked)]
 
 
-def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int, *, released: bool) -> Recipe:
+def _recipe(arguments: SimpleNamespace, scheme: Scheme, rows: int, *, released: bool) -> Recipe:
     """The scheme's, with what is asked for in its place.
 
     Epochs that are asked for are those that are run: a file of few rows gets no more of them. A
@@ -130,16 +128,16 @@ def _recipe(arguments: argparse.Namespace, scheme: Scheme, rows: int, *, release
     """
     from tlcourse.adaptation import preset
 
-    recipe = replace(preset(scheme, rows, released=released), stop_below=LEARNT)
-    if arguments.epochs is not None:
-        recipe = replace(recipe, epochs=arguments.epochs, min_steps=0, stop_below=None)
-    if arguments.learning_rate is not None:
-        asked = arguments.learning_rate
-        recipe = replace(recipe, learning_rate=asked, head_learning_rate=None)
-    return recipe
+    asked: dict[str, Any] = {name: getattr(arguments, name) for name in RECIPE}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if "epochs" in asked:
+        asked |= {"min_steps": 0, "stop_below": None}
+    if "learning_rate" in asked:
+        asked["head_learning_rate"] = None
+    return replace(preset(scheme, rows, released=released), **{"stop_below": LEARNT} | asked)
 
 
-def _columns(arguments: argparse.Namespace) -> tables.Columns:
+def _columns(arguments: SimpleNamespace) -> tables.Columns:
     from tlcourse.adaptation import tables
 
     columns = tables.Columns(arguments.text, arguments.pair, arguments.label)
@@ -152,22 +150,73 @@ def _columns(arguments: argparse.Namespace) -> tables.Columns:
 
 
 def _read(
-    arguments: argparse.Namespace, columns: tables.Columns
+    arguments: SimpleNamespace, columns: tables.Columns
 ) -> tuple[tables.Examples, tables.Examples | None]:
     """What is learnt and what is tested; says what is in there, and what is odd."""
-    from tlcourse.adaptation import tables
-    from tlcourse.cli import doubts
+    from tlcourse.adaptation import tables, validation
 
+    tables_read = {}
     for path in filter(None, (arguments.train, arguments.test)):
-        doubts.refuse_other_columns(tables.read(path), columns)
-    train, test = tables.examples(arguments.train, columns), None
-    odd = [*doubts.of_labels(train.counts, columns), *doubts.of_contradictions(train)]
+        tables_read[path] = tables.read(path)
+        _refuse_other_columns(tables_read[path], columns)
+    train, test = tables.examples(tables_read[arguments.train], columns), None
+    _refuse_single_texts(train.counts, columns)
+    odd = [*validation.odd_labels(train.counts), *validation.contradictions(train)]
     if arguments.test is not None:
-        test = tables.examples(arguments.test, columns, list(train.counts))
+        test = tables.examples(tables_read[arguments.test], columns, list(train.counts))
     listed = ", ".join(f"{name} {count}" for name, count in train.counts.items())
     print(f"{len(train.texts)} rows, {len(train.counts)} labels: {listed}")
     _say(odd)
     return train, test
+
+
+def _refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
+    """Raises ValueError for a column that a table lacks; it says how its own one is named."""
+    asked = {"--text": columns.text, "--pair": columns.pair, "--label": columns.label}
+    others = [name for name in table.columns if name not in asked.values()]
+    for option, name in asked.items():
+        if name is None or name in table.columns:
+            continue
+        alike = twin(name, table.columns)
+        yours = f" {shlex.quote(others[0])}" if len(others) == 1 else nearest(name, others)
+        raise ValueError(
+            f"expected a column {name!r} in {table.path}, got {', '.join(table.columns)}"
+            + (
+                f"{alike}; retype that name in its first line"
+                if alike
+                else f"; its first line has to name the columns; name yours with {option}{yours}"
+            )
+        )
+
+
+def _refuse_two_sided(scheme: Scheme, body: Transformer, base: str) -> None:
+    """Raises ValueError for a scheme that foretells the next word, of a model that sees it."""
+    from tlcourse.adaptation import LanguageModelling
+
+    if isinstance(scheme.extra_loss, LanguageModelling) and not body.config.causal:
+        raise ValueError(
+            f"expected a causal model for the scheme {scheme.name}, which foretells the next word, "
+            f"got {base}, which sees it; give --model causal-small, or another --scheme"
+        )
+
+
+def _refuse_single_texts(counts: Mapping[str, int], columns: tables.Columns) -> None:
+    """Raises ValueError if no label has more than one text."""
+    if max(counts.values()) == 1:
+        raise ValueError(
+            f"expected labels with several texts in column {columns.label!r}, got {len(counts)} "
+            f"labels with one text each; is {columns.label!r} the column of the labels (--label), "
+            f"and {columns.text!r} that of the texts (--text)?"
+        )
+
+
+def _not_learnt(wrong: int, rows: int, counts: Mapping[str, int]) -> Iterator[str]:
+    """A line for a model that gets half as much of its training texts wrong as a constant does."""
+    if 2 * wrong > rows - max(counts.values()):
+        yield (
+            f"it has not learnt its training texts yet ({100 * wrong / rows:.1f} % of them wrong): "
+            "give more --epochs"
+        )
 
 
 def _say(lines: Iterable[str]) -> None:
@@ -251,17 +300,10 @@ def _tested(
     classifier: Classifier, train: tables.Examples, test: tables.Examples, compute: Compute
 ) -> dict[str, Any]:
     """The errors on texts that were not learnt; says them, beside what is simpler."""
-    from tlcourse.adaptation import comparing, serialization
-    from tlcourse.cli import doubts
+    from tlcourse.adaptation import comparing, serialization, validation
     from tlcourse.metrics import wilson_interval
 
-    given = set(map(doubts.plain, train.texts))
-    known = sum(doubts.plain(text) in given for text in test.texts)
-    if known:
-        print(
-            f"{known} of {len(test.texts)} test texts also occur in {train.path.name} (ignoring "
-            "case and spacing), so the error on them says nothing about new texts"
-        )
+    _say(validation.repeated(train, test))
     found = _errors(classifier, test, compute)
     found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
     print(f"test error: {serialization.in_words(found)}")

@@ -1,19 +1,18 @@
 """Carries your kept answers from one machine to another, in a file."""
 
-import argparse
 from pathlib import Path
+from types import SimpleNamespace
 
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import Argument
+
+WAYS = ("export", "import")
+OPTIONS = [
+    Argument("way", "into FILE, or from it", WAYS, metavar="|".join(WAYS)),
+    Argument("file", "a new one, or one exported", Path, metavar="FILE.zip"),
+]
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse answers`."""
-    ways = ("export", "import")
-    parser.add_argument("way", choices=ways, metavar="|".join(ways), help="into FILE, or from it")
-    parser.add_argument("file", type=Path, metavar="FILE.zip", help="a new one, or one exported")
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Writes the file, or takes over the answers in it and says of each what became of it."""
     from tlcourse.exercises import answers
 
@@ -22,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: the file, and each answer, is whole or not there."""
     if arguments.way == "import":
         return "each answer is taken whole or not at all; the same command again takes the rest"

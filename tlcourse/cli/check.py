@@ -3,28 +3,25 @@
 Every failure says what to do.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from types import SimpleNamespace
 
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 from tlcourse import environment, files, sizes
-from tlcourse.cli.parsing import Parser
-from tlcourse.cli.saying import report
+from tlcourse.cli.console import report
+from tlcourse.cli.options import Option
 
+OPTIONS: list[Option] = []
 ENOUGH_MEMORY = 3.5  # GiB; the lessons at size small stay below 2
 
 
-def add_options(parser: Parser) -> None:
-    """`tlcourse check` has no options."""
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Reports a line a check; returns 1 if one of them failed."""
     found = results()
     for result in found:
@@ -33,11 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
     ready = "Ready: open a lesson in Colab" if environment.on_colab() else "Ready: `tlcourse lab`"
     print(f"{failed} of {len(found)} failed" if failed else ready)
     return min(failed, 1)
-
-
-def left(arguments: argparse.Namespace) -> str:
-    """What there is when it was stopped."""
-    return "nothing was changed"
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,17 @@
 """Which commands there are, and how one is run."""
 
-import argparse
 import contextlib
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from types import ModuleType
 
-from tlcourse import __version__, environment, files
-from tlcourse.cli import stopping
-from tlcourse.cli.parsing import Parser, UsageError
-from tlcourse.cli.saying import complain
+import click
+
+from tlcourse import __version__, environment, files, signals
+from tlcourse.cli.console import complain
+from tlcourse.cli.options import Command, option_meant, page_of_help
 from tlcourse.wording import nearest
 
 UNREAD = 141  # what a shell gives for a program that a closed pipe ended
@@ -42,35 +41,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     a word, when nobody reads what it says any more, as behind `| head -1`.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    command = given = None
-    with stopping.Heard() as heard:
+    with signals.Stoppable() as stoppable:
+        context = None
         try:
-            if not words:
-                overview().print_help()
-                heard.status = 1
-            else:
-                _refuse_other_bytes(words)
-                if words[0].startswith("-"):
-                    overview().parse_args(words[:1])  # --help and --version end here
-                command = module(words[0])
-                given = parser(words[0]).parse_args(words[1:])
-                heard.status = command.run(given)
+            _refuse_other_bytes(words)
+            context = overview.make_context("tlcourse", words or ["--help"])
+            with context:
+                stoppable.status = overview.invoke(context)
+                signals.check()
+        except click.exceptions.Exit as ended:  # after --help and --version
+            stoppable.status = ended.exit_code if words else 1
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
-            if isinstance(error, KeyboardInterrupt) or (heard.number and not heard.late):
-                heard.status = _stopped(heard, command, given)
+            if isinstance(error, KeyboardInterrupt) or stoppable.number and not stoppable.late:
+                stoppable.status = _stopped(stoppable, context)
             elif isinstance(error, BrokenPipeError):
-                heard.status = UNREAD
-            elif isinstance(error, ImportError) and (them := environment.missing()):
-                complain(environment.lacking(them, "run", ": python -m pip"))
-                heard.status = 2
-            elif isinstance(error, ValueError | OSError | FloatingPointError):
-                complain(_line(error))
-                heard.status = 2
+                stoppable.status = UNREAD
+            elif (line := _line(error)) is not None:
+                complain(line)
+                stoppable.status = 2
             else:
                 raise
-        heard.status = _flushed(heard.status)
-    return heard.status
+        stoppable.status = _flushed(stoppable.status)
+    return stoppable.status
 
 
 def _refuse_other_bytes(words: Sequence[str]) -> None:
@@ -79,7 +72,7 @@ def _refuse_other_bytes(words: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise UsageError(
+            raise click.UsageError(
                 f"expected words in UTF-8, got {os.fsencode(word)}; type it in a terminal that is "
                 "set to UTF-8, or give a file another name"
             ) from None
@@ -95,55 +88,70 @@ def _flushed(status: int) -> int:
         if isinstance(error, BrokenPipeError):
             return status or UNREAD
         if not status:
-            complain(_line(error))
+            complain(_line(error) or "")
         return status or 2
     return status
 
 
-def _line(error: BaseException) -> str:
-    """What an error says, in one line; where the disk is full, what to do, too."""
+def _line(error: BaseException) -> str | None:
+    """What an error says, in one line, and what to do; None for a mistake of ours."""
+    if isinstance(error, click.BadParameter):
+        return f"argument {error.param.row()[0].split()[0]}: {error.message}"
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, ImportError) and (them := environment.missing()):
+        return environment.lacking(them, "run", ": python -m pip")
+    if not isinstance(error, ValueError | OSError | FloatingPointError):
+        return None
     full = isinstance(error, OSError) and error.errno in files.FULL
     do = "; free some space and run the same command again" if full else ""
     return " ".join(str(error).splitlines()) + do
 
 
-def _stopped(
-    heard: stopping.Heard, command: ModuleType | None, given: argparse.Namespace | None
-) -> int:
+def _stopped(stoppable: signals.Stoppable, context: click.Context | None) -> int:
     """Says that a command was stopped, and what it leaves; returns the exit code."""
-    heard.caught = True
-    left = "nothing was changed" if given is None else command.left(given)
+    running = context and context.meta.get("command")
+    left = running.command.left(running.obj) if running else "nothing was changed"
     if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
         with contextlib.suppress(OSError):  # the terminal is closed
             complain(f"stopped; {left}")
-    return 128 + (heard.number or signal.SIGINT)
+    return 128 + (stoppable.number or signal.SIGINT)
 
 
-def overview() -> Parser:
-    """What `tlcourse` alone and `tlcourse --help` show."""
-    top = Parser(
-        prog="tlcourse",
-        description="A course on transfer learning in NLP.",
-        epilog="`tlcourse COMMAND --help` shows the options of one.",
-    )
-    top.add_argument("--version", action="version", version=f"tlcourse {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for name, does in COMMANDS.items():
-        commands.add_parser(name, help=does)
-    return top
+class Overview(click.Group):
+    """All commands; the module of one is imported when it is asked for, and no other."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, in the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> Command:
+        """The command of that name; raises UsageError that lists all and names the nearest."""
+        if cmd_name not in COMMANDS:
+            raise click.UsageError(
+                f"expected a command out of {', '.join(COMMANDS)}, got {cmd_name!r}"
+                f"{nearest(cmd_name, COMMANDS)}"
+            )
+        return Command(cmd_name, COMMANDS[cmd_name], import_module(f"tlcourse.cli.{cmd_name}"))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click; an option here ends the command, and a wrong one is told as elsewhere."""
+        if args[0].startswith("-"):
+            names = [name for param in self.get_params(ctx) for name in param.opts]
+            args = [option_meant(args[0], names, "; `tlcourse --help` lists those there are")]
+        return super().parse_args(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """What `tlcourse` alone and `tlcourse --help` show."""
+        return page_of_help(
+            ["tlcourse", "COMMAND", "[OPTIONS]"],
+            "A course on transfer learning in NLP. `tlcourse COMMAND --help` shows the options of "
+            "one command.",
+            {"Commands": list(COMMANDS.items()), "Options": [("--help, --version", "")]},
+        )
 
 
-def module(name: str) -> ModuleType:
-    """The module of a command; raises UsageError that lists the commands and names the nearest."""
-    if name not in COMMANDS:
-        listed = ", ".join(COMMANDS)
-        near = nearest(name, COMMANDS)
-        raise UsageError(f"expected a command out of {listed}, got {name!r}{near}")
-    return import_module(f"tlcourse.cli.{name}")
-
-
-def parser(name: str) -> Parser:
-    """The options of a command."""
-    made = Parser(prog=f"tlcourse {name}", description=COMMANDS[name])
-    module(name).add_options(made)
-    return made
+@click.group(cls=Overview)
+@click.version_option(__version__, prog_name="tlcourse", message="%(prog)s %(version)s")
+def overview() -> None:
+    """Does nothing itself: its commands do the work."""

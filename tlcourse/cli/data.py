@@ -1,17 +1,14 @@
 """Says which data there are, from where, and whether they are as expected."""
 
-import argparse
+from types import SimpleNamespace
 
-from tlcourse.cli.parsing import Parser
-from tlcourse.cli.saying import report
+from tlcourse.cli.console import report
+from tlcourse.cli.options import Argument
 
-
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse data`."""
-    parser.add_argument("name", nargs="?", help="one data set (default: all)")
+OPTIONS = [Argument("name", "one data set (default: all)", required=False)]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Describes one data set or all; what is not as expected is a line that says so."""
     from tlcourse import corpora
     from tlcourse.corpora import catalogue
@@ -27,6 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     return int(failed)
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped."""
     return "nothing was changed; data sets that are not listed above were not looked at"

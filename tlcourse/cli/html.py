@@ -1,22 +1,18 @@
 """Writes a lesson as one page of HTML, alt texts of its figures included."""
 
-import argparse
 from pathlib import Path
+from types import SimpleNamespace
 
 from tlcourse import files
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import Argument, Option
+
+OPTIONS = [
+    Argument("lesson", "its number or name, such as 01, or the path of a notebook"),
+    Option("--out", "the file to write, NAME.html", Path, shown="the notebook's name, here"),
+]
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse html`."""
-    add = parser.add_argument
-    add("lesson", help="its number or name, such as 01, or the path of a notebook")
-    add(
-        "--out", type=Path, help="the file to write, NAME.html (default: the notebook's name, here)"
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Writes the page, outputs as the notebook has them; says where it is."""
     from tlcourse import lessons
     from tlcourse.lessons import export
@@ -31,6 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped."""
     return "no page is half written"

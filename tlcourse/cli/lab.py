@@ -1,33 +1,25 @@
 """Makes or refreshes your copy of the lessons and opens it in JupyterLab."""
 
-import argparse
 import os
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import TextIO
+from types import SimpleNamespace
 from urllib.parse import quote
 
 from tlcourse import files
-from tlcourse.cli import stopping
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import Argument, Option
 
-PATIENCE = 15.0  # seconds that JupyterLab has to end its kernels and itself
-
-
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse lab`."""
-    add = parser.add_argument
-    add("--folder", type=Path, help="your copy (default: TLCOURSE_MY, else my/)")
-    add("--prepare-only", action="store_true", help="copy, do not open JupyterLab")
-    parser.behind = "an option of JupyterLab"
-    add("options", nargs="*", help="for JupyterLab, after --: -- --no-browser")
+OPTIONS = [
+    Option("--folder", "your copy", Path, shown="TLCOURSE_MY, else my/"),
+    Option("--prepare-only", "copy, do not open JupyterLab", bool),
+    Argument("options", "for JupyterLab, after --: -- --no-browser", nargs=-1),
+]
+BEHIND = "an option of JupyterLab"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Copies what is new and starts JupyterLab, whose kernels keep answers in the same folder."""
-    from tlcourse.lessons import learners_copy
+    from tlcourse.lessons import learners_copy, serving
 
     folder = _folder(arguments)
     refuse_unwritable(folder)
@@ -41,15 +33,15 @@ def run(arguments: argparse.Namespace) -> int:
     command += [f"--LabApp.default_url={address}", *arguments.options]
     places = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     path = os.pathsep.join(filter(None, places))  # a cell finds `!tlcourse` without activating
-    return _serve(command, os.environ | {"TLCOURSE_MY": str(folder), "PATH": path})
+    return serving.serve(command, os.environ | {"TLCOURSE_MY": str(folder), "PATH": path})
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: each lesson is copied whole or not at all."""
     return f"JupyterLab is not running; your copy of the lessons is in {_folder(arguments)}"
 
 
-def _folder(arguments: argparse.Namespace) -> Path:
+def _folder(arguments: SimpleNamespace) -> Path:
     return (arguments.folder or files.my_folder()).resolve()
 
 
@@ -57,43 +49,3 @@ def refuse_unwritable(folder: Path) -> None:
     """Raises OSError where a learner's folder cannot be made, or nothing written into it."""
     do = "name another with TLCOURSE_MY, or --folder"
     files.refuse_unwritable(folder, "a folder for your copy and answers", do)
-
-
-def _serve(command: list[str], variables: dict[str, str]) -> int:
-    """Runs JupyterLab until it ends; whatever ends this first ends it and its kernels, too.
-
-    It has a session of its own, as Ctrl-C would only make it ask whether that was meant. What it
-    says is passed on; what it and its kernels say about being ended is not.
-    """
-    server, ended = None, threading.Event()
-    try:
-        with stopping.held():
-            server = subprocess.Popen(
-                command, env=variables, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                encoding="utf-8", errors="replace", start_new_session=True,
-            )  # fmt: skip
-        relay = threading.Thread(target=_pass_on, args=(server.stderr, ended), daemon=True)
-        relay.start()
-        status = server.wait()
-        relay.join(1)  # not to its end, which is that of the last kernel
-        return status
-    finally:
-        ended.set()
-        if server is not None:
-            _end(server)
-
-
-def _pass_on(lines: TextIO, ended: threading.Event) -> None:
-    for line in lines:
-        if not ended.is_set():
-            print(line, end="", file=sys.stderr, flush=True)
-
-
-def _end(server: subprocess.Popen) -> None:
-    """Ends JupyterLab, with its kernels where it can; does nothing where it has ended."""
-    server.terminate()
-    try:
-        server.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()

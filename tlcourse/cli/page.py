@@ -1,34 +1,32 @@
 """Builds the page on which the models run in a browser: a folder, or one file."""
 
-import argparse
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 from tlcourse import files
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import Option
 
-
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse page`."""
-    add = parser.add_argument
-    add(
+OPTIONS = [
+    Option(
         "--out",
-        type=Path,
+        "FILE.html: one file that opens from disk, with no network; any other name: a new folder "
+        "for a web server",
+        Path,
         required=True,
-        help="FILE.html: one file that opens from disk, with no network; any other name: a new "
-        "folder for a web server",
-    )
-    add(
+    ),
+    Option(
         "--model",
-        nargs="+",
-        action="extend",
+        "what `tlcourse pretrain` or `tlcourse adapt` wrote, or shipped names; the first model is "
+        "shown first",
+        shown="causal-small and trec-lora",
         metavar="FOLDER",
-        help="what `tlcourse pretrain` or `tlcourse adapt` wrote, or shipped names; the first "
-        "model is shown first (default: causal-small and trec-lora)",
-    )
+        multiple=True,
+    ),
+]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Builds the page; says what is in it and how it is opened."""
     out = arguments.out
     refuse = files.refuse_no_page if out.suffix == ".html" else files.refuse_occupied
@@ -50,6 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped."""
     return "no page is half written"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-import csv
 import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tlcourse import files
-from tlcourse.cli.parsing import Parser
+from tlcourse.cli.options import Argument, Option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,23 +19,21 @@ if TYPE_CHECKING:
     from tlcourse.adaptation.examples import Text
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse predict`."""
-    add, table = parser.add_argument, files.here_or_bundled
-    parser.behind = "a text that begins with a minus"
-    add("folder", type=Path, help="what `tlcourse adapt` wrote")
-    add(
+OPTIONS = [
+    Argument("folder", "what `tlcourse adapt` wrote", Path),
+    Argument(
         "texts",
-        nargs="*",
-        default=[],
-        help="one or more texts, each in quotes; for a classifier of pairs two texts a pair; "
-        "without any: a text a line from the standard input, the two of a pair with a tab between",
-    )
-    add("--csv", type=table, help="file with the columns that the classifier learnt from")
-    add("--out", type=Path, help="new file for the rows of --csv with label and probabilities")
+        "one or more texts, each in quotes; for a classifier of pairs two texts a pair; without "
+        "any: a text a line from the standard input, the two of a pair with a tab between",
+        nargs=-1,
+    ),
+    Option("--csv", "file with the columns that the classifier learnt from", files.here_or_bundled),
+    Option("--out", "new file for the rows of --csv with label and probabilities", Path),
+]
+BEHIND = "a text that begins with a minus"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Prints the label and the probabilities of texts, or writes them beside a file's columns."""
     _refuse(arguments)
     from tlcourse import device
@@ -50,7 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
         texts = tables.texts(table, columns)
         _warn(classifier, texts)
         found = classifier.probabilities(texts, compute=compute)
-        _write(_beside(table, classifier.labels, found), table.path, arguments.out)
+        rows, out = tables.with_predictions(table, classifier.labels, found), arguments.out
+        content = tables.lines(rows, table.path if out is None else out)
+        if out is None:
+            sys.stdout.write(content)
+        else:
+            files.write_text(out, content)
+            print(f"{len(rows) - 1} rows written to {out}")
         return 0
     texts = _texts(arguments.texts, columns.pair is not None)
     _warn(classifier, texts)
@@ -60,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: the file is written whole or not at all."""
     written = arguments.out is not None and arguments.out.exists()
     return f"the rows are written to {arguments.out}" if written else "nothing was written"
 
 
-def _refuse(arguments: argparse.Namespace) -> None:
+def _refuse(arguments: SimpleNamespace) -> None:
     """Raises ValueError for words that do not go together, before anything slow."""
     if arguments.csv is not None and arguments.texts:
         raise ValueError("expected texts or --csv, got both; give one of them")
@@ -139,9 +142,9 @@ def _lines() -> list[str]:
 
 def _warn(classifier: Classifier, texts: Sequence[Text]) -> None:
     """Says, beside the answers, what is not read of long texts."""
-    from tlcourse.cli import doubts
+    from tlcourse.adaptation import validation
 
-    for line in doubts.of_long_texts(classifier, texts):
+    for line in validation.long_texts(classifier, texts):
         print(line, file=sys.stderr)
 
 
@@ -151,33 +154,3 @@ def _line(text: Text, labels: Sequence[str], probabilities: Tensor) -> str:
     listed = ", ".join(f"{labels[place]} {probabilities[place].item():.3f}" for place in order)
     shown = text if isinstance(text, str) else " | ".join(text)
     return f"{labels[order[0]]}\t{listed}\t{' '.join(shown.split())}"
-
-
-def _beside(table: tables.Table, labels: Sequence[str], probabilities: Tensor) -> list[list[str]]:
-    """The rows of a table, names first, with label and probabilities behind their own columns."""
-    new = ["predicted", *(f"probability of {label}" for label in labels)]
-    there = sorted(set(new) & set(table.columns))
-    if there:
-        raise ValueError(
-            f"expected no column {there[0]!r} in {table.path}, where the predictions shall stand; "
-            "rename it"
-        )
-    rows = [[*table.columns, *new]]
-    for fields, row in zip(table.rows, probabilities, strict=True):
-        label = labels[int(row.argmax())]
-        rows.append([*fields, label, *(f"{probability:.6f}" for probability in row.tolist())])
-    return rows
-
-
-def _write(rows: list[list[str]], source: Path, out: Path | None) -> None:
-    """Writes rows to a new file, or to the standard output with the separator of the source."""
-    from tlcourse.adaptation import tables
-
-    text = io.StringIO()
-    delimiter = tables.separator(source if out is None else out)
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    if out is None:
-        sys.stdout.write(text.getvalue())
-    else:
-        files.write_text(out, text.getvalue())
-        print(f"{len(rows) - 1} rows written to {out}")

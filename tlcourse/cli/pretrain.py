@@ -5,108 +5,112 @@ Under `torchrun` every process runs this; the first one prepares, writes and spe
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
-from dataclasses import replace
+import shlex
+from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from tlcourse import files
-from tlcourse.cli.parsing import Number, Parser
+from tlcourse import files, signals
+from tlcourse.cli.options import Option, options_of
+from tlcourse.ranges import COUNT, NOT_NEGATIVE, POSITIVE, Number
+from tlcourse.recipes import OBJECTIVES, PretrainingRecipe
 from tlcourse.wording import number_of
 
 if TYPE_CHECKING:
     from tlcourse.bpe import Tokenizer
-    from tlcourse.pretraining import PretrainingRecipe
     from tlcourse.transformer import Config, Transformer
 
 PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first one's preparation
 LOCK = ".run.lock"  # in the folder of a run, while it goes on
-DEFAULT = 1e6  # tokens, where no budget is given
-COUNT, POSITIVE = Number(int, least=1), Number(float, above=0)
-SHARE = Number(float, above=0, most=1)
-SHAPE = {  # the fields of a configuration that can be asked for
-    "width": ("--width", COUNT, "features (default: 256"),
-    "layers": ("--layers", COUNT, "blocks (default: 6"),
-    "heads": ("--heads", COUNT, "heads a block; they share the width (default: 4"),
+TOKENS = 1e6  # where no budget is given
+SHAPE = {  # the fields of a configuration that can be asked for: option, range, help, default
+    "width": ("--width", COUNT, "features", "256"),
+    "layers": ("--layers", COUNT, "blocks", "6"),
+    "heads": ("--heads", COUNT, "heads a block; they share the width", "4"),
     "vocabulary_size": (
         "--vocabulary",
         Number(int, least=262, most=2**16),
-        "entries (default: 8192, or as many as the text has words for",
+        "entries",
+        "8192, or as many as the text has words for",
     ),
 }
-# Spellings that go on being understood, what they are called now, and their type.
-OLD_OPTIONS = (
-    ("--batch", "batch_size", COUNT),
-    ("--rate", "learning_rate", POSITIVE),
-    ("--muon-rate", "muon_learning_rate", POSITIVE),
-    ("--mask-rate", "mask_probability", SHARE),
-)
-
-
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse pretrain`."""
-    add = parser.add_argument
-    _add_run_options(parser)
-    for field, (option, kind, said) in SHAPE.items():
-        add(option, dest=field, type=kind, help=f"{said}; with --start as it has it)")
-    tokens = Number(int, least=1, most=256)
-    add("--batch-size", type=COUNT, default=64, help="windows a step, all processes together")
-    add("--length", type=tokens, default=128, help="tokens a window")
-    add("--learning-rate", type=POSITIVE, default=3e-3, help="of embeddings, norms and biases")
-    add("--muon-learning-rate", type=POSITIVE, default=0.01, help="of the matrices in the blocks")
-    warmup = Number(int, least=0)
-    add("--warmup", type=warmup, default=100, help="steps until the full learning rates")
-    share = Number(float, least=0, most=1)
-    add("--decay", type=share, default=0.4, help="share of the run in which the rates fall to 0")
-    add("--mask-probability", type=SHARE, default=0.15, help="of a token to be hidden")
-    for old, new, kind in OLD_OPTIONS:
-        add(old, dest=new, type=kind, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    seed = Number(int, least=0, most=2**63 - 1)
-    add("--seed", type=seed, default=0, help="of weights and windows")
-
-
-def _add_run_options(parser: Parser) -> None:
-    """What is trained, on what, for how long, and where it goes."""
-    add = parser.add_argument
-    objectives = ("causal", "masked", "hybrid")
-    add("--objective", choices=objectives, default="causal", help="what the model learns to tell")
-    add(
+OPTIONS = [
+    Option(
+        "--objective",
+        "what the model learns to predict: the next token, hidden tokens, or both",
+        OBJECTIVES,
+        default="causal",
+    ),
+    Option(
         "--corpus",
-        nargs="+",
-        default=["wikitext-2"],
-        help="data sets, text files, folders of *.txt; a text ends with its file, or at two empty "
+        "data sets, text files, folders of *.txt; a text ends with its file, or at two empty "
         "lines, not at each line",
-    )
-    budget = parser.add_mutually_exclusive_group()
-    budget.add_argument(
-        "--tokens", type=POSITIVE, default=DEFAULT, help="budget, such as 25e6; at least one step"
-    )
-    budget.add_argument("--minutes", type=POSITIVE, help="budget of running time, resumes included")
-    add("--out", type=Path, required=True, help="folder of this run; the same again goes on")
-    add("--prepared", type=Path, help="folder of token file and vocabulary (default: OUT/corpus)")
-    add("--start", help="checkpoint to go on from, with a fresh optimizer")
-    seconds = Number(float, least=0)
-    add("--save-every", type=seconds, default=180.0, help="seconds between states for a resume")
-    add("--tensorboard", action="store_true", help="write OUT/tensorboard beside OUT/log.jsonl")
+        default=["wikitext-2"],
+        multiple=True,
+    ),
+    Option("--tokens", "budget, such as 25e6; at least one step", POSITIVE, shown="1e6"),
+    Option("--minutes", "budget of running time, resumes included, not of tokens", POSITIVE),
+    Option("--out", "folder of this run; the same again goes on", Path, required=True),
+    Option("--prepared", "folder of token file and vocabulary", Path, shown="OUT/corpus"),
+    Option("--start", "checkpoint to go on from, with a fresh optimizer"),
+    Option("--save-every", "seconds between states for a resume", NOT_NEGATIVE, default=180.0),
+    Option("--tensorboard", "write OUT/tensorboard beside OUT/log.jsonl", bool),
+    *(
+        Option(option, does, kind, shown=f"{usual}; with --start as it has it", dest=field)
+        for field, (option, kind, does, usual) in SHAPE.items()
+    ),
+    *options_of(PretrainingRecipe, length={"kind": Number(int, least=1, most=256)}),
+]
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped, and the command that goes on."""
-    from tlcourse.cli import stage
+    from tlcourse.cli.command_line import overview
 
-    return stage.left(arguments, getattr(arguments, "stage", "begin"))
+    words = shlex.join(overview.get_command(None, "pretrain").words_of(arguments))
+    command = f"tlcourse pretrain {words}"
+    if "WORLD_SIZE" in os.environ:
+        processes = os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])
+        command = f"torchrun --nproc-per-node {processes} -m {command}"
+    return f"{_there(arguments)}; go on with: {command}"
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _there(arguments: SimpleNamespace) -> str:
+    """What a run leaves that was stopped in a stage."""
+    out, stage = arguments.out, getattr(arguments, "stage", "begin")
+    if stage == "train" or (stage == "prepare" and (_prepared(arguments) / "corpus.json").exists()):
+        from tlcourse.training import steps_in
+
+        steps = steps_in(out)
+        done = f"{steps:,} step{'s are' if steps > 1 else ' is'} done and saved in {out}"
+        return done if steps else "the corpus is prepared, no step is saved yet"
+    return {
+        "begin": "nothing was changed",
+        "prepare": "the corpus was not prepared yet, nothing of it is kept",
+        "write": f"all steps are done and saved in {out}, the checkpoint is still to be written",
+        "measure": f"the checkpoint is in {out / 'checkpoint'}, still to be measured",
+    }[stage]
+
+
+def _enter(arguments: SimpleNamespace, stage: str) -> None:
+    """The run goes from one stage to the next, unless it was stopped."""
+    signals.check()
+    arguments.stage = stage
+
+
+def _check(arguments: SimpleNamespace) -> None:
     """Refuses at once what could not be done; a ValueError says what there should be."""
     size, length, out = arguments.batch_size, arguments.length, arguments.out
-    if arguments.minutes is None and arguments.tokens < size * length:
+    if arguments.tokens is not None and arguments.minutes is not None:
+        raise ValueError("expected --tokens or --minutes, got both; give one budget")
+    if arguments.minutes is None and (tokens := _tokens(arguments)) < size * length:
         raise ValueError(
             f"expected --tokens of at least one step ({size * length} tokens), which is {size} "
-            f"windows (--batch-size) of {length} tokens (--length), got {arguments.tokens:g}"
+            f"windows (--batch-size) of {length} tokens (--length), got {tokens:g}"
         )
     if out.exists() and not out.is_dir():
         raise ValueError(f"expected a folder for --out, but {out} is a file; give another name")
@@ -117,11 +121,15 @@ def _check(arguments: argparse.Namespace) -> None:
         files.refuse_unwritable(folder, "a folder", "give another place")
 
 
-def _prepared(arguments: argparse.Namespace) -> Path:
+def _tokens(arguments: SimpleNamespace) -> int:
+    return int(TOKENS if arguments.tokens is None else arguments.tokens)
+
+
+def _prepared(arguments: SimpleNamespace) -> Path:
     return arguments.prepared or arguments.out / "corpus"
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Pretrains a model and writes its checkpoint; a run that was stopped goes on."""
     _check(arguments)
     if os.environ.get("RANK", "0") != "0":  # one of several processes of the run
@@ -134,15 +142,15 @@ def run(arguments: argparse.Namespace) -> int:
         return _run(arguments)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _run(arguments: SimpleNamespace) -> int:
     """What `run` does, once no other run can come in between."""
     import torch
     from ignite import distributed as idist
 
-    from tlcourse import device
+    from tlcourse import checkpoints, device
     from tlcourse.batching import TokenFile
     from tlcourse.bpe import Tokenizer
-    from tlcourse.cli import finishing
+    from tlcourse.pretraining import logs
     from tlcourse.transformer import Transformer
 
     if "WORLD_SIZE" in os.environ:  # torchrun
@@ -151,11 +159,11 @@ def _run(arguments: argparse.Namespace) -> int:
     prepared = _prepared(arguments)
     shape, base, known, legs = _start(arguments)
     watchers = _watchers(arguments)
-    arguments.stage = "prepare"
+    _enter(arguments, "prepare")
     if first:
         _prepare(arguments, prepared, shape, known)
     idist.barrier()
-    arguments.stage = "train"
+    _enter(arguments, "train")
     tokenizer = Tokenizer.load(prepared / "tokenizer.json")
     torch.manual_seed(arguments.seed)
     if base is None:
@@ -165,35 +173,70 @@ def _run(arguments: argparse.Namespace) -> int:
         model.load_state_dict(base.state_dict())
     file = TokenFile(prepared / "tokens.bin")
     history, begin = _train(arguments, model, file, recipe, compute, watchers)
-    arguments.stage = "write"
+    _enter(arguments, "write")
     workers = idist.get_world_size()
     if "WORLD_SIZE" in os.environ:
         idist.finalize()
     if not first:
         return 0
-    hardware = device.describe(compute) + f", {workers} processes" * (workers > 1)
-    made = files.read_object(prepared / "corpus.json")
-    legs += [finishing.leg(arguments, recipe, history, made=made, begin=begin, hardware=hardware)]
-    folder = arguments.out / "checkpoint"
-    if finishing.was_finished(folder, legs):
-        print(f"finished already, after {len(history):,} steps: checkpoint written to {folder}")
-        return 0
-    finishing.save(folder, model, tokenizer, legs)
-    arguments.stage = "measure"
-    finishing.measure(folder, legs, compute)
-    print(f"checkpoint written to {folder}")
+    leg = logs.leg(
+        recipe,
+        history,
+        start=checkpoints.name_of(arguments.start) if arguments.start else "",
+        made=files.read_object(prepared / "corpus.json"),
+        begin=begin,
+        hardware=device.describe(compute) + f", {workers} processes" * (workers > 1),
+    )
+    _finish(arguments, model, tokenizer, [*legs, leg], compute)
     return 0
 
 
+def _finish(arguments: SimpleNamespace, model, tokenizer, legs: list[dict], compute) -> None:
+    """Writes the checkpoint and measures it, unless that was done already.
+
+    Pronouns are measured only if some of its text is known to be English.
+    """
+    from tlcourse import checkpoints
+    from tlcourse.cli.evaluate import evaluate
+    from tlcourse.corpora.catalogue import own_name
+    from tlcourse.evaluation import model_card
+
+    folder = arguments.out / "checkpoint"
+    if _was_finished(folder, legs):
+        log = checkpoints.log_of(folder)
+        checkpoints.rewrite(folder, model_card.card(checkpoints.name_of(folder), log), log)
+        steps = legs[-1]["steps"]
+        print(f"finished already, after {steps:,} steps: checkpoint written to {folder}")
+        return
+    log = {"legs": legs, "evaluation": {}}
+    card = model_card.card(folder.resolve().parent.name, log)
+    checkpoints.save(folder, model, tokenizer, card=card, log=log)
+    _enter(arguments, "measure")
+    english = any(not own_name(label) for leg in legs for label in leg["corpus"])
+    evaluate(folder, on=["held-out", *["pronouns"] * english], compute=compute)
+    print(f"checkpoint written to {folder}")
+
+
+def _was_finished(folder: Path, legs: list[dict]) -> bool:
+    """Whether a checkpoint of these legs is there, and measured."""
+    from tlcourse import checkpoints
+
+    if not all((folder / name).exists() for name in ("model.safetensors", "training.json")):
+        return False
+    log = checkpoints.log_of(folder)
+    kept = [(leg.get("start"), leg.get("history")) for leg in log["legs"]]
+    return "samples" in log and kept == [(leg["start"], leg["history"]) for leg in legs]
+
+
 def _prepare(
-    arguments: argparse.Namespace, prepared: Path, shape: Config, known: Tokenizer | None
+    arguments: SimpleNamespace, prepared: Path, shape: Config, known: Tokenizer | None
 ) -> None:
     """Makes the vocabulary and the token file; says what they are of and what the budget is."""
     from tlcourse import pretraining
 
     minutes, step = arguments.minutes, arguments.batch_size * arguments.length
-    tokens = int(arguments.tokens) if minutes is None else math.inf
-    default = " (the default; --tokens or --minutes give another)" * (arguments.tokens == DEFAULT)
+    tokens = _tokens(arguments) if minutes is None else math.inf
+    default = " (the default; --tokens or --minutes give another)" * (arguments.tokens is None)
     if minutes is None:
         print(f"budget: {tokens:,} tokens in {number_of(tokens // step, 'step')}{default}")
     else:
@@ -211,15 +254,12 @@ def _prepare(
         files.write_text(arguments.out / pretraining.HELD_OUT, text)
 
 
-def _recipe(arguments: argparse.Namespace) -> PretrainingRecipe:
-    from tlcourse.pretraining import PretrainingRecipe
-
-    rates = ("learning_rate", "muon_learning_rate", "warmup", "decay", "mask_probability")
-    names = ("objective", "batch_size", "length", *rates, "seed")
+def _recipe(arguments: SimpleNamespace) -> PretrainingRecipe:
+    names = (field.name for field in fields(PretrainingRecipe))
     return PretrainingRecipe(**{name: getattr(arguments, name) for name in names})
 
 
-def _watchers(arguments: argparse.Namespace) -> list:
+def _watchers(arguments: SimpleNamespace) -> list:
     """What gets a record of every step, besides the progress bar."""
     from tlcourse.pretraining import logs
 
@@ -233,7 +273,7 @@ def _train(arguments, model, file, recipe, compute, watchers) -> tuple[list[dict
     from tlcourse import pretraining
     from tlcourse.pretraining import logs
 
-    tokens, minutes = int(arguments.tokens), arguments.minutes
+    tokens, minutes = _tokens(arguments), arguments.minutes
     per_step = recipe.batch_size * recipe.length
     progress = logs.Progress(per_step, tokens, None if minutes is None else 60 * minutes)
     more = {"recipe": recipe, "compute": compute, "folder": arguments.out}
@@ -248,11 +288,11 @@ def _train(arguments, model, file, recipe, compute, watchers) -> tuple[list[dict
 
 
 def _start(
-    arguments: argparse.Namespace,
+    arguments: SimpleNamespace,
 ) -> tuple[Config, Transformer | None, Tokenizer | None, list[dict]]:
     """The shape of the model, and what it starts from: model, vocabulary, the legs behind it."""
     from tlcourse import checkpoints
-    from tlcourse.cli.evaluate import log_of
+    from tlcourse.evaluation import model_card
     from tlcourse.transformer import Config
 
     causal = arguments.objective != "masked"
@@ -260,7 +300,7 @@ def _start(
     if not arguments.start:
         shape = Config(**given, causal=causal)
         return replace(shape, feed_forward=4 * shape.width), None, None, []
-    legs = log_of(arguments.start)["legs"]
+    legs = model_card.log_of(arguments.start)["legs"]
     base, known = checkpoints.load(arguments.start)
     own = {name: getattr(base.config, name) for name in SHAPE}
     other = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]

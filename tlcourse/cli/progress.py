@@ -1,16 +1,14 @@
 """Shows which exercises are solved and tried, their minutes, and what is next."""
 
-import argparse
+from types import SimpleNamespace
 
-from tlcourse.cli.parsing import Parser
-from tlcourse.cli.saying import complain
+from tlcourse.cli.console import complain
+from tlcourse.cli.options import Option
 
-
-def add_options(parser: Parser) -> None:
-    """`tlcourse progress` has no options."""
+OPTIONS: list[Option] = []
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Prints the table; what of it could not be read is a line beside it."""
     from tlcourse.exercises import answers, messages, table
 
@@ -19,8 +17,3 @@ def run(arguments: argparse.Namespace) -> int:
     for line in answers.unreadable(kept).values():
         complain(line)
     return 0
-
-
-def left(arguments: argparse.Namespace) -> str:
-    """What there is when it was stopped."""
-    return "nothing was changed"

@@ -1,26 +1,25 @@
 """Removes your kept answer to one exercise."""
 
-import argparse
 import sys
+from types import SimpleNamespace
 
-from tlcourse.cli import stopping
-from tlcourse.cli.parsing import Parser, UsageError
+from tlcourse import signals
+from tlcourse.cli.options import Argument, Option
+
+OPTIONS = [
+    Argument("id", "of the exercise, as `tlcourse progress` lists it", metavar="ID"),
+    Option("--yes", "do not ask", bool),
+]
 
 
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse reset`."""
-    parser.add_argument("id", metavar="ID", help="of the exercise, as `tlcourse progress` lists it")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Asks and removes; what is kept of a file that cannot be read is removed, too."""
     from tlcourse.exercises import answers, task
 
     try:
         id = task.get(arguments.id).id
     except task.Unknown as error:
-        raise UsageError(str(error)) from error
+        raise ValueError(str(error)) from error
     try:
         nothing = answers.read(id) == answers.Kept()
     except answers.Broken:
@@ -28,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     if nothing:
         print(f"Nothing is kept of {id}.")
     elif arguments.yes or _agreed(id):
-        stopping.too_late()
+        signals.too_late()
         answers.forget(id)
         print(f"Your answer to {id} is removed.")
     else:
@@ -36,15 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped."""
     return "nothing is removed"
 
 
 def _agreed(id: str) -> bool:
-    """Asks on the terminal; raises UsageError where nobody can answer."""
+    """Asks on the terminal; raises ValueError where nobody can answer."""
     if not sys.stdin.isatty():
-        raise UsageError("expected --yes, as there is no terminal to ask on; nothing is removed")
+        raise ValueError("expected --yes, as there is no terminal to ask on; nothing is removed")
     try:
         said = input(f"Remove your answer to {id}? [y/N] ")
     except EOFError:

@@ -1,27 +1,24 @@
 """Executes one lesson from top to bottom without a browser."""
 
-import argparse
 import os
+from types import SimpleNamespace
 
 from tlcourse import sizes
-from tlcourse.cli.parsing import Parser
-from tlcourse.cli.saying import complain
+from tlcourse.cli.console import complain
+from tlcourse.cli.options import Argument, Option
 
-
-def add_options(parser: Parser) -> None:
-    """The options of `tlcourse run`."""
-    parser.add_argument("lesson", help="its number or name, such as 01")
-    parser.add_argument(
-        "--size", help=f"out of {', '.join(sizes.SIZES)} (default: TLCOURSE_SIZE, else small)"
-    )
-    parser.add_argument(
+OPTIONS = [
+    Argument("lesson", "its number or name, such as 01"),
+    Option("--size", f"out of {', '.join(sizes.SIZES)}", shown="TLCOURSE_SIZE, else small"),
+    Option(
         "--commit-outputs",
-        action="store_true",
-        help="for maintainers: run without bf16 and replace the notebook and its stated minutes",
-    )
+        "for maintainers: run without bf16 and replace the notebook and its stated minutes",
+        bool,
+    ),
+]
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: SimpleNamespace) -> int:
     """Executes the lesson and says each cell; a cell that raises is named."""
     from tlcourse import lessons
 
@@ -42,6 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def left(arguments: argparse.Namespace) -> str:
+def left(arguments: SimpleNamespace) -> str:
     """What there is when it was stopped: what a run writes is written at its end, at once."""
     return "nothing was written; the lesson is unchanged"

@@ -1,12 +1,22 @@
 """The data sets there are: one for each module of this folder that has a `CORPUS`."""
 
 import pkgutil
+import re
 from collections.abc import Iterable
 from importlib import import_module
 
 from tlcourse.corpora.checks import DataError
 from tlcourse.corpora.corpus import Corpus
 from tlcourse.wording import nearest
+
+BUNDLED = " (bundled sample)"  # in a log, behind the name of a data set of which no more was read
+OWN = re.compile(r"(.+) [0-9a-f]{16}")  # in a log, one's own text: its name and a digest
+
+
+def own_name(label: str) -> str | None:
+    """Returns the name of one's own text, by its label in a log; None for a data set."""
+    own = OWN.fullmatch(label)
+    return own[1] if own else None
 
 
 def collect(folders: Iterable[str]) -> dict[str, Corpus]:

@@ -52,6 +52,9 @@ class Corpus:
     whole_texts: bool = False  # a row is a text as people write it, not a line of WikiText's
     streamed: bool = False  # read line by line, never kept in memory
     caption: str = ""  # what every caption of numbers on it must say
+    kind: str = ""  # of text, such as "books": what the card of a model says of it depends on it
+    licence: str = ""
+    card: str = ""  # what the card of a model that has read it must say
     lesson: int = 99  # the first that speaks of it; lists go by it
 
 

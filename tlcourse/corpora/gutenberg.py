@@ -49,5 +49,9 @@ CORPUS = Corpus(
     parse,
     count,
     whole_texts=True,
+    kind="books",
+    licence="in the public domain in the USA",
+    card="`gutenberg` is books of Project Gutenberg, mostly fiction, by authors from the 18th "
+    "century to the 1920s (see `data/README.md`).",
     lesson=3,
 )

@@ -20,6 +20,9 @@ CORPUS = wikitext(
     FACTS,
     blank_after_title=False,
     streamed=True,
+    card="`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
+    "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "
+    "words with WikiText's validation and test articles; a paraphrase would not be noticed.",
     caption="On wikipedia-standin, which is not WikiText-103.",
     lesson=3,
 )

@@ -16,7 +16,7 @@ from typing import Any
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tlcourse.cli import stopping
+from tlcourse import signals
 from tlcourse.files import read_json, refuse_unwritable, root, write_json
 from tlcourse.lessons import finding, first_cell, guards, headlines, kernels
 from tlcourse.lessons.finding import Lesson
@@ -120,7 +120,7 @@ def run_lesson(lesson: Lesson, size: str, say: Callable[..., Any] = SAY) -> Path
         finding.write_notebook(notebook, copy)
         raise
     log = provenance(size, variables, cells)
-    stopping.too_late()
+    signals.too_late()
     finding.write_notebook(notebook, copy)
     write_json(copy.with_suffix(".json"), log)
     say(f"{log['minutes']} minutes; {copy} and {copy.with_suffix('.json').name}")
@@ -145,7 +145,7 @@ def commit_outputs(lesson: Lesson, size: str, say: Callable[..., Any] = SAY) -> 
         log = provenance(size, variables, execute(notebook, lesson.path.parent, variables, say))
         state_minutes(clean(first_cell.conform(notebook, lesson.path.name)), log)
         _refuse(lesson, guards.complaints_about_outputs(notebook))
-        stopping.too_late()
+        signals.too_late()
         for line in headlines.store(collected):
             say(line)
     results = root() / RESULTS

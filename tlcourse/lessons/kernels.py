@@ -16,7 +16,7 @@ from typing import Any
 
 from jupyter_client import AsyncKernelClient, AsyncKernelManager
 
-from tlcourse.cli import stopping
+from tlcourse import signals
 
 OPTIONS = ["--log-level=ERROR", "--HistoryManager.hist_file=:memory:"]
 START = 60.0  # seconds that a kernel has to answer
@@ -68,10 +68,10 @@ def in_a_thread(work: Coroutine[Any, Any, None]) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            with stopping.held():
+            with signals.Held():
                 done = pool.submit(asyncio.run, whole())
             while wait([done], 0.2).not_done:  # without an end, Windows hears no Ctrl-C
-                pass
+                signals.check()
         except BaseException:
             if done is not None:
                 loop, task = begun.result()

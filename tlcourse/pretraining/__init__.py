@@ -28,7 +28,7 @@ from tlcourse.pretraining.corpus import (
     training_articles,
     write_corpus,
 )
-from tlcourse.pretraining.recipe import OBJECTIVES, Objective, PretrainingRecipe, batches
+from tlcourse.pretraining.objectives import OBJECTIVES, Objective, batches
 from tlcourse.pretraining.run import (
     compile_blocks,
     decay_began,
@@ -37,6 +37,7 @@ from tlcourse.pretraining.run import (
     pretrain_for,
 )
 from tlcourse.pretraining.scaling import Law, bootstrap, fit_law
+from tlcourse.recipes import PretrainingRecipe
 
 __all__ = [
     "HELD_OUT",

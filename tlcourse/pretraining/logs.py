@@ -1,15 +1,22 @@
-"""What a run says while it goes on: a line of JSON a step, TensorBoard, a progress bar."""
+"""What a run reports: a line of JSON a step, TensorBoard, a progress bar; at its end, its leg."""
 
 import json
 import os
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from tlcourse import files
+from tlcourse.corpora.catalogue import BUNDLED
+from tlcourse.recipes import PretrainingRecipe
 
 LOG = "log.jsonl"
+READ = ("tokens", "held_out")  # what the record of a corpus says besides texts and words
+HISTORY = 300  # points of the loss curve kept in training.json
 FLUSHED = 30.0  # seconds between those moments at which TensorBoard is sure to see all
 
 
@@ -104,3 +111,37 @@ class Progress:
     def close(self) -> None:
         """Leaves the bar as it stands."""
         self.bar.close()
+
+
+def leg(
+    recipe: PretrainingRecipe,
+    history: Sequence[dict],
+    *,
+    start: str,
+    made: Mapping[str, Any],
+    begin: int,
+    hardware: str,
+) -> dict[str, Any]:
+    """Returns what `training.json` and the model card keep of one leg of training.
+
+    `start` names the checkpoint that it began from, "" for random weights; `made` is what
+    `corpus.json` says of its text, `begin` the step at which the decay began.
+    """
+    samples = made.get("samples", [])
+    stride = -(-len(history) // HISTORY)
+    return {
+        "objective": recipe.objective,
+        "start": start or "random weights",
+        "corpus": [f"{name}{BUNDLED}" if name in samples else name for name in made["corpus"]],
+        "read": made.get("read", {}) | {key: made[key] for key in READ if key in made},
+        "tokens": len(history) * recipe.batch_size * recipe.length,
+        "steps": len(history),
+        "decay_began_at_step": begin,
+        "seconds": history[-1]["seconds"],
+        "hardware": hardware,
+        "recipe": asdict(recipe),
+        "history": [
+            {key: record[key] for key in ("step", "loss", "seconds")}
+            for record in [*history[:-1:stride], history[-1]]
+        ],
+    }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tlcourse.bpe import Tokenizer
-from tlcourse.corpora.catalogue import CORPORA
+from tlcourse.corpora.catalogue import CORPORA, own_name
 
 VOCABULARY = 8192  # entries, where no other number is asked for and the text has words for them
 
@@ -54,4 +54,4 @@ def checked(
 
 def named(labels: Iterable[str]) -> str:
     """What the corpora of labels are called, without the digests."""
-    return ", ".join(label.rpartition(" ")[0] or label for label in labels)
+    return ", ".join(own_name(label) or label for label in labels)

@@ -15,7 +15,8 @@ from tlcourse import device, files
 from tlcourse.batching import TokenFile
 from tlcourse.device import Compute
 from tlcourse.pretraining.muon import Muon
-from tlcourse.pretraining.recipe import OBJECTIVES, PretrainingRecipe, batches
+from tlcourse.pretraining.objectives import OBJECTIVES, batches
+from tlcourse.recipes import PretrainingRecipe
 from tlcourse.training import Resume, warmup_stable_decay
 from tlcourse.transformer import EncoderDecoder, Transformer
 

@@ -1,8 +1,6 @@
-"""How a training stops and goes on: its state in a folder, and signals that wait for a step."""
+"""How a training stops and resumes: its state in a folder, written at the end of a step."""
 
 import pickle
-import signal
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +9,7 @@ from typing import Any
 
 import torch
 
-from tlcourse import files
+from tlcourse import files, signals
 
 STATE = "training_state.pt"
 
@@ -98,38 +96,7 @@ def _state_of(part: Any) -> Any:
     return [each.state_dict() for each in part] if isinstance(part, list) else part.state_dict()
 
 
-class HeldBack:
-    """Inside the block SIGINT and SIGTERM only set `asked`; a second one is a KeyboardInterrupt.
-
-    So a step that has begun can end, and its state can be saved. Whoever set `asked` leaves the
-    block as a KeyboardInterrupt. Outside the main thread, which gets all signals, nothing happens.
-    """
-
-    def __enter__(self) -> "HeldBack":
-        self.asked, self._number, self._before = False, 0, {}
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                # None: not set from Python, and could not be put back.
-                if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def _note(self, number: int, frame: Any) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked, self._number = True, number
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        before = self._before.get(self._number)
-        if self._number == signal.SIGTERM and callable(before):
-            before(self._number, None)  # who hears it outside is told which one came
-        if self.asked and kind is not KeyboardInterrupt:
-            raise KeyboardInterrupt from error
-
-
-class Keeper(HeldBack):
+class Keeper(signals.Held):
     """Keeps the state of a `Trainer` where a `Resume` says, if there is one; run it inside.
 
     What lies there is taken up at once. Whatever ends the block, its last whole step is written,
@@ -137,7 +104,7 @@ class Keeper(HeldBack):
     """
 
     def __init__(self, engine: Any, resume: Resume | None):
-        self.engine, self.resume, self.asked = engine, resume, False
+        self.engine, self.resume = engine, resume
         self.parts = {
             "model": engine.model,
             "optimizers": engine.optimizers,
@@ -157,6 +124,7 @@ class Keeper(HeldBack):
         """Writes the state if it is time; raises KeyboardInterrupt if a signal came."""
         if self.asked:
             raise KeyboardInterrupt
+        signals.check()
         if self.resume is not None and time.perf_counter() - self._at > self.resume.every:
             self._write()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tlcourse import checkpoints, files, metrics
-from tlcourse.cli import cards
+from tlcourse.evaluation import model_card
 
 
 @pytest.mark.parametrize("name", checkpoints.names())
@@ -11,7 +11,7 @@ def test_a_shipped_card_is_written_from_its_log(name):
     log = checkpoints.log_of(name)
     path = files.bundled(f"{checkpoints.FOLDER}/{name}/README.md")
     text = path.read_text(encoding="utf-8")
-    assert text == cards.card(name, log)
+    assert text == model_card.card(name, log)
     for number, leg in enumerate(log["legs"], start=1):
         assert f"\n| {number} | {leg['objective']} | {leg['start']} |" in text
         assert f"{leg['objective']} on {leg['tokens']:,} tokens" in text
@@ -82,7 +82,7 @@ def alone(monkeypatch, tmp_path):
 
 
 def test_what_was_measured_is_in_tables(alone):
-    found = rows(cards.card("mine", LOG))
+    found = rows(model_card.card("mine", LOG))
     assert ["a text", "123.5", "", "", "1.25", "217,646", "", "128", "64"] in found
     assert ["a text", "20", "", "", "", "", "128"] in found
     assert ["an old one", "22.8", "", "", "", "", ""] in found
@@ -121,7 +121,7 @@ def stored(monkeypatch, tmp_path):
 
 
 def test_counts_of_5_grams_and_published_figures_stand_beside_if_they_are_stored(stored):
-    text = cards.card("mine", LOG)
+    text = model_card.card("mine", LOG)
     found = rows(text)
     assert next(row for row in found if row[0] == "phenomenon")[3] == "5-gram model"
     assert ["island effects", "50.0 %", "50.0 %", "20.0 %"] in found
@@ -135,18 +135,18 @@ def test_counts_of_5_grams_and_published_figures_stand_beside_if_they_are_stored
 
 
 def test_a_card_without_minimal_pairs_has_nothing_beside_them(stored):
-    text = cards.card("mine", LOG | {"minimal_pairs": {}})
+    text = model_card.card("mine", LOG | {"minimal_pairs": {}})
     assert "5-gram" not in text and "Published" not in text
 
 
 def test_without_a_stored_result_the_model_stands_alone(stored, tmp_path):
     (tmp_path / "benchmarks" / "results" / "behaviour.json").unlink()
-    alone = cards.card("mine", LOG)
+    alone = model_card.card("mine", LOG)
     assert "5-gram" not in alone and "Published" not in alone
 
 
 def test_samples_stay_inside_their_block():
-    text = cards.card("mine", LOG)
+    text = model_card.card("mine", LOG)
     assert (
         "\n[Bread is] old . ⏎  ⏎  = 'So' =\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}\n"
         in text
@@ -161,16 +161,16 @@ def test_samples_stay_inside_their_block():
 )
 def test_a_card_says_how_its_model_reads(reading, there, absent, alone):
     pairs = {reading: LOG["minimal_pairs"][reading]}
-    found = rows(cards.card("mine", LOG | {"minimal_pairs": pairs, "pronouns": {}}))
+    found = rows(model_card.card("mine", LOG | {"minimal_pairs": pairs, "pronouns": {}}))
     titles = next(row for row in found if row[0] == "phenomenon")
     assert len(titles) == 2 and there in titles[1] and absent not in titles[1]
 
 
 def test_what_was_not_measured_is_left_out():
-    text = cards.card("mine", {"legs": [leg(corpus="my/diary.txt")], "evaluation": {}})
+    text = model_card.card("mine", {"legs": [leg(corpus="my/diary.txt")], "evaluation": {}})
     assert "None: no held-out text" in text and "BLiMP" not in text and "Samples" not in text
     assert "windows of 64 tokens" in text and "CC BY-SA" not in text and "standin" not in text
-    assert "CC BY-SA" in cards.card("mine", LOG)
+    assert "CC BY-SA" in model_card.card("mine", LOG)
 
 
 def own_leg(words: int, tokens: int) -> dict:
@@ -185,7 +185,7 @@ def own_leg(words: int, tokens: int) -> dict:
 def test_a_card_of_one_s_own_text_says_only_what_is_true_of_it():
     figures = {"evaluation": {"my diary.txt, held out": {"word_perplexity": 9.5, "words": 290}}}
     log = {"legs": [own_leg(5522, 1400)], "held_out": ["my diary.txt, held out"], **figures}
-    text = cards.card("mine", log)
+    text = model_card.card("mine", log)
     assert "- It learnt from 5,522 words of my diary.txt, read 1.4 times, and knows nothing" in text
     for wrong in (
         "ncyclopaedia",
@@ -200,40 +200,42 @@ def test_a_card_of_one_s_own_text_says_only_what_is_true_of_it():
     assert row[3] == "my diary.txt" and row[6] == "under 0.1"
     assert "my diary.txt, held out: the end of the text, kept back from the training." in text
     assert "which language its text is in is not known" in text and "it depends on the te" in text
-    assert "of which it read 30 %, and" in cards.card("mine", log | {"legs": [own_leg(5522, 300)]})
+    assert "of which it read 30 %, and" in model_card.card(
+        "mine", log | {"legs": [own_leg(5522, 300)]}
+    )
 
 
 def test_a_card_of_several_legs_speaks_of_all_their_texts():
     first = leg() | {"tokens": 10**7, "seconds": 900.0}
-    text = cards.card("mine", {"legs": [first, own_leg(5522, 1400)], "evaluation": {}})
+    text = model_card.card("mine", {"legs": [first, own_leg(5522, 1400)], "evaluation": {}})
     assert "from an encyclopaedia, and from 5,522 words of my diary.txt, read 1.4 times" in text
     assert "knows nothing else" not in text and "which language" not in text
     assert "Hardly trained" not in text and "| 15 |" in text
-    assert "Hardly trained: it has read 8,192 tokens" in cards.card("mine", LOG)
+    assert "Hardly trained: it has read 8,192 tokens" in model_card.card("mine", LOG)
 
 
 def test_a_card_of_articles_and_books_names_both_and_what_they_bring_along():
     read = leg() | {"corpus": ["wikitext-2", "gutenberg"], "tokens": 10**7}
-    text = cards.card("mine", {"legs": [leg() | {"tokens": 10**7}, read], "evaluation": {}})
+    text = model_card.card("mine", {"legs": [leg() | {"tokens": 10**7}, read], "evaluation": {}})
     assert "the style of an encyclopaedia and old books, few facts" in text
     assert "What its articles and books say wrongly" in text and "Dialogue" not in text
     assert "CC BY-SA 3.0" in text and "public domain in the USA" in text
     assert text.count("Project Gutenberg") == 1
 
-    both = cards.card("mine", {"legs": [read, own_leg(5522, 1400)], "evaluation": {}})
+    both = model_card.card("mine", {"legs": [read, own_leg(5522, 1400)], "evaluation": {}})
     assert "from an encyclopaedia and old books, and from 5,522 words of my diary.txt" in both
     assert "it depends on the texts" in both
 
-    alone = cards.card("mine", {"legs": [leg(corpus="gutenberg")], "evaluation": {}})
+    alone = model_card.card("mine", {"legs": [leg(corpus="gutenberg")], "evaluation": {}})
     assert "It learnt from gutenberg, and knows nothing else" in alone
     assert "ncyclopaedia" not in alone and "CC BY-SA" not in alone
 
 
 def test_a_recipe_on_a_card_has_what_was_used():
     recipe = {"objective": "causal", "length": 64, "mask_probability": 0.15, "causal_share": 0.5}
-    text = cards.card("mine", {"legs": [leg() | {"recipe": recipe}], "evaluation": {}})
+    text = model_card.card("mine", {"legs": [leg() | {"recipe": recipe}], "evaluation": {}})
     assert "mask probability" not in text and "causal share" not in text
     for objective, more in {"masked": "", "hybrid": ", causal share 0.5"}.items():
         other = leg() | {"recipe": recipe | {"objective": objective}}
-        text = cards.card("mine", {"legs": [other], "evaluation": {}})
+        text = model_card.card("mine", {"legs": [other], "evaluation": {}})
         assert f"mask probability 0.15{more}." in text

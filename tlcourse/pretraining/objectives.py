@@ -1,7 +1,6 @@
-"""The recipe of a pretraining, and the table of what there is to be trained for."""
+"""The objectives of pretraining: what the model reads in a step, and what it has to predict."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -9,36 +8,10 @@ from torch import Tensor
 
 from tlcourse import objectives
 from tlcourse.batching import TokenFile, generator_for
+from tlcourse.recipes import PretrainingRecipe
 from tlcourse.transformer import Config, Transformer
 
 Batch = tuple[Tensor, ...]
-
-
-@dataclass(frozen=True)
-class PretrainingRecipe:
-    """How to train: what a run needs to know besides model, data and budget.
-
-    The hybrid objective reads `causal_share` of the windows causally and the others from both
-    sides, as one model. Raises ValueError for an objective that is not in OBJECTIVES.
-    """
-
-    objective: str = "causal"
-    batch_size: int = 64  # windows a step
-    length: int = 128  # tokens a window
-    learning_rate: float = 3e-3  # AdamW: embeddings, norms, biases
-    muon_learning_rate: float | None = 0.01  # Muon: matrices in the blocks; None: AdamW for all
-    weight_decay: float = 0.1  # of those matrices, times their learning rate, a step
-    warmup: int = 100  # steps
-    decay: float = 0.4  # the last share of the steps, linearly to 0
-    mask_probability: float = 0.15  # with which a token is hidden, masked and hybrid
-    causal_share: float = 0.5  # hybrid
-    seed: int = 0
-
-    def __post_init__(self):
-        if self.objective not in OBJECTIVES:
-            raise ValueError(
-                f"expected an objective out of {', '.join(OBJECTIVES)}, got {self.objective!r}"
-            )
 
 
 class Objective(NamedTuple):

@@ -1,21 +1,21 @@
-"""The model card of a checkpoint, written from its training log."""
+"""The model card of a checkpoint, written from its training log, `training.json`.
+
+    log = model_card.log_of("causal-small")
+    print(model_card.card("causal-small", log))
+
+It says what the legs of the training read, what was measured, and what the model knows and does not
+know, by the texts that it learnt from: facts about data sets are fields of `corpora.Corpus`.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from tlcourse import metrics
-from tlcourse.cli import beside, limits
-from tlcourse.cli.limits import own_name
+from tlcourse import checkpoints, files, metrics, ranges
+from tlcourse.corpora.catalogue import CORPORA, own_name
+from tlcourse.evaluation.minimal_pairs import BLIMP_PUBLISHED
 
-STAND_IN = (
-    "`wikipedia-standin` is English and Simple English Wikipedia in WikiText's format; it is "
-    "not WikiText-103. Left out of it are articles that share a title or sampled runs of 12 "
-    "words with WikiText's validation and test articles; a paraphrase would not be noticed. "
-)
-BOOKS = (
-    "`gutenberg` is books of Project Gutenberg, mostly fiction, by authors from the 18th century "
-    "to the 1920s (see `data/README.md`). "
-)
+READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
 
 # What the columns of the tables are called, by their names in the log.
 CAUSAL = {
@@ -51,6 +51,46 @@ MASKED_NOTE = (
 )
 READ = {"causal": "read causally", "masked": "read from both sides"}
 
+SMALL = """\
+- Small: it knows common words and the style of {read}, few facts, and invents the rest.
+"""
+HARDLY = """\
+- Hardly trained: it has read {tokens:,} tokens, and knows little more than which are frequent.
+"""
+ENGLISH = """\
+- English only. What its {texts} say wrongly or one-sidedly about people and groups, it has learnt;
+  nothing was filtered. Do not let it speak to anyone unwatched.
+- Text in WikiText's spacing and text as people write it are both at home: half of the articles were
+  detokenised, and user text passes `tlcourse.bpe.normalise`. {strange} and the language of
+  today are not.
+"""
+OTHER_TEXT = """\
+- It learnt from {texts}, and knows nothing else: what is not in there it invents.
+- Its language, its style, and what it says wrongly or one-sidedly about people and groups are those
+  of that text; nothing was filtered. Do not let it speak to anyone unwatched.
+- It may say passages of that text word for word: hand it on only where you may hand on the text.
+"""
+BOTH = """\
+- It learnt from {read}, and from {texts}; what is not in there it invents.
+- Of its language only that of {read} is known, English. What its texts say wrongly or
+  one-sidedly about people and groups, it has learnt; nothing was filtered. Do not let it speak to
+  anyone unwatched.
+- It may say passages of {texts} word for word: hand it on only where you may hand that on.
+"""
+WINDOWS = (
+    "- It read windows of {length} tokens; what lies farther apart it has never seen together."
+)
+NOTHING_OF_BIAS = (
+    "What it thinks of groups of people was not measured: our sentences for that are English, and "
+    "which language its text is in is not known (`tlcourse evaluate … --on pronouns` asks it all "
+    "the same)."
+)
+WIKIPEDIA, BOOKS = "Wikipedia", "books"  # kinds of text
+LITTLE = 1_000_000  # tokens
+BEHAVIOUR = "benchmarks/results/behaviour.json"
+NGRAM = "5-gram model"  # what it is called there, and above its column
+NGRAM_TEXT = "wikitext-103 validation"
+
 
 def card(name: str, log: dict) -> str:
     """The text of README.md for the checkpoint `name`, whose `log` is in training.json."""
@@ -63,13 +103,14 @@ def card(name: str, log: dict) -> str:
     sections = [head, _training(log["legs"])]
     sections += [_evaluation(log["evaluation"], log.get("held_out", []))]
     sections += [_minimal_pairs(log.get("minimal_pairs")), _samples(log.get("samples"))]
-    sections += [limits.limits(log["legs"])]
-    sections += [_pronouns(log.get("pronouns"), log["legs"]), limits.licence(log["legs"])]
+    sections += [_limits(log["legs"])]
+    sections += [_pronouns(log.get("pronouns"), log["legs"]), _licence(log["legs"])]
     return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _training(legs: Sequence[dict]) -> str:
-    corpora = {name for leg in legs for name in leg["corpus"]}
+    read = (corpus for corpus in CORPORA.values() if corpus.name in _labels(legs))
+    notes = [corpus.card for corpus in sorted(read, key=lambda corpus: corpus.kind != WIKIPEDIA)]
     titles = ["leg", "objective", "start", "corpora", "tokens", "steps"]
     titles += ["minutes", "hardware", "last loss"]
     rows = [
@@ -89,8 +130,7 @@ def _training(legs: Sequence[dict]) -> str:
     return (
         f"## Training\n\n{_table(titles, rows, right={4, 5, 6, 8})}\n\n"
         f"The recipe of the last leg: {_listed(_used(legs[-1]['recipe']))}.\n\n"
-        + (STAND_IN if "wikipedia-standin" in corpora else "")
-        + (BOOKS if limits.BOOKS in corpora else "")
+        + "".join(f"{note} " for note in notes if note)
         + "Minutes are wall time, with whatever else the machine had to do. "
         "Loss in nats per token; the curve is in `training.json`."
     )
@@ -130,12 +170,12 @@ def _evaluation(texts: Mapping[str, Mapping[str, float]], held_out: Sequence[str
 def _minimal_pairs(found: Mapping[str, dict] | None) -> str:
     if not found:
         return ""
-    one, stored = next(iter(found.values())), beside.ngram()
+    one, stored = next(iter(found.values())), _ngram()
     columns = {f"accuracy, {READ[reading]}": each for reading, each in found.items()}
     ties = {READ[reading]: each["ties"] for reading, each in found.items()}
     if stored:
-        columns[beside.NGRAM] = stored["blimp"]
-        ties[f"of the {beside.NGRAM}"] = stored["blimp"]["ties"]
+        columns[NGRAM] = stored["blimp"]
+        ties[f"of the {NGRAM}"] = stored["blimp"]["ties"]
     titles = ["phenomenon", *columns]
     rows = [
         [name.replace("_", " "), *(_percent(each["phenomena"][name]) for each in columns.values())]
@@ -151,7 +191,7 @@ def _minimal_pairs(found: Mapping[str, dict] | None) -> str:
         "Sentences are scored after `<eos>`, in float32, by their log-probability or, read from "
         "both sides, by their pseudo-log-likelihood (each token masked in turn).\n\n"
         + _table(titles, rows, right=set(range(1, len(titles))))
-        + (f"\n\n{beside.told(ties, one['pairs'], stored)}" if stored else "")
+        + (f"\n\n{_beside(ties, one['pairs'], stored)}" if stored else "")
     )
 
 
@@ -187,7 +227,7 @@ def _samples(found: Mapping[str, list[dict]] | None) -> str:
 
 def _pronouns(found: Mapping[str, Mapping[str, float]] | None, legs: Sequence[dict]) -> str:
     if not found:
-        return limits.unmeasured_bias(legs)
+        return _unmeasured_bias(legs)
     people = list(next(iter(found.values())))
     rows = [[READ[reading], *map(_percent, shares.values())] for reading, shares in found.items()]
     return (
@@ -225,3 +265,113 @@ def _number(value: Any) -> str:
 
 def _listed(figures: dict) -> str:
     return ", ".join(f"{key.replace('_', ' ')} {_number(v)}" for key, v in figures.items())
+
+
+def log_of(name: str | Path) -> dict:
+    """The log of a checkpoint, from which a card can be written.
+
+    Raises ValueError for a damaged one: before anything is trained or measured, not after it.
+    """
+    log = checkpoints.log_of(name)
+    try:
+        for leg in log["legs"]:
+            length, corpus = leg["recipe"]["length"], leg["corpus"]
+            READINGS[leg["objective"]]
+            if not ranges.COUNT.holds(length) or not isinstance(corpus, list):
+                raise ValueError(f"a leg of length {length!r} on the corpora {corpus!r}")
+        if log["legs"]:
+            card(checkpoints.name_of(name), {"evaluation": {}} | log)
+    except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
+        raise ValueError(
+            "expected legs and figures as `tlcourse pretrain` writes them in "
+            f"{checkpoints.folder_of(name) / 'training.json'}, but {error!r}; restore the file"
+        ) from None
+    return log
+
+
+def _limits(legs: Sequence[dict]) -> str:
+    """What the model knows and does not know, by the texts of all its legs."""
+    known, books = _known(legs), BOOKS in _kinds(legs)
+    read = "an encyclopaedia and old books" if books else "an encyclopaedia"
+    small = SMALL.format(read=read)
+    others = [_read(leg, known) for leg in legs if not set(leg["corpus"]) <= known]
+    if others:
+        kind = BOTH if known else OTHER_TEXT
+        said = kind.format(texts="; ".join(dict.fromkeys(others)), read=read)
+    else:
+        texts, strange = ("articles and books", "Code") if books else ("articles", "Dialogue, code")
+        said = small + ENGLISH.format(texts=texts, strange=strange)
+    if (tokens := sum(leg["tokens"] for leg in legs)) < LITTLE:
+        said = HARDLY.format(tokens=tokens) + said.removeprefix(small)
+    windows = WINDOWS.format(length=legs[-1]["recipe"]["length"])
+    return f"## Limits and biases\n\n{said}{windows}"
+
+
+def _labels(legs: Sequence[dict]) -> set[str]:
+    """The corpora of all legs, as a log names them."""
+    return {label for leg in legs for label in leg["corpus"]}
+
+
+def _kinds(legs: Sequence[dict]) -> set[str]:
+    """The kinds of text that the data sets among them hold, such as "books"."""
+    return {CORPORA[label].kind for label in _labels(legs) if label in CORPORA}
+
+
+def _known(legs: Sequence[dict]) -> set[str]:
+    """The data sets whose effect on a model is known: Wikipedia's, and books beside them."""
+    known = {WIKIPEDIA, BOOKS} if WIKIPEDIA in _kinds(legs) else set()
+    return {corpus.name for corpus in CORPORA.values() if corpus.kind in known}
+
+
+def _read(leg: dict, known: set[str]) -> str:
+    """The texts of a leg that are not known; if it had no others, how much of them it read.
+
+    Such as "5,522 words of my.txt, read 1.4 times".
+    """
+    others = [own_name(label) or label for label in leg["corpus"] if label not in known]
+    names, read = ", ".join(others), leg.get("read", {})
+    if "words" not in read or len(others) < len(leg["corpus"]):
+        return names
+    times = leg["tokens"] / read["tokens"]
+    often = f"read {times:.1f} times" if times >= 1 else f"of which it read {100 * times:.0f} %"
+    return f"{read['words']:,} words of {names}, {often}"
+
+
+def _unmeasured_bias(legs: Sequence[dict]) -> str:
+    """What is said where no bias was measured; nothing of a model that learnt from data sets."""
+    own = all(own_name(label) for leg in legs for label in leg["corpus"])
+    return NOTHING_OF_BIAS if own else ""
+
+
+def _licence(legs: Sequence[dict]) -> str:
+    """What may be done with the weights, as far as it is known."""
+    labels = _labels(legs)
+    if not labels <= _known(legs):
+        return "## Licence\n\nThe weights: not stated; it depends on the texts behind them."
+    by_kind = {CORPORA[label].kind: CORPORA[label].licence for label in labels}
+    terms = f"The weights: {by_kind[WIKIPEDIA]}, as the Wikipedia text they were trained on."
+    if BOOKS in by_kind:
+        terms += f" The books among their texts are {by_kind[BOOKS]}."
+    return f"## Licence\n\n{terms}"
+
+
+def _ngram() -> dict[str, Any] | None:
+    """The stored figures of the 5-gram model; None where none are stored."""
+    path = files.root() / BEHAVIOUR
+    models = files.read_json(path)["models"] if path.exists() else []
+    return next((each for each in models if each["model"] == NGRAM), None)
+
+
+def _beside(ties: Mapping[str, int], pairs: int, stored: Mapping[str, Any]) -> str:
+    """A paragraph below the table; `ties` by the titles of its columns, of so many `pairs`."""
+    tied = ", ".join(f"{count:,} {column}" for column, count in ties.items())
+    published = ", ".join(f"{share} % ({name})" for name, share in BLIMP_PUBLISHED.items())
+    return (
+        f"The {NGRAM} has counted {stored['facts']['tokens']:,} tokens of the shipped models' text "
+        "(modified Kneser-Ney, the same vocabulary); its word perplexity on "
+        f"{NGRAM_TEXT} is {stored[NGRAM_TEXT]['word_perplexity']:.4g}. Ties: {tied}, of {pairs:,} "
+        "pairs.\n\n"
+        f"Published for all 67,000 pairs (Warstadt et al., 2020): {published}. Behind those scores "
+        "stand other vocabularies and other text, and the pairs here are the first tenth: figures "
+        "that are near to each other are not ranked by this."
+    )

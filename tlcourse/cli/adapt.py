@@ -41,7 +41,7 @@ OPTIONS = [
     ),
     Option("--scheme", "such as lora; a wrong one lists all", default="full-fine-tuning"),
     Option("--pooling", "such as last-token; a wrong one lists all", default="mean"),
-    *options_of(Recipe, RECIPE, **{name: OWN for name in RECIPE} | {"epochs": OF_THE_ROWS}),
+    *options_of(Recipe, RECIPE, **dict.fromkeys(RECIPE, OWN) | {"epochs": OF_THE_ROWS}),
     Option("--seed", "of head, batches and dropout", SEED, default=0),
 ]
 

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stoppable.status = ended.exit_code if words else 1
         except BaseException as error:
             # What a library makes of an interrupt is none of its errors.
-            if isinstance(error, KeyboardInterrupt) or stoppable.number and not stoppable.late:
+            if isinstance(error, KeyboardInterrupt) or (stoppable.number and not stoppable.late):
                 stoppable.status = _stopped(stoppable, context)
             elif isinstance(error, BrokenPipeError):
                 stoppable.status = UNREAD

@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -66,7 +66,7 @@ def write_weights(path: Path, model: nn.Module) -> None:
             raise files.Unwritten(path, error) from error
 
 
-def write_shape(folder: Path, config: Config, tokenizer: Tokenizer) -> None:
+def write_shape(folder: Path, config: Config, tokenizer: AnyTokenizer) -> None:
     """Writes what `shape` reads: config.json and tokenizer.json."""
     files.write_json(folder / "config.json", asdict(config))
     with files.atomic(folder / "tokenizer.json") as temporary:
@@ -194,10 +194,8 @@ def folder_of(name: str | Path) -> Path:
 
 
 def _config(path: Path) -> Config:
-    found, kinds = (
-        LATER | files.read_object(path),
-        {each.name: each.type for each in fields(Config)},
-    )
+    found = LATER | files.read_object(path)
+    kinds: dict[str, Any] = {field.name: field.type for field in fields(Config)}
     if set(found) != set(kinds):
         raise ValueError(
             f"expected the fields {sorted(kinds)} in {path}, "

@@ -26,7 +26,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, a quota, a limit o
 class Unwritten(OSError):
     """There was no room for a file or a folder; the message names it and says what to do."""
 
-    def __init__(self, path: str | Path, error: Exception):
+    def __init__(self, path: str | Path, error: BaseException):
         known = getattr(error, "reason", None) or getattr(error, "strerror", None)
         self.reason = known or " ".join(str(error).split())
         super().__init__(

@@ -103,9 +103,10 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
 class _Watch(TorchDispatchMode):
     """Notes the bytes of new tensors that are alive, whenever some are made or freed."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.began, self.alive = time.perf_counter(), {}
+        self.began = time.perf_counter()
+        self.alive: dict[int, int] = {}  # bytes, by the `id` of a storage
         self.seen: list[tuple[float, int]] = [(0.0, 0)]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -4,6 +4,8 @@ Every loss returns `(nats, targets)`: the sum of negative log-likelihoods and ho
 so that sums over micro-batches and machines divide by one global count.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -22,7 +24,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, hidden, weight, bias, targets, chunk):
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, chunk: int
+    ) -> Tensor:
         precise = torch.promote_types(hidden.dtype, torch.float32)
         total = hidden.new_zeros((), dtype=precise)
         d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=precise)
@@ -35,7 +39,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             nats, slope = _nats_and_slope(logits, F.pad(asked, (0, extra)))
             slope[count:] = 0.0
             total += nats[:count].sum()
-            if bias is not None:
+            if d_bias is not None:
                 d_bias += slope.sum(dim=0, dtype=precise)
             d_hidden[start : start + chunk] = (slope @ weight)[:count]
             d_weight += slope.T @ part
@@ -44,7 +48,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx, upstream):
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         d_hidden, d_weight, d_bias = ctx.saved_tensors
         d_bias = None if d_bias is None else d_bias * upstream
         scaled = (d_hidden * upstream).to(d_hidden.dtype), (d_weight * upstream)

@@ -140,7 +140,7 @@ def at_hand(name: str) -> str:
     """Returns where a model of KNOWN or CHAT is, such as "from TLCOURSE_DATA"; "" if not here."""
     if in_mirror(name) is not None:
         return "from TLCOURSE_DATA"
-    known = (KNOWN | CHAT)[name]
-    if in_cache(known.repository):
+    if in_cache((KNOWN | CHAT)[name].repository):
         return "from the Hub's cache on this machine"
-    return f"from the wheel {known.wheel.package}" if in_wheel(name) else ""
+    wheel = wheel_of(name)
+    return f"from the wheel {wheel.package}" if wheel and in_wheel(name) else ""

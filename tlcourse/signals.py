@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 PATIENCE = 3.0  # seconds in which a command takes further signals for one and the same
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -44,7 +44,8 @@ class Stoppable:
         self.number: int | None = None
         self.status = 0
         self.late = self.ended = False
-        self._at, self._before = 0.0, {}
+        self._at = 0.0
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "Stoppable":
         self._hooks = sys.unraisablehook, sys.excepthook
@@ -95,7 +96,7 @@ class Held:
 
     asked = False
 
-    def __enter__(self) -> "Held":
+    def __enter__(self) -> Self:
         self._number, self._before = 0, _listen(self._note)
         return self
 

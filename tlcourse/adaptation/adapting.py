@@ -141,7 +141,7 @@ def prepare(
     (tokens, mask). Raises ValueError, see `adapt`.
     """
     plain = _logits(classifier, some)
-    new = ()
+    new: tuple[str, ...] = ()
     if scheme.edit in (classifier.edit, Unchanged()):
         scheme = replace(scheme, edit=classifier.edit)
     else:

@@ -178,7 +178,7 @@ class Classifier(nn.Module):
         the usual ones. Raises what `serialization.write` raises, and ValueError when the scheme
         is not a value.
         """
-        scheme, known = self.scheme, self.about | (about or {})
+        scheme, known = self.scheme, {**self.about, **(about or {})}
         columns = known.get("columns")
         if self.pairs is not None:
             columns = tables.columns_for(self.pairs, columns)

@@ -8,23 +8,33 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse import ranges
+from tlcourse.adaptation.knobs import Adaptable
+from tlcourse.transformer import Block
 
-Edit = Callable[[nn.Module], None]
+Edit = Callable[[Adaptable], None]
+Adapted = TypeVar("Adapted", bound=Adaptable)
 LAYERS = ("query", "key", "value", "output", "up", "down")  # the linear layers of a block
 ATTENTION = LAYERS[:4]
+
+
+def _replace(block: Block, name: str, make: Callable[[nn.Linear], nn.Module]) -> None:
+    """Puts what `make` returns for a linear layer of a block, one of LAYERS, in its place."""
+    owner = block.attention if name in ATTENTION else block
+    setattr(owner, name, make(getattr(owner, name)))
 
 
 @dataclass(frozen=True)
 class Unchanged:
     """Nothing is added."""
 
-    def __call__(self, classifier: nn.Module) -> None:
+    def __call__(self, classifier: Adaptable) -> None:
         """Leaves the classifier as it is."""
 
 
@@ -84,12 +94,11 @@ class LoRA:
             return {"all": LAYERS, "attention": ATTENTION}.get(self.layers, (self.layers,))
         return tuple(self.layers)
 
-    def __call__(self, classifier: nn.Module) -> None:
+    def __call__(self, classifier: Adaptable) -> None:
         """Puts a LoRALinear in the place of each of the layers."""
         for block in classifier.body.blocks:
             for name in self.names():
-                owner = block.attention if name in ATTENTION else block
-                setattr(owner, name, LoRALinear(getattr(owner, name), self.rank, self.alpha))
+                _replace(block, name, lambda base: LoRALinear(base, self.rank, self.alpha))
 
 
 class AdapterLayer(nn.Module):
@@ -129,12 +138,11 @@ class Adapters:
     def __post_init__(self) -> None:
         ranges.check(self, bottleneck=ranges.COUNT)
 
-    def __call__(self, classifier: nn.Module) -> None:
+    def __call__(self, classifier: Adaptable) -> None:
         """Puts an AdapterLayer behind the last layer of attention and feed-forward."""
         for block in classifier.body.blocks:
-            if self.after_attention:
-                block.attention.output = AdapterLayer(block.attention.output, self.bottleneck)
-            block.down = AdapterLayer(block.down, self.bottleneck)
+            for name in ("output", "down") if self.after_attention else ("down",):
+                _replace(block, name, lambda base: AdapterLayer(base, self.bottleneck))
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,7 @@ class Prefixes:
     def __post_init__(self) -> None:
         ranges.check(self, length=ranges.COUNT)
 
-    def __call__(self, classifier: nn.Module) -> None:
+    def __call__(self, classifier: Adaptable) -> None:
         """Gives every attention a prefix of so many keys and values."""
         config = classifier.body.config
         shape = (2, config.heads, self.length, config.width // config.heads)
@@ -179,12 +187,12 @@ class Mix(nn.Module):
 class LayerMix:
     """The classifier reads a learned mix of all layers instead of the last one."""
 
-    def __call__(self, classifier: nn.Module) -> None:
+    def __call__(self, classifier: Adaptable) -> None:
         """Gives the classifier a Mix of the embeddings and all blocks."""
         classifier.mix = Mix(len(classifier.body.blocks) + 1)
 
 
-def merge_lora(classifier: nn.Module) -> nn.Module:
+def merge_lora(classifier: Adapted) -> Adapted:
     """A copy with every LoRA update put into the weight it belongs to: a plain model, same logits.
 
     Raises ValueError when the classifier was adapted by another edit than LoRA.

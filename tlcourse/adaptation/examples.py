@@ -69,8 +69,9 @@ def encode(
         if len(ids) == 1:
             encoded.append(frame.around(ids[0][: (room or max_length) - frame.size]))
         else:
-            parts = _cut(*ids, max_length - frame.size - len(frame.between))
-            encoded.append(frame.around(*parts))
+            first, second = ids
+            cut = _cut(first, second, max_length - frame.size - len(frame.between))
+            encoded.append(frame.around(*cut))
     return encoded
 
 
@@ -109,9 +110,10 @@ def targets(labels: Iterable[str] | Tensor, names: Sequence[str]) -> Tensor:
 
     Raises ValueError for a label that is not in `names` and for what are no probabilities.
     """
-    numbers = isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf"
-    if (numbers or isinstance(labels, Tensor)) and labels.ndim == 2:
-        return _probabilities(torch.as_tensor(labels).float(), names)
+    if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind in "biuf":
+        labels = torch.as_tensor(labels)
+    if isinstance(labels, Tensor) and labels.ndim == 2:
+        return _probabilities(labels.float(), names)
     labels = listed(labels.tolist() if hasattr(labels, "tolist") else labels, "labels")
     unknown = [each for each in labels if not (isinstance(each, str) and each in names)]
     if unknown:
@@ -166,7 +168,14 @@ class Batches:
     Raises ValueError, see `encode` and `targets`; also when texts and labels differ in number.
     """
 
-    def __init__(self, classifier: Any, texts, labels, batch_size: int, seed: int):
+    def __init__(
+        self,
+        classifier: Any,
+        texts: Iterable[Text],
+        labels: Iterable[str] | Tensor,
+        batch_size: int,
+        seed: int,
+    ):
         self.sequences, self.pad = classifier.encode(texts), classifier.pad
         self.targets = targets(labels, classifier.labels)
         if len(self.sequences) != len(self.targets) or not self.sequences:
@@ -174,13 +183,16 @@ class Batches:
                 "expected at least one text and as many labels as texts, got "
                 f"{len(self.targets)} and {len(self.sequences)}"
             )
-        self.batch_size, self.seed, self.features = batch_size, seed, None
+        self.batch_size, self.seed = batch_size, seed
+        self.features: Tensor | None = None
         self.per_epoch = -(-len(self.sequences) // batch_size)
-        self._epoch, self._order = -1, []
+        self._epoch = -1
+        self._order: list[list[int]] = []
 
     def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
         """Tokens and mask of the first few texts."""
-        return tuple(part.to(compute.device) for part in pad(self.sequences[:32], self.pad))
+        tokens, mask = pad(self.sequences[:32], self.pad)
+        return tokens.to(compute.device), mask.to(compute.device)
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
         """(tokens, mask, labels), or (features, labels) once they are known."""

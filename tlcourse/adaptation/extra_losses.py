@@ -14,12 +14,13 @@ from torch.nn import functional as F
 
 from tlcourse import ranges
 from tlcourse.adaptation import windows
-from tlcourse.adaptation.knobs import Tensors, short
+from tlcourse.adaptation.knobs import Adaptable, Tensors, short
 from tlcourse.bpe import Frame, Tokenizer
+from tlcourse.transformer import Transformer
 
 Batch = tuple[Tensor, ...]
-Term = Callable[[nn.Module, Batch], Tensor]
-ExtraLoss = Callable[[nn.Module], Term]
+Term = Callable[[Adaptable, Batch], Tensor]
+ExtraLoss = Callable[[Adaptable], Term]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class L2SP:
     def __post_init__(self) -> None:
         ranges.check(self, strength=ranges.NOT_NEGATIVE)
 
-    def __call__(self, classifier: nn.Module) -> Term:
+    def __call__(self, classifier: Adaptable) -> Term:
         """Remembers where the body stands."""
         start = _copied(classifier.body)
         return _pull(start, dict.fromkeys(start, 1.0), self.strength)
@@ -61,7 +62,7 @@ class EWC:
         if not isinstance(self.importance, Tensors):
             object.__setattr__(self, "importance", Tensors(self.importance))
 
-    def __call__(self, classifier: nn.Module) -> Term:
+    def __call__(self, classifier: Adaptable) -> Term:
         """Remembers where the body stands; ValueError for a parameter without importance."""
         moving = [name for name, p in classifier.body.named_parameters() if p.requires_grad]
         lacking = [name for name in moving if name not in self.importance]
@@ -79,7 +80,7 @@ def _copied(body: nn.Module) -> dict[str, Tensor]:
 
 
 def _pull(start: Mapping[str, Tensor], weights: Mapping, strength: float) -> Term:
-    def term(classifier: nn.Module, batch: Batch) -> Tensor:
+    def term(classifier: Adaptable, batch: Batch) -> Tensor:
         return (strength / 2) * sum(
             (weights[name] * (parameter - start[name]) ** 2).sum()
             for name, parameter in classifier.body.named_parameters()
@@ -126,7 +127,7 @@ class LanguageModelling:
     def __post_init__(self) -> None:
         ranges.check(self, weight=ranges.NOT_NEGATIVE)
 
-    def __call__(self, classifier: nn.Module) -> Term:
+    def __call__(self, classifier: Adaptable) -> Term:
         """Raises ValueError for a body that is not causal."""
         if not classifier.body.config.causal:
             raise ValueError("expected a causal body: a two-sided one sees the next token")
@@ -137,7 +138,7 @@ class LanguageModelling:
 
 
 def causal_nats(
-    body: nn.Module, tokens: Tensor, mask: Tensor, *, frame: Frame = Tokenizer.frame
+    body: Transformer, tokens: Tensor, mask: Tensor, *, frame: Frame = Tokenizer.frame
 ) -> Tensor:
     """Mean nats per target over padded texts in a frame; pads and what is behind a text are none.
 

@@ -8,9 +8,8 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from torch import nn
-
 from tlcourse import ranges
+from tlcourse.adaptation.knobs import Adaptable
 
 HEAD_FACTOR = 3.0  # the head begins at random weights and has further to go
 
@@ -27,19 +26,19 @@ class Group:
 
 
 Groups = dict[str, Group]
-Grouping = Callable[[nn.Module, Sequence[str]], Groups]
+Grouping = Callable[[Adaptable, Sequence[str]], Groups]
 
 
-def head_names(classifier: nn.Module) -> tuple[str, ...]:
+def head_names(classifier: Adaptable) -> tuple[str, ...]:
     """The names of what was not pretrained and was there before any edit."""
     return tuple(name for name, _ in classifier.named_parameters() if name.startswith("head."))
 
 
-def _body_names(classifier: nn.Module) -> list[str]:
+def _body_names(classifier: Adaptable) -> list[str]:
     return [name for name, _ in classifier.named_parameters() if name.startswith("body.")]
 
 
-def _with_head(classifier: nn.Module, name: str, names: Sequence[str], factor: float) -> Groups:
+def _with_head(classifier: Adaptable, name: str, names: Sequence[str], factor: float) -> Groups:
     groups = {name: Group(tuple(names), factor)} if names else {}
     return groups | {"head": Group(head_names(classifier), HEAD_FACTOR)}
 
@@ -48,7 +47,7 @@ def _with_head(classifier: nn.Module, name: str, names: Sequence[str], factor: f
 class Everything:
     """All parameters that ask for a gradient (Radford et al., 2018; Devlin et al., 2019)."""
 
-    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+    def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
         """The body and the head."""
         asking = [name for name, p in classifier.named_parameters() if p.requires_grad]
         head = tuple(name for name in head_names(classifier) if name in asking)
@@ -61,7 +60,7 @@ class Everything:
 class HeadOnly:
     """The linear layer on top; the body gives features."""
 
-    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+    def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
         """The head alone."""
         return _with_head(classifier, "added", (), 1.0)
 
@@ -75,7 +74,7 @@ class AddedOnly:
     def __post_init__(self) -> None:
         ranges.check(self, factor=ranges.NOT_NEGATIVE)
 
-    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+    def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
         """What was added, and the head; raises ValueError where nothing was added."""
         if not added:
             raise ValueError(
@@ -94,7 +93,7 @@ class TopLayers:
     def __post_init__(self) -> None:
         ranges.check(self, count=ranges.COUNT)
 
-    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+    def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
         """The blocks and the head; raises ValueError where there are fewer blocks than these."""
         layers = _layers(classifier)
         if self.count >= len(layers):
@@ -124,7 +123,7 @@ class Named:
     def _all(self) -> tuple[str, ...]:
         return tuple(self.endings) if isinstance(self.endings, tuple | list) else (self.endings,)
 
-    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+    def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
         """The named ones and the head; raises ValueError where no name ends so."""
         endings, there = self._all(), _body_names(classifier)
         names = [name for name in there if name.endswith(endings)]
@@ -150,7 +149,7 @@ class ByLayer:
     def __post_init__(self) -> None:
         ranges.check(self, decay=ranges.POSITIVE)
 
-    def __call__(self, classifier: nn.Module, added: Sequence[str]) -> Groups:
+    def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
         """A group for the embedding, each block, and the head."""
         layers = _layers(classifier)
         top = len(layers) - 1
@@ -161,7 +160,7 @@ class ByLayer:
         return groups | {"head": Group(head_names(classifier), HEAD_FACTOR)}
 
 
-def _layers(classifier: nn.Module) -> dict[str, list[str]]:
+def _layers(classifier: Adaptable) -> dict[str, list[str]]:
     """Names by layer: the embedding, the blocks, and a norm after them with the last block.
 
     A post-norm body has its norm before the blocks: it goes with the embedding.

@@ -8,14 +8,35 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol, Self, cast
 
-from torch import Tensor
+from torch import Tensor, nn
+
+from tlcourse.bpe import Frame
+from tlcourse.transformer import Transformer
 
 HOW = (
     "write it as a class whose settings are its fields: @dataclass(frozen=True), then class "
     "MyKnob: with def __call__(self, ...)"
 )
+
+
+class Adaptable(Protocol):
+    """What a knob may rely on in the classifier that it is called with."""
+
+    body: Transformer
+    mix: nn.Module | None
+    scheme: Any
+    added: tuple[str, ...]
+
+    @property
+    def frame(self) -> Frame: ...
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+
+    def modules(self) -> Iterator[nn.Module]: ...
+
+    def copy(self) -> Self: ...
 
 
 class Tensors(Mapping[str, Tensor]):
@@ -106,7 +127,7 @@ def _savable_name(value: Any, known: Mapping[str, type]) -> str:
     name = getattr(value, "__qualname__", type(value).__name__).split(".")[-1]
     if not is_dataclass(value) or isinstance(value, type):
         raise ValueError(f"expected a knob that is a value to save, got {name}; {HOW}")
-    if not value.__dataclass_params__.frozen:
+    if not cast(Any, value).__dataclass_params__.frozen:
         raise ValueError(f"expected @dataclass(frozen=True) over {name}: a value does not change")
     if known.get(name, type(value)) is not type(value):
         raise ValueError(f"expected another name than {name}, which is a knob of the package's")
@@ -127,7 +148,7 @@ def from_plain(kept: Any, known: Mapping[str, type]) -> Any:
     if set(kept) == {"tensors"}:
         return Tensors(None, kept["tensors"])
     values = {name: from_plain(each, known) for name, each in kept.items() if name != "knob"}
-    name = kept.get("knob")
+    name: Any = kept.get("knob")
     if name not in known:
         return Record(str(name), tuple(values.items()))
     try:
@@ -153,8 +174,8 @@ def by_name(knobs: Iterable[type], known: Mapping[str, type]) -> dict[str, type]
 
 def own_classes(value: Any, known: Mapping[str, type]) -> list[type]:
     """The classes, other than the `known` ones, of a knob and of the knobs inside it."""
-    parts = value if isinstance(value, tuple) else ()
-    own = []
+    parts: Iterable[Any] = value if isinstance(value, tuple) else ()
+    own: list[type] = []
     if is_dataclass(value) and not isinstance(value, Record):
         parts = [getattr(value, field.name) for field in fields(value)]
         own = [] if type(value) in known.values() else [type(value)]

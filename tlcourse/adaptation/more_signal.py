@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tlcourse.adaptation.adapting import adapt
@@ -71,12 +72,12 @@ def self_train(
         raise ValueError(
             "unlabelled: expected texts to guess, got none; without them it is `adapt` alone"
         )
-    how = {"scheme": scheme, "recipe": recipe, "seed": seed, "compute": compute}
-    found = adapt(classifier, texts, labels, **how)
+    train = partial(adapt, classifier, scheme=scheme, recipe=recipe, seed=seed, compute=compute)
+    adapted = train(texts, labels)
     for _ in range(rounds):
-        sure, guesses = found.probabilities(unlabelled, compute=compute).max(dim=-1)
+        sure, guesses = adapted.probabilities(unlabelled, compute=compute).max(dim=-1)
         rows = (sure >= threshold).nonzero()[:, 0].tolist()
         more = [unlabelled[row] for row in rows]
-        believed = [found.labels[guesses[row]] for row in rows]
-        found = adapt(classifier, [*texts, *more], [*labels, *believed], **how)
-    return found
+        believed = [adapted.labels[guesses[row]] for row in rows]
+        adapted = train([*texts, *more], [*labels, *believed])
+    return adapted

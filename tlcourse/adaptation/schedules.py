@@ -13,7 +13,9 @@ from tlcourse import ranges
 from tlcourse.adaptation.knobs import check_choice
 from tlcourse.training import warmup_stable_decay
 
+Curve = Callable[[int], float]  # one factor for all groups
 Factors = Callable[[int], float | Mapping[str, float]]
+Shape = Callable[[int, Sequence[str]], Curve]
 Schedule = Callable[[int, Sequence[str]], Factors]
 
 
@@ -26,7 +28,7 @@ class Triangular:
     def __post_init__(self) -> None:
         ranges.check(self, warmup=ranges.SHARE)
 
-    def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
+    def __call__(self, steps: int, groups: Sequence[str]) -> Curve:
         """One factor a step."""
         return warmup_stable_decay(steps, max(1, round(self.warmup * steps)), 1.0)
 
@@ -44,7 +46,7 @@ class SlantedTriangular:
     def __post_init__(self) -> None:
         ranges.check(self, cut=ranges.SHARE, ratio=ranges.Number(least=1))
 
-    def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
+    def __call__(self, steps: int, groups: Sequence[str]) -> Curve:
         """One factor a step."""
         peak = max(1, math.floor(self.cut * steps))
 
@@ -70,7 +72,7 @@ class OneCycle:
     def __post_init__(self) -> None:
         ranges.check(self, start=ranges.SHARE, end=ranges.SHARE, peak=ranges.SHARE)
 
-    def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
+    def __call__(self, steps: int, groups: Sequence[str]) -> Curve:
         """One factor a step."""
         middle = max(1, round(self.peak * steps))
 
@@ -91,7 +93,7 @@ class GradualUnfreezing:
     Howard & Ruder (2018) unfreeze one layer an epoch. Whoever moves follows `shape`.
     """
 
-    shape: Schedule = Triangular()
+    shape: Shape = Triangular()
     share: float = 0.5
 
     def __post_init__(self) -> None:
@@ -121,7 +123,7 @@ class ChainThaw:
     again after the last group below it. Whoever moves follows `shape`.
     """
 
-    shape: Schedule = Triangular()
+    shape: Shape = Triangular()
 
     def __post_init__(self) -> None:
         check_choice("shape", self.shape)
@@ -140,7 +142,7 @@ class SequentialUnfreezing:
     moves follows `shape`.
     """
 
-    shape: Schedule = Triangular()
+    shape: Shape = Triangular()
 
     def __post_init__(self) -> None:
         check_choice("shape", self.shape)
@@ -151,7 +153,7 @@ class SequentialUnfreezing:
         return _in_stages(moving, _moving(self.shape, steps, groups), steps, groups)
 
 
-def _moving(shape: Schedule, steps: int, groups: Sequence[str]) -> Factors:
+def _moving(shape: Shape, steps: int, groups: Sequence[str]) -> Curve:
     """What an unfreezing schedule follows; ValueError where the first step would move nothing."""
     factor = shape(steps, groups)
     if factor(0) == 0:
@@ -163,7 +165,7 @@ def _moving(shape: Schedule, steps: int, groups: Sequence[str]) -> Factors:
 
 
 def _in_stages(
-    moving: Sequence[Sequence[str]], factor: Factors, steps: int, groups: Sequence[str]
+    moving: Sequence[Sequence[str]], factor: Curve, steps: int, groups: Sequence[str]
 ) -> Factors:
     """Stages of equal length, in each of which the groups `moving` in it follow `factor`."""
 

@@ -192,7 +192,7 @@ def texts(table: Table, columns: Columns) -> list[Text]:
     """The texts of a table, or pairs of them; raises ValueError for a missing column or text."""
     first = table.filled(columns.text)
     if columns.pair is None:
-        return first
+        return [*first]
     return list(zip(first, table.filled(columns.pair), strict=True))
 
 

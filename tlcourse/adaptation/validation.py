@@ -67,7 +67,8 @@ def plain(text: Text) -> Text:
     """Returns a text or a pair without its case and spacing, by which texts are compared."""
     if isinstance(text, str):
         return normalise(text).casefold()
-    return tuple(normalise(part).casefold() for part in text)
+    first, second = (normalise(part).casefold() for part in text)
+    return first, second
 
 
 def long_texts(classifier: Classifier, texts: Sequence[Text], file: str = "") -> Iterator[str]:

@@ -34,8 +34,9 @@ def split(
         for start in range(0, len(words), size):
             windows.append(frame.around(words[start : start + size]))
             owner.append(row)
-    found = (*pad(windows, pad_id), torch.tensor(owner))
-    return tuple(each.to(tokens.device) for each in found)
+    cut, cut_mask = pad(windows, pad_id)
+    device = tokens.device
+    return cut.to(device), cut_mask.to(device), torch.tensor(owner, device=device)
 
 
 def averaged(features: Tensor, owner: Tensor) -> Tensor:

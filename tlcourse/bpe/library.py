@@ -44,17 +44,18 @@ class LibraryTokenizer:
             library.id_to_token(number) or ""
             for number in range(max(library.get_vocab().values(), default=-1) + 1)
         ]
-        self.pad, self.mask, end = (self._special(names) for names in ROLES.values())
+        pad, self.mask, end = (self._special(names) for names in ROLES.values())
+        ending = () if end is None else (end,)
         single, pair = (library.encode(*texts) for texts in (("a",), ("a", "a")))
         template = _frame(single, pair)
-        self.frame = template or Frame((), (end,), (end,))
-        self.reading = template or Frame((end,), (), ())
-        if not (self.frame.between and self.frame.behind) or None in self.frame.between:
+        self.frame = template or Frame((), ending, ending)
+        self.reading = template or Frame(ending, (), ())
+        if not (self.frame.between and self.frame.behind):
             raise ValueError(
                 "expected a vocabulary with a token that ends a text and one between two, such as "
                 f"{', '.join(ROLES['end'])}, got {self.frame} of {len(self.strings):,} entries"
             )
-        self.pad = self.frame.behind[-1] if self.pad is None else self.pad
+        self.pad = self.frame.behind[-1] if pad is None else pad
 
     def _special(self, names: Sequence[str]) -> int | None:
         found = (self.library.token_to_id(name) for name in names)

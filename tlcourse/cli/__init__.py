@@ -12,10 +12,12 @@ changes anything, `left(arguments)`, which says what is there when it is stopped
 `command_line.COMMANDS`. `options` makes options of a dataclass's fields.
 """
 
+from typing import Any
+
 __all__ = ["main"]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """`main`, imported when it is first used: a process listens to signals before (`signals`)."""
     if name != "main":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -263,6 +263,7 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
     from tlcourse.adaptation import Unchanged
 
     report = adapted.report
+    assert report is not None  # `adapt` has just written it
     if len(report.history) < steps:
         print(
             f"ended after {len(report.history)} of {number_of(steps, 'step')}: the texts are "
@@ -273,7 +274,7 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
         f"moved: {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %), in "
         f"{number_of(len(report.history), 'step')} and {report.seconds:.0f} s"
     )
-    if adapted.scheme.edit != Unchanged():
+    if adapted.edit != Unchanged():
         print(
             "before training, what the scheme adds changed the scores of the labels by at most "
             f"{report.start_difference:.2g}"

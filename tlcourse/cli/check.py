@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from types import SimpleNamespace
 
@@ -50,8 +51,8 @@ class Result:
 
 def results() -> list[Result]:
     """Environment, versions, device, precision, kernel, memory and data of this machine."""
-    checks = (_python, _versions, _kernel, _size, _compute, _waiting, _memory, _bundled, _data)
-    checks += (_released, _my)
+    machine = (_python, _versions, _kernel, _size, _compute, _waiting, _memory)
+    checks = (*machine, _bundled, _data, _released, _my)
     return [result for check in checks for result in check()]
 
 
@@ -144,8 +145,11 @@ def _memory() -> Iterator[Result]:
 
 
 def _bundled() -> Iterator[Result]:
+    def describe(folder: str) -> str:
+        return f"{folder} at {files.bundled(folder)}"
+
     for folder in ("notebooks", "data/samples"):
-        yield _attempt(lambda folder=folder: f"{folder} at {files.bundled(folder)}")
+        yield _attempt(partial(describe, folder))
 
 
 def _data() -> Iterator[Result]:
@@ -170,7 +174,12 @@ def _my() -> Iterator[Result]:
     from tlcourse.cli import lab
 
     folder = files.my_folder()
-    yield _attempt(lambda: lab.refuse_unwritable(folder) or f"your copy and answers in {folder}")
+
+    def describe() -> str:
+        lab.refuse_unwritable(folder)
+        return f"your copy and answers in {folder}"
+
+    yield _attempt(describe)
 
 
 def _attempt(describe: Callable[[], str], do: str = "") -> Result:

@@ -11,7 +11,7 @@ import click
 
 from tlcourse import __version__, environment, files, signals
 from tlcourse.cli.console import complain
-from tlcourse.cli.options import Command, option_meant, page_of_help
+from tlcourse.cli.options import Argument, Command, Option, option_meant, page_of_help
 from tlcourse.wording import nearest
 
 UNREAD = 141  # what a shell gives for a program that a closed pipe ended
@@ -73,8 +73,8 @@ def _refuse_other_bytes(words: Sequence[str]) -> None:
             word.encode()
         except UnicodeEncodeError:
             raise click.UsageError(
-                f"expected words in UTF-8, got {os.fsencode(word)}; type it in a terminal that is "
-                "set to UTF-8, or give a file another name"
+                f"expected words in UTF-8, got {os.fsencode(word)!r}; type it in a terminal that "
+                "is set to UTF-8, or give a file another name"
             ) from None
 
 
@@ -95,7 +95,7 @@ def _flushed(status: int) -> int:
 
 def _line(error: BaseException) -> str | None:
     """What an error says, in one line, and what to do; None for a mistake of ours."""
-    if isinstance(error, click.BadParameter):
+    if isinstance(error, click.BadParameter) and isinstance(error.param, Option | Argument):
         return f"argument {error.param.row()[0].split()[0]}: {error.message}"
     if isinstance(error, click.ClickException):
         return error.format_message()

@@ -7,12 +7,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tlcourse import files, signals
 from tlcourse.cli.options import Argument, Option
 
 if TYPE_CHECKING:
+    from tlcourse.bpe import Tokenizer
     from tlcourse.device import Compute
 
 MEASURES = ("held-out", "wikitext", "blimp", "pronouns")
@@ -76,7 +77,7 @@ def evaluate(
         run = folder.resolve().parent
         log = measuring.measured(
             model,
-            tokenizer,
+            cast("Tokenizer", tokenizer),  # `folder_of` refuses what others released
             model_card.log_of(name),
             on=on,
             own_text=pretraining.held_out(run),

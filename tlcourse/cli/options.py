@@ -87,7 +87,7 @@ class Option(click.Option):
         shown: str = "",
         **more: Any,
     ):
-        self.usual, self.shown = False if kind is bool else default, shown
+        self.does, self.usual, self.shown = help, False if kind is bool else default, shown
         if kind is bool:
             more["is_flag"] = True
         else:
@@ -110,7 +110,7 @@ class Option(click.Option):
         notes = [f"default: {usual}"] * bool(usual)
         notes += filter(None, [str(kind.allowed) if isinstance(kind, Number) else ""])
         names = self.opts[0] if self.is_flag else f"{self.opts[0]} {self.make_metavar()}"
-        return names, self.help + (f" ({'; '.join(notes)})" if notes else "")
+        return names, self.does + (f" ({'; '.join(notes)})" if notes else "")
 
 
 class Argument(click.Argument):
@@ -118,7 +118,7 @@ class Argument(click.Argument):
 
     def __init__(self, name: str, help: str, kind: Any = str, **more: Any):
         super().__init__([name], type=click_type(kind), **more)
-        self.help = help
+        self.does = help
 
     def make_metavar(self, *context: Any) -> str:
         """Returns what stands for the word in the help."""
@@ -127,7 +127,7 @@ class Argument(click.Argument):
 
     def row(self) -> tuple[str, str]:
         """Returns the name and what it is."""
-        return self.metavar or self.name, self.help
+        return self.metavar or self.name, self.does
 
 
 HELP = Option("--help", "show this and end", bool)
@@ -156,8 +156,9 @@ class Command(click.Command):
     """
 
     def __init__(self, name: str, does: str, module: ModuleType):
-        super().__init__(name, params=module.OPTIONS, help=does)
-        self.module, self.behind = module, getattr(module, "BEHIND", "")
+        self.declared: list[Option | Argument] = module.OPTIONS
+        super().__init__(name, params=[*self.declared], help=does)
+        self.module, self.does, self.behind = module, does, getattr(module, "BEHIND", "")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses words as click does, after `_in_order`, and puts their values into `ctx.obj`."""
@@ -166,7 +167,7 @@ class Command(click.Command):
             super().parse_args(ctx, [*words, "--", *rest])
         except click.MissingParameter:
             given |= {param.name for param, _ in zip(self._arguments, rest, strict=False)}
-            missing = [p for p in self.params if p.required and p.name not in given]
+            missing = [p for p in self.declared if p.required and p.name not in given]
             names = ", ".join(param.row()[0].split()[0] for param in missing)
             raise click.UsageError(f"the following arguments are required: {names}") from None
         values = {k: list(v) if isinstance(v, tuple) else v for k, v in ctx.params.items()}
@@ -174,8 +175,12 @@ class Command(click.Command):
         return []
 
     @property
+    def _options(self) -> list[Option]:
+        return [param for param in self.declared if isinstance(param, Option)]
+
+    @property
     def _arguments(self) -> list[Argument]:
-        return [param for param in self.params if isinstance(param, Argument)]
+        return [param for param in self.declared if isinstance(param, Argument)]
 
     def parsed(self, words: Sequence[str]) -> SimpleNamespace:
         """Returns the values that words give."""
@@ -193,19 +198,21 @@ class Command(click.Command):
 
     def get_help(self, ctx: click.Context) -> str:
         """Returns what `--help` shows."""
-        options = [*(param for param in self.params if isinstance(param, Option)), HELP]
+        options = [*self._options, HELP]
         needed = [option.row()[0] for option in options if option.required]
         words = [*(argument.make_metavar() for argument in self._arguments), *needed, "[OPTIONS]"]
-        sections = {"Arguments": self._arguments, "Options": options}
-        rows = {title: [param.row() for param in params] for title, params in sections.items()}
-        return page_of_help([ctx.command_path, *words], self.help, rows)
+        sections = {
+            "Arguments": [argument.row() for argument in self._arguments],
+            "Options": [option.row() for option in options],
+        }
+        return page_of_help([ctx.command_path, *words], self.does, sections)
 
     def words_of(self, arguments: SimpleNamespace) -> list[str]:
         """Returns the options that give `arguments`, without those at their defaults."""
         words: list[str] = []
-        for option in self.params:
+        for option in self._options:
             value = getattr(arguments, option.name)
-            if isinstance(option, Argument) or value in (option.usual, None, []):
+            if value in (option.usual, None, []):
                 continue
             words.append(option.opts[0])
             if value is not True:
@@ -218,8 +225,10 @@ class Command(click.Command):
         Raises UsageError for an unknown option, a value that is missing or empty, and words too
         many.
         """
-        options = {o.opts[0]: o for o in self.params if isinstance(o, Option)} | {"--help": HELP}
-        left, words, rest, given = list(args), [], [], set()
+        options = {option.opts[0]: option for option in (*self._options, HELP)}
+        left, given = list(args), set()
+        words: list[str] = []
+        rest: list[str] = []
         while left:
             word = left.pop(0)
             if word == "--":
@@ -237,7 +246,9 @@ class Command(click.Command):
                 values = [value] if equals else [*takewhile(self._like_a_value, left)]
                 values = values if option.multiple else values[:1]
                 left = left if equals else left[len(values) :]
-                for value in values or [None]:
+                if not values:
+                    raise _no_value(name, "none")
+                for value in values:
                     words += [name, _not_empty(name, value)]
         if len(rest) > len(self._arguments) and all(a.nargs == 1 for a in self._arguments):
             more = shlex.join(rest[len(self._arguments) :])
@@ -263,12 +274,15 @@ class Command(click.Command):
         return f"; {self.behind} goes after --, at the end: -- {shlex.join([words[0], *more])}"
 
 
-def _not_empty(name: str, value: str | None) -> str:
-    """Returns a value; raises UsageError where there is none, or an unset variable in quotes."""
+def _not_empty(name: str, value: str) -> str:
+    """Returns a value; raises UsageError for an empty one, such as an unset variable in quotes."""
     if not value:
-        got = "none" if value is None else "an empty one"
-        raise click.UsageError(f"argument {name}: expected a value, got {got}; give one")
+        raise _no_value(name, "an empty one")
     return value
+
+
+def _no_value(name: str, got: str) -> click.UsageError:
+    return click.UsageError(f"argument {name}: expected a value, got {got}; give one")
 
 
 def option_meant(typed: str, options: Iterable[str], otherwise: str) -> str:

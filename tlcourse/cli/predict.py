@@ -115,13 +115,14 @@ def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
     for number, line in enumerate([] if given else _lines(), start=1):
         if not line.strip():
             continue
-        parts = tuple(line.rstrip("\n").split("\t"))
+        text = line.rstrip("\n")
+        parts = text.split("\t")
         if pairs and len(parts) != 2:
             raise ValueError(
                 f"expected two texts with a tab between them in line {number} of the standard "
                 f"input, got {line.rstrip()!r}"
             )
-        texts.append(parts if pairs else line.rstrip("\n"))
+        texts.append((parts[0], parts[1]) if pairs else text)
     if not texts:
         raise ValueError("expected a text a line on the standard input, got none")
     return texts

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tlcourse import files, signals
 from tlcourse.cli.options import Option, options_of
@@ -310,4 +310,5 @@ def _start(
             f"expected the shape of the start ({stated}), got {', '.join(other)} beside --start; "
             "leave that out"
         )
-    return replace(base.config, causal=causal), base, known, legs
+    # `log_of` has refused a start that others released, so the vocabulary is one of the course.
+    return replace(base.config, causal=causal), base, cast("Tokenizer", known), legs

@@ -59,11 +59,11 @@ def measured(
             "expected a checkpoint whose training.json says how it was trained, got one without a "
             "log, so how it reads is not known; `tlcourse pretrain` writes one"
         )
-    leg, on = log["legs"][-1], also_measured(log, on)
+    leg, measures = log["legs"][-1], also_measured(log, on)
     readings = READINGS[leg["objective"]]
-    kind = {"readings": readings, "compute": compute}
+    kind: dict[str, Any] = {"readings": readings, "compute": compute}
     new: dict = {"evaluation": dict(log.get("evaluation", {}))}
-    if "held-out" in on:
+    if "held-out" in measures:
         figures = {
             text: found
             for text, articles, absent in held_out(leg, own_text, own_place)
@@ -73,13 +73,15 @@ def measured(
         new["held_out"] = list(figures) or log.get("held_out", [])
     for name, split in TEXTS:
         text = f"{name} {split}"
-        if "wikitext" in on or text in new["evaluation"].keys() - set(new.get("held_out", [])):
+        if "wikitext" in measures or text in new["evaluation"].keys() - set(
+            new.get("held_out", [])
+        ):
             articles = _articles(real(name, split))
             if found := _figures(model, tokenizer, text, articles, leg, **kind):
                 new["evaluation"][text] = found
-    if "blimp" in on and (pairs := _minimal_pairs(model, tokenizer, **kind)):
+    if "blimp" in measures and (pairs := _minimal_pairs(model, tokenizer, **kind)):
         new["minimal_pairs"] = pairs
-    if "pronouns" in on:
+    if "pronouns" in measures:
         new["pronouns"] = _pronouns(model, tokenizer, **kind)
     ways = {"causal": continuations, "masked": fillings}
     with _timed("samples"):
@@ -162,7 +164,8 @@ def held_out(
         if not own_name(label):
             name = label.removesuffix(BUNDLED)
             split = real(name, "validation") if name == label else _sample(name, "validation")
-            whole, taken = _articles(split), []
+            whole = _articles(split)
+            taken: list[str] = []
             while whole and sum(len(article.split()) for article in taken) < ENOUGH:
                 taken.append(whole.pop(0))
             lacks = name in CORPORA and "validation" not in CORPORA[name].files
@@ -189,7 +192,8 @@ def _sample(name: str, split: str) -> Dataset:
 def _timed(what: str) -> Iterator[list[str]]:
     """Prints, at the end of the block, what it noted, and how long it took."""
     signals.check()
-    began, notes = time.perf_counter(), []
+    began = time.perf_counter()
+    notes: list[str] = []
     yield notes
     notes.append(f"{time.perf_counter() - began:.0f} s")
     print(f"[evaluate] {what}: {', '.join(notes)}", flush=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tlcourse import metrics
 from tlcourse.evaluation.scoring import Score
@@ -17,6 +17,7 @@ from tlcourse.evaluation.scoring import Score
 if TYPE_CHECKING:
     import datasets
 
+Group = TypeVar("Group", bound=Hashable)
 PAIRS = 100  # of each paradigm, the first ones
 BLIMP_PUBLISHED = {  # percent of BLiMP's pairs, Warstadt et al. (2020), table 3
     "5-gram model, 3.1B tokens": 61.2,
@@ -45,9 +46,7 @@ class Accuracy(NamedTuple):
         return metrics.wilson_interval(self.right, self.pairs)
 
 
-def accuracies(
-    score: Score, pairs: Iterable[tuple[str, str, Hashable]]
-) -> dict[Hashable, Accuracy]:
+def accuracies(score: Score, pairs: Iterable[tuple[str, str, Group]]) -> dict[Group, Accuracy]:
     """How often `score` finds the good sentence likelier, by groups of (good, bad, group) rows.
 
     `score` takes sentences and gives numbers, higher for likelier: log-probabilities, or the pseudo
@@ -59,7 +58,7 @@ def accuracies(
     if not pairs:
         raise ValueError("expected at least one pair of sentences, got none")
     scores = score([good for good, _, _ in pairs] + [bad for _, bad, _ in pairs])
-    counts: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0, 0])
+    counts: dict[Group, list[int]] = defaultdict(lambda: [0, 0, 0])
     rivals = zip(pairs, scores[: len(pairs)], scores[len(pairs) :], strict=True)
     for (_, _, group), good, bad in rivals:
         for place, one in enumerate((good > bad, good == bad, True)):

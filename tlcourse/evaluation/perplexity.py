@@ -56,9 +56,9 @@ class Evaluation:
 
     def figures(self) -> dict[str, float]:
         """The four figures with the counts and the window they rest on, for a log."""
-        names = ("word_perplexity", "word_perplexity_without_unk", "token_perplexity")
-        names += ("bits_per_byte", "words", "targets", "window", "stride")
-        return {name: getattr(self, name) for name in names}
+        perplexities = ("word_perplexity", "word_perplexity_without_unk", "token_perplexity")
+        others = ("bits_per_byte", "words", "targets", "window", "stride")
+        return {name: getattr(self, name) for name in (*perplexities, *others)}
 
 
 @torch.no_grad()
@@ -134,9 +134,9 @@ def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor
         spans.append((max(0, end - window), done, end))
     device = next(model.parameters()).device
     for _, group in itertools.groupby(spans, key=lambda span: (span[2] - span[1], span[1] > 0)):
-        group = list(group)
-        for start in range(0, len(group), BATCH_SIZE):
-            part = group[start : start + BATCH_SIZE]
+        alike = list(group)
+        for start in range(0, len(alike), BATCH_SIZE):
+            part = alike[start : start + BATCH_SIZE]
             _, done, end = part[0]
             fresh = end - done  # only these meet the vocabulary
             rows = torch.stack([ids[begin : end + 1] for begin, _, end in part]).to(device)

@@ -94,14 +94,13 @@ def sentence_scores(
     Raises ValueError for a sentence without words and for a reading the model is not made for.
     """
     compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
-    if reading == "masked" and tokenizer.mask is None:
-        raise ValueError(
-            "expected a vocabulary with a mask for the masked reading, got one without"
-        )
-    score = {
-        "causal": _log_likelihood,
-        "masked": partial(_pseudo_log_likelihood, frame=tokenizer.reading, mask=tokenizer.mask),
-    }[reading]
+    score: Callable[[Transformer, Tensor], Tensor] = _log_likelihood
+    if reading == "masked":
+        if tokenizer.mask is None:
+            raise ValueError(
+                "expected a vocabulary with a mask for the masked reading, got one without"
+            )
+        score = partial(_pseudo_log_likelihood, frame=tokenizer.reading, mask=tokenizer.mask)
     model.to(compute.device).eval()
     rows = rows_of(tokenizer, sentences)
     scores: dict[str, float] = {}

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -135,8 +136,13 @@ def prepare(
     is left of it. BlockingIOError while another process prepares a corpus in the same folder.
     """
     folder = Path(folder)
-    asked = {"tokens": tokens, "vocabulary_size": vocabulary_size, "tokenizer": tokenizer}
-    asked |= {"at_least": at_least, "places": [folder, *places]}
+    asked: dict[str, Any] = {
+        "tokens": tokens,
+        "vocabulary_size": vocabulary_size,
+        "tokenizer": tokenizer,
+        "at_least": at_least,
+        "places": [folder, *places],
+    }
     if (folder / MADE).exists():
         return _kept(folder, names, **asked)
     busy = (

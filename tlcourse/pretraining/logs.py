@@ -62,7 +62,8 @@ class TensorBoardLog:
         # Not SummaryWriter: the thread in which it writes dies where the disk is full, and then
         # everything waits for it.
         self.open, self.scalar = event_file_writer.EventsWriter, summary.scalar
-        self.tokens_per_step, self.writer, self.flushed = tokens_per_step, None, 0.0
+        self.tokens_per_step, self.flushed = tokens_per_step, 0.0
+        self.writer: Any = None  # tensorboardX's, from the first record on
         self.folder = Path(folder) / "tensorboard"
 
     def __call__(self, record: dict) -> None:

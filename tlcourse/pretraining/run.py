@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -42,7 +42,7 @@ def optimizers_for(
     matrices = [p for block in model.blocks for p in block.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
     others = {"params": [p for p in model.parameters() if id(p) not in inside], "weight_decay": 0.0}
-    settings = {"lr": recipe.learning_rate, "betas": (0.9, 0.95), "fused": True}
+    settings: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (0.9, 0.95), "fused": True}
     if recipe.muon_learning_rate is None:
         both = [{"params": matrices, "weight_decay": recipe.weight_decay}, others]
         return [torch.optim.AdamW(both, **settings)]

@@ -78,8 +78,9 @@ def bootstrap(
     """
     columns = [np.asarray(part, dtype=float) for part in (parameters, tokens, losses)]
     at = (max(parameters), max(tokens)) if at is None else at
-    start = np.log(astuple(fit_law(*columns) if law is None else law))
-    generator, drawn = np.random.default_rng(seed), []
+    start = np.log(astuple(fit_law(parameters, tokens, losses) if law is None else law))
+    generator = np.random.default_rng(seed)
+    drawn: list[float] = []
     while len(drawn) < repeats:
         rows = generator.integers(len(losses), size=len(losses))
         n, d, found = (column[rows] for column in columns)

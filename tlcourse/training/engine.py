@@ -70,7 +70,7 @@ class Trainer(Engine):
         self.between_steps = True  # False while weights and optimizers are being changed
         self.logger = LOGGER
 
-    def run(self) -> State:
+    def run(self) -> State:  # type: ignore[override]  # data and length are known already
         """Trains from step `state.iteration` to the end, or anew after the end.
 
         Afterwards the model is in evaluation mode, and asks for gradients where it did before. When
@@ -98,17 +98,18 @@ class Trainer(Engine):
         return state
 
     def _one_step(self, engine: Engine, _: None) -> dict:
-        step, rank, factor = self.state.iteration - 1, idist.get_rank(), 1.0
+        step, rank = self.state.iteration - 1, idist.get_rank()
+        factor: float | Mapping[str, float] = 1.0
         if self.seed is not None:
             torch.manual_seed(generator_for(self.seed, step, rank).initial_seed())
         if self.schedule is not None:
             factor = self.schedule(step)
             parts.set_learning_rates(parts.groups_of(self.optimizers), factor)
         batch = tuple(part.to(self.compute.device) for part in parts.own_rows(self.batch_of(step)))
-        nats, targets = self._accumulate(batch)
+        sums = self._accumulate(batch)
         # One sum over the processes; the first one's clock is everybody's.
         clock = time.perf_counter() - self._began if rank == 0 else 0.0
-        nats, targets, seconds = parts.summed([nats, targets, clock])
+        nats, targets, seconds = parts.summed([*sums, clock])
         self._check(step, nats, targets)
         self.between_steps = False
         norm = parts.update(self.optimizers, self.scaler, targets, self.clip)
@@ -179,7 +180,7 @@ def train(
 
     @engine.on(Events.ITERATION_COMPLETED)
     def after_step() -> None:
-        record = engine.state.output
+        record = engine.history[-1]
         for callback in on_step:
             callback(record)
         keeper.after_step()

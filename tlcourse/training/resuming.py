@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -117,7 +117,7 @@ class Keeper(signals.Held):
             engine.state.iteration = len(engine.history)
         self._written, self._at = len(engine.history), time.perf_counter()
 
-    def __enter__(self) -> "Keeper":
+    def __enter__(self) -> Self:
         return self if self.resume is None else super().__enter__()
 
     def after_step(self) -> None:
@@ -132,7 +132,7 @@ class Keeper(signals.Held):
         from ignite import distributed as idist
 
         done = len(self.engine.history)
-        if done > self._written and idist.get_rank() == 0:
+        if self.resume is not None and done > self._written and idist.get_rank() == 0:
             self.resume.save(self.parts, self.engine.history)
         self._written, self._at = done, time.perf_counter()
 

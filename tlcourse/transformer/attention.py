@@ -92,7 +92,9 @@ class Attention(nn.Module):
         self.value = nn.Linear(config.width, config.width)
         self.output = nn.Linear(config.width, config.width)
         self.dropout = nn.Dropout(config.dropout)
-        self.prefix = None  # (2, heads, any, head_dim): keys and values that all may look at
+        self.prefix: nn.Parameter | None = (
+            None  # (2, heads, any, head_dim): keys and values that all may look at
+        )
         self.change = None  # of the weights, in the explicit kernel: see `explicit_attention`
 
     def forward(

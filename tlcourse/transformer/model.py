@@ -93,6 +93,7 @@ class Transformer(nn.Module):
         )
         self.norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
         self.transform = nn.Linear(config.width, config.width) if config.head_transform else None
+        self.transform_norm: nn.LayerNorm | None = None
         if config.head_transform:
             self.transform_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
         self.head_bias = (
@@ -255,7 +256,7 @@ class Transformer(nn.Module):
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
         """(..., width) to (..., width): what the output layer is multiplied with."""
-        if self.transform is None:
+        if self.transform is None or self.transform_norm is None:
             return hidden_states
         hidden_states = ACTIVATIONS[self.config.activation](self.transform(hidden_states))
         return self.transform_norm(hidden_states)

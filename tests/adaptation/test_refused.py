@@ -196,7 +196,7 @@ def test_what_cannot_be_a_choice_of_a_scheme(choices, said):
         (lambda: Recipe(head_learning_rate=0), "head_learning_rate: expected a number above 0"),
         (lambda: L2SP(-5), "strength: expected a number at least 0, got -5"),
         (lambda: EWC({}, -5), "strength: expected a number at least 0, got -5"),
-        (lambda: EWC(0.03, 1.0), "importance: expected what `fisher` gives, got 0.03"),
+        (lambda: EWC(0.03, 1.0), "importance: expected what `fisher` returns, got 0.03"),
         (lambda: LanguageModelling(-1), "weight: expected a number at least 0, got -1"),
         (lambda: AddedOnly(-1), "factor: expected a number at least 0, got -1"),
         (lambda: Group((), -1), "factor: expected a number at least 0, got -1"),
@@ -229,7 +229,7 @@ def test_what_is_outside_its_range(make, said):
 @pytest.mark.parametrize(
     ("scheme", "said"),
     [
-        (Scheme(groups=AddedOnly(8)), r"for AddedOnly to move, got none; .*groups=HeadOnly\(\)"),
+        (Scheme(groups=AddedOnly(8)), r"for AddedOnly to train, got none; .*groups=HeadOnly\(\)"),
         (Scheme(edit=LoRA(), groups=HeadOnly()), "none of its 8 tensors, first body.blocks.0"),
         (Scheme(edit=LayerMix(), groups=ByLayer()), "none of its 2 tensors, first mix."),
         (Scheme(edit=LoRA(), extra_loss=EWC({}, 1.0)), "importance: expected .* of the body"),
@@ -246,14 +246,14 @@ def test_ewc_beside_lora_names_what_has_no_importance(start):
     with pytest.raises(ValueError, match="got none for 8, first blocks.0.attention.query.a"):
         run(start, scheme)
     start.body.requires_grad_(False)
-    with pytest.raises(ValueError, match="nothing frozen, got .* first embedding.weight"):
+    with pytest.raises(ValueError, match="without frozen parameters, got .* first embedding.weight"):
         fisher(start.body, lambda body: body(torch.tensor([[7, 8]])).sum((1, 2)))
 
 
 def test_what_is_added_by_hand_is_known_to_whoever_goes_on(start, tmp_path):
     added = start.add(LoRA())
     assert start.edit == LoRA() and start.added == added and len(added) == 8
-    with pytest.raises(ValueError, match=r"or to go on by LoRA\(.*, got Prefixes\(.* on top"):
+    with pytest.raises(ValueError, match=r"or to continue with LoRA\(.*, got Prefixes\(.* on top"):
         start.add(Prefixes())
     for scheme in (Scheme(groups=AddedOnly()), SCHEMES["LoRA"]):
         assert set(added) < set(run(start, scheme).report.declared)
@@ -275,7 +275,7 @@ def test_a_class_that_was_defined_anew_is_told(start):
         return Scheme(edit=MyEdit())
 
     adapted = run(start, cell())
-    with pytest.raises(ValueError, match=r"got .*MyEdit\(n=1\), of a class defined anew, on top"):
+    with pytest.raises(ValueError, match=r"got .*MyEdit\(n=1\), whose class was redefined, on top"):
         run(adapted, cell())
 
 

@@ -389,7 +389,7 @@ def another(name):
         (Scheme(edit=named_edit), "got named_edit; write it as a class whose settings"),
         (Scheme(edit=lambda classifier: None), "got <lambda>; .*dataclass.frozen=True"),
         (Scheme(edit=Changing()), r"dataclass\(frozen=True\) over Changing"),
-        (Scheme(edit=Reserved()), "another name than knob for a field of Reserved"),
+        (Scheme(edit=Reserved()), "fields of Reserved to have other names than knob"),
         (Scheme(edit=another("LoRA")), "another name than LoRA"),
         (Scheme(edit=MyLoRA(2, [0, 1])), "expected a tuple to save, got the list"),
         (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "got <lambda>"),
@@ -424,7 +424,7 @@ def test_one_choice_of_layers_is_one_value(one, other):
 def test_another_edit_on_top_is_refused_and_the_same_goes_on(tmp_path):
     classifier = adapted("LoRA")
     how = {"recipe": RECIPE, "compute": CPU}
-    with pytest.raises(ValueError, match="to which nothing was added, or to go on by LoRA"):
+    with pytest.raises(ValueError, match="without an edit, or to continue with LoRA"):
         adapt(classifier, TEXTS, LABELLED, scheme=SCHEMES["prefix tuning"], **how)
     again = adapt(classifier, TEXTS, LABELLED, scheme=SCHEMES["LoRA"], **how)
     assert again.report.declared == classifier.report.declared

@@ -377,7 +377,7 @@ def test_a_released_model_is_no_checkpoint(tmp_path, released, capsys, monkeypat
     monkeypatch.chdir(tmp_path)
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"got {NAME}, a model that others released: it can be adapted" in line
+    assert f"got {NAME}, a model that others released; it can be adapted" in line
     assert {path.name for path in tmp_path.iterdir()} == {"mirror"}
 
 

@@ -284,7 +284,7 @@ def test_a_batch_without_targets_is_an_error():
 
     model = nn.Linear(3, 1)
     optimizers = [torch.optim.SGD(model.parameters(), lr=1.0)]
-    with pytest.raises(ValueError, match="no target in this batch"):
+    with pytest.raises(ValueError, match="at least one target in the batch"):
         train(model, linear_loss, nothing, steps=1, optimizers=optimizers, compute=PLAIN)
 
 

@@ -275,7 +275,7 @@ def test_the_default_optimizer_moves_what_asks_for_a_gradient():
 
 def test_what_cannot_be_known_is_asked_for():
     model, optimizer = little()
-    with pytest.raises(ValueError, match="expected steps=, since the batches are a function"):
+    with pytest.raises(ValueError, match="expected steps=, since batches are a function"):
         train(model, linear_loss, linear_batch, optimizers=[optimizer], compute=PLAIN)
     with pytest.raises(ValueError, match="expected at least one batch, got none"):
         train(model, linear_loss, [], optimizers=[optimizer], compute=PLAIN)

@@ -11,9 +11,9 @@
     adapted.report
     adapted.save("lora-trec")
 
-`start` stays as it was. A scheme's four choices are an edit (what is added), groups (what moves),
-a schedule (how fast, and when) and an extra loss; SCHEMES has those of the course by name, and
-one's own are frozen dataclasses with `__call__`.
+`start` is left unchanged. A scheme's four choices are an edit (what is added), groups (what is
+trained), a schedule (how fast, and when) and an extra loss. SCHEMES has the course's schemes by
+name; a choice of your own is a frozen dataclass with `__call__`.
 """
 
 from tlcourse.adaptation import baselines, leaderboard

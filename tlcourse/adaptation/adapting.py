@@ -1,7 +1,7 @@
 """One path for every way to adapt, with four knobs.
 
-A `Scheme` names what is added, which parameters move, how fast each moves at each step, and what is
-added to the loss. `adapt` does the rest, the same for all, and says what happened.
+A `Scheme` says what is added, which parameters are trained, at which learning rate at each step,
+and what is added to the loss. `adapt` does the rest, in the same way for all schemes, and reports.
 """
 
 import time
@@ -29,7 +29,7 @@ from tlcourse.recipes import Recipe
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
 
-PATIENCE = 20  # steps whose mean loss `Recipe.stop_below` is about
+PATIENCE = 20  # steps whose mean loss is compared with `Recipe.stop_below`
 
 
 def adapt(
@@ -44,21 +44,22 @@ def adapt(
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> Classifier:
-    """A copy of the classifier, adapted to texts and label names by a scheme; `report` says how.
+    """Returns a copy of the classifier, adapted to texts and label names, with its `report`.
 
-    The classifier itself stays as it is, and the same call gives the same weights; PyTorch's own
-    generator is seeded by it. A text may be a pair of texts. `labels` may also be probabilities,
-    (texts, labels), such as another model's. AdamW, batches of about equal lengths. A classifier
-    that was adapted before goes on from there, its edit with it. What a scheme freezes asks for a
-    gradient again when the training is over; what was frozen before stays so. If nothing of the
-    body moves and nothing is added to the loss, the features of the texts are computed once.
+    The classifier itself is left unchanged. The same call gives the same weights: it seeds
+    PyTorch's global generator. A text may be a pair of texts. `labels` may also be (texts, labels)
+    probabilities, such as those of another model. The optimizer is AdamW, the batches hold texts of
+    about equal lengths. A classifier that was adapted before is adapted further and keeps its edit.
+    Parameters that the scheme freezes require a gradient again afterwards; those that were frozen
+    before stay frozen. If no parameter of the body is trained and nothing is added to the loss, the
+    features of the texts are computed once.
 
     `on_step` and `handlers`: see `training.train`. A handler finds the classifier in `engine.model`
-    and, when it has asked it for answers, puts it back with `engine.model.train()`.
+    and, after predicting with it, calls `engine.model.train()`.
 
-    Raises ValueError when texts and labels are no lists or differ in number, a label is not one of
-    the classifier's, the scheme has another edit than the classifier was adapted by, or its groups
-    overlap, are empty, name what is not there or leave out what the edit adds.
+    Raises ValueError if texts and labels are no lists or differ in number, if a label is not one of
+    the classifier's, if the scheme has another edit than that of the classifier, or if its groups
+    overlap, are empty, name unknown parameters or leave out those that the edit adds.
     """
     from tlcourse.training import train
 
@@ -69,7 +70,7 @@ def adapt(
     steps = recipe.steps(len(examples.sequences))
     torch.manual_seed(seed)
     classifier.to(compute.device).body.set_attention(compute.attention)
-    asking = [(p, p.requires_grad) for p in classifier.parameters()]
+    gradients = [(p, p.requires_grad) for p in classifier.parameters()]
     groups, optimizer, difference = prepare(
         classifier, examples.some(compute), scheme=scheme, recipe=recipe
     )
@@ -88,8 +89,8 @@ def adapt(
         handlers=[partial(_stop_early, recipe), *handlers],
     )  # fmt: skip
     seconds = time.perf_counter() - began
-    for parameter, asked in asking:
-        parameter.requires_grad_(asked)
+    for parameter, required in gradients:
+        parameter.requires_grad_(required)
     classifier.pairs = any(not isinstance(text, str) for text in texts)
     classifier.report = Report(
         history,
@@ -105,7 +106,7 @@ def adapt(
 
 
 def _check(scheme: Scheme, recipe: Recipe) -> None:
-    """Raises ValueError for what is not a scheme or not a recipe."""
+    """Raises ValueError unless these are a scheme and a recipe."""
     if not isinstance(scheme, Scheme):
         raise ValueError(
             "scheme: expected one such as SCHEMES['LoRA'] or Scheme(edit=LoRA(8), "
@@ -116,15 +117,15 @@ def _check(scheme: Scheme, recipe: Recipe) -> None:
 
 
 def _stop_early(recipe: Recipe, engine: "Trainer") -> None:
-    """Ends the training once the texts are learnt, if the recipe asks for it."""
+    """Ends the training once the mean loss is below the recipe's `stop_below`, if it has one."""
     from ignite.engine import Events
 
     @engine.on(Events.ITERATION_COMPLETED)
     def end_if_learnt() -> None:
-        last = [record["loss"] for record in engine.history[-PATIENCE:]]
-        if recipe.stop_below is None or len(last) < PATIENCE:
+        losses = [record["loss"] for record in engine.history[-PATIENCE:]]
+        if recipe.stop_below is None or len(losses) < PATIENCE:
             return
-        if sum(last) / PATIENCE < recipe.stop_below:
+        if sum(losses) / PATIENCE < recipe.stop_below:
             engine.terminate()
 
 
@@ -135,25 +136,25 @@ def prepare(
     scheme: Scheme = FULL,
     recipe: Recipe = Recipe(),
 ) -> tuple[Groups, torch.optim.Optimizer, float]:
-    """Applies a scheme's edit and groups in place: what `adapt` does before the first step.
+    """Applies a scheme's edit and groups in place, as `adapt` does before the first step.
 
-    Returns the groups, their optimizer, and the most that the edit changed a logit on `some`
+    Returns the groups, their optimizer, and the largest change of a logit by the edit on `some`
     (tokens, mask). Raises ValueError, see `adapt`.
     """
-    plain = _logits(classifier, some)
+    before = _logits(classifier, some)
     new: tuple[str, ...] = ()
     if scheme.edit in (classifier.edit, Unchanged()):
         scheme = replace(scheme, edit=classifier.edit)
     else:
         new = classifier.add(scheme.edit)
     classifier.scheme = scheme
-    difference = (_logits(classifier, some) - plain).abs().max().item()
+    difference = (_logits(classifier, some) - before).abs().max().item()
     groups = scheme.groups(classifier, classifier.added)
     named = {name for group in groups.values() for name in group.names}
     if new and not named & set(new):
         raise ValueError(
-            f"expected groups that move what {scheme.edit} added, but none of its {len(new)} "
-            f"tensors, first {new[0]}, is in one; take groups=AddedOnly() or Everything()"
+            f"expected groups that train what {scheme.edit} added, but none of its {len(new)} "
+            f"tensors, first {new[0]}, is in a group; take groups=AddedOnly() or Everything()"
         )
     return groups, _optimizer(classifier, groups, recipe), difference
 
@@ -166,7 +167,7 @@ def _logits(classifier: Classifier, some: tuple) -> Tensor:
 def classification_loss(
     model: Classifier, batch: tuple[Tensor, ...], term: Term | None = None
 ) -> tuple[Tensor, int]:
-    """Sum of nats over a batch, with `term` for each text, and how many texts.
+    """Returns the sum of nats over a batch, plus `term` per text, and the number of texts.
 
     A batch is (tokens, mask, labels) or (features, labels).
     """
@@ -177,15 +178,15 @@ def classification_loss(
 
 
 def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.optim.Optimizer:
-    """AdamW over the groups; what is in none gets no gradient. Raises ValueError, see `adapt`."""
+    """Returns AdamW over the groups, and freezes the other parameters; raises, see `adapt`."""
     parameters = dict(classifier.named_parameters())
     names = [name for group in groups.values() for name in group.names]
-    wrong = sorted(set(names) - set(parameters)) or sorted({n for n in names if names.count(n) > 1})
+    misplaced = sorted(set(names) - set(parameters) or {n for n in names if names.count(n) > 1})
     empty = [name for name, group in groups.items() if not group.names]
-    if wrong or empty or not groups:
+    if misplaced or empty or not groups:
         raise ValueError(
             "expected groups of parameters of the classifier, each in one group; "
-            f"unknown or twice: {wrong}, empty: {empty or list(groups) == []}"
+            f"unknown or twice: {misplaced}, empty: {empty or list(groups) == []}"
         )
     if recipe.head_learning_rate is not None and "head" not in groups:
         raise ValueError(
@@ -198,7 +199,7 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
         [
             {
                 "name": name,
-                "params": [parameters[each] for each in group.names],
+                "params": [parameters[parameter] for parameter in group.names],
                 "lr": recipe.rate_of(name, group),
             }
             for name, group in groups.items()

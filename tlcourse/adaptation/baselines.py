@@ -1,6 +1,6 @@
-"""What transfer must beat: linear models on TF-IDF of words and word pairs.
+"""The baselines that transfer must beat: linear models on TF-IDF of words and word pairs.
 
-scikit-learn takes longer to import than the rest of this package, and is imported where it is used.
+scikit-learn takes longer to import than the rest of this package, so it is imported where used.
 """
 
 import warnings
@@ -21,7 +21,7 @@ KINDS = ("linear SVM", "logistic regression")
 
 @dataclass(frozen=True)
 class Choice:
-    """A linear model and the dev error (share of texts) that chose it."""
+    """A linear model, by its kind and C, and the error (share of texts) that it was chosen by."""
 
     kind: str
     strength: float
@@ -29,9 +29,9 @@ class Choice:
 
 
 def linear(kind: str, strength: float) -> "Pipeline":
-    """TF-IDF of words and word pairs, punctuation included, into a linear model; C = `strength`.
+    """Returns a pipeline: TF-IDF of words and word pairs, then a linear model with C = `strength`.
 
-    Raises ValueError for an unknown kind.
+    Punctuation marks count as words. Raises ValueError for an unknown kind.
     """
     from sklearn.pipeline import make_pipeline
 
@@ -45,7 +45,7 @@ def _features() -> "TfidfVectorizer":
 
 
 def _model(kind: str, strength: float) -> "LinearSVC | OneVsRestClassifier":
-    """One linear decision per label against the rest, both kinds alike; liblinear is fast."""
+    """Returns a model with one linear decision per label against the rest, for both kinds."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import LinearSVC
@@ -65,7 +65,7 @@ def choose(
     dev_texts: Sequence[str],
     dev_labels: Sequence[str],
 ) -> Choice:
-    """The kind and strength with the fewest errors on dev; the first among equals."""
+    """Returns the kind and strength with the fewest errors on dev; the first of equal ones."""
     features = _features()
     train, dev = features.fit_transform(texts), features.transform(dev_texts)
     choices = []
@@ -77,22 +77,22 @@ def choose(
 
 
 def cross_validate(texts: Sequence[str], labels: Sequence[str], folds: int = 5) -> Choice:
-    """The choice by cross-validation inside the labels there are: no dev split is spent.
+    """Returns the choice by cross-validation on the labelled texts alone, without a dev split.
 
-    For small label budgets, where a separate dev set would be labels that nobody has; and with
-    all labels steadier than a dev split, since every text is held out once. There are at most as
-    many folds as the commonest label has texts. Raises ValueError unless two labels have two each.
+    This suits small label budgets, which a dev split would reduce further. With all labels it
+    varies less than a dev split, since every text is held out once. There are at most as many folds
+    as the most frequent label has texts. Raises ValueError unless two labels have two texts each.
     """
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
     counts = Counter(labels).most_common()
     if len(counts) < 2 or counts[1][1] < 2:
-        raise ValueError(f"expected two labels with two texts each at least, got {dict(counts)}")
+        raise ValueError(f"expected two labels with at least two texts each, got {dict(counts)}")
     stratified = StratifiedKFold(min(folds, counts[0][1]), shuffle=True, random_state=0)
     choices = []
     for kind in KINDS:
         for strength in STRENGTHS:
-            with warnings.catch_warnings():  # a label with fewer texts than folds is no mistake
+            with warnings.catch_warnings():  # a label may have fewer texts than folds
                 warnings.simplefilter("ignore", UserWarning)
                 scores = cross_val_score(linear(kind, strength), texts, labels, cv=stratified)
             choices.append(Choice(kind, strength, 1.0 - float(scores.mean())))

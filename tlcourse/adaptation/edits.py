@@ -1,7 +1,7 @@
 """The first knob: what is added to a pretrained model before it learns a task.
 
 An edit is a value that changes a classifier in place when it is called. LoRA and adapters start as
-the identity: with them the model gives the logits that it gave without.
+the identity: adding them leaves the model's logits unchanged.
 """
 
 import copy
@@ -32,19 +32,19 @@ def _replace(block: Block, name: str, make: Callable[[nn.Linear], nn.Module]) ->
 
 @dataclass(frozen=True)
 class Unchanged:
-    """Nothing is added."""
+    """The edit that adds nothing."""
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Leaves the classifier as it is."""
+        """Leaves the classifier unchanged."""
 
 
 class LoRALinear(nn.Module):
     """A linear layer and a low-rank update of it: W x + b + (alpha / rank) B A x (Hu et al., 2021).
 
-    A is random, B zero: the update starts at 0.
+    A is drawn at random and B is zero, so the update starts at 0.
     """
 
-    position_wise = True  # no position looks at another: see `Transformer.hidden_at`
+    position_wise = True  # positions do not interact: see `Transformer.hidden_at`
 
     def __init__(self, base: nn.Linear, rank: int, alpha: float):
         super().__init__()
@@ -58,7 +58,7 @@ class LoRALinear(nn.Module):
         return self.base(x) + self.scale * F.linear(F.linear(x, self.a), self.b)
 
     def merged(self) -> nn.Linear:
-        """One linear layer that gives the same; the base layer is left alone."""
+        """Returns one linear layer with the same outputs; the base layer is left unchanged."""
         layer = copy.deepcopy(self.base)
         with torch.no_grad():
             layer.weight += self.scale * self.b @ self.a
@@ -67,9 +67,10 @@ class LoRALinear(nn.Module):
 
 @dataclass(frozen=True)
 class LoRA:
-    """LoRA in the named linear layers of every block; "all" are LAYERS, "attention" its four.
+    """LoRA in the named linear layers of every block; "all": LAYERS, "attention": ATTENTION.
 
-    Raises ValueError for a rank below 1 and for a layer that is not in LAYERS.
+    Raises ValueError for a rank below 1, an alpha that is not positive and a layer that is not in
+    LAYERS.
     """
 
     rank: int = 8
@@ -78,33 +79,33 @@ class LoRA:
 
     def __post_init__(self) -> None:
         ranges.check(self, rank=ranges.COUNT, alpha=ranges.POSITIVE)
-        asked = self.names()
-        if not asked or set(asked) - set(LAYERS):
+        names = self.names()
+        if not names or set(names) - set(LAYERS):
             raise ValueError(
                 f"layers: expected layers out of {', '.join(LAYERS)}, 'attention' or 'all', "
                 f"got {self.layers!r}"
             )
-        ordered = tuple(name for name in LAYERS if name in asked)  # one choice, one way to write it
+        ordered = tuple(name for name in LAYERS if name in names)  # equal choices compare equal
         short = {LAYERS: "all", ATTENTION: "attention"}.get(ordered, ordered)
         object.__setattr__(self, "layers", short)
 
     def names(self) -> tuple[str, ...]:
-        """The names of the layers."""
+        """Returns the names of the layers."""
         if isinstance(self.layers, str):
             return {"all": LAYERS, "attention": ATTENTION}.get(self.layers, (self.layers,))
         return tuple(self.layers)
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Puts a LoRALinear in the place of each of the layers."""
+        """Replaces each of the layers by a LoRALinear around it."""
         for block in classifier.body.blocks:
             for name in self.names():
                 _replace(block, name, lambda base: LoRALinear(base, self.rank, self.alpha))
 
 
 class AdapterLayer(nn.Module):
-    """A linear layer and a bottleneck with a residual behind it: h + up(gelu(down(h))).
+    """A linear layer followed by a bottleneck with a residual: h + up(gelu(down(h))).
 
-    Houlsby et al. (2019). `up` starts at zero, so the layer starts as it was.
+    Houlsby et al. (2019). `up` starts at zero, so the layer's output is unchanged at first.
     """
 
     position_wise = True
@@ -128,8 +129,8 @@ class AdapterLayer(nn.Module):
 class Adapters:
     """Adapters in every block: after attention and feed-forward, or after feed-forward alone.
 
-    The first is Houlsby et al. (2019), who train the norms, too, which here stay as they are; the
-    second Pfeiffer et al. (2021).
+    The former is Houlsby et al. (2019), who also train the norms, which are frozen here; the latter
+    is Pfeiffer et al. (2021).
     """
 
     bottleneck: int = 32
@@ -139,7 +140,7 @@ class Adapters:
         ranges.check(self, bottleneck=ranges.COUNT)
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Puts an AdapterLayer behind the last layer of attention and feed-forward."""
+        """Puts an AdapterLayer after the last layer of attention and of feed-forward."""
         for block in classifier.body.blocks:
             for name in ("output", "down") if self.after_attention else ("down",):
                 _replace(block, name, lambda base: AdapterLayer(base, self.bottleneck))
@@ -147,10 +148,10 @@ class Adapters:
 
 @dataclass(frozen=True)
 class Prefixes:
-    """Learned keys and values that every token of every layer may look at (Li & Liang, 2021).
+    """Learned keys and values that every token of every layer may attend to (Li & Liang, 2021).
 
-    It does not start as the identity: what looks at the prefix looks less at the text. The prefix
-    is learned as it is, without the network that makes it in the paper's training.
+    The edit does not start as the identity: attention to the prefix is taken from the text. The
+    prefix is trained directly, without the paper's network that produces it.
     """
 
     length: int = 10
@@ -159,7 +160,7 @@ class Prefixes:
         ranges.check(self, length=ranges.COUNT)
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Gives every attention a prefix of so many keys and values."""
+        """Gives every attention layer a prefix of `length` keys and values."""
         config = classifier.body.config
         shape = (2, config.heads, self.length, config.width // config.heads)
         for block in classifier.body.blocks:
@@ -169,7 +170,7 @@ class Prefixes:
 class Mix(nn.Module):
     """A learned average of the hidden states of all layers, and a scale (Peters et al., 2018).
 
-    Softmax weights that start equal; the average of normalised layers.
+    The layers' weights are a softmax and start equal; the layers are expected to be normalised.
     """
 
     def __init__(self, count: int):
@@ -178,7 +179,7 @@ class Mix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, states: Sequence[Tensor] | Tensor) -> Tensor:
-        """One (..., width) tensor a layer, or (layers, ..., width), to (..., width)."""
+        """Returns (..., width), of a (..., width) tensor a layer or of (layers, ..., width)."""
         shares = self.weights.softmax(0)
         return self.scale * sum(share * state for share, state in zip(shares, states, strict=True))
 
@@ -188,22 +189,24 @@ class LayerMix:
     """The classifier reads a learned mix of all layers instead of the last one."""
 
     def __call__(self, classifier: Adaptable) -> None:
-        """Gives the classifier a Mix of the embeddings and all blocks."""
+        """Gives the classifier a Mix of the embeddings and the outputs of all blocks."""
         classifier.mix = Mix(len(classifier.body.blocks) + 1)
 
 
 def merge_lora(classifier: Adapted) -> Adapted:
-    """A copy with every LoRA update put into the weight it belongs to: a plain model, same logits.
+    """Returns a copy without edit, same logits: each LoRA update is added to its layer's weight.
 
-    Raises ValueError when the classifier was adapted by another edit than LoRA.
+    Raises ValueError if the classifier was not adapted by LoRA.
     """
     merged = classifier.copy()
     for module in list(merged.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, LoRALinear):
                 setattr(module, name, child.merged())
-    left = set(merged.added) & {name for name, _ in merged.named_parameters()}
-    if left or not merged.added:
-        raise ValueError(f"expected a classifier adapted by LoRA, got one by {classifier.scheme}")
+    unmerged = set(merged.added) & {name for name, _ in merged.named_parameters()}
+    if unmerged or not merged.added:
+        raise ValueError(
+            f"expected a classifier adapted by LoRA, got one adapted by {classifier.scheme}"
+        )
     merged.scheme, merged.added = None, ()
     return merged

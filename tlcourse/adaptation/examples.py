@@ -1,6 +1,6 @@
 """Texts and labels as numbers: ids, targets, and batches of about equal lengths.
 
-What is no text or no label is refused here, with its row, before anything is trained.
+Anything that is not a text or a label is refused here, with its row, before the training starts.
 """
 
 import unicodedata
@@ -25,11 +25,14 @@ Text = str | tuple[str, str]  # one text, or a pair
 
 
 def listed(values: Iterable, what: str) -> list:
-    """The values as a list; ValueError for a single text, a set, a mapping and a whole table."""
-    one = isinstance(values, str | bytes) or not isinstance(values, Iterable)
+    """Returns the values as a list.
+
+    Raises ValueError for a single text, a set, a mapping and a table of several columns.
+    """
+    single = isinstance(values, str | bytes) or not isinstance(values, Iterable)
     table = len(getattr(values, "shape", (0,))) != 1  # more than one column
-    if one or table or isinstance(values, Mapping | set | frozenset):
-        got = short(values) if one else f"a {type(values).__name__}"
+    if single or table or isinstance(values, Mapping | set | frozenset):
+        got = short(values) if single else f"a {type(values).__name__}"
         raise ValueError(f"expected {what} in a list, or one column of a table, got {got}")
     return list(values)
 
@@ -37,15 +40,14 @@ def listed(values: Iterable, what: str) -> list:
 def encode(
     texts: Iterable[Text], tokenizer: AnyTokenizer, max_length: int, *, room: int | None = None
 ) -> list[list[int]]:
-    """Each text as the tokenizer reads it, cut to `max_length` ids, in the tokenizer's `frame`.
+    """Returns the ids of each text, cut to `max_length` ids, in the tokenizer's `frame`.
 
-    With our vocabulary the frame is `<cls>` at the end. A single text may have `room` ids, if that
-    is given: those who read it in windows ask for more.
+    With our vocabulary the frame is `<cls>` at the end. If `room` is given, a single text is cut to
+    that many ids instead, since long texts can be read in windows.
 
-    A pair has `<sep>` between its parts (Radford et al., 2018; Devlin et al., 2019); one that is
-    too long loses tokens from the end of its longer part first. Raises ValueError for what is no
-    list of texts; it names the first row that is no text or pair, or has nothing in it or in a part
-    of it.
+    A pair has `<sep>` between its parts (Radford et al., 2018; Devlin et al., 2019); a pair that is
+    too long loses tokens from the end of its longer part first. Raises ValueError unless `texts` is
+    a list of texts or pairs without empty ones; the message names the first row that does not fit.
     """
     encoded, frame = [], getattr(tokenizer, "frame", Tokenizer.frame)
     read = getattr(tokenizer, "read", lambda text: tokenizer.encode(normalise(text)))
@@ -76,7 +78,7 @@ def encode(
 
 
 def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], list[int]]:
-    """The two parts of a pair, the longer one cut until both together have at most `room` ids."""
+    """Returns the parts of a pair, the longer one cut until both have at most `room` ids."""
     return (
         first[: max(room - len(second), (room + 1) // 2)],
         second[: max(room - len(first), room // 2)],
@@ -84,43 +86,44 @@ def _cut(first: list[int], second: list[int], room: int) -> tuple[list[int], lis
 
 
 def one_line(label: str) -> bool:
-    """Whether a label has something to be seen, and nothing that breaks the line it stands in."""
+    """True if a label has a visible character, and no line break or control character."""
     return bool(seen(label)) and not any(unicodedata.category(c) in BREAKING for c in label)
 
 
 def label_names(labels: Iterable[str]) -> list[str]:
-    """The labels of a classifier, in their order; ValueError for what cannot be told apart.
+    """Returns the labels of a classifier as a list, in their order.
 
-    Also for a name that is blank, or has a line break, a tab or another control character in it.
+    Raises ValueError for fewer than two, for equal ones, and for a name that is blank or contains a
+    line break, a tab or another control character.
     """
     names = listed(labels, "labels")
     texts = {name for name in names if isinstance(name, str)}
     if len(names) < 2 or len(texts) < len(names):
         raise ValueError(f"expected at least two labels, all different, got {short(names)}")
-    odd = next((name for name in names if not one_line(name)), None)
-    if odd is not None:
+    refused = next((name for name in names if not one_line(name)), None)
+    if refused is not None:
         raise ValueError(
-            f"expected labels of one line, without control characters, got {odd!r}; rename it"
+            f"expected labels of one line, without control characters, got {refused!r}; rename it"
         )
     return names
 
 
 def targets(labels: Iterable[str] | Tensor, names: Sequence[str]) -> Tensor:
-    """What the loss compares with: numbers of labels, or (texts, labels) probabilities.
+    """Returns the targets of the loss: (texts,) label indices, or (texts, labels) probabilities.
 
-    Raises ValueError for a label that is not in `names` and for what are no probabilities.
+    Raises ValueError for a label that is not in `names`, and for rows that are no probabilities.
     """
     if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind in "biuf":
         labels = torch.as_tensor(labels)
     if isinstance(labels, Tensor) and labels.ndim == 2:
         return _probabilities(labels.float(), names)
     labels = listed(labels.tolist() if hasattr(labels, "tolist") else labels, "labels")
-    unknown = [each for each in labels if not (isinstance(each, str) and each in names)]
+    unknown = [label for label in labels if not (isinstance(label, str) and label in names)]
     if unknown:
-        numbered = all(isinstance(each, Integral) for each in unknown)
+        numbered = all(isinstance(label, Integral) for label in unknown)
         raise ValueError(
             f"expected labels out of {list(names)}, got also "
-            f"[{', '.join(sorted({short(each) for each in unknown})[:5])}]"
+            f"[{', '.join(sorted({short(label) for label in unknown})[:5])}]"
             + ("; give the names: [names[number] for number in labels]" if numbered else "")
         )
     return torch.tensor([names.index(label) for label in labels])
@@ -132,9 +135,9 @@ def _probabilities(rows: Tensor, names: Sequence[str]) -> Tensor:
             f"expected probabilities of {len(names)} labels for each text, "
             f"got a tensor of shape {tuple(rows.shape)}"
         )
-    right = (rows >= 0).all(dim=1) & ((rows.sum(dim=1) - 1).abs() < 0.01)  # False for NaN
-    if not right.all():
-        row = right.tolist().index(False)
+    valid = (rows >= 0).all(dim=1) & ((rows.sum(dim=1) - 1).abs() < 0.01)  # False for NaN
+    if not valid.all():
+        row = valid.tolist().index(False)
         raise ValueError(
             f"expected probabilities of the labels that sum to 1, got {short(rows[row].tolist())} "
             f"in row {row}"
@@ -150,7 +153,10 @@ def by_length(
     compute: Compute | None = None,
     batch_size: int = 64,
 ) -> Tensor:
-    """What `read` makes of (tokens, mask) of similar lengths; rows in the order of `sequences`."""
+    """Returns what `read(tokens, mask)` returns, (sequences, ...), in the order of `sequences`.
+
+    `read` gets batches of similar lengths, (batch, length) each, so that there is little padding.
+    """
     compute = compute or device.choose()
     order = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
     parts = []
@@ -163,9 +169,9 @@ def by_length(
 
 
 class Batches:
-    """Texts and labels as batches of about equal lengths; batch k depends on the seed and k.
+    """Texts and labels as batches of about equal lengths; batch k depends on the seed and k alone.
 
-    Raises ValueError, see `encode` and `targets`; also when texts and labels differ in number.
+    Raises ValueError, see `encode` and `targets`; also if texts and labels differ in number.
     """
 
     def __init__(
@@ -190,12 +196,12 @@ class Batches:
         self._order: list[list[int]] = []
 
     def some(self, compute: Compute) -> tuple[Tensor, Tensor]:
-        """Tokens and mask of the first few texts."""
+        """Returns tokens and mask of the first texts, at most 32."""
         tokens, mask = pad(self.sequences[:32], self.pad)
         return tokens.to(compute.device), mask.to(compute.device)
 
     def batch(self, step: int) -> tuple[Tensor, ...]:
-        """(tokens, mask, labels), or (features, labels) once they are known."""
+        """Returns a step's (tokens, mask, labels), or (features, labels) after `read_once`."""
         epoch, place = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             lengths = [len(sequence) for sequence in self.sequences]
@@ -208,6 +214,6 @@ class Batches:
 
     @torch.no_grad()
     def read_once(self, classifier: Any, compute: Compute) -> None:
-        """Computes the features of all texts, for a body that stays as it is."""
+        """Computes the features of all texts once, for a body that is not trained."""
         read = classifier.eval().features
         self.features = by_length(self.sequences, read, pad_id=self.pad, compute=compute).cpu()

@@ -1,7 +1,7 @@
 """The fourth knob: what is added to the loss.
 
-Each is a value that is called with the classifier as it stands before the first step, and returns a
-function of classifier and batch: nats (or a penalty) a text, which the training adds to the task's
+An extra loss is a value that is called with the classifier before the first step. It returns a
+function of classifier and batch: nats (or a penalty) per text, which training adds to the task's
 loss.
 """
 
@@ -25,10 +25,10 @@ ExtraLoss = Callable[[Adaptable], Term]
 
 @dataclass(frozen=True)
 class L2SP:
-    """(strength / 2) times the squared distance of the body from where it started.
+    """(strength / 2) times the squared distance of the body's weights from their start.
 
-    L2-SP (Li, Grandvalet & Davoine, 2018): decay towards the pretrained weights, not towards 0; the
-    recipe's own weight decay, which is towards 0, stays on the body beside it unless that is 0.
+    L2-SP (Li, Grandvalet & Davoine, 2018): decay towards the pretrained weights instead of 0. The
+    recipe's weight decay, which is towards 0, still applies to the body unless it is set to 0.
     """
 
     strength: float = 0.01
@@ -37,17 +37,18 @@ class L2SP:
         ranges.check(self, strength=ranges.NOT_NEGATIVE)
 
     def __call__(self, classifier: Adaptable) -> Term:
-        """Remembers where the body stands."""
+        """Returns the penalty on the distance from the body's present weights."""
         start = _copied(classifier.body)
         return _pull(start, dict.fromkeys(start, 1.0), self.strength)
 
 
 @dataclass(frozen=True)
 class EWC:
-    """(strength / 2) times the squared distance, each weight by its Fisher information.
+    """(strength / 2) times the squared distance, each weight times its Fisher information.
 
-    Elastic weight consolidation (Kirkpatrick et al., 2017); `importance` by the names of the body's
-    parameters, as `fisher` gives it. A saved classifier keeps the digest of it.
+    Elastic weight consolidation (Kirkpatrick et al., 2017). `importance` maps the names of the
+    body's parameters to tensors of their shapes, as `fisher` returns it; a saved classifier keeps
+    its digest alone.
     """
 
     importance: Mapping[str, Tensor]
@@ -57,19 +58,22 @@ class EWC:
         ranges.check(self, strength=ranges.NOT_NEGATIVE)
         if not isinstance(self.importance, Mapping):
             raise ValueError(
-                f"importance: expected what `fisher` gives, got {short(self.importance)}"
+                f"importance: expected what `fisher` returns, got {short(self.importance)}"
             )
         if not isinstance(self.importance, Tensors):
             object.__setattr__(self, "importance", Tensors(self.importance))
 
     def __call__(self, classifier: Adaptable) -> Term:
-        """Remembers where the body stands; ValueError for a parameter without importance."""
-        moving = [name for name, p in classifier.body.named_parameters() if p.requires_grad]
-        lacking = [name for name in moving if name not in self.importance]
+        """Returns the penalty on the distance from the body's present weights.
+
+        Raises ValueError for a trained parameter without importance.
+        """
+        trained = [name for name, p in classifier.body.named_parameters() if p.requires_grad]
+        lacking = [name for name in trained if name not in self.importance]
         if lacking:
             raise ValueError(
-                f"importance: expected one for each of the {len(moving)} tensors of the body that "
-                f"move, got none for {len(lacking)}, first {lacking[0]}; take it from "
+                f"importance: expected one for each of the {len(trained)} trained tensors of the "
+                f"body, got none for {len(lacking)}, first {lacking[0]}; take it from "
                 "`fisher(classifier.body, ...)`, and a scheme without an edit of the body"
             )
         return _pull(_copied(classifier.body), self.importance, self.strength)
@@ -91,15 +95,15 @@ def _pull(start: Mapping[str, Tensor], weights: Mapping, strength: float) -> Ter
 
 
 def fisher(model: nn.Module, log_likelihoods: Callable[[nn.Module], Tensor]) -> dict[str, Tensor]:
-    """The diagonal of the Fisher information: mean squared gradient of each log-likelihood.
+    """Returns the diagonal of the Fisher information: mean squared gradients, by parameter name.
 
-    `log_likelihoods(model)` gives one number an example, (n,). Raises ValueError when a parameter
-    is frozen.
+    `log_likelihoods(model)` returns the log-likelihood of each example, (n,), whose gradients are
+    squared. Raises ValueError if a parameter is frozen.
     """
     frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
     if frozen:
         raise ValueError(
-            f"expected a model with nothing frozen, got {len(frozen)} frozen tensors, first "
+            f"expected a model without frozen parameters, got {len(frozen)} frozen tensors, first "
             f"{frozen[0]}; call model.requires_grad_(True) before"
         )
     values = log_likelihoods(model)
@@ -117,7 +121,7 @@ def fisher(model: nn.Module, log_likelihoods: Callable[[nn.Module], Tensor]) -> 
 
 @dataclass(frozen=True)
 class LanguageModelling:
-    """`weight` times the causal loss of the same texts, nats a token; pads are no targets.
+    """`weight` times the causal loss of the same texts, in nats per token; pads are no targets.
 
     Multi-task fine-tuning (Radford et al., 2018; the tutorial's `multi-task`).
     """
@@ -128,7 +132,7 @@ class LanguageModelling:
         ranges.check(self, weight=ranges.NOT_NEGATIVE)
 
     def __call__(self, classifier: Adaptable) -> Term:
-        """Raises ValueError for a body that is not causal."""
+        """Returns the loss; raises ValueError for a body that is not causal."""
         if not classifier.body.config.causal:
             raise ValueError("expected a causal body: a two-sided one sees the next token")
         frame = classifier.frame
@@ -140,15 +144,16 @@ class LanguageModelling:
 def causal_nats(
     body: Transformer, tokens: Tensor, mask: Tensor, *, frame: Frame = Tokenizer.frame
 ) -> Tensor:
-    """Mean nats per target over padded texts in a frame; pads and what is behind a text are none.
+    """Returns the mean nats per target over padded texts in a frame; 0 if there is no target.
 
-    0 where there is no target, as in texts of one token. Long texts are read in `windows`.
+    `tokens` and `mask` (True = token) are (batch, length). Neither pads nor the frame behind a text
+    are targets. Long texts are read in `windows`.
     """
     if tokens.shape[1] > body.config.max_length:
         tokens, mask, _ = windows.split(tokens, mask, body.config.max_length, frame=frame)
     logits = body(tokens, mask)[:, :-1]
     places = torch.arange(1, tokens.shape[1], device=tokens.device)
-    asked = places < (mask.sum(1) - len(frame.behind))[:, None]
-    targets = tokens[:, 1:].masked_fill(~asked, -100).flatten()
+    predicted = places < (mask.sum(1) - len(frame.behind))[:, None]
+    targets = tokens[:, 1:].masked_fill(~predicted, -100).flatten()
     nats = F.cross_entropy(logits.flatten(0, 1).float(), targets, reduction="sum")
-    return nats / asked.sum().clamp(min=1)
+    return nats / predicted.sum().clamp(min=1)

@@ -1,7 +1,8 @@
-"""The second knob: which parameters move, in which groups, at which learning rate.
+"""The second knob: which parameters are trained, in which groups, at which learning rate.
 
-A grouping is a value that is called with the classifier and the names that the first knob added;
-it returns groups by name, from the input to the output. What is in no group does not move.
+A grouping is a value that is called with the classifier and the names of the parameters that the
+first knob added; it returns groups by name, from the input to the output. Parameters in no group
+are frozen.
 """
 
 import difflib
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from tlcourse import ranges
 from tlcourse.adaptation.knobs import Adaptable
 
-HEAD_FACTOR = 3.0  # the head begins at random weights and has further to go
+HEAD_FACTOR = 3.0  # the head starts at random weights, so it has to change more
 
 
 @dataclass(frozen=True)
 class Group:
-    """Names of parameters that move together, at `factor` times the recipe's learning rate."""
+    """Names of parameters that are trained together, at `factor` times the recipe's rate."""
 
     names: tuple[str, ...]
     factor: float = 1.0
@@ -30,7 +31,7 @@ Grouping = Callable[[Adaptable, Sequence[str]], Groups]
 
 
 def head_names(classifier: Adaptable) -> tuple[str, ...]:
-    """The names of what was not pretrained and was there before any edit."""
+    """Returns the names of the head's parameters, which were neither pretrained nor added."""
     return tuple(name for name, _ in classifier.named_parameters() if name.startswith("head."))
 
 
@@ -45,23 +46,23 @@ def _with_head(classifier: Adaptable, name: str, names: Sequence[str], factor: f
 
 @dataclass(frozen=True)
 class Everything:
-    """All parameters that ask for a gradient (Radford et al., 2018; Devlin et al., 2019)."""
+    """All parameters that require a gradient (Radford et al., 2018; Devlin et al., 2019)."""
 
     def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
-        """The body and the head."""
-        asking = [name for name, p in classifier.named_parameters() if p.requires_grad]
-        head = tuple(name for name in head_names(classifier) if name in asking)
-        body = tuple(name for name in asking if name not in head)
+        """Returns the groups of the body and of the head; one without parameters is left out."""
+        trained = [name for name, p in classifier.named_parameters() if p.requires_grad]
+        head = tuple(name for name in head_names(classifier) if name in trained)
+        body = tuple(name for name in trained if name not in head)
         groups = {"body": Group(body), "head": Group(head, HEAD_FACTOR)}
         return {name: group for name, group in groups.items() if group.names}
 
 
 @dataclass(frozen=True)
 class HeadOnly:
-    """The linear layer on top; the body gives features."""
+    """The linear layer on top; the body is frozen and provides features."""
 
     def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
-        """The head alone."""
+        """Returns the group of the head."""
         return _with_head(classifier, "added", (), 1.0)
 
 
@@ -75,10 +76,13 @@ class AddedOnly:
         ranges.check(self, factor=ranges.NOT_NEGATIVE)
 
     def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
-        """What was added, and the head; raises ValueError where nothing was added."""
+        """Returns the groups of the added parameters and of the head.
+
+        Raises ValueError if no parameters were added.
+        """
         if not added:
             raise ValueError(
-                "expected a scheme whose edit adds something, for AddedOnly to move, got none; "
+                "expected a scheme whose edit adds parameters for AddedOnly to train, got none; "
                 "give edit=, or take groups=HeadOnly()"
             )
         return _with_head(classifier, "added", added, self.factor)
@@ -94,17 +98,20 @@ class TopLayers:
         ranges.check(self, count=ranges.COUNT)
 
     def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
-        """The blocks and the head; raises ValueError where there are fewer blocks than these."""
+        """Returns the groups of these blocks and of the head.
+
+        Raises ValueError unless the body has more than `count` blocks.
+        """
         layers = _layers(classifier)
         if self.count >= len(layers):
-            raise ValueError(f"expected 1 to {len(layers) - 1} blocks to move, got {self.count}")
+            raise ValueError(f"expected 1 to {len(layers) - 1} blocks to train, got {self.count}")
         names = [name for layer in list(layers.values())[-self.count :] for name in layer]
         return _with_head(classifier, f"top {self.count}", names, 1.0)
 
 
 @dataclass(frozen=True)
 class Named:
-    """The parameters of the body whose names end like this, and the head.
+    """The parameters of the body whose names end in one of `endings`, and the head.
 
     `Named("bias")` is BitFit (Ben Zaken et al., 2022); a tuple names several endings.
     """
@@ -115,20 +122,23 @@ class Named:
     def __post_init__(self) -> None:
         ranges.check(self, factor=ranges.NOT_NEGATIVE)
         endings = self._all()
-        if not endings or not all(isinstance(each, str) for each in endings):
+        if not endings or not all(isinstance(ending, str) for ending in endings):
             raise ValueError(f"endings: expected at least one text, got {self.endings!r}")
-        short = endings if len(endings) > 1 else endings[0]  # one choice, one way to write it
+        short = endings if len(endings) > 1 else endings[0]  # equal choices compare equal
         object.__setattr__(self, "endings", short)
 
     def _all(self) -> tuple[str, ...]:
         return tuple(self.endings) if isinstance(self.endings, tuple | list) else (self.endings,)
 
     def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
-        """The named ones and the head; raises ValueError where no name ends so."""
-        endings, there = self._all(), _body_names(classifier)
-        names = [name for name in there if name.endswith(endings)]
+        """Returns the groups of these parameters and of the head.
+
+        Raises ValueError if no name has such an ending.
+        """
+        endings, body = self._all(), _body_names(classifier)
+        names = [name for name in body if name.endswith(endings)]
         if not names:
-            nearest = difflib.get_close_matches(endings[0], there, n=1, cutoff=0.0)[0]
+            nearest = difflib.get_close_matches(endings[0], body, n=1, cutoff=0.0)[0]
             raise ValueError(
                 f"expected parameters that end in {' or '.join(endings)}, found none in the body; "
                 f"the nearest is {nearest}"
@@ -138,10 +148,10 @@ class Named:
 
 @dataclass(frozen=True)
 class ByLayer:
-    """Each layer a group of its own, each `decay` times slower than the one above it.
+    """Each layer in a group of its own, at 1 / `decay` times the rate of the layer above it.
 
-    Discriminative learning rates (Howard & Ruder, 2018) with their 2.6; with 1 all layers are
-    equally fast.
+    Discriminative learning rates (Howard & Ruder, 2018, with a decay of 2.6); with 1, all layers
+    have the same rate.
     """
 
     decay: float = 1.0
@@ -150,7 +160,7 @@ class ByLayer:
         ranges.check(self, decay=ranges.POSITIVE)
 
     def __call__(self, classifier: Adaptable, added: Sequence[str]) -> Groups:
-        """A group for the embedding, each block, and the head."""
+        """Returns the groups of the embedding, of each block, and of the head."""
         layers = _layers(classifier)
         top = len(layers) - 1
         groups = {
@@ -161,9 +171,10 @@ class ByLayer:
 
 
 def _layers(classifier: Adaptable) -> dict[str, list[str]]:
-    """Names by layer: the embedding, the blocks, and a norm after them with the last block.
+    """Returns parameter names by layer: the embedding, then the blocks.
 
-    A post-norm body has its norm before the blocks: it goes with the embedding.
+    A pre-norm body's last norm counts as part of the last block; a post-norm body's only norm
+    outside the blocks comes before them and counts as part of the embedding.
     """
     layers: dict[str, list[str]] = {}
     last = len(classifier.body.blocks) - 1

@@ -1,7 +1,7 @@
 """Knobs are values: a knob is a frozen dataclass that can be called, printed, compared and kept.
 
-What is kept of one is its name and its fields, plain ones: numbers, texts, tuples and other knobs.
-Coming back, a name is looked up in a table; nothing is imported by name and nothing is executed.
+A knob is saved as its name and its fields, which are plain: numbers, strings, tuples and other
+knobs. On loading, the name is looked up in a table; nothing is imported by name or executed.
 """
 
 import hashlib
@@ -40,10 +40,10 @@ class Adaptable(Protocol):
 
 
 class Tensors(Mapping[str, Tensor]):
-    """Tensors by name inside a knob; two are equal when their names and numbers are.
+    """Tensors by name inside a knob; two are equal if their names and values are.
 
-    Of a kept knob only the digest comes back: it compares and prints as before, and asking it for
-    a tensor raises ValueError.
+    Of a saved knob only the digest is loaded: it compares and prints as before, but taking a tensor
+    out of it raises ValueError.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor] | None, digest: str = ""):
@@ -88,7 +88,7 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a knob whose class is not: its name and its fields. It cannot be called."""
+    """The name and the fields of a saved knob whose class is unknown. It cannot be called."""
 
     knob: str
     fields: tuple[tuple[str, Any], ...]
@@ -101,53 +101,53 @@ class Record:
 
 
 def to_plain(value: Any, known: Mapping[str, type]) -> Any:
-    """A knob as what JSON can hold. `known` are the package's knobs by name.
+    """Returns a knob as JSON can hold it. `known` are the package's knobs by name.
 
-    Raises ValueError that says how to make it a value: for a plain function, a class that is not
-    frozen, a field that is not plain, and for a class of one's own with a name out of `known`.
+    Raises ValueError for a plain function, a class that is not a frozen dataclass, a field that is
+    not plain, and another class with a name in `known`; the message says how to make it a value.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Integral | Real):  # NumPy's
+    if isinstance(value, Integral | Real):  # a number of NumPy
         return int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, Tensors):
         return {"tensors": value.digest}
     if isinstance(value, Record):
-        return {"knob": value.knob} | {name: to_plain(each, known) for name, each in value.fields}
+        return {"knob": value.knob} | {name: to_plain(field, known) for name, field in value.fields}
     if isinstance(value, tuple):
-        return [to_plain(each, known) for each in value]
+        return [to_plain(item, known) for item in value]
     if isinstance(value, list):
-        raise ValueError(f"expected a tuple to save, got the list {short(value)}: lists can change")
+        raise ValueError(f"expected a tuple to save, got the list {short(value)}, which can change")
     name = _savable_name(value, known)
     return {"knob": name} | {f.name: to_plain(getattr(value, f.name), known) for f in fields(value)}
 
 
 def _savable_name(value: Any, known: Mapping[str, type]) -> str:
-    """The name of a knob's class; ValueError, see `to_plain`, if the knob cannot be saved."""
+    """Returns the name of a knob's class; raises ValueError, see `to_plain`."""
     name = getattr(value, "__qualname__", type(value).__name__).split(".")[-1]
     if not is_dataclass(value) or isinstance(value, type):
         raise ValueError(f"expected a knob that is a value to save, got {name}; {HOW}")
     if not cast(Any, value).__dataclass_params__.frozen:
         raise ValueError(f"expected @dataclass(frozen=True) over {name}: a value does not change")
     if known.get(name, type(value)) is not type(value):
-        raise ValueError(f"expected another name than {name}, which is a knob of the package's")
+        raise ValueError(f"expected another name than {name}, which the package uses for a knob")
     if any(field.name == "knob" for field in fields(value)):
-        raise ValueError(f"expected another name than knob for a field of {name}, to save it")
+        raise ValueError(f"expected fields of {name} to have other names than knob; rename it")
     return name
 
 
 def from_plain(kept: Any, known: Mapping[str, type]) -> Any:
-    """What `to_plain` gave, as the value it was; a knob that is not in `known` is a `Record`.
+    """Returns the value of which `to_plain` made `kept`; a `Record` for a knob not in `known`.
 
-    Raises ValueError when the fields are not those of the knob.
+    Raises ValueError if the fields are not those of the knob.
     """
     if isinstance(kept, list):
-        return tuple(from_plain(each, known) for each in kept)
+        return tuple(from_plain(item, known) for item in kept)
     if not isinstance(kept, dict):
         return kept
     if set(kept) == {"tensors"}:
         return Tensors(None, kept["tensors"])
-    values = {name: from_plain(each, known) for name, each in kept.items() if name != "knob"}
+    values = {name: from_plain(item, known) for name, item in kept.items() if name != "knob"}
     name: Any = kept.get("knob")
     if name not in known:
         return Record(str(name), tuple(values.items()))
@@ -161,34 +161,36 @@ def from_plain(kept: Any, known: Mapping[str, type]) -> Any:
 
 
 def by_name(knobs: Iterable[type], known: Mapping[str, type]) -> dict[str, type]:
-    """`known` and further classes by their names; raises ValueError for a name that is taken."""
+    """Returns `known` and further classes by name; raises ValueError for a name in `known`."""
     own = list(knobs) if isinstance(knobs, Iterable) else [knobs]
     if isinstance(knobs, type) or not all(isinstance(knob, type) for knob in own):
         raise ValueError(f"expected knobs= as a list of classes: [MyKnob], got {short(knobs)}")
     more = {knob.__name__: knob for knob in own}
     for name, knob in more.items():
         if known.get(name, knob) is not knob:
-            raise ValueError(f"expected another name than {name}, which is a knob of the package's")
+            raise ValueError(
+                f"expected another name than {name}, which the package uses for a knob"
+            )
     return {**known, **more}
 
 
 def own_classes(value: Any, known: Mapping[str, type]) -> list[type]:
-    """The classes, other than the `known` ones, of a knob and of the knobs inside it."""
+    """Returns the classes, except those in `known`, of a knob and of the knobs inside it."""
     parts: Iterable[Any] = value if isinstance(value, tuple) else ()
     own: list[type] = []
     if is_dataclass(value) and not isinstance(value, Record):
         parts = [getattr(value, field.name) for field in fields(value)]
         own = [] if type(value) in known.values() else [type(value)]
-    return own + [each for part in parts for each in own_classes(part, known)]
+    return own + [inner for part in parts for inner in own_classes(part, known)]
 
 
 def check_choice(name: str, value: Any) -> None:
-    """Raises ValueError for what is no knob and no function, in a knob's place."""
+    """Raises ValueError if the value given for a knob cannot be called."""
     if not callable(value):
         raise ValueError(f"the knob `{name}` is {short(value)}; expected a function or a value")
 
 
 def short(value: Any) -> str:
-    """A value in at most 80 characters."""
+    """Returns the representation of a value, in at most 80 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:79] + "…"

@@ -1,4 +1,4 @@
-"""Stored results of `python -m benchmarks NAME`, and tables of schemes made of them."""
+"""Stored results of `python -m benchmarks NAME`, and tables of schemes made from them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,9 +6,9 @@ from tlcourse import files
 
 
 def read(benchmark: str) -> dict:
-    """The stored results of a benchmark: "rows", "comparisons", where they come from.
+    """Returns the stored results of a benchmark: "rows", "comparisons" and the machine.
 
-    Empty rows and a printed line where this copy of the course has none.
+    If this copy of the course has none, prints a line and returns empty lists.
     """
     try:
         return files.read_json(files.bundled(f"benchmarks/results/{benchmark}.json"))
@@ -18,46 +18,49 @@ def read(benchmark: str) -> dict:
 
 
 def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> dict[str, dict]:
-    """The rows with so many labels by scheme, fewest errors first; `names` keeps those alone."""
+    """Returns the rows for this number of labels by scheme, fewest errors first.
+
+    `names` are the schemes to return (None: all).
+    """
     kept = None if names is None else set(names)
-    found = [
+    rows = [
         row
         for row in stored["rows"]
         if row["labels"] == labels and (kept is None or row["scheme"] in kept)
     ]
-    return {row["scheme"]: row for row in sorted(found, key=lambda row: row["mean"])}
+    return {row["scheme"]: row for row in sorted(rows, key=lambda row: row["mean"])}
 
 
 def best_points(screen: Mapping) -> dict[str, dict]:
-    """Of each scheme in `python -m benchmarks screen` the row with the lowest dev error."""
-    found: dict[str, dict] = {}
+    """Returns each scheme's row with the lowest dev error in `python -m benchmarks screen`."""
+    best: dict[str, dict] = {}
     for row in screen["rows"]:
-        found[row["scheme"]] = min(found.get(row["scheme"], row), row, key=lambda r: r["error"])
-    return found
+        best[row["scheme"]] = min(best.get(row["scheme"], row), row, key=lambda r: r["error"])
+    return best
 
 
 def by_rate(screen: Mapping, scheme: str) -> dict[float, tuple[float, float]]:
-    """A scheme's dev error and forgetting by learning rate, in `python -m benchmarks screen`.
+    """Returns a scheme's dev error and forgetting by learning rate, from `benchmarks screen`.
 
-    At the value of its own number with which most learning rates were tried.
+    The scheme's size is the one with which most learning rates were tried.
     """
     rows = [row for row in screen["rows"] if row["scheme"] == scheme]
     sizes = [row["size"] for row in rows]
     widest = max(dict.fromkeys(sizes), key=sizes.count, default=None)
-    found = {
+    points = {
         row["rate"]: (row["error"], row["forgetting"]) for row in rows if row["size"] == widest
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(points.items()))
 
 
 def split_errors(
     wrong: Iterable[Iterable[int]], questions: Iterable[int], of: int
 ) -> tuple[list[float], list[float]]:
-    """Errors in percent, one a run: on some of the judged questions, and on the rest of `of`.
+    """Returns each run's error in percent on `questions`, and on the rest of all `of` questions.
 
-    `wrong` are the numbers of the questions that each run missed, `questions` those of some.
+    `wrong` holds the indices of the questions that each run misclassified.
     """
-    some, runs = set(questions), [set(each) for each in wrong]
+    some, runs = set(questions), [set(rows) for rows in wrong]
     return (
         [100 * len(some & missed) / len(some) for missed in runs],
         [100 * len(missed - some) / (of - len(some)) for missed in runs],
@@ -65,12 +68,15 @@ def split_errors(
 
 
 def against_full(stored: Mapping, scheme: str, labels: int) -> dict | None:
-    """The comparison with full fine-tuning: "points" and "points_interval" over draws, "p_holm"."""
+    """Returns the comparison with full fine-tuning, or None if there is none.
+
+    "points" and "points_interval" are over draws, "p_holm" is the corrected p-value.
+    """
     return _entry(stored["comparisons"], scheme, labels)
 
 
 def against_counting(stored: Mapping, scheme: str, labels: int) -> dict | None:
-    """The comparison with linear models on TF-IDF, as `against_full`."""
+    """Returns the comparison with linear models on TF-IDF, in the form of `against_full`."""
     return _entry(stored.get("against_counting", []), scheme, labels)
 
 
@@ -82,14 +88,15 @@ def _entry(comparisons: Iterable[dict], scheme: str, labels: int) -> dict | None
 
 
 def verdict(stored: Mapping, scheme: str, labels: int) -> str:
-    """Fewer errors than full fine-tuning, more, or no clear difference; "" for itself."""
+    """Returns how a scheme compares with full fine-tuning, see `verdict_of`; "" for itself."""
     return verdict_of(against_full(stored, scheme, labels))
 
 
 def verdict_of(entry: Mapping | None) -> str:
-    """Fewer errors, more, or no clear difference; "" where nothing was compared.
+    """Returns "fewer errors", "more errors", "no clear difference", or "" without a comparison.
 
-    Clear is what both the corrected test over questions and the interval over draws say.
+    A difference is clear if both the corrected test over questions and the interval over draws
+    show it.
     """
     if entry is None:
         return ""
@@ -100,9 +107,10 @@ def verdict_of(entry: Mapping | None) -> str:
 
 
 def lines(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> list[str]:
-    """The table as text: error, start difference, cost, forgetting, verdict; a line a scheme.
+    """Returns the table as text: error, start difference, cost, forgetting, verdict per scheme.
 
-    "-" is a start difference of who trains more than once, or forgetting of who knew nothing.
+    "-" stands for the start difference of a scheme that trains more than once, and for the
+    forgetting of a model that was not pretrained.
     """
     head = f"{'error %':>10} {'start':>5} {'trained':>8} {'seconds':>8} {'MiB':>5} {'forgets':>8}"
     head += "  against full: points, p"

@@ -1,4 +1,4 @@
-"""More to learn from than labels: the task's own text and a model's own guesses."""
+"""Training signal beyond the labels: the task's own texts, and a model's predictions."""
 
 import tempfile
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ def pretrain_on_texts(
     recipe: PretrainingRecipe = PretrainingRecipe(),
     compute: Compute | None = None,
 ) -> Classifier:
-    """A copy whose body has gone on pretraining on the task's own texts; no label is read.
+    """Returns a copy whose body was pretrained further on the task's own texts, without labels.
 
-    Task-adaptive pretraining for `tokens` tokens (Gururangan et al., 2020; Howard & Ruder, 2018,
-    had done it before). The texts follow each other, `<eos>` after each. The head stays as it is.
-    Raises ValueError for a released model, whose vocabulary is not the course's.
+    Task-adaptive pretraining for `tokens` tokens (Gururangan et al., 2020; before them Howard &
+    Ruder, 2018). The texts are concatenated, `<eos>` after each. The head is left unchanged. Raises
+    ValueError for a released model, whose vocabulary is not the course's.
     """
     if not isinstance(classifier.tokenizer, Tokenizer):
         raise ValueError(
@@ -59,25 +59,26 @@ def self_train(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> Classifier:
-    """A teacher on the labels, then students that also believe the guesses of the one before.
+    """Returns the last student of self-training (Yarowsky, 1995; Du et al., 2021).
 
-    Each starts as the classifier that is given. A guess counts when its probability is at least
-    `threshold` (Yarowsky, 1995; Du et al., 2021). Raises ValueError without unlabelled texts.
+    A teacher is adapted to the labels; in each round, a student is adapted to the labels and to the
+    teacher's predictions on `unlabelled` whose probability is at least `threshold`, and becomes the
+    next teacher. All of them start from `classifier`. Raises ValueError without unlabelled texts.
     """
     texts, labels, unlabelled = (
-        listed(each, what)
-        for each, what in ((texts, "texts"), (labels, "labels"), (unlabelled, "unlabelled texts"))
+        listed(values, what)
+        for values, what in ((texts, "texts"), (labels, "labels"), (unlabelled, "unlabelled texts"))
     )
     if not classifier.encode(unlabelled):
         raise ValueError(
-            "unlabelled: expected texts to guess, got none; without them it is `adapt` alone"
+            "unlabelled: expected texts to predict labels of, got none; without them call `adapt`"
         )
     train = partial(adapt, classifier, scheme=scheme, recipe=recipe, seed=seed, compute=compute)
     adapted = train(texts, labels)
     for _ in range(rounds):
-        sure, guesses = adapted.probabilities(unlabelled, compute=compute).max(dim=-1)
-        rows = (sure >= threshold).nonzero()[:, 0].tolist()
-        more = [unlabelled[row] for row in rows]
-        believed = [adapted.labels[guesses[row]] for row in rows]
-        adapted = train([*texts, *more], [*labels, *believed])
+        confidence, predictions = adapted.probabilities(unlabelled, compute=compute).max(dim=-1)
+        rows = (confidence >= threshold).nonzero()[:, 0].tolist()
+        confident = [unlabelled[row] for row in rows]
+        pseudo_labels = [adapted.labels[predictions[row]] for row in rows]
+        adapted = train([*texts, *confident], [*labels, *pseudo_labels])
     return adapted

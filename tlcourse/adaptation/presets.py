@@ -1,23 +1,23 @@
-"""How a scheme trains where nothing else is asked for: as it was chosen on dev and then tested.
+"""The default recipe of each scheme, as it was chosen on TREC's dev split.
 
-Schemes that add nothing train as they were when they read TREC-6's test set with all labels
-(`python -m benchmarks schemes` and `other_schemes`), with the numbers that SCHEMES has. What is
-added has its usual size there, not the larger one that was chosen (LoRA: rank 8, not 32), at the
-rate that was best for that size (`screen`). With few texts, four schemes have the rate of
-`few_labels`. A released model trains at the rates that all-MiniLM-L6-v2 learnt at best on the dev
-split (`released`).
+A scheme that adds nothing has the recipe with which it was tested on TREC-6 with all labels
+(`python -m benchmarks schemes` and `other_schemes`). For schemes that add parameters, SCHEMES has
+the usual size, not the larger one that was chosen there (LoRA: rank 8, not 32), so the rate is the
+best for that size (`screen`). With few texts, the schemes in FEW_RATES have the rate of
+`few_labels`. Released models have the rates that were best for all-MiniLM-L6-v2 on the dev split
+(`released`).
 """
 
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.recipes import Recipe
 
-FEW = 1_000  # texts: with less, a scheme that is in FEW_RATES takes the rate there
-MIN_STEPS = 200  # more epochs, until there are so many steps
+FEW = 1_000  # texts: with fewer, the rates are those of FEW_RATES
+MIN_STEPS = 200  # at least; small sets get more epochs
 EPOCHS = 10
-HEAD_RATE = 3e-3  # of the head, where something of the body moves or is added to its layers
-RELEASED_EPOCHS = 5  # of a released model: it needs fewer, and each takes longer
-FROZEN = ("frozen body", "mix of layers")  # there the head follows the recipe's rate
-RATES = {  # of recipes; the scheme's groups multiply it
+HEAD_RATE = 3e-3  # of the head, if part of the body is trained or something is added to its layers
+RELEASED_EPOCHS = 5  # of a released model, which needs fewer, and each takes longer
+FROZEN = ("frozen body", "mix of layers")  # whose head has the recipe's rate
+RATES = {  # of recipes; the groups of a scheme multiply it
     FULL.name: 5e-4,
     "frozen body": 8e-3,
     "mix of layers": 4e-3,
@@ -33,9 +33,9 @@ RATES = {  # of recipes; the scheme's groups multiply it
     "L2-SP": 5e-4,
     "with the LM loss": 1e-3,
 }
-FEW_RATES = {"frozen body": 16e-3, "LoRA, all layers": 5e-4}  # where few texts want others
+FEW_RATES = {"frozen body": 16e-3, "LoRA, all layers": 5e-4}  # if others are best with few texts
 
-RELEASED_RATES = {  # of a released model, as 500 labels chose them
+RELEASED_RATES = {  # of a released model, chosen with 500 labels
     "full fine-tuning": 5e-05,
     "frozen body": 0.0128,
     "mix of layers": 0.0016,
@@ -50,7 +50,7 @@ RELEASED_RATES = {  # of a released model, as 500 labels chose them
     "prefix tuning": 0.0128,
     "L2-SP": 5e-05,
 }
-RELEASED_MANY = {  # and as all labels did, where they were asked
+RELEASED_MANY = {  # of a released model, chosen with all labels
     "full fine-tuning": 5e-05,
     "frozen body": 0.0256,
     "LoRA, all layers": 0.0004,
@@ -58,9 +58,10 @@ RELEASED_MANY = {  # and as all labels did, where they were asked
 
 
 def preset(scheme: Scheme, texts: int, *, released: bool = False) -> Recipe:
-    """The recipe of a scheme for so many texts; one that is not in RATES has the lessons'.
+    """Returns the recipe of a scheme for this number of texts.
 
-    With `released` it is that of a model which others released.
+    A scheme that is not in RATES has the default recipe of the lessons. `released`: of a released
+    model instead of one of the course.
     """
     if scheme.name not in RATES:
         return Recipe(min_steps=MIN_STEPS)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Report:
-    """What `adapt` did."""
+    """The record of one call of `adapt`."""
 
-    history: list[dict]  # a record a step
-    start_difference: float  # the most that the edit changed a logit, before the first step
-    declared: tuple[str, ...]  # the parameters that were to move
-    moved: tuple[str, ...]  # those that did
-    trained: int  # numbers in the declared parameters
-    parameters: int  # numbers in all
+    history: list[dict]  # one record per step, see `training.train`
+    start_difference: float  # largest change of a logit by the edit, before the first step
+    declared: tuple[str, ...]  # names of the parameters that the scheme trains
+    moved: tuple[str, ...]  # names of the parameters whose values changed
+    trained: int  # number of values in the declared parameters
+    parameters: int  # number of values in all parameters
     seconds: float
-    in_windows: int = 0  # texts that are longer than the body reads at once
+    in_windows: int = 0  # number of texts longer than the body's maximum, read in windows

@@ -1,8 +1,8 @@
-"""The third knob: what factor of its own learning rate each group gets at each step.
+"""The third knob: the factor of each group's learning rate at each step.
 
 A schedule is a value that is called with the number of steps and the groups' names, from the input
-to the output; it returns a function of the step. A group at 0 is frozen in that step: it does not
-move, and its optimizer remembers nothing of it.
+to the output; it returns a function of the step. A group whose factor is 0 is frozen in that step:
+neither its parameters nor its optimizer state change.
 """
 
 import math
@@ -21,7 +21,7 @@ Schedule = Callable[[int, Sequence[str]], Factors]
 
 @dataclass(frozen=True)
 class Triangular:
-    """Linear up over the share `warmup` of the steps, then linear to 0; the same for all groups."""
+    """Linear rise over the share `warmup` of the steps, then linear to 0; one for all groups."""
 
     warmup: float = 0.1
 
@@ -29,15 +29,15 @@ class Triangular:
         ranges.check(self, warmup=ranges.SHARE)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Curve:
-        """One factor a step."""
+        """Returns the factor of all groups at a step."""
         return warmup_stable_decay(steps, max(1, round(self.warmup * steps)), 1.0)
 
 
 @dataclass(frozen=True)
 class SlantedTriangular:
-    """Up over the share `cut` of the steps and down for the rest, between 1 / `ratio` and 1.
+    """Linear rise over the share `cut` of the steps, then linear fall; from 1 / `ratio` to 1.
 
-    Howard & Ruder (2018), their equation 3.
+    Howard & Ruder (2018), equation 3.
     """
 
     cut: float = 0.1
@@ -47,7 +47,7 @@ class SlantedTriangular:
         ranges.check(self, cut=ranges.SHARE, ratio=ranges.Number(least=1))
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Curve:
-        """One factor a step."""
+        """Returns the factor of all groups at a step."""
         peak = max(1, math.floor(self.cut * steps))
 
         def factor(step: int) -> float:
@@ -59,10 +59,10 @@ class SlantedTriangular:
 
 @dataclass(frozen=True)
 class OneCycle:
-    """Cosine up from `start` to 1 at the share `peak` of the steps, cosine down to `end`.
+    """Cosine rise from `start` to 1 at the share `peak` of the steps, cosine fall to `end`.
 
-    Smith & Topin (2017), with the cosine in place of their straight lines, and with the momentum
-    left as it is, which they lower while the rate rises.
+    Smith & Topin (2017), but with cosines instead of straight lines, and with constant momentum,
+    which they lower while the rate rises.
     """
 
     start: float = 0.04
@@ -73,7 +73,7 @@ class OneCycle:
         ranges.check(self, start=ranges.SHARE, end=ranges.SHARE, peak=ranges.SHARE)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Curve:
-        """One factor a step."""
+        """Returns the factor of all groups at a step."""
         middle = max(1, round(self.peak * steps))
 
         def factor(step: int) -> float:
@@ -88,9 +88,9 @@ class OneCycle:
 
 @dataclass(frozen=True)
 class GradualUnfreezing:
-    """The head first, then one more group from the top at a time, all from `share` of the steps on.
+    """The head first, then one more group from the top at a time, all after `share` of the steps.
 
-    Howard & Ruder (2018) unfreeze one layer an epoch. Whoever moves follows `shape`.
+    Howard & Ruder (2018) unfreeze one layer per epoch. The trained groups follow `shape`.
     """
 
     shape: Shape = Triangular()
@@ -101,26 +101,26 @@ class GradualUnfreezing:
         ranges.check(self, share=ranges.SHARE)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
-        """A factor for each group and step."""
-        factor, top = _moving(self.shape, steps, groups), len(groups) - 1
+        """Returns the factor of each group at a step."""
+        curve, top = _curve(self.shape, steps, groups), len(groups) - 1
         begins = {
             name: round(self.share * steps * (top - place) / max(1, top))
             for place, name in enumerate(groups)
         }
 
         def factors(step: int) -> Mapping[str, float]:
-            now = factor(step)
-            return {name: now if step >= begin else 0.0 for name, begin in begins.items()}
+            factor = curve(step)
+            return {name: factor if step >= begin else 0.0 for name, begin in begins.items()}
 
         return factors
 
 
 @dataclass(frozen=True)
 class ChainThaw:
-    """The head, then each group alone from the input to the output, then all; stages of one length.
+    """The head, then each group alone from the input to the output, then all; equal stages.
 
-    Felbo et al. (2017), who do not come back to the head before all move; here its turn comes
-    again after the last group below it. Whoever moves follows `shape`.
+    Felbo et al. (2017), who do not return to the head before they train all groups; here it is
+    trained again after the last group below it. The trained groups follow `shape`.
     """
 
     shape: Shape = Triangular()
@@ -129,17 +129,17 @@ class ChainThaw:
         check_choice("shape", self.shape)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
-        """A factor for each group and step."""
-        moving = [groups[-1:], *([name] for name in groups), groups]
-        return _in_stages(moving, _moving(self.shape, steps, groups), steps, groups)
+        """Returns the factor of each group at a step."""
+        stages = [groups[-1:], *([name] for name in groups), groups]
+        return _in_stages(stages, _curve(self.shape, steps, groups), steps, groups)
 
 
 @dataclass(frozen=True)
 class SequentialUnfreezing:
     """The head, then all but the group at the input, then all; a third of the steps each.
 
-    Chronopoulou, Baziotis & Potamianos (2019): new layers, pretrained ones, embeddings. Whoever
-    moves follows `shape`.
+    Chronopoulou, Baziotis & Potamianos (2019): new layers, pretrained ones, embeddings. The trained
+    groups follow `shape`.
     """
 
     shape: Shape = Triangular()
@@ -148,29 +148,29 @@ class SequentialUnfreezing:
         check_choice("shape", self.shape)
 
     def __call__(self, steps: int, groups: Sequence[str]) -> Factors:
-        """A factor for each group and step."""
-        moving = [groups[-1:], groups[1:], groups]
-        return _in_stages(moving, _moving(self.shape, steps, groups), steps, groups)
+        """Returns the factor of each group at a step."""
+        stages = [groups[-1:], groups[1:], groups]
+        return _in_stages(stages, _curve(self.shape, steps, groups), steps, groups)
 
 
-def _moving(shape: Shape, steps: int, groups: Sequence[str]) -> Curve:
-    """What an unfreezing schedule follows; ValueError where the first step would move nothing."""
-    factor = shape(steps, groups)
-    if factor(0) == 0:
+def _curve(shape: Shape, steps: int, groups: Sequence[str]) -> Curve:
+    """Returns the factor of the trained groups; raises ValueError if it is 0 in the first step."""
+    curve = shape(steps, groups)
+    if curve(0) == 0:
         raise ValueError(
-            "expected a shape above 0 in the first step, where one group moves alone, "
+            "expected a shape above 0 in the first step, where a single group is trained, "
             f"got {shape}; let it start above 0"
         )
-    return factor
+    return curve
 
 
 def _in_stages(
-    moving: Sequence[Sequence[str]], factor: Curve, steps: int, groups: Sequence[str]
+    stages: Sequence[Sequence[str]], curve: Curve, steps: int, groups: Sequence[str]
 ) -> Factors:
-    """Stages of equal length, in each of which the groups `moving` in it follow `factor`."""
+    """Returns the factors of stages of equal length; the groups of a stage follow `curve`."""
 
     def factors(step: int) -> Mapping[str, float]:
-        now, stage = factor(step), moving[min(len(moving) - 1, step * len(moving) // steps)]
-        return {name: now if name in stage else 0.0 for name in groups}
+        factor, stage = curve(step), stages[min(len(stages) - 1, step * len(stages) // steps)]
+        return {name: factor if name in stage else 0.0 for name in groups}
 
     return factors

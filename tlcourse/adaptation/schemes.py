@@ -1,4 +1,4 @@
-"""A scheme is a value of four choices; the schemes of the course by name."""
+"""Schemes, which are values made of four choices, and the course's schemes by name."""
 
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
@@ -30,9 +30,9 @@ CHOICES = {"edit": edits, "groups": groups, "schedule": schedules, "extra_loss":
 class Scheme:
     """A way to adapt: a name and four choices. The defaults are full fine-tuning.
 
-    Two schemes are equal when their choices are; the name does not count, and chooses nothing. A
-    plain function may stand in the place of a choice while one tries something; it cannot be saved.
-    Raises ValueError for what cannot be a choice.
+    Two schemes are equal if their choices are; the name is only a label. A choice may also be a
+    plain function, for experiments, but such a scheme cannot be saved. Raises ValueError for a
+    value that cannot be the choice.
     """
 
     name: str = field(default="", compare=False)
@@ -57,46 +57,47 @@ class Scheme:
                     f"the knob `{choice}` is the class `{value.__name__}`, whose *values* are such "
                     f"knobs: call it, `{value.__name__}(...)`"
                 )
-            at = next((c for c, m in CHOICES.items() if type(value).__module__ == m.__name__), None)
-            if at not in (choice, None):
-                raise ValueError(f"the knob `{choice}` is {short(value)}; write `{at}=` for it")
+            module = type(value).__module__
+            home = next((c for c, knobs in CHOICES.items() if module == knobs.__name__), None)
+            if home not in (choice, None):
+                raise ValueError(f"the knob `{choice}` is {short(value)}; write `{home}=` for it")
 
     def __repr__(self) -> str:
-        shown = [each.name for each in fields(self) if each.name != "name" or self.name]
+        shown = [field.name for field in fields(self) if field.name != "name" or self.name]
         listed = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
         return f"{type(self).__qualname__}({listed})"
 
     def to_plain(self) -> dict[str, Any]:
-        """Name and choices as JSON can hold them; raises ValueError, see `knobs.to_plain`."""
-        return {each.name: to_plain(getattr(self, each.name), KNOBS) for each in fields(self)}
+        """Returns name and choices as JSON can hold them; raises what `knobs.to_plain` raises."""
+        return {field.name: to_plain(getattr(self, field.name), KNOBS) for field in fields(self)}
 
     @classmethod
     def from_plain(cls, kept: dict[str, Any], knobs: tuple[type, ...] = ()) -> "Scheme":
-        """What `to_plain` gave; `knobs` are classes of one's own.
+        """Returns the scheme of which `to_plain` made `kept`.
 
-        A choice of an unknown class comes back as a record of what it was. Raises ValueError when
-        fields do not fit.
+        `knobs` are the classes of its choices that are not the course's; a choice of any other
+        class becomes a `Record`. Raises ValueError if the fields do not fit.
         """
         known = by_name(knobs, KNOBS)
         try:
-            return cls(**{name: from_plain(each, known) for name, each in kept.items()})
+            return cls(**{name: from_plain(value, known) for name, value in kept.items()})
         except TypeError as error:
             raise ValueError(
-                f"expected the fields {[each.name for each in fields(cls)]} of a scheme, "
+                f"expected the fields {[field.name for field in fields(cls)]} of a scheme, "
                 f"got {sorted(kept)}"
             ) from error
 
 
 def _knobs() -> dict[str, type]:
-    """The values that the four modules of knobs define, by name."""
+    """Returns the classes of the knobs that the four modules define, by name."""
     return {
-        name: each
+        name: value
         for module in CHOICES.values()
-        for name, each in vars(module).items()
-        if isinstance(each, type)
-        and each.__module__ == module.__name__
-        and hasattr(each, "__dataclass_fields__")
-        and "__call__" in vars(each)
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and hasattr(value, "__dataclass_fields__")
+        and "__call__" in vars(value)
     }
 
 

@@ -1,10 +1,10 @@
-"""An adapted classifier as a folder: weights, shape, vocabulary, what it was made from, a card.
+"""An adapted classifier as a folder: weights, shape, vocabulary, record of its making, a card.
 
-A folder holds `model.safetensors` with all parameters, what the scheme added included,
+A folder holds `model.safetensors` with all parameters, including those that the scheme added,
 `config.json`, `tokenizer.json`, `classifier.json` and `README.md`. It is written whole or not at
 all. Loading rebuilds the model from the values of its scheme, checks names and shapes, and never
-unpickles or imports by name. What is written and read are plain parts: `Classifier` takes itself
-apart and puts itself together.
+unpickles or imports by name. This module writes and reads plain parts; `Classifier` takes itself
+apart and is rebuilt from them.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ RECORD, WEIGHTS = "classifier.json", "model.safetensors"
 
 
 class Parts(NamedTuple):
-    """What a folder holds beside its weights."""
+    """The content of a folder without its weights."""
 
     config: Config
     tokenizer: AnyTokenizer
@@ -46,10 +46,10 @@ def write(
 ) -> dict[str, Any]:
     """Writes weights, shape, tokenizer, record and card; returns what classifier.json holds.
 
-    The weights are kept as they are, or in half precision where they would need more than LARGEST
-    bytes. `check(folder)` reads the folder back before it takes its place. With `overwrite` a
-    folder that holds a classifier is replaced. Raises FileExistsError when the folder holds
-    something else, or anything without `overwrite`; ValueError when `check` does.
+    The weights are written in half precision if in float32 they would need more than LARGEST bytes.
+    `check(folder)` reads the folder back before it takes its place. With `overwrite` a folder that
+    holds a classifier is replaced. Raises FileExistsError if the folder holds something else, or
+    anything without `overwrite`, and ValueError if `check` does.
     """
     overwrite = overwrite and (Path(folder) / RECORD).is_file()
     if not overwrite:
@@ -69,7 +69,7 @@ def write(
         name = Path(folder).absolute().name
         files.write_text(temporary / "README.md", card(name, record, parts.scheme))
         try:
-            with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay
+            with torch.random.fork_rng(devices=[]):  # leaves the caller's generator alone
                 check(temporary)
         except ValueError as error:
             raise ValueError(
@@ -79,12 +79,11 @@ def write(
 
 
 def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
-    """What a folder holds beside its weights; the scheme is rebuilt from values.
+    """Returns the content of a folder without its weights; the scheme is rebuilt from values.
 
-    `knobs` are classes of one's own by which the scheme is rebuilt. The edit's is needed; of the
-    other three knobs a record comes back where the class is not given. Raises FileNotFoundError for
-    a folder without a classifier, ValueError when a file does not fit or the edit's class is
-    missing.
+    `knobs` are the classes in the scheme that are not the course's. The edit's is needed; for each
+    of the other three knobs a `Record` is returned if its class is not given. Raises
+    FileNotFoundError for a folder without a classifier, ValueError if a file does not fit.
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
@@ -101,10 +100,10 @@ def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:
 
 
 def record_of(folder: str | Path) -> dict[str, Any]:
-    """What classifier.json holds; raises ValueError when it is no object, or its columns no texts.
+    """Returns the content of classifier.json.
 
-    What it says of labels, pooling and dropout is checked by `Classifier.from_record`, of the
-    scheme by `scheme_of`.
+    Raises ValueError if that is no object, or its columns are not named by strings. Labels, pooling
+    and dropout are checked by `Classifier.from_record`, the scheme by `scheme_of`.
     """
     record = files.read_object(Path(folder) / RECORD)
     columns = record.get("columns", {})
@@ -121,9 +120,9 @@ def record_of(folder: str | Path) -> dict[str, Any]:
 def scheme_of(
     record: Mapping[str, Any], folder: str | Path, knobs: Iterable[type] = ()
 ) -> Scheme | None:
-    """The scheme of a record; folders of earlier versions name one of SCHEMES.
+    """Returns the scheme of a record, None if it has none; in early versions a name in SCHEMES.
 
-    A choice of an unknown class is a Record. Raises ValueError for a scheme that is damaged.
+    A choice of an unknown class is a `Record`. Raises ValueError for a scheme that is damaged.
     """
     known = tuple(by_name(knobs, KNOBS).values())
     with named(folder):
@@ -134,7 +133,7 @@ def scheme_of(
 
 
 def base_of(record: Mapping[str, Any], folder: str | Path) -> str:
-    """The model under weights that are kept without it; raises ValueError when none is named."""
+    """Returns the name of the base model; raises ValueError if the record has none."""
     base = record.get("base_model")
     if not isinstance(base, str):
         raise ValueError(
@@ -146,20 +145,20 @@ def base_of(record: Mapping[str, Any], folder: str | Path) -> str:
 
 @contextlib.contextmanager
 def named(folder: str | Path) -> Iterator[None]:
-    """Raises ValueError that names classifier.json for what its values raise in the block."""
+    """Turns errors in the block, due to damaged values, into ValueErrors with the file's name."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
-        asked = "; was it written by another version?"
+        question = "; was it written by another version?"
         raise ValueError(
             f"expected labels, a pooling and a scheme in {Path(folder) / RECORD}, but "
-            f"{why.removesuffix(asked)}{asked}"
+            f"{why.removesuffix(question)}{question}"
         ) from None
 
 
 def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
-    """The text of README.md for what classifier.json holds; what it does not say is left out."""
+    """Returns the text of README.md, made from the entries that classifier.json has."""
     lines = [
         f"Labels: {', '.join(record['labels'])}",
         f"Scheme: {'not adapted' if scheme is None else f'`{scheme}`'}",
@@ -190,7 +189,7 @@ def card(name: str, record: Mapping[str, Any], scheme: Scheme | None) -> str:
 
 
 def in_words(measured: Mapping[str, Any]) -> str:
-    """How many of `rows` went `wrong`, in percent, with the `interval` if there is one."""
+    """Returns the error as text: percent, `wrong` of `rows`, and the `interval`, if any."""
     wrong, rows = len(measured["wrong"]), measured["rows"]
     words = f"{100 * wrong / rows:.1f} %, {wrong} of {rows} rows"
     if "interval" in measured:

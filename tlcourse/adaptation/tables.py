@@ -1,4 +1,4 @@
-"""Texts and labels from a CSV or TSV file; whatever is wrong with it is one line that says where.
+"""Texts and labels from a CSV or TSV file; what is wrong with it becomes a line that says where.
 
 UTF-8, with or without a byte order mark; the first row names the columns; a field with the
 separator, a quote or a line break in it stands in double quotes. `.tsv` means tabs.
@@ -23,7 +23,7 @@ LONGEST = 2**31 - 1  # characters of a field; Python's own limit is 131,072
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file as they stand, and the line of the file on which each begins."""
+    """The rows of a file, unchanged, and the line of the file on which each begins."""
 
     path: Path
     columns: list[str]
@@ -31,7 +31,7 @@ class Table:
     lines: list[int]
 
     def column(self, name: str) -> list[str]:
-        """The fields of one column; raises ValueError that lists the columns there are."""
+        """Returns the fields of one column; raises ValueError that lists the columns."""
         if name not in self.columns:
             raise ValueError(
                 f"expected a column {name!r} in {self.path}, got {', '.join(self.columns)}"
@@ -41,7 +41,7 @@ class Table:
         return [row[place] for row in self.rows]
 
     def filled(self, name: str) -> list[str]:
-        """The fields of one column; raises ValueError that names the line of an empty one."""
+        """Returns the fields of one column; raises ValueError that names an empty one's line."""
         fields = self.column(name)
         for line, field in zip(self.lines, fields, strict=True):
             if not field.strip():
@@ -54,7 +54,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what; `pair` is the second text of a pair, None for single texts."""
+    """The names of the columns; `pair` is that of a pair's second text, None for single texts."""
 
     text: str = "text"
     pair: str | None = None
@@ -62,9 +62,9 @@ class Columns:
 
 
 def columns_for(pairs: bool, known: dict | None = None) -> dict[str, str | None]:
-    """The columns of a classifier that learns from pairs of texts, or from single ones.
+    """Returns the columns of a classifier of pairs of texts, or of single ones, by their role.
 
-    Those by which it is known, if it reads as many; else the usual ones.
+    `known` are the columns that it was made with; they are returned if they fit, else the defaults.
     """
     if known is not None and (known.get("pair") is not None) == pairs:
         return known
@@ -72,16 +72,16 @@ def columns_for(pairs: bool, known: dict | None = None) -> dict[str, str | None]
 
 
 def separator(path: Path) -> str:
-    """What stands between the fields of a file of this name."""
+    """Returns the separator between the fields of a file of this name."""
     return "\t" if path.suffix.lower() == ".tsv" else ","
 
 
 def read(path: str | Path) -> Table:
-    """The rows of a file; empty lines are left out.
+    """Returns the rows of a file, without empty lines.
 
-    Raises ValueError for a file that is not there, is not UTF-8, has no rows, has other signs
-    between its columns, names a column twice, has a row with more or fewer fields than the first,
-    a quote that is not closed, or one that swallows rows.
+    Raises ValueError for a file that does not exist, is not UTF-8, has no rows, uses another
+    separator, names a column twice, or has a row with more or fewer fields than the first, a quote
+    that is not closed, or one that swallows rows.
     """
     path = Path(path)
     rows, lines, end = [], [], 0
@@ -105,11 +105,11 @@ def read(path: str | Path) -> Table:
             f"{'no rows' if rows else 'nothing'}"
         )
     columns = [name.strip() for name in rows[0]]
-    other = next((sign for sign in ",;\t|" if len(columns) == 1 and sign in columns[0]), None)
-    if other:
+    used = next((sign for sign in ",;\t|" if len(columns) == 1 and sign in columns[0]), None)
+    if used:
         raise ValueError(
             f"expected columns with {separator(path)!r} between them in {path}, but its first "
-            f"line uses {other!r}; save it with {separator(path)!r}, or as .tsv with tabs"
+            f"line uses {used!r}; save it with {separator(path)!r}, or as .tsv with tabs"
         )
     twice = [name for name, times in Counter(columns).items() if times > 1]
     if twice:
@@ -129,7 +129,7 @@ def read(path: str | Path) -> Table:
 
 
 def _refuse_swallowed(table: Table) -> None:
-    """Raises ValueError for a field in quotes whose lines are rows of their own."""
+    """Raises ValueError for a field in quotes whose lines look like rows of their own."""
     sign = separator(table.path)
     widths = [
         max(len(part) for field in column for part in LINE_END.split(field))
@@ -152,23 +152,23 @@ def _refuse_swallowed(table: Table) -> None:
 def _are_rows(
     first: list[str], last: list[str], place: int, row: list[str], widths: list[int]
 ) -> bool:
-    """Whether the first and the last line of the field `place` of a row are rows of their own.
+    """True if the first and the last line of a row's field `place` look like rows of their own.
 
-    The lines come in pieces, as separators part them. They are rows if, together with the fields
-    before and behind, they have as many fields as the row. In a text with line breaks and commas of
-    its own they seldom are: white space follows its commas, or nothing does, or a piece of it is
-    far longer than the longest line in the column where it would stand (`widths`).
+    `first` and `last` are these lines, split at the separators. They can only be rows if, together
+    with the fields before and after, they have as many fields as the row. A text that contains line
+    breaks and commas seldom looks like rows: white space or nothing follows its commas, or one of
+    its parts is far longer than the longest line in the column where it would stand (`widths`).
     """
     if len(row) == 1 or len(first) != len(row) - place or len(last) != place + 1:
         return False
     spaced = place + 1 < len(row) and row[place + 1][:1].isspace()
-    others = [*last[:-1], *first[1:]]
+    inner = [*last[:-1], *first[1:]]
     return (
-        any(others)
+        any(inner)
         and all(part[:1].isspace() == spaced for part in [*first[1:], *last[1:]])
         and all(
             len(part) <= 2 * width
-            for part, width in zip(others, widths[:place] + widths[place + 1 :], strict=True)
+            for part, width in zip(inner, widths[:place] + widths[place + 1 :], strict=True)
         )
     )
 
@@ -189,7 +189,7 @@ def _text(path: Path) -> str:
 
 
 def texts(table: Table, columns: Columns) -> list[Text]:
-    """The texts of a table, or pairs of them; raises ValueError for a missing column or text."""
+    """Returns a table's texts or pairs; raises ValueError for a missing column or text."""
     first = table.filled(columns.text)
     if columns.pair is None:
         return [*first]
@@ -207,7 +207,7 @@ class Examples:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many texts have each label, in the order of the labels' names."""
+        """The number of texts with each label, in the order of the labels' names."""
         return dict(sorted(Counter(self.labels).items()))
 
 
@@ -216,13 +216,13 @@ def examples(
 ) -> Examples:
     """Returns the examples of a table, or of the file that holds it.
 
-    White space around a label does not count, inside it is one space.
+    White space around a label is removed, inside it becomes one space.
 
-    Raises ValueError, see `read` and `texts`; also for a missing label, with `known` for a label
-    that is none of them, and without for a file with one label alone.
+    Raises ValueError, see `read` and `texts`; also for a missing label, for a label that is not in
+    `known`, and, without `known`, for a file with a single label.
     """
     table = table if isinstance(table, Table) else read(table)
-    found = texts(table, columns)
+    rows = texts(table, columns)
     labels = [" ".join(label.split()) for label in table.filled(columns.label)]
     if known is None and len(set(labels)) == 1:
         raise ValueError(
@@ -240,20 +240,20 @@ def examples(
                 f"expected labels without control characters in {table.path}, line {line}, got "
                 f"{label!r}; write it without"
             )
-    return Examples(table.path, found, labels, table.lines)
+    return Examples(table.path, rows, labels, table.lines)
 
 
 def with_predictions(table: Table, labels: Sequence[str], probabilities: Tensor) -> list[list[str]]:
-    """Returns the rows of a table, names first, with label and probabilities behind their columns.
+    """Returns the rows of a table, names first, with columns for label and probabilities added.
 
-    `probabilities` is (rows, labels). Raises ValueError for a table that has such a column already.
+    `probabilities` is (rows, labels). Raises ValueError if the table already has such a column.
     """
     new = ["predicted", *(f"probability of {label}" for label in labels)]
-    there = sorted(set(new) & set(table.columns))
-    if there:
+    taken = sorted(set(new) & set(table.columns))
+    if taken:
         raise ValueError(
-            f"expected no column {there[0]!r} in {table.path}, where the predictions shall stand; "
-            "rename it"
+            f"expected no column {taken[0]!r} in {table.path}, since the predictions get that "
+            "name; rename it"
         )
     rows = [[*table.columns, *new]]
     for fields, row in zip(table.rows, probabilities, strict=True):

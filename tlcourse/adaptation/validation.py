@@ -1,4 +1,4 @@
-"""What is odd about texts and labels, though nothing forbids it: a line for each."""
+"""Lines on texts and labels that are allowed but may be mistakes."""
 
 import sys
 from collections import defaultdict
@@ -13,7 +13,7 @@ from tlcourse.wording import number_of, seen, twin
 
 
 def odd_labels(counts: Mapping[str, int]) -> Iterator[str]:
-    """Yields lines on labels that may be mistakes; `counts`: how many texts each label has."""
+    """Yields lines on labels that may be mistakes; `counts`: the number of texts of each label."""
     once = [name for name, count in counts.items() if count == 1]
     if once:
         have = (
@@ -23,18 +23,18 @@ def odd_labels(counts: Mapping[str, int]) -> Iterator[str]:
     same = [name for names in _alike(counts, str.casefold) for name in names]
     if same:
         yield f"labels that differ in case only: {', '.join(same)}"
-    for first, *others in _alike(counts, seen):
-        for other in others:
-            told = twin(other, [first]).removeprefix("; ")
-            yield f"the labels {told}; if they are one label, spell them identically"
+    for first, *lookalikes in _alike(counts, seen):
+        for lookalike in lookalikes:
+            labels = twin(lookalike, [first]).removeprefix("; ")
+            yield f"the labels {labels}; if they are one label, spell them identically"
 
 
 def _alike(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
-    """Returns the names that share a key with another, by key."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Returns groups of names that share a key."""
+    groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        found[key(name)].append(name)
-    return [alike for alike in found.values() if len(alike) > 1]
+        groups[key(name)].append(name)
+    return [alike for alike in groups.values() if len(alike) > 1]
 
 
 def contradictions(examples: tables.Examples) -> Iterator[str]:
@@ -54,17 +54,17 @@ def contradictions(examples: tables.Examples) -> Iterator[str]:
 
 def repeated(train: tables.Examples, test: tables.Examples) -> Iterator[str]:
     """Yields a line on texts of the test that also occur in the training."""
-    given = set(map(plain, train.texts))
-    known = sum(plain(text) in given for text in test.texts)
-    if known:
+    learnt = set(map(plain, train.texts))
+    count = sum(plain(text) in learnt for text in test.texts)
+    if count:
         yield (
-            f"{known} of {len(test.texts)} test texts also occur in {train.path.name} (ignoring "
+            f"{count} of {len(test.texts)} test texts also occur in {train.path.name} (ignoring "
             "case and spacing), so the error on them says nothing about new texts"
         )
 
 
 def plain(text: Text) -> Text:
-    """Returns a text or a pair without its case and spacing, by which texts are compared."""
+    """Returns a text or a pair without case and spacing, for comparisons."""
     if isinstance(text, str):
         return normalise(text).casefold()
     first, second = (normalise(part).casefold() for part in text)

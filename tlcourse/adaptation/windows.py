@@ -1,7 +1,7 @@
-"""Texts that are longer than a model reads at once, in windows whose features are averaged.
+"""Texts that are longer than a model's maximum, read in windows whose features are averaged.
 
-Pooling over the windows of a long text, as Pappagari et al. (2019) do with BERT; here the average,
-so that all windows are trained together.
+Pappagari et al. (2019) pool over the windows of a long text with BERT; here the pooling is the
+mean, and all windows are trained together.
 """
 
 import torch
@@ -10,21 +10,21 @@ from torch import Tensor
 from tlcourse.batching import pad
 from tlcourse.bpe import Frame
 
-WINDOWS = 4  # of a text at most; what is behind them is not read
+WINDOWS = 4  # the most windows of a text; the rest of it is not read
 
 
 def room(longest: int, frame: Frame) -> int:
-    """How many ids of a text are read, its frame included, by `longest` at a time."""
+    """Returns the most ids of a text that are read, frame included, in windows of `longest`."""
     return WINDOWS * (longest - frame.size) + frame.size
 
 
 def split(
     tokens: Tensor, mask: Tensor, longest: int, *, frame: Frame, pad_id: int = 0
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(batch, any) tokens and mask to windows of at most `longest`: tokens, mask, and owner.
+    """Returns windows of at most `longest` ids: tokens and mask (windows, length), and owner.
 
-    The windows of a text are about equally long, and each stands in the frame. Owner (windows,) is
-    the row that each was cut from.
+    `tokens` and `mask` are (batch, any length). The windows of a text are about equally long, each
+    in the frame. Owner (windows,) is the row that each window was cut from.
     """
     windows, owner = [], []
     for row, (ids, count) in enumerate(zip(tokens.tolist(), mask.sum(1).tolist(), strict=True)):
@@ -40,7 +40,7 @@ def split(
 
 
 def averaged(features: Tensor, owner: Tensor) -> Tensor:
-    """(windows, ...) features to the mean of those of each row, (batch, ...)."""
+    """Returns (batch, ...): the mean of the (windows, ...) features of each row."""
     rows = int(owner[-1]) + 1
     total = features.new_zeros(rows, *features.shape[1:]).index_add(0, owner, features)
     counts = torch.bincount(owner, minlength=rows).view(-1, *[1] * (features.ndim - 1))

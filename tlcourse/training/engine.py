@@ -1,4 +1,4 @@
-"""Ignite's engine around one optimizer step, and `train`, which runs it from beginning to end."""
+"""Ignite's engine around one optimizer step, and `train`, which runs it to the end."""
 
 import logging
 import math
@@ -19,8 +19,8 @@ from tlcourse.training.step import Batch
 
 Loss = Callable[[nn.Module, Batch], tuple[Tensor, int]]
 Schedule = Callable[[int], float | Mapping[str, float]]
-LEARNING_RATE = 1e-3  # of the optimizer that is taken where none is given
-# Ignite reports an exception that goes through it; whoever catches it says what there is to say.
+LEARNING_RATE = 1e-3  # of the default optimizer
+# Ignite logs every exception that passes through it, although our callers report it, too.
 LOGGER = logging.getLogger("tlcourse.training")
 LOGGER.addFilter(lambda record: "terminating due to exception" not in record.getMessage())
 
@@ -28,19 +28,19 @@ LOGGER.addFilter(lambda record: "terminating due to exception" not in record.get
 class Trainer(Engine):
     """Ignite's engine around one optimizer step; any Ignite handler can be attached to it.
 
-    `loss(model, batch)` gives the sum of nats and the number of targets. `batches` is a function of
-    the step, counted from 0, or a sequence, which is gone through again and again; `steps` is its
-    length unless given. A batch is a tuple of tensors, cut into `accumulate` parts along their
-    first dimension. `optimizers`: one AdamW at 1e-3 for what asks for a gradient, unless given.
+    `loss(model, batch)` returns the sum of nats and the number of targets. `batches` is a function
+    of the step, counted from 0, or a sequence, which is repeated; `steps` is its length unless
+    given. A batch is a tuple of tensors, split into `accumulate` parts along their first dimension.
+    `optimizers` are by default one AdamW at 1e-3 for all parameters that require a gradient.
 
-    Each parameter group moves at its own learning rate times `schedule(step)`, or times what that
-    maps its "name" to: a group mapped to 0 is frozen in that step, its optimizer state too. Without
-    a schedule the learning rates are left to whoever else sets them. The gradient is that of the
-    mean over all targets of the step, clipped once to the norm `clip`. With `seed` None the dropout
-    goes on from PyTorch's own generator.
+    The learning rate of each parameter group is its own times `schedule(step)`, or, if that is a
+    mapping, times the value for the group's "name". A group whose value is 0 is frozen in that
+    step, and so is its optimizer state. Without a schedule the trainer does not set learning rates.
+    The gradient is that of the mean over all targets of the step, clipped once to the norm `clip`.
+    With `seed` None the dropout is drawn from PyTorch's global generator.
 
-    `state.output` is the record of the step: step, loss, norm, factor, seconds; `history` has all.
-    Raises ValueError for a function without `steps`; see `run` for what that raises.
+    `state.output` is the record of the step: step, loss, norm, factor, seconds; `history` holds all
+    records. Raises ValueError for a function without `steps`; see `run` for further errors.
     """
 
     def __init__(
@@ -71,19 +71,20 @@ class Trainer(Engine):
         self.logger = LOGGER
 
     def run(self) -> State:  # type: ignore[override]  # data and length are known already
-        """Trains from step `state.iteration` to the end, or anew after the end.
+        """Trains from step `state.iteration` to the end, or from the start if it has ended.
 
-        Afterwards the model is in evaluation mode, and asks for gradients where it did before. When
-        an exception goes through, the modes are as before, too, and no gradient is left.
+        Returns Ignite's state. Afterwards the model is in evaluation mode, and the same parameters
+        as before require a gradient. After an exception the modes are as before, too, and no
+        gradient is left.
 
-        Raises FloatingPointError when the loss is no longer finite, ValueError when a batch has no
-        target, or fewer rows than there are processes.
+        Raises FloatingPointError if the loss is not finite, ValueError if a batch has no target, or
+        fewer rows than there are processes.
         """
         device.keep_freed_memory()
         state, self._internal_run_generator = self.state, None
         if state.iteration >= self.steps:
             state.iteration = 0
-        del self.history[state.iteration :]  # what was tried and taken back, as a finder does
+        del self.history[state.iteration :]  # steps that were undone, as by a learning-rate finder
         state.epoch, state.epoch_length = 0, self.steps
         state.max_epochs, state.max_iters, self.should_terminate = 1, None, False
         for group in parts.groups_of(self.optimizers):
@@ -107,7 +108,7 @@ class Trainer(Engine):
             parts.set_learning_rates(parts.groups_of(self.optimizers), factor)
         batch = tuple(part.to(self.compute.device) for part in parts.own_rows(self.batch_of(step)))
         sums = self._accumulate(batch)
-        # One sum over the processes; the first one's clock is everybody's.
+        # One sum over the processes; all of them record the time of the first one.
         clock = time.perf_counter() - self._began if rank == 0 else 0.0
         nats, targets, seconds = parts.summed([*sums, clock])
         self._check(step, nats, targets)
@@ -119,7 +120,7 @@ class Trainer(Engine):
         return self.history[-1]
 
     def _accumulate(self, batch: Batch) -> tuple[float, int]:
-        """Forward and backward in parts; gradients are sums over targets. (nats, targets)."""
+        """Returns (nats, targets) after forward and backward; gradients are sums over targets."""
         nats, targets = 0.0, 0
         for part in zip(*(tensor.chunk(self.accumulate) for tensor in batch), strict=True):
             with self.compute.autocast():
@@ -131,7 +132,7 @@ class Trainer(Engine):
     @staticmethod
     def _check(step: int, nats: float, targets: float) -> None:
         if targets == 0:
-            raise ValueError("no target in this batch: nothing to learn from")
+            raise ValueError(f"expected at least one target in the batch of step {step}, got none")
         if not math.isfinite(nats):
             raise FloatingPointError(f"the loss is {nats} at step {step}; lower the learning rate")
 
@@ -153,23 +154,23 @@ def train(
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[[Trainer], object]] = (),
 ) -> list[dict]:
-    """Trains `model` in place; returns one record a step: step, loss, norm, factor, seconds.
+    """Trains `model` in place; returns one record per step: step, loss, norm, factor, seconds.
 
     See `Trainer` for the arguments up to `accumulate`. `on_step` callbacks get each record.
-    `handlers` are functions that get the engine before it runs and attach to it what they like
+    `handlers` are functions that get the engine before it runs, to attach their handlers to it
     (`lambda engine: engine.add_event_handler(Events.ITERATION_COMPLETED, …)`).
 
-    With `resume` the whole state is kept, and training goes on from what lies there; an interrupt
-    (Ctrl-C, SIGTERM) waits for the end of the step and has its state written before it goes up. It
-    ends early once `stop_after` seconds of running time are used, earlier runs counted in, or when
-    a handler calls `engine.terminate()`. The state is then written, too, and the same call goes on
-    from there: what handlers count is not in it, so they count anew.
+    With `resume` the whole state is saved, and training continues from a state that was saved
+    before; an interrupt (Ctrl-C, SIGTERM) waits for the end of the step, and is raised once the
+    state is written. Training ends early after `stop_after` seconds of running time, those of
+    earlier runs included, or when a handler calls `engine.terminate()`. Then the state is written,
+    too, and the same call continues from there; it does not include the state of handlers.
 
-    Under `ignite.distributed` every process trains on its slice of each batch and all end with the
+    Under `ignite.distributed` every process trains on its slice of each batch, and all end with the
     same weights; only the first one writes and calls back.
 
-    Raises what `Trainer.run` raises; ValueError if the kept state is damaged or was made with other
-    settings, OSError when it cannot be written.
+    Raises what `Trainer.run` raises; ValueError if the saved state is damaged or was made with
+    other settings, OSError if it cannot be written.
     """
     engine = Trainer(
         model, loss, batches, steps=steps, optimizers=optimizers, schedule=schedule,
@@ -193,16 +194,16 @@ def train(
     if len(history) < engine.steps and not (history and history[-1]["seconds"] >= stop_after):
         with keeper:
             engine.run()
-    idist.barrier()  # what the first process wrote is there for all
+    idist.barrier()  # until the first process has written its files
     model.eval()
     return history
 
 
 def _steps_of(batches: Callable[[int], Batch] | Sequence[Batch], steps: int | None) -> int:
-    """How many steps there are; raises ValueError where that cannot be known."""
+    """Returns the number of steps; raises ValueError if it is neither given nor implied."""
     if callable(batches):
         if steps is None:
-            raise ValueError("expected steps=, since the batches are a function: it has no end")
+            raise ValueError("expected steps=, since batches are a function, which has no end")
         return steps
     if not len(batches):
         raise ValueError("expected at least one batch, got none")
@@ -210,8 +211,8 @@ def _steps_of(batches: Callable[[int], Batch] | Sequence[Batch], steps: int | No
 
 
 def _adamw(model: nn.Module) -> torch.optim.Optimizer:
-    """What moves a model where no optimizer was given; ValueError if nothing may be moved."""
-    asking = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not asking:
-        raise ValueError("expected parameters that ask for a gradient, but all are frozen")
-    return torch.optim.AdamW(asking, lr=LEARNING_RATE, fused=True)
+    """Returns the default optimizer; raises ValueError if all parameters are frozen."""
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not trained:
+        raise ValueError("expected parameters that require a gradient, but all are frozen")
+    return torch.optim.AdamW(trained, lr=LEARNING_RATE, fused=True)

@@ -16,10 +16,10 @@ STATE = "training_state.pt"
 
 @dataclass(frozen=True)
 class Resume:
-    """Where a training keeps its state, how often, and what must not change when it goes on.
+    """Where a training saves its state, how often, and the settings that must not change.
 
-    The whole state lies in `folder`, written every so many seconds. It is only taken up again by a
-    training of the same `settings`, plain values by name.
+    The whole state is written to `folder` every `every` seconds. It is only loaded by a training
+    with the same `settings`, plain values by name.
     """
 
     folder: str | Path
@@ -32,9 +32,9 @@ class Resume:
         return Path(self.folder) / STATE
 
     def save(self, parts: Mapping[str, Any], history: list[dict]) -> None:
-        """Writes `state_dict()` of all `parts`, or of each in a list.
+        """Writes `state_dict()` of all `parts`, of which some may be lists, and the history.
 
-        Raises OSError when it cannot; then the state saved before stays.
+        Raises OSError if it cannot be written; the state saved before is then still there.
         """
         state = {name: _state_of(part) for name, part in parts.items()}
         state |= {"history": history, "settings": dict(self.settings)}
@@ -42,18 +42,18 @@ class Resume:
             with files.atomic(self.path) as temporary, open(temporary, "wb") as out:
                 try:
                     torch.save(state, out)
-                except RuntimeError as error:  # what PyTorch's writer makes of a full disk
+                except RuntimeError as error:  # raised by PyTorch's writer if the disk is full
                     raise files.Unwritten(self.path, error.__context__ or error) from error
         except files.Unwritten as error:
-            there = "the state saved before is still there"
-            before = there if self.path.exists() else "nothing of this run has been saved yet"
-            raise OSError(f"{error}; {before}") from error
+            kept = "the state saved before is still there"
+            saved = kept if self.path.exists() else "nothing of this run has been saved yet"
+            raise OSError(f"{error}; {saved}") from error
 
     def load(self, parts: Mapping[str, Any]) -> list[dict]:
-        """Puts the saved state into `parts`, without unpickling code; returns the history so far.
+        """Loads the saved state into `parts`, without unpickling code; returns its history.
 
-        An empty one if nothing was saved yet. Raises ValueError when the state is damaged or was
-        made with other settings.
+        The history is empty if nothing was saved yet. Raises ValueError if the state is damaged or
+        was made with other settings.
         """
         if not self.path.exists():
             return []
@@ -67,25 +67,25 @@ class Resume:
         self._check(state["settings"])
         for name, part in parts.items():
             if isinstance(part, list):
-                for each, saved in zip(part, state[name], strict=True):
-                    each.load_state_dict(saved)
+                for item, saved in zip(part, state[name], strict=True):
+                    item.load_state_dict(saved)
             else:
                 part.load_state_dict(state[name])
         return state["history"]
 
-    def _check(self, found: Mapping[str, Any]) -> None:
-        asked = self.settings
-        differing = sorted(k for k in asked.keys() | found.keys() if asked.get(k) != found.get(k))
+    def _check(self, saved: Mapping[str, Any]) -> None:
+        now = self.settings
+        differing = sorted(k for k in now.keys() | saved.keys() if now.get(k) != saved.get(k))
         if differing:
             raise ValueError(
                 f"{self.path} was made with other settings: "
-                + "; ".join(f"{k} was {found.get(k)!r}, now {asked.get(k)!r}" for k in differing)
+                + "; ".join(f"{k} was {saved.get(k)!r}, now {now.get(k)!r}" for k in differing)
                 + ". Use another folder, or remove this one to start again."
             )
 
 
 def steps_in(folder: str | Path) -> int:
-    """How many steps the state in `folder` holds; 0 where there is none."""
+    """Returns the number of steps in the state in `folder`; 0 if there is none."""
     path = Resume(folder).path
     if not path.exists():
         return 0
@@ -93,14 +93,14 @@ def steps_in(folder: str | Path) -> int:
 
 
 def _state_of(part: Any) -> Any:
-    return [each.state_dict() for each in part] if isinstance(part, list) else part.state_dict()
+    return [item.state_dict() for item in part] if isinstance(part, list) else part.state_dict()
 
 
 class Keeper(signals.Held):
-    """Keeps the state of a `Trainer` where a `Resume` says, if there is one; run it inside.
+    """Saves the state of a `Trainer` as a `Resume` says, if there is one; run the trainer inside.
 
-    What lies there is taken up at once. Whatever ends the block, its last whole step is written,
-    except an exception that is no interrupt: then the state is that of the last writing.
+    A state that was saved before is loaded at once. The last whole step is written at the end of
+    the block, also after an interrupt; after any other exception the state saved before is kept.
     """
 
     def __init__(self, engine: Any, resume: Resume | None):
@@ -112,7 +112,7 @@ class Keeper(signals.Held):
         }
         if resume is not None:
             if engine.seed is None:
-                raise ValueError("expected a seed: without one a training cannot be gone on with")
+                raise ValueError("expected a seed, without which a training cannot be resumed")
             engine.history[:] = resume.load(self.parts)
             engine.state.iteration = len(engine.history)
         self._written, self._at = len(engine.history), time.perf_counter()
@@ -121,7 +121,7 @@ class Keeper(signals.Held):
         return self if self.resume is None else super().__enter__()
 
     def after_step(self) -> None:
-        """Writes the state if it is time; raises KeyboardInterrupt if a signal came."""
+        """Writes the state if it is due; raises KeyboardInterrupt if a signal came."""
         if self.asked:
             raise KeyboardInterrupt
         signals.check()
@@ -131,10 +131,10 @@ class Keeper(signals.Held):
     def _write(self) -> None:
         from ignite import distributed as idist
 
-        done = len(self.engine.history)
-        if self.resume is not None and done > self._written and idist.get_rank() == 0:
+        steps = len(self.engine.history)
+        if self.resume is not None and steps > self._written and idist.get_rank() == 0:
             self.resume.save(self.parts, self.engine.history)
-        self._written, self._at = done, time.perf_counter()
+        self._written, self._at = steps, time.perf_counter()
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> None:
         if self.resume is None:

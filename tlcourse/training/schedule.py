@@ -1,12 +1,13 @@
-"""How the learning rate goes over the steps of a run."""
+"""The learning rate over the steps of a run."""
 
 from collections.abc import Callable
 
 
 def warmup_stable_decay(steps: int, warmup: int, decay: float) -> Callable[[int], float]:
-    """Factor of the learning rate at a step: up, flat, then linear to 0 over the share `decay`.
+    """Returns the factor of the learning rate by step: linear warm-up, constant, linear decay.
 
-    With `decay` = 1 it is linear warm-up, linear decay. (Hu et al., 2024, MiniCPM.)
+    The decay to 0 takes the share `decay` of the steps; with 1 there is no constant part. (Hu et
+    al., 2024, MiniCPM.)
     """
     start = max(warmup, round(steps * (1 - decay)))
 

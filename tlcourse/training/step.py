@@ -11,7 +11,7 @@ Batch = tuple[Tensor, ...]
 
 
 def own_rows(batch: Batch) -> Batch:
-    """This process's rows of the batch; ValueError when there are fewer rows than processes."""
+    """Returns this process's rows of a batch; raises ValueError for fewer rows than processes."""
     rank, world = idist.get_rank(), idist.get_world_size()
     if len(batch[0]) < world:
         raise ValueError(
@@ -22,32 +22,35 @@ def own_rows(batch: Batch) -> Batch:
 
 
 def summed(numbers: list[float]) -> list[float]:
-    """Each number summed over the processes."""
+    """Returns the sum of each number over the processes."""
     if idist.get_world_size() == 1:
         return numbers
     return _all_reduced(torch.tensor(numbers, dtype=torch.float64, device=idist.device())).tolist()
 
 
 def _all_reduced(tensor: Tensor) -> Tensor:
-    """The sum over the processes."""
+    """Returns the sum of a tensor over the processes."""
     total = idist.all_reduce(tensor)
     assert isinstance(total, Tensor)
     return total
 
 
 def groups_of(optimizers: Sequence[torch.optim.Optimizer]) -> list[dict]:
-    """The parameter groups of all optimizers."""
+    """Returns the parameter groups of all optimizers."""
     return [group for optimizer in optimizers for group in optimizer.param_groups]
 
 
 def set_learning_rates(groups: list[dict], factor: float | Mapping[str, float]) -> None:
-    """The rates of one step; without a gradient an optimizer leaves a parameter alone."""
+    """Sets the learning rates of one step, and freezes the groups that are mapped to 0.
+
+    They are frozen by `requires_grad`: an optimizer skips parameters without a gradient.
+    """
     for group in groups:
-        each = factor[group["name"]] if isinstance(factor, Mapping) else factor
-        group["lr"] = group["initial_lr"] * each
+        own = factor[group["name"]] if isinstance(factor, Mapping) else factor
+        group["lr"] = group["initial_lr"] * own
         if isinstance(factor, Mapping):
             for parameter in group["params"]:
-                parameter.requires_grad_(bool(each > 0))  # a schedule may count in numpy
+                parameter.requires_grad_(bool(own > 0))  # a factor may be NumPy's
 
 
 def update(
@@ -56,9 +59,9 @@ def update(
     targets: float,
     clip: float,
 ) -> float:
-    """Sums gradients over processes, divides by the number of targets, clips, steps, clears.
+    """Updates the parameters: sums gradients over processes, divides by `targets`, clips, steps.
 
-    Returns the norm before clipping.
+    Clears the gradients; returns their norm before clipping.
     """
     updated = [parameter for group in groups_of(optimizers) for parameter in group["params"]]
     gradients = [parameter.grad for parameter in updated if parameter.grad is not None]
@@ -80,7 +83,7 @@ def update(
 
 
 def _multiply(tensors: list[Tensor], number: float) -> None:
-    """In place, and in one call where PyTorch has it: the name is not one it promises to keep."""
+    """Multiplies tensors in place, by PyTorch's fast private function where it exists."""
     if hasattr(torch, "_foreach_mul_"):
         torch._foreach_mul_(tensors, number)
         return
@@ -90,20 +93,21 @@ def _multiply(tensors: list[Tensor], number: float) -> None:
 
 @contextlib.contextmanager
 def left_as_it_was(model: nn.Module, optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[None]:
-    """At the end parameters ask for gradients as before; after an exception modes are as before.
+    """Restores, after the block, which parameters require a gradient.
 
-    Then no gradient is left behind either: the next training would add to it.
+    After an exception it also restores the modes of the modules and clears the gradients, to which
+    the next training would add.
     """
     modes = [(module, module.training) for module in model.modules()]
-    asking = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
+    gradients = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
     try:
         yield
     except BaseException:
-        for module, was in modes:
-            module.training = was
+        for module, training in modes:
+            module.training = training
         for optimizer in optimizers:
             optimizer.zero_grad(set_to_none=True)
         raise
     finally:
-        for parameter, was in asking:
-            parameter.requires_grad_(was)
+        for parameter, required in gradients:
+            parameter.requires_grad_(required)

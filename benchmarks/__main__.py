@@ -1,9 +1,9 @@
 """Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
-A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured. The others have to be asked for by name; most train
-models, for minutes or hours. `gpu`, and `runs`, which carries finished runs from machine to
-machine, have commands of their own: `gpu --help`, `runs --help`.
+A benchmark is a module of `speed`, a study one of `studies`, with `measure() -> dict`: its rows,
+and where they come from. Its docstring says what is measured. The others have to be asked for by
+name; most train models, for minutes or hours. `gpu`, and `runs`, which carries finished runs from
+machine to machine, have commands of their own: `gpu --help`, `runs --help`.
 """
 
 import argparse
@@ -12,17 +12,17 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import finished
+from benchmarks import run_cache
 from benchmarks.gpu import command
 from benchmarks.table import table
 from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
-WAITING = ("busy", "interrupts")
+BROWSER = "page"  # its seconds are of a browser: not among `all`
 STUDIES = ("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions")
 NAMES = (
     *SPEED,
-    *WAITING,
+    BROWSER,
     "transfer",
     "released",
     "transfer_released",
@@ -45,14 +45,14 @@ NAMES = (
     "probing_released",
     "growth",
     "looking",
-    "page",
     *STUDIES,
 )
 
 
 def run(name: str) -> dict:
     """Measures one benchmark and prints its rows."""
-    benchmark = importlib.import_module(f"benchmarks.{name}")
+    room = "speed" if name in (*SPEED, BROWSER) else "studies"
+    benchmark = importlib.import_module(f"benchmarks.{room}.{name}")
     result = benchmark.measure()
     rows = result["rows"]
     if hasattr(benchmark, "COLUMNS"):
@@ -84,7 +84,7 @@ def main() -> int:
     if sys.argv[1:2] == ["gpu"]:
         return command.main(sys.argv[2:])
     if sys.argv[1:2] == ["runs"]:
-        return finished.main(sys.argv[2:])
+        return run_cache.main(sys.argv[2:])
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=form

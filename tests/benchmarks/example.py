@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import jobs
+from benchmarks import runner
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Job(jobs.Job):
+class Job(runner.Job):
     """Misses as many questions as it is told; fails if it has to work twice."""
 
     study = "example"

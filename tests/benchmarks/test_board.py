@@ -5,21 +5,21 @@ from dataclasses import replace
 import pytest
 from datasets import Dataset
 
-from benchmarks import (
+from benchmarks import runner
+from benchmarks.studies import (
     board,
     composites,
     few_labels,
     few_search,
-    jobs,
     other_schemes,
     schemes,
     transfer,
     trials,
 )
-from benchmarks.board import PRIMARY
-from benchmarks.composites import COMPOSITES
-from benchmarks.space import MAIN, SPACE
-from benchmarks.starts import SCRATCH
+from benchmarks.studies.board import PRIMARY
+from benchmarks.studies.composites import COMPOSITES
+from benchmarks.studies.space import MAIN, SPACE
+from benchmarks.studies.starts import SCRATCH
 from tlcourse import corpora
 from tlcourse.adaptation import FULL, Recipe, adapting, leaderboard, more_signal
 
@@ -253,7 +253,7 @@ def searched(monkeypatch):
         return again | {"labels": job.labels, "size": job.size} | seconds
 
     monkeypatch.setattr(trials.Job, "run", run)
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
     counting = [{"labels": 5452, "errors": [9.0], "test_wrong": [list(range(45))]}]
     monkeypatch.setattr(
         transfer, "tfidf_rows", lambda draws: counting if draws == {"all": 5} else []
@@ -290,7 +290,7 @@ def test_the_other_schemes_are_searched_alike_and_stand_beside_full_fine_tuning(
     searched, monkeypatch
 ):
     full = {"size": 0.003, "recipe": {"learning_rate": 5e-4, "epochs": 10}, "dev_error": 9.6}
-    monkeypatch.setattr(jobs, "stored", lambda name: {"choices": {FULL.name: full}})
+    monkeypatch.setattr(runner, "stored", lambda name: {"choices": {FULL.name: full}})
     measured = other_schemes.measure()
     names = [row["scheme"] for row in measured["rows"]]
     assert set(names) - {FULL.name} == set(SPACE) - set(MAIN) == set(other_schemes.NAMES)
@@ -318,7 +318,7 @@ def test_few_labels_are_searched_on_dev_and_every_scheme_gets_the_same_draws(mon
 
     best = {name: 4 * SPACE[name].lowest for name in few_labels.NAMES}
     monkeypatch.setattr(trials.Job, "run", run)
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
     counting = [
         {"labels": labels, "errors": [16.0] * 20, "test_wrong": [list(range(80))] * 20}
         for labels in few_labels.DRAWS

@@ -2,10 +2,11 @@
 
 import pytest
 
-from benchmarks import combined, jobs, search
-from benchmarks.composites import Task
-from benchmarks.space import COMBINED, task_at
-from benchmarks.trials import Job
+from benchmarks import runner
+from benchmarks.studies import combined, search
+from benchmarks.studies.composites import Task
+from benchmarks.studies.space import COMBINED, task_at
+from benchmarks.studies.trials import Job
 from tlcourse.adaptation import GradualUnfreezing, LanguageModelling, Recipe
 
 ALONE = {"size": 0.75, "recipe": {"learning_rate": 2e-3, "epochs": 10, "head_learning_rate": 3e-3}}
@@ -20,8 +21,8 @@ def test_the_way_with_the_lowest_mean_on_dev_is_chosen(monkeypatch):
         return {"wrong": list(range(wrong)), "of": 200, "forgetting": 1.0 + job.seed}
 
     monkeypatch.setattr(Job, "run", run)
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
-    monkeypatch.setattr(jobs, "stored", lambda name: {"choices": {combined.BASE: ALONE}})
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(runner, "stored", lambda name: {"choices": {combined.BASE: ALONE}})
     measured = combined.measure()
     assert [row["what"] for row in measured["rows"]] == list(combined.WAYS)
     assert {(job.seed, job.fold) for job in asked} == set(search.RUNS)
@@ -29,7 +30,7 @@ def test_the_way_with_the_lowest_mean_on_dev_is_chosen(monkeypatch):
     assert measured["chosen"]["what"] == "pooled concatenation"
     assert measured["chosen"]["pooling"] == "concatenation"
     assert measured["chosen"]["size"] == 0.75
-    assert jobs.recipe_of(measured["chosen"]) == jobs.recipe_of(ALONE)
+    assert runner.recipe_of(measured["chosen"]) == runner.recipe_of(ALONE)
     rows = {row["what"]: row for row in measured["rows"]}
     assert rows["pooled concatenation"]["mean"] == pytest.approx(100 * 9.5 / 200)
     assert rows["gradual unfreezing"]["forgetting"] == 1.5
@@ -37,7 +38,7 @@ def test_the_way_with_the_lowest_mean_on_dev_is_chosen(monkeypatch):
 
 
 def test_what_is_put_together_is_what_the_parts_searches_chose(little):
-    choices = jobs.stored("schemes")["choices"]
+    choices = runner.stored("schemes")["choices"]
     alone = choices[combined.BASE]
     task = Task(little, "mean", ["Who ?"], ["HUM"], ["Who ?"], Recipe(), 0)
     scheme = task_at(combined.BOTH, task, COMBINED[combined.BOTH].sizes[0]).scheme

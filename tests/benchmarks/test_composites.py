@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from benchmarks.composites import distil
+from benchmarks.studies.composites import distil
 from tlcourse.adaptation import Classifier, Recipe, adapt
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute

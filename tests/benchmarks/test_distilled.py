@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks import distilled, jobs
+from benchmarks import runner
+from benchmarks.studies import distilled
 from tlcourse import corpora
 from tlcourse.adaptation import FULL, Recipe
 
@@ -38,7 +39,7 @@ def test_a_student_learns_what_its_teachers_answered(little, samples, monkeypatc
 def test_rows_are_of_one_model_of_all_together_and_of_students(samples, monkeypatch):
     chosen = {"scheme": "LoRA", "size": 8, "pooling": "last token"}
     chosen |= {"recipe": {"learning_rate": 1e-3, "epochs": 10}}
-    monkeypatch.setattr(jobs, "stored", lambda name: {"chosen": chosen})
+    monkeypatch.setattr(runner, "stored", lambda name: {"chosen": chosen})
     test = corpora.load("trec")["test"]
     sure = [[float(name == label) for name in corpora.TREC_LABELS] for label in test["label"]]
     doubtful = [[0.2] * 6 for _ in sure]
@@ -50,7 +51,7 @@ def test_rows_are_of_one_model_of_all_together_and_of_students(samples, monkeypa
         missed = [] if right else list(range(1, len(test)))
         return {"wrong": missed, "of": len(test), "test": sure if right else doubtful}
 
-    monkeypatch.setattr(jobs, "run_all", lambda each: [run(job) for job in each])
+    monkeypatch.setattr(runner, "run_all", lambda each: [run(job) for job in each])
     measured = distilled.measure()
     assert measured["chosen"]["scheme"] == "LoRA" == asked[0].scheme
     assert {job.pooling for job in asked} == {"last token"}

@@ -3,9 +3,10 @@
 import pytest
 from datasets import Dataset
 
-from benchmarks import few_search, jobs, more_signal, tapt, tapt_texts, transfer, trials
-from benchmarks.more_signal import LM
-from benchmarks.space import SPACE
+from benchmarks import runner
+from benchmarks.studies import few_search, more_signal, tapt, tapt_texts, transfer, trials
+from benchmarks.studies.more_signal import LM
+from benchmarks.studies.space import SPACE
 from tlcourse.adaptation import FULL
 
 WRONG = {FULL.name: 60, "TAPT": 50, "TAPT on questions of reviews": 65}  # of 500; 70 by others
@@ -27,7 +28,7 @@ def asked(monkeypatch):
     """All jobs that are asked for, in order."""
     asked = []
     monkeypatch.setattr(trials.Job, "run", lambda job: asked.append(job) or run(job))
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
     test = Dataset.from_dict({"text": ["Who is it ?"] * 500})
     monkeypatch.setattr(transfer, "questions", lambda *_, fold=0: (None, test))
     monkeypatch.setattr(transfer, "tfidf_rows", lambda draws: [])
@@ -42,7 +43,7 @@ def test_tapt_trains_as_full_fine_tuning_does_on_the_same_draws(asked):
     measured = tapt.measure()
     tested = [job for job in asked if job.split == "test"]
     assert asked == tested and [job.seed for job in asked] == sorted(job.seed for job in asked)
-    few, every = (jobs.stored(name)["choices"][FULL.name] for name in ("few_labels", "schemes"))
+    few, every = (runner.stored(name)["choices"][FULL.name] for name in ("few_labels", "schemes"))
     for name in tapt.NAMES:
         mine = [job for job in tested if job.scheme == name]
         seeds = {labels: [j.seed for j in mine if j.labels == labels] for labels in tapt.DRAWS}
@@ -57,7 +58,7 @@ def test_tapt_trains_as_full_fine_tuning_does_on_the_same_draws(asked):
 
 def test_texts_that_tapt_reads_are_compared_on_the_draws_of_tapt(asked):
     measured = tapt_texts.measure()
-    few = jobs.stored("few_labels")["choices"][FULL.name]["recipe"]
+    few = runner.stored("few_labels")["choices"][FULL.name]["recipe"]
     assert all(vars(job.recipe) == few and job.split == "test" for job in asked)
     seeds = {name: [job.seed for job in asked if job.scheme == name] for name in WRONG}
     assert set(map(tuple, seeds.values())) == {tuple(range(tapt_texts.DRAWS[500]))}
@@ -78,7 +79,7 @@ def test_each_trains_as_full_fine_tuning_does_on_its_draws_but_for_the_lm_loss(a
     tested = [job for job in asked if job.split == "test"]
     first = asked.index(tested[0])
     assert asked[first : first + len(tested)] == tested  # everything was chosen before
-    few, every = jobs.stored("few_labels")["choices"], jobs.stored("schemes")["choices"]
+    few, every = runner.stored("few_labels")["choices"], runner.stored("schemes")["choices"]
     for job in tested:
         if job.labels == "all":
             expected = every[LM if job.scheme == LM else FULL.name]["recipe"]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks import jobs, reviews, tasks
+from benchmarks import runner
+from benchmarks.studies import reviews, tasks
 from tlcourse import checkpoints, corpora
 from tlcourse.adaptation import Recipe
 from tlcourse.pretraining import PretrainingRecipe
@@ -21,7 +22,7 @@ def small(tmp_path, monkeypatch, little):
 
 def test_the_reading_moves_the_body_and_is_done_once(tmp_path, little, monkeypatch):
     place = reviews.read_reviews(tmp_path / "reviews")
-    assert jobs.digest(place) != jobs.digest(little)
+    assert runner.digest(place) != runner.digest(little)
     monkeypatch.setattr(reviews, "pretrain", lambda *a, **more: pytest.fail("read again"))
     assert reviews.read_reviews(tmp_path / "reviews") == place
     assert reviews.perplexity(place) != reviews.perplexity(little)
@@ -50,8 +51,8 @@ def test_rows_stand_beside_what_was_stored_for_the_same_labels(monkeypatch):
         for labels in reviews.LABELS
         for scheme, error in errors.items()
     ]
-    monkeypatch.setattr(jobs, "stored", lambda name: {"rows": stored})
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(runner, "stored", lambda name: {"rows": stored})
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
     monkeypatch.setattr(
         reviews.Job,
         "run",

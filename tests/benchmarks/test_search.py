@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks import few_search, jobs, screen, search, space
-from benchmarks.composites import Task
-from benchmarks.space import COMBINED, MAIN, SPACE
+from benchmarks import runner
+from benchmarks.studies import few_search, screen, search, space
+from benchmarks.studies.composites import Task
+from benchmarks.studies.space import COMBINED, MAIN, SPACE
 from tlcourse import corpora
 from tlcourse.adaptation import FULL, Recipe, adapt
 
@@ -70,7 +71,7 @@ def test_every_scheme_has_the_same_budget(by_rate):
 
 
 def test_the_stored_screen_has_all_grids(by_rate, monkeypatch):
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, names: [work(name) for name in names])
+    monkeypatch.setattr(runner, "in_parallel", lambda work, names: [work(name) for name in names])
     measured = screen.measure()
     assert list(dict.fromkeys(row["scheme"] for row in measured["rows"])) == list(SPACE)
     first = measured["rows"][0]
@@ -93,7 +94,7 @@ def test_the_best_two_points_are_confirmed_and_the_better_one_is_chosen(monkeypa
         asked.extend(each)
         return [found(wrong[job.recipe.learning_rate] + job.seed) for job in asked]
 
-    monkeypatch.setattr(jobs, "run_all", run_all)
+    monkeypatch.setattr(runner, "run_all", run_all)
     monkeypatch.setattr(
         SPACE[FULL.name].__class__,
         "recipe",
@@ -166,7 +167,7 @@ def test_damage_keeps_the_classification_token_and_something_to_read():
 
 def test_with_few_labels_a_learning_rate_is_judged_on_dev_over_three_draws(by_rate, monkeypatch):
     errors, asked = by_rate
-    monkeypatch.setattr(jobs, "in_parallel", lambda work, names: [work(name) for name in names])
+    monkeypatch.setattr(runner, "in_parallel", lambda work, names: [work(name) for name in names])
     for entry in SPACE.values():
         errors.update({(4 * entry.lowest, size): 10 for size in entry.sizes})
     tried = few_search.all_of(list(SPACE))

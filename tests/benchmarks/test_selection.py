@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from benchmarks import selection
-from benchmarks.selection import choose_pooling
+from benchmarks.studies import selection
+from benchmarks.studies.selection import choose_pooling
 from tlcourse import checkpoints
 from tlcourse.adaptation import Classifier, Recipe
 from tlcourse.device import Compute

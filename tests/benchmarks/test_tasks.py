@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import tasks
+from benchmarks.studies import tasks
 from tlcourse import corpora
 from tlcourse.adaptation import SCHEMES, Recipe
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import transfer
+from benchmarks.studies import transfer
 
 
 def row(model, labels, found):

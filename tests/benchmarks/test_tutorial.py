@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from benchmarks import composites, tutorial
+from benchmarks.studies import composites, tutorial
 from tlcourse import checkpoints, corpora
 from tlcourse.adaptation import Classifier
 from tlcourse.transformer import Config, Transformer
@@ -95,7 +95,7 @@ def test_restarts_count_the_runs_that_learn_nothing(monkeypatch):
             for job in asked
         ]
 
-    monkeypatch.setattr(tutorial.jobs, "run_all", run_all)
+    monkeypatch.setattr(tutorial.runner, "run_all", run_all)
     found = tutorial.restarts()
     assert found["labels"] == 200 and found["on_the_way"] == composites.INTERMEDIATE
     told = {(row["intermediate"], row["learning_rate"]): row["failed"] for row in found["rows"]}

@@ -1,0 +1,231 @@
+"""Transfer on TREC-6: the shipped models, the same shape from scratch, and TF-IDF linear models.
+
+For all labels, pooling and recipe of a network are chosen on the dev split; then everything is
+frozen, the model is refitted on all training questions, and the test set is read once. With few
+labels the recipe is fixed and the pooling is chosen by cross-validation within the labels of the
+run; TF-IDF is chosen in this way everywhere. Runs go in parallel, one thread each; finished ones
+are kept in `runs/transfer/`, so an interrupted benchmark goes on where it was.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+
+import torch
+from datasets import Dataset, DatasetDict
+
+from benchmarks import clocks, runner
+from benchmarks.studies.selection import choose_pooling
+from benchmarks.studies.starts import SCRATCH, body_of, weights_of
+from tlcourse import checkpoints, corpora, metrics
+from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, wrong
+from tlcourse.adaptation.presets import MIN_STEPS
+from tlcourse.corpora import label_subset, trec_with_dev
+from tlcourse.corpora.trec import DEV_SEED
+
+SEEDS = (0, 1, 2, 3, 4)
+LABELS = (50, 100, 500, 1000, "all")
+ALL = 5452
+TFIDF = "TF-IDF"
+WITHIN = "chosen within the labels"
+CHOICE_STEPS = 100  # the same in cross-validation, to save time
+CHOICE_SEEDS = (0, 1)  # dev has 546 questions: one run says little
+
+
+@dataclass(frozen=True)
+class Job(runner.Job):
+    """One training and its evaluation, on "dev" or "test"."""
+
+    study = "transfer"
+    model: str  # the shape from scratch is that of SHAPE
+    labels: int | str
+    seed: int
+    pooling: str
+    recipe: Recipe
+    split: str
+
+    def weights(self) -> str:
+        """None of any checkpoint for the shape from scratch."""
+        return weights_of(self.model)
+
+    def work(self) -> dict:
+        """Trains and evaluates one classifier."""
+        train, held_out = questions(self.labels, self.seed, self.split)
+        torch.manual_seed(self.seed)
+        body, tokenizer = body_of(self.model)
+        texts, labels = list(train["text"]), list(train["label"])
+        pooling, chosen = self.pooling, {}
+        if self.pooling == WITHIN:
+            start = Classifier(body, tokenizer, corpora.TREC_LABELS)
+            recipe = replace(self.recipe, min_steps=CHOICE_STEPS)
+            choice = choose_pooling(start, texts, labels, recipe=recipe, seed=self.seed)
+            pooling, chosen = choice.pooling, {"chosen": asdict(choice)}
+            torch.manual_seed(self.seed)
+        start = Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=pooling)
+        adapted, seconds = clocks.timed(
+            lambda: adapt(start, texts, labels, recipe=self.recipe, seed=self.seed)
+        )
+        guesses = adapted.probabilities(held_out["text"])
+        errors = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
+        return {"wrong": errors, "of": len(held_out), "seconds": seconds} | chosen
+
+
+def questions(
+    labels: int | str, seed: int, split: str, *, fold: int = 0
+) -> tuple[Dataset, Dataset]:
+    """What a run learns from, and what it is judged on: "dev" or "test".
+
+    `fold` 0 is the course's dev split; others are carved out of train in the same way.
+    """
+    data = corpora.load("trec", source="local")
+    data = trec_with_dev(data, seed=DEV_SEED + fold) if split == "dev" else data
+    train = data["train"]
+    return train if labels == "all" else label_subset(train, labels, seed=seed), data[split]
+
+
+def candidates(model: str) -> Iterable[tuple[str, Recipe]]:
+    """What is tried on dev for a model with all labels: poolings and epochs, or learning rates."""
+    if model == SCRATCH:
+        for learning_rate, epochs in ((5e-4, 8), (1e-3, 8), (5e-4, 16)):
+            yield "mean", Recipe(learning_rate=learning_rate, epochs=epochs)
+    else:
+        for pooling in ("classification token", "last token", "mean"):
+            yield pooling, Recipe()
+        for pooling in ("last token", "mean"):
+            yield pooling, Recipe(epochs=5)
+
+
+def choose(models: Iterable[str]) -> dict[str, dict]:
+    """For each model the pooling and recipe with the fewest dev errors, mean over two seeds."""
+    tried = [(model, *candidate) for model in models for candidate in candidates(model)]
+    results = runner.run_all(
+        Job(model, "all", seed, pooling, recipe, "dev")
+        for model, pooling, recipe in tried
+        for seed in CHOICE_SEEDS
+    )
+    choices: dict[str, dict] = {}
+    found = runner.groups(results, len(CHOICE_SEEDS))
+    for (model, pooling, recipe), mine in zip(tried, found, strict=True):
+        errors = [runner.error_of(result) for result in mine]
+        entry = {"pooling": pooling, "recipe": asdict(recipe), "dev_errors": errors}
+        entry["dev_error"] = sum(errors) / len(errors)
+        choices.setdefault(model, {"tried": []})["tried"].append(entry)
+    for choice in choices.values():
+        best = min(choice["tried"], key=lambda entry: entry["dev_error"])
+        choice |= {"pooling": best["pooling"], "recipe": best["recipe"]}
+    return choices
+
+
+def test_job(model: str, labels: int | str, seed: int, choices: dict[str, dict]) -> Job:
+    """The job whose test errors stand in the table."""
+    pooling, recipe = choices[model]["pooling"], Recipe(**choices[model]["recipe"])
+    if labels != "all" and model != SCRATCH:
+        pooling, recipe = WITHIN, Recipe()
+    recipe = replace(recipe, min_steps=MIN_STEPS)
+    return Job(model, labels, seed, pooling, recipe, "test")
+
+
+def tfidf_rows(draws: Mapping[int | str, int]) -> list[dict]:
+    """The linear baseline, chosen by cross-validation within the labels that it may see.
+
+    `draws` says for each number of labels how many draws of them; with all nothing is random.
+    """
+    data = corpora.load("trec", source="local")
+    test, rows = data["test"], []
+    for labels, count in draws.items():
+        seeds = list(range(count if labels != "all" else 1))
+        fits, seconds = clocks.timed(lambda n=labels, s=seeds: [tfidf(data, n, seed) for seed in s])
+        found, chosen = ([fit[part] for fit in fits] for part in (0, 1))
+        row = row_of(TFIDF, labels, seeds, found, len(test), seconds / len(fits))
+        rows.append(row | {"choices": chosen})
+    return rows
+
+
+def tfidf(data: DatasetDict, labels: int | str, seed: int) -> tuple[list[int], dict]:
+    """The test questions that the linear baseline gets wrong, and what was chosen."""
+    train, test = data["train"], data["test"]
+    if labels != "all":
+        train = label_subset(train, labels, seed=seed)
+    choice = baselines.cross_validate(list(train["text"]), list(train["label"]))
+    model = baselines.linear(choice.kind, choice.strength)
+    guesses = model.fit(list(train["text"]), list(train["label"])).predict(test["text"][:])
+    return [i for i, g in enumerate(guesses) if g != test[i]["label"]], asdict(choice)
+
+
+def row_of(model, labels, seeds, found, of, seconds) -> dict:
+    """One row of a table: errors in percent of the runs, whose wrong questions are `found`."""
+    errors = [100 * len(numbers) / of for numbers in found]
+    if len(errors) > 1:
+        spread = runner.over_seeds(errors)
+    else:  # one deterministic fit: the interval is that of 500 questions
+        interval = [100 * share for share in metrics.wilson_interval(len(found[0]), of)]
+        spread = {"errors": errors, "mean": errors[0], "interval": interval}
+    return {
+        "model": model,
+        "labels": ALL if labels == "all" else labels,
+        "seeds": seeds,
+        **spread,
+        "interval_kind": "Student t over seeds" if len(errors) > 1 else "Wilson over questions",
+        "seconds": seconds,
+        "test_wrong": found,
+    }
+
+
+def compare(rows: list[dict], questions: int) -> list[dict]:
+    """Each shipped model against from scratch and TF-IDF at each number of labels, and both.
+
+    Sign-flip tests over questions on the mean over seeds, Holm-corrected over the whole table.
+    The primary comparison, named beforehand: causal-small against TF-IDF at all labels.
+    """
+    by = {(row["model"], row["labels"]): row for row in rows}
+    shipped = [m for m in dict.fromkeys(row["model"] for row in rows) if m not in (SCRATCH, TFIDF)]
+    comparisons = []
+    for (model, labels), row in by.items():
+        rivals = [SCRATCH, TFIDF, *shipped[shipped.index(model) + 1 :]] if model in shipped else []
+        for other in rivals:
+            found = metrics.sign_flip_test(
+                row["test_wrong"], by[other, labels]["test_wrong"], questions
+            )
+            comparisons.append(
+                {"model": model, "against": other, "labels": labels}
+                | {"points": 100 * found.difference, "p": found.p_value}
+            )
+    runner.correct(comparisons)
+    return comparisons
+
+
+def measure() -> dict:
+    """The whole benchmark; prints each run and the comparisons."""
+    models = [*checkpoints.names(), SCRATCH]
+    choices = choose(models)
+    results = runner.run_all(
+        test_job(model, labels, seed, choices)
+        for labels in LABELS
+        for model in models
+        for seed in SEEDS
+    )
+    rows = tfidf_rows(dict.fromkeys(LABELS, len(SEEDS)))
+    for labels in LABELS:
+        for model in models:
+            mine = [r for r in results if (r["model"], r["labels"]) == (model, labels)]
+            seconds = sum(r["seconds"] for r in mine) / len(mine)
+            found = [r["wrong"] for r in mine]
+            row = row_of(model, labels, list(SEEDS), found, mine[0]["of"], seconds)
+            row |= {"pooling": mine[0]["pooling"], "recipe": mine[0]["recipe"]}
+            rows.append(row | {"poolings_chosen": [r["chosen"] for r in mine if "chosen" in r]})
+    return {
+        "job": "transfer",
+        **runner.provenance(
+            "TREC-6, published split of 5,452 and 500 questions", note=runner.pooled()
+        ),
+        "note": (
+            f"Mean over seeds with 95 % interval (Student t over {len(SEEDS)} seeds; TF-IDF at all "
+            "labels is one deterministic fit, with Wilson's interval over 500 questions). For all "
+            "labels pooling and recipe of a network were chosen on dev; with fewer the recipe was "
+            "fixed and the pooling chosen by cross-validation within the labels of each run, as "
+            "everything of TF-IDF was at every number of labels."
+        ),
+        "training_seconds": sum(result["seconds"] for result in results),
+        "choices": choices,
+        "rows": rows,
+        "comparisons": compare(rows, results[0]["of"]),
+    }

@@ -1,0 +1,161 @@
+"""One trial of a scheme on TREC-6: adapted once, judged once, and what it cost.
+
+On a dev split with all labels, errors are also taken after each epoch. Forgetting is the change in
+nats per token on held-out articles. Finished trials are kept in `runs/adaptation/`.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from datasets import Dataset
+from ignite.engine import Engine, Events
+
+from benchmarks import clocks, runner
+from benchmarks.studies import transfer
+from benchmarks.studies.composites import COMPOSITES, TAPT, Task, reading
+from benchmarks.studies.space import task_at, task_model
+from benchmarks.studies.starts import weights_of
+from tlcourse import corpora, device, sizes
+from tlcourse.adaptation import (
+    Classifier,
+    Recipe,
+    Scheme,
+    classification_loss,
+    prepare,
+    wrong,
+)
+from tlcourse.batching import pad
+from tlcourse.evaluation import evaluate
+from tlcourse.memory import training_memory
+
+MODEL, POOLING = "causal-small", "mean"
+HELD_OUT = {"tiny": 1, "small": 6, "full": 50}  # of WikiText-103's 60 validation articles
+
+
+@dataclass(frozen=True)
+class Job(runner.Job):
+    """One scheme, one draw of labels, one split to be judged on."""
+
+    study = "adaptation"
+    scheme: str
+    labels: int | str
+    seed: int
+    split: str
+    recipe: Recipe
+    model: str = MODEL
+    pooling: str = POOLING
+    size: Any = None  # the scheme's own number, see `space`
+    fold: int = 0  # which dev split
+
+    def weights(self) -> str:
+        """None of any checkpoint for what starts from scratch."""
+        return weights_of(task_model(self.scheme, self.model))
+
+    def work(self) -> dict:
+        """Adapts and judges."""
+        train, held_out = transfer.questions(self.labels, self.seed, self.split, fold=self.fold)
+        every_text = transfer.questions("all", self.seed, self.split)[0]["text"][:]
+        task = Task(
+            model=self.model,
+            pooling=self.pooling,
+            texts=train["text"][:],
+            labels=train["label"][:],
+            every_text=every_text,
+            recipe=self.recipe,
+            seed=self.seed,
+        )
+        torch.manual_seed(self.seed)
+        if self.scheme in COMPOSITES:
+            models, found = _composite(task, self.scheme)
+        else:
+            task = task_at(self.scheme, task, self.size)
+            each_epoch = self.split == "dev" and self.labels == "all"
+            models, found = _single(task, held_out if each_epoch else None)
+        guesses = sum(model.probabilities(held_out["text"]) for model in models)
+        missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
+        after = sum(_nats(model) for model in models) / len(models)
+        forgetting = after - _nats_before(task) if task.model == self.model else None
+        return found | {"wrong": missed, "of": len(held_out), "forgetting": forgetting}
+
+
+Found = tuple[list[Classifier], dict]
+
+
+def _single(task: Task, dev: Dataset | None) -> Found:
+    """One training by the task's scheme, what `adapt` says of it, and dev after each epoch."""
+    start, curve = task.start(), []
+    memory = step_memory(start.copy(), task.texts, task.scheme, task.recipe)
+    handlers = [] if dev is None else [partial(_judge_each_epoch, task, dev, curve)]
+    adapted, seconds = clocks.timed(
+        lambda: task.fit(start, handlers=handlers), runner.processor_clock()
+    )
+    report = adapted.report
+    return [adapted], {
+        "seconds": seconds,
+        "start_difference": report.start_difference,
+        "declared_is_moved": set(report.declared) == set(report.moved),
+        "trained_share": report.trained / report.parameters,
+        "training_memory": memory,
+        "dev": curve,
+    }
+
+
+def _judge_each_epoch(task: Task, dev: Dataset, curve: list[float], trainer: Engine) -> None:
+    """Puts the errors in percent on `dev` into `curve` after each epoch."""
+    steps = -(-len(task.texts) // task.recipe.batch_size)
+
+    @trainer.on(Events.ITERATION_COMPLETED(every=steps))
+    def judge() -> None:
+        guesses = trainer.model.probabilities(dev["text"])
+        curve.append(100 * len(wrong(guesses, dev["label"], corpora.TREC_LABELS)) / len(dev))
+        trainer.model.train()
+
+
+def _composite(task: Task, name: str) -> Found:
+    """One training or several, each of everything."""
+    memory = step_memory(task.start(), task.texts, task.scheme, task.recipe)
+    earlier = reading(name, task)[1] if name in TAPT else 0.0  # kept, and paid for all the same
+    models, seconds = clocks.timed(lambda: COMPOSITES[name](task), runner.processor_clock())
+    return models, {
+        "seconds": earlier + seconds,
+        "start_difference": None,
+        "declared_is_moved": None,
+        "trained_share": 1.0,
+        "training_memory": memory,
+    }
+
+
+_before: dict[str, float] = {}  # by model: the same for every job of a process
+
+
+def _nats_before(task: Task) -> float:
+    if task.model not in _before:
+        _before[task.model] = _nats(task.start())
+    return _before[task.model]
+
+
+def _nats(model: Classifier) -> float:
+    """Nats a token of the body on held-out text."""
+    articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
+    articles = articles[: HELD_OUT[sizes.current().name]]
+    found = evaluate(model.body, model.tokenizer, articles)
+    return found.nats / found.targets
+
+
+def step_memory(classifier: Classifier, texts: list[str], scheme: Scheme, recipe: Recipe) -> int:
+    """Bytes of one training step on the first 32 texts; takes that step, by the scheme."""
+    compute = device.choose()
+    tokens, mask = pad(classifier.encode(texts[:32]), classifier.pad)
+    labels = torch.zeros(len(tokens), dtype=torch.long)
+    batch = tuple(part.to(compute.device) for part in (tokens, mask, labels))
+    classifier.to(compute.device)
+    _, optimizer, _ = prepare(classifier, batch[:2], scheme=scheme, recipe=recipe)
+    term = scheme.extra_loss(classifier) if scheme.extra_loss else None
+
+    def loss() -> torch.Tensor:
+        with compute.autocast():
+            return classification_loss(classifier, batch, term)[0]
+
+    return training_memory(classifier.train(), [optimizer], loss).total

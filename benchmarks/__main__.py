@@ -1,9 +1,10 @@
 """Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
-A benchmark is a module of `speed`, a study one of `studies`, with `measure() -> dict`: its rows,
-and where they come from. Its docstring says what is measured. The others have to be asked for by
-name; most train models, for minutes or hours. `gpu`, and `runs`, which carries finished runs from
-machine to machine, have commands of their own: `gpu --help`, `runs --help`.
+A benchmark is a module of `speed`; a study is one of `studies`, or a value in the table of one.
+`measure()` of either returns its rows, and where they come from. The studies have to be asked for
+by name; most train models, for minutes or hours. `results` writes RESULTS.md from what is stored;
+`gpu`, and `runs`, which carries finished runs from machine to machine, have commands of their own:
+`gpu --help`, `runs --help`.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks import run_cache
 from benchmarks.gpu import command
@@ -19,40 +21,30 @@ from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
 BROWSER = "page"  # its seconds are of a browser: not among `all`
-STUDIES = ("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions")
-NAMES = (
-    *SPEED,
-    BROWSER,
-    "transfer",
-    "released",
-    "transfer_released",
-    "tasks_released",
-    "screen",
-    "schemes",
-    "other_schemes",
-    "combined",
-    "distilled",
-    "few_labels",
-    "tapt",
-    "tapt_texts",
-    "more_signal",
-    "tasks",
-    "reviews",
-    "tutorial",
-    "behaviour",
-    "probing",
-    "probing_pairs",
-    "probing_released",
-    "growth",
-    "looking",
-    *STUDIES,
+TREC = ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal")
+STUDIES = (
+    *("transfer", "released", "transfer_released", "tasks", "tasks_released", "reviews"),
+    *("screen", *TREC, "combined", "distilled", "tutorial"),
+    *("behaviour", "probing", "probing_pairs", "probing_released", "growth", "looking"),
+    *("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions"),
 )
+MODULES = {  # in `benchmarks`, by name
+    **{name: f"speed.{name}" for name in (*SPEED, BROWSER)},
+    **{name: f"studies.{name}" for name in STUDIES},
+    **dict.fromkeys(TREC, "studies.trec"),
+    "screen": "studies.grid_search",
+}
+
+
+def study_of(name: str) -> Any:
+    """What has the `measure` of that name: a module, or a value of a module's table."""
+    module = importlib.import_module(f"benchmarks.{MODULES[name]}")
+    return module.STUDIES[name] if name in TREC else module
 
 
 def run(name: str) -> dict:
     """Measures one benchmark and prints its rows."""
-    room = "speed" if name in (*SPEED, BROWSER) else "studies"
-    benchmark = importlib.import_module(f"benchmarks.{room}.{name}")
+    benchmark = study_of(name)
     result = benchmark.measure()
     rows = result["rows"]
     if hasattr(benchmark, "COLUMNS"):
@@ -85,11 +77,15 @@ def main() -> int:
         return command.main(sys.argv[2:])
     if sys.argv[1:2] == ["runs"]:
         return run_cache.main(sys.argv[2:])
+    if sys.argv[1:] == ["results"]:
+        from benchmarks import results_page  # every study, which takes seconds to import
+
+        return results_page.write()
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=form
     )
-    parser.add_argument("name", choices=(*NAMES, "all", "gpu", "runs"))
+    parser.add_argument("name", choices=(*MODULES, "all", "results", "gpu", "runs"))
     parser.add_argument("--json", type=Path, help="write the rows and their provenance to a file")
     arguments = parser.parse_args()
     if arguments.name == "all":

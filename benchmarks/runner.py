@@ -9,12 +9,13 @@ import hashlib
 import json
 import os
 import platform
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from operator import methodcaller
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from tlcourse import checkpoints, device, files, metrics, released, sizes
+from tlcourse.results import stored  # noqa: F401  (for studies of language models)
 
 if TYPE_CHECKING:
     from tlcourse.adaptation import Recipe
@@ -100,6 +102,13 @@ def _begin(folder: Path) -> None:
     global FOLDER
     FOLDER = folder
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    """Ends this process once its parent is gone, even if that was killed and could not say so."""
+    parent_process().join()
+    os._exit(1)
 
 
 def run_all(jobs: Iterable[Job]) -> list[dict]:
@@ -163,16 +172,6 @@ def machines(runs: Iterable[Mapping]) -> str:
 def pooled() -> str:
     """How the pool uses the machine, as a note for `provenance`."""
     return f"{workers()} runs at a time, one thread each"
-
-
-def stored(benchmark: str) -> dict:
-    """The results of a benchmark in this repository; FileNotFoundError where there are none."""
-    place = RESULTS / f"{benchmark}.json"
-    if not place.exists():
-        raise FileNotFoundError(
-            f"expected stored results in {place}: `python -m benchmarks {benchmark} --json {place}`"
-        )
-    return files.read_json(place)
 
 
 def recipe_of(entry: Mapping) -> "Recipe":

@@ -12,7 +12,9 @@ from tests.notebooks import imports_of, lessons_code
 from tlcourse.files import PACKAGE
 
 FLOORS = {
-    **dict.fromkeys(["environment", "sizes", "device", "files", "ranges", "views", "wording"], 0),
+    **dict.fromkeys(
+        ["environment", "sizes", "device", "files", "ranges", "results", "views", "wording"], 0
+    ),
     **dict.fromkeys(["bpe", "transformer"], 1),
     **dict.fromkeys(
         [

@@ -15,10 +15,11 @@ import torch
 
 from benchmarks import runner
 from benchmarks.studies import transfer
-from benchmarks.studies.composites import QUESTION, Task, distil, sentences_elsewhere
-from benchmarks.studies.space import task_at
+from benchmarks.studies.multi_stage import QUESTION, Task, distil, sentences_elsewhere
+from benchmarks.studies.search_space import task_at
 from benchmarks.studies.trials import MODEL
-from tlcourse import corpora, metrics
+from benchmarks.table import line, source, wilson_cell
+from tlcourse import corpora, metrics, results
 from tlcourse.adaptation import Classifier, Recipe, wrong
 
 TEACHERS, STUDENTS = (0, 1, 2, 3, 4), (0, 1, 2)  # their seeds
@@ -42,7 +43,7 @@ class Teacher(runner.Job):
         task = self.task()
         fitted = task.fit(task.start())
         answers = fitted.probabilities(_texts(task))
-        return judged(fitted) | {"answers": _rounded(answers)}
+        return tested(fitted) | {"answers": _rounded(answers)}
 
     def task(self) -> Task:
         """All labelled questions and the scheme, under a head drawn from the seed."""
@@ -70,15 +71,14 @@ class Student(Teacher):
             task.start(), _texts(task), list(map(torch.tensor, teachers)), scheme=task.scheme,
             recipe=self.recipe, seed=self.seed,
         )  # fmt: skip
-        return judged(student)
+        return tested(student)
 
 
-def judged(classifier: Classifier) -> dict:
+def tested(classifier: Classifier) -> dict:
     """Which test questions it gets wrong, and its probabilities of them."""
     test = transfer.questions("all", 0, "test")[1]
-    found = classifier.probabilities(test["text"])
-    missed = wrong(found, test["label"], corpora.TREC_LABELS)
-    return {"wrong": missed, "of": len(test), "test": _rounded(found)}
+    probabilities = classifier.probabilities(test["text"])
+    return transfer.judged(classifier, test) | {"test": _rounded(probabilities)}
 
 
 def _texts(task: Task) -> list[str]:
@@ -86,7 +86,7 @@ def _texts(task: Task) -> list[str]:
 
 
 def _rounded(probabilities: torch.Tensor) -> list[list[float]]:
-    return [[round(each, 5) for each in row] for row in probabilities.tolist()]
+    return [[round(share, 5) for share in row] for row in probabilities.tolist()]
 
 
 def measure() -> dict:
@@ -94,7 +94,7 @@ def measure() -> dict:
 
     Raises FileNotFoundError where it is not stored what dev chose.
     """
-    chosen = runner.stored("combined")["chosen"]
+    chosen = results.stored("combined")["chosen"]
     known = (*(chosen[each] for each in ("scheme", "size", "pooling")), runner.recipe_of(chosen))
     teachers = runner.run_all(Teacher(*known, seed) for seed in TEACHERS)
     students = runner.run_all(Student(*known, seed) for seed in STUDENTS)
@@ -123,7 +123,7 @@ def measure() -> dict:
 
 
 def _row(what: str, mine: list[dict]) -> dict:
-    """Errors of some models; a single one has the interval over questions (Wilson's)."""
+    """Errors of models of one kind; a single one has the interval over questions (Wilson's)."""
     errors = [runner.error_of(each) for each in mine]
     row = {"what": what, "test_wrong": [each["wrong"] for each in mine]}
     if len(mine) > 1:
@@ -134,5 +134,25 @@ def _row(what: str, mine: list[dict]) -> dict:
 
 def _against(row: dict, single: dict, questions: int) -> dict:
     """By how many points a row differs from the single models; a sign-flip test over questions."""
-    found = metrics.sign_flip_test(row["test_wrong"], single["test_wrong"], questions)
-    return {"what": row["what"], "points": row["mean"] - single["mean"], "p": found.p_value}
+    result = metrics.sign_flip_test(row["test_wrong"], single["test_wrong"], questions)
+    return {"what": row["what"], "points": row["mean"] - single["mean"], "p": result.p_value}
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: models alone and together, and students of them, a row each."""
+    p = {entry["what"]: f"{entry['p_holm']:.2f}" for entry in study["comparisons"]}
+    lines = [
+        f"Gradual unfreezing with what dev chose beside it ({study['chosen']['what']}) and all "
+        "labels: models alone, the mean of their answers, and students of one model's size that "
+        "learn these answers to the training questions and to questions of film reviews (about "
+        "half as many steps again). Mean test error in percent, with 95 % interval over questions "
+        "(Wilson's, as for a single run); p is of a sign-flip test against one model, "
+        f"Holm-corrected. {source(study, 'lesson 06')}",
+        "",
+        "| | runs | test | p |",
+        "|---|---:|---:|---:|",
+    ]
+    for row in study["rows"]:
+        error = wilson_cell(row["mean"], transfer.QUESTIONS)
+        lines.append(line(row["what"], len(row["errors"]), error, p.get(row["what"], "")))
+    return "\n".join(lines)

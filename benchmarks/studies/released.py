@@ -8,14 +8,13 @@ body try theirs again with all labels. The test set is not read. Finished runs a
 """
 
 from dataclasses import dataclass
-from operator import itemgetter
 
 import torch
 
 from benchmarks import clocks, runner
-from benchmarks.studies import transfer
+from benchmarks.studies import grid_search, transfer
 from tlcourse import corpora
-from tlcourse.adaptation import SCHEMES, Classifier, LanguageModelling, Recipe, adapt, wrong
+from tlcourse.adaptation import SCHEMES, Classifier, LanguageModelling, Recipe, adapt
 from tlcourse.adaptation.presets import FROZEN, HEAD_RATE, MIN_STEPS, RELEASED_EPOCHS
 
 MODEL = "all-MiniLM-L6-v2"
@@ -66,9 +65,7 @@ class Job(runner.Job):
             ),
             runner.processor_clock(),
         )
-        guesses = adapted.probabilities(dev["text"])
-        missed = wrong(guesses, dev["label"], corpora.TREC_LABELS)
-        return {"wrong": missed, "of": len(dev), "seconds": seconds}
+        return transfer.judged(adapted, dev) | {"seconds": seconds}
 
 
 def first_rates(name: str) -> list[float]:
@@ -83,45 +80,34 @@ def job_of(name: str, labels: int | str, rate: float) -> Job:
     return Job(name, labels, SEED, recipe)
 
 
-def further(points: list[dict]) -> float | None:
-    """The learning rate beside the best one, where that is the first or the last; else None."""
-    rates, best = sorted(point["rate"] for point in points), min(points, key=itemgetter("error"))
-    if best["rate"] == rates[-1]:
-        return rates[-1] * FACTOR
-    return rates[0] / FACTOR if best["rate"] == rates[0] else None
+def points(searched: tuple[str, int | str]) -> list[dict]:
+    """What was tried of a scheme with a number of labels."""
+    name, labels = searched
 
+    def point(rate: float) -> dict:
+        result = job_of(name, labels, rate).run()
+        kept = {key: result[key] for key in ("seconds", "made_on") if key in result}
+        error = runner.error_of(result)
+        return {"scheme": name, "labels": labels, "rate": rate, "error": error} | kept
 
-def point(result: dict) -> dict:
-    """What a row keeps of a run."""
-    return {
-        "scheme": result["scheme"],
-        "labels": result["labels"],
-        "rate": result["recipe"]["learning_rate"],
-        "error": runner.error_of(result),
-        "seconds": result["seconds"],
-    }
+    return grid_search.tried(point, first_rates(name), FURTHER)
 
 
 def measure() -> dict:
     """One row a scheme, a number of labels and a learning rate; which had the fewest errors."""
     searched = [(name, LABELS) for name in NAMES] + [(name, "all") for name in EVERY]
-    asked = [job_of(*each, rate) for each in searched for rate in first_rates(each[0])]
-    found: list[dict] = []
-    for _ in range(FURTHER + 1):
-        found += runner.run_all(asked)
-        rows = [point(result) for result in found]
-        mine = {each: [r for r in rows if (r["scheme"], r["labels"]) == each] for each in searched}
-        asked = [job_of(*each, rate) for each in searched if (rate := further(mine[each]))]
+    grids = runner.in_parallel(points, searched)
+    rows = sum(grids, [])
     choices: dict[str, dict] = {}
-    for (scheme, labels), points in mine.items():
-        best = min(points, key=itemgetter("error"))
+    for (scheme, labels), tried in zip(searched, grids, strict=True):
+        best = grid_search.best(tried)
         choices.setdefault(scheme, {})[str(labels)] = {"rate": best["rate"], "error": best["error"]}
     return {
         "job": "released",
-        **runner.provenance("TREC-6, one dev split out of train", runs=found, note=runner.pooled()),
+        **runner.provenance("TREC-6, one dev split out of train", runs=rows, note=runner.pooled()),
         "model": MODEL,
         "epochs": RELEASED_EPOCHS,
         "at_least": f"{MIN_STEPS} steps",
-        "rows": sum(mine.values(), []),
+        "rows": [{key: row[key] for key in row if key != "made_on"} for row in rows],
         "choices": choices,
     }

@@ -10,11 +10,13 @@ and finished runs are kept in `runs/reviews/`; a stopped study goes on where it 
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks import runner
 from benchmarks.studies import tasks
-from benchmarks.studies.board import apart
-from tlcourse import checkpoints, corpora, device
+from benchmarks.studies.comparison import apart
+from benchmarks.table import error_cell, line, points_cell, source
+from tlcourse import checkpoints, corpora, device, results
 from tlcourse.adaptation import FULL, Classifier, Recipe, adapt, wrong
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import EOS, normalise
@@ -78,7 +80,7 @@ def measure() -> dict:
 
     Raises FileNotFoundError where the results of `tasks` are not stored.
     """
-    beside = runner.stored("tasks")["rows"]
+    beside = results.stored("tasks")["rows"]
     place = read_reviews(runner.FOLDER / "reviews")
     asked = [Job(str(place), labels, seed) for labels in LABELS for seed in tasks.SEEDS]
     runs = runner.run_all(asked)
@@ -113,3 +115,24 @@ def measure() -> dict:
         "rows": rows,
         "comparisons": comparisons,
     }
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row a number of labels."""
+    rivals = list(dict.fromkeys(entry["against"] for entry in study["comparisons"]))
+    before, after = study["word_perplexity"].values()
+    lines = [
+        "Full fine-tuning on reviews after the body has gone on pretraining for "
+        f"{study['tokens']:,} tokens of IMDB's training reviews, without their labels (word "
+        f"perplexity of other reviews {before:.0f} → {after:.0f}). Points of error against the "
+        "rows above on the same samples of labels, with 95 % interval over samples; p is of a "
+        f"sign-flip test over reviews, Holm-corrected. {source(study, 'lesson 06b')}",
+        "",
+        line("labels", "error", *(f"against {rival}" for rival in rivals)),
+        "|---:|---:|" + "---:|" * len(rivals),
+    ]
+    for row in study["rows"]:
+        beside = {e["against"]: e for e in study["comparisons"] if e["labels"] == row["labels"]}
+        points = [points_cell(beside[rival]) for rival in rivals]
+        lines.append(line(f"{row['labels']:,}", error_cell(row), *points))
+    return "\n".join(lines)

@@ -10,6 +10,7 @@ kept in `runs/tasks/`.
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from datasets import Dataset
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import runner
+from benchmarks.table import error_cell, source
 from tlcourse import checkpoints, corpora, device
 from tlcourse.adaptation import (
     FULL,
@@ -226,3 +228,24 @@ def rows_of(asked: Sequence[Job], found: Sequence[dict]) -> list[dict]:
         | {"wrong": [result["wrong"] for result in mine]}
         for job, mine in zip(asked[:: len(SEEDS)], runner.groups(found, len(SEEDS)), strict=True)
     ]
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row a way to learn, a column a task and number of labels."""
+    cells = {(row["scheme"], row["task"], row["labels"]): row for row in study["rows"]}
+    columns = list(dict.fromkeys((task, labels) for _, task, labels in cells))
+    lines = [
+        "## Other tasks",
+        "",
+        f"Error of {study['model']} in percent, mean over three samples of labels with 95 % "
+        "interval; the body reads long texts in windows, unless they are cut to what it reads at "
+        f"once. {source(study, 'lesson 06b')}",
+        "",
+        "| | " + " | ".join(f"{task}, {labels:,}" for task, labels in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for scheme in dict.fromkeys(scheme for scheme, _, _ in cells):
+        rows = [cells.get((scheme, *column)) for column in columns]
+        shown = " | ".join(error_cell(row) if row else "" for row in rows)
+        lines.append(f"| {scheme} | {shown} |")
+    return "\n".join(lines)

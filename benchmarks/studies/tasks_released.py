@@ -13,6 +13,7 @@ in other texts; of SST-2 and IMDB it lists nothing.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy
 from scipy.stats import spearmanr
@@ -20,10 +21,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks import runner
 from benchmarks.studies import tasks, transfer
-from benchmarks.studies.board import apart
+from benchmarks.studies.comparison import apart
 from benchmarks.studies.released import MODEL
 from benchmarks.studies.transfer_released import OURS, alike
-from tlcourse import corpora
+from benchmarks.table import error_cell, line, points_cell, source
+from tlcourse import corpora, results
 from tlcourse.adaptation import FULL, SCHEMES, Classifier, Recipe, preset
 
 READ = {"rte": "NLI", "mrpc": "paraphrases of questions", "stsb": "NLI and paraphrases"}
@@ -91,7 +93,7 @@ def measure() -> dict:
 
     Raises FileNotFoundError where the results of `tasks` are not stored.
     """
-    kept = runner.stored("tasks")["rows"]
+    kept = results.stored("tasks")["rows"]
     runs = asked()
     found = runner.run_all(runs)
     rows = [
@@ -132,3 +134,33 @@ def compare(rows: list[dict], kept: list[dict]) -> list[dict]:
             comparisons.append(names | {"against": against} | apart(*pair, row["judged"]))
     runner.correct(comparisons)
     return comparisons
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: a row a task, number of labels and way to learn."""
+    beside = {(e["task"], e["labels"], e["scheme"], e["against"]): e for e in study["comparisons"]}
+    rivals = list(dict.fromkeys(entry["against"] for entry in study["comparisons"]))
+    read = ", ".join(f"{name}: {what}" for name, what in study["read"].items())
+    lines = [
+        f"The same tasks with {study['model']}, mean over three samples of labels with 95 % "
+        "interval, and points against TF-IDF and full fine-tuning of ours on the same samples. "
+        f"What it has read that is like a task: {read}. {source(study, 'lesson 06b')}",
+        "",
+        line("task", "labels", "", "error", *(f"against {rival}" for rival in rivals)),
+        "|---|---:|---|---:|" + "---:|" * len(rivals),
+    ]
+    for row in study["rows"]:
+        key = row["task"], row["labels"], row["scheme"]
+        points = [points_cell(beside.get((*key, rival))) for rival in rivals]
+        name = row["scheme"] if row["model"] == study["model"] else f"{row['model']}: {key[2]}"
+        lines.append(line(key[0], f"{key[1]:,}", name, error_cell(row), *points))
+    lines += [
+        "",
+        "Cosines of two sentences against people's scores, without any training (STS-B, rank "
+        "correlation × 100):",
+        "",
+    ]
+    for split, correlations in study["sentence_pairs"].items():
+        shown = ", ".join(f"{name} {value:.1f}" for name, value in correlations.items())
+        lines.append(f"- {split}: {shown}")
+    return "\n".join(lines)

@@ -13,6 +13,7 @@ those of one epoch of 2,000 questions, of this model and of causal-small. Finish
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from scipy.stats import spearmanr
@@ -20,10 +21,11 @@ from torch.nn import functional as F
 
 from benchmarks import clocks, runner
 from benchmarks.studies import transfer
-from benchmarks.studies.board import apart
+from benchmarks.studies.comparison import apart
 from benchmarks.studies.released import MODEL
 from benchmarks.studies.trials import step_memory
-from tlcourse import corpora
+from benchmarks.table import error_cell, line, points_cell, source
+from tlcourse import corpora, results
 from tlcourse.adaptation import (
     FULL,
     SCHEMES,
@@ -32,7 +34,6 @@ from tlcourse.adaptation import (
     adapt,
     by_length,
     preset,
-    wrong,
 )
 
 OURS = "causal-small"
@@ -81,15 +82,9 @@ class Job(runner.Job):
             ),
             runner.processor_clock(),
         )
-        guesses = adapted.probabilities(held_out["text"])
-        found = {
-            "wrong": wrong(guesses, held_out["label"], corpora.TREC_LABELS),
-            "of": len(held_out),
-            "seconds": seconds,
-            "memory": memory,
-            "trained": adapted.report.trained,
-        }
-        return found | ({"alike": alike(adapted)} if self.split == "test" else {})
+        costs = {"seconds": seconds, "memory": memory, "trained": adapted.report.trained}
+        skill = {"alike": alike(adapted)} if self.split == "test" else {}
+        return transfer.judged(adapted, held_out) | costs | skill
 
 
 @torch.no_grad()
@@ -164,19 +159,19 @@ def measure() -> dict:
 
     Raises FileNotFoundError where the results of `transfer` are not stored.
     """
-    beside = {(row["model"], row["labels"]): row for row in runner.stored("transfer")["rows"]}
+    beside = {(row["model"], row["labels"]): row for row in results.stored("transfer")["rows"]}
     tried = choose()
     pairs = [(scheme, labels) for labels in transfer.LABELS for scheme in EVERY]
     pairs += [(scheme, labels) for labels in FEW_LABELS for scheme in FEW]
-    results = runner.run_all(
+    runs = runner.run_all(
         test_job(*pair, seed, tried[0]) for pair in pairs for seed in transfer.SEEDS
     )
-    rows = [_row(mine) for mine in runner.groups(results, len(transfer.SEEDS))]
+    rows = [_row(mine) for mine in runner.groups(runs, len(transfer.SEEDS))]
     return {
         "job": "transfer_released",
         **runner.provenance(
             "TREC-6, published split of 5,452 and 500 questions; STS-B, validation",
-            runs=results,
+            runs=runs,
             note=runner.pooled(),
         ),
         "note": (
@@ -192,7 +187,7 @@ def measure() -> dict:
         },
         "rows": rows,
         "steps": steps(),
-        "comparisons": compare(rows, beside, results[0]["of"]),
+        "comparisons": compare(rows, beside, runs[0]["of"]),
     }
 
 
@@ -230,3 +225,50 @@ def compare(rows: list[dict], beside: dict[tuple, dict], questions: int) -> list
             comparisons.append(entry | apart(row, other, questions))
     runner.correct(comparisons)
     return comparisons
+
+
+def section(study: dict[str, Any]) -> str:
+    """For RESULTS.md: what the model reaches, what a step costs, what its schemes forget."""
+    by = {(row["scheme"], row["labels"]): row for row in study["rows"]}
+    columns = sorted({labels for _, labels in by})
+    lines = [
+        "## A model that others released",
+        "",
+        f"{study['model']} on the same questions, draws of labels and seeds as above. "
+        f"{study['note']} {source(study, 'lessons 04 and 05b')}",
+        "",
+        "Test error in percent:",
+        "",
+        line("", *(f"{labels:,} labels" for labels in columns)),
+        "|---|" + "---:|" * len(columns),
+    ]
+    for scheme in dict.fromkeys(scheme for scheme, _ in by):
+        rows = [by.get((scheme, labels)) for labels in columns]
+        lines.append(line(scheme, *(error_cell(row) if row else "" for row in rows)))
+    lines += [
+        "",
+        "Points of error more than what each is held against, on the same draws, with 95 % "
+        "interval over draws; p is of a sign-flip test over questions, Holm-corrected. *Alike* is "
+        "how well cosines of sentences' mean states go with people's scores on STS-B after the "
+        "training (rank correlation × 100); before it, "
+        + ", ".join(f"{value:.1f} for {name}" for name, value in study["alike_before"].items())
+        + ".",
+        "",
+        line("", "labels", "against", "points", "alike"),
+        "|---|---:|---|---:|---:|",
+    ]
+    for entry in study["comparisons"]:
+        row = by[entry["scheme"], entry["labels"]]
+        cells = f"{entry['labels']:,}", entry["against"], points_cell(entry)
+        lines.append(line(entry["scheme"], *cells, f"{row['alike']['mean']:.1f}"))
+    lines += [
+        "",
+        "A training step of 32 questions, on one thread:",
+        "",
+        line("", "scheme", "parameters trained", "milliseconds", "MiB"),
+        "|---|---|---:|---:|---:|",
+    ]
+    for step in study["steps"]:
+        cells = f"{step['trained']:,}", f"{step['milliseconds']:.0f}", f"{step['mebibytes']:.0f}"
+        lines.append(line(step["model"], step["scheme"], *cells))
+    return "\n".join(lines)

@@ -4,8 +4,8 @@ On a dev split with all labels, errors are also taken after each epoch. Forgetti
 nats per token on held-out articles. Finished trials are kept in `runs/adaptation/`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -14,9 +14,9 @@ from ignite.engine import Engine, Events
 
 from benchmarks import clocks, runner
 from benchmarks.studies import transfer
-from benchmarks.studies.composites import COMPOSITES, TAPT, Task, reading
-from benchmarks.studies.space import task_at, task_model
-from benchmarks.studies.starts import weights_of
+from benchmarks.studies.initial_models import weights_of
+from benchmarks.studies.multi_stage import MULTI_STAGE, TAPT, Task, reading
+from benchmarks.studies.search_space import task_at, task_model
 from tlcourse import corpora, device, sizes
 from tlcourse.adaptation import (
     Classifier,
@@ -46,7 +46,7 @@ class Job(runner.Job):
     recipe: Recipe
     model: str = MODEL
     pooling: str = POOLING
-    size: Any = None  # the scheme's own number, see `space`
+    size: Any = None  # the scheme's own number, see `search_space`
     fold: int = 0  # which dev split
 
     def weights(self) -> str:
@@ -67,27 +67,28 @@ class Job(runner.Job):
             seed=self.seed,
         )
         torch.manual_seed(self.seed)
-        if self.scheme in COMPOSITES:
-            models, found = _composite(task, self.scheme)
+        if self.scheme in MULTI_STAGE:
+            models, costs = _multi_stage(task, self.scheme)
         else:
             task = task_at(self.scheme, task, self.size)
             each_epoch = self.split == "dev" and self.labels == "all"
-            models, found = _single(task, held_out if each_epoch else None)
+            models, costs = _single(task, held_out if each_epoch else None)
         guesses = sum(model.probabilities(held_out["text"]) for model in models)
         missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
         after = sum(_nats(model) for model in models) / len(models)
         forgetting = after - _nats_before(task) if task.model == self.model else None
-        return found | {"wrong": missed, "of": len(held_out), "forgetting": forgetting}
+        return costs | {"wrong": missed, "of": len(held_out), "forgetting": forgetting}
 
 
-Found = tuple[list[Classifier], dict]
+Fitted = tuple[list[Classifier], dict]
 
 
-def _single(task: Task, dev: Dataset | None) -> Found:
+def _single(task: Task, dev: Dataset | None) -> Fitted:
     """One training by the task's scheme, what `adapt` says of it, and dev after each epoch."""
     start, curve = task.start(), []
     memory = step_memory(start.copy(), task.texts, task.scheme, task.recipe)
-    handlers = [] if dev is None else [partial(_judge_each_epoch, task, dev, curve)]
+    steps = -(-len(task.texts) // task.recipe.batch_size)
+    handlers = [] if dev is None else [errors_each_epoch(dev, curve, steps)]
     adapted, seconds = clocks.timed(
         lambda: task.fit(start, handlers=handlers), runner.processor_clock()
     )
@@ -102,22 +103,26 @@ def _single(task: Task, dev: Dataset | None) -> Found:
     }
 
 
-def _judge_each_epoch(task: Task, dev: Dataset, curve: list[float], trainer: Engine) -> None:
-    """Puts the errors in percent on `dev` into `curve` after each epoch."""
-    steps = -(-len(task.texts) // task.recipe.batch_size)
+def errors_each_epoch(dev: Dataset, curve: list[float], steps: int) -> Callable[[Engine], None]:
+    """A handler for `adapt` that puts the errors in percent on `dev` into `curve`.
 
-    @trainer.on(Events.ITERATION_COMPLETED(every=steps))
-    def judge() -> None:
-        guesses = trainer.model.probabilities(dev["text"])
-        curve.append(100 * len(wrong(guesses, dev["label"], corpora.TREC_LABELS)) / len(dev))
-        trainer.model.train()
+    An epoch has so many `steps`.
+    """
+
+    def attach(trainer: Engine) -> None:
+        @trainer.on(Events.ITERATION_COMPLETED(every=steps))
+        def judge() -> None:
+            curve.append(runner.error_of(transfer.judged(trainer.model, dev)))
+            trainer.model.train()
+
+    return attach
 
 
-def _composite(task: Task, name: str) -> Found:
+def _multi_stage(task: Task, name: str) -> Fitted:
     """One training or several, each of everything."""
     memory = step_memory(task.start(), task.texts, task.scheme, task.recipe)
     earlier = reading(name, task)[1] if name in TAPT else 0.0  # kept, and paid for all the same
-    models, seconds = clocks.timed(lambda: COMPOSITES[name](task), runner.processor_clock())
+    models, seconds = clocks.timed(lambda: MULTI_STAGE[name](task), runner.processor_clock())
     return models, {
         "seconds": earlier + seconds,
         "start_difference": None,
@@ -140,8 +145,8 @@ def _nats(model: Classifier) -> float:
     """Nats a token of the body on held-out text."""
     articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
     articles = articles[: HELD_OUT[sizes.current().name]]
-    found = evaluate(model.body, model.tokenizer, articles)
-    return found.nats / found.targets
+    read = evaluate(model.body, model.tokenizer, articles)
+    return read.nats / read.targets
 
 
 def step_memory(classifier: Classifier, texts: list[str], scheme: Scheme, recipe: Recipe) -> int:

@@ -19,12 +19,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import torch
-from datasets import Dataset
-from ignite.engine import Engine, Events
 
 from benchmarks import runner
-from benchmarks.studies import composites
-from benchmarks.studies.composites import Task
+from benchmarks.studies import multi_stage, transfer
+from benchmarks.studies.multi_stage import Task
+from benchmarks.studies.trials import errors_each_epoch
 from tlcourse import corpora, metrics
 from tlcourse.adaptation import (
     Adapters,
@@ -35,7 +34,6 @@ from tlcourse.adaptation import (
     Recipe,
     Scheme,
     adapt,
-    wrong,
 )
 from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.training import warmup_stable_decay
@@ -143,30 +141,19 @@ class Job(runner.Job):
         )
         scheme, recipe = scheme_and_recipe(self.way, len(start.body.blocks))
         curve, steps = [], -(-len(train) // recipe.batch_size)
-
-        def judge_each_epoch(trainer: Engine) -> None:
-            @trainer.on(Events.ITERATION_COMPLETED(every=steps))
-            def judge() -> None:
-                curve.append(100 * len(missed(trainer.model, dev)) / len(dev))
-                trainer.model.train()
-
         adapted = adapt(
-            start, train["text"], train["label"], scheme=scheme, recipe=recipe, seed=self.seed,
-            handlers=[judge_each_epoch],
-        )  # fmt: skip
+            start,
+            train["text"],
+            train["label"],
+            scheme=scheme,
+            recipe=recipe,
+            seed=self.seed,
+            handlers=[errors_each_epoch(dev, curve, steps)],
+        )
         report = adapted.report
-        return {
-            "wrong": missed(adapted, test),
-            "of": len(test),
-            "dev": curve,
-            "share": report.trained / report.parameters,
-            "seconds": report.seconds,
-        }
-
-
-def missed(classifier: Classifier, rows: Dataset) -> list[int]:
-    """The questions that it gets wrong."""
-    return wrong(classifier.probabilities(rows["text"]), rows["label"], corpora.TREC_LABELS)
+        share = report.trained / report.parameters
+        costs = {"dev": curve, "share": share, "seconds": report.seconds}
+        return transfer.judged(adapted, test) | costs
 
 
 @dataclass(frozen=True)
@@ -193,8 +180,8 @@ class Restart(runner.Job):
             seed=self.seed,
         )
         torch.manual_seed(self.seed)
-        model = composites.stilts(task)[0] if self.intermediate else task.fit(task.start())
-        return {"wrong": missed(model, data["dev"]), "of": len(data["dev"])}
+        model = multi_stage.stilts(task)[0] if self.intermediate else task.fit(task.start())
+        return transfer.judged(model, data["dev"])
 
 
 def measure() -> dict:
@@ -249,4 +236,9 @@ def restarts() -> dict:
         lost = sum(error >= failed for error in errors)
         rows.append({"intermediate": intermediate, "learning_rate": rate, "errors": errors})
         rows[-1]["failed"] = lost
-    return {"labels": FEW, "commonest": failed, "on_the_way": composites.INTERMEDIATE, "rows": rows}
+    return {
+        "labels": FEW,
+        "commonest": failed,
+        "on_the_way": multi_stage.INTERMEDIATE,
+        "rows": rows,
+    }

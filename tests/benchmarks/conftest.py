@@ -48,6 +48,21 @@ def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "in_parallel", in_parallel)
 
 
+@pytest.fixture
+def uncarried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for jobs that a test replaces, which cannot be pickled."""
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(each) for each in items])
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Size tiny on the bundled samples, results in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+
+
 @pytest.fixture(scope="session")
 def little(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder of a small model with the shipped one's vocabulary, for where size is nothing."""

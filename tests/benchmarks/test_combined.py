@@ -3,16 +3,17 @@
 import pytest
 
 from benchmarks import runner
-from benchmarks.studies import combined, search
-from benchmarks.studies.composites import Task
-from benchmarks.studies.space import COMBINED, task_at
+from benchmarks.studies import combined, grid_search
+from benchmarks.studies.multi_stage import Task
+from benchmarks.studies.search_space import COMBINED, task_at
 from benchmarks.studies.trials import Job
+from tlcourse import results
 from tlcourse.adaptation import GradualUnfreezing, LanguageModelling, Recipe
 
 ALONE = {"size": 0.75, "recipe": {"learning_rate": 2e-3, "epochs": 10, "head_learning_rate": 3e-3}}
 
 
-def test_the_way_with_the_lowest_mean_on_dev_is_chosen(monkeypatch):
+def test_the_way_with_the_lowest_mean_on_dev_is_chosen(uncarried, monkeypatch):
     asked = []
 
     def run(job):
@@ -21,11 +22,10 @@ def test_the_way_with_the_lowest_mean_on_dev_is_chosen(monkeypatch):
         return {"wrong": list(range(wrong)), "of": 200, "forgetting": 1.0 + job.seed}
 
     monkeypatch.setattr(Job, "run", run)
-    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
-    monkeypatch.setattr(runner, "stored", lambda name: {"choices": {combined.BASE: ALONE}})
+    monkeypatch.setattr(results, "stored", lambda name: {"choices": {combined.BASE: ALONE}})
     measured = combined.measure()
     assert [row["what"] for row in measured["rows"]] == list(combined.WAYS)
-    assert {(job.seed, job.fold) for job in asked} == set(search.RUNS)
+    assert {(job.seed, job.fold) for job in asked} == set(grid_search.CONFIRMED)
     assert {job.split for job in asked} == {"dev"}  # the test set is not read
     assert measured["chosen"]["what"] == "pooled concatenation"
     assert measured["chosen"]["pooling"] == "concatenation"
@@ -38,7 +38,7 @@ def test_the_way_with_the_lowest_mean_on_dev_is_chosen(monkeypatch):
 
 
 def test_what_is_put_together_is_what_the_parts_searches_chose(little):
-    choices = runner.stored("schemes")["choices"]
+    choices = results.stored("schemes")["choices"]
     alone = choices[combined.BASE]
     task = Task(little, "mean", ["Who ?"], ["HUM"], ["Who ?"], Recipe(), 0)
     scheme = task_at(combined.BOTH, task, COMBINED[combined.BOTH].sizes[0]).scheme

@@ -4,20 +4,16 @@ import pytest
 
 from benchmarks import runner
 from benchmarks.studies import distilled
-from tlcourse import corpora
+from tlcourse import corpora, results
 from tlcourse.adaptation import FULL, Recipe
 
 
-@pytest.fixture
-def samples(tmp_path, monkeypatch, one_process):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+@pytest.fixture(autouse=True)
+def two_teachers(samples, one_process, monkeypatch):
     monkeypatch.setattr(distilled, "TEACHERS", (0, 1))
-    load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
 
 
-def test_a_student_learns_what_its_teachers_answered(little, samples, monkeypatch):
+def test_a_student_learns_what_its_teachers_answered(little, monkeypatch):
     known = (FULL.name, 1e-2, "concatenation", Recipe(epochs=1, batch_size=8))
     first, second = (distilled.Teacher(*known, seed, little).run() for seed in (0, 1))
     assert first["answers"] != second["answers"] and len(first["test"]) == first["of"]
@@ -36,10 +32,10 @@ def test_a_student_learns_what_its_teachers_answered(little, samples, monkeypatc
     assert asked["teachers"][1].tolist()[0] == pytest.approx(second["answers"][0])
 
 
-def test_rows_are_of_one_model_of_all_together_and_of_students(samples, monkeypatch):
+def test_rows_are_of_one_model_of_all_together_and_of_students(monkeypatch):
     chosen = {"scheme": "LoRA", "size": 8, "pooling": "last token"}
     chosen |= {"recipe": {"learning_rate": 1e-3, "epochs": 10}}
-    monkeypatch.setattr(runner, "stored", lambda name: {"chosen": chosen})
+    monkeypatch.setattr(results, "stored", lambda name: {"chosen": chosen})
     test = corpora.load("trec")["test"]
     sure = [[float(name == label) for name in corpora.TREC_LABELS] for label in test["label"]]
     doubtful = [[0.2] * 6 for _ in sure]

@@ -4,16 +4,13 @@ import pytest
 
 from benchmarks import runner
 from benchmarks.studies import reviews, tasks
-from tlcourse import checkpoints, corpora
+from tlcourse import checkpoints, corpora, results
 from tlcourse.adaptation import Recipe
 from tlcourse.pretraining import PretrainingRecipe
 
 
 @pytest.fixture(autouse=True)
-def small(tmp_path, monkeypatch, little):
-    monkeypatch.chdir(tmp_path)
-    load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+def small(samples, monkeypatch, little):
     monkeypatch.setattr(tasks, "MODEL", little)
     monkeypatch.setattr(reviews, "TOKENS", 640)
     monkeypatch.setattr(reviews, "READING", PretrainingRecipe(batch_size=4, length=32, warmup=1))
@@ -43,7 +40,7 @@ def test_nothing_that_is_judged_is_read(tmp_path, monkeypatch):
     assert len(read) == len(corpora.load("imdb")["train"])
 
 
-def test_rows_stand_beside_what_was_stored_for_the_same_labels(monkeypatch):
+def test_rows_stand_beside_what_was_stored_for_the_same_labels(uncarried, monkeypatch):
     errors = {"full fine-tuning": 30.0, "TF-IDF": 20.0}
     stored = [
         {"task": "imdb", "labels": labels, "scheme": scheme, "errors": [error] * 3}
@@ -51,8 +48,7 @@ def test_rows_stand_beside_what_was_stored_for_the_same_labels(monkeypatch):
         for labels in reviews.LABELS
         for scheme, error in errors.items()
     ]
-    monkeypatch.setattr(runner, "stored", lambda name: {"rows": stored})
-    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(results, "stored", lambda name: {"rows": stored})
     monkeypatch.setattr(
         reviews.Job,
         "run",

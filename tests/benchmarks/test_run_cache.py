@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import run_cache, runner
 from tests.benchmarks.example import Job
-from tests.benchmarks.test_jobs import checkpoint
+from tests.benchmarks.test_runner import checkpoint
 
 
 @pytest.fixture(autouse=True)

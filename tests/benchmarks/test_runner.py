@@ -1,6 +1,8 @@
 """Jobs: what is kept and read, what makes them differ, the pool, and what stands beside rows."""
 
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,7 @@ from benchmarks import clocks, runner
 from benchmarks.studies import pretraining_runs, tasks, transfer, trials
 from tests.benchmarks import example
 from tests.benchmarks.example import Job
-from tlcourse import files
+from tlcourse import files, results
 from tlcourse.adaptation import Recipe
 from tlcourse.pretraining import PretrainingRecipe
 
@@ -72,6 +74,42 @@ def test_jobs_run_in_processes_of_one_thread_that_know_the_folder(tmp_path, monk
     assert all(each["threads"] == 1 and each["pid"] != os.getpid() for each in found)
     assert all((tmp_path / "kept/example" / f"{job.key()}.json").exists() for job in asked)
     assert [job.run() for job in asked] == found  # each fails if it has to work again
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc who is alive")
+def test_no_worker_outlives_a_parent_that_is_killed():
+    script = (
+        "from benchmarks import runner\n"
+        "from tests.benchmarks.example import stay\n"
+        "runner.workers = lambda: 2\n"
+        "if __name__ == '__main__':\n"
+        "    runner.in_parallel(stay, ['one', 'two'])\n"
+    )
+    Path("parent.py").write_text(script, encoding="utf-8")
+    variables = os.environ | {"PYTHONPATH": str(Path(runner.__file__).parents[1])}
+    parent = subprocess.Popen([sys.executable, "parent.py"], env=variables)
+    try:
+        wait_until(lambda: all(Path(name).exists() for name in ("one", "two")))
+    finally:
+        parent.kill()
+        parent.wait()
+    workers = [int(Path(name).read_text(encoding="utf-8")) for name in ("one", "two")]
+    wait_until(lambda: not any(is_alive(worker) for worker in workers), seconds=60)
+
+
+def wait_until(true, seconds=300):
+    ends = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < ends, f"still not so after {seconds} seconds"
+        time.sleep(0.05)
+
+
+def is_alive(process):
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"  # nobody may be there to bury it
 
 
 def test_keys_stay_or_what_was_kept_is_lost(monkeypatch):
@@ -150,7 +188,7 @@ def test_recipes_are_read_under_earlier_names_and_under_those_of_now(names):
 
 
 def test_every_stored_recipe_of_an_adaptation_can_be_read():
-    stored = [runner.stored(name) for name in ("schemes", "transfer", "tasks")]
+    stored = [results.stored(name) for name in ("schemes", "transfer", "tasks")]
     rows = [row for each in stored for row in each["rows"] if "recipe" in row]
     rows += [each for choice in stored[1]["choices"].values() for each in choice["tried"]]
     assert len(rows) > 50

@@ -6,12 +6,7 @@ from benchmarks.studies import tasks
 from tlcourse import corpora
 from tlcourse.adaptation import SCHEMES, Recipe
 
-
-@pytest.fixture(autouse=True)
-def samples(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+pytestmark = pytest.mark.usefixtures("samples")
 
 
 @pytest.mark.parametrize("scheme", ["frozen body", tasks.SOLVED, tasks.TFIDF])

@@ -3,6 +3,7 @@
 import datasets
 import pytest
 
+from benchmarks import runner
 from benchmarks.studies import tasks_released, transfer, transfer_released
 from tlcourse import corpora
 from tlcourse.adaptation import FULL, Classifier, Recipe
@@ -60,7 +61,7 @@ def test_the_way_with_the_fewest_dev_errors_is_taken_for_all_labels_alone(monkey
     def run(job):
         return result(job, missed[job.pooling, job.recipe.epochs, job.recipe.learning_rate])
 
-    monkeypatch.setattr(transfer_released.runner, "run_all", lambda jobs: [run(job) for job in jobs])
+    monkeypatch.setattr(runner, "run_all", lambda jobs: [run(job) for job in jobs])
     tried = transfer_released.choose()
     assert [entry["dev_error"] for entry in tried] == [5, 7, 8, 9]
     job = transfer_released.test_job(FULL.name, "all", 0, tried[0])

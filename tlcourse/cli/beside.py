@@ -3,19 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tlcourse import files
+from tlcourse import results
 from tlcourse.evaluation import BLIMP_PUBLISHED
 
-RESULT = "benchmarks/results/behaviour.json"
 NGRAM = "5-gram model"  # what it is called there, and above its column
 TEXT = "wikitext-103 validation"
 
 
 def ngram() -> dict[str, Any] | None:
     """The stored figures of the 5-gram model; None where none are stored."""
-    path = files.root() / RESULT
-    models = files.read_json(path)["models"] if path.exists() else []
-    return next((each for each in models if each["model"] == NGRAM), None)
+    try:
+        models = results.stored("behaviour")["models"]
+    except FileNotFoundError:
+        return None
+    return next((model for model in models if model["model"] == NGRAM), None)
 
 
 def told(ties: Mapping[str, int], pairs: int, stored: Mapping[str, Any]) -> str:

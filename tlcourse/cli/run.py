@@ -2,8 +2,10 @@
 
 import argparse
 import os
+import subprocess
+import sys
 
-from tlcourse import sizes
+from tlcourse import files, sizes
 from tlcourse.cli.parsing import Parser
 from tlcourse.cli.saying import complain
 
@@ -39,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         from tlcourse.lessons import readme
 
         readme.main()
+        page = [sys.executable, "-m", "benchmarks", "results"]  # RESULTS.md shows lessons' figures
+        subprocess.run(page, cwd=files.root(), check=True)
     return 0
 
 

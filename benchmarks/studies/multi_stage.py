@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from benchmarks import clocks, runner
-from benchmarks.studies.starts import body_of
+from benchmarks.studies.initial_models import body_of
 from tlcourse import corpora, files
 from tlcourse.adaptation import (
     FULL,
@@ -221,7 +221,7 @@ def distilled_ensemble(task: Task) -> list[Classifier]:
     return [distil(task.start(), task.every_text, teachers, **how)]
 
 
-COMPOSITES: dict[str, Callable[[Task], list[Classifier]]] = {
+MULTI_STAGE: dict[str, Callable[[Task], list[Classifier]]] = {
     "pooled concatenation": concatenation,
     **{name: partial(tapt, name) for name in TAPT},
     "STILTs": stilts,

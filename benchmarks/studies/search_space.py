@@ -2,9 +2,9 @@
 
 Every scheme gets the same budget: six learning rates, each twice the one before, at its middle
 size; then its other two sizes at the best of them and at its neighbours; more where the best is at
-an edge (`screen`). The head moves at HEAD_RATE whatever the rest does, where something of the
-body moves or is added to its layers; for full fine-tuning, which has no size of its own, that rate
-is what is searched instead.
+an edge (see `grid_search`). The head moves at HEAD_RATE whatever the rest does, where something of
+the body moves or is added to its layers; for full fine-tuning, which has no size of its own, that
+rate is what is searched instead.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.studies.composites import Task
-from benchmarks.studies.starts import SCRATCH
+from benchmarks.studies.initial_models import SCRATCH
+from benchmarks.studies.multi_stage import Task
 from tlcourse import corpora
 from tlcourse.adaptation import (
     EWC,
@@ -60,6 +60,15 @@ class Entry:
     head: bool = True  # whether the head has the learning rate HEAD_RATE
     model: str = ""  # where it starts, if not where all do
     changed: Callable[[Recipe, Any], Recipe] = lambda recipe, size: recipe  # by a size of training
+
+    @property
+    def middle(self) -> Any:
+        """The size that is tried first."""
+        return self.sizes[len(self.sizes) // 2]
+
+    def rates(self) -> list[float]:
+        """The learning rates that it tries first, each twice the one before."""
+        return [self.lowest * 2**step for step in range(RATES)]
 
     def recipe(self, size: Any, rate: float, epochs: int) -> Recipe:
         """How it is trained at one point of the grid."""
@@ -121,8 +130,8 @@ class Consistency:
             model.train()
             now = _logits(model, [_damaged(ids, draw) for ids in some], batch[0].device)
             sure = whole.softmax(-1).amax(-1) >= self.confidence
-            said = (whole / self.temperature).log_softmax(-1)
-            apart = F.kl_div(now.log_softmax(-1), said, reduction="none", log_target=True).sum(-1)
+            sharp = (whole / self.temperature).log_softmax(-1)
+            apart = F.kl_div(now.log_softmax(-1), sharp, reduction="none", log_target=True).sum(-1)
             return self.weight * (apart * sure).mean()
 
         return term

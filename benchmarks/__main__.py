@@ -32,14 +32,17 @@ MODULES = {  # in `benchmarks`, by name
     **{name: f"speed.{name}" for name in (*SPEED, BROWSER)},
     **{name: f"studies.{name}" for name in STUDIES},
     **dict.fromkeys(TREC, "studies.trec"),
+    **dict.fromkeys(("reviews", "tasks_released"), "studies.tasks"),
+    "transfer_released": "studies.released",
     "screen": "studies.grid_search",
+    "distilled": "studies.combined",
 }
 
 
 def study_of(name: str) -> Any:
-    """What has the `measure` of that name: a module, or a value of a module's table."""
+    """What has the `measure` of that name: a module, or a value of its table STUDIES."""
     module = importlib.import_module(f"benchmarks.{MODULES[name]}")
-    return module.STUDIES[name] if name in TREC else module
+    return getattr(module, "STUDIES", {}).get(name, module)
 
 
 def run(name: str) -> dict:

@@ -6,17 +6,7 @@ A study's section stands beside it, a function of its stored result.
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.studies import (
-    combined,
-    distilled,
-    grid_search,
-    reviews,
-    tasks,
-    tasks_released,
-    transfer,
-    transfer_released,
-)
-from benchmarks.studies.trec import STUDIES
+from benchmarks.studies import combined, grid_search, released, tasks, transfer, trec
 from tlcourse import files
 from tlcourse.lessons import probed, readme
 from tlcourse.lessons import results as speed
@@ -30,19 +20,19 @@ section names the command that made its numbers. The lessons say what they mean.
 
 SECTIONS: dict[str, Callable[[dict], str]] = {  # by the name of the stored result
     "transfer": transfer.section,
-    "transfer_released": transfer_released.section,
+    "transfer_released": released.section,
     "screen": grid_search.section,
-    "schemes": STUDIES["schemes"].section,
-    "other_schemes": STUDIES["other_schemes"].section,
+    "schemes": trec.STUDIES["schemes"].section,
+    "other_schemes": trec.STUDIES["other_schemes"].section,
     "combined": combined.section,
-    "distilled": distilled.section,
-    "few_labels": STUDIES["few_labels"].section,
-    "tapt": STUDIES["tapt"].section,
-    "tapt_texts": STUDIES["tapt_texts"].section,
-    "more_signal": STUDIES["more_signal"].section,
+    "distilled": combined.distilled_section,
+    "few_labels": trec.STUDIES["few_labels"].section,
+    "tapt": trec.STUDIES["tapt"].section,
+    "tapt_texts": trec.STUDIES["tapt_texts"].section,
+    "more_signal": trec.STUDIES["more_signal"].section,
     "tasks": tasks.section,
-    "reviews": reviews.section,
-    "tasks_released": tasks_released.section,
+    "reviews": tasks.reviews_section,
+    "tasks_released": tasks.released_section,
     "probing": probed.probing_section,
     "probing_pairs": probed.pairs_section,
     "probing_released": probed.probing_released_section,

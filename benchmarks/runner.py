@@ -19,7 +19,7 @@ from multiprocessing import get_context, parent_process
 from operator import methodcaller
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import torch
 
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 FOLDER = Path("runs")
 RESULTS = Path(__file__).parent / "results"
 EARLIER = {"rate": "learning_rate", "batch": "batch_size"}  # fields of recipes, and as they are now
+
+
+class Measurement(NamedTuple):
+    """One of several studies of a module, and its section of RESULTS.md, if it has one."""
+
+    measure: Callable[[], dict]
+    section: Callable[[dict], str] | None = None
 
 
 class Job:

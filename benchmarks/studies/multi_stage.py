@@ -28,7 +28,6 @@ from tlcourse.adaptation import (
     pretrain_on_texts,
     self_train,
 )
-from tlcourse.device import Compute
 from tlcourse.pretraining import PretrainingRecipe
 
 MEMBERS = 3  # of an ensemble
@@ -55,7 +54,7 @@ class Task:
     model: str
     pooling: str
     texts: Sequence[str]
-    labels: Sequence[str]
+    labels: Sequence[str] | Tensor  # or probabilities of them
     every_text: Sequence[str]  # with a label or without
     recipe: Recipe
     seed: int
@@ -192,33 +191,19 @@ def ensemble(task: Task) -> list[Classifier]:
     return members
 
 
-def distil(
-    classifier: Classifier,
-    texts: Sequence[str],
-    teachers: Sequence[Tensor],
-    *,
-    scheme: Scheme = FULL,
-    recipe: Recipe = Recipe(),
-    seed: int = 0,
-    compute: Compute | None = None,
-) -> Classifier:
-    """One student of several teachers, who learns the mean of their probabilities.
+def student(task: Task, texts: Sequence[str], teachers: Sequence[Tensor]) -> Classifier:
+    """A model that learns the mean probabilities of teachers on `texts` (Hinton et al., 2015).
 
-    Hinton, Vinyals & Dean (2015). `teachers` are (texts, labels) probabilities, one tensor a
-    teacher, of the same `texts`; the student starts as the classifier that is given.
+    `teachers` are (texts, labels) tensors.
     """
-    learnt = torch.stack(list(teachers)).mean(0)
-    return adapt(
-        classifier, texts, learnt, scheme=scheme, recipe=recipe, seed=seed, compute=compute
-    )
+    torch.manual_seed(task.seed)
+    return replace(task, texts=texts, labels=torch.stack(list(teachers)).mean(0)).fit(task.start())
 
 
 def distilled_ensemble(task: Task) -> list[Classifier]:
-    """One student of an ensemble's probabilities on all texts (Hinton et al., 2015)."""
+    """One student of an ensemble's probabilities on all texts."""
     teachers = [member.probabilities(task.every_text) for member in ensemble(task)]
-    torch.manual_seed(task.seed)
-    how = {"scheme": task.scheme, "recipe": task.recipe, "seed": task.seed}
-    return [distil(task.start(), task.every_text, teachers, **how)]
+    return [student(task, task.every_text, teachers)]
 
 
 MULTI_STAGE: dict[str, Callable[[Task], list[Classifier]]] = {

@@ -74,7 +74,7 @@ class Job(runner.Job):
             start = Classifier(body, tokenizer, corpora.TREC_LABELS)
             recipe = replace(self.recipe, min_steps=CHOICE_STEPS)
             choice = choose_pooling(start, texts, labels, recipe=recipe, seed=self.seed)
-            pooling, chosen = choice.pooling, {"chosen": asdict(choice)}
+            pooling, chosen = choice["pooling"], {"chosen": choice}
             torch.manual_seed(self.seed)
         start = Classifier(body, tokenizer, corpora.TREC_LABELS, pooling=pooling)
         adapted, seconds = clocks.timed(
@@ -102,14 +102,6 @@ def judged(classifier: Classifier, rows: Dataset) -> dict:
     return {"wrong": wrong(guesses, rows["label"], classifier.labels), "of": len(rows)}
 
 
-@dataclass(frozen=True)
-class PoolingChoice:
-    """The chosen pooling, and the share of held-out texts that each candidate got wrong."""
-
-    pooling: str
-    errors: dict[str, float]
-
-
 def choose_pooling(
     classifier: Classifier,
     texts: Sequence[str],
@@ -118,11 +110,12 @@ def choose_pooling(
     recipe: Recipe = Recipe(),
     seed: int = 0,
     compute: Compute | None = None,
-) -> PoolingChoice:
-    """The pooling with the fewest errors in cross-validation; the first among equals.
+) -> dict:
+    """The "pooling" with the fewest errors in cross-validation; the first among equals.
 
-    Every text is held out once, by stratified folds that are the same for all poolings; each fit
-    begins from the classifier's body under a new head.
+    "errors" has the share of held-out texts that each pooling got wrong. Every text is held out
+    once, by stratified folds that are the same for all poolings; each fit begins from the
+    classifier's body under a new head.
     """
     stratified = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     with warnings.catch_warnings():  # a label with fewer texts than folds is no mistake
@@ -140,7 +133,7 @@ def choose_pooling(
             guesses = fitted.probabilities([texts[row] for row in held_out], compute=compute)
             missed += len(wrong(guesses, [labels[row] for row in held_out], names))
         errors[pooling] = missed / len(texts)
-    return PoolingChoice(min(errors, key=errors.__getitem__), errors)
+    return {"pooling": min(errors, key=errors.__getitem__), "errors": errors}
 
 
 def candidates(model: str) -> Iterable[tuple[str, Recipe]]:

@@ -63,7 +63,7 @@ class Study:
     draws: Mapping[int | str, int]
     recipe: Callable[[], Choices]
     section: Callable[[dict], str]  # of RESULTS.md, made of the result
-    seconds: Callable[[list[dict], Choices], tuple[dict, str]] = lambda rows, choices: ({}, CLOCK)
+    seconds: Callable[[list[dict], Choices], tuple[dict, str]]
     against: Sequence[tuple[str, str]] = ()
     data: str = DATA
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Study:
         }
 
     def _rows(self, runs: list[dict], choices: Choices) -> list[dict]:
-        """ "dev_error" is that of the choice by which a scheme trains with all labels."""
+        """One row a pair; "dev_error" is that of its choice, where it trains with all labels."""
         rows = []
         for scheme, labels in self.pairs:
             mine = [run for run in runs if (run["scheme"], run["labels"]) == (scheme, labels)]
@@ -129,7 +129,12 @@ class Study:
         }
 
 
-# What the seconds of rows are
+# What the seconds of rows are: sets them, returns what else the result says of them, and a note
+
+
+def of_the_runs(rows: list[dict], choices: Choices) -> tuple[dict, str]:
+    """Means over the runs, as they are."""
+    return {}, CLOCK
 
 
 def no_seconds(rows: list[dict], choices: Choices) -> tuple[dict, str]:
@@ -174,7 +179,8 @@ def searched() -> Choices:
     confirmed = grid_search.confirm(grid_search.search(grid_search.grid, MAIN))
     chosen = grid_search.choices({name: points[0] for name, points in confirmed.items()})
     dev_apart = {name: _dev_apart(name, points[0]) for name, points in confirmed.items()}
-    return Choices(chosen, {}, {**_kept(chosen, EPOCHS), "confirmed": confirmed}, dev_apart)
+    kept = {"epochs": EPOCHS, "confirmed": confirmed, "choices": chosen}
+    return Choices(chosen, kept=kept, dev_apart=dev_apart)
 
 
 def _dev_apart(name: str, point: dict) -> list[float]:
@@ -187,16 +193,13 @@ def _dev_apart(name: str, point: dict) -> list[float]:
     return [sum(column) / len(CONFIRMED) for column in zip(*both, strict=True)]
 
 
-def _kept(chosen: dict[str, dict], epochs: Any) -> dict[str, Any]:
-    return {"epochs": epochs, "choices": chosen}
-
-
 def by_the_grid() -> Choices:
     """As the best point of each grid; full fine-tuning as `schemes` chose, and confirmed."""
     grids = grid_search.search(grid_search.grid, OTHERS)
     chosen = grid_search.choices({name: grid_search.best(rows) for name, rows in grids.items()})
     chosen[FULL.name] = _stored("schemes", FULL.name)
-    return Choices(chosen, {}, _kept(chosen, {"screen": GRID_EPOCHS, "test": EPOCHS}))
+    epochs = {"screen": GRID_EPOCHS, "test": EPOCHS}
+    return Choices(chosen, kept={"epochs": epochs, "choices": chosen})
 
 
 def with_few_labels() -> Choices:
@@ -222,7 +225,7 @@ def _few(names: Sequence[str], others: dict[str, dict]) -> Choices:
     grids = grid_search.search(grid_search.few_grid, names)
     chosen = {name: grid_search.best(points) for name, points in grids.items()} | others
     tried = [point for points in grids.values() for point in points]
-    return Choices({}, chosen, {"tried": tried, "choices": chosen})
+    return Choices(few=chosen, kept={"tried": tried, "choices": chosen})
 
 
 def _stored(study: str, scheme: str) -> dict:
@@ -434,6 +437,7 @@ STUDIES = {
             draws=FEW_DRAWS,
             recipe=with_few_labels,
             section=few_labels_section,
+            seconds=of_the_runs,
         ),
         Study(  # does it pay to go on pretraining on the task's own texts first?
             "tapt",

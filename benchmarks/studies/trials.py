@@ -57,15 +57,8 @@ class Job(runner.Job):
         """Adapts and judges."""
         train, held_out = transfer.questions(self.labels, self.seed, self.split, fold=self.fold)
         every_text = transfer.questions("all", self.seed, self.split)[0]["text"][:]
-        task = Task(
-            model=self.model,
-            pooling=self.pooling,
-            texts=train["text"][:],
-            labels=train["label"][:],
-            every_text=every_text,
-            recipe=self.recipe,
-            seed=self.seed,
-        )
+        texts, labels = train["text"][:], train["label"][:]
+        task = Task(self.model, self.pooling, texts, labels, every_text, self.recipe, self.seed)
         torch.manual_seed(self.seed)
         if self.scheme in MULTI_STAGE:
             models, costs = _multi_stage(task, self.scheme)

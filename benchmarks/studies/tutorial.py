@@ -170,15 +170,9 @@ class Restart(runner.Job):
         """Adapts and judges on dev."""
         data = trec_with_dev(corpora.load("trec", source="local"))
         few = label_subset(data["train"], FEW, seed=0)
-        task = Task(
-            model=self.model,
-            pooling=POOLING,
-            texts=few["text"][:],
-            labels=few["label"][:],
-            every_text=(),
-            recipe=Recipe(learning_rate=self.learning_rate, min_steps=100),
-            seed=self.seed,
-        )
+        recipe = Recipe(learning_rate=self.learning_rate, min_steps=100)
+        texts, labels = few["text"][:], few["label"][:]
+        task = Task(self.model, POOLING, texts, labels, (), recipe, self.seed)
         torch.manual_seed(self.seed)
         model = multi_stage.stilts(task)[0] if self.intermediate else task.fit(task.start())
         return transfer.judged(model, data["dev"])

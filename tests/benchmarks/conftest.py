@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 import torch
 
@@ -61,6 +62,24 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+
+
+ONE = "The cat sat on the mat."
+PAIRS = {  # in place of STS-B
+    "sentence1": [ONE, ONE, ONE],
+    "sentence2": [ONE, "The cat sat on the mat today.", "Prices of oil fell in March 1986."],
+    "score": [5.0, 3.2, 0.0],
+}
+
+
+@pytest.fixture
+def pairs(samples: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAIRS, where STS-B is asked for."""
+    load = corpora.load
+    rows = datasets.DatasetDict(validation=datasets.Dataset.from_dict(PAIRS))
+    monkeypatch.setattr(
+        corpora, "load", lambda name, source=None: rows if name == "stsb" else load(name)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,22 @@
 """Sections of RESULTS.md, each made of what its study measured."""
 
-from benchmarks.studies import (
-    combined,
-    distilled,
-    grid_search,
-    reviews,
-    tasks,
-    tasks_released,
-    transfer,
-    transfer_released,
-)
+from benchmarks import table
+from benchmarks.studies import grid_search, tasks, transfer
 from benchmarks.studies.trec import STUDIES
 
 MADE = {"job": "a-study", "data": "TREC-6", "machine": "2 threads"}
-SOURCE = "TREC-6; 2 threads (`python -m benchmarks a-study`; lesson"
+
+
+def test_cells_show_intervals_and_what_differs() -> None:
+    entry = {"points": 1.04, "points_interval": [0.0, 2.0], "p_holm": 0.02}
+    assert table.points_cell(entry) == "+1.0 (+0.0 to +2.0), p = 0.020"
+    assert table.points_cell(entry | {"p_holm": 1e-9}).endswith(", p < 0.001")
+    assert table.points_cell(None) == table.signed(None) == ""
+    assert table.signed(1.5) == "+1.50"
+    assert table.error_cell({"mean": 9.25, "interval": [8.0, 10.0]}) == "9.2 (8.0-10.0)"
+    assert table.wilson_cell(3.6, 500) == "3.6 (2.3-5.6)"  # 18 errors, as published
+    source = "TREC-6; 2 threads (`python -m benchmarks a-study`; lesson 06)."
+    assert table.source(MADE, "lesson 06") == source
 
 
 def test_results_are_a_table_of_methods_and_labels() -> None:
@@ -51,99 +54,6 @@ def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
         "| TF-IDF | 7.0 (5.0-9.0) | 8.0 (5.0-9.0) |",
         "| cut texts |  | 6.2 (5.0-9.0) |",
     ]
-
-
-def test_reviews_that_were_read_first_stand_beside_their_rivals() -> None:
-    def entry(labels, against, points):
-        interval = [points - 1, points + 1]
-        return {"labels": labels, "against": against, "points": points} | {
-            "points_interval": interval, "p_holm": 0.02 if points > 0 else 1e-9,
-        }  # fmt: skip
-
-    stored = {
-        "rows": [{"labels": 2000, "mean": 16.0, "interval": [15.0, 17.0]}],
-        "comparisons": [entry(2000, "full fine-tuning", -2.0), entry(2000, "TF-IDF", 1.0)],
-        "tokens": 2_500_000,
-        "word_perplexity": {"before": 300.4, "after": 99.6},
-    }
-    text = reviews.section(MADE | stored)
-    assert "2,500,000 tokens" in text and "300 → 100" in text and SOURCE in text
-    assert text.splitlines()[2:] == [
-        "| labels | error | against full fine-tuning | against TF-IDF |",
-        "|---:|---:|---:|---:|",
-        "| 2,000 | 16.0 (15.0-17.0) | -2.0 (-3.0 to -1.0), p < 0.001 "
-        "| +1.0 (+0.0 to +2.0), p = 0.020 |",
-    ]
-
-
-def test_texts_that_tapt_reads_stand_beside_full_fine_tuning_and_the_task_s_own() -> None:
-    def entry(scheme, against, points):
-        interval = [points - 1, points + 1]
-        return {"scheme": scheme, "against": against, "points": points, "p_holm": 0.02} | {
-            "points_interval": interval
-        }
-
-    names = ("full fine-tuning", "TAPT", "TAPT on statements of reviews")
-    stored = {
-        "rows": [
-            {"scheme": name, "labels": 500, "mean": 9.0, "interval": [8.0, 10.0]} for name in names
-        ],
-        "comparisons": [entry("TAPT", names[2], -2.0), entry(names[2], names[0], 0.5)],
-        "tokens": 400_000,
-    }
-    lines = STUDIES["tapt_texts"].section(MADE | stored).splitlines()
-    assert "500 labels, 400,000 tokens" in lines[0]
-    assert lines[4:] == [
-        "| full fine-tuning | 9.0 (8.0-10.0) |  |  |",
-        "| TAPT | 9.0 (8.0-10.0) |  |  |",
-        "| TAPT on statements of reviews | 9.0 (8.0-10.0) | +0.5 (-0.5 to +1.5), p = 0.020 "
-        "| -2.0 (-3.0 to -1.0), p = 0.020 |",
-    ]
-
-
-def test_a_released_model_has_its_errors_its_price_and_what_it_forgets() -> None:
-    def row(scheme, labels, mean):
-        return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [5.0, 9.0]} | {
-            "alike": {"mean": 70.25}
-        }
-
-    entry = {"scheme": "BitFit", "labels": 500, "against": "full fine-tuning", "points": 1.0}
-    entry |= {"points_interval": [0.5, 1.5], "p_holm": 0.02}
-    step = {"model": "ours", "scheme": "LoRA", "trained": 6_000, "milliseconds": 81.4}
-    study = {
-        "model": "released", "note": "Five seeds.",
-        "rows": [
-            row("full fine-tuning", 500, 6.0), row("BitFit", 500, 7.0), row("LoRA", 5452, 4.0),
-        ],
-        "alike_before": {"released": 82.04, "ours": 50.0},
-        "comparisons": [entry], "steps": [step | {"mebibytes": 120.3}],
-    }  # fmt: skip
-    text = transfer_released.section(MADE | study)
-    assert "| full fine-tuning | 6.0 (5.0-9.0) |  |" in text
-    assert "| LoRA |  | 4.0 (5.0-9.0) |" in text
-    assert "82.0 for released, 50.0 for ours" in text
-    assert "| BitFit | 500 | full fine-tuning | +1.0 (+0.5 to +1.5), p = 0.020 | 70.2 |" in text
-    assert text.splitlines()[-1] == "| ours | LoRA | 6,000 | 81 | 120 |"
-
-
-def test_a_released_model_s_tasks_name_what_it_has_read_and_who_else_was_asked() -> None:
-    def row(model, scheme):
-        found = {"task": "mrpc", "labels": 100, "scheme": scheme, "model": model}
-        return found | {"mean": 30.0, "interval": [28.0, 32.0]}
-
-    entry = {"task": "mrpc", "labels": 100, "scheme": "solved", "against": "TF-IDF"}
-    entry |= {"points": -3.0, "points_interval": [-4.0, -2.0], "p_holm": 1e-9}
-    study = {
-        "model": "released",
-        "read": {"mrpc": "paraphrases"}, "comparisons": [entry],
-        "rows": [row("released", "solved"), row("TF-IDF", "TF-IDF")],
-        "sentence_pairs": {"test": {"released": 82.0, "TF-IDF": 60.04}},
-    }  # fmt: skip
-    text = tasks_released.section(MADE | study)
-    assert "mrpc: paraphrases" in text
-    assert "| mrpc | 100 | solved | 30.0 (28.0-32.0) | -3.0 (-4.0 to -2.0), p < 0.001 |" in text
-    assert "| mrpc | 100 | TF-IDF: TF-IDF | 30.0 (28.0-32.0) |  |" in text
-    assert text.splitlines()[-1] == "- test: released 82.0, TF-IDF 60.0"
 
 
 def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:
@@ -208,23 +118,6 @@ def test_schemes_that_nobody_confirmed_stand_in_the_same_columns() -> None:
     assert lines[-2:] == TESTED
 
 
-def test_models_alone_together_and_their_students_are_a_row_each() -> None:
-    study = {
-        "rows": [
-            {"what": "one model", "errors": [3.8, 5.0], "mean": 4.4, "interval": [3.0, 6.0]},
-            {"what": "two together", "errors": [3.6], "mean": 3.6, "interval": [2.29, 5.62]},
-        ],
-        "comparisons": [{"what": "two together", "points": -0.9, "p_holm": 0.087}],
-        "chosen": {"what": "with the LM loss"},
-    }  # fmt: skip
-    lines = distilled.section(MADE | study).splitlines()
-    assert "beside it (with the LM loss) and all labels" in lines[0]
-    assert lines[-2:] == [  # 22 of 500; 18 of 500
-        "| one model | 2 | 4.4 (2.9-6.6) |  |",
-        "| two together | 1 | 3.6 (2.3-5.6) | 0.09 |",
-    ]
-
-
 def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> None:
     def row(scheme, labels, mean):
         return {"scheme": scheme, "labels": labels, "mean": mean, "interval": [5.0, 9.0]} | {
@@ -257,21 +150,6 @@ def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> N
         "| full fine-tuning | 0.0005 | 7.0 (5.0-9.0) ° | 7.0 (5.0-9.0) |",
         "| frozen body | 0.008 | 7.0 (5.0-9.0) | 7.0 (5.0-9.0) ↑ ° |",
         "| TF-IDF |  | 8.0 (5.0-9.0) | 8.0 (5.0-9.0) |",
-    ]
-
-
-def test_what_is_put_together_stands_with_its_interval_over_all_dev_questions() -> None:
-    study = {
-        "rows": [
-            {"what": "gradual unfreezing", "errors": [8.0, 10.0], "mean": 9.0, "of": 250}
-            | {"forgetting": 1.0},
-            {"what": "with the LM loss", "errors": [3.2, 4.0], "mean": 3.6, "of": 250}
-            | {"forgetting": 1.52},
-        ],
-    }  # fmt: skip
-    assert combined.section(MADE | study).splitlines()[-2:] == [  # 18 of 500; 45 of 500
-        "| with the LM loss | 3.6 (2.3-5.6) | +1.52 |",
-        "| nothing | 9.0 (6.8-11.8) | +1.00 |",
     ]
 
 

@@ -77,7 +77,7 @@ def test_each_runs_as_it_was_chosen_and_what_trains_more_than_once_as_full_fine_
     few = {"learning_rate": 2e-3, "epochs": 10, "min_steps": 300}
     draws = {500: 10, "all": 5}
     pairs = [(name, labels) for name in ("LoRA", FULL.name, "ensemble") for labels in draws]
-    study = Study("a study", pairs, draws, recipe=None, section=None)
+    study = Study("a study", pairs, draws, recipe=None, section=None, seconds=None)
     jobs = study.jobs(Choices(choices, {name: {"size": 2, "recipe": few} for name in SPACE}))
     chosen = {(job.scheme, job.labels): job for job in jobs}
     assert list(chosen) == pairs

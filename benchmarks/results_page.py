@@ -49,7 +49,7 @@ def page(root: Path) -> str:
     paths = {root / FOLDER / f"{name}.json": section for name, section in SECTIONS.items()}
     studies = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
     front = [f"00_{name}.png" for name in readme.FRONT]
-    images = [readme.image(each) for each in readme.figures() if each.name not in front]
+    images = [readme.image(figure) for figure in readme.figures() if figure.name not in front]
     return "\n\n".join([HEAD, *studies, "## From the lessons", *images]) + "\n"
 
 

@@ -65,10 +65,10 @@ def measure() -> dict:
     )
     rows = []
     for name, mine in zip(WAYS, runner.groups(runs, len(CONFIRMED)), strict=True):
-        errors = [runner.error_of(each) for each in mine]
+        errors = [runner.error_of(run) for run in mine]
         row = {"what": name, "errors": errors, "mean": sum(errors) / len(errors)}
-        forgot = sum(each["forgetting"] for each in mine) / len(mine)
-        rows.append(row | {"of": mine[0]["of"], "forgetting": forgot})
+        forgetting = sum(run["forgetting"] for run in mine) / len(mine)
+        rows.append(row | {"of": mine[0]["of"], "forgetting": forgetting})
     best = min(rows, key=lambda row: row["mean"])["what"]
     size, recipe = known[best]
     way = {"scheme": WAYS[best].scheme, "pooling": WAYS[best].pooling}
@@ -174,11 +174,11 @@ def measure_distilled() -> dict:
     Raises FileNotFoundError where it is not stored what dev chose.
     """
     chosen = results.stored("combined")["chosen"]
-    known = (*(chosen[each] for each in ("scheme", "size", "pooling")), runner.recipe_of(chosen))
+    known = (*(chosen[key] for key in ("scheme", "size", "pooling")), runner.recipe_of(chosen))
     teachers = runner.run_all(Teacher(*known, seed) for seed in TEACHERS)
     students = runner.run_all(Student(*known, seed) for seed in STUDENTS)
     test = transfer.questions("all", 0, "test")[1]
-    mean = sum(torch.tensor(each["test"]) for each in teachers)
+    mean = sum(torch.tensor(run["test"]) for run in teachers)
     together = {"wrong": wrong(mean, test["label"], corpora.TREC_LABELS), "of": len(test)}
     rows = [
         _row("one model", teachers),
@@ -203,8 +203,8 @@ def measure_distilled() -> dict:
 
 def _row(what: str, mine: list[dict]) -> dict:
     """Errors of models of one kind; a single one has the interval over questions (Wilson's)."""
-    errors = [runner.error_of(each) for each in mine]
-    row = {"what": what, "test_wrong": [each["wrong"] for each in mine]}
+    errors = [runner.error_of(run) for run in mine]
+    row = {"what": what, "test_wrong": [run["wrong"] for run in mine]}
     if len(mine) > 1:
         return row | runner.over_seeds(errors)
     low, high = metrics.wilson_interval(len(mine[0]["wrong"]), mine[0]["of"])

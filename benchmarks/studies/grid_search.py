@@ -49,7 +49,7 @@ def best(points: Sequence[dict]) -> dict:
     return min(points, key=lambda point: point["error"])
 
 
-def point(name: str, size: Any, rate: float) -> dict:
+def grid_point(name: str, size: Any, rate: float) -> dict:
     """One point of a scheme's grid with all labels."""
     recipe = SPACE[name].recipe(size, rate, GRID_EPOCHS)
     result = Job(name, "all", SEED, "dev", recipe, size=size, fold=FOLD).run()
@@ -64,11 +64,13 @@ def grid(name: str) -> list[dict]:
     other sizes at the best of them and at its neighbours, and further ones likewise.
     """
     entry = SPACE[name]
-    points = tried(partial(point, name, entry.middle), entry.rates())
+    points = tried(partial(grid_point, name, entry.middle), entry.rates())
     rate = best(points)["rate"]
     for size in entry.sizes:
         if size != entry.middle:
-            points += tried(partial(point, name, size), [rate * factor for factor in (0.5, 1, 2)])
+            points += tried(
+                partial(grid_point, name, size), [rate * factor for factor in (0.5, 1, 2)]
+            )
     return points
 
 
@@ -111,23 +113,24 @@ def confirm(grids: dict[str, list[dict]]) -> dict[str, list[dict]]:
     first; "dev" is the mean error after each epoch.
     """
     points = [
-        (name, each) for name, mine in grids.items() for each in sorted(mine, key=_error)[:BEST]
+        (name, point)
+        for name, tried_points in grids.items()
+        for point in sorted(tried_points, key=lambda point: point["error"])[:BEST]
     ]
     results = runner.run_all(
-        confirming(name, each, seed, fold) for name, each in points for seed, fold in CONFIRMED
+        confirming(name, point, seed, fold) for name, point in points for seed, fold in CONFIRMED
     )
     confirmed: dict[str, list[dict]] = {}
-    for (name, each), mine in zip(points, runner.groups(results, len(CONFIRMED)), strict=True):
-        curves = zip(*(result["dev"] for result in mine), strict=True)
-        entry = {"size": each["size"], "rate": each["rate"]}
-        entry |= runner.over_seeds([runner.error_of(result) for result in mine])
+    for (name, point), runs in zip(points, runner.groups(results, len(CONFIRMED)), strict=True):
+        curves = zip(*(run["dev"] for run in runs), strict=True)
+        entry = {"size": point["size"], "rate": point["rate"]}
+        entry |= runner.over_seeds([runner.error_of(run) for run in runs])
         entry["dev"] = [sum(errors) / len(errors) for errors in curves]
         confirmed.setdefault(name, []).append(entry)
-    return {name: sorted(mine, key=lambda each: each["mean"]) for name, mine in confirmed.items()}
-
-
-def _error(point: dict) -> float:
-    return point["error"]
+    return {
+        name: sorted(entries, key=lambda entry: entry["mean"])
+        for name, entries in confirmed.items()
+    }
 
 
 def confirming(name: str, point: dict, seed: int, fold: int) -> Job:
@@ -143,17 +146,17 @@ def choices(points: Mapping[str, dict]) -> dict[str, dict]:
     """
     return {
         name: {
-            "size": each["size"],
-            "recipe": asdict(SPACE[name].recipe(each["size"], each["rate"], EPOCHS)),
-            "dev_error": each["mean"] if "mean" in each else each["error"],
+            "size": point["size"],
+            "recipe": asdict(SPACE[name].recipe(point["size"], point["rate"], EPOCHS)),
+            "dev_error": point["mean"] if "mean" in point else point["error"],
         }
-        for name, each in points.items()
+        for name, point in points.items()
     }
 
 
 def measure() -> dict:
     """One row a point that was tried with all labels."""
-    rows = [each for points in search(grid, list(SPACE)).values() for each in points]
+    rows = [row for points in search(grid, list(SPACE)).values() for row in points]
     return {
         "job": "screen",
         **runner.provenance("TREC-6, one dev split out of train", runs=rows, note=runner.pooled()),
@@ -182,7 +185,7 @@ def section(study: dict[str, Any]) -> str:
         "|---|---:|---:|---|---:|---:|",
     ]
     for name, row in best_points.items():
-        runs = sum(each["scheme"] == name for each in study["rows"])
+        runs = sum(other["scheme"] == name for other in study["rows"])
         own = f"{study['what'][name]} {row['size']:g}" if study["what"][name] else ""
         error, lost = wilson_cell(row["error"], count), signed(row["forgetting"])
         lines.append(line(name, runs, f"{row['rate']:g}", own, error, lost))

@@ -87,8 +87,8 @@ class Task:
 def sentences_elsewhere(pattern: re.Pattern) -> list[str]:
     """QUESTIONs or STATEMENTs in ELSEWHERE's training reviews, each once, spaced as TREC's are."""
     reviews = corpora.load(ELSEWHERE)["train"]["text"]
-    found = (match.group() for review in reviews for match in pattern.finditer(review))
-    return list(dict.fromkeys(f"{sentence[:-1]} {sentence[-1]}" for sentence in found))
+    matches = (match.group() for review in reviews for match in pattern.finditer(review))
+    return list(dict.fromkeys(f"{sentence[:-1]} {sentence[-1]}" for sentence in matches))
 
 
 def concatenation(task: Task) -> list[Classifier]:

@@ -59,7 +59,7 @@ ABOVE = {  # how many times higher the schemes begin that change little
     "prefix tuning": 8,
 }
 NAMES = tuple(
-    name for name, each in SCHEMES.items() if not isinstance(each.extra_loss, LanguageModelling)
+    name for name, scheme in SCHEMES.items() if not isinstance(scheme.extra_loss, LanguageModelling)
 )
 FEW = ("gradual unfreezing", "BitFit")
 FEW_LABELS = (100, 500)
@@ -118,8 +118,8 @@ def alike(classifier: Classifier, split: str = "validation") -> float:
     rows = corpora.load("stsb")[split]
     classifier.eval()
     both = [
-        by_length(classifier.encode(rows[each]), classifier.features, pad_id=classifier.pad)
-        for each in ("sentence1", "sentence2")
+        by_length(classifier.encode(rows[column]), classifier.features, pad_id=classifier.pad)
+        for column in ("sentence1", "sentence2")
     ]
     return 100 * float(spearmanr(F.cosine_similarity(*both).numpy(), rows["score"]).statistic)
 
@@ -179,7 +179,7 @@ def dev_job(candidate: tuple[str, int, float], seed: int) -> Job:
 def choose() -> list[dict]:
     """What was tried on dev with all labels, the fewest errors first, means over two seeds."""
     seeds = transfer.CHOICE_SEEDS
-    runs = runner.run_all(dev_job(each, seed) for each in CANDIDATES for seed in seeds)
+    runs = runner.run_all(dev_job(way, seed) for way in CANDIDATES for seed in seeds)
     tried = []
     for mine in runner.groups(runs, len(seeds)):
         errors = [runner.error_of(result) for result in mine]
@@ -200,7 +200,7 @@ def test_job(scheme: str, labels: int | str, seed: int, chosen: dict) -> Job:
 
 def steps() -> list[dict]:
     """Seconds and memory of a step of each scheme of EVERY, of this model and of causal-small."""
-    asked = [
+    jobs = [
         Job(
             scheme,
             TIMED,
@@ -214,10 +214,10 @@ def steps() -> list[dict]:
         for scheme in EVERY
     ]
     return [
-        {"model": job.model, "scheme": job.scheme, "trained": found["trained"]}
-        | {"milliseconds": 1_000 * found["seconds"] / job.recipe.steps(TIMED)}
-        | {"mebibytes": found["memory"] / 2**20}
-        for job, found in zip(asked, runner.run_all(asked), strict=True)
+        {"model": job.model, "scheme": job.scheme, "trained": run["trained"]}
+        | {"milliseconds": 1_000 * run["seconds"] / job.recipe.steps(TIMED)}
+        | {"mebibytes": run["memory"] / 2**20}
+        for job, run in zip(jobs, runner.run_all(jobs), strict=True)
     ]
 
 
@@ -261,10 +261,10 @@ def measure() -> dict:
 def _row(mine: list[dict]) -> dict:
     """One scheme with one number of labels, over its seeds."""
     first = mine[0]
-    found, seeds = [each["wrong"] for each in mine], [each["seed"] for each in mine]
-    seconds = sum(each["seconds"] for each in mine) / len(mine)
-    row = transfer.row_of(MODEL, first["labels"], seeds, found, first["of"], seconds)
-    skills = [each["alike"] for each in mine]
+    missed, seeds = [run["wrong"] for run in mine], [run["seed"] for run in mine]
+    seconds = sum(run["seconds"] for run in mine) / len(mine)
+    row = transfer.row_of(MODEL, first["labels"], seeds, missed, first["of"], seconds)
+    skills = [run["alike"] for run in mine]
     return row | {
         "scheme": first["scheme"],
         "pooling": first["pooling"],
@@ -284,7 +284,7 @@ def compare(rows: list[dict], beside: dict[tuple, dict], questions: int) -> list
     comparisons = []
     for (scheme, labels), row in by.items():
         if scheme == FULL.name:
-            rivals = {model: each for (model, count), each in beside.items() if count == labels}
+            rivals = {model: other for (model, count), other in beside.items() if count == labels}
         else:
             rivals = {FULL.name: by[FULL.name, labels]}
         for name, other in rivals.items():

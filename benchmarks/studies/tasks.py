@@ -166,7 +166,7 @@ def questions(job: Job) -> tuple[Dataset, Dataset]:
     ), judged
 
 
-def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
+def _adapted(job: Job, texts: list, labels: list[str], judged: list) -> list[str]:
     """A scheme; full fine-tuning for what is none, by another pooling for POOLED."""
     pooling = "concatenation" if job.scheme == POOLED else "mean"
     start = Classifier.from_checkpoint(
@@ -174,36 +174,36 @@ def _adapted(job: Job, texts: list, labels: list[str], asked: list) -> list[str]
     )
     scheme = SCHEMES.get(job.scheme, FULL)
     adapted = adapt(start, texts, labels, scheme=scheme, recipe=job.recipe, seed=job.seed)
-    return adapted.predict(asked)
+    return adapted.predict(judged)
 
 
-def _linear(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
+def _linear(job: Job, texts: list, labels: list[str], judged: list) -> list[str]:
     """TF-IDF, chosen by cross-validation within the labels; a pair is one text."""
-    texts, asked = (
+    texts, judged = (
         [text if isinstance(text, str) else " ".join(text) for text in some]
-        for some in (texts, asked)
+        for some in (texts, judged)
     )
     choice = baselines.cross_validate(texts, labels)
-    return list(baselines.linear(choice.kind, choice.strength).fit(texts, labels).predict(asked))
+    return list(baselines.linear(choice.kind, choice.strength).fit(texts, labels).predict(judged))
 
 
-def _cut(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
+def _cut(job: Job, texts: list, labels: list[str], judged: list) -> list[str]:
     """The one or the other on the words that the body reads at once; of single texts."""
     body, tokenizer = checkpoints.load(job.model)
-    texts, asked = (
+    texts, judged = (
         [tokenizer.decode(ids[:-1]) for ids in encode(some, tokenizer, body.config.max_length)]
-        for some in (texts, asked)
+        for some in (texts, judged)
     )
-    return (_linear if job.scheme == CUT else _adapted)(job, texts, labels, asked)
+    return (_linear if job.scheme == CUT else _adapted)(job, texts, labels, judged)
 
 
 @torch.no_grad()
-def _solved(job: Job, texts: list, labels: list[str], asked: list) -> list[str]:
+def _solved(job: Job, texts: list, labels: list[str], judged: list) -> list[str]:
     """Logistic regression on the body's features, chosen by cross-validation within the labels."""
     classifier = Classifier.from_checkpoint(job.model, sorted(set(labels))).eval()
     known, new = (
         by_length(classifier.encode(some), classifier.features, pad_id=classifier.pad)
-        for some in (texts, asked)
+        for some in (texts, judged)
     )
     head = GridSearchCV(
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)),
@@ -230,7 +230,7 @@ def nats_a_token(texts: list) -> float:
     compute = device.choose()
     body, tokenizer = checkpoints.load(MODEL, compute)
     sequences = encode(texts, tokenizer, body.config.max_length)
-    tokens = torch.tensor([each[:FIRST] for each in sequences if len(each) > FIRST])
+    tokens = torch.tensor([ids[:FIRST] for ids in sequences if len(ids) > FIRST])
     tokens = tokens.to(compute.device)
     return causal_nats(body, tokens, torch.ones_like(tokens).bool()).item()
 
@@ -265,7 +265,7 @@ def _by_name(rows: list[dict]) -> dict[tuple, dict]:
 
 def _apart(row: dict, other: dict) -> dict:
     """`apart` of two rows with the same samples of labels and the same judged texts."""
-    pair = ({"test_wrong": each["wrong"], "errors": each["errors"]} for each in (row, other))
+    pair = ({"test_wrong": one["wrong"], "errors": one["errors"]} for one in (row, other))
     return apart(*pair, row["judged"])
 
 

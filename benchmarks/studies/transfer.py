@@ -188,8 +188,8 @@ def tfidf_rows(draws: Mapping[int | str, int]) -> list[dict]:
     for labels, count in draws.items():
         seeds = list(range(count if labels != "all" else 1))
         fits, seconds = clocks.timed(lambda n=labels, s=seeds: [tfidf(data, n, seed) for seed in s])
-        found, chosen = ([fit[part] for fit in fits] for part in (0, 1))
-        row = row_of(TFIDF, labels, seeds, found, len(test), seconds / len(fits))
+        missed, chosen = ([fit[part] for fit in fits] for part in (0, 1))
+        row = row_of(TFIDF, labels, seeds, missed, len(test), seconds / len(fits))
         rows.append(row | {"choices": chosen})
     return rows
 
@@ -205,13 +205,13 @@ def tfidf(data: DatasetDict, labels: int | str, seed: int) -> tuple[list[int], d
     return [i for i, g in enumerate(guesses) if g != test[i]["label"]], asdict(choice)
 
 
-def row_of(model, labels, seeds, found, of, seconds) -> dict:
-    """One row of a table: errors in percent of the runs, whose wrong questions are `found`."""
-    errors = [100 * len(numbers) / of for numbers in found]
+def row_of(model, labels, seeds, missed, of, seconds) -> dict:
+    """One row of a table: errors in percent of the runs, whose wrong questions are `missed`."""
+    errors = [100 * len(numbers) / of for numbers in missed]
     if len(errors) > 1:
         spread = runner.over_seeds(errors)
     else:  # one deterministic fit: the interval is that of 500 questions
-        interval = [100 * share for share in metrics.wilson_interval(len(found[0]), of)]
+        interval = [100 * share for share in metrics.wilson_interval(len(missed[0]), of)]
         spread = {"errors": errors, "mean": errors[0], "interval": interval}
     return {
         "model": model,
@@ -220,7 +220,7 @@ def row_of(model, labels, seeds, found, of, seconds) -> dict:
         **spread,
         "interval_kind": "Student t over seeds" if len(errors) > 1 else "Wilson over questions",
         "seconds": seconds,
-        "test_wrong": found,
+        "test_wrong": missed,
     }
 
 
@@ -236,12 +236,12 @@ def compare(rows: list[dict], questions: int) -> list[dict]:
     for (model, labels), row in by.items():
         rivals = [SCRATCH, TFIDF, *shipped[shipped.index(model) + 1 :]] if model in shipped else []
         for other in rivals:
-            found = metrics.sign_flip_test(
+            result = metrics.sign_flip_test(
                 row["test_wrong"], by[other, labels]["test_wrong"], questions
             )
             comparisons.append(
                 {"model": model, "against": other, "labels": labels}
-                | {"points": 100 * found.difference, "p": found.p_value}
+                | {"points": 100 * result.difference, "p": result.p_value}
             )
     runner.correct(comparisons)
     return comparisons
@@ -262,8 +262,8 @@ def measure() -> dict:
         for model in models:
             mine = [r for r in results if (r["model"], r["labels"]) == (model, labels)]
             seconds = sum(r["seconds"] for r in mine) / len(mine)
-            found = [r["wrong"] for r in mine]
-            row = row_of(model, labels, list(SEEDS), found, mine[0]["of"], seconds)
+            missed = [r["wrong"] for r in mine]
+            row = row_of(model, labels, list(SEEDS), missed, mine[0]["of"], seconds)
             row |= {"pooling": mine[0]["pooling"], "recipe": mine[0]["recipe"]}
             rows.append(row | {"poolings_chosen": [r["chosen"] for r in mine if "chosen" in r]})
     return {

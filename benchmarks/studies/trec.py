@@ -146,11 +146,11 @@ def no_seconds(rows: list[dict], choices: Choices) -> tuple[dict, str]:
 
 def of_an_epoch(rows: list[dict], choices: Choices) -> tuple[dict, str]:
     """Those of one epoch of TIMED_EPOCH questions, as each scheme trains with all labels."""
-    asked = [
+    jobs = [
         replace(job, labels=TIMED_EPOCH, recipe=replace(job.recipe, epochs=1))
         for job in (choices.job(row["scheme"], "all", 0, "dev") for row in rows)
     ]
-    runs = runner.run_all(asked)
+    runs = runner.run_all(jobs)
     for row, run in zip(rows, runs, strict=True):
         row["seconds"] = run["seconds"]
     return {}, f"{CLOCK}, of one epoch of {TIMED_EPOCH:,} questions on {runner.machines(runs)}"
@@ -237,7 +237,7 @@ def _stored(study: str, scheme: str) -> dict:
 
 def schemes_section(study: dict[str, Any]) -> str:
     """The main schemes on test, each as dev chose it: a row a scheme, fewest errors first."""
-    asked, seeds = study["what_is"], len(study["rows"][0]["errors"])
+    what_is, seeds = study["what_is"], len(study["rows"][0]["errors"])
     lines = [
         "## The main schemes, searched alike",
         "",
@@ -246,7 +246,7 @@ def schemes_section(study: dict[str, Any]) -> str:
         f"better point was fitted on all labels with {seeds} seeds, and each run read the test set "
         "once. Errors "
         "in percent: on dev the mean of the two runs, on test with 95 % interval over seeds; then "
-        f"of the {len(asked)} test questions that begin with *What is* or *What are*, and of the "
+        f"of the {len(what_is)} test questions that begin with *What is* or *What are*, and of the "
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
         "Holm-corrected, and the interval over seeds both say so); ° of four that were held "
         f"against TF-IDF: not clearly fewer errors. {source(study, 'lesson 05')}",
@@ -254,7 +254,7 @@ def schemes_section(study: dict[str, Any]) -> str:
         *_tested(study),
     ]
     for row in study["counting"]:
-        lines.append(line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, asked), *[""] * 3))
+        lines.append(line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, what_is), *[""] * 3))
     return "\n".join(lines)
 
 

@@ -180,9 +180,9 @@ class Restart(runner.Job):
 
 def measure() -> dict:
     """A row a way with what was published beside it, and the restarts."""
-    asked = [Job(way, seed) for way in WAYS for seed in SEEDS]
-    found = runner.groups(runner.run_all(asked), len(SEEDS))
-    rows = [row(way, mine) for way, mine in zip(WAYS, found, strict=True)]
+    runs = runner.run_all(Job(way, seed) for way in WAYS for seed in SEEDS)
+    groups = runner.groups(runs, len(SEEDS))
+    rows = [row(way, mine) for way, mine in zip(WAYS, groups, strict=True)]
     return {
         "job": "tutorial",
         **runner.provenance("TREC-6, published split, a tenth of train held out"),
@@ -200,12 +200,11 @@ def row(way: str, mine: list[dict]) -> dict:
         "way": way,
         "share": mine[0]["share"],
         "dev": [
-            sum(errors) / len(errors)
-            for errors in zip(*(each["dev"] for each in mine), strict=True)
+            sum(errors) / len(errors) for errors in zip(*(run["dev"] for run in mine), strict=True)
         ],
-        **runner.over_seeds([runner.error_of(each) for each in mine]),
-        "test_wrong": [each["wrong"] for each in mine],
-        "seconds": sum(each["seconds"] for each in mine) / len(mine),
+        **runner.over_seeds([runner.error_of(run) for run in mine]),
+        "test_wrong": [run["wrong"] for run in mine],
+        "seconds": sum(run["seconds"] for run in mine) / len(mine),
         "published": None,
     }
     if way in PUBLISHED:
@@ -222,11 +221,11 @@ def restarts() -> dict:
     commonest = Counter(dev["label"]).most_common(1)[0][1]
     failed = 100 * (len(dev) - commonest) / len(dev)
     kinds = [(first, rate) for first in (False, True) for rate in FEW_RATES]
-    asked = [Restart(*kind, seed) for kind in kinds for seed in RESTARTS]
-    found = runner.groups(runner.run_all(asked), len(RESTARTS))
+    runs = runner.run_all(Restart(*kind, seed) for kind in kinds for seed in RESTARTS)
+    groups = runner.groups(runs, len(RESTARTS))
     rows = []
-    for (intermediate, rate), mine in zip(kinds, found, strict=True):
-        errors = [runner.error_of(each) for each in mine]
+    for (intermediate, rate), mine in zip(kinds, groups, strict=True):
+        errors = [runner.error_of(run) for run in mine]
         lost = sum(error >= failed for error in errors)
         rows.append({"intermediate": intermediate, "learning_rate": rate, "errors": errors})
         rows[-1]["failed"] = lost

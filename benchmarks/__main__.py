@@ -80,10 +80,6 @@ def main() -> int:
         return command.main(sys.argv[2:])
     if sys.argv[1:2] == ["runs"]:
         return run_cache.main(sys.argv[2:])
-    if sys.argv[1:] == ["results"]:
-        from benchmarks import results_page  # every study, which takes seconds to import
-
-        return results_page.write()
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=form
@@ -91,6 +87,11 @@ def main() -> int:
     parser.add_argument("name", choices=(*MODULES, "all", "results", "gpu", "runs"))
     parser.add_argument("--json", type=Path, help="write the rows and their provenance to a file")
     arguments = parser.parse_args()
+    if arguments.name == "results":
+        from benchmarks import results_page  # every study, which takes seconds to import
+
+        results_page.write()
+        return 0
     if arguments.name == "all":
         result = together({name: run(name) for name in SPEED})
     else:

@@ -53,10 +53,9 @@ def page(root: Path) -> str:
     return "\n\n".join([HEAD, *studies, "## From the lessons", *images]) + "\n"
 
 
-def write() -> int:
+def write() -> None:
     """Writes RESULTS.md and says whether it changed."""
     path, new = files.root() / "RESULTS.md", page(files.root())
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     files.write_text(path, new)
     print(f"{path.name} written" if new != old else f"{path.name} is up to date")
-    return 0

@@ -28,16 +28,16 @@ WORDS = {"times as fast", "in rounds", "memory", "tokens/s", "questions/s", "of 
 def table(rows: Iterable[Mapping], columns: Mapping[str, str] = COLUMNS) -> str:
     """Aligned columns of what the rows hold out of `columns`, in that order; numbers to the right.
 
-    What is told of stands above a column, by key of a row.
+    `columns` gives the title of a column by the key of a row.
     """
     cells = [{key: _cell(key, row) for key in columns} for row in rows]
     used = [key for key in columns if any(cell[key] for cell in cells)]
     head = {key: columns[key] for key in used}
-    widths = {key: max(len(line[key]) for line in [head, *cells]) for key in used}
+    widths = {key: max(len(cell[key]) for cell in [head, *cells]) for key in used}
     lines = []
-    for line in [head, {key: "-" * widths[key] for key in used}, *cells]:
+    for cell in [head, {key: "-" * widths[key] for key in used}, *cells]:
         parts = [
-            line[key].rjust(widths[key]) if columns[key] in WORDS else line[key].ljust(widths[key])
+            cell[key].rjust(widths[key]) if columns[key] in WORDS else cell[key].ljust(widths[key])
             for key in used
         ]
         lines.append("  ".join(parts).rstrip())

@@ -1,10 +1,23 @@
 """Sections of RESULTS.md, each made of what its study measured."""
 
-from benchmarks import table
+import sys
+
+from benchmarks import __main__ as command
+from benchmarks import results_page, table
 from benchmarks.studies import grid_search, tasks, transfer
 from benchmarks.studies.trec import STUDIES
+from tlcourse import files
 
 MADE = {"job": "a-study", "data": "TREC-6", "machine": "2 threads"}
+
+
+def test_the_command_writes_the_page_and_says_whether_it_changed(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(files, "root", lambda: tmp_path)
+    monkeypatch.setattr(results_page, "page", lambda root: "# Results of today\n")
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "results"])
+    assert command.main() == command.main() == 0
+    assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8") == "# Results of today\n"
+    assert capsys.readouterr().out == "RESULTS.md written\nRESULTS.md is up to date\n"
 
 
 def test_cells_show_intervals_and_what_differs() -> None:

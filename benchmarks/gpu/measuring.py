@@ -19,8 +19,9 @@ from pathlib import Path
 import torch
 import transformers
 
-from benchmarks import finetuning, jobs, pretraining
+from benchmarks import runner
 from benchmarks.gpu import place
+from benchmarks.speed import finetuning, pretraining
 from tlcourse import files, sizes
 from tlcourse.transformer import Config
 
@@ -35,7 +36,7 @@ def cuda_tests(command: Sequence[str] = TESTS) -> dict:
         row |= tested(command)
     else:
         row["outcome"] = "no CUDA"
-    return {**jobs.provenance("made up"), "rows": [row]}
+    return {**runner.provenance("made up"), "rows": [row]}
 
 
 def tested(command: Sequence[str]) -> dict:
@@ -72,7 +73,7 @@ def pretraining_contest(objective: str) -> dict:
     }
     mine, rows = pretraining.compete(objective, scale.vocabularies[0], scale, peers)
     step = f"{scale.batch_size} x {scale.length} tokens"
-    found = jobs.provenance("random tokens", transformers)
+    found = runner.provenance("random tokens", transformers)
     return {**found, "step": step, "rows": rows, "ours": [mine]}
 
 
@@ -88,7 +89,7 @@ def finetuning_contest(body: str) -> dict:
     task = finetuning.Task(shape, questions["text"], questions["label"])
     rows = finetuning.compete(body, task, scale.rounds)
     said = f"{len(task.texts):,} questions of TREC train, {texts['questions_source']}"
-    return {**jobs.provenance(said, transformers), "rows": rows}
+    return {**runner.provenance(said, transformers), "rows": rows}
 
 
 MEASUREMENTS: dict[str, Callable[[], dict]] = {

@@ -6,8 +6,9 @@ import pytest
 import torch
 from datasets import Dataset
 
-from benchmarks import behaviour, jobs, studies
-from benchmarks.lstm import LSTM, Shape, train_lstm
+from benchmarks import runner
+from benchmarks.studies import behaviour, pretraining_runs
+from benchmarks.studies.lstm import LSTM, Shape, train_lstm
 from tests.evaluation.test_perplexity import PLAIN
 from tlcourse import corpora, files, metrics
 from tlcourse.corpora import blimp
@@ -38,7 +39,7 @@ def sets(monkeypatch, tmp_path, one_process):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path)
+    monkeypatch.setattr(runner, "FOLDER", tmp_path)
     pairs = [
         (f"it rains {n} .", f"it rain {n} .", paradigm, "agreement", n)
         for n in range(9)
@@ -56,7 +57,7 @@ def sets(monkeypatch, tmp_path, one_process):
 @pytest.fixture
 def found(sets, little, monkeypatch):
     """The study at tiny, with a small model in place of the two that are shipped."""
-    two_sided = str(studies.other_way(studies.Path(little), causal=False))
+    two_sided = str(pretraining_runs.other_way(pretraining_runs.Path(little), causal=False))
     monkeypatch.setattr(behaviour, "SHIPPED", (little, two_sided))
     monkeypatch.setattr(behaviour, "MODELS", (little, two_sided, *behaviour.MODELS[2:]))
     return behaviour.measure()
@@ -130,7 +131,7 @@ def test_the_lstm_sees_only_the_past_and_scores_like_a_model():
 
 
 def test_the_lstm_learns_and_goes_on_where_it_was(sets, tmp_path):
-    file, tokenizer = studies.corpus(4096)
+    file, tokenizer = pretraining_runs.corpus(4096)
     recipe = PretrainingRecipe(batch_size=4, length=32, learning_rate=1e-2, warmup=2)
     given = {"recipe": recipe, "compute": PLAIN, "folder": tmp_path / "lstm"}
     models = [LSTM(Shape(8192, 16, 16, 1)) for _ in range(2)]
@@ -143,8 +144,8 @@ def test_the_lstm_learns_and_goes_on_where_it_was(sets, tmp_path):
 
 def test_the_transformer_reads_what_its_peers_read(sets):
     run = behaviour.Run("Transformer", PretrainingRecipe(batch_size=4, length=32), (4096,))
-    assert run.text()[0].digest() == studies.corpus(4096)[0].digest()
-    assert len(run.text()[0]) < len(studies.corpus()[0])
+    assert run.text()[0].digest() == pretraining_runs.corpus(4096)[0].digest()
+    assert len(run.text()[0]) < len(pretraining_runs.corpus()[0])
 
 
 def test_the_context_reaches_the_head_of_a_new_lstm():

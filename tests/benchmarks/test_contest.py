@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from benchmarks import contest
-from benchmarks.contest import Contest, Entry
+from benchmarks.speed import harness
+from benchmarks.speed.harness import Contest, Entry
 from benchmarks.table import table
 
 
@@ -65,7 +65,7 @@ def test_a_process_that_dies_is_named_with_its_exit_code():
 
 
 def test_ratios_are_those_of_medians_with_the_spread_of_rounds():
-    found = contest.ratio([10.0, 20.0, 30.0], [10.0, 10.0, 10.0])
+    found = harness.ratio([10.0, 20.0, 30.0], [10.0, 10.0, 10.0])
     assert found == {"ratio": 2.0, "ratio_lowest": 1.0, "ratio_highest": 3.0, "rounds": 3}
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchmarks import growth, jobs, snapshots, studies
+from benchmarks import runner
+from benchmarks.studies import growth, pretraining_runs, snapshots
 from tlcourse import checkpoints, corpora, files
 from tlcourse.probing import fitting, structure
 
@@ -17,14 +18,14 @@ def tiny(monkeypatch, tmp_path, one_process):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "runs")
+    monkeypatch.setattr(runner, "FOLDER", tmp_path / "runs")
     monkeypatch.setattr(fitting, "LEAST_STEPS", 5)
     monkeypatch.setattr(structure, "LEAST_STEPS", 5)
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
     errors = iter(range(60, 0, -1))
     monkeypatch.setattr(
-        studies, "judge", lambda models, labels, seeds: [
+        pretraining_runs, "judge", lambda models, labels, seeds: [
             {"mean": float(error), "dev_errors": [float(error)]}
             for error in (next(errors) for _ in models)
         ],
@@ -80,7 +81,7 @@ def test_an_interrupted_run_keeps_the_same_models(monkeypatch, tmp_path):
         if len(saved) in (1, 3):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "other")
+    monkeypatch.setattr(runner, "FOLDER", tmp_path / "other")
     monkeypatch.setattr(checkpoints, "save", stops)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):

@@ -5,7 +5,8 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from benchmarks import jobs, last_leg
+from benchmarks import runner
+from benchmarks.studies import last_leg
 from tlcourse import checkpoints
 
 
@@ -15,7 +16,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path)
+    monkeypatch.setattr(runner, "FOLDER", tmp_path)
 
 
 def test_every_way_goes_on_from_the_long_leg_and_the_mean_is_that_of_its_checkpoints():

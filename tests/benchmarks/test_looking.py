@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks import looking
+from benchmarks.studies import looking
 
 
 def test_both_are_timed_and_looking_changes_no_logit(monkeypatch):

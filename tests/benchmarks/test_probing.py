@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks import jobs, probing
+from benchmarks import runner
+from benchmarks.studies import probing
 from tlcourse.corpora import treebank
 from tlcourse.probing import fitting, structure
 
@@ -65,7 +66,7 @@ def test_a_row_a_task_model_and_layer(tiny, monkeypatch):
     monkeypatch.setattr(structure, "LEAST_STEPS", 10)
     planned = []
     monkeypatch.setattr(
-        jobs, "run_all", lambda each: planned.extend(each) or [job.run() for job in planned[::7]]
+        runner, "run_all", lambda each: planned.extend(each) or [job.run() for job in planned[::7]]
     )
     found = probing.measure()
     assert {row["model"] for row in found["rows"]} == {tiny, probing.RANDOM}
@@ -83,7 +84,7 @@ def test_a_row_a_task_model_and_layer(tiny, monkeypatch):
                 assert row["selectivity"] == pytest.approx(here)
             assert row["items"][0] > 0 and row["compression"] > 0
     assert asked and found["kinds"]["question type"] == ["trec", "meaning"]
-    kept = len(list((jobs.FOLDER / "probing").glob("*.json")))
+    kept = len(list((runner.FOLDER / "probing").glob("*.json")))
     assert kept == len({(r["task"], r["model"], r["draw"], r["layer"]) for r in found["rows"]})
     assert {(job.model, job.draw) for job in planned} == {
         (tiny, 0), (probing.RANDOM, 0), (probing.RANDOM, 1), (probing.RANDOM, 2),

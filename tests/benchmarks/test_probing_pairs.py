@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import probing, probing_pairs
+from benchmarks.studies import probing, probing_pairs
 
 
 @pytest.fixture

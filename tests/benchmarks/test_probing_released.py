@@ -2,8 +2,9 @@
 
 import pytest
 
-from benchmarks import jobs, probing, probing_pairs, probing_released
-from benchmarks.released import MODEL
+from benchmarks import runner
+from benchmarks.studies import probing, probing_pairs, probing_released
+from benchmarks.studies.released import MODEL
 from tests.released import save_bert
 from tlcourse.probing import fitting, structure
 
@@ -34,7 +35,7 @@ def test_a_row_a_task_and_layer_beside_random_weights_and_in_pairs(bert):
     }
     for row in found["rows"]:
         value, low, high = row.get("accuracy") or row["uuas"]
-        assert 0 <= low <= value <= high <= 1 and row["digest"] == jobs.digest(MODEL)
+        assert 0 <= low <= value <= high <= 1 and row["digest"] == runner.digest(MODEL)
     assert [(row["task"], row["pair"]) for row in found["pairs"]] == [
         (task, pair) for task in found["kinds"] for pair in ("layers", "released")
     ]

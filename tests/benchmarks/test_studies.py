@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import ablation, interruptions, jobs, objectives, scaling, studies, transfer
+from benchmarks import runner
+from benchmarks.studies import (
+    ablation,
+    interruptions,
+    objectives,
+    pretraining_runs,
+    scaling,
+    transfer,
+)
 from tlcourse import checkpoints, cli
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.training import STATE
@@ -19,7 +27,7 @@ def tiny(monkeypatch, tmp_path, one_process):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path)
+    monkeypatch.setattr(runner, "FOLDER", tmp_path)
 
     def judge(models, labels, seeds):
         rows = []
@@ -31,7 +39,7 @@ def tiny(monkeypatch, tmp_path, one_process):
             rows += [{"model": str(model), "labels": n, "causal": causal} for n in labels]
         return rows
 
-    monkeypatch.setattr(studies, "judge", judge)
+    monkeypatch.setattr(pretraining_runs, "judge", judge)
 
 
 def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
@@ -56,7 +64,7 @@ def test_checkpoints_along_the_way_are_judged_and_the_hybrid_both_ways():
 
 def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     recipe = PretrainingRecipe(batch_size=4, length=32, warmup=2)
-    run = studies.Run("again", recipe, (512, 1024), "", Config(8192, 16, 1, 2, 32, 64))
+    run = pretraining_runs.Run("again", recipe, (512, 1024), "", Config(8192, 16, 1, 2, 32, 64))
     first = run.run()
     weights = [run.checkpoint(n) / "model.safetensors" for n in (512, 1024)]
     before = [path.stat().st_mtime_ns for path in weights]
@@ -103,7 +111,9 @@ def test_without_zeros_at_the_start_the_outputs_begin_small_and_random():
         Config(8192, 16, 1, 2, 32, 64),
     )
     losses = [
-        studies.Run(f"zero {zero}", recipe, (256,), "", shape, zero).run()["history"][0]["loss"]
+        pretraining_runs.Run(f"zero {zero}", recipe, (256,), "", shape, zero).run()["history"][0][
+            "loss"
+        ]
         for zero in (True, False)
     ]
     assert losses[0] != losses[1]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.page import served
+from benchmarks.speed.page import served
 from tests.browser import ActionChains, By, Keys, chromium, needed, screenshot, wait
 from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear

@@ -1,20 +1,6 @@
-"""Stored results of `python -m benchmarks NAME`, and tables of schemes made of them."""
+"""Tables of schemes, made of the stored results of `python -m benchmarks NAME`."""
 
 from collections.abc import Iterable, Mapping
-
-from tlcourse import files
-
-
-def read(benchmark: str) -> dict:
-    """The stored results of a benchmark: "rows", "comparisons", where they come from.
-
-    Empty rows and a printed line where this copy of the course has none.
-    """
-    try:
-        return files.read_json(files.bundled(f"benchmarks/results/{benchmark}.json"))
-    except FileNotFoundError:
-        print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
-        return {"rows": [], "comparisons": [], "machine": "nowhere"}
 
 
 def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> dict[str, dict]:

@@ -1,44 +1,6 @@
-"""For maintainers: the results page, RESULTS.md, made of what the studies stored.
+"""Sections of the results page: how fast the course's steps are beside the libraries'."""
 
-`python -m tlcourse.lessons.readme` writes it.
-"""
-
-from pathlib import Path
 from typing import Any
-
-from tlcourse import files
-from tlcourse.lessons.adapted import (
-    released_section,
-    released_tasks_section,
-    reviews_section,
-    tasks_section,
-    texts_section,
-    transfer_section,
-)
-from tlcourse.lessons.probed import (
-    behaviour_section,
-    growth_section,
-    pairs_section,
-    probing_released_section,
-    probing_section,
-)
-from tlcourse.lessons.searched import (
-    combined_section,
-    distilled_section,
-    few_labels_section,
-    more_signal_section,
-    others_section,
-    schemes_section,
-    screen_section,
-    tapt_section,
-)
-
-RESULTS = "benchmarks/results"
-HEAD = """# Results
-
-What the course's models and code reach, and what they are measured against. This page is written by
-`python -m tlcourse.lessons.readme` from the files in [benchmarks/results](benchmarks/results); each
-section names the command that made its numbers. The lessons say what they mean."""
 
 
 def speed_section(pretraining: dict[str, Any]) -> str:
@@ -107,36 +69,3 @@ def _finetuning_lines(finetuning: dict[str, Any]) -> str:
         f"({row['ratio_lowest']:.2f} to {row['ratio_highest']:.2f})"
         for (body, precision, peer), row in rows.items()
     )
-
-
-SECTIONS = {
-    "transfer": transfer_section,
-    "transfer_released": released_section,
-    "screen": screen_section,
-    "schemes": schemes_section,
-    "other_schemes": others_section,
-    "combined": combined_section,
-    "distilled": distilled_section,
-    "few_labels": few_labels_section,
-    "tapt": tapt_section,
-    "tapt_texts": texts_section,
-    "more_signal": more_signal_section,
-    "tasks": tasks_section,
-    "reviews": reviews_section,
-    "tasks_released": released_tasks_section,
-    "probing": probing_section,
-    "probing_pairs": pairs_section,
-    "probing_released": probing_released_section,
-    "behaviour": behaviour_section,
-    "growth": growth_section,
-    "pretraining": speed_section,
-    "finetuning": finetuning_section,
-    "finetuning_again": finetuning_again_section,
-}
-
-
-def page(root: Path) -> str:
-    """The page's sections, one for each study that is stored below `root`."""
-    paths = {root / RESULTS / f"{name}.json": section for name, section in SECTIONS.items()}
-    found = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
-    return "\n\n".join([HEAD, *found])

@@ -82,6 +82,8 @@ class Task:
 class Learner(Trainee):
     """What ours and the libraries share: the questions as tokens, and a count of epochs."""
 
+    pooling = "classification token"  # one position, as the libraries read
+
     def __init__(self, task: Task, precision: torch.dtype):
         torch.manual_seed(0)
         self.task, self.done, self.units = task, 0, len(task.texts)
@@ -95,8 +97,8 @@ class Learner(Trainee):
     def build(self) -> nn.Module:
         """The package's classifier; libraries have their own."""
         body = Transformer(self.task.config, self.compute.attention)
-        names, pooling = self.task.names(), "classification token"
-        return Classifier(body, self.tokenizer, names, pooling=pooling, dropout=0.0)
+        names = self.task.names()
+        return Classifier(body, self.tokenizer, names, pooling=self.pooling, dropout=0.0)
 
     def loss(self, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         """Mean nats a label of tokens, mask and labels."""
@@ -218,16 +220,17 @@ def measure() -> dict:
 
 
 def pairs(body: str, task: Task) -> Iterator[tuple[Entry, Entry, dict[str, str]]]:
-    """What each row compares: ours, another contestant in the same precision, the row's words."""
+    """Of each row: our contestant, another one in the same precision, the words of the row."""
     name, model = BODIES[body]
     quicker = "eager" if device.choose().attention == "explicit" else "sdpa"
     fast = device.choose().precision
     for precision in dict.fromkeys([fast, torch.float32]):
-        title, mine = str(precision).removeprefix("torch."), {"task": task, "precision": precision}
-        ours = Entry(f"ours, {title}", Ours, mine)
+        title = str(precision).removeprefix("torch.")
+        shared = {"task": task, "precision": precision}
+        ours = Entry(f"ours, {title}", Ours, shared)
         if precision == fast:
             words = {"peer": "padding to the longest", "form": "our model and engine"}
-            padded = Entry(f"ours, {title}, padded to the longest", Padded, mine)
+            padded = Entry(f"ours, {title}, padded to the longest", Padded, shared)
             yield ours, padded, {"precision": title, **words}
         for form in dict.fromkeys([Form(precision, "sdpa"), Form(precision, quicker)]):
             words = {"peer": name, "form": f"{form.attention} attention"}

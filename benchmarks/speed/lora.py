@@ -23,6 +23,8 @@ SECONDS = {"tiny": 0.05, "small": 3.0, "full": 10.0}  # of each contestant in a 
 class Learner(finetuning.Learner):
     """A classifier and its one batch; what is trained is what the edit added, and the head."""
 
+    pooling = "mean"
+
     def __init__(self, name: str, task: finetuning.Task):
         self.name = name
         super().__init__(task, device.choose().precision)

@@ -88,8 +88,8 @@ class Workload:
         """
         everywhere = flops_per_token(self.config, self.length)
         head = everywhere - flops_per_token(replace(self.config, vocabulary_size=0), self.length)
-        asked = 1.0 if self.objective == "causal" else 0.15
-        return 3 * self.batch_size * self.length * (everywhere - (1 - asked) * head)
+        targets = 1.0 if self.objective == "causal" else 0.15
+        return 3 * self.batch_size * self.length * (everywhere - (1 - targets) * head)
 
 
 class Contestant(Trainee):

@@ -13,7 +13,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -220,8 +220,8 @@ def _trained(file: TokenFile, tokens: int, learning_rate: float) -> tuple[LSTM, 
     )
     torch.manual_seed(recipe.seed)
     model = LSTM(_shapes()[1])
-    fields = {"tokens": tokens, "corpus": file.digest(), **asdict(recipe), **asdict(model.config)}
-    key = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+    fields = f"{tokens}, {file.digest()}, {recipe}, {model.config}"
+    key = hashlib.sha256(fields.encode()).hexdigest()[:16]
     folder = runner.FOLDER / Job.study / f"{RECURRENT}, {key}"
     history = train_lstm(model, file, tokens, recipe=recipe, compute=device.choose(), folder=folder)
     return model, history

@@ -123,7 +123,7 @@ def last() -> dict:
         row = {"way": name, "tokens": run.kept[-1]}
         row["last_loss"] = pretraining_runs.tail_loss(histories[name])
         rows.append(row | judged(place, run.recipe.length))
-    data = "text of the long leg; WikiText-103 validation; BLiMP"
+    data = "text of the long stage; WikiText-103 validation; BLiMP"
     return pretraining_runs.result("last_leg", runs, rows, data)
 
 

@@ -20,22 +20,24 @@ from benchmarks.table import table
 from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
-BROWSER = "page"  # its seconds are of a browser: not among `all`
+APART = ("page", "looking")  # timings that are not among `all`
 TREC = ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal")
 STUDIES = (
     *("transfer", "released", "transfer_released", "tasks", "tasks_released", "reviews"),
     *("screen", *TREC, "combined", "distilled", "tutorial"),
-    *("behaviour", "probing", "probing_pairs", "probing_released", "growth", "looking"),
+    *("behaviour", "probing", "probing_pairs", "probing_released", "growth"),
     *("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions"),
 )
 MODULES = {  # in `benchmarks`, by name
-    **{name: f"speed.{name}" for name in (*SPEED, BROWSER)},
+    **{name: f"speed.{name}" for name in (*SPEED, *APART)},
     **{name: f"studies.{name}" for name in STUDIES},
     **dict.fromkeys(TREC, "studies.trec"),
     **dict.fromkeys(("reviews", "tasks_released"), "studies.tasks"),
     "transfer_released": "studies.released",
     "screen": "studies.grid_search",
     "distilled": "studies.combined",
+    **dict.fromkeys(("probing_pairs", "probing_released"), "studies.probing"),
+    **dict.fromkeys(("last_leg", "masked_leg"), "studies.stages"),
 }
 
 

@@ -6,10 +6,20 @@ A study's section stands beside it, a function of its stored result.
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.studies import combined, grid_search, released, tasks, transfer, trec
+from benchmarks.speed import finetuning, pretraining
+from benchmarks.studies import (
+    behaviour,
+    combined,
+    grid_search,
+    growth,
+    probing,
+    released,
+    tasks,
+    transfer,
+    trec,
+)
 from tlcourse import files
-from tlcourse.lessons import probed, readme
-from tlcourse.lessons import results as speed
+from tlcourse.lessons import readme
 from tlcourse.results import FOLDER
 
 HEAD = """# Results
@@ -33,14 +43,14 @@ SECTIONS: dict[str, Callable[[dict], str]] = {  # by the name of the stored resu
     "tasks": tasks.section,
     "reviews": tasks.reviews_section,
     "tasks_released": tasks.released_section,
-    "probing": probed.probing_section,
-    "probing_pairs": probed.pairs_section,
-    "probing_released": probed.probing_released_section,
-    "behaviour": probed.behaviour_section,
-    "growth": probed.growth_section,
-    "pretraining": speed.speed_section,
-    "finetuning": speed.finetuning_section,
-    "finetuning_again": speed.finetuning_again_section,
+    "probing": probing.section,
+    "probing_pairs": probing.pairs_section,
+    "probing_released": probing.released_section,
+    "behaviour": behaviour.section,
+    "growth": growth.section,
+    "pretraining": pretraining.section,
+    "finetuning": finetuning.section,
+    "finetuning_again": finetuning.again_section,
 }
 
 

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import torch
 
 from tlcourse import checkpoints, device, files, metrics, released, sizes
-from tlcourse.results import stored  # noqa: F401  (for studies of language models)
 
 if TYPE_CHECKING:
     from tlcourse.adaptation import Recipe

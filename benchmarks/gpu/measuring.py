@@ -23,7 +23,6 @@ from benchmarks import runner
 from benchmarks.gpu import place
 from benchmarks.speed import finetuning, pretraining
 from tlcourse import files, sizes
-from tlcourse.transformer import Config
 
 TESTS = (sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-o", "addopts=", "tests/test_cuda.py")
 VOCABULARY_SIZE = 8192
@@ -82,11 +81,7 @@ def finetuning_contest(body: str) -> dict:
     scale = finetuning.SCALES[sizes.current().name]
     texts = files.read_json(place.data() / place.TEXTS)
     questions = {key: column[: scale.questions] for key, column in texts["questions"].items()}
-    shape = Config(
-        width=scale.width, layers=scale.layers, heads=scale.heads, feed_forward=4 * scale.width,
-        causal=body == "causal",
-    )  # fmt: skip
-    task = finetuning.Task(shape, questions["text"], questions["label"])
+    task = finetuning.Task(scale.shape(body), questions["text"], questions["label"])
     rows = finetuning.compete(body, task, scale.rounds)
     said = f"{len(task.texts):,} questions of TREC train, {texts['questions_source']}"
     return {**runner.provenance(said, transformers), "rows": rows}

@@ -1,11 +1,12 @@
-"""What one would pick instead of ours: transformers' GPT-2 and BERT, torch.nn.TransformerEncoder.
+"""What a user would pick instead of ours: transformers' GPT-2 and BERT, torch.nn's encoder.
 
-All have the shape they are told and no dropout; each returns its loss. They are trained by the
-plain loop that documentations show: forward, backward, clip, step.
+All have the shape they are given and no dropout; each returns its loss. They are trained by the
+plain loop that documentations show: forward, backward, clip, step. `Trainee` is what they and ours
+share as contestants.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 
 import torch
 import transformers
@@ -14,6 +15,7 @@ from torch.nn import functional as F
 
 from tlcourse import device
 from tlcourse.bpe import EOS, PAD
+from tlcourse.memory import training_memory
 from tlcourse.transformer import Config
 
 transformers.logging.set_verbosity_error()  # its remarks do not concern speed
@@ -22,7 +24,7 @@ IGNORED = -100  # a target that is none, for PyTorch and transformers
 
 @dataclass(frozen=True)
 class Form:
-    """How a peer runs: precision, attention ("sdpa" or "eager"), compiled or not."""
+    """How a library's model runs: precision, attention ("sdpa" or "eager"), compiled or not."""
 
     precision: torch.dtype
     attention: str
@@ -31,6 +33,36 @@ class Form:
     def __str__(self) -> str:
         words = [str(self.precision).removeprefix("torch."), f"{self.attention} attention"]
         return ", ".join(words + ["compiled"] * self.compiled)
+
+
+class Trainee:
+    """A contestant: a model on its device, AdamW for its trained parameters, a step's figures."""
+
+    def __init__(self, model: nn.Module, compute: device.Compute, learning_rate: float):
+        self.compute, self.learning_rate = compute, learning_rate
+        self.model = model.to(compute.device).train()
+        self.optimizer = self.new_optimizer()
+
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        """The same for all contestants."""
+        trained = [p for p in self.model.parameters() if p.requires_grad]
+        return torch.optim.AdamW(trained, lr=self.learning_rate, fused=True)
+
+    def figures(self, loss: Callable[[], Tensor]) -> dict:
+        """Parameters, those that are trained, and the bytes that a step with this loss needs."""
+
+        def forward() -> Tensor:
+            with self.compute.autocast():
+                return loss()
+
+        memory = training_memory(self.model.train(), [self.new_optimizer()], forward)
+        sizes = [(p.numel(), p.requires_grad) for p in self.model.parameters()]
+        return {
+            "parameters": sum(size for size, _ in sizes),
+            "trained": sum(size for size, trained in sizes if trained),
+            "memory": memory.total,
+            "memory_parts": asdict(memory),
+        }
 
 
 def plain_step(

@@ -1,21 +1,23 @@
 """Training byte-level BPE: our incremental trainer against the naive loop, counted words and Rust.
 
-From the same lines of WikiText-2 (or of the bundled sample) to the same list of merges, cutting
-into pieces included. A row's `ratio` is the peer's seconds divided by ours: above 1, ours is
-faster. Repeats alternate between ours and the peer, and the medians are compared. The library uses
-as many threads as it likes; ours uses one.
+From the same lines of WikiText-2 (or of the bundled sample) to the same list of merges, splitting
+into pre-tokens included. A row's `ratio` is the other's seconds divided by ours: above 1, ours is
+faster. Rounds alternate between the two, and the medians are compared. The library uses as many
+threads as it likes; ours uses one.
 """
 
+import functools
 import json
 import statistics
 from collections.abc import Callable
 
 import tokenizers
 
-from benchmarks import clocks, runner
+from benchmarks import runner
+from benchmarks.speed import harness
 from tlcourse import bpe, corpora, sizes
 
-REPEATS = {"naive": 3, "counted": 3, "tokenizers": 5}
+ROUNDS = {"naive": 3, "counted": 3, "tokenizers": 5}
 
 
 def _ours(texts: list[str], vocabulary_size: int) -> list[tuple]:
@@ -40,7 +42,7 @@ def _library(texts: list[str], vocabulary_size: int) -> tokenizers.Tokenizer:
 
 
 def _strings(learnt: list[tuple] | tokenizers.Tokenizer) -> list[tuple[str, str]]:
-    """Merges as pairs of strings, ours or the library's."""
+    """The merges of ours or of the library as pairs of strings."""
     if isinstance(learnt, tokenizers.Tokenizer):
         return [tuple(pair) for pair in json.loads(learnt.to_str())["model"]["merges"]]
     strings = bpe.Tokenizer(learnt).strings
@@ -49,29 +51,29 @@ def _strings(learnt: list[tuple] | tokenizers.Tokenizer) -> list[tuple[str, str]
 
 def _row(peer: str, trainer: Callable, texts: list[str], vocabulary: int, data: str) -> dict:
     """One comparison; `equal` says whether all merges are the same, in the same order."""
-    ours, theirs = [], []
-    for _ in range(REPEATS[peer]):
-        mine, seconds = clocks.timed(lambda: _ours(texts, vocabulary))
-        ours.append(seconds)
-        other, seconds = clocks.timed(lambda: trainer(texts, vocabulary))
-        theirs.append(seconds)
+    merges = {}
+    trainers = {"ours": _ours, "peer": trainer}
+
+    def work(name: str) -> None:
+        merges[name] = trainers[name](texts, vocabulary)
+
+    works = {name: functools.partial(work, name) for name in trainers}
+    seconds = harness.alternate(works, ROUNDS[peer])
     return {
         "job": "bpe",
         "peer": peer,
-        "ratio": round(statistics.median(theirs) / statistics.median(ours), 3),
-        "seconds_ours": round(statistics.median(ours), 4),
-        "seconds_peer": round(statistics.median(theirs), 4),
+        **harness.ratio(seconds["peer"], seconds["ours"]),
+        **{f"seconds_{name}": round(statistics.median(seconds[name]), 4) for name in trainers},
         "megabytes": round(sum(len(text.encode("utf-8")) for text in texts) / 1e6, 3),
         "vocabulary_size": vocabulary,
-        "merges": len(mine),
-        "equal": _strings(mine) == _strings(other),
-        "repeats": REPEATS[peer],
+        "merges": len(merges["ours"]),
+        "equal": _strings(merges["ours"]) == _strings(merges["peer"]),
         "data": data,
     }
 
 
 def measure() -> dict:
-    """The naive and the counted trainer on the race's text, the library on both texts."""
+    """The naive and the counted trainer on the short text, the library on both."""
     size, corpus = sizes.current(), corpora.load("wikitext-2")
     lines = list(corpus["train"]["text"])
     data = f"wikitext-2 train, {corpora.source_of(corpus)}"

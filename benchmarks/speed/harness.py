@@ -1,7 +1,8 @@
-"""Contestants in processes of their own, which run in turn while the others wait.
+"""The harness of all timings: contestants take turns, and rates are compared round by round.
 
-So neither compiled code, allocators nor threads of one touch another, and whatever the machine does
-meanwhile meets all of them alike: rates are compared round by round.
+In a `Contest` each contestant has a process of its own, so that compiled code, allocators and
+threads of one do not touch another; `alternate` is for functions that can share a process. Whatever
+else the machine does affects all of them alike.
 """
 
 import multiprocessing
@@ -15,9 +16,9 @@ from benchmarks import clocks
 
 
 class Contestant(Protocol):
-    """What a child process serves. Other methods can be asked for by name, too."""
+    """What a child process serves; other methods can be asked for by name, too."""
 
-    units: int  # what one step works off: tokens, questions
+    units: int  # tokens or questions that one step processes
 
     def run(self, steps: int) -> None:
         """Does `steps` steps."""
@@ -25,7 +26,7 @@ class Contestant(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """Who takes part: a name, and the function (at module level) that makes it in its process."""
+    """A contestant's name, and the function (at module level) that makes it in its process."""
 
     name: str
     make: Callable[..., Contestant]
@@ -45,9 +46,9 @@ class Child:
         theirs.close()  # so that the pipe ends when the child does
 
     def ask(self, method: str, *arguments) -> Any:
-        """What `method` of the contestant returns; "time" runs so many steps and gives seconds.
+        """Returns what `method` of the contestant returns; "time" runs steps and returns seconds.
 
-        Raises RuntimeError that names the contestant if it failed or its process died.
+        Raises a RuntimeError that names the contestant if it failed or its process died.
         """
         try:
             self.pipe.send((method, arguments))
@@ -73,7 +74,7 @@ class Child:
 
 
 def _serve(pipe, make: Callable[..., Contestant], arguments: dict) -> None:
-    """The child's side: makes the contestant at the first question, then answers until the end."""
+    """The child's side: makes the contestant at the first request, then answers until the end."""
     contestant = None
     while True:
         try:
@@ -84,7 +85,7 @@ def _serve(pipe, make: Callable[..., Contestant], arguments: dict) -> None:
             if contestant is None:
                 contestant = make(**arguments)
             answer = _answer(contestant, method, parts)
-        except Exception:  # anything: the parent tells it
+        except Exception:  # of any kind: the parent reports it
             pipe.send((True, traceback.format_exc()))
         else:
             pipe.send((False, answer))
@@ -92,13 +93,13 @@ def _serve(pipe, make: Callable[..., Contestant], arguments: dict) -> None:
 
 def _answer(contestant: Contestant, method: str, parts: tuple) -> Any:
     if method != "time":
-        found = getattr(contestant, method)
-        return found(*parts) if callable(found) else found
+        attribute = getattr(contestant, method)
+        return attribute(*parts) if callable(attribute) else attribute
     return clocks.timed(lambda: contestant.run(*parts))[1]
 
 
 class Contest:
-    """A context in which the entries' processes live, in the order given."""
+    """A context manager with a process for each entry, in the order given."""
 
     def __init__(self, entries: Iterable[Entry]):
         self.entries, self.children = list(entries), {}
@@ -116,7 +117,7 @@ class Contest:
         return {name: child.ask(method, *arguments) for name, child in self.children.items()}
 
     def warm_up(self, *steps: int) -> None:
-        """Runs so many steps, then so many, …: compiles, and the last run tells a step's time."""
+        """Runs these numbers of steps, so that all compile; the last run gives a step's seconds."""
         for child in self.children.values():
             for number in steps:
                 child.seconds_a_step = child.ask("time", number) / number
@@ -125,8 +126,8 @@ class Contest:
     def rates(self, rounds: int, seconds: float) -> dict[str, list[float]]:
         """Units per second of each contestant in each of the rounds.
 
-        In a round everybody runs once for about `seconds` (at least one step), after a step that
-        does not count; every second round goes through them backwards.
+        In a round each runs once for about `seconds` (at least one step), after a step that does
+        not count; every second round goes through them backwards.
         """
         rates: dict[str, list[float]] = {name: [] for name in self.children}
         for number in range(rounds):
@@ -139,6 +140,15 @@ class Contest:
         return rates
 
 
+def alternate(works: Mapping[str, Callable[[], Any]], rounds: int, *, passes: int = 1) -> dict:
+    """Seconds of each function in each of the rounds: the median of `passes` calls in a row."""
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(rounds):
+        for name, work in works.items():
+            seconds[name].append(statistics.median(clocks.timed(work)[1] for _ in range(passes)))
+    return seconds
+
+
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
     """Ratio of the medians, and the lowest and highest ratio of a round; above 1, we are faster."""
     rounds = [mine / other for mine, other in zip(ours, theirs, strict=True)]
@@ -148,3 +158,9 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
         "ratio_highest": round(max(rounds), 3),
         "rounds": len(rounds),
     }
+
+
+def against(ours: str, theirs: str, rates: Mapping, facts: Mapping[str, Mapping]) -> dict:
+    """`ratio` of two contestants, and "memory_ratio" of their bytes: below 1, ours needs less."""
+    memory = facts[ours]["memory"] / facts[theirs]["memory"]
+    return ratio(rates[ours], rates[theirs]) | {"memory_ratio": round(memory, 3)}

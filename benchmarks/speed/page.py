@@ -1,8 +1,8 @@
 """The page in browsers, beside onnxruntime-web: bytes, seconds to the first answer, ms a text.
 
-All run causal-small in a headless browser, which finds no host but this machine, on one thread.
+All run causal-small in a headless browser, which can reach no host but this machine, on one thread.
 The page is one file, opened from disk, and from a plain web server. Its times are those that a
-visitor gets: every head recorded, what the rooms show worked out. onnxruntime-web runs the same
+visitor gets: every head recorded, the rooms' figures computed. onnxruntime-web runs the same
 weights in float32 as an ONNX graph that gives the logits after the last token, in Chromium and from
 a web server, since it cannot be opened from disk. It needs `pip install onnx onnxscript` and npm,
 which gets it from the registry; the browsers need `pip install -e ".[browser]"`, and Chromium its
@@ -15,8 +15,10 @@ to the first answer to a text of one's own. `ms_16` to `ms_64` are medians over 
 import contextlib
 import functools
 import http.server
+import os
 import shutil
 import statistics
+import string
 import subprocess
 import tarfile
 import tempfile
@@ -29,7 +31,6 @@ from typing import Any
 import torch
 
 from benchmarks import runner
-from benchmarks.speed.browsers import chromium, firefox
 from tlcourse import checkpoints, page
 from tlcourse.page.first import PLAIN
 
@@ -65,6 +66,74 @@ const look = () => "read" in document.documentElement.dataset
   ? done(document.getElementById("status").textContent) : setTimeout(look, 5);
 look();"""
 PAINTED = "return performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
+CHROMIUM = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+NOBODY = {"http": "127.0.0.1", "http_port": 9, "ssl": "127.0.0.1", "ssl_port": 9}  # a closed port
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    """Headless Chromium by its driver; raises an ImportError without selenium."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for flag in CHROMIUM:
+        options.add_argument(flag)
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    browser = webdriver.Chrome(options=options, service=service)
+    browser.version = f"Chromium {browser.capabilities['browserVersion']}"
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+@contextlib.contextmanager
+def firefox() -> Iterator[Any]:
+    """Headless Firefox by its own protocol, since Debian has no driver for it.
+
+    Raises an ImportError without marionette_driver, a FileNotFoundError without Firefox.
+    """
+    from marionette_driver.marionette import Marionette
+
+    binary = shutil.which("firefox-esr") or shutil.which("firefox")
+    if binary is None:
+        raise FileNotFoundError("expected firefox-esr or firefox on the PATH, found neither")
+    proxy = {f"network.proxy.{name}": value for name, value in NOBODY.items()}
+    prefs = proxy | {"network.proxy.type": 1, "network.proxy.no_proxies_on": "127.0.0.1"}
+    with tempfile.TemporaryDirectory() as logs:
+        options = {"headless": True, "prefs": prefs, "gecko_log": logs}
+        driver = Marionette(bin=os.path.realpath(binary), port=0, **options)
+        try:
+            driver.start_session()
+            yield _Firefox(driver)
+        finally:
+            driver.cleanup()
+
+
+class _Firefox:
+    """Firefox in the words of selenium."""
+
+    def __init__(self, driver: Any):
+        self.driver = driver
+        self.version = f"Firefox {driver.session_capabilities['browserVersion']}"
+
+    def get(self, address: str) -> None:
+        self.driver.navigate(address)
+
+    def execute_script(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, script_args=arguments, sandbox=None)
+
+    def execute_async_script(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_async_script(script, script_args=arguments, sandbox=None)
+
+    def set_script_timeout(self, seconds: float) -> None:
+        self.driver.timeout.script = seconds
 
 
 def measure() -> dict:
@@ -90,7 +159,7 @@ def measure() -> dict:
 
 
 def _page(name: str, opened: Callable, address: str, built: Path) -> dict | None:
-    """A row; None, and a line, where that browser or what drives it is missing."""
+    """A row, or None and a printed line if that browser or its driver is missing."""
     try:
         with opened() as browser:
             return {
@@ -111,15 +180,11 @@ def _timed(browser: Any, address: str) -> dict:
     row = {"browser": browser.version, "first_answer": time.monotonic() - start}
     row["first_view"] = browser.execute_script(PAINTED)
     for length in LENGTHS:
-        said = [_typed(browser, f"{a}{' a' * (length - 2)}") for a in _letters()]
-        told = [line.split(" tokens, read in ") for line in said]
-        assert {int(count) for count, _ in told} == {length}, told[0]
-        row[f"ms_{length}"] = statistics.median(float(ms.split()[0]) for _, ms in told)
+        texts = [f"{letter}{' a' * (length - 2)}" for letter in string.ascii_uppercase[:ROUNDS]]
+        status = [_typed(browser, text).split(" tokens, read in ") for text in texts]
+        assert {int(count) for count, _ in status} == {length}, status[0]
+        row[f"ms_{length}"] = statistics.median(float(ms.split()[0]) for _, ms in status)
     return row
-
-
-def _letters() -> str:
-    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:ROUNDS]
 
 
 def _typed(browser: Any, text: str) -> str:
@@ -127,7 +192,7 @@ def _typed(browser: Any, text: str) -> str:
 
 
 def _peer(folder: Path, address: str) -> dict | None:
-    """onnxruntime-web's row; None, and a line, where something that it needs is missing."""
+    """onnxruntime-web's row, or None and a printed line if something that it needs is missing."""
     folder.mkdir()
     try:
         parts = [_runtime(folder), _exported(folder / "model.onnx")]
@@ -146,11 +211,12 @@ def _peer(folder: Path, address: str) -> dict | None:
         browser.set_script_timeout(SECONDS)
         start = time.monotonic()
         browser.get(f"{address}/peer/index.html")
-        told = answer(LENGTHS[0], 0)
+        answered = answer(LENGTHS[0], 0)
         first = time.monotonic() - start
         with torch.no_grad():
-            best = int(model(torch.tensor([told["ids"]]))[0, -1].argmax())
-        assert told["best"] == best, f"expected token {best} from {PEER}, got {told['best']}"
+            best = int(model(torch.tensor([answered["ids"]]))[0, -1].argmax())
+        got = answered["best"]
+        assert got == best, f"expected token {best} from {PEER}, got {got}"
         row = {"name": PEER, "browser": browser.version, "first_answer": first}
         row["megabytes"] = sum(parts) / 1e6
         for length in LENGTHS:
@@ -165,7 +231,7 @@ def _tokens(length: int, seed: int, most: int) -> list[int]:
 
 
 def _runtime(folder: Path) -> int:
-    """Puts the runtime's script and its WebAssembly into the folder; their bytes."""
+    """Puts the runtime's script and WebAssembly into the folder; returns their bytes."""
     subprocess.run(["npm", "pack", "--silent", PEER], cwd=folder, check=True, capture_output=True)
     (packed,) = folder.glob("*.tgz")
     with tarfile.open(packed) as archive:
@@ -179,7 +245,7 @@ def _runtime(folder: Path) -> int:
 
 
 def _exported(path: Path) -> int:
-    """Writes the model as an ONNX graph, tokens → the logits after the last; its bytes."""
+    """Writes the model as an ONNX graph, tokens → the logits after the last; returns its bytes."""
     model, _ = checkpoints.load(MODEL, PLAIN)
 
     class Last(torch.nn.Module):
@@ -206,11 +272,11 @@ def _exported(path: Path) -> int:
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a plain web server on a folder."""
+    """Yields the address of a plain web server on a folder."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     handler = functools.partial(Quiet, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

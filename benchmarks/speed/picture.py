@@ -1,7 +1,7 @@
-"""Draws the README's picture of the page: `python -m benchmarks.picture`.
+"""Draws the README's picture of the page: `python -m benchmarks.speed.picture`.
 
 It opens the page that `tlcourse page` builds in headless Chromium, waits until the model has read
-its text, and writes what a visitor then sees. It needs Chromium with its driver, and
+its text, and writes a screenshot. It needs Chromium with its driver, and
 `pip install -e ".[browser]"`.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from benchmarks.speed.browsers import chromium
+from benchmarks.speed.page import chromium
 from tlcourse import files
 from tlcourse.page import build
 
@@ -33,11 +33,11 @@ def draw(path: Path = PICTURE) -> None:
             if time.monotonic() > end:
                 raise TimeoutError(f"expected the page's model to read within {SECONDS} s")
             time.sleep(0.1)
-        seen = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
-    bytes_ = io.BytesIO()
-    seen.quantize(COLOURS).save(bytes_, "PNG", optimize=True)
+        screenshot = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    packed = io.BytesIO()
+    screenshot.quantize(COLOURS).save(packed, "PNG", optimize=True)
     with files.atomic(path) as temporary:
-        Path(temporary).write_bytes(bytes_.getvalue())
+        Path(temporary).write_bytes(packed.getvalue())
 
 
 if __name__ == "__main__":

@@ -1,33 +1,37 @@
 """Pretraining steps: ours against transformers' GPT-2 and BERT and torch.nn.TransformerEncoder.
 
-Causal and masked (15 % of the tokens are targets), at two vocabularies, on random tokens. A row's
-`ratio` is our tokens per second divided by the peer's: above 1, ours is faster; `memory_ratio` is
-our training memory divided by theirs: below 1, ours is smaller. Each peer runs in the form in which
-it comes and in faster ones; `fastest` marks the best of them in this run. Our training loop has
-the C library keep freed memory, which plain loops do not; so transformers' last form runs a second
-time with that setting, as a peer of its own. `peak_share` is the share
-of the measured peak of a matrix product; the operations counted are those that the job needs, so
-that projecting positions without a target earns nothing.
+Causal and masked (15 % of the tokens are targets), at two vocabularies, on random tokens. All have
+the same shape, data, optimizer and settings, and no dropout. A row's `ratio` is our tokens per
+second divided by the library's: above 1, ours is faster; `memory_ratio` is our training memory
+divided by theirs: below 1, ours is smaller. Each library runs in the form in which it comes and in
+faster ones; `fastest` marks the best of them in this run. Our training loop has the C library keep
+freed memory, which plain loops do not; so transformers' last form runs a second time with that
+setting, as a contestant of its own. `peak_share` is the share of the measured peak of a matrix
+product; the operations counted are those that the job needs, so projecting positions without a
+target earns nothing.
 """
 
 import statistics
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import transformers
+from torch import Tensor, nn
 
-from benchmarks import runner
-from benchmarks.speed.baselines import GPT2, Bert, Encoder, Form
-from benchmarks.speed.harness import Contest, Entry, ratio
-from benchmarks.speed.language_models import Ours, Peer, Workload
-from tlcourse import device, sizes
-from tlcourse.batching import write_tokens
+from benchmarks import markdown, runner
+from benchmarks.speed import harness
+from benchmarks.speed.baselines import GPT2, IGNORED, Bert, Encoder, Form, Trainee, plain_step
+from benchmarks.speed.harness import Contest, Entry
+from tlcourse import device, objectives, pretraining, sizes
+from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.bpe import SPECIALS
-from tlcourse.transformer import Config
+from tlcourse.training import train
+from tlcourse.transformer import Config, Transformer, flops_per_token
 
 OURS, TUNED = "ours", "freed memory kept"
 
@@ -59,15 +63,181 @@ PEERS = {
 }
 
 
+@dataclass(frozen=True)
+class Workload:
+    """What all contestants train: "causal" or "masked", its shape, and where the tokens lie."""
+
+    objective: str
+    config: Config
+    batch_size: int  # windows a step
+    length: int  # tokens a window
+    tokens: str  # path of the token file
+    compiles: bool  # whether those that can compile do
+
+    def batches(self) -> Callable[[int], tuple[Tensor, ...]]:
+        """The package's batches of the objective, the same for all contestants."""
+        recipe = pretraining.PretrainingRecipe(
+            self.objective, batch_size=self.batch_size, length=self.length
+        )
+        return pretraining.batches(TokenFile(self.tokens), self.config, recipe)
+
+    def flops(self) -> float:
+        """Operations of the matrix products that one training step needs.
+
+        The vocabulary is counted only where there is a target: 15 % of the positions when masked.
+        """
+        everywhere = flops_per_token(self.config, self.length)
+        head = everywhere - flops_per_token(replace(self.config, vocabulary_size=0), self.length)
+        targets = 1.0 if self.objective == "causal" else 0.15
+        return 3 * self.batch_size * self.length * (everywhere - (1 - targets) * head)
+
+
+class Contestant(Trainee):
+    """What ours and the libraries share: the workload, and the steps done so far."""
+
+    def __init__(self, work: Workload, model: nn.Module, compute: device.Compute):
+        torch.manual_seed(0)
+        super().__init__(model, compute, 1e-3)
+        self.work, self.done = work, 0
+        self.units, self.batch_of = work.batch_size * work.length, work.batches()
+
+    def batch(self, step: int) -> tuple[Tensor, ...]:
+        """The tensors of a step, on the device."""
+        return tuple(part.to(self.compute.device) for part in self.batch_of(step))
+
+    def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
+        """Loss in the contestant's own way, and the number of targets behind it."""
+        raise NotImplementedError
+
+    def facts(self) -> dict:
+        """Figures of a step, its loss and targets: what must be equal, and what is not."""
+        facts = {}
+
+        def loss() -> Tensor:
+            nats, facts["targets"] = self.loss(self.batch(0))
+            facts["loss"] = nats.item()
+            return nats
+
+        return self.figures(loss) | facts
+
+
+class Ours(Contestant):
+    """The package's model, losses and engine, prepared as `tlcourse pretrain` does."""
+
+    def __init__(self, work: Workload):
+        compute = device.choose()
+        super().__init__(work, Transformer(work.config, compute.attention), compute)
+        self.nats = pretraining.OBJECTIVES[work.objective].loss
+        if work.compiles and compute.compiles:
+            pretraining.compile_blocks(self.model, compute=compute)
+
+    def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
+        """Mean nats a target."""
+        nats, targets = self.nats(self.model, batch)
+        return nats / targets, targets
+
+    def run(self, steps: int) -> None:
+        """Steps of the one training loop."""
+        first, self.done = self.done, self.done + steps
+        train(
+            self.model,
+            self.nats,
+            lambda step: self.batch_of(first + step),
+            steps=steps,
+            optimizers=[self.optimizer],
+            compute=self.compute,
+        )
+
+    def breakdown(self, repeats: int) -> dict[str, float]:
+        """Milliseconds of body, head and the rest (clipping, optimizer, batch) of a step.
+
+        The head is timed on hidden states that stand alone, the body is forward and backward
+        without it, the rest is what a whole step takes longer. Best of `repeats`.
+        """
+        batch, config = self.batch(0), self.work.config
+        count = batch[-1].sum().item() if len(batch) > 1 else self.units  # masked ones, or all
+        hidden = torch.randn(count, config.width, device=self.compute.device, requires_grad=True)
+        targets = torch.randint(config.vocabulary_size, (count,), device=self.compute.device)
+        losses = {
+            "head": lambda: objectives.language_model_loss(self.model, hidden, targets),
+            "both": lambda: self.nats(self.model, batch)[0],
+        }
+
+        def backward(name: str) -> None:
+            self.optimizer.zero_grad(set_to_none=True)
+            with self.compute.autocast():
+                loss = losses[name]()
+            loss.backward()
+
+        self.model.train()
+        head = _best(lambda: backward("head"), repeats)
+        both = _best(lambda: backward("both"), repeats)
+        step = _best(lambda: self.run(1), repeats)
+        parts = {"body": both - head, "head": head, "optimizer": step - both}
+        return {name: round(value, 1) for name, value in parts.items()}
+
+    def peak(self, side: int) -> float:
+        """Operations per second of the best of ten large square products, in our precision."""
+        a, b = (
+            torch.randn(side, side, device=self.compute.device).to(self.compute.precision)
+            for _ in range(2)
+        )
+        return 2 * side**3 / (_best(lambda: a @ b, 10) / 1e3)
+
+
+class Library(Contestant):
+    """A library's model in one of its forms; `keeps_memory`: with our allocator setting."""
+
+    def __init__(
+        self,
+        work: Workload,
+        build: Callable[[Config, str], nn.Module],
+        form: Form,
+        keeps_memory: bool,
+    ):
+        compute = replace(device.choose(), precision=form.precision)
+        super().__init__(work, build(work.config, form.attention), compute)
+        if keeps_memory:
+            device.keep_freed_memory()
+        if form.compiled:
+            self.model.compile()
+
+    def loss(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, int]:
+        """The library's own loss: mean nats a target."""
+        inputs, targets = _inputs_and_targets(batch)
+        return self.model(inputs, targets), int((targets != IGNORED).sum())
+
+    def run(self, steps: int) -> None:
+        """Steps of the plain loop."""
+        for _ in range(steps):
+            inputs, targets = _inputs_and_targets(self.batch(self.done))
+            batch = {"inputs": inputs, "targets": targets}
+            plain_step(self.model, batch, self.optimizer, self.compute)
+            self.done += 1
+
+
+def _inputs_and_targets(batch: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+    """The package's batch in the libraries' form: both (batch, length), IGNORED = no target."""
+    if len(batch) == 1:
+        return batch[0][:, :-1], batch[0][:, 1:].contiguous()
+    corrupted, tokens, chosen = batch
+    return corrupted, tokens.masked_fill(~chosen, IGNORED)
+
+
+def _best(function: Callable[[], object], repeats: int) -> float:
+    """Milliseconds of the quickest of `repeats` calls."""
+    return 1e3 * min(harness.alternate({"it": function}, repeats)["it"])
+
+
 def forms(build: type, compute: device.Compute, compiles: bool) -> list[Form]:
     """As it comes, then faster: in our precision, with the quicker attention, compiled."""
     fast = compute.precision
     if build is Encoder:  # its attention cannot be chosen
-        found = [Form(fast, "sdpa"), Form(fast, "sdpa", compiles)]
+        options = [Form(fast, "sdpa"), Form(fast, "sdpa", compiles)]
     else:
         quicker = "eager" if compute.attention == "explicit" else "sdpa"
-        found = [Form(torch.float32, "sdpa"), Form(fast, "sdpa"), Form(fast, quicker, compiles)]
-    return list(dict.fromkeys(found))
+        options = [Form(torch.float32, "sdpa"), Form(fast, "sdpa"), Form(fast, quicker, compiles)]
+    return list(dict.fromkeys(options))
 
 
 def measure() -> dict:
@@ -91,11 +261,9 @@ def measure() -> dict:
 def compete(
     objective: str, vocabulary: int, scale: Scale, builds: Mapping[str, type]
 ) -> tuple[dict, list[dict]]:
-    """One contest against the peers in `builds`: what we did, and a row for each of their forms."""
-    config = Config(
-        vocabulary, scale.width, scale.layers, scale.heads, 4 * scale.width,
-        max(256, scale.length), causal=objective == "causal",
-    )  # fmt: skip
+    """One contest against the libraries in `builds`: our figures, and a row for each of theirs."""
+    shape = (vocabulary, scale.width, scale.layers, scale.heads, 4 * scale.width)
+    config = Config(*shape, max(256, scale.length), causal=objective == "causal")
     compute = device.choose()
     with tempfile.TemporaryDirectory() as folder:
         tokens = _random_tokens(Path(folder) / "tokens.bin", vocabulary)
@@ -104,12 +272,12 @@ def compete(
         )
         entries, peers = [Entry(OURS, Ours, {"work": work})], {}
         for name, build in builds.items():
-            found = forms(build, compute, scale.compiles and compute.compiles)
+            options = forms(build, compute, scale.compiles and compute.compiles)
             has_setting = build is not Encoder and compute.device.type == "cpu"
-            tuned = [(f"{name}, {TUNED}", found[-1], True)] * has_setting
-            for peer, form, keeps in [(name, form, False) for form in found] + tuned:
+            tuned = [(f"{name}, {TUNED}", options[-1], True)] * has_setting
+            for peer, form, keeps in [(name, form, False) for form in options] + tuned:
                 arguments = {"work": work, "build": build, "form": form, "keeps_memory": keeps}
-                entries.append(Entry(f"{peer}, {form}", Peer, arguments))
+                entries.append(Entry(f"{peer}, {form}", Library, arguments))
                 peers[entries[-1].name] = {"peer": peer, "form": str(form)}
         print(f"{objective}, vocabulary {vocabulary:,}: warming up", flush=True)
         with Contest(entries) as contest:
@@ -117,7 +285,9 @@ def compete(
             rates, facts = contest.rates(scale.rounds, scale.seconds), contest.ask("facts")
             child = contest.children[OURS]
             peak, parts = child.ask("peak", scale.product), child.ask("breakdown", scale.rounds)
-    _same_work(facts)
+    targets = {name: fact["targets"] for name, fact in facts.items()}
+    if len(set(targets.values())) != 1:
+        raise RuntimeError(f"expected the same number of targets for all, got {targets}")
     shares = {
         name: statistics.median(rate) * work.flops() / (work.batch_size * work.length) / peak
         for name, rate in rates.items()
@@ -128,11 +298,7 @@ def compete(
     }
     mine = described.pop(OURS) | {"milliseconds": parts, "peak_gflops": round(peak / 1e9)}
     rows = [
-        common
-        | peers[name]
-        | ratio(rates[OURS], rates[name])
-        | {"memory_ratio": round(facts[OURS]["memory"] / facts[name]["memory"], 3)}
-        | theirs
+        common | peers[name] | harness.against(OURS, name, rates, facts) | theirs
         for name, theirs in described.items()
     ]
     for row in rows:
@@ -155,14 +321,37 @@ def _described(rates: list[float], facts: dict, share: float) -> dict:
     }
 
 
-def _same_work(facts: dict[str, dict]) -> None:
-    """Raises RuntimeError unless everybody predicted the same number of targets."""
-    targets = {name: fact["targets"] for name, fact in facts.items()}
-    if len(set(targets.values())) != 1:
-        raise RuntimeError(f"expected the same number of targets for all, got {targets}")
-
-
 def _random_tokens(path: Path, vocabulary: int) -> Path:
     generator = np.random.default_rng(0)
     write_tokens(path, [generator.integers(len(SPECIALS), vocabulary, 2_000_000)])
     return path
+
+
+def section(study: dict[str, Any]) -> str:
+    """The section of RESULTS.md from what `pretraining` stored: a row a form, a column a job.
+
+    A cell is our tokens per second over the library's, and our training memory over theirs.
+    """
+    columns = list(dict.fromkeys((row["job"], row["vocabulary"]) for row in study["rows"]))
+    cells: dict[str, dict] = {}
+    for row in study["rows"]:
+        peer = row["peer"].replace("GPT-2", "model").replace("BERT", "model")
+        described = ["as it comes"] * (row["form"].startswith("float32"))
+        described += ["fastest form"] * row["fastest"]
+        if described:
+            name = f"{peer}, {' and '.join(described)}: {row['form']}"
+            cell = f"{row['ratio']:.2f} ({row['memory_ratio']:.2f})"
+            cells.setdefault(name, {})[row["job"], row["vocabulary"]] = cell
+    rows = [[name, *(own.get(column, "") for column in columns)] for name, own in cells.items()]
+    head = [f"{job}, vocabulary {size:,}" for job, size in columns]
+    shares = [f"{100 * row['peak_share']:.0f} %" for row in study["ours"]]
+    return markdown.section(
+        "## Speed",
+        "A step of our pretraining against the libraries': our tokens per second over theirs (above"
+        " 1 we are faster), in brackets our training memory over theirs. One run, every contestant"
+        f" in its own process; {study['step']}; {study['machine']}"
+        " (`python -m benchmarks pretraining`).",
+        markdown.table(["", *head], rows),
+        f"Our step reaches {', '.join(shares)} of this machine's fastest matrix product "
+        "(a number for each column).",
+    )

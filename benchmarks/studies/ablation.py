@@ -4,24 +4,27 @@ Causal models of one shape on the same windows. The first row is the shipped rec
 and a warm-up for short runs. Each other one takes one part away, or puts the part of 2019 in its
 place; the last takes all of them, on pre-norm blocks and with AdamW's settings of today. Every row
 with an optimizer of its own gets the best of three rates, by the mean over seeds on ten articles of
-WikiText-103's validation split; the other rows move at the first one's. Held-out loss: nats a token
-on twenty other articles of it. Runs go in parallel, one thread each; tokens per second are those of
+WikiText-103's validation split; the other rows use the first one's. Held-out loss: nats a token on
+twenty other articles of it. Runs go in parallel, one thread each; tokens per second are those of
 the fastest.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from benchmarks import runner
 from benchmarks.studies import pretraining_runs
-from tlcourse import checkpoints, corpora, device, metrics, sizes
-from tlcourse.evaluation import evaluate
+from benchmarks.studies.pretraining_runs import Run
+from tlcourse import sizes
 from tlcourse.pretraining import PretrainingRecipe
 from tlcourse.transformer import Config, count_parameters
 
 TOKENS = {"tiny": 2_000, "small": 1_000_000, "full": 50_000_000}
 BATCH_SIZE = {"tiny": 4, "small": 16, "full": 64}  # windows a step
-SHAPES = {"tiny": Config(8192, 16, 1, 2, 32, 128), "full": Config(8192, 512, 8, 8, 2048)}
-SMALL = Config(8192, 128, 4, 2, 512)
+SHAPES = {
+    "tiny": Config(8192, 16, 1, 2, 32, 128),
+    "small": Config(8192, 128, 4, 2, 512),
+    "full": Config(8192, 512, 8, 8, 2048),
+}
 SEEDS = {"tiny": (0,)}
 OLD_BLOCK = {"rotary": False, "qk_norm": False, "activation": "gelu"}
 MUON, ADAMW = "Muon and AdamW", "AdamW"
@@ -44,92 +47,67 @@ PARTS = {
 }
 
 
-class Ablation:
-    """One shape, one text, one held-out text."""
-
-    def __init__(self):
-        self.size = sizes.current().name
-        self.tokens = TOKENS[self.size]
-        self.batch_size = BATCH_SIZE[self.size]
-        self.shape = SHAPES.get(self.size, SMALL)
-        articles = list(corpora.articles(corpora.load("wikitext-103")["validation"]))
-        tiny = self.size == "tiny"
-        self.articles = articles[:1] if tiny else articles[:20]
-        self.choosing = articles[1:2] if tiny else articles[20:30]
-        self.seeds = SEEDS.get(self.size, (0, 1, 2))
-        self.compute, self.runs = device.choose(), []
-
-    def train(self, asked: list[tuple[str, dict]]) -> dict[tuple, list[dict]]:
-        """The histories of each (variant, rates), a seed each."""
-        runs = [self.run(*pair, seed) for pair in asked for seed in self.seeds]
-        self.runs += runs
-        histories = runner.groups(pretraining_runs.train_all(runs), len(self.seeds))
-        return {_key(*pair): mine for pair, mine in zip(asked, histories, strict=True)}
-
-    def losses(self, name: str, rates: dict, articles: list[str]) -> list[float]:
-        """Held-out nats a token of each seed."""
-        found = []
-        for seed in self.seeds:
-            place = self.run(name, rates, seed).checkpoint()
-            model, tokenizer = checkpoints.load(place, self.compute)
-            result = evaluate(model, tokenizer, articles, compute=self.compute)
-            found.append(result.nats / result.targets)
-        return found
-
-    def run(self, name: str, rates: dict, seed: int) -> pretraining_runs.Run:
-        """What is trained for one variant, its rates and a seed."""
-        changes, recipe, zero = PARTS[name]
-        warmup = max(1, self.tokens // (self.batch_size * PretrainingRecipe.length) // 20)
-        size = self.batch_size
-        recipe = PretrainingRecipe(**recipe | rates, seed=seed, batch_size=size, warmup=warmup)
-        shown = ", ".join(f"{key} {value}" for key, value in rates.items())
-        title = f"ablation {name}, {shown}, seed {seed}"
-        return pretraining_runs.Run(
-            title, recipe, (self.tokens,), "", replace(self.shape, **changes), zero
+def runs_of(name: str, rates: Mapping) -> list[Run]:
+    """The runs of one of PARTS at some learning rates, one a seed."""
+    size, (changes, parts, zero) = sizes.current().name, PARTS[name]
+    tokens, batch_size = TOKENS[size], BATCH_SIZE[size]
+    warmup = max(1, tokens // (batch_size * PretrainingRecipe.length) // 20)
+    shown = ", ".join(f"{key} {value}" for key, value in rates.items())
+    return [
+        Run(
+            f"ablation {name}, {shown}, seed {seed}",
+            PretrainingRecipe(**parts, **rates, seed=seed, batch_size=batch_size, warmup=warmup),
+            (tokens,),
+            config=replace(SHAPES[size], **changes),
+            zero_outputs=zero,
         )
+        for seed in SEEDS.get(size, (0, 1, 2))
+    ]
 
-    def speed(self, history: list[dict]) -> float:
-        """Tokens per second over the second half of a run, when everything is compiled."""
-        half = len(history) // 2
-        seconds = history[-1]["seconds"] - history[half - 1]["seconds"]
-        return (len(history) - half) * self.batch_size * PretrainingRecipe.length / seconds
+
+def trained(variants: list[tuple[str, Mapping]]) -> list[tuple[list[Run], list[list[dict]]]]:
+    """The runs of each (part, learning rates), and their histories, one a seed."""
+    groups = [runs_of(*variant) for variant in variants]
+    histories = pretraining_runs.train_all({run.name: run for group in groups for run in group})
+    return [(group, [histories[run.name] for run in group]) for group in groups]
+
+
+def losses(runs: list[Run], articles: list[str]) -> list[float]:
+    """Held-out nats a token of each run."""
+    return [pretraining_runs.loss(run.checkpoint(), articles) for run in runs]
+
+
+def speed(history: list[dict]) -> float:
+    """Tokens per second over the second half of a run, when everything is compiled."""
+    half, per_step = len(history) // 2, BATCH_SIZE[sizes.current().name] * PretrainingRecipe.length
+    seconds = history[-1]["seconds"] - history[half - 1]["seconds"]
+    return (len(history) - half) * per_step / seconds
 
 
 def measure() -> dict:
     """One row a variant: held-out loss over seeds, and its distance from today's recipe."""
-    ablation = Ablation()
-    histories = ablation.train([(name, r) for name, kind in TUNED.items() for r in RATES[kind]])
-    tried = {
-        name: [{**rates, "losses": ablation.losses(name, rates, ablation.choosing)}
-               for rates in RATES[kind]]
-        for name, kind in TUNED.items()
-    }  # fmt: skip
+    size, choosing = sizes.current().name, pretraining_runs.articles(10, skip=20)
+    variants = [(name, rates) for name, kind in TUNED.items() for rates in RATES[kind]]
+    tried = {name: [] for name in TUNED}
+    for (name, rates), (runs, _) in zip(variants, trained(variants), strict=True):
+        tried[name].append({**rates, "losses": losses(runs, choosing)})
     best = {
-        name: min(RATES[kind], key=lambda r, n=name: sum(_entry(tried[n], r)["losses"]))
-        for name, kind in TUNED.items()
+        name: {key: entry[key] for key in entry if key != "losses"}
+        for name, entries in tried.items()
+        for entry in [min(entries, key=lambda entry: sum(entry["losses"]))]
     }
-    chosen = {name: best.get(name, best[TODAY]) for name in PARTS}
-    histories |= ablation.train([(n, rates) for n, rates in chosen.items() if n not in TUNED])
-    rows = []
-    for name, rates in chosen.items():
-        losses = ablation.losses(name, rates, ablation.articles)
-        single = len(losses) == 1
-        mean, low, high = (*losses, None, None) if single else metrics.mean_interval(losses)
-        row = {"variant": name, **rates, "losses": losses, "mean": mean, "interval": [low, high]}
-        speeds = [ablation.speed(history) for history in histories[_key(name, rates)]]
-        first = rows[0]["mean"] if rows else mean
-        rows.append(row | {"worse_by": mean - first, "tokens_per_second": max(speeds)})
-    return {"job": "ablation", "tokens": ablation.tokens} | {
-        **pretraining_runs.provenance(ablation.runs[:1]),
-        "parameters": count_parameters(ablation.shape)["total"],
-        "rates_tried": tried,
-        "rows": rows,
-    }
-
-
-def _key(name: str, rates: dict) -> tuple:
-    return name, *rates.items()
-
-
-def _entry(tried: list[dict], rates: dict) -> dict:
-    return next(entry for entry in tried if rates.items() <= entry.items())
+    chosen = [(name, best.get(name, best[TODAY])) for name in PARTS]
+    articles, rows = pretraining_runs.articles(20), []
+    for (name, rates), (runs, histories) in zip(chosen, trained(chosen), strict=True):
+        held_out = losses(runs, articles)
+        row = {"variant": name, **rates, "losses": held_out, **pretraining_runs.mean_of(held_out)}
+        row["worse_by"] = row["mean"] - (rows[0] if rows else row)["mean"]
+        rows.append(row | {"tokens_per_second": max(map(speed, histories))})
+    return pretraining_runs.result(
+        "ablation",
+        {TODAY: runs_of(*chosen[0])[0]},
+        rows,
+        tokens=TOKENS[size],
+        parameters=count_parameters(SHAPES[size])["total"],
+        rates_tried=tried,
+    )

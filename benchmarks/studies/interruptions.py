@@ -1,9 +1,9 @@
 """Is `tlcourse pretrain` bit-exact when it is killed? Killed at random moments, then run again.
 
-One run goes through undisturbed. Then, for each of the moments, drawn evenly over its duration, a
-fresh run is killed (SIGKILL) there and the same command is given again until it ends. A row says
-when it was killed, what the run was doing, and whether weights, card and log are those of the run
-that nobody disturbed. Seconds are left out of the comparison.
+One run is left undisturbed. Then, for moments drawn uniformly over its duration, a fresh run is
+killed (SIGKILL) and the same command is given again until it ends. A row says when it was killed,
+what the run was doing, and whether weights and log equal those of the undisturbed run, apart from
+seconds.
 """
 
 import json
@@ -26,7 +26,7 @@ SAVE_EVERY = {"tiny": "0.1", "small": "0.3", "full": "0.3"}  # seconds
 
 
 def _command(out: Path, size: str) -> list[str]:
-    """A run small enough to be repeated often, large enough to be killed anywhere."""
+    """A run that is short enough to be repeated and long enough to be killed anywhere."""
     shape = ["--width", "64", "--layers", "2", "--heads", "2", "--vocabulary", "600"]
     budget = ["--batch-size", "16", "--length", "64", "--tokens", TOKENS[size]]
     command = [sys.executable, "-m", "tlcourse", "pretrain", "--objective", "hybrid"]
@@ -34,7 +34,7 @@ def _command(out: Path, size: str) -> list[str]:
 
 
 def _run(out: Path, size: str, kill_after: float | None = None) -> bool:
-    """Runs the command in `out`; True if it ended by itself. Raises RuntimeError if it failed."""
+    """Runs the command in `out`; False if it was killed. Raises RuntimeError if it failed."""
     environment = os.environ | {"TLCOURSE_SIZE": "tiny"}
     environment.pop("TLCOURSE_DATA", None)  # the bundled sample: the same everywhere
     with tempfile.TemporaryFile() as errors:
@@ -54,7 +54,7 @@ def _run(out: Path, size: str, kill_after: float | None = None) -> bool:
 
 
 def _doing(out: Path) -> str:
-    """What a run that was killed had got to."""
+    """What a run was doing when it was killed."""
     if (out / "checkpoint" / "model.safetensors").exists():
         return "all written"
     if not (out / "corpus" / "corpus.json").exists():
@@ -68,14 +68,14 @@ def _doing(out: Path) -> str:
 
 def _losses(out: Path) -> list[list[float]]:
     """Step, loss, norm and factor of each whole line of the log."""
-    found = []
+    records = []
     for line in (out / LOG).read_text(encoding="utf-8").splitlines():
         try:
             record = json.loads(line)
         except json.JSONDecodeError:  # killed while it wrote this one
             break
-        found.append([record[key] for key in ("step", "loss", "norm", "factor")])
-    return found
+        records.append([record[key] for key in ("step", "loss", "norm", "factor")])
+    return records
 
 
 def _same(one: Path, other: Path) -> dict[str, bool]:

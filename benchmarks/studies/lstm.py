@@ -1,9 +1,9 @@
-"""The recurrent peer: an LSTM language model as large as the shipped Transformer.
+"""The recurrent baseline: an LSTM language model as large as the shipped Transformer.
 
-It has the shipped vocabulary, an embedding that is its head as well, and reads the same windows
-through the same loss and the same engine; no dropout, since it reads every window once. What goes
-into a layer has variance 1 at the start: with PyTorch's own start the context hardly reaches the
-head, and for long the model learns nothing but the frequencies of words.
+It has the shipped vocabulary, an embedding tied to its head, and reads the same windows through the
+same loss and the same engine; no dropout, since it reads every window once. The inputs of each
+layer have variance 1 at the start: with PyTorch's own initialisation the context hardly reaches the
+head, and for a long time the model learns only the frequencies of words.
 """
 
 from dataclasses import asdict, dataclass
@@ -35,7 +35,7 @@ class Shape:
 class LSTM(nn.Module):
     """Layers of nn.LSTM, brought down to the width of the embedding.
 
-    It answers to what losses and evaluation ask of a Transformer, and starts every row anew.
+    It has the methods that losses and evaluation call on a Transformer; every row starts afresh.
     """
 
     def __init__(self, config: Shape):
@@ -56,12 +56,12 @@ class LSTM(nn.Module):
                 nn.init.ones_(parameter.data[config.units : 2 * config.units])
 
     def hidden(self, tokens: Tensor) -> Tensor:
-        """(batch, length) ids to (batch, length, width): what each position says of the next."""
+        """(batch, length) ids to hidden states (batch, length, width)."""
         read = self.config.width**0.5 * self.embedding(tokens)
         return self.down(self.body(read)[0])
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
-        """As they are: nothing stands between them and the head."""
+        """The hidden states unchanged: nothing stands between them and the head."""
         return hidden_states
 
     @property

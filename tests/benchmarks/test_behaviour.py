@@ -1,4 +1,4 @@
-"""What models find likelier: pairs of sentences, models trained for it, rows and intervals."""
+"""Which sentence is likelier: pairs, the models trained for it, rows, the section."""
 
 from types import SimpleNamespace
 
@@ -73,10 +73,8 @@ def test_every_model_is_asked_everything_and_what_was_done_is_not_done_again(
     rows = {(row["model"], row["set"], row["group"]): row for row in found["rows"]}
     assert len(rows) == len(found["rows"]) == 5 * sum(groups.values())
     for (model, name, group), row in rows.items():
-        assert (
-            row["accuracy"] == row["right"] / row["pairs"]
-            and row["right"] + row["ties"] <= (row["pairs"])
-        )
+        assert row["accuracy"] == row["right"] / row["pairs"]
+        assert row["right"] + row["ties"] <= row["pairs"]
         assert row["interval"] == list(metrics.wilson_interval(row["right"], row["pairs"]))
         mine = [each for (m, n, g), each in rows.items() if (m, n) == (model, name) and g != "all"]
         if group == "all":
@@ -92,6 +90,8 @@ def test_every_model_is_asked_everything_and_what_was_done_is_not_done_again(
     assert by["5-gram model"]["wikitext-103 validation"]["window"] == 5
     assert by["LSTM"]["facts"]["learning_rate"] in behaviour.LEARNING_RATES
     assert found["published"]["blimp"] == BLIMP_PUBLISHED and found["machine"]
+    texts = [path.name for path in (tmp_path / "studies").glob("corpus-*")]
+    assert texts == ["corpus-0.004096M"], "all that are trained here read the same text"
     files.write_json(tmp_path / "behaviour.json", found)
     assert files.read_json(tmp_path / "behaviour.json")["rows"] == found["rows"]
     monkeypatch.setattr(behaviour, "_subject", None)
@@ -142,12 +142,6 @@ def test_the_lstm_learns_and_goes_on_where_it_was(sets, tmp_path):
     assert scores[0] == scores[1]
 
 
-def test_the_transformer_reads_what_its_peers_read(sets):
-    run = behaviour.Run("Transformer", PretrainingRecipe(batch_size=4, length=32), (4096,))
-    assert run.text()[0].digest() == pretraining_runs.corpus(4096)[0].digest()
-    assert len(run.text()[0]) < len(pretraining_runs.corpus()[0])
-
-
 def test_the_context_reaches_the_head_of_a_new_lstm():
     torch.manual_seed(0)
     model, tokens = LSTM(Shape()), torch.randint(8192, (2, 12))
@@ -157,3 +151,34 @@ def test_the_context_reaches_the_head_of_a_new_lstm():
     for ahead, least in ((3, 0.3), (6, 0.1)):
         apart = (states - others)[:, ahead].norm(dim=-1) / states[:, ahead].norm(dim=-1)
         assert (apart > least).all()
+
+
+def test_the_section_is_a_row_a_model_and_one_a_construction():
+    kinds = {"BLiMP": ["all"], "Marvin & Linzen": ["simple_agrmt", "all"]}
+    kinds |= dict.fromkeys(("attractors", "attractors, nonsense"), ["0", "1", "all"])
+    right = {"causal": 0.75, "two-sided": 0.5}
+    rows = [
+        {"model": model, "set": kind, "group": group, "accuracy": share, "pairs": 400}
+        | {"interval": [share - 0.01, share + 0.01]}
+        for model, share in right.items()
+        for kind, groups in kinds.items()
+        for group in groups
+    ]
+    models = [{"model": model, "facts": {"tokens": 4_000_000}} for model in right]
+    models[0]["wikitext-103 validation"] = {"word_perplexity": 123.4}
+    published = {"source": "a paper, table 3", "blimp": {"a model": 61.2, "people": 96.4}}
+    given = {"rows": rows, "models": models, "published": published}
+    lines = behaviour.section(given | {"data": "Pairs", "machine": "2 threads"}).splitlines()
+    assert lines[6:8] == [
+        "| causal | 4,000,000 | 123 | 75.0 (74.0 to 76.0) | 75.0 (74.0 to 76.0) |",
+        "| two-sided | 4,000,000 |  | 50.0 (49.0 to 51.0) | 50.0 (49.0 to 51.0) |",
+    ]
+    assert lines[9].endswith("(a paper, table 3): 61.2 (a model), 96.4 (people).")
+    assert lines[13] == "| construction | pairs | causal | two-sided |"
+    assert lines[15:] == [
+        "| simple agrmt | 400 | 75.0 | 50.0 |",
+        "| agreement, 0 | 400 | 75.0 | 50.0 |",
+        "| agreement, 1 | 400 | 75.0 | 50.0 |",
+        "| agreement, nonsense, 0 | 400 | 75.0 | 50.0 |",
+        "| agreement, nonsense, 1 | 400 | 75.0 | 50.0 |",
+    ]

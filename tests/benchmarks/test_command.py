@@ -40,6 +40,11 @@ def test_an_unknown_benchmark_lists_those_there_are(monkeypatch, capsys):
     assert all(repr(name) in listed for name in (*command.MODULES, "all"))
 
 
+@pytest.mark.parametrize("name", command.MODULES)
+def test_every_name_has_something_to_measure(name):
+    assert callable(command.study_of(name).measure)
+
+
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """What `all` writes at tiny: every contestant for a moment, `peft` in its own process."""

@@ -1,16 +1,17 @@
 """What looking costs: a forward pass inside `record` against the same one outside.
 
-causal-small reads 1 text or 8 of 128 random tokens, in the precision and by the kernel that this
-device gets, alone and looked at in turn. A row's `ratio` is the time inside `record` divided by
-the time outside: above 1, looking is slower. `difference` is the largest of a logit.
+causal-small reads 1 text or 8 of 128 random tokens, in the precision and with the attention kernel
+that this device gets, alternately alone and recorded. A row's `ratio` is the time inside `record`
+divided by the time outside: above 1, looking is slower. `difference` is the largest of a logit.
 """
 
 import statistics
+from collections.abc import Callable
 
 import torch
 
 from benchmarks import runner
-from benchmarks.clocks import timed
+from benchmarks.speed import harness
 from tlcourse import checkpoints, device, sizes
 from tlcourse.batching import generator_for
 from tlcourse.bpe import SPECIALS
@@ -43,29 +44,15 @@ def measure() -> dict:
             with compute.autocast():
                 return model(tokens).float()
 
-        def inside(tokens: torch.Tensor = tokens) -> torch.Tensor:
-            with record(model), compute.autocast():
-                return model(tokens).float()
+        def inside(outside: Callable[[], torch.Tensor] = outside) -> torch.Tensor:
+            with record(model):
+                return outside()
 
-        difference = float((outside() - inside()).abs().max())
-        times = {outside: [], inside: []}
-        for _ in range(ROUNDS[size]):
-            for work, seconds in times.items():
-                each = [timed(work)[1] for _ in range(PASSES[size])]
-                seconds.append(1000 * statistics.median(each))
-        row = {"job": "looking", "texts": texts, "difference": difference}
-        rows.append(row | _row(*times.values()))
+        row = {"job": "looking", "texts": texts}
+        row["difference"] = float((outside() - inside()).abs().max())
+        works = {"outside": outside, "inside": inside}
+        seconds = harness.alternate(works, ROUNDS[size], passes=PASSES[size])
+        row |= {name: 1000 * statistics.median(times) for name, times in seconds.items()}
+        rows.append(row | harness.ratio(seconds["inside"], seconds["outside"]))
     note = f"{LENGTH} random tokens a text, causal-small, attention {compute.attention}"
     return {"job": "looking", **runner.provenance(note), "rows": rows}
-
-
-def _row(outside: list[float], inside: list[float]) -> dict:
-    """Milliseconds of the rounds to medians and ratios."""
-    ratios = [slow / fast for fast, slow in zip(outside, inside, strict=True)]
-    return {
-        "outside": statistics.median(outside),
-        "inside": statistics.median(inside),
-        "ratio": statistics.median(ratios),
-        "ratio_lowest": min(ratios),
-        "ratio_highest": max(ratios),
-    }

@@ -1,12 +1,24 @@
-"""What tests ask of a drawing: its words, and that nothing lies on anything else."""
+"""What tests ask of a picture: its words, and that nothing lies on anything else."""
 
 from itertools import combinations
 
+import pytest
+from matplotlib.colors import to_hex
+
+from tlcourse.views.style import COLOURS
+
 SAID = {"title": "The finding.", "alt": "What is seen."}
+LABELLED = SAID | {"x_label": "x", "y_label": "y"}
+
+
+def refused(message, draw, *arguments, **keywords):
+    """Asserts that `draw`, given a title and an alt text, raises ValueError with this message."""
+    with pytest.raises(ValueError, match=message):
+        draw(*arguments, **SAID | keywords)
 
 
 def texts(picture):
-    """The texts that are not empty."""
+    """The texts of the first axes that are not empty."""
     return [text for text in picture.axes[0].texts if text.get_text()]
 
 
@@ -15,8 +27,32 @@ def said(picture):
     return [text.get_text() for text in texts(picture)]
 
 
+def words_in(axes):
+    """What the texts of these axes say."""
+    return [text.get_text() for text in axes.texts]
+
+
+def row_names(axes):
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def column_names(axes):
+    return [label.get_text() for label in axes.get_xticklabels()]
+
+
+def titles_of(shown):
+    """What stands above each of these axes, at the left."""
+    return [axes.get_title(loc="left") for axes in shown]
+
+
+def edged(picture, colour):
+    """The boxes of a drawing whose edge has this colour, by its name."""
+    wanted = COLOURS[colour].lower()
+    return [box for box in picture.axes[0].patches if to_hex(box.get_edgecolor()) == wanted]
+
+
 def nothing_overlaps(picture):
-    """No text lies on another, on the title, or outside the picture."""
+    """Asserts that no text lies on another, on the title, or outside the picture."""
     picture.draw_without_rendering()
     boxes = [text.get_window_extent() for text in texts(picture)]
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))

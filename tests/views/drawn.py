@@ -4,6 +4,7 @@ from itertools import combinations
 
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.text import Annotation, Text
 
 from tlcourse.views.style import COLOURS
 
@@ -32,6 +33,11 @@ def words_in(axes):
     return [text.get_text() for text in axes.texts]
 
 
+def inks(axes):
+    """The texts of these axes with their colours."""
+    return {text.get_text(): text.get_color() for text in axes.texts}
+
+
 def row_names(axes):
     return [label.get_text() for label in axes.get_yticklabels()]
 
@@ -51,10 +57,20 @@ def edged(picture, colour):
     return [box for box in picture.axes[0].patches if to_hex(box.get_edgecolor()) == wanted]
 
 
+def arrows_of(picture):
+    return [text for text in picture.axes[0].texts if isinstance(text, Annotation)]
+
+
+def apart(texts):
+    """Whether no text, without the line that leads to it, lies on another."""
+    boxes = [Text.get_window_extent(text) for text in texts]
+    return not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
 def nothing_overlaps(picture):
     """Asserts that no text lies on another, on the title, or outside the picture."""
     picture.draw_without_rendering()
+    assert apart(texts(picture))
     boxes = [text.get_window_extent() for text in texts(picture)]
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     assert all(box.x0 >= 0 and box.x1 <= picture.bbox.x1 and box.y0 >= 0 for box in boxes)
     assert all(box.y1 <= picture._suptitle.get_window_extent().y0 for box in boxes)

@@ -40,13 +40,6 @@ def test_an_interval_that_leaves_out_zero_is_blue_and_the_others_are_grey():
     assert colours == [["#0072b2", "#8c8c8c"], ["#0072b2", "#0072b2"]]
 
 
-def test_what_cannot_be_drawn_is_refused():
-    refused("1 to 4 pairs", paired_differences, {}, **AXES)
-    short = {"x": ([1, 2], [(0, 0, 0)])}
-    refused("each of 2 places of 'x', got 1", paired_differences, short, **AXES)
-    refused("expected x_label", paired_differences, PAIRS)
-
-
 def test_strips_show_every_run_and_the_mean():
     runs = {"short": [30.0, 50.0, 40.0], "long": [30.0, 30.0, 30.1, 35.0]}
     axes = strips(runs, **SAID, x_label="dev error (%)", levels={"TF-IDF": 45.0}).axes[0]
@@ -67,10 +60,6 @@ def test_runs_that_came_out_alike_do_not_hide_each_other():
     assert heights[3] == heights[0] == 0, "a dot that stands alone stays on its row"
 
 
-def test_no_runs_is_an_error():
-    refused("at least one value in each row", strips, {"a": []}, x_label="x")
-
-
 def test_grouped_dots_lie_below_each_other_with_intervals_and_names():
     rows = {
         "HUM": {"precision": (90.0, 80.0, 95.0), "recall": (85.0, 75.0, 91.0)},
@@ -86,11 +75,6 @@ def test_grouped_dots_lie_below_each_other_with_intervals_and_names():
     named = {text.get_text(): text.get_color() for text in legend.get_texts()}
     assert [key.get_color() for key in legend.get_lines()] == list(named.values())
     assert named == {"precision": axes.lines[0].get_color(), "recall": axes.lines[1].get_color()}
-
-
-def test_every_row_has_the_same_series():
-    for wrong in ({"a": {"x": (1, 0, 2)}, "b": {"y": (1, 0, 2)}}, {}):
-        refused("the same series in every row", grouped_dots, wrong, x_label="%")
 
 
 def test_a_level_is_drawn_through_all_rows_of_grouped_dots():
@@ -165,13 +149,17 @@ def test_the_legend_names_the_knobs_that_are_there_below_the_title():
     assert box.y1 <= title.y0 and box.x0 >= 0 and box.x1 <= picture.bbox.x1
 
 
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
+def test_what_cannot_be_drawn_is_refused():
+    refused("1 to 4 pairs", paired_differences, {}, **AXES)
+    short = {"x": ([1, 2], [(0, 0, 0)])}
+    refused("each of 2 places of 'x', got 1", paired_differences, short, **AXES)
+    refused("expected x_label", paired_differences, PAIRS)
+    refused("at least one value in each row", strips, {"a": []}, x_label="x")
+    for wrong in ({"a": {"x": (1, 0, 2)}, "b": {"y": (1, 0, 2)}}, {}):
+        refused("the same series in every row", grouped_dots, wrong, x_label="%")
+    for rows, said in (
         ({}, "at least one row"),
         ({"a": ("knob", (1.0,))}, "got 'knob' and 1"),
         ({"a": ("edit", (1.0, 2.0))}, "got 'edit' and 2"),
-    ],
-)
-def test_what_does_not_fit_is_refused(rows, said):
-    refused(said, scheme_board, rows, (Panel("a"),))
+    ):
+        refused(said, scheme_board, rows, (Panel("a"),))

@@ -71,12 +71,6 @@ def test_a_mask_of_one_row_is_that_of_all_queries():
     assert picture.axes[0].images[0].get_array().tolist() == row.tolist() * 4
 
 
-def test_a_mask_that_does_not_fit_is_an_error():
-    refused("boolean mask 'm'", mask_maps, {"m": CAUSAL.float()}, TOKENS)
-    refused(r"\(3, 4\).*got shape \(4, 4\)", mask_maps, {"m": CAUSAL}, TOKENS[:3], keys=TOKENS)
-    refused("one to three", mask_maps, {str(i): CAUSAL for i in range(4)}, TOKENS)
-
-
 def test_a_heat_map_has_numbers_when_small():
     weights = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]])
     axes = heat_map(weights, ["a", "b", "c"], **SAID, keys=["x", "y"]).axes[0]
@@ -152,13 +146,6 @@ def test_five_scores_take_two_rows_and_large_models_a_colour_bar():
     assert len([axes for axes in many.axes if not axes.images]) == 4, "a bar for each"
 
 
-def test_scores_that_do_not_fit_are_refused():
-    one = {"a": np.ones((2, 2))}
-    refused(r"'b' of shape \(2, 2\), got shape \(2, 3\)", score_grid, {**one, "b": np.ones((2, 3))})
-    refused("the same scores beside", score_grid, one, {"b": np.ones((2, 2))})
-    refused(r"scores of shape \(layers, heads\)", score_grid, {})
-
-
 def test_a_head_that_helps_and_one_that_harms_have_two_colours():
     picture = ablation_grid([[0.5, -0.25], [0.0004, 0.0]], **SAID)
     axes, bar = picture.axes
@@ -222,13 +209,6 @@ def test_128_tokens_of_24_heads_take_less_than_a_second():
     assert sum(len(axes.get_children()) for axes in picture.axes) < 100, "no artist for a cell"
 
 
-def test_what_does_not_fit_is_refused():
-    for wrong in (np.ones((2, 4, 3, 2)), np.ones((4, 3, 3)), np.ones((0, 4, 3, 3))):
-        refused(r"\(layers, heads, 3, 3\) for 3 tokens, got", head_grid, wrong, [*"abc"])
-    said = r"marks \(layer, head\) below \(2, 4\), got \[\(2, 0\)\]"
-    refused(said, head_grid, np.ones((2, 4, 1, 1)), ["a"], mark=[(2, 0)])
-
-
 def test_a_cell_is_the_score_above_its_baseline_and_the_best_is_framed():
     scores = {"POS": [0.5, 0.9, 0.7], "depth": [0.3, 0.2, 0.1]}
     picture = task_by_layer(scores, {"POS": 0.6, "depth": [0.3, 0.3, 0.3]}, **SAID)
@@ -249,13 +229,6 @@ def test_a_cell_is_the_score_above_its_baseline_and_the_best_is_framed():
     assert plain[1].get_ylabel() == "accuracy" and plain[1].get_ylim()[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("scores", "baseline"), [({}, None), ({"a": [1], "b": [1, 2]}, None), ({"a": [1]}, {"b": 0})]
-)
-def test_a_table_with_holes_is_refused(scores, baseline):
-    refused("as many layers for every task, and its baseline", task_by_layer, scores, baseline)
-
-
 def test_what_helps_and_what_hurts_have_colours_around_zero():
     effects = np.array([[0.5, -0.25], [-0.001, 1.0]])
     said = {**SAID, "x_label": "layer", "label": "rise of the loss (nats)"}
@@ -269,3 +242,19 @@ def test_what_helps_and_what_hurts_have_colours_around_zero():
     with pytest.raises(ValueError, match=r"effects of shape \(1, 2\)"):
         importance(effects, ["a"], [0, 1], **said)
     refused("a label with their unit", importance, effects, ["a", "b"], [0, 1], x_label="layer")
+
+
+def test_what_cannot_be_drawn_is_refused():
+    refused("boolean mask 'm'", mask_maps, {"m": CAUSAL.float()}, TOKENS)
+    refused(r"\(3, 4\).*got shape \(4, 4\)", mask_maps, {"m": CAUSAL}, TOKENS[:3], keys=TOKENS)
+    refused("one to three", mask_maps, {str(i): CAUSAL for i in range(4)}, TOKENS)
+    one = {"a": np.ones((2, 2))}
+    refused(r"'b' of shape \(2, 2\), got shape \(2, 3\)", score_grid, {**one, "b": np.ones((2, 3))})
+    refused("the same scores beside", score_grid, one, {"b": np.ones((2, 2))})
+    refused(r"scores of shape \(layers, heads\)", score_grid, {})
+    for wrong in (np.ones((2, 4, 3, 2)), np.ones((4, 3, 3)), np.ones((0, 4, 3, 3))):
+        refused(r"\(layers, heads, 3, 3\) for 3 tokens, got", head_grid, wrong, [*"abc"])
+    said = r"marks \(layer, head\) below \(2, 4\), got \[\(2, 0\)\]"
+    refused(said, head_grid, np.ones((2, 4, 1, 1)), ["a"], mark=[(2, 0)])
+    for scores, baseline in (({}, None), ({"a": [1], "b": [1, 2]}, None), ({"a": [1]}, {"b": 0})):
+        refused("as many layers for every task, and its baseline", task_by_layer, scores, baseline)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from matplotlib.text import Annotation
 
-from tests.views.drawn import SAID, refused, said
+from tests.views.drawn import SAID, arrows_of, refused, said
 from tlcourse.views import road, story
 from tlcourse.views.diagrams import PALE_BLUE
 
@@ -27,7 +26,7 @@ def test_the_road_turns_round_and_every_arrow_joins_two_neighbours():
         middles.append((x + wide / 2, y + tall / 2))
     assert [round(x, 1) for x, _ in middles] == [0.8, 2.5, 4.3, 6.0, 6.0, 4.3]
     assert middles[3][1] > middles[4][1]
-    arrows = [each for each in picture.axes[0].texts if isinstance(each, Annotation)]
+    arrows = arrows_of(picture)
     for each, (before, after) in zip(arrows, pairwise(middles), strict=True):
         start, end = np.array(each.xyann), np.array(each.xy)
         assert np.linalg.norm(start - before) < 0.8 and np.linalg.norm(end - after) < 0.8
@@ -42,12 +41,6 @@ def test_the_words_of_a_station_stay_in_its_box():
     for text in picture.axes[0].texts[:-1]:
         inner = text.get_window_extent()
         assert outer.x0 <= inner.x0 and inner.x1 <= outer.x1 and outer.y0 <= inner.y0
-
-
-def test_another_part_is_refused():
-    refused("part of", road, [("01", "x", "rest")])
-    refused("three lines", road, [("01", "words " * 20, "look")])
-    refused("expected stations", road, [])
 
 
 def test_the_story_shows_tokens_arcs_and_both_answers():
@@ -71,7 +64,7 @@ def test_the_story_shows_tokens_arcs_and_both_answers():
 def test_what_comes_next_hangs_on_its_token_and_what_is_asked_for_on_all(at):
     picture = story(TOKENS, [0.2] * 5, LIKELY, labels=LABELS, cut="…", at=at, **SAID)
     tokens = [each.get_bbox() for each in boxes(picture)]
-    arrows = [each for each in picture.axes[0].texts if isinstance(each, Annotation)]
+    arrows = arrows_of(picture)
     asked, follows = sorted(arrows, key=lambda each: each.xyann[1])
     assert tokens[at].x0 < follows.xyann[0] == follows.xy[0] < tokens[at].x1
     assert tokens[at].y0 - follows.xyann[1] < 0.05
@@ -88,5 +81,8 @@ def test_without_a_classifier_nothing_is_asked():
     assert not any("fine-tuned" in text for text in said(story(TOKENS, [0.2] * 5, LIKELY, **SAID)))
 
 
-def test_a_weight_for_each_token_is_asked_for():
+def test_what_cannot_be_drawn_is_refused():
+    refused("part of", road, [("01", "x", "rest")])
+    refused("three lines", road, [("01", "words " * 20, "look")])
+    refused("expected stations", road, [])
     refused("one weight a token, 5, got an array of shape", story, TOKENS, [1.0], LIKELY)

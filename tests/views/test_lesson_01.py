@@ -75,12 +75,6 @@ def test_boxes_stay_in_the_figure():
         assert outer.y0 >= 0
 
 
-@pytest.mark.parametrize("rows", [{}, {0: ([], None)}, {0: ([None], None)}])
-def test_no_tokens_is_an_error(rows):
-    with pytest.raises(ValueError, match="at least one row, each of at least one token"):
-        merge_rows(rows)
-
-
 def test_the_race_shows_what_each_visits_and_how_long_it_takes():
     seconds = {"slow": [180.0], "mine": [3.0, 1.0, 2.0], "fast": [0.25]}
     picture = trainer_race({"slow": 6000, "mine": 700}, seconds, highlight="mine", **SAID)
@@ -94,12 +88,6 @@ def test_the_race_shows_what_each_visits_and_how_long_it_takes():
     colours = [line.get_color() for line in right.lines]
     assert colours[0] == colours[2] != colours[1]
     assert row_names(left) == list(seconds)
-
-
-@pytest.mark.parametrize("seconds", [{}, {"a": []}, {"a": [0.0]}, {"b": [1.0]}])
-def test_a_race_needs_times_and_its_highlight(seconds):
-    message = "expected trainers with positive seconds, 'a' among them"
-    refused(message, trainer_race, {}, seconds, highlight="a")
 
 
 WORDS = [
@@ -128,12 +116,6 @@ def test_text_to_ids_has_a_row_for_each_step_and_who_makes_it():
     nothing_overlaps(picture)
 
 
-def test_a_text_too_long_to_draw_and_too_few_makers_are_refused():
-    refused("words that fit into .* take fewer", text_to_ids, WORDS * 8, MAKERS)
-    for words, makers in ((WORDS, MAKERS[:3]), ([], MAKERS)):
-        refused("words and the makers of 4 rows", text_to_ids, words, makers)
-
-
 def test_each_piece_stands_in_the_row_of_its_part():
     parts = {"letters": r" ?\p{L}+", "signs": r"[^\s\p{L}]+"}
     picture = pattern_parts([("It", "letters"), ("),", "signs"), (" is", "letters")], parts, **SAID)
@@ -146,7 +128,16 @@ def test_each_piece_stands_in_the_row_of_its_part():
     nothing_overlaps(picture)
 
 
-def test_pieces_of_no_part_or_too_many_are_refused():
+def test_what_cannot_be_drawn_is_refused():
+    for rows in ({}, {0: ([], None)}, {0: ([None], None)}):
+        with pytest.raises(ValueError, match="at least one row, each of at least one token"):
+            merge_rows(rows)
+    for seconds in ({}, {"a": []}, {"a": [0.0]}, {"b": [1.0]}):
+        message = "expected trainers with positive seconds, 'a' among them"
+        refused(message, trainer_race, {}, seconds, highlight="a")
+    refused("words that fit into .* take fewer", text_to_ids, WORDS * 8, MAKERS)
+    for words, makers in ((WORDS, MAKERS[:3]), ([], MAKERS)):
+        refused("words and the makers of 4 rows", text_to_ids, words, makers)
     for pieces in ([], [("a", "digits")]):
         refused("pieces, each of a part of", pattern_parts, pieces, {"letters": "x"})
     long = [("a long word", "letters")] * 12

@@ -38,13 +38,6 @@ def test_the_lookup_shows_every_step_and_mixes_the_values_by_the_weights():
     assert f"{WEIGHTS[1]:.2f}" in bold and f"{WEIGHTS[0]:.2f}" not in bold
 
 
-def test_a_lookup_with_other_counts_is_refused():
-    with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
-        looked_up(scores=[1, 2])
-    five = {"values": [[1]] * 5, "scores": [0] * 5, "weights": [0.2] * 5}
-    refused("1 to 4 words", attention_lookup, ["a"] * 5, [1], [[1]] * 5, **five)
-
-
 @pytest.mark.parametrize("heads", [1, 2, 4, 6])
 def test_heads_share_the_width(heads):
     picture = attention_heads(240, heads, **SAID)
@@ -52,11 +45,6 @@ def test_heads_share_the_width(heads):
     written = said(picture)
     assert written.count(str(240 // heads)) >= heads and "240" in " ".join(written)
     assert all(f"head {n}: attention on {240 // heads}" in written for n in range(heads))
-
-
-@pytest.mark.parametrize("wrong", [(256, 0), (256, 3), (256, 8), (0, 1)])
-def test_heads_that_do_not_fit_are_refused(wrong):
-    refused("heads that divide", attention_heads, *wrong)
 
 
 def test_without_an_alt_text_the_pictures_say_what_they_show():
@@ -84,14 +72,6 @@ def test_score_maps_stand_in_units_of_their_spread_on_one_scale() -> None:
     assert picture.alt == "alt" and picture.png()[:4] == b"\x89PNG"
 
 
-@pytest.mark.parametrize(
-    "maps", [{}, {"a": np.eye(3)[:2]}, {"a": np.ones((2, 2))}, dict.fromkeys("abcd", np.eye(2))]
-)
-def test_other_maps_are_refused(maps) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        score_maps(maps, title="title", alt="alt")
-
-
 def test_clocks_write_the_angle_between_the_hands() -> None:
     quarter = np.pi / 2
     row = [0, quarter, 0.1], [quarter, 0, 2 * np.pi]
@@ -105,11 +85,6 @@ def test_turning_both_hands_leaves_the_angle() -> None:
     assert arcs(picture) == ["+57°"] * 3
     said = [text.get_text() for axes in picture.axes for text in axes.texts]
     assert set(rows) < set(said)
-
-
-def test_clocks_need_as_many_angles_as_names() -> None:
-    refused(r"2 names .* got \[1, 1\]", clocks, {"row": ([0], [0])}, ["a", "b"])
-    refused("expected as many", clocks, {}, ["a"])
 
 
 def boxes_of(picture):
@@ -158,3 +133,22 @@ def test_without_an_alt_text_a_model_says_what_it_shows():
     assert "stream" in block_and_stream(64, 256, title="The finding.").alt
     with pytest.raises(ValueError, match="title"):
         whole_model(config)
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
+        looked_up(scores=[1, 2])
+    five = {"values": [[1]] * 5, "scores": [0] * 5, "weights": [0.2] * 5}
+    refused("1 to 4 words", attention_lookup, ["a"] * 5, [1], [[1]] * 5, **five)
+    for wrong in ((256, 0), (256, 3), (256, 8), (0, 1)):
+        refused("heads that divide", attention_heads, *wrong)
+    for maps in (
+        {},
+        {"a": np.eye(3)[:2]},
+        {"a": np.ones((2, 2))},
+        dict.fromkeys("abcd", np.eye(2)),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            score_maps(maps, title="title", alt="alt")
+    refused(r"2 names .* got \[1, 1\]", clocks, {"row": ([0], [0])}, ["a", "b"])
+    refused("expected as many", clocks, {}, ["a"])

@@ -1,9 +1,8 @@
 from itertools import combinations
 
 import pytest
-from matplotlib.text import Annotation
 
-from tests.views.drawn import SAID, nothing_overlaps, said
+from tests.views.drawn import SAID, arrows_of, nothing_overlaps, said
 from tlcourse.views import gated_feed_forward_layer, grouped_heads
 
 
@@ -23,7 +22,7 @@ def test_the_gated_layer_has_the_names_of_the_exercise_and_its_sizes():
 def test_each_query_head_has_one_arrow_to_the_head_of_its_group(heads, groups):
     picture = grouped_heads(heads, groups, **SAID)
     nothing_overlaps(picture)
-    arrows = [each for each in picture.axes[0].texts if isinstance(each, Annotation)]
+    arrows = arrows_of(picture)
     ends = [each.xy[0] for each in arrows]
     starts = [each.get_position()[0] for each in arrows]
     assert len(arrows) == heads and starts == sorted(starts)

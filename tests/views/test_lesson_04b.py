@@ -36,5 +36,5 @@ def test_a_sweep_marks_learning_rates():
     picture = learning_rate_sweep([1e-4, 1e-3, 1e-2], [2.0, 1.0, 9.0], marks=marks, **SAID)
     (axes,) = picture.axes
     assert axes.get_xscale() == "log" and axes.get_ylim() == (0, 4.2)
-    assert {text.get_text() for text in axes.texts} >= {"ours", "suggested"}
+    assert set(words_in(axes)) >= {"ours", "suggested"}
     refused("a loss for each rate, got 2 and 1", learning_rate_sweep, [1, 2], [1], marks={})

@@ -37,13 +37,6 @@ def test_each_scheme_has_rates_of_its_own_and_the_one_with_the_lowest_error_is_r
     assert heights == [[{10.0}], [], [{10.0}], []]
 
 
-@pytest.mark.parametrize(
-    "missing", [{}, {"added parts": {}}, {"a": {"LoRA": {}}}, {"a": {"LoRA": {1e-3: (1.0,)}}}]
-)
-def test_a_family_without_schemes_and_a_scheme_without_all_numbers_are_refused(missing):
-    refused("LoRA|in every family", rate_grids, missing, COLUMNS)
-
-
 CHOICES = {
     "edit": "nothing",
     "groups": "everything, the\nhead 3 times as fast",
@@ -70,6 +63,8 @@ def test_each_knob_says_what_it_is_set_to():
     assert "schedule (how fast, when?) is set to one triangle for all: up" in picture.alt
 
 
-def test_other_knobs_are_refused():
+def test_what_cannot_be_drawn_is_refused():
+    for missing in ({}, {"added parts": {}}, {"a": {"LoRA": {}}}, {"a": {"LoRA": {1e-3: (1.0,)}}}):
+        refused("LoRA|in every family", rate_grids, missing, COLUMNS)
     with pytest.raises(ValueError, match="expected the knobs edit, groups, schedule, extra_loss"):
         four_knobs({"edit": "nothing"}, title="A title")

@@ -1,4 +1,3 @@
-import pytest
 from matplotlib.colors import to_hex
 
 from tests.views.drawn import SAID, nothing_overlaps, refused, said
@@ -21,11 +20,6 @@ def test_blue_is_what_leaves_out_zero():
     assert found == ["#0072b2", "#8c8c8c"]
 
 
-@pytest.mark.parametrize("rows", [{}, {"none": ([], (0, 0, 0))}])
-def test_rows_without_a_pair_are_refused(rows):
-    refused("at least one pair", paired_gains, rows, x_label="points saved")
-
-
 SIGNALS = {
     "pretrain": ["WikiText"],
     "TAPT": ["5,000 questions,\nno labels"],
@@ -46,11 +40,6 @@ def test_signals_stand_above_their_stage_and_yours_are_blue():
     assert sum(to_hex(each.get_edgecolor()) == "#0072b2" for each in boxes) == 1
 
 
-@pytest.mark.parametrize("asked", [({"read": ["x"]}, ()), (SIGNALS, ["other"])])
-def test_other_stages_and_signals_are_refused(asked):
-    refused("expected stages out of", signal_pipeline, *asked)
-
-
 def test_branches_follow_each_other_with_their_evidence():
     picture = decision_path(BRANCHES, **SAID)
     nothing_overlaps(picture)
@@ -59,5 +48,9 @@ def test_branches_follow_each_other_with_their_evidence():
     assert "saves 1.6 points" in decision_path(BRANCHES, title="The finding.").alt
 
 
-def test_too_many_branches_are_refused():
+def test_what_cannot_be_drawn_is_refused():
+    for rows in ({}, {"none": ([], (0, 0, 0))}):
+        refused("at least one pair", paired_gains, rows, x_label="points saved")
+    for asked in (({"read": ["x"]}, ()), (SIGNALS, ["other"])):
+        refused("expected stages out of", signal_pipeline, *asked)
     refused("1 to 7 branches", decision_path, BRANCHES * 4)

@@ -3,9 +3,20 @@ from itertools import combinations
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.text import Annotation, Text
+from matplotlib.text import Text
 
-from tests.views.drawn import SAID, edged, refused, said, texts, words_in
+from tests.views.drawn import (
+    SAID,
+    apart,
+    arrows_of,
+    edged,
+    inks,
+    refused,
+    said,
+    texts,
+    titles_of,
+    words_in,
+)
 from tlcourse.views import control_task, probe_on_frozen_body, removal, selectivity_by_layer
 from tlcourse.views.diagrams import SIZE, arrow, box, canvas, label
 from tlcourse.views.style import COLOURS, GREY
@@ -14,32 +25,22 @@ RANDOM = [(0.88, 0.86, 0.9), (0.87, 0.85, 0.89)]
 EFFECT = ({"mass mean": [0.7, 0.6]}, RANDOM, 0.89)
 
 
-def names(axes):
-    return {text.get_text(): text.get_color() for text in axes.texts}
-
-
 def test_removal_is_held_against_a_band_of_random_directions():
     effects = {"loss (nats)": EFFECT, "agreement": EFFECT}
     picture = removal([1, 8], effects, **SAID, x_label="directions", log_x=True)
     first, second = picture.axes
-    assert [axes.get_title(loc="left") for axes in (first, second)] == ["loss (nats)", "agreement"]
+    assert titles_of((first, second)) == ["loss (nats)", "agreement"]
     (band,) = first.collections
     assert band.get_paths()[0].get_extents().extents.tolist() == pytest.approx([1, 0.85, 8, 0.9])
     drawn = [(line.get_color(), *line.get_ydata()) for line in first.lines]
     assert drawn == [(GREY, 0.88, 0.87), (COLOURS["blue"], 0.7, 0.6), (GREY, 0.89, 0.89)]
-    inks = {"random directions": GREY, "mass mean": COLOURS["blue"], "nothing removed": GREY}
-    assert not first.texts and names(second) == inks
+    colours = {"random directions": GREY, "mass mean": COLOURS["blue"], "nothing removed": GREY}
+    assert not first.texts and inks(second) == colours
     assert first.get_xscale() == "log" and first.get_xticks().tolist() == [1, 8]
     picture.draw_without_rendering()
     assert max(Text.get_window_extent(text).x1 for text in second.texts) <= picture.bbox.x1
     labels = [axes.xaxis.label.get_window_extent() for axes in (first, second)]
     assert not labels[0].overlaps(labels[1])
-
-
-def test_effects_that_do_not_fit_are_refused():
-    message = "expected 3 values for 'random directions', got 2"
-    refused(message, removal, [1, 2, 3], {"loss": EFFECT})
-    refused("one to three effects side by side, got 0", removal, [1], {})
 
 
 WORDS = [["The"], ["dog", "gy"], ["bark", "ed"], ["."]]
@@ -49,10 +50,6 @@ SIZES = {"width": 256, "layers": 6, "classes": 17}
 def hues(picture):
     edges = {to_hex(patch.get_edgecolor()).upper() for patch in picture.axes[0].patches}
     return edges & set(COLOURS.values()) - {COLOURS["black"]}
-
-
-def arrows(picture):
-    return [each for each in picture.axes[0].texts if isinstance(each, Annotation)]
 
 
 SENTENCES = [["the", "duck", "can", "swim"], ["they", "duck"]]
@@ -86,7 +83,7 @@ def test_the_drawing_of_a_probe_takes_its_numbers_from_the_model():
     assert hues(picture) == {COLOURS["blue"]}
     cells = edged(picture, "blue")
     assert len(cells) == 2 * 5 + 2, "the states of two tokens, the probe and its answer"
-    assert len(arrows(picture)) == 2 * 6 + 2
+    assert len(arrows_of(picture)) == 2 * 6 + 2
     assert {text.get_fontsize() for text in texts(picture)} == {9}
 
 
@@ -109,19 +106,6 @@ def test_no_text_covers_another_nor_leaves_the_figure(layer):
     assert all(patch.y1 <= picture._suptitle.get_window_extent().y0 for patch in patches)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"probed": (4, 1)}, {"probed": (0, 7)}, {"width": 0}, {"pooling": "sum"}]
-)
-def test_a_probe_of_what_is_not_there_is_refused(wrong):
-    with pytest.raises(ValueError, match="expected a word of 4, a layer from 0 to"):
-        probe_on_frozen_body(WORDS, **{"probed": (0, 1), **SIZES, **SAID, **wrong})
-
-
-def test_a_sentence_that_is_too_wide_is_refused():
-    many = [["word"]] * 12
-    refused("words that fit into 3.65 inches", probe_on_frozen_body, many, (0, 1), "X", **SIZES)
-
-
 def test_the_control_task_gives_a_type_one_label():
     picture = control_task(SENTENCES, LABELS, CONTROL, **SAID)
     assert hues(picture) == {COLOURS["blue"], COLOURS["vermillion"]}
@@ -134,8 +118,7 @@ def test_the_control_task_gives_a_type_one_label():
         below = [t for t in below if 0 < word.get_position()[1] - t.get_position()[1] < 0.8]
         assert below[-1].get_text() == "ADP"
     picture.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in texts(picture)]
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert apart(texts(picture))
     message, two = "one control label for each word type, got 'ADP' and 'X'", ["DET", "X"]
     refused(message, control_task, SENTENCES, LABELS, [CONTROL[0], two])
     message, short = "a label and a control label for each word", [CONTROL[0], ["DET"]]
@@ -167,3 +150,14 @@ def test_numbers_of_many_layers_stand_upright_beside_their_lines():
     many = {name: (np.linspace(0.8, 0.9, 13), np.full(13, 0.5)) for name in ("a", "b")}
     texts = selectivity_by_layer(many, **SAID).axes[0].texts
     assert {text.get_rotation() for text in texts} == {90}
+
+
+def test_what_cannot_be_drawn_is_refused():
+    message = "expected 3 values for 'random directions', got 2"
+    refused(message, removal, [1, 2, 3], {"loss": EFFECT})
+    refused("one to three effects side by side, got 0", removal, [1], {})
+    for wrong in ({"probed": (4, 1)}, {"probed": (0, 7)}, {"width": 0}, {"pooling": "sum"}):
+        with pytest.raises(ValueError, match="expected a word of 4, a layer from 0 to"):
+            probe_on_frozen_body(WORDS, **{"probed": (0, 1), **SIZES, **SAID, **wrong})
+    many = [["word"]] * 12
+    refused("words that fit into 3.65 inches", probe_on_frozen_body, many, (0, 1), "X", **SIZES)

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from tests.views.drawn import SAID, column_names, refused, titles_of, words_in
+from tests.views.drawn import SAID, column_names, inks, refused, titles_of, words_in
 from tlcourse.views import attractors, growth, neuron, words_in_context
 from tlcourse.views.style import COLOURS, GREY
-
-
-def names(axes):
-    return {text.get_text(): text.get_color() for text in axes.texts}
-
 
 TOKENS = [0, 1e5, 1e6, 2e7]
 SCORES = {
@@ -33,27 +28,21 @@ def test_attractors_are_full_with_sense_and_dashed_without():
     )
     ends = axes.collections[0].get_segments()
     assert [end[:, 1].tolist() for end in ends] == [[0.88, 0.92], [0.66, 0.74]]
-    assert set(names(axes)) == {"causal", "LSTM", "chance"}
+    assert set(inks(axes)) == {"causal", "LSTM", "chance"}
     assert column_names(axes) == ["0", "1"]
     assert "Dashed: nonsense" in axes.figure.get_supxlabel()
     assert attractors({"a": [0.5]}, **SAID).get_supxlabel() == ""
 
 
-def test_models_without_sense_are_refused():
-    message = r"nonsense of these only, got \['a'\] and \['b'\]"
-    refused(message, attractors, {"a": [0.5]}, {"b": [0.5]})
-    refused("expected 2 values for 'b', got 1", attractors, {"a": [0.5, 0.6], "b": [0.5]})
-
-
 def test_growth_has_a_panel_a_score_and_keeps_what_comes_before_training():
     picture = growth(SCORES, {"POS (accuracy)": {"word types": 0.82}}, **SAID)
     first, second = picture.axes
-    assert [axes.get_title(loc="left") for axes in (first, second)] == list(SCORES)
+    assert titles_of((first, second)) == list(SCORES)
     assert first.get_ylim() != second.get_ylim() and first.get_xlim() == second.get_xlim()
     assert first.get_xticks().tolist() == [0, 1e5, 1e6, 1e7]
     assert column_names(second) == ["0", "100k", "1M", "10M"]
-    assert names(second) == {"causal": COLOURS["blue"]}
-    assert names(first) == {"word types": GREY, "masked": COLOURS["vermillion"]}
+    assert inks(second) == {"causal": COLOURS["blue"]}
+    assert inks(first) == {"word types": GREY, "masked": COLOURS["vermillion"]}
     assert first.get_xlabel().split() == ["tokens", "read", "(logarithmic)"]
 
 
@@ -117,15 +106,6 @@ def test_senses_are_named_in_their_colours():
     assert not legend.overlaps(first.get_window_extent())
 
 
-def test_points_and_contexts_that_do_not_fit_are_refused():
-    message = r"panels of shape \(40, 2\), one point for each sense"
-    refused(message, words_in_context, {"a": np.ones((3, 2))}, SENSES)
-    refused("1 to 6 panels", words_in_context, {}, SENSES)
-    for wrong in ({40: "x"}, dict.fromkeys(range(13), "x")):
-        message = "at most 12 contexts of occurrences 0 to 39"
-        refused(message, words_in_context, {"a": cloud(0)}, SENSES, wrong)
-
-
 def test_a_neuron_colours_the_text_and_stands_above_what_it_tracks():
     tokens = [" The", " mill", " (", " old", " )", "\n"]
     picture = neuron(tokens, [0, 0, 1, 2, 0, 0], {"bracket depth": [0, 0, 1, 1, 0, 0]}, **SAID)
@@ -139,3 +119,15 @@ def test_a_neuron_colours_the_text_and_stands_above_what_it_tracks():
     assert signal.get_xlabel() == "token of the text"
     for wrong in ({"activations": [1]}, {"activations": [0] * 6, "signals": {"x": [1]}}):
         refused("a number for each of 6 tokens", neuron, tokens, **wrong)
+
+
+def test_what_cannot_be_drawn_is_refused():
+    message = r"nonsense of these only, got \['a'\] and \['b'\]"
+    refused(message, attractors, {"a": [0.5]}, {"b": [0.5]})
+    refused("expected 2 values for 'b', got 1", attractors, {"a": [0.5, 0.6], "b": [0.5]})
+    message = r"panels of shape \(40, 2\), one point for each sense"
+    refused(message, words_in_context, {"a": np.ones((3, 2))}, SENSES)
+    refused("1 to 6 panels", words_in_context, {}, SENSES)
+    for wrong in ({40: "x"}, dict.fromkeys(range(13), "x")):
+        message = "at most 12 contexts of occurrences 0 to 39"
+        refused(message, words_in_context, {"a": cloud(0)}, SENSES, wrong)

@@ -1,11 +1,10 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
 from tests.views.drawn import (
     SAID,
+    apart,
     column_names,
     edged,
     nothing_overlaps,
@@ -62,11 +61,6 @@ def test_the_head_that_ends_highest_is_coloured_and_named():
     assert len(lower.lines) == 6 + 1
 
 
-def test_steps_without_their_values_are_refused():
-    for wrong in ((STEPS, SCORE[:4], SCORE), (STEPS, SCORE, np.zeros((4, 2, 3))), ([0], [1], [1])):
-        refused("a loss and a score for each of", birth_curves, *wrong)
-
-
 def test_the_most_heads_that_can_go_within_the_limit_are_marked():
     picture = pruning_curve(range(6), {"least": ERRORS, "random": [6.0] * 6}, 5.0, **SAID)
     axes = picture.axes[0]
@@ -85,12 +79,6 @@ def test_an_error_of_zero_and_intervals_are_drawn():
     band = axes.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == 0 and band[:, 1].max() == 3
     assert "1 point more" in written(axes) and "none can go" in written(axes)
-
-
-def test_errors_that_do_not_fit_are_refused():
-    message, short = "expected 3 values for 'least', got 2", {"least": [1.0, 2.0]}
-    refused(message, pruning_curve, [0, 1, 2], short, 1.0)
-    refused("two numbers of heads or more", pruning_curve, [0, 1], {}, 1.0)
 
 
 def table(count, layers=3, **more):
@@ -134,19 +122,7 @@ def test_words_stay_in_their_cells():
     words = [["unbelievable" * 3] * 12] * 2
     picture = lens_table(["incomprehensible"] * 12, words, np.ones((2, 12)), **SAID)
     picture.draw_without_rendering()
-    texts = [text.get_window_extent() for text in rows_of(picture)[0].texts]
-    assert not any(a.overlaps(b) for a, b in combinations(texts, 2))
-
-
-def test_a_table_that_does_not_fit_is_refused():
-    for wrong in (
-        (["a"], [["b"], ["c"]], np.ones((2, 2))),
-        (["a"], [["b", "c"]], np.ones((1, 1))),
-        ([], [[]], np.ones((1, 0))),
-    ):
-        refused(r"words and probabilities of shape \(layers \+ 1, ", lens_table, *wrong)
-    wrong = {"right": ["x", "y"]}
-    refused("a right token for each of 1 if any", lens_table, ["a"], [["b"]], [[1.0]], **wrong)
+    assert apart(rows_of(picture)[0].texts)
 
 
 SIZES = {"heads": 4, "width": 256}
@@ -180,13 +156,6 @@ def test_many_heads_are_drawn_without_names():
     assert "head 0" not in said(picture) and "switch head 11.0 off" in " ".join(said(picture))
 
 
-@pytest.mark.parametrize("wrong", [(3, 4, 4, 256), (0, 0, 0, 256), (0, 0, 3, 256), (-1, 0, 4, 256)])
-def test_a_head_that_is_not_there_is_refused(wrong):
-    layer, head, heads, width = wrong
-    sizes = {"heads": heads, "width": width}
-    refused("a head of 1 to 16 that divide the width", attention_record, layer, head, **sizes)
-
-
 def test_the_induction_head_looks_behind_the_token_that_stood_before():
     picture = induction_pattern(TOKENS, **SAID)
     row = [t for t in texts(picture) if t.get_position()[1] == pytest.approx(1.35)]
@@ -202,7 +171,24 @@ def test_the_induction_head_looks_behind_the_token_that_stood_before():
     nothing_overlaps(picture)
 
 
-def test_a_pattern_that_is_none_is_refused():
+def test_what_cannot_be_drawn_is_refused():
+    for wrong in ((STEPS, SCORE[:4], SCORE), (STEPS, SCORE, np.zeros((4, 2, 3))), ([0], [1], [1])):
+        refused("a loss and a score for each of", birth_curves, *wrong)
+    message, short = "expected 3 values for 'least', got 2", {"least": [1.0, 2.0]}
+    refused(message, pruning_curve, [0, 1, 2], short, 1.0)
+    refused("two numbers of heads or more", pruning_curve, [0, 1], {}, 1.0)
+    for wrong in (
+        (["a"], [["b"], ["c"]], np.ones((2, 2))),
+        (["a"], [["b", "c"]], np.ones((1, 1))),
+        ([], [[]], np.ones((1, 0))),
+    ):
+        refused(r"words and probabilities of shape \(layers \+ 1, ", lens_table, *wrong)
+    wrong = {"right": ["x", "y"]}
+    refused("a right token for each of 1 if any", lens_table, ["a"], [["b"]], [[1.0]], **wrong)
+    for wrong in ((3, 4, 4, 256), (0, 0, 0, 256), (0, 0, 3, 256), (-1, 0, 4, 256)):
+        layer, head, heads, width = wrong
+        sizes = {"heads": heads, "width": width}
+        refused("a head of 1 to 16 that divide the width", attention_record, layer, head, **sizes)
     for tokens in (["a", "b"], ["a", "a"], []):
         refused("a last token that stands before, another one behind", induction_pattern, tokens)
     refused("tokens that fit into .* inches", induction_pattern, ["a", *["word"] * 20, "a"])

@@ -1,7 +1,7 @@
 import numpy as np
 from matplotlib.text import Text
 
-from tests.views.drawn import SAID, refused
+from tests.views.drawn import SAID, inks, refused, words_in
 from tlcourse.views import state_paths
 from tlcourse.views.style import COLOURS
 
@@ -20,18 +20,18 @@ def test_each_token_has_a_path_from_its_embedding():
     assert drawn == sorted(POINTS[:, i].tolist() for i in range(6))
     white = [tuple(line.get_xydata()[0]) for line in axes.lines if line.get_mfc() == "white"]
     assert set(white) == {tuple(point) for point in POINTS[0]}
-    assert {text.get_text() for text in axes.texts} <= {"the", "old", "mill", "↵", "$"}
+    assert set(words_in(axes)) <= {"the", "old", "mill", "↵", "$"}
     assert len(axes.texts) >= 4 and "layer 3" in picture.get_supxlabel()
 
 
 def test_chosen_tokens_are_coloured_and_named_alone():
     axes = state_paths(POINTS, TOKENS, **SAID, chosen=[2, 5]).axes[0]
-    inks = {text.get_text(): text.get_color() for text in axes.texts}
-    assert inks == {"mill": COLOURS["blue"], "$": COLOURS["vermillion"]}
+    colours = inks(axes)
+    assert colours == {"mill": COLOURS["blue"], "$": COLOURS["vermillion"]}
     coloured = [
         line.get_xydata().tolist()
         for line in axes.lines
-        if line.get_color() in inks.values() and len(line.get_xdata()) > 1
+        if line.get_color() in colours.values() and len(line.get_xdata()) > 1
     ]
     assert coloured == [POINTS[:, 2].tolist(), POINTS[:, 5].tolist()]
 

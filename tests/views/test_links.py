@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import SAID, refused, words_in
+from tests.views.drawn import SAID, apart, refused, words_in
 from tlcourse.views import arcs, token_lines
 from tlcourse.views.links import _levels
 from tlcourse.views.style import COLOURS, GREY
@@ -40,7 +40,7 @@ def test_a_chosen_query_has_its_lines_and_weights_alone():
 def test_keys_may_be_other_tokens():
     picture = token_lines(np.array([[0.0, 1.0]]), ["q"], **SAID, keys=["a", "b"])
     assert set(lines(picture)) == {(0, 1)}
-    assert {"q", "a", "b"} <= {text.get_text() for text in picture.axes[0].texts}
+    assert {"q", "a", "b"} <= set(words_in(picture.axes[0]))
     assert "0 to 0" in str(pytest.raises(ValueError, token_lines, WEIGHTS, ["q"], **SAID).value)
 
 
@@ -55,12 +55,6 @@ def test_of_128_tokens_those_are_named_that_do_not_overlap():
     heaviest = f"word  {weights[101].max():.2f}"
     assert heaviest in [text.get_text() for text in texts]
     assert picture.get_figheight() < 7.5
-
-
-def test_lines_that_do_not_fit_are_refused():
-    for wrong in ({"keys": ["a"]}, {"chosen": 3}, {"chosen": -1}):
-        message = r"shape \(queries, keys\) = .* a chosen query from 0"
-        refused(message, token_lines, WEIGHTS, TOKENS, **wrong)
 
 
 WORDS = ["The", "dogs", "near", "cars", "bark", "."]
@@ -126,21 +120,20 @@ def test_a_long_sentence_goes_on_in_the_next_line_with_its_arcs_named():
     assert sorted(text.get_text() for text in named) == ["word29 →"] * 2 + ["← word00"] * 2
     assert len(axes.patches) == 1 + 4, "one whole arc, and two ends of two"
     picture.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in axes.texts]
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert apart(axes.texts)
     assert GREY in {to_hex(t.get_color()).upper() for t in axes.texts}
 
 
-@pytest.mark.parametrize(
-    ("words", "heads", "predicted", "message"),
-    [
+def test_what_cannot_be_drawn_is_refused():
+    for wrong in ({"keys": ["a"]}, {"chosen": 3}, {"chosen": -1}):
+        message = r"shape \(queries, keys\) = .* a chosen query from 0"
+        refused(message, token_lines, WEIGHTS, TOKENS, **wrong)
+    for words, heads, predicted, message in (
         (["a"], [0, 1], [], "a head from 0 to 1 or None for each of 1 words"),
         (["a", "b"], [0, 3], [], r"got \[0, 3\]"),
         ([], [], [], "a head from 0 to 0"),
         (["a", "b"], [0, 1], [(0, 2)], "edges between different words from 0 to 1"),
         (["a", "b"], [0, 1], [(1, 1)], "edges between different words"),
         (["word"] * 126, [None] * 126, [], "at most 5 lines, got 126 words in"),
-    ],
-)
-def test_what_is_no_tree_of_these_words_is_refused(words, heads, predicted, message):
-    refused(message, arcs, words, heads, predicted)
+    ):
+        refused(message, arcs, words, heads, predicted)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from tests.views.drawn import SAID, column_names, refused, titles_of, words_in
+from tests.views.drawn import SAID, column_names, inks, refused, titles_of, words_in
 from tlcourse.views import by_layer
 from tlcourse.views.panels import draw_line, label_below, name_lines, panels, with_ends
 from tlcourse.views.style import COLOURS, GREY
@@ -29,12 +29,6 @@ def test_panels_fill_rows(count, shape):
     label_below(shown, "layer")
     labelled = [bool(axes.get_xlabel()) for axes in shown]
     assert labelled == [i + shape[1] >= count for i in range(count)]
-
-
-@pytest.mark.parametrize("count", [0, 7])
-def test_other_numbers_of_panels_are_refused(count):
-    with pytest.raises(ValueError, match=f"1 to 6 panels in one figure, got {count}"):
-        panels(["x"] * count, title="title")
 
 
 def test_a_line_is_named_at_the_right_or_inside_where_there_is_room():
@@ -85,7 +79,7 @@ def test_scores_by_layer_are_coloured_and_what_they_must_beat_is_grey():
     greys = drawn[0.2, 0.2, 0.2], drawn[0.5, 0.45, 0.4]
     assert {line.get_color() for line in greys} == {GREY}
     assert len({line.get_linestyle() for line in greys}) == 2
-    assert {text.get_text(): text.get_color() for text in axes.texts}.items() >= {
+    assert inks(axes).items() >= {
         ("causal", COLOURS["blue"]),
         ("majority", GREY),
         ("random encoder", GREY),
@@ -111,7 +105,10 @@ def test_tasks_are_panels_on_the_same_axes():
     assert all(text.get_window_extent().x1 <= picture.bbox.x1 for text in shown[4].texts)
 
 
-def test_tasks_that_do_not_go_together_are_refused():
+def test_what_cannot_be_drawn_is_refused():
+    for count in (0, 7):
+        with pytest.raises(ValueError, match=f"1 to 6 panels in one figure, got {count}"):
+            panels(["x"] * count, title="title")
     for other in ({"causal": CAUSAL}, {name: [0.5] for name in POS}):
         refused("the same series and layers in every task", by_layer, {"a": POS, "b": other})
     refused(r"baselines of \['a'\], got some of \['b'\]", by_layer, {"a": POS}, {"b": BASE})

@@ -13,13 +13,8 @@ ACROSS = 6.8  # inches
 SIZE = 9  # points
 PALE, PALE_BLUE, PALE_VERMILLION = "#EDEDED", "#CFE4F1", "#F6D5BF"
 _INKS = {"grey": GREY, **COLOURS}
-_BOXES = {  # the fill and the edge of a box
-    "white": ("white", GREY),
-    "faint": ("white", "#9A9A9A"),
-    "grey": (PALE, GREY),
-    "blue": (PALE_BLUE, COLOURS["blue"]),
-    "vermillion": (PALE_VERMILLION, COLOURS["vermillion"]),
-}
+_PALES = {"grey": PALE, "blue": PALE_BLUE, "vermillion": PALE_VERMILLION, "faint": "white"}
+_EDGES = {"white": GREY, "faint": "#9A9A9A", **_INKS}
 
 
 class Box(NamedTuple):
@@ -69,17 +64,16 @@ def box(
 ) -> Box:
     """A rounded box around `text`, as large as it needs or as `width` and `height` say (inches).
 
-    `colour` is "white", "faint" (with a paler edge), "grey", "blue" or "vermillion"; `fill` and
-    `edge` replace its two colours.
+    `colour` is "white", "faint" (with a paler edge), "grey", "blue" or "vermillion": a pale fill
+    and an edge of that colour. `fill` alone leaves the edge grey; `edge` alone replaces it.
     """
-    weight = "bold" if bold else "normal"
     rows = text.split("\n")
     if width is None:
-        width = 0.2 + 1.05 * max(text_width(row, SIZE, weight) for row in rows)
+        width = 0.2 + 1.05 * max(word_width(row, bold=bold) for row in rows)
     height = 0.12 + 0.16 * len(rows) if height is None else height
     corner = (middle[0] - width / 2, middle[1] - height / 2)
     style = f"round,pad=0,rounding_size={min(0.04, width / 9)}"
-    inside, outline = fill or _BOXES[colour][0], edge or _BOXES[colour][1]
+    inside, outline = _PALES.get(fill or colour, fill or colour), edge or _EDGES[colour]
     axes.add_patch(
         FancyBboxPatch(corner, width, height, boxstyle=style, fc=inside, ec=outline, lw=1)
     )
@@ -108,6 +102,11 @@ def arrow(
     if bend is not None:
         style["connectionstyle"] = f"arc3,rad={bend:.3f}"
     axes.annotate("", end, start, arrowprops=style)
+
+
+def word_width(text: str, *, bold: bool = False) -> float:
+    """How wide `label` draws a text, in inches."""
+    return text_width(text, SIZE, "bold" if bold else "normal")
 
 
 def chain(axes: Any, boxes: Sequence[Box]) -> None:

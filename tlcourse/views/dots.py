@@ -188,8 +188,10 @@ def paired_differences(
     reach = max(map(abs, first.get_ylim()))
     first.set_ylim(-reach, reach)
     first.yaxis.set_major_formatter(plain)
-    for said, place, align in ((above, 0.98, "top"), (below, 0.02, "bottom")):
-        first.text(0.03, place, said, transform=first.transAxes, va=align, color=GREY, fontsize=10)
+    for caption, place, align in ((above, 0.98, "top"), (below, 0.02, "bottom")):
+        first.text(
+            0.03, place, caption, transform=first.transAxes, va=align, color=GREY, fontsize=10
+        )
     return finish(picture)
 
 

@@ -74,7 +74,7 @@ def write_cells(
 
     `texts` and `bold` are (rows, columns), like the image.
     """
-    font = {"ha": "center", "va": "center", "fontsize": size, **font}
+    font = {**MIDDLE, "fontsize": size, **font}
     for (row, column), value in np.ndenumerate(image.get_array()):
         if text := texts[row][column]:
             weight = "bold" if bold is not None and bold[row][column] else "normal"
@@ -96,14 +96,18 @@ def _checked(matrix: Any, queries: Sequence[str], keys: Sequence[str], name: str
 def _cells(axes: Any, matrix: np.ndarray, colours: Any, ends: tuple[float, float]) -> Any:
     """Draws one square per cell, white lines between them; `ends` are the scale's."""
     image = axes.imshow(matrix, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="equal")
-    rows, columns = matrix.shape
-    if max(rows, columns) <= LINES_UP_TO:
-        axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color="white", lw=1)
-        axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", lw=1)
+    if max(matrix.shape) <= LINES_UP_TO:
+        _part(axes, *matrix.shape)
     axes.grid(False)
     axes.tick_params(length=0)
     axes.spines[:].set(visible=True, color="#8C8C8C", linewidth=0.8)
     return image
+
+
+def _part(axes: Any, rows: int, columns: int) -> None:
+    """Draws white lines between so many cells."""
+    axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color="white", lw=1)
+    axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", lw=1)
 
 
 def _names(axes: Any, queries: Sequence[str], keys: Sequence[str], side: float) -> float:
@@ -125,10 +129,6 @@ def _names(axes: Any, queries: Sequence[str], keys: Sequence[str], side: float) 
     left = [fitting(queries[i], 1.3 * _LONGEST, size) for i in down]
     axes.set_yticks(down, left, fontsize=size, parse_math=False)
     return size
-
-
-def _write(axes: Any, row: int, column: int, text: str, colour: str, size: float) -> None:
-    axes.text(column, row, text, color=colour, fontsize=size, **MIDDLE)
 
 
 def mask_maps(
@@ -162,14 +162,13 @@ def mask_maps(
         size = _names(axes, queries, keys, max(side, tall))
         for (row, column), keep in np.ndenumerate(mask):
             mark, ink = ("●", "white") if keep else ("×", "#767676")
-            _write(axes, row, column, mark, ink, 0.8 * size)
+            axes.text(column, row, mark, color=ink, fontsize=0.8 * size, **MIDDLE)
         axes.text(
             0.5, -0.03, name, transform=axes.transAxes, ha="center", va="top", fontweight="bold"
         )
     grid[0, 0].set_ylabel("query: this token looks")
     grid[0, 0].set_xlabel("key: at this token", fontsize=12)
-    legend = "●  True = keep      ×  False = drop"
-    return finish(picture, note=f"{legend}     ")
+    return finish(picture, note="●  True = keep      ×  False = drop     ")
 
 
 def heat_map(
@@ -223,24 +222,24 @@ def difference_map(
     )
     difference = first - second
     reach = float(np.abs(difference).max()) or 1.0
-    said = f"attention weight: {names[0]} minus {names[1]}"
+    label = f"attention weight: {names[0]} minus {names[1]}"
     colours = "PuOr", -reach, reach, "{:+.2f}"
-    return _map(difference, tokens, None, colours, label=said, y_label="query", **texts)[0]
+    return _map(difference, tokens, None, colours, label=label, y_label="query", **texts)[0]
 
 
 def _map(
     matrix: np.ndarray,
     queries: Sequence[str],
     keys: Sequence[str] | None,
-    scale: tuple[str, float, float, str],
+    colouring: tuple[str, float, float, str],
     *,
     label: str,
     y_label: str,
     **texts: Unpack[Texts],
 ) -> tuple[Picture, Any]:
-    """One matrix with its names; `scale` is the colours, their ends and the format of a number."""
+    """One matrix with its names; `colouring`: colours, their ends, a number's format."""
     keys = queries if keys is None else keys
-    colours, low, high, number = scale
+    colours, low, high, number = colouring
     side = min(4.4, 0.8 * max(len(keys), len(queries)))  # inches
     tall = min(side, side * len(queries) / len(keys))
     picture, axes = figure(height=tall + 1.6 + (0.3 if texts.get("note") else 0), **texts)
@@ -248,8 +247,8 @@ def _map(
     image = _cells(axes, matrix, colours, (low, high))
     _names(axes, queries, keys, side)
     if max(matrix.shape) <= NUMBERS_UP_TO:
-        texts_of_cells = np.vectorize(lambda value: _short(number.format(value)))(matrix)
-        write_cells(axes, image, texts_of_cells, 10 if len(keys) > 5 else 13)
+        written = np.vectorize(lambda value: _short(number.format(value)))(matrix)
+        write_cells(axes, image, written, 10 if len(keys) > 5 else 13)
     axes.set_ylabel(y_label)
     axes.set_xlabel("key")
     colour_bar(picture, image, axes, label, size=12, shrink=0.7, pad=0.04, aspect=20)
@@ -422,8 +421,8 @@ def head_grid(
     bar.ax.tick_params(labelsize=10)
     text = " ".join(brief(token, 20) for token in tokens)
     text = text if len(text) <= 76 else text[:75] + "…"
-    said = f"{length} tokens: “{text}”"
-    return finish(picture, note=f"{said}." if texts.get("note") else said)
+    legend = f"{length} tokens: “{text}”"
+    return finish(picture, note=f"{legend}." if texts.get("note") else legend)
 
 
 def _frames(axes: Any, heads: Iterable[Head], line: tuple[str, float]) -> None:
@@ -479,8 +478,7 @@ def _score_cells(
     size = min(11.0, 10 * 0.8 * room[0] / widest)
     if size >= SMALLEST:
         write_cells(axes, image, np.reshape(texts, values.shape), size)
-    axes.hlines(np.arange(1, layers) - 0.5, -0.5, heads - 0.5, color="white", lw=1)
-    axes.vlines(np.arange(1, heads) - 0.5, -0.5, layers - 0.5, color="white", lw=1)
+    _part(axes, layers, heads)
     axes.set_yticks(named(layers, room[1], 10))
     bare(axes, labelsize=10)
     return image, size >= SMALLEST

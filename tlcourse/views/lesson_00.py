@@ -6,22 +6,11 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.patches import FancyArrowPatch
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    PALE,
-    PALE_BLUE,
-    PALE_VERMILLION,
-    SIZE,
-    arrow,
-    box,
-    canvas,
-    label,
-    stroke,
-)
-from tlcourse.views.style import COLOURS, Picture, Texts, finish, text_width
+from tlcourse.views.diagrams import ACROSS, arrow, box, canvas, label, stroke, word_width
+from tlcourse.views.style import COLOURS, Picture, Texts, finish
 from tlcourse.views.tokens import visible
 
-_FILLS = {"build": PALE_BLUE, "adapt": PALE_VERMILLION, "look": PALE}
+_FILLS = {"build": "blue", "adapt": "vermillion", "look": "grey"}
 _SAID = {"build": "build a language model", "adapt": "teach it a task", "look": "look inside"}
 
 
@@ -62,7 +51,7 @@ def road(stations: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Pi
     for part in dict.fromkeys(part for *_, part in stations):
         cell = box(axes, (left + 0.1, 0.12), width=0.2, height=0.16, fill=_FILLS[part])
         label(axes, (cell.right[0] + 0.08, 0.12), _SAID[part], colour="grey")
-        left = cell.right[0] + 0.35 + text_width(_SAID[part], SIZE) * 1.05
+        left = cell.right[0] + 0.35 + word_width(_SAID[part]) * 1.05
     return finish(picture)
 
 
@@ -71,7 +60,7 @@ def _lines(text: str, room: float) -> list[str]:
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, SIZE) <= room:
+        if lines and word_width(longer) <= room:
             lines[-1] = longer
         else:
             lines.append(word)
@@ -103,10 +92,10 @@ def story(
         )
     picture, axes = canvas(3.35, **texts)
     names = [visible(token) for token in tokens]
-    widths = [text_width(name, SIZE) * 1.05 + 0.16 for name in names]
+    widths = [word_width(name) * 1.05 + 0.16 for name in names]
     left, middles = max(0.05, (ACROSS - sum(widths) - 0.06 * (len(names) - 1)) / 2), []
     for name, wide, weight in zip(names, widths, weights, strict=True):
-        fill = PALE_BLUE if weight >= np.sort(weights)[-min(3, len(weights))] else PALE
+        fill = "blue" if weight >= np.sort(weights)[-min(3, len(weights))] else "grey"
         middles.append((left + wide / 2, 2.15))
         box(axes, middles[-1], name, width=wide, height=0.3, fill=fill)
         left += wide + 0.06
@@ -121,8 +110,8 @@ def story(
         arc = FancyArrowPatch(start, (x, y + 0.17), arrowstyle="-", connectionstyle=bend, **ink)
         axes.add_patch(arc)
     label(axes, (0.05, 3.2), "1  text becomes tokens", bold=True)
-    said = "2  tokens look at each other"
-    label(axes, (ACROSS, 3.2), said, bold=True, align="right", colour="blue")
+    heading = "2  tokens look at each other"
+    label(axes, (ACROSS, 3.2), heading, bold=True, align="right", colour="blue")
     here, there = (3.6, 0.05) if middles[looks][0] > ACROSS / 2 else (0.05, 3.6)
     if labels:
         ends = middles[0][0] - widths[0] / 2, middles[-1][0] + widths[-1] / 2
@@ -135,10 +124,10 @@ def story(
     return finish(picture)
 
 
-def _bars(axes: Any, left: float, said: str, shares: Mapping[str, float], colour: str) -> None:
+def _bars(axes: Any, left: float, caption: str, shares: Mapping[str, float], colour: str) -> None:
     """Names with their probabilities as bars, one below the other, under a heading."""
-    label(axes, (left, 1.52), said, bold=True, colour=colour)
-    room = max(text_width(visible(name), SIZE) for name in shares) * 1.05
+    label(axes, (left, 1.52), caption, bold=True, colour=colour)
+    room = max(word_width(visible(name)) for name in shares) * 1.05
     scale = (3.15 - room - 0.55) / max(shares.values())
     for row, (name, share) in enumerate(shares.items()):
         y = 1.24 - 0.2 * row

@@ -6,17 +6,17 @@ from typing import Any, Unpack
 
 from matplotlib.ticker import NullFormatter
 
-from tlcourse.views.diagrams import ACROSS, PALE, PALE_VERMILLION, SIZE, arrow, box, canvas, label
-from tlcourse.views.style import (
-    COLOURS,
-    GREY,
-    Picture,
-    Texts,
-    figure,
-    finish,
-    label_axes,
-    text_width,
+from tlcourse.views.diagrams import (
+    ACROSS,
+    PALE,
+    PALE_VERMILLION,
+    arrow,
+    box,
+    canvas,
+    label,
+    word_width,
 )
+from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 from tlcourse.views.tokens import CHARACTER, GAP, ROW, draw_boxes, place, visible
 
 Row = tuple[Sequence[str | bytes | None], str | bytes | None]
@@ -61,7 +61,7 @@ def merge_rows(rows: Mapping[int, Row], *, note: str | None = None) -> Picture:
         title = f"Merge by merge, {counts[0]:,} tokens become {counts[-1]:,}"
     drawn = {k: [written(token) for token in tokens] for k, tokens in texts.items()}
     places = {k: place(drawn[k], _gaps(tokens)) for k, (tokens, _) in rows.items()}
-    said = {k: _heading(k, len(texts[k]), newest) for k, (_, newest) in rows.items()}
+    headings = {k: _heading(k, len(texts[k]), newest) for k, (_, newest) in rows.items()}
     lines = sum(each[-1][1] + 1.75 for each in places.values())
     picture, axes = figure(title, 0.55 + ROW * lines + (0.25 if note else 0))
     axes.set_axis_off()
@@ -69,12 +69,14 @@ def merge_rows(rows: Mapping[int, Row], *, note: str | None = None) -> Picture:
     axes.set_ylim(lines - 0.1, -0.1)
     top = 0.0
     for k, (_, newest) in rows.items():
-        axes.text(0, top + 0.4, said[k], fontsize=10.5, va="center", color=GREY, parse_math=False)
+        axes.text(
+            0, top + 0.4, headings[k], fontsize=10.5, va="center", color=GREY, parse_math=False
+        )
         moved = [(left, row + top + 0.65, width) for left, row, width in places[k]]
         looks = [_look(token, newest) for token in texts[k]]
         draw_boxes(axes, drawn[k], moved, *zip(*looks, strict=True))
         top += places[k][-1][1] + 1.75
-    alt = "; ".join(f"{said[k]}: {' | '.join(drawn[k])}" for k in rows)
+    alt = "; ".join(f"{headings[k]}: {' | '.join(drawn[k])}" for k in rows)
     return finish(picture, f"{title}. {alt}.", note)
 
 
@@ -202,7 +204,7 @@ def text_to_ids(
 
 def _wide(texts: Any) -> float:
     """How wide a box must be for the widest of some texts, in inches."""
-    return max(text_width(text, SIZE) for text in texts) + 0.12
+    return max(word_width(text) for text in texts) + 0.12
 
 
 def _cells(
@@ -230,8 +232,8 @@ def pattern_parts(
     lost = {name for _, name in pieces} - set(parts)
     if not pieces or lost:
         raise ValueError(f"expected pieces, each of a part of {list(parts)}, got {pieces}")
-    names = [f"{name}: {said}" for name, said in parts.items()]
-    start = max(text_width(name, SIZE) for name in names) * 1.05 + 0.25
+    names = [f"{name}: {caption}" for name, caption in parts.items()]
+    start = max(word_width(name) for name in names) * 1.05 + 0.25
     wide = [_wide([visible(text)]) for text, _ in pieces]
     if sum(wide) > ACROSS - start:
         raise ValueError(
@@ -242,8 +244,8 @@ def pattern_parts(
     picture, axes = canvas(top + 0.25, **texts)
     rows = {name: top - 0.32 * (number + 1) for number, name in enumerate(parts)}
     label(axes, (start - 0.15, top), "the text", align="right", colour="grey")
-    for y, said in zip(rows.values(), names, strict=True):
-        label(axes, (start - 0.15, y), said, align="right", colour="grey")
+    for y, caption in zip(rows.values(), names, strict=True):
+        label(axes, (start - 0.15, y), caption, align="right", colour="grey")
         axes.plot([start, start + sum(wide)], [y, y], color="#D9D9D9", lw=0.6, zorder=0)
     left = start
     for (text, name), width in zip(pieces, wide, strict=True):

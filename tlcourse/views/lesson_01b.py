@@ -50,8 +50,8 @@ def cuts_of_word(
             is_best = (start, token) in chosen
             hue = "vermillion" if is_best else "faint"
             middle = left + cell * (start + len(token) / 2)
-            said = f"{100 * math.exp(scores[token]):.2g} %"
-            text = f"{visible(token)}  {said}" if len(token) > 1 else said
+            percentage = f"{100 * math.exp(scores[token]):.2g} %"
+            text = f"{visible(token)}  {percentage}" if len(token) > 1 else percentage
             size = {"width": cell * len(token) - 0.08, "height": 0.27}
             box(axes, (middle, 0.55 + 0.36 * row), text, colour=hue, bold=is_best, **size)
     return finish(picture)

@@ -6,19 +6,7 @@ from typing import Any, Unpack
 import matplotlib.patches
 import numpy as np
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    PALE,
-    PALE_BLUE,
-    PALE_VERMILLION,
-    Box,
-    arrow,
-    box,
-    canvas,
-    chain,
-    label,
-    stroke,
-)
+from tlcourse.views.diagrams import ACROSS, Box, arrow, box, canvas, chain, label, stroke
 from tlcourse.views.heat_maps import colour_bar
 from tlcourse.views.style import COLOURS, GREY, MIDDLE, Picture, Texts, figure, finish
 
@@ -78,10 +66,10 @@ def clocks(
     height = (5.6 / len(names) + 0.15) * len(rows) + 1.0
     grid_size = {"rows": len(rows), "columns": len(names), "squeeze": False}
     picture, grid = figure(height=height, **grid_size, **texts)
-    for row, (said, (queries, keys)) in enumerate(rows.items()):
+    for row, (caption, (queries, keys)) in enumerate(rows.items()):
         for axes, query, key in zip(grid[row], queries, keys, strict=True):
             _clock(axes, query, key)
-        grid[row, 0].text(-1.6, 0, said, rotation=90, **MIDDLE, fontsize=11)
+        grid[row, 0].text(-1.6, 0, caption, rotation=90, **MIDDLE, fontsize=11)
     for axes, name in zip(grid[0], names, strict=True):
         axes.set_title(name, fontsize=11)
     return finish(picture)
@@ -135,8 +123,8 @@ def attention_lookup(
     asks = box(axes, (0.75, rows["keys"]), f"query of {words[-1]}\n{_vector(query)}", colour="blue")
     divided = "query · key\ndivided by √dₖ"
     rule = divided, "softmax:\nthey sum to 1", "mixed by\nthe weights"
-    for said, name in zip(rule, list(rows)[1:], strict=True):
-        label(axes, (0.75, rows[name]), said, align="center", colour="grey")
+    for caption, name in zip(rule, list(rows)[1:], strict=True):
+        label(axes, (0.75, rows[name]), caption, align="center", colour="grey")
     label(axes, (1.85, 2.8), "tokens", align="right", colour="grey")
     mixture = [
         sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in range(len(values[0]))
@@ -168,8 +156,10 @@ def attention_lookup(
     stroke(axes, (turn, asks.bottom[1]), (turn, 2.07), colour="blue")
     stroke(axes, (turn, 2.07), (asks.right[0], 2.07), colour="blue")
     given = ", ".join(f"{w} {each:.2f}" for w, each in zip(words, weights, strict=True))
-    own = f"The query of {words[-1]} meets {len(words)} keys; weights {given} mix the values."
-    return finish(picture, own)
+    description = (
+        f"The query of {words[-1]} meets {len(words)} keys; weights {given} mix the values."
+    )
+    return finish(picture, description)
 
 
 def attention_heads(width: int, heads: int, **texts: Unpack[Texts]) -> Picture:
@@ -207,13 +197,13 @@ def attention_heads(width: int, heads: int, **texts: Unpack[Texts]) -> Picture:
     gone = box(axes, (6.55, y), f"{width}", width=0.42, height=0.5, colour="grey")
     arrow(axes, output.right, gone.left)
     top = y + max(tall, 1.35) / 2 + 0.12
-    for x, said in ((1.45, "three layers"), (3.3, f"cut into {heads}"), (5.0, "side by side")):
-        label(axes, (x, top), said, align="center", colour="grey")
-    own = (
+    for x, caption in ((1.45, "three layers"), (3.3, f"cut into {heads}"), (5.0, "side by side")):
+        label(axes, (x, top), caption, align="center", colour="grey")
+    description = (
         f"A vector of {width} features goes through the layers query, key and value. {heads} heads "
         f"attend with {size} features each; side by side they go through the output layer."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def feed_forward_layer(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
@@ -227,14 +217,14 @@ def feed_forward_layer(width: int, feed_forward: int, **texts: Unpack[Texts]) ->
         gone = box(axes, (6.1, y), f"{width}", width=short, height=0.28, colour="grey")
         arrow(axes, given.right, wide.left)
         arrow(axes, wide.right, gone.left)
-    for x, said in ((2.15, "up"), (3.75, "σ, number by number"), (5.35, "down")):
-        label(axes, (x, 1.55), said, align="center", colour="grey")
+    for x, caption in ((2.15, "up"), (3.75, "σ, number by number"), (5.35, "down")):
+        label(axes, (x, 1.55), caption, align="center", colour="grey")
     label(axes, (3.75, 0.08), "no arrow from one token to another", align="center", colour="grey")
-    own = (
+    description = (
         f"Three tokens, each by itself: {width} features become {feed_forward} by the layer up, "
         f"and {width} again by the layer down. No arrow leads from one token to another."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def block_and_stream(
@@ -250,7 +240,7 @@ def block_and_stream(
     work = "moves information\nbetween positions", "works on each\nposition alone"
     layers = zip((0.25, 3.55), ("attention", "feed_forward"), shapes, work, strict=True)
     sums = []
-    for left, part, shape, said in layers:
+    for left, part, shape, caption in layers:
         name, hue = f"{part}\n{shape}", "blue" if part == "attention" else "vermillion"
         norm = box(axes, (left + 0.6, row), f"{part}_norm", colour="grey")
         layer = box(axes, (left + 2.1, row), name, colour=hue, height=0.5)
@@ -259,7 +249,7 @@ def block_and_stream(
         arrow(axes, norm.right, layer.left)
         stroke(axes, layer.right, (total.middle[0], row))
         arrow(axes, (total.middle[0], row), total.top)
-        label(axes, (layer.middle[0], 1.95), said, align="center", colour=hue)
+        label(axes, (layer.middle[0], 1.95), caption, align="center", colour=hue)
         sums.append(total)
     edges = [0.05, *(x for each in sums for x in (each.left[0], each.right[0]))]
     for start, end in (edges[:2], edges[2:4]):
@@ -267,11 +257,11 @@ def block_and_stream(
     arrow(axes, sums[1].right, (ACROSS, stream), colour="black")
     label(axes, (0.05, 0.2), "residual stream: (batch, length, " + f"{width})", bold=True)
     label(axes, (ACROSS, 0.2), "on to the next block", align="right", colour="grey")
-    own = (
+    description = (
         "The residual stream runs along the bottom. Attention and feed-forward each read it "
         "through a norm and add their output to it."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
@@ -283,10 +273,10 @@ def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
     row, width = 1.3, config.width
     steps = [
         ("tokens", 0.62, "white"),
-        (f"embedding\n{config.vocabulary_size:,} × {width}", 1.72, PALE_BLUE),
-        (f"{config.layers} blocks\nwidth {width}", 3.12, PALE_VERMILLION),
-        ("norm", 4.3, PALE),
-        ("embedding\ntransposed", 5.33, PALE_BLUE),
+        (f"embedding\n{config.vocabulary_size:,} × {width}", 1.72, "blue"),
+        (f"{config.layers} blocks\nwidth {width}", 3.12, "vermillion"),
+        ("norm", 4.3, "grey"),
+        ("embedding\ntransposed", 5.33, "blue"),
         ("logits", 6.42, "white"),
     ]
     drawn = [box(axes, (x, row), text, fill=fill, height=0.5) for text, x, fill in steps]
@@ -295,8 +285,8 @@ def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
     label(axes, (0.62, below), "(batch, length)", align="center", colour="grey")
     shape = f"(batch, length, {width})"
     label(axes, (3.12, below), shape, align="center", colour="grey")
-    said = f"(batch, length, {config.vocabulary_size:,})"
-    label(axes, (ACROSS, below), said, align="right", colour="grey")
+    shape_of_logits = f"(batch, length, {config.vocabulary_size:,})"
+    label(axes, (ACROSS, below), shape_of_logits, align="right", colour="grey")
     blocks = drawn[2]
     for x, text in ((2.55, "mask"), (3.7, "table of angles")):
         each = box(axes, (x, 2.1), text, colour="grey")
@@ -306,8 +296,8 @@ def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
     stroke(axes, (drawn[1].middle[0], y), (drawn[4].middle[0], y), colour="blue")
     arrow(axes, (drawn[4].middle[0], y), drawn[4].bottom, colour="blue")
     label(axes, (3.5, y - 0.14), "one matrix, used twice", align="center", colour="blue")
-    own = (
+    description = (
         f"Tokens go through the embedding, {config.layers} blocks, a norm and the embedding, "
         "transposed, and become logits. Mask and table of angles go into the blocks."
     )
-    return finish(picture, own)
+    return finish(picture, description)

@@ -25,12 +25,12 @@ def gated_feed_forward_layer(width: int, inner: int, **texts: Unpack[Texts]) -> 
         axes, (3.5, upper + 0.3), "how much of each feature passes", align="center", colour="blue"
     )
     label(axes, (3.5, lower - 0.2), "the features", align="center", colour="vermillion")
-    own = (
+    description = (
         f"A vector of {width} features goes through two layers side by side, gate and up, each "
         f"{inner:,} wide. SiLU is applied to the gate; the two are multiplied feature by feature, "
         f"and the layer down leads back to {width}."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def grouped_heads(heads: int, groups: int, **texts: Unpack[Texts]) -> Picture:
@@ -57,8 +57,8 @@ def grouped_heads(heads: int, groups: int, **texts: Unpack[Texts]) -> Picture:
             arrow(axes, one.bottom, shared.top)
     label(axes, (0.0, 1.25), "query heads", colour="blue", bold=True)
     label(axes, (0.0, 0.35), "heads of keys\nand values", colour="vermillion", bold=True)
-    own = (
+    description = (
         f"{heads} query heads in {groups} groups: each group of {each} reads the same head of "
         "keys and values."
     )
-    return finish(picture, own)
+    return finish(picture, description)

@@ -5,23 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    PALE,
-    PALE_BLUE,
-    SIZE,
-    Box,
-    Point,
-    arrow,
-    box,
-    canvas,
-    chain,
-    label,
-)
+from tlcourse.views.diagrams import ACROSS, Box, Point, arrow, box, canvas, chain, label, word_width
 from tlcourse.views.interactive import widgets_on
-from tlcourse.views.lines import curves, draw_curves, label_ends, plain, smooth
+from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
@@ -33,7 +21,6 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
-    text_width,
 )
 from tlcourse.views.tokens import visible
 
@@ -52,7 +39,7 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
     """
     picture, row = figure(height=3.7, columns=2, sharey=True, **texts)
     colours = colours_of(runs)
-    for place, (axes, said) in enumerate(
+    for place, (axes, caption) in enumerate(
         zip(row, ("tokens read", "targets asked for"), strict=True)
     ):
         for name, run in runs.items():
@@ -66,7 +53,7 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
         axes.tick_params(labelsize=10)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(left=0)
-        label_axes(axes, x=said)
+        label_axes(axes, x=caption)
     right = row[1].get_xlim()[1]
     for name, (_, targets, losses) in runs.items():
         inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
@@ -88,10 +75,8 @@ def long_and_short(
     their beginnings.
     """
     picture, axes = figure(height=4.2, **texts)
-    axes.set_xscale("log")
+    log_scale(axes.xaxis)
     label_axes(axes, x="tokens read in this run (logarithmic)", y="loss (nats per target)")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(plain)
     for name, (tokens, losses) in short.items():
         axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
         start, ink = (tokens[0], losses[0]), COLOURS["green"]
@@ -200,8 +185,8 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     row = (file, cut, model, loss, found)
     chain(axes, row)
     shapes = f"({batch_size}, {length} + 1)", f"({batch_size}, {length}, {vocabulary:,})"
-    for x, said, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
-        label(axes, (x, top + 0.55), said, align="center", colour="grey")
+    for x, caption, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
+        label(axes, (x, top + 0.55), caption, align="center", colour="grey")
         label(axes, (x, top + 0.37), shape, align="center", colour="grey")
     mean = box(axes, (6.25, low), "nats /\ntargets", height=0.42)
     clip = box(axes, (5.0, low), "gradient,\nclipped", height=0.42)
@@ -216,12 +201,12 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     label(axes, (2.52, low + 0.32), "learning rate", align="center", colour="grey")
     label(axes, (0.05, 0.1), "blue: you write it", colour="blue")
     label(axes, (ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
-    own = (
+    description = (
         "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
         "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
         "optimizer, whose learning rate comes from the schedule, moves the weights."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def next_and_hidden(
@@ -236,7 +221,7 @@ def next_and_hidden(
     if not hidden or not set(hidden) <= set(range(len(tokens))):
         raise ValueError(f"expected places from 0 to {len(tokens) - 1}, got {sorted(hidden)}")
     names = [_word(token) for token in tokens]
-    wide = max(text_width(name, SIZE) for name in [*names, MASK]) + 0.13
+    wide = max(word_width(name) for name in [*names, MASK]) + 0.13
     left, cell = 0.68, 0.15
     if left + wide * len(tokens) > 5.5:
         raise ValueError(
@@ -256,12 +241,12 @@ def next_and_hidden(
         _questions(axes, (left, top - 0.4), wide, seen, targets)
         label(axes, (5.6, top), "who sees whom", colour="grey")
         _who_sees_whom(axes, (5.6, top - 0.2), cell, len(tokens), causal)
-    own = (
+    description = (
         f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
         f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
         "every token sees all."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def _questions(
@@ -312,11 +297,11 @@ def nats_of_targets(
             )
     longest = max(len(seen) for seen, _ in rows.values())
     wide, left = 5.5 / longest, 0.05
-    texts = [text for seen, found in rows.values() for text in (*seen, *dict(found.values()))]
-    if max(text_width(_word(text), SIZE) for text in texts) > wide - 0.04:
+    drawn = [text for seen, found in rows.values() for text in (*seen, *dict(found.values()))]
+    if max(word_width(_word(text)) for text in drawn) > wide - 0.04:
         raise ValueError(f"expected tokens that fit into {wide:.2f} inches, got {longest} tokens")
     most = max(nats for _, found in rows.values() for _, nats in found.values())
-    said = []
+    summaries = []
     for number, (name, (seen, targets)) in enumerate(rows.items()):
         ground = 1.95 * (len(rows) - number) - 1.55
         label(axes, (0.1, ground + 1.4), name, bold=True)
@@ -326,10 +311,12 @@ def nats_of_targets(
             foot = left + wide * (place + 0.5), ground + 0.2
             _cost(axes, foot, wide, target, nats, 0.62 * nats / most)
         total, count = sum(nats for _, nats in targets.values()), len(targets)
-        told = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
-        label(axes, (5.75, ground + 0.6), told, colour="blue")
-        said.append(f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each")
-    return finish(picture, "; ".join(said))
+        quotient = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
+        label(axes, (5.75, ground + 0.6), quotient, colour="blue")
+        summaries.append(
+            f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each"
+        )
+    return finish(picture, "; ".join(summaries))
 
 
 def _token(axes: Any, middle: Point, wide: float, text: str, is_pad: bool) -> Box:
@@ -359,14 +346,14 @@ def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts])
     drawn = []
     for place, (name, done, reads) in enumerate(phases):
         x = room * (place + 0.5)
-        fill = PALE_BLUE if place == 0 else PALE
+        fill = "blue" if place == 0 else "grey"
         drawn.append(box(axes, (x, 1.1), width=room - 0.5, height=0.95, fill=fill))
         label(axes, (x, 1.42), name, align="center", bold=True)
         label(axes, (x, 1.02), done, align="center")
         label(axes, (x, 0.3), reads, align="center", colour="grey")
     chain(axes, drawn)
-    own = "; then ".join(f"{name}: {done}, {reads}" for name, done, reads in phases)
-    return finish(picture, own.replace("\n", " "))
+    description = "; then ".join(f"{name}: {done}, {reads}" for name, done, reads in phases)
+    return finish(picture, description.replace("\n", " "))
 
 
 def sampling_bars(
@@ -395,12 +382,12 @@ def sampling_bars(
         for setting in settings
     ]
     picture, grid = figure(height=3.6, columns=len(settings), sharey=True, squeeze=False, **texts)
-    told = []
+    shares_in_words = []
     for axes, heading, setting in zip(grid[0], headings, settings, strict=True):
         kept = _shown(_shares(scores, **setting), order)
         axes.barh(range(len(rows)), learnt, color=_PALE_BAR, height=0.8)
         axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
-        told.append(f"{heading}: {rows[0]} {kept[0]:.0f} %, {rows[-1]} {kept[-1]:.0f} %")
+        shares_in_words.append(f"{heading}: {rows[0]} {kept[0]:.0f} %, {rows[-1]} {kept[-1]:.0f} %")
         axes.set_title(heading, loc="left", fontsize=11)
         axes.set_xlim(0, 100)
         axes.set_xticks([0, 50, 100])
@@ -412,8 +399,8 @@ def sampling_bars(
     first.set_yticks(range(len(rows)), rows, parse_math=False)
     first.set_ylim(len(rows) - 0.4, -0.6)
     first.get_yticklabels()[-1].set_color(GREY)
-    own = f"As learnt: {rows[0]} {learnt[0]:.0f} %, {rows[-1]} {learnt[-1]:.0f} %. "
-    return finish(picture, own + "; ".join(told))
+    description = f"As learnt: {rows[0]} {learnt[0]:.0f} %, {rows[-1]} {learnt[-1]:.0f} %. "
+    return finish(picture, description + "; ".join(shares_in_words))
 
 
 def _shares(

@@ -5,11 +5,20 @@ from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullFormatter
 
 from tlcourse.views.diagrams import ACROSS, PALE, PALE_BLUE, arrow, box, canvas, label
-from tlcourse.views.lines import label_ends, plain
-from tlcourse.views.style import COLOURS, CYCLE, GREY, MIDDLE, Picture, Texts, figure, finish
+from tlcourse.views.lines import label_ends, log_scale
+from tlcourse.views.style import (
+    COLOURS,
+    CYCLE,
+    GREY,
+    MIDDLE,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    label_axes,
+)
 
 Points = tuple[Sequence[float], Sequence[float]]
 
@@ -32,33 +41,32 @@ def predicted_and_true(
     if not 1 <= len(laws) <= len(CYCLE):
         raise ValueError(f"expected 1 to {len(CYCLE)} laws in one figure, got {len(laws)}")
     picture, axes = figure(height=4.2, **texts)
-    axes.set(xscale="log", xlabel="tokens read (logarithmic)", ylabel="held-out loss (nats/token)")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(plain)
+    log_scale(axes.xaxis)
+    label_axes(axes, x="tokens read (logarithmic)", y="held-out loss (nats/token)")
     named, (name, far, loss) = [], beyond
     for place, (colour, (each, (runs, line, (low, high)))) in enumerate(
         zip(CYCLE, laws.items(), strict=False)
     ):
         aside = 1.09 ** (place - (len(laws) - 1) / 2)  # bars side by side
         axes.plot(np.asarray(runs[0]) * aside, runs[1], "o", color=colour, ms=5, alpha=0.45)
-        tokens, said = (np.asarray(part, float) for part in line)
+        tokens, predicted = (np.asarray(part, float) for part in line)
         seen = tokens <= max(runs[0])
-        axes.plot(tokens[seen], said[seen], color=colour)
-        axes.plot(tokens[~seen], said[~seen], color=colour, ls="--")
+        axes.plot(tokens[seen], predicted[seen], color=colour)
+        axes.plot(tokens[~seen], predicted[~seen], color=colour, ls="--")
         axes.vlines(far * aside, low, high, color=colour, lw=2)
-        there = np.interp(np.log(far), np.log(tokens), said)
+        there = np.interp(np.log(far), np.log(tokens), predicted)
         axes.plot(far * aside, there, "_", color=colour, ms=12, mew=2.5)
-        named.append((max(far * aside, tokens[-1]), said[-1], each, colour))
+        named.append((max(far * aside, tokens[-1]), predicted[-1], each, colour))
     axes.plot(far, loss, "*", color="black", ms=13)
-    told = (far, loss, name, "black")
+    end = (far, loss, name, "black")
     if later is not None:
         name, tokens, after = later
         axes.plot([far, tokens], [loss, after], ":", color="black", lw=1)
         axes.plot(tokens, after, "*", color="black", mfc="white", ms=13)
-        axes.annotate(told[2], (far, loss), (12, 10), textcoords="offset points")
-        told = (tokens, after, name, "black")
+        axes.annotate(end[2], (far, loss), (12, 10), textcoords="offset points")
+        end = (tokens, after, name, "black")
     axes.margins(x=0.06)
-    label_ends(axes, [*named, told], 2.9)
+    label_ends(axes, [*named, end], 2.9)
     return finish(picture)
 
 
@@ -133,17 +141,17 @@ def logits_in_chunks(
         ("d_weight", f"{vocabulary:,} × {width:,}, added up", "blue"),
         ("logits, slope", "thrown away", "grey"),
     ]
-    for place, (name, said, hue) in enumerate(rows):
+    for place, (name, caption, hue) in enumerate(rows):
         y = top - 0.2 - 0.45 * place
         each = box(axes, (4.3, y), name, width=0.95, colour=hue)
         arrow(axes, (3.5, middle), each.left, colour=hue, dashed=hue == "grey")
-        label(axes, (4.85, y), said, colour="black" if hue == "blue" else "grey")
-    own = (
+        label(axes, (4.85, y), caption, colour="black" if hue == "blue" else "grey")
+    description = (
         f"Hidden states of {targets:,} targets times the weight give a table of {targets:,} by "
         f"{vocabulary:,} logits. A chunk is {chunk:,} of its rows. It leaves its nats, its rows of "
         "the gradient of hidden, its share of the gradient of weight; its logits are thrown away."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def _bytes(numbers: int) -> str:
@@ -180,9 +188,9 @@ def interrupted_run(steps: int, cut: int, **texts: Unpack[Texts]) -> Picture:
     if cut > 1:
         start = places[0] - 0.4 * wide, 0.25
         label(axes, start, "other random weights, then overwritten", colour="grey")
-    own = (
+    description = (
         f"The first run does the steps 0 to {cut - 1} and goes down in step {cut}. What it saved "
         f"after step {cut - 1} is loaded by a second run, which does the steps {cut} to "
         f"{steps - 1}."
     )
-    return finish(picture, own)
+    return finish(picture, description)

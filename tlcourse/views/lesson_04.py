@@ -8,21 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
-from tlcourse.views.diagrams import SIZE, arrow, box, canvas, label
-from tlcourse.views.lines import label_ends, plain
+from tlcourse.views.diagrams import arrow, box, canvas, label, word_width
+from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.panels import head
-from tlcourse.views.style import (
-    COLOURS,
-    GREY,
-    Picture,
-    Texts,
-    figure,
-    finish,
-    label_axes,
-    text_width,
-)
+from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 from tlcourse.views.tokens import visible
 
 _ROOM = 3.9  # inches for the tokens
@@ -51,7 +42,7 @@ def classifier_on_body(
     if answer not in labels:
         raise ValueError(f"expected an answer out of {list(labels)}, got {answer!r}")
     names = [visible(token.removeprefix(" ")) for token in tokens]
-    wide = max(0.5, *(text_width(name, SIZE) + 0.2 for name in names))
+    wide = max(0.5, *(word_width(name) + 0.2 for name in names))
     if wide * len(names) > _ROOM:
         raise ValueError(f"expected tokens that fit into {_ROOM} inches, got {len(names)}")
     picture, axes = canvas(2.45, **texts)
@@ -79,12 +70,12 @@ def classifier_on_body(
         hue, tall = "blue" if wins else "white", step - 0.08
         found = box(axes, (6.4, y), name, width=0.72, height=tall, bold=wins, colour=hue)
         arrow(axes, head.right, found.left, colour="blue" if wins else "#9A9A9A")
-    own = (
+    description = (
         f"{len(names)} tokens, the last of them {names[-1]}, go through a body of {layers} blocks. "
         f"The hidden state of the last goes through a linear head to {len(labels)} labels; "
         f"{answer} wins."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def _colour(name: str) -> str:
@@ -93,11 +84,10 @@ def _colour(name: str) -> str:
 
 def _log(axis: Any, ticks: Sequence[float]) -> None:
     """A logarithmic axis with these numbers and no others."""
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    log_scale(axis)
     axis.set_ticks(ticks)
     axis.set_major_formatter(lambda value, _: f"{value:,g}")
     axis.set_minor_locator(NullLocator())
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _errors(axes: Any, lines: Sequence[np.ndarray], label: str) -> None:
@@ -218,7 +208,9 @@ def flipped_sums(
     axes.bar(sums, shares, width=0.85 * step, color=colours)
     axes.axvline(observed, color=COLOURS["blue"], lw=2)
     p = shares[far].sum() / 100
-    said = f"{100 * p:.2g} % of the flips are as far" if p else f"none of {flips:,} flips is as far"
+    share_as_far = (
+        f"{100 * p:.2g} % of the flips are as far" if p else f"none of {flips:,} flips is as far"
+    )
     side = "left" if observed < 0 else "right"
     where = {"ha": side, "va": "top", "transform": axes.get_xaxis_transform()}
     text = f" observed: {plain(observed)} "
@@ -227,8 +219,8 @@ def flipped_sums(
     axes.set_xlim(-reach, reach)
     axes.xaxis.set_major_formatter(plain)
     label_axes(axes, x=x_label, y="share of flips (%)")
-    own = (
+    description = (
         f"Bars of the sums of {flips:,} random flips, around 0 and from {sums.min()} to "
-        f"{sums.max()}. The observed sum is {observed}; {said}."
+        f"{sums.max()}. The observed sum is {observed}; {share_as_far}."
     )
-    return finish(picture, own)
+    return finish(picture, description)

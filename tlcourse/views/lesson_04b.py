@@ -37,8 +37,8 @@ def confusion(counts: Any, labels: Sequence[str], **texts: Unpack[Texts]) -> Pic
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
     right = axes.secondary_yaxis("right")
-    said = [f"{100 * shares[i, i]:.0f} % of {totals[i]:,}" for i in range(len(labels))]
-    right.set_yticks(range(len(labels)), said)
+    correct = [f"{100 * shares[i, i]:.0f} % of {totals[i]:,}" for i in range(len(labels))]
+    right.set_yticks(range(len(labels)), correct)
     right.set_ylabel("correct")
     bare(axes)
     bare(right)
@@ -78,12 +78,12 @@ def batch_in_parts(rows: int, size: int, **texts: Unpack[Texts]) -> Picture:
     arrow(axes, total.right, step.left, dashed=True)
     label(axes, (5.9, 0.12), "after the last part", align="center", colour="grey")
     label(axes, (0.75, low - 0.18), f"{rows} rows", align="center", colour="grey")
-    own = (
+    description = (
         f"A batch of {rows} rows in parts of {', '.join(map(str, sizes))}. One part at a time goes "
         "through the model; its backward adds to the gradient and frees what was kept. After the "
         "last part the gradient is divided by the number of all targets, and one step is taken."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def learning_rate_sweep(

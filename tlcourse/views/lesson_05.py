@@ -119,12 +119,12 @@ def block_with_schemes(
     keys = box(axes, (2.75, 2.45), f"prefix: {prefix} learned\nkeys and values", **added)
     arrow(axes, keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
     _what_moves(axes, f"grey: frozen; up is {width} → {feed_forward}")
-    own = (
+    description = (
         "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
         "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
         "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def _what_moves(axes: Any, rest: str) -> None:
@@ -132,12 +132,12 @@ def _what_moves(axes: Any, rest: str) -> None:
     orange = KNOB_COLOURS["groups"]
     label(axes, (4.3, 3.25), "edit: what is added", colour="blue", bold=True)
     label(axes, (4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
-    for y, said in (
+    for y, caption in (
         (2.72, "BitFit: all biases"),
         (2.5, "norms only: gains and biases"),
         (2.28, "top layers: whole blocks, from the top"),
     ):
-        label(axes, (4.3, y), said, colour=orange)
+        label(axes, (4.3, y), caption, colour=orange)
     label(axes, (4.3, 2.02), rest, colour="grey")
 
 
@@ -155,10 +155,10 @@ def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
     row, places = 0.75, {"edit": 0.9, "groups": 2.55, "schedule": 4.2, "extra_loss": 5.85}
     steps = "model", "optimizer", "learning rate\nof each step", "loss"
     drawn = []
-    for (name, said), text in zip(asks.items(), steps, strict=True):
+    for (name, caption), text in zip(asks.items(), steps, strict=True):
         colour, x = KNOB_COLOURS[name], places[name]
         label(axes, (x, 2.35), name, colour=colour, align="center", bold=True)
-        label(axes, (x, 2.13), said, colour=colour, align="center")
+        label(axes, (x, 2.13), caption, colour=colour, align="center")
         knob = box(axes, (x, 1.67), choices[name], edge=colour, width=1.5, height=0.5)
         step = box(axes, (x, row), text, colour="grey", width=1.2, height=0.44)
         arrow(axes, knob.bottom, step.top, colour=colour)
@@ -169,7 +169,7 @@ def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
     arrow(axes, (back[0], 0.27), back)
     middle = (end[0] + back[0]) / 2, 0.12
     label(axes, middle, "gradient, step, next batch", align="center", colour="grey")
-    own = "A training loop with four knobs: " + "; ".join(
+    description = "A training loop with four knobs: " + "; ".join(
         f"{name} ({asks[name]}) is set to {choice}" for name, choice in choices.items()
     ).replace("\n", " ")
-    return finish(picture, own)
+    return finish(picture, description)

@@ -48,11 +48,11 @@ def memory_bars(held: Mapping[str, Mapping[str, float]], **texts: Unpack[Texts])
     label_axes(axes, x="memory of one training step (MiB)")
     look = {"ncols": len(kinds), "borderaxespad": 0, "handlelength": 1.0, "columnspacing": 1.4}
     axes.legend(axes.patches[: len(kinds)], kinds, **ABOVE, **look)
-    told = "; ".join(
+    rows_in_words = "; ".join(
         f"{name}: " + ", ".join(f"{kind} {size:.0f}" for kind, size in each.items())
         for name, each in held.items()
     )
-    return finish(picture, f"MiB of one training step. {told}")
+    return finish(picture, f"MiB of one training step. {rows_in_words}")
 
 
 def lora_relatives(width: int, rank: int, **texts: Unpack[Texts]) -> Picture:
@@ -78,13 +78,13 @@ def lora_relatives(width: int, rank: int, **texts: Unpack[Texts]) -> Picture:
         last = _layer(axes, middle, frozen, f"{new}\nrank {rank}" if new else "")
         _output(axes, middle, last, name)
         label(axes, (middle, 0.08), f"{count:,} learned", align="center", colour="blue")
-    own = (
+    description = (
         f"Four linear layers of {width} inputs and outputs. LoRA: the frozen W and beside it the "
         f"learned B A of rank {rank}, added up. QLoRA: the same, W in 4 bits. DoRA: the sum is "
         "divided by its length and multiplied by a learned m. IA³: no B A, the output is "
         "multiplied by learned factors."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def _layer(axes: Any, middle: float, frozen: str, new: str) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tlcourse.views.bars import name_rows
-from tlcourse.views.diagrams import PALE, PALE_BLUE, Box, arrow, box, canvas, label, stroke
+from tlcourse.views.diagrams import Box, arrow, box, canvas, label, stroke
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 
 Gain = tuple[Sequence[float], tuple[float, float, float]]  # each pair's; mean, low, high
@@ -57,14 +57,14 @@ def signal_pipeline(
     drawn = {}
     for stage, x in places.items():
         size = {"width": wide[stage], "height": 0.36}
-        fill = PALE_BLUE if stage in mine else PALE
+        fill = "blue" if stage in mine else "grey"
         drawn[stage] = box(axes, (x, 0.3), stage, fill=fill, bold=True, **size)
     for one, other in zip(STAGES, STAGES[1:], strict=False):
         arrow(axes, drawn[one].right, drawn[other].left)
     for stage, each in signals.items():
         _enter(axes, drawn[stage], each, yours)
-    own = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())
-    return finish(picture, f"Pretrain, TAPT, adapt, judge. {own}".replace("\n", " "))
+    description = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())
+    return finish(picture, f"Pretrain, TAPT, adapt, judge. {description}".replace("\n", " "))
 
 
 def _enter(axes: Any, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:
@@ -88,24 +88,26 @@ def decision_path(branches: Sequence[tuple[str, str, str]], **texts: Unpack[Text
     """
     if not 1 <= len(branches) <= 7:
         raise ValueError(f"expected 1 to 7 branches, got {len(branches)}")
-    told = [
+    wrapped = [
         tuple(textwrap.fill(text, at) for text, at in zip(each, (25, 32, 29), strict=True))
         for each in branches
     ]
-    tall = [0.2 + 0.17 * max(1 + text.count("\n") for text in each) for each in told]
+    tall = [0.2 + 0.17 * max(1 + text.count("\n") for text in each) for each in wrapped]
     gap = 0.2
     height = sum(tall) + gap * len(tall) + 0.25
     picture, axes = canvas(height, **texts)
     label(axes, (4.75, height - 0.1), "what the stored runs say", colour="grey")
     above, top = None, height - 0.27
-    for (question, advice, evidence), room in zip(told, tall, strict=True):
+    for (question, advice, evidence), room in zip(wrapped, tall, strict=True):
         y = top - room / 2
         asked = box(axes, (0.95, y), question, width=1.85, height=room, colour="grey")
-        said = box(axes, (3.4, y), advice, width=2.4, height=room, colour="blue")
-        arrow(axes, asked.right, said.left, colour="blue")
+        advised = box(axes, (3.4, y), advice, width=2.4, height=room, colour="blue")
+        arrow(axes, asked.right, advised.left, colour="blue")
         label(axes, (4.75, y), evidence)
         if above is not None:
             arrow(axes, above.bottom, asked.top)
         above, top = asked, top - room - gap
-    own = " ".join(f"{question} {advice} ({evidence})" for question, advice, evidence in branches)
-    return finish(picture, own)
+    description = " ".join(
+        f"{question} {advice} ({evidence})" for question, advice, evidence in branches
+    )
+    return finish(picture, description)

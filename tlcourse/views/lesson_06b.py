@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
 
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator
 
-from tlcourse.views.diagrams import ACROSS, SIZE, Point, arrow, box, canvas, label, stroke
-from tlcourse.views.lines import label_ends, plain
+from tlcourse.views.diagrams import ACROSS, Point, arrow, box, canvas, label, stroke, word_width
+from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
@@ -17,7 +17,6 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
-    text_width,
 )
 
 Row = tuple[float, float, float] | tuple[float, float, float, float]
@@ -41,8 +40,7 @@ def trade_off(
     picture, axes = figure(height=max(4.2, 1.4 + 0.26 * len(points)), **texts)
     label_axes(axes, x=x_label, y=y_label)
     if log_x:
-        axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        log_scale(axes.xaxis)
         reach = max(x for x, *_ in points.values()) / min(x for x, *_ in points.values())
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if reach < 100 else (1,)))
     axes.xaxis.set_major_formatter(plain)
@@ -92,7 +90,7 @@ def gains_and_reach(
     lines = sum(len(rows) + bool(heading) for heading, rows in groups.items())
     picture, axes = figure(height=1.65 + 0.27 * lines, **texts)
     axes.axvline(0, color="black", lw=1.2, zorder=1)
-    place, names, told, ends = 0.0, [], [], [0.0]
+    place, names, rows_in_words, ends = 0.0, [], [], [0.0]
     for heading, rows in groups.items():
         if heading:
             names.append((place, heading))
@@ -106,7 +104,7 @@ def gains_and_reach(
             ends += [low, high, *reach, *(-each for each in reach)]
             names.append((place, name))
             under = f", {heading}" if heading else ""
-            told.append(f"{name}{under} {value:+.1f} ({low:+.1f} to {high:+.1f})")
+            rows_in_words.append(f"{name}{under} {value:+.1f} ({low:+.1f} to {high:+.1f})")
             place += 1
     axes.set_ylim(place - 0.4, -0.6)
     far = max(max(ends) - min(ends), 1e-9)  # with room for the words on either side of 0
@@ -118,10 +116,10 @@ def gains_and_reach(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(plain)
-    for x, said, align in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
-        axes.text(x, 1.01, said, transform=axes.transAxes, ha=align, color=GREY, fontsize=10)
+    for x, caption, align in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
+        axes.text(x, 1.01, caption, transform=axes.transAxes, ha=align, color=GREY, fontsize=10)
     label_axes(axes, x=x_label)
-    return finish(picture, "; ".join(told))
+    return finish(picture, "; ".join(rows_in_words))
 
 
 def self_training_loop(
@@ -148,12 +146,12 @@ def self_training_loop(
     arrow(axes, (student.top[0], over), student.top)
     label(axes, (4.1, over + 0.13), "the labels, too", align="center", colour="grey")
     label(axes, (0.05, 0.12), "blue: you write it", colour="blue")
-    own = (
+    description = (
         f"{labelled:,} questions with labels train a teacher. It guesses the labels of "
         f"{unlabelled:,} others, choose_guesses keeps those it is sure of by {least:g}, and a "
         "student learns from these and from the labels."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def two_masks(
@@ -173,12 +171,12 @@ def two_masks(
         raise ValueError(
             f"expected two answers for {len(labels)} labels, got {[*map(len, shares)]}"
         )
-    if text_width(text, SIZE) > ACROSS - 0.4:
+    if word_width(text) > ACROSS - 0.4:
         raise ValueError(f"expected a text that fits into {ACROSS - 0.4} inches, got {text!r}")
-    told = "one number" if nats is None else f"{nats:.3f} nats"
+    divergence = "one number" if nats is None else f"{nats:.3f} nats"
     picture, axes = canvas(2.85, **texts)
     question = box(axes, (ACROSS / 2, 2.65), text, colour="grey", height=0.26)
-    loss = box(axes, (5.95, 1.3), f"consistency_loss\n{told}", colour="blue", height=0.45)
+    loss = box(axes, (5.95, 1.3), f"consistency_loss\n{divergence}", colour="blue", height=0.45)
     stroke(axes, (0.6, 2.65), (0.6, 0.7))
     stroke(axes, (0.6, 2.65), question.left)
     for place, (y, answer) in enumerate(zip((1.9, 0.7), shares, strict=True), start=1):
@@ -190,12 +188,12 @@ def two_masks(
     label(axes, (5.95, 0.25), "a gradient for both", align="center", colour="blue")
     arrow(axes, loss.bottom, (5.95, 0.4), colour="blue")
     best = [labels[max(range(len(labels)), key=each.__getitem__)] for each in shares]
-    own = (
+    description = (
         f"{text!r} goes through the same model under two dropout masks. Likeliest labels: "
-        f"{best[0]} and {best[1]}. consistency_loss makes {told} of the two answers, and its "
+        f"{best[0]} and {best[1]}. consistency_loss makes {divergence} of the two answers, and its "
         "gradient reaches both."
     )
-    return finish(picture, own)
+    return finish(picture, description)
 
 
 def _answer(axes: Any, corner: Point, labels: Sequence[str], shares: Sequence[float]) -> None:

@@ -5,28 +5,29 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tlcourse.views.diagrams import ACROSS, SIZE, Box, Point, arrow, box, canvas, label, stroke
+from tlcourse.views.diagrams import (
+    ACROSS,
+    Box,
+    Point,
+    arrow,
+    box,
+    canvas,
+    label,
+    stroke,
+    word_width,
+)
 from tlcourse.views.lines import plain
 from tlcourse.views.panels import (
     Values,
-    _layer_ticks,
     draw_line,
     head,
     label_below,
+    label_layers,
     name_lines,
     panels,
     with_ends,
 )
-from tlcourse.views.style import (
-    COLOURS,
-    GREY,
-    Picture,
-    Texts,
-    colours_of,
-    figure,
-    finish,
-    text_width,
-)
+from tlcourse.views.style import COLOURS, GREY, Picture, Texts, colours_of, figure, finish
 
 POOLED = {"mean": slice(None), "first": slice(1), "last": slice(-1, None)}  # tokens of a word
 
@@ -57,9 +58,7 @@ def removal(
         lines |= {name: with_ends(values, len(numbers), name) for name, values in series.items()}
         ends.append({})
         for name, values in lines.items():
-            colour = colours.get(name, GREY)
-            draw_line(axes, numbers, values, colour)
-            ends[-1][name] = (numbers[-1], values[0, -1], colour)
+            ends[-1][name] = draw_line(axes, numbers, values, colours.get(name, GREY))
         axes.axhline(intact, color=GREY, lw=1.2, ls=":", zorder=1)
         ends[-1]["nothing removed"] = (numbers[-1], intact, GREY)
         if log_x:
@@ -99,7 +98,7 @@ def probe_on_frozen_body(
             f"pooling of {list(POOLED)}, got {probed}, width {width}, layers {layers}, classes "
             f"{classes}, pooling {pooling!r}"
         )
-    column = max(0.5, *(text_width(token, SIZE) + 0.28 for each in words for token in each))
+    column = max(0.5, *(word_width(token) + 0.28 for each in words for token in each))
     places, left = [], 0.85  # inches; of each word's tokens
     for tokens in words:
         places.append([left + column * (i + 0.5) for i in range(len(tokens))])
@@ -116,8 +115,8 @@ def probe_on_frozen_body(
     _blocks_and_states(axes, heights, places, (layer, read))
     probe = _probe(axes, heights, layer, answer, (width, classes))
     _read(axes, (read, heights[layer]), left, probe.left, pooling)
-    said = f"grey: frozen, no gradient;\n{layers} blocks of width {width:,}"
-    label(axes, (probe.middle[0], 0.3), said, colour="grey", align="center")
+    legend = f"grey: frozen, no gradient;\n{layers} blocks of width {width:,}"
+    label(axes, (probe.middle[0], 0.3), legend, colour="grey", align="center")
     return finish(picture)
 
 
@@ -144,8 +143,8 @@ def _blocks_and_states(
         if row:
             name = f"block {row}" if row == below + 1 else f"blocks {below + 1} to {row}"
             box(axes, (middle, y - 0.31), name, width=wide, height=0.24, colour="grey")
-        said, below = f"layer {row}" if row else "embeddings", row
-        label(axes, (0.75, y), said, align="right", colour="grey")
+        caption, below = f"layer {row}" if row else "embeddings", row
+        label(axes, (0.75, y), caption, align="right", colour="grey")
         for at in x:
             mine = row == read[0] and at in read[1]
             hue = "blue" if mine else "faint"
@@ -163,8 +162,13 @@ def _probe(
     probe = box(axes, at, text, colour="blue")
     up = layer < max(heights)
     other = (at[0], at[1] + (0.62 if up else -0.62))
-    said = box(axes, other, answer, colour="blue", bold=True)
-    arrow(axes, probe.top if up else probe.bottom, said.bottom if up else said.top, colour="blue")
+    answered = box(axes, other, answer, colour="blue", bold=True)
+    arrow(
+        axes,
+        probe.top if up else probe.bottom,
+        answered.bottom if up else answered.top,
+        colour="blue",
+    )
     return probe
 
 
@@ -205,7 +209,7 @@ def control_task(
                 f"expected one control label for each word type, got {drawn[word]!r} and {other!r} "
                 f"for {word!r}"
             )
-    each = max(text_width(t, SIZE, "bold") for t in words + sum(map(list, labels), [])) + 0.26
+    each = max(word_width(t, bold=True) for t in words + sum(map(list, labels), [])) + 0.26
     if 0.8 + each * max(shapes[0]) > ACROSS:
         raise ValueError(f"expected sentences that fit, got up to {max(shapes[0])} words; cut them")
     picture, axes = canvas(1.15 * len(sentences), **texts)
@@ -257,7 +261,7 @@ def selectivity_by_layer(
         axes.set_xlim(-0.5, count - 0.2)
         end = (layers[-1], task[0, -1], COLOURS["blue"])
         ends.append({"task": end, "control task": (layers[-1], control[0, -1], GREY)})
-    _layer_ticks(shown, count, "layer", y_label)
+    label_layers(shown, count, "layer", y_label)
     name_lines(shown, ends, 2.2)
-    said = "Numbers: selectivity, the task less the control task."
-    return finish(picture, note=said)
+    legend = "Numbers: selectivity, the task less the control task."
+    return finish(picture, note=legend)

@@ -78,8 +78,8 @@ def attractors(
     axes.set_ylim(top=max(axes.get_ylim()[1], 1.0 if chance < 1 else 100.0))
     label_axes(axes, x=x_label, y=y_label)
     label_ends(axes, ends, 2.9)
-    said = "Full: sentences with sense. Dashed: nonsense, words of the right category."
-    return finish(picture, note=said if nonsense else None)
+    legend = "Full: sentences with sense. Dashed: nonsense, words of the right category."
+    return finish(picture, note=legend if nonsense else None)
 
 
 def growth(
@@ -111,12 +111,11 @@ def growth(
     for axes, (label, series) in zip(shown, scores.items(), strict=True):
         ends.append({})
         for name, height in levels.get(label, {}).items():
-            draw_line(axes, [min(read), last], with_ends([height] * 2), GREY, dashes[name])
-            ends[-1][name] = (last, height, GREY)
+            level, across = with_ends([height] * 2), [min(read), last]
+            ends[-1][name] = draw_line(axes, across, level, GREY, dashes[name])
         for name, (tokens, values) in series.items():
             drawn = with_ends(values, len(tokens), name)
-            draw_line(axes, tokens, drawn, colours[name])
-            ends[-1][name] = (tokens[-1], drawn[0, -1], colours[name])
+            ends[-1][name] = draw_line(axes, tokens, drawn, colours[name])
         axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     if 0 in read:
         shown[0].set_xscale("symlog", linthresh=first, linscale=0.5)

@@ -8,9 +8,6 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from tlcourse.views.diagrams import (
     ACROSS,
-    PALE_BLUE,
-    PALE_VERMILLION,
-    SIZE,
     Box,
     Point,
     arrow,
@@ -18,6 +15,7 @@ from tlcourse.views.diagrams import (
     canvas,
     label,
     stroke,
+    word_width,
 )
 from tlcourse.views.heat_maps import bare, colour_bar, write_cells
 from tlcourse.views.lines import label_ends, plain
@@ -33,7 +31,6 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
-    text_width,
 )
 from tlcourse.views.tokens import brief, fitting
 
@@ -229,10 +226,10 @@ def lens_table(
         label_axes(axes, y="layer")
     label_axes(grid[-1, 0], x="token read")
     colour_bar(picture, image, grid, "probability of the best token", pad=0.01)
-    said = ["Bold: the right token."] if right is not None else []
+    notes = ["Bold: the right token."] if right is not None else []
     if len(shown) < count:
-        said.append(f"The last {len(shown)} of {count} positions.")
-    return finish(picture, note=" ".join(said))
+        notes.append(f"The last {len(shown)} of {count} positions.")
+    return finish(picture, note=" ".join(notes))
 
 
 def attention_record(
@@ -330,7 +327,7 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
             f"expected a last token that stands before, another one behind it, got {list(tokens)}"
         )
     names = [brief(token) for token in tokens]
-    wide = [max(0.4, text_width(name, SIZE, "bold") + 0.2) for name in names]
+    wide = [max(0.4, word_width(name, bold=True) + 0.2) for name in names]
     first, room = before[-1], ACROSS - 0.7 - wide[before[-1] + 1]
     total = sum(wide)
     if total > room:
@@ -342,14 +339,14 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
     boxes = []
     for place, (name, left, width) in enumerate(zip(names, lefts, wide, strict=False)):
         letter = {first: "A", first + 1: "B", len(tokens) - 1: "A"}.get(place)
-        fill = {"A": PALE_BLUE, "B": PALE_VERMILLION, None: "white"}[letter]
+        fill = {"A": "blue", "B": "vermillion", None: "white"}[letter]
         size = {"width": width - 0.06, "height": 0.28}
         middle, bold = (left + width / 2, _TOKENS_AT), letter is not None
         boxes.append(box(axes, middle, name, fill=fill, bold=bold, **size))
     next_one = (lefts[-1] + 0.5 + wide[first + 1] / 2, _TOKENS_AT)
     size = {"width": wide[first + 1] - 0.06, "height": 0.28}
-    said = box(axes, next_one, names[first + 1], colour="vermillion", bold=True, **size)
-    arrow(axes, boxes[-1].right, said.left, colour="vermillion")
+    predicted = box(axes, next_one, names[first + 1], colour="vermillion", bold=True, **size)
+    arrow(axes, boxes[-1].right, predicted.left, colour="vermillion")
     a, b = names[first], names[first + 1]
     _arc(axes, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
     _arc(axes, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")

@@ -55,8 +55,8 @@ def state_paths(
     label_axes(axes, x=x_label, y=y_label)
     named = {token: number for number, token in enumerate(tokens)}.values()  # the last of each
     named = chosen or (range(len(tokens)) if len(tokens) <= NAMED_UP_TO else named)
-    said = f"White: the embedding. Large: layer {len(points) - 1}."
-    finish(picture, note=said)
+    legend = f"White: the embedding. Large: layer {len(points) - 1}."
+    finish(picture, note=legend)
     picture.draw_without_rendering()  # now the axes have their places
     picture.set_layout_engine("none")
     texts = {token: brief(tokens[token]) for token in named}

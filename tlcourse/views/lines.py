@@ -53,6 +53,13 @@ def plain(value: float, _: Any = None) -> str:
     return f"{value:g}".replace("-", "−")
 
 
+def log_scale(axis: Any) -> None:
+    """Makes an axis logarithmic, with the numbers of its major ticks alone, as by `plain`."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _interval(axes: Any, x: np.ndarray, y: np.ndarray, low: Any, high: Any, colour: str) -> None:
     low, high = np.asarray(low, float), np.asarray(high, float)
     if len(x) <= BARS_UP_TO:
@@ -121,14 +128,10 @@ def curves(
         raise ValueError(f"expected 1 to {2 * len(CYCLE)} curves in one figure, got {len(series)}")
     picture, axes = figure(height=height, **texts)
     label_axes(axes, x=x_label, y=y_label)
-    for wanted, axis, scale in (
-        (log_x, axes.xaxis, axes.set_xscale),
-        (log_y, axes.yaxis, axes.set_yscale),
-    ):
-        if wanted:
-            scale("log")
-            axis.set_minor_formatter(NullFormatter())
+    for wanted, axis in ((log_x, axes.xaxis), (log_y, axes.yaxis)):
         axis.set_major_formatter(plain)
+        if wanted:
+            log_scale(axis)
     draw_curves(axes, series, height * 0.66, dashed, levels, top)
     if x_ticks is not None:
         axes.set_xticks(x_ticks)

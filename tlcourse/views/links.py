@@ -72,8 +72,8 @@ def token_lines(
     seen = {} if chosen is None else {int(k): f"  {w:.2f}" for (_, k), w in weights_of_keys}
     _column(axes, tokens, pitch, looks, align="right")
     _column(axes, keys, pitch, seen, align="left")
-    said = f"Weights below {threshold:g} are not drawn." if threshold > 0 else ""
-    return finish(picture, note=said)
+    legend = f"Weights below {threshold:g} are not drawn." if threshold > 0 else ""
+    return finish(picture, note=legend)
 
 
 def _column(
@@ -150,8 +150,8 @@ def arcs(
                 peak = side * (_FIRST + _LEVEL * level[edge])
                 _arc(axes, edge, at, (middle, peak), style, (words, span))
         top -= up + down + _ROOM
-    said = f"Bold: the root. Blue: in both trees, {len(found)} of {len(gold)} gold arcs."
-    return finish(picture, note=said)
+    legend = f"Bold: the root. Blue: in both trees, {len(found)} of {len(gold)} gold arcs."
+    return finish(picture, note=legend)
 
 
 def _gold(words: Sequence[str], heads: Sequence[int | None], predicted: Collection) -> list[Edge]:

@@ -85,12 +85,16 @@ def label_below(shown: Sequence[Any], x_label: str) -> None:
 
 def draw_line(
     axes: Any, x: Sequence[float], values: np.ndarray, colour: str, dash: Any = "-"
-) -> None:
-    """A line through (3, n) values with its interval as a band; grey ones are thin, unmarked."""
+) -> tuple[float, float, str]:
+    """Draws (3, n) values as a line, their interval as a band; grey lines are thin, unmarked.
+
+    Returns where the line ends, and its colour, as `name_lines` takes them.
+    """
     mark = {"lw": 1.6} if colour == GREY else {"lw": 2.2, "marker": "o", "ms": 5}
     axes.plot(x, values[0], color=colour, ls=dash, zorder=1.5 if colour == GREY else 3, **mark)
     if np.isfinite(values[1:]).any():
         axes.fill_between(x, *values[1:], color=colour, alpha=0.2, lw=0, label="_interval")
+    return x[-1], values[0, -1], colour
 
 
 def name_lines(shown: Sequence[Any], ends: Sequence[Mapping[str, tuple]], height: float) -> None:
@@ -180,14 +184,14 @@ def by_layer(
         for name, values in {**flat, **series}.items():
             drawn = with_ends(values, len(layers), name)
             colour = GREY if name in flat else colours[name]
-            draw_line(axes, layers, drawn, colour, dashes[name] if name in flat else "-")
-            ends[-1][name] = (layers[-1], drawn[0, -1], colour)
-    _layer_ticks(shown, len(layers), x_label, y_label)
+            dash = dashes[name] if name in flat else "-"
+            ends[-1][name] = draw_line(axes, layers, drawn, colour, dash)
+    label_layers(shown, len(layers), x_label, y_label)
     name_lines(shown, ends, 2.6 if len(shown) == 1 else 1.25)
     return finish(picture)
 
 
-def _layer_ticks(shown: Sequence[Any], count: int, x_label: str, y_label: str) -> None:
+def label_layers(shown: Sequence[Any], count: int, x_label: str, y_label: str) -> None:
     """Names layers below each panel, as many as fit, and the axes at the outer edges."""
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     step = -(-count // {1: 14, 2: 9}.get(columns, 5))

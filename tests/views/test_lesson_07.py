@@ -18,7 +18,6 @@ from tests.views.drawn import (
     words_in,
 )
 from tlcourse.views import control_task, probe_on_frozen_body, removal, selectivity_by_layer
-from tlcourse.views.diagrams import SIZE, arrow, box, canvas, label
 from tlcourse.views.style import COLOURS, GREY
 
 RANDOM = [(0.88, 0.86, 0.9), (0.87, 0.85, 0.89)]
@@ -55,21 +54,6 @@ def hues(picture):
 SENTENCES = [["the", "duck", "can", "swim"], ["they", "duck"]]
 LABELS = [["DET", "NOUN", "AUX", "VERB"], ["PRON", "VERB"]]
 CONTROL = [["VERB", "ADP", "DET", "NOUN"], ["DET", "ADP"]]
-
-
-def test_a_box_holds_its_text_and_gives_its_sides():
-    picture, axes = canvas(2.0, title="title")
-    drawn = box(axes, (3.0, 1.0), "a block of some\nwords", bold=True)
-    assert drawn.left == (3.0 - drawn.width / 2, 1.0) and drawn.top == (3.0, 1.0 + drawn.height / 2)
-    assert drawn.right[0] - drawn.left[0] == pytest.approx(drawn.width)
-    assert drawn.bottom[1] == pytest.approx(1.0 - drawn.height / 2)
-    arrow(axes, drawn.right, (6.0, 1.0), dashed=True)
-    assert label(axes, (6.0, 1.0), "x").get_fontsize() == SIZE == 9
-    picture.draw_without_rendering()
-    outer, inner = axes.patches[0].get_window_extent(), axes.texts[0].get_window_extent()
-    assert outer.x0 <= inner.x0 and inner.x1 <= outer.x1
-    assert outer.y0 <= inner.y0 and inner.y1 <= outer.y1
-    assert axes.texts[1].arrow_patch.get_linewidth() == 1
 
 
 def test_the_drawing_of_a_probe_takes_its_numbers_from_the_model():

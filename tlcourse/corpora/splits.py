@@ -1,4 +1,4 @@
-"""Splits by name that come from one source; loads `datasets`, which takes seconds to import."""
+"""Splits of one source, by name; imports `datasets`, which takes seconds."""
 
 import datasets
 
@@ -7,7 +7,7 @@ from tlcourse.corpora.reading import source_of
 
 
 class _OneSource(dict):
-    """Splits by name; a split that the source lacks is a DataError when asked for."""
+    """Splits by name; raises DataError for a split that the source lacks."""
 
     def __missing__(self, split: str):
         raise DataError(

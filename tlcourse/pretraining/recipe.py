@@ -1,4 +1,4 @@
-"""The recipe of a pretraining, and the table of what there is to be trained for."""
+"""The recipe of a pretraining run, and the table of pretraining objectives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ Batch = tuple[Tensor, ...]
 
 @dataclass(frozen=True)
 class PretrainingRecipe:
-    """How to train: what a run needs to know besides model, data and budget.
+    """The settings of a run besides model, data and budget.
 
-    The hybrid objective reads `causal_share` of the windows causally and the others from both
-    sides, as one model. Raises ValueError for an objective that is not in OBJECTIVES.
+    The hybrid objective reads `causal_share` of the windows causally and the others
+    bidirectionally, with one model. Raises ValueError for an objective that is not in OBJECTIVES.
     """
 
     objective: str = "causal"
@@ -27,10 +27,10 @@ class PretrainingRecipe:
     length: int = 128  # tokens a window
     learning_rate: float = 3e-3  # AdamW: embeddings, norms, biases
     muon_learning_rate: float | None = 0.01  # Muon: matrices in the blocks; None: AdamW for all
-    weight_decay: float = 0.1  # of those matrices, times their learning rate, a step
+    weight_decay: float = 0.1  # of those matrices; a step takes it times the learning rate
     warmup: int = 100  # steps
-    decay: float = 0.4  # the last share of the steps, linearly to 0
-    mask_probability: float = 0.15  # with which a token is hidden, masked and hybrid
+    decay: float = 0.4  # the share of the steps, at the end, in which the rate falls linearly to 0
+    mask_probability: float = 0.15  # of hiding a token; masked and hybrid
     causal_share: float = 0.5  # hybrid
     seed: int = 0
 
@@ -42,10 +42,10 @@ class PretrainingRecipe:
 
 
 class Objective(NamedTuple):
-    """What the model reads in a step, and what it is asked.
+    """The batches and the loss of a pretraining objective.
 
-    `batch(file, step, recipe=, vocabulary_size=)` gives the tensors of a step, a pure function of
-    its arguments; `loss(model, batch)` the sum of nats and the number of targets.
+    `batch(file, step, recipe=, vocabulary_size=)` returns the tensors of a step, as a pure function
+    of its arguments; `loss(model, batch)` returns the sum of nats and the number of targets.
     """
 
     batch: Callable[..., Batch]
@@ -79,7 +79,7 @@ def _hybrid_batch(
     inputs, targets, chosen = objectives.hide_next_tokens(
         tokens, generator, vocabulary_size, probability=probability
     )
-    # Spread evenly, so that every slice of the batch has its share: 0.5 is every second row.
+    # Causal rows are spread evenly over the batch: 0.5 is every second row.
     quota = (torch.arange(recipe.batch_size + 1) * recipe.causal_share).floor()
     reads_causally = quota[1:] > quota[:-1]
     inputs[reads_causally], chosen[reads_causally] = tokens[reads_causally, :-1], True
@@ -109,6 +109,6 @@ OBJECTIVES = {
 
 
 def batches(file: TokenFile, config: Config, recipe: PretrainingRecipe) -> Callable[[int], Batch]:
-    """The function from a step to its batch: what the loss of the recipe's objective takes."""
+    """The function from a step to its batch, which the loss of the objective takes."""
     batch = OBJECTIVES[recipe.objective].batch
     return lambda step: batch(file, step, recipe=recipe, vocabulary_size=config.vocabulary_size)

@@ -31,7 +31,7 @@ import torch
 from benchmarks import jobs
 from benchmarks.browsers import chromium, firefox
 from tlcourse import checkpoints, page
-from tlcourse.page.first import PLAIN
+from tlcourse.page.prerender import PLAIN
 
 MODEL, PEER = "causal-small", "onnxruntime-web@1.23.2"
 LENGTHS, ROUNDS = (16, 32, 64), 15

@@ -171,8 +171,7 @@ def describe(name: str) -> str:
 def _verified(corpus: Corpus, source: str, splits: dict) -> str:
     if source == SAMPLE:
         return NOT_COMPARABLE
-    digests_known = all(corpus.facts[split].digest for split in splits)
-    complete = source in (LOCAL, RELEASE) and digests_known
+    complete = source in (LOCAL, RELEASE) and all(corpus.facts[split].digest for split in splits)
     return "counts and sha256 verified" if complete else "counts verified"
 
 

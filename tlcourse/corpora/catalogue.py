@@ -15,8 +15,8 @@ def collect(folders: Iterable[str]) -> dict[str, Corpus]:
     others = {__name__, f"{__package__}.splits"}  # the latter loads `datasets`
     modules = map(import_module, sorted(names - others))
     corpora = [module.CORPUS for module in modules if hasattr(module, "CORPUS")]
-    ordered = sorted(corpora, key=lambda corpus: (corpus.lesson, corpus.name))
-    return {corpus.name: corpus for corpus in ordered}
+    corpora.sort(key=lambda corpus: (corpus.lesson, corpus.name))
+    return {corpus.name: corpus for corpus in corpora}
 
 
 CORPORA = collect(import_module(__package__).__path__)

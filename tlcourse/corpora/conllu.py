@@ -5,9 +5,8 @@
     sentence.forms, sentence.upos, sentence.heads    # one entry a word; head 0 is the root
     sentence.text, sentence.spans                    # the text, and the span of each word in it
 
-The format: https://universaldependencies.org/format.html (Nivre et al., 2020). A *word* is a unit
-with a head. A *multi-word token* such as "don't" is one token of the text and two words, "do" and
-"n't".
+The format: https://universaldependencies.org/format.html (Nivre et al., 2020). Every *word* has a
+head. A *multi-word token* such as "don't" is one token of the text and two words, "do" and "n't".
 """
 
 import re

@@ -96,10 +96,7 @@ def _no_progress_bars() -> Iterator[None]:
 
 
 def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.Dataset:
-    """Columns of parquet files, memory-mapped.
-
-    Raises DataError if a file is damaged or lacks a column.
-    """
+    """Columns of parquet files, memory-mapped; a damaged file or missing column is a DataError."""
     import datasets
 
     try:

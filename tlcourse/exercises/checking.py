@@ -77,9 +77,9 @@ def _explain(outcome: running.Outcome) -> str:
         return str(CheckFailed(yours=outcome.stopped(), why=why))
     error = outcome.error
     notes = getattr(error, "__notes__", ())
-    mistakes = " ".join(note for note in notes if not note.startswith(CALLED))
+    why = " ".join(note for note in notes if not note.startswith(CALLED))
     if isinstance(error, CheckFailed):
-        return str(error) if error.why or not mistakes else f"{error}\nWhy: {mistakes}"
+        return str(error) if error.why or not why else f"{error}\nWhy: {why}"
     try:
         text = " ".join(str(error).split())[:300]
     except Exception:
@@ -87,7 +87,6 @@ def _explain(outcome: running.Outcome) -> str:
     raised = f"{type(error).__name__}: {text}" if text else type(error).__name__
     called = "".join(note for note in notes if note.startswith(CALLED))
     if outcome.line:
-        yours = f"raised {raised}, in {outcome.line}"
-        return str(CheckFailed(check=called, yours=yours, why=mistakes))
+        return str(CheckFailed(check=called, yours=f"raised {raised}, in {outcome.line}", why=why))
     question = "Does it take the arguments and return the kind of value that the exercise asks for?"
-    return str(CheckFailed(check=called, yours=f"raised {raised}", why=mistakes or question))
+    return str(CheckFailed(check=called, yours=f"raised {raised}", why=why or question))

@@ -32,14 +32,11 @@ def for_long_runs(id: str, piece: Any, probe: Callable[[Any], Any], *, limit: fl
             say("open", f"{id}: in a trial of the long run yours raised {raised}",
                 "The long run takes the reference.")  # fmt: skip
             return task.solution
-    comparison = f"{id}: yours takes {times:.1f} times as long as the reference"
+    line = f"{id}: yours takes {times:.1f} times as long as the reference"
     if times > limit:
-        say(
-            "open",
-            f"{comparison}. It is right, but long runs would be long: they take the reference.",
-        )
+        say("open", f"{line}. It is right, but long runs would be long: they take the reference.")
         return task.solution
-    say("solved", f"{comparison}: fast enough for the long run.")
+    say("solved", f"{line}: fast enough for the long run.")
     return piece
 
 

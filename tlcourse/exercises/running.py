@@ -104,9 +104,7 @@ def _is_learners(frame: FrameType) -> bool:
     filename = frame.f_code.co_filename
     if filename.startswith("<frozen "):
         return False
-    if filename.startswith(
-        "<"
-    ):  # a cell of older IPython, or code generated in a module, as by dataclass
+    if filename.startswith("<"):  # a cell of older IPython, or code generated as by dataclass
         filename = frame.f_globals.get("__file__") or filename
     return not str(Path(filename).resolve()).startswith(_LIBRARIES)
 

@@ -236,6 +236,5 @@ def statements(function: FunctionType) -> list[str]:
     node = node_of(function, cell_of(function))
     if not isinstance(node, ast.FunctionDef):
         return []
-    return [
-        ast.unparse(statement) for statement in node.body[ast.get_docstring(node) is not None :]
-    ]
+    body = node.body[ast.get_docstring(node) is not None :]
+    return [ast.unparse(statement) for statement in body]

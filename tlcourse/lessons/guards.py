@@ -20,6 +20,7 @@ OPENING = (
     "what is downloaded",
     "what changed since 2019",
 )
+FIRST_CELL = "run `python -m tlcourse.lessons.first_cell`"
 LONGEST_CELL = 40  # lines
 LARGEST_FILE = 1_500_000  # bytes; GitHub stops rendering somewhat above
 # A path in a folder of one machine. URLs (`https://…/home/…`) are not matched.
@@ -34,15 +35,13 @@ def complaints_about_ids(ids: Sequence[str]) -> list[str]:
 
     Numbers count from 00 without a gap, and the deeper 03b follows 03, at most once.
     """
-    complaints, number = [], 0
+    faults, number = [], 0
     for before, id in itertools.pairwise(["", *ids]):
         deeper = f"{number - 1:02}b"
         if id != f"{number:02}" and (id != deeper or before == deeper):
-            complaints.append(
-                f"expected lesson {number:02} after {before or 'nothing'}, found {id}"
-            )
+            faults.append(f"expected lesson {number:02} after {before or 'nothing'}, found {id}")
         number = int(id[:2]) + 1
-    return complaints
+    return faults
 
 
 def readable_texts(notebook: Any) -> list[str]:
@@ -64,59 +63,53 @@ def absolute_paths(notebook: Any) -> list[str]:
 
 def complaints_about_source(notebook: Any) -> list[str]:
     """Complaints about the opening block, the length of cells, ids and kernel."""
-    complaints = []
+    faults = []
     first = notebook.cells[0] if notebook.cells else None
     if first is None or not first.source.startswith("# "):
-        complaints.append("the first cell does not begin with the title ('# …')")
+        faults.append("the first cell does not begin with the title ('# …')")
     block = opening(notebook).lower()
-    missing = (part for part in OPENING if part not in block)
-    complaints += [f"the opening block does not say {part!r}" for part in missing]
+    faults += [f"the opening block does not say {part!r}" for part in OPENING if part not in block]
     lengths = [len(cell.source.splitlines()) for cell in code_cells(notebook)]
     if lengths and max(lengths) > LONGEST_CELL:
-        complaints.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
+        faults.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
     if lengths and statistics.median(lengths) >= 10:
-        complaints.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
+        faults.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
     updated = copy.deepcopy(notebook)
     studying.state(updated)
     if updated != notebook or (studying.of(notebook) and studying.STUDY.lower() not in block):
-        run = "run `python -m tlcourse.lessons.first_cell`"
-        complaints.append(f"the study time is not the rule's; {run}")
+        faults.append(f"the study time is not the rule's; {FIRST_CELL}")
     ids = [cell.get("id") for cell in notebook.cells]
     if None in ids or len(set(ids)) < len(ids):
-        complaints.append(
-            "a cell has no id of its own; run `python -m tlcourse.lessons.first_cell`"
-        )
+        faults.append(f"a cell has no id of its own; {FIRST_CELL}")
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
-        complaints.append(
-            "the kernelspec is not python3; run `python -m tlcourse.lessons.first_cell`"
-        )
-    return complaints
+        faults.append(f"the kernelspec is not python3; {FIRST_CELL}")
+    return faults
 
 
 def complaints_about_outputs(notebook: Any) -> list[str]:
     """Complaints about committed outputs, which `tlcourse run NN --commit-outputs` mends."""
-    complaints = []
+    faults = []
     cells = code_cells(notebook)
     counts = [cell.execution_count for cell in cells]
     if counts != list(range(1, len(cells) + 1)):
-        complaints.append("the code cells were not executed once each, in order")
+        faults.append("the code cells were not executed once each, in order")
     outputs = [output for cell in cells for output in cell.outputs]
     if any(output.output_type == "error" for output in outputs):
-        complaints.append("an output is an error")
+        faults.append("an output is an error")
     if "widgets" in notebook.metadata:
-        complaints.append("metadata.widgets is there; GitHub would refuse to render it")
+        faults.append("metadata.widgets is there; GitHub would refuse to render it")
     widget = "application/vnd.jupyter.widget-view+json"
     if any(set(output.get("data", {})) & {widget} for output in outputs):
-        complaints.append("an output is a widget; readers on GitHub would see nothing")
+        faults.append("an output is a widget; readers on GitHub would see nothing")
     if bare := sum(map(_is_figure_without_alt, outputs)):
-        complaints.append(
+        faults.append(
             f"figures without alt text: {bare}; draw them with tlcourse.views, which asks for one"
         )
     if any("execution" in cell.metadata for cell in notebook.cells):
-        complaints.append("a cell holds the time stamps of its execution")
+        faults.append("a cell holds the time stamps of its execution")
     if paths := absolute_paths(notebook):
-        complaints.append(f"absolute paths are shown: {', '.join(sorted(set(paths))[:3])}")
-    return complaints
+        faults.append(f"absolute paths are shown: {', '.join(sorted(set(paths))[:3])}")
+    return faults
 
 
 def _is_figure_without_alt(output: Any) -> bool:

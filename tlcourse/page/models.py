@@ -1,7 +1,6 @@
 """The models and classifiers that a page shows, checked: names, blocks, base models."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,8 +66,8 @@ def chosen(models: Iterable[str | Path] | None = None) -> list[Shown]:
     for model in list(shown):
         if model.base and model.base not in [listed.name for listed in shown]:
             shown.append(_shown(model.base))
-    counts = Counter(model.name for model in shown)
-    for name in (name for name, count in counts.items() if count > 1):
+    shown_names = [model.name for model in shown]
+    for name in {name for name in shown_names if shown_names.count(name) > 1}:
         raise ValueError(f"expected models with different names, got {name} twice; rename one")
     if all(model.classifier for model in shown):
         raise ValueError(
@@ -103,13 +102,11 @@ def _classifier(name: str, folder: Path) -> Shown:
     return Shown(name, folder, classifier=True)
 
 
-def _check_block(name: str, folder: Path) -> None:
+def _check_block(model: str, folder: Path) -> None:
     config = asdict(checkpoints.shape(folder)[0])
-    differing = [
-        f"{field} {config[field]}" for field in BLOCK if config[field] != OWN_CONFIG[field]
-    ]
+    differing = [f"{name} {config[name]}" for name in BLOCK if config[name] != OWN_CONFIG[name]]
     if differing:
         raise ValueError(
-            f"expected a model with the course's own block for the page, got {name} with "
+            f"expected a model with the course's own block for the page, got {model} with "
             f"{', '.join(differing)}; give one that `tlcourse pretrain` wrote"
         )

@@ -85,9 +85,7 @@ class Progress:
     def __init__(self, tokens_per_step: int, tokens: int | None, seconds: float | None):
         self.tokens_per_step, self.timed, self.last = tokens_per_step, seconds is not None, None
         unit = "s" if self.timed else "token"
-        hidden = (
-            os.environ.get("RANK", "0") != "0"
-        )  # under torchrun only the first process shows it
+        hidden = os.environ.get("RANK", "0") != "0"  # under torchrun the first process shows it
         self.bar = tqdm(total=seconds or tokens, unit=unit, unit_scale=True, disable=hidden)
 
     def __call__(self, record: dict) -> None:

@@ -126,8 +126,7 @@ def pretrain_for(
     Running time counts across resumes. When the share 1 - `decay` of it is used, the decay begins,
     with as many steps as the speed so far allows in the rest. From then on the number of steps is
     fixed, so the run ends decayed, whatever the clock says. Returns the history and the step at
-    which the decay began, which is also kept in `folder`; without a folder the run cannot be
-    resumed.
+    which the decay began (also kept in `folder`); without a folder the run cannot be resumed.
 
     Raises ValueError for several processes without a folder.
     """

@@ -99,9 +99,8 @@ def agreement_pairs(
         derivation = Derivation(chance, "S.agree", n=number, m=other, k=attractors, t="pres")
         sentence = written(derivation, f"agreement-{attractors}-{seed}-{len(by_text):05d}")
         by_text.setdefault(sentence.text, sentence)
-    if nonsense:
-        return [_pair(without_sense(sentence, seed=seed)) for sentence in by_text.values()]
-    return [_pair(sentence) for sentence in by_text.values()]
+    sentences = by_text.values()
+    return [_pair(without_sense(s, seed=seed) if nonsense else s) for s in sentences]
 
 
 def _pair(good: Sentence) -> AgreementPair:

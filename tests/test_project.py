@@ -62,7 +62,7 @@ def test_the_readme_has_a_row_for_every_command() -> None:
 
 def test_lesson_00_has_the_map_of_all_lessons_and_the_readmes_example() -> None:
     book = finding.read_notebook(finding.every()[0].path)
-    written = start.written(copy.deepcopy(book), text("README.md"))
+    written = start.updated(copy.deepcopy(book), text("README.md"))
     assert written == book, "run `python -m tlcourse.lessons.readme`"
 
 

@@ -24,7 +24,7 @@ def lessons_table(logs: dict[str, Any]) -> str:
         notebook = finding.read_notebook(lesson.path)
         runs = logs.get(lesson.id, {}).get("minutes", "not measured yet")
         link = f"[{lesson.title}](notebooks/{lesson.path.name})"
-        built = start.told(finding.opening(notebook), start.BUILD)
+        built = start.line_of(finding.opening(notebook), start.BUILD)
         cells = link, built, _study(notebook), str(runs), first_cell.badge(lesson.path.name)
         rows.append("| " + " | ".join(cells) + " |")
     rows.append(

@@ -1,4 +1,4 @@
-"""The page's first view, computed when it is built: what its first model makes of an example."""
+"""The page's first view, rendered when the page is built: its first model reads an example."""
 
 import base64
 import html
@@ -26,19 +26,19 @@ MASKEDS = (
     "The ship left Hamburg for New <mask>.",
     "The keys to the old cabinet <mask> lost.",
 )
-BEST = 10  # of the likeliest tokens, as in reading.js; in the first room SHOWN
+BEST = 10  # the number of most probable tokens, as in reading.js; the first room has SHOWN
 SHOWN = 6
 PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 
 
 def examples(causal: bool) -> tuple[str, ...]:
-    """The texts that are offered for a model, of which it begins with the first."""
+    """The example texts for a model; it starts with the first."""
     return CAUSALS if causal else MASKEDS
 
 
 @torch.no_grad()
 def reading(folder: Path) -> dict[str, Any]:
-    """What a checkpoint makes of its example: a reading, as reading.js describes it.
+    """The reading of a checkpoint's example, a dict as described in reading.js.
 
     Raises what `checkpoints.load` and `checkpoints.refuse_nan` raise.
     """
@@ -52,7 +52,7 @@ def reading(folder: Path) -> dict[str, Any]:
     weights = torch.stack(seen.attention).reshape(config.layers, config.heads, len(ids), -1)
     best = logits.double().softmax(-1).topk(BEST)
     texts = tokenizer.tokens(best.indices.tolist())
-    shares = best.values.tolist()
+    probabilities = best.values.tolist()
     return {
         "text": text,
         "ids": ids,
@@ -62,16 +62,16 @@ def reading(folder: Path) -> dict[str, Any]:
         "causal": config.causal,
         "layers": config.layers,
         "heads": config.heads,
-        "attention": _in_bytes(weights),
+        "attention": _base64(weights),
         "best": [
-            {"id": int(id), "text": text, "probability": share}
-            for id, text, share in zip(best.indices, texts, shares, strict=True)
+            {"id": int(id), "text": text, "probability": probability}
+            for id, text, probability in zip(best.indices, texts, probabilities, strict=True)
         ],
     }
 
 
 def ids_of(tokenizer: Tokenizer, text: str, causal: bool) -> list[int]:
-    """The ids of a text, as `idsOf` of reading.js gives them."""
+    """The ids of a text, the same as those of `idsOf` in reading.js."""
     parts = (
         [normalise(text)]
         if causal
@@ -87,57 +87,57 @@ def _logits(model: Transformer, ids: list[int]) -> torch.Tensor:
     return model(torch.tensor([ids]))[0]
 
 
-def _in_bytes(weights: torch.Tensor) -> str:
+def _base64(weights: torch.Tensor) -> str:
     return base64.b64encode(weights.numpy().astype("<f4").tobytes()).decode("ascii")
 
 
-def glance(kept: dict[str, Any]) -> str:
-    """The first room in HTML, as room_glance.js draws it; both are replaced by what is typed."""
-    weights, (layer, head) = _sharpest(kept)
-    which = "the last one" if kept["causal"] else "&lt;mask&gt;"
-    ask = "What may come next" if kept["causal"] else "What may stand at &lt;mask&gt;"
+def glance(first: dict[str, Any]) -> str:
+    """The first room in HTML, as room_glance.js draws it; it is redrawn when a text is typed."""
+    weights, (layer, head) = _sharpest(first)
+    which = "the last one" if first["causal"] else "&lt;mask&gt;"
+    title = "What may come next" if first["causal"] else "What may stand at &lt;mask&gt;"
     chips = [
-        f"<li{_kinds(id, place == kept['place'])}><bdi>{visible(text)}</bdi>"
+        f"<li{_kinds(id, place == first['place'])}><bdi>{visible(text)}</bdi>"
         f"<small>{percent(weights[place])}</small>{_bar(weights[place])}</li>"
-        for place, (id, text) in enumerate(zip(kept["ids"], kept["texts"], strict=True))
+        for place, (id, text) in enumerate(zip(first["ids"], first["texts"], strict=True))
     ]
-    shown = kept["best"][:SHOWN]
-    most = max(each["probability"] for each in shown)
-    whole = next(each for each in (0.1, 0.25, 0.5, 1.0) if each >= most)
+    best = first["best"][:SHOWN]
+    largest = max(token["probability"] for token in best)
+    scale = next(end for end in (0.1, 0.25, 0.5, 1.0) if end >= largest)
     bars = [
-        f"<li><bdi>{visible(each['text'])}</bdi>"
-        f'<span class="track">{_bar(each["probability"] / whole)}</span>'
-        f'<span class="told">{percent(each["probability"])}</span></li>'
-        for each in shown
+        f"<li><bdi>{visible(token['text'])}</bdi>"
+        f'<span class="track">{_bar(token["probability"] / scale)}</span>'
+        f'<span class="told">{percent(token["probability"])}</span></li>'
+        for token in best
     ]
     return (
         '<section id="glance"><h2>At a glance</h2>\n'
-        f'<p id="looks">{len(kept["ids"])} tokens. The bars show how much {which} looks at each, '
-        f"in one of {kept['layers'] * kept['heads']} heads (block {layer}, head {head}).</p>\n"
+        f'<p id="looks">{len(first["ids"])} tokens. The bars show how much {which} looks at each, '
+        f"in one of {first['layers'] * first['heads']} heads (block {layer}, head {head}).</p>\n"
         f'<ol id="glance-tokens" class="chips" aria-labelledby="looks">{"".join(chips)}</ol>\n'
-        f'<h3 id="asks">{ask}</h3>\n'
+        f'<h3 id="asks">{title}</h3>\n'
         f'<ol id="glance-bars" class="bars" aria-labelledby="asks">{"".join(bars)}</ol></section>'
     )
 
 
-def _sharpest(kept: dict[str, Any]) -> tuple[np.ndarray, tuple[int, int]]:
-    """The weights of the token that is asked, in the head `sharpest` of reading.js finds."""
-    length, place = len(kept["ids"]), kept["place"]
-    weights = np.frombuffer(base64.b64decode(kept["attention"]), dtype="<f4")
-    looks = weights.reshape(kept["layers"], kept["heads"], length, length)[:, :, place]
-    others = [at for at in range(1, length) if at != place]
-    layer, head = divmod(int(looks[..., others].max(-1).argmax()), kept["heads"])
-    return looks[layer, head], (layer, head)
+def _sharpest(first: dict[str, Any]) -> tuple[np.ndarray, tuple[int, int]]:
+    """The weights of the predicting token in the head that `sharpest` of reading.js selects."""
+    length, place = len(first["ids"]), first["place"]
+    weights = np.frombuffer(base64.b64decode(first["attention"]), dtype="<f4")
+    rows = weights.reshape(first["layers"], first["heads"], length, length)[:, :, place]
+    others = [index for index in range(1, length) if index != place]
+    layer, head = divmod(int(rows[..., others].max(-1).argmax()), first["heads"])
+    return rows[layer, head], (layer, head)
 
 
 def visible(text: str) -> str:
-    """A token as the page shows it, in HTML."""
+    """The HTML of a token, with white space made visible."""
     bare = text.lstrip(" ") or text
     return html.escape(bare.replace(" ", "␣").replace("\n", "↵").replace("\t", "⇥"))
 
 
 def percent(share: float) -> str:
-    """0.3123 as "31.2 %"."""
+    """A share as text: 0.3123 as "31.2 %"."""
     return f"{100 * share:.1f} %"
 
 

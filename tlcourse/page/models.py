@@ -1,4 +1,4 @@
-"""Which models and classifiers a page shows, checked: names, blocks, what they stand on."""
+"""The models and classifiers that a page shows, checked: names, blocks, base models."""
 
 import json
 from collections.abc import Iterable
@@ -10,24 +10,24 @@ from tlcourse.adaptation import Unchanged, serialization
 from tlcourse.adaptation.serialization import RECORD
 from tlcourse.transformer import Config
 
-USUALLY = ("causal-small", "trec-lora")  # what `tlcourse page` shows
+DEFAULT_MODELS = ("causal-small", "trec-lora")  # of `tlcourse page`
 CLASSIFIERS = "data/classifiers"
 FILES = ("config.json", "tokenizer.json", "model.safetensors")  # of a checkpoint
-ADDED = (RECORD, "model.safetensors")  # of a classifier that is added weights alone
-USUAL = asdict(Config())
+ADDED = (RECORD, "model.safetensors")  # of a classifier with added weights only
+OWN_CONFIG = asdict(Config())
 BLOCK = ("rotary", "norm_first", "qk_norm", "activation", "token_types", "head_transform")
-BLOCK += ("head_bias",)  # what the page's block does as the course's models do
-EDITS = ("Unchanged", "LoRA", "LayerMix")  # of a scheme, as in classify.js
+BLOCK += ("head_bias",)  # the fields in which the page supports the course's own block only
+EDITS = ("Unchanged", "LoRA", "LayerMix")  # the supported edits, as in classify.js
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page shows: a model, or a classifier, which may stand on a model of the page."""
+    """A model of a page, or a classifier, whose base may be another model of the page."""
 
     name: str
     folder: Path
     classifier: bool = False
-    base: str | None = None  # the model under weights that were added to it
+    base: str | None = None  # the model to which the classifier adds weights
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -37,9 +37,9 @@ class Shown:
         return ADDED if self.base else (*FILES, RECORD)
 
     def content(self, file: str) -> bytes:
-        """One of `files` as the page reads it: a scheme is written out, as this version saves it.
+        """The content of one of `files`, with the scheme in the form that this version saves.
 
-        Earlier versions kept the name of one.
+        Earlier versions kept only the name of a scheme.
         """
         if file != RECORD:
             return (self.folder / file).read_bytes()
@@ -50,7 +50,7 @@ class Shown:
 
 
 def shipped() -> list[str]:
-    """The names of all models and classifiers that come with the course."""
+    """The names of all models and classifiers shipped with the course."""
     folder = files.root() / CLASSIFIERS
     return [*checkpoints.names(), *sorted(path.parent.name for path in folder.glob(f"*/{RECORD}"))]
 
@@ -58,26 +58,27 @@ def shipped() -> list[str]:
 def chosen(models: Iterable[str | Path] | None = None) -> list[Shown]:
     """Models and classifiers by names or folders, models first; None: all that are shipped.
 
-    A shipped model on which a classifier stands comes with it. Raises ValueError for what the page
-    cannot read, FileNotFoundError for what is not there.
+    The base model of a classifier is added. Raises ValueError for a model that the page cannot
+    read, FileNotFoundError for one that does not exist.
     """
-    asked = shipped() if models is None else models
-    found = [_shown(each) for each in ([asked] if isinstance(asked, str | Path) else asked)]
-    for each in list(found):
-        if each.base and each.base not in [other.name for other in found]:
-            found.append(_shown(each.base))
-    for name in {each.name for each in found if [e.name for e in found].count(each.name) > 1}:
-        raise ValueError(f"expected models of different names, got {name} twice; rename one")
-    if all(each.classifier for each in found):
+    names = shipped() if models is None else models
+    shown = [_shown(model) for model in ([names] if isinstance(names, str | Path) else names)]
+    for model in list(shown):
+        if model.base and model.base not in [listed.name for listed in shown]:
+            shown.append(_shown(model.base))
+    shown_names = [model.name for model in shown]
+    for name in {name for name in shown_names if shown_names.count(name) > 1}:
+        raise ValueError(f"expected models with different names, got {name} twice; rename one")
+    if all(model.classifier for model in shown):
         raise ValueError(
             "expected at least one language model for the page beside its classifiers, got none; "
             "name one, such as causal-small"
         )
-    return sorted(found, key=lambda each: each.classifier)
+    return sorted(shown, key=lambda model: model.classifier)
 
 
 def _shown(model: str | Path) -> Shown:
-    """One model or classifier, checked."""
+    """The model or classifier of a name or folder, checked."""
     for folder in (Path(model), files.root() / CLASSIFIERS / str(model)):
         if (folder / RECORD).is_file():
             return _classifier(folder.absolute().name, folder)
@@ -101,11 +102,11 @@ def _classifier(name: str, folder: Path) -> Shown:
     return Shown(name, folder, classifier=True)
 
 
-def _check_block(name: str, folder: Path) -> None:
+def _check_block(model: str, folder: Path) -> None:
     config = asdict(checkpoints.shape(folder)[0])
-    other = [f"{each} {config[each]}" for each in BLOCK if config[each] != USUAL[each]]
-    if other:
+    differing = [f"{name} {config[name]}" for name in BLOCK if config[name] != OWN_CONFIG[name]]
+    if differing:
         raise ValueError(
-            f"expected a model of the course's own block for the page, got {name} with "
-            f"{', '.join(other)}; give one that `tlcourse pretrain` wrote"
+            f"expected a model with the course's own block for the page, got {model} with "
+            f"{', '.join(differing)}; give one that `tlcourse pretrain` wrote"
         )

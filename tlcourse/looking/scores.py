@@ -1,4 +1,4 @@
-"""What each head attends to, measured over a corpus; attention rollout through all layers.
+"""Scores of what each head attends to, over a corpus, and attention rollout through all layers.
 
 Sources: Clark et al. (2019, "What Does BERT Look At?") and Vig & Belinkov (2019) for the shares of
 attention; Abnar & Zuidema (2020) for rollout.

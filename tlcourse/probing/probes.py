@@ -33,14 +33,14 @@ def linear_probe(
     The weights start at zero, so the seed affects only the order of the items.
     """
     labels = list(labels)
-    known = names_of(labels, names)
-    module = nn.Sequential(Standardise(features), _from_zero(features, known))
+    classes = names_of(labels, names)
+    module = nn.Sequential(Standardise(features), _from_zero(features, classes))
     history = fit(
-        module, features, numbers_of(labels, known),
+        module, features, numbers_of(labels, classes),
         penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
         learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
-    return Probe(module, known, history)
+    return Probe(module, classes, history)
 
 
 def _from_zero(features: np.ndarray, labels: Sequence[str]) -> nn.Linear:
@@ -64,17 +64,17 @@ def hidden_probe(
 ) -> Probe:
     """A probe with a hidden layer of `hidden` ReLU units; otherwise as `linear_probe`."""
     labels = list(labels)
-    known = names_of(labels, names)
+    classes = names_of(labels, names)
     with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(seed)
-        layers = nn.Linear(features.shape[1], hidden), nn.ReLU(), nn.Linear(hidden, len(known))
+        layers = nn.Linear(features.shape[1], hidden), nn.ReLU(), nn.Linear(hidden, len(classes))
     module = nn.Sequential(Standardise(features), *layers)
     history = fit(
-        module, features, numbers_of(labels, known),
+        module, features, numbers_of(labels, classes),
         penalty=lambda probe: l2 / 2 * sum(probe[i].weight.square().sum() for i in (1, 3)),
         learning_rate=0.003, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
-    return Probe(module, known, history)
+    return Probe(module, classes, history)
 
 
 def mass_mean_probe(
@@ -173,11 +173,11 @@ def mix_probe(
     `linear_probe`.
     """
     labels = list(labels)
-    known = names_of(labels, names)
-    module = nn.Sequential(ScalarMix(features), _from_zero(features[0], known))
+    classes = names_of(labels, names)
+    module = nn.Sequential(ScalarMix(features), _from_zero(features[0], classes))
     history = fit(
-        module, list(features), numbers_of(labels, known),
+        module, list(features), numbers_of(labels, classes),
         penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
         learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
-    return MixProbe(module, known, history)
+    return MixProbe(module, classes, history)

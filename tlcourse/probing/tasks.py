@@ -90,7 +90,7 @@ def position(sentences: Iterable[Sentence]) -> Task:
 
 
 def seen_before(sentences: Iterable[Sentence]) -> Task:
-    """Whether a word has occurred before in its sentence, ignoring case.
+    """The task of telling whether a word has occurred before in its sentence, ignoring case.
 
     Only words that occur again are items, at their first occurrence ("new") and their second
     ("seen"). Both labels are equally frequent, so neither their share nor the word predicts them.
@@ -127,7 +127,7 @@ def distance(sentences: Iterable[Sentence], *, seed: int = 0) -> Task:
 
 
 def head(sentences: Iterable[Sentence]) -> Task:
-    """Whether the second word is the head of the first.
+    """The task of telling whether the second word is the head of the first.
 
     For each word with a head there are two items: "yes" with its head, and "no" with the word at
     the same distance on the other side. Words without such a word are left out, so the distance

@@ -16,7 +16,7 @@ def shapes_alone() -> Iterator[None]:
 
 
 class _Undrawn(TorchFunctionMode):
-    """Skips the functions that draw weights: on the meta device their first call is slow."""
+    """Skips the functions that draw weights, for which PyTorch imports much on the meta device."""
 
     def __torch_function__(
         self, function: Callable, types: Any, arguments: tuple = (), named: dict | None = None

@@ -300,9 +300,10 @@ def _works_alone(*modules: nn.Module) -> bool:
 
     A module of your own declares this with the attribute `position_wise = True`.
     """
-    known = (Block, Attention, nn.Linear, nn.LayerNorm, nn.Dropout)
+    position_wise = (Block, Attention, nn.Linear, nn.LayerNorm, nn.Dropout)
     return all(
-        (type(part) in known or getattr(part, "position_wise", False)) and not is_watched(part)
+        (type(part) in position_wise or getattr(part, "position_wise", False))
+        and not is_watched(part)
         for module in modules
         for part in module.modules()
     )

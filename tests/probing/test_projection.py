@@ -4,8 +4,8 @@ import torch
 
 from tests.probing.made import PLAIN, blobs, model_of
 from tlcourse.probing import (
-    changing,
     fitting,
+    intervening,
     judge_removals,
     linear_probe,
     mass_mean_probe,
@@ -169,7 +169,7 @@ def test_steering_adds_and_all_directions_leave_nothing():
         assert model.hidden_states(TOKENS)[1].abs().max() < 1e-6
     with (
         pytest.raises(ValueError, match="expected a layer from 0 to 2, got 3"),
-        changing(model, lambda x: x, 3),
+        intervening(model, lambda x: x, 3),
     ):
         pass
 

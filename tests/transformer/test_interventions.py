@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from tests.transformer.test_model import CONFIGS, draw_tokens, each_config, random_model
-from tlcourse.transformer import changing
+from tlcourse.transformer import intervening
 
 
 @torch.no_grad()
@@ -11,7 +11,7 @@ from tlcourse.transformer import changing
 def test_later_layers_see_the_change_and_it_ends_with_the_block(config, layer):
     model, tokens = random_model(config), draw_tokens()
     before, seen = model.hidden_states(tokens), []
-    with changing(model, lambda x: seen.append(x) or 2 * x, layer):
+    with intervening(model, lambda x: seen.append(x) or 2 * x, layer):
         after = model.hidden_states(tokens)
     (given,) = seen
     assert torch.equal(given, before[layer])
@@ -25,10 +25,13 @@ def test_later_layers_see_the_change_and_it_ends_with_the_block(config, layer):
 
 def test_blocks_may_be_nested_and_a_failure_leaves_no_trace():
     model, tokens = random_model(CONFIGS["shipped"]), draw_tokens()
-    with changing(model, lambda x: 3 * x, 1), changing(model, lambda x: x / 3, 1):
+    with intervening(model, lambda x: 3 * x, 1), intervening(model, lambda x: x / 3, 1):
         assert torch.allclose(model(tokens), random_model(CONFIGS["shipped"])(tokens), atol=1e-5)
-    with pytest.raises(ZeroDivisionError), changing(model, lambda x: 1 / 0, 2):
+    with pytest.raises(ZeroDivisionError), intervening(model, lambda x: 1 / 0, 2):
         model(tokens)
     assert not any(block._forward_hooks for block in model.blocks)
-    with pytest.raises(ValueError, match="a layer from 0 to 2, got -1"), changing(model, abs, -1):
+    with (
+        pytest.raises(ValueError, match="a layer from 0 to 2, got -1"),
+        intervening(model, abs, -1),
+    ):
         pass

@@ -1,4 +1,4 @@
-"""Changing what a model does while it does it: the other half of looking."""
+"""Intervening on a model's hidden states while it runs."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -9,11 +9,13 @@ from tlcourse.transformer.model import Transformer
 
 
 @contextlib.contextmanager
-def changing(model: Transformer, change: Callable[[Tensor], Tensor], layer: int) -> Iterator[None]:
-    """Inside the block what `layer` gives, (batch, length, width), passes through `change`.
+def intervening(
+    model: Transformer, change: Callable[[Tensor], Tensor], layer: int
+) -> Iterator[None]:
+    """A context in which `change` replaces the output of `layer`, (batch, length, width).
 
-    So do all later layers see it. Blocks may be nested. Raises ValueError for a layer that is not
-    there.
+    All later layers see the changed states; layer 0 is the embeddings. Contexts may be nested.
+    Raises ValueError for a layer that the model does not have.
     """
     if not 0 <= layer <= len(model.blocks):
         raise ValueError(f"expected a layer from 0 to {len(model.blocks)}, got {layer}")
@@ -22,7 +24,7 @@ def changing(model: Transformer, change: Callable[[Tensor], Tensor], layer: int)
             lambda _, inputs: (change(inputs[0]), *inputs[1:])
         )
     else:
-        hook = model.blocks[layer - 1].register_forward_hook(lambda *seen: change(seen[-1]))
+        hook = model.blocks[layer - 1].register_forward_hook(lambda _, __, output: change(output))
     try:
         yield
     finally:

@@ -1,9 +1,10 @@
 """Runs one benchmark or study: `python -m benchmarks NAME [--json FILE]`; `all` is those of speed.
 
-A benchmark is a module of this package with `measure() -> dict`: its rows, and where they come
-from. Its docstring says what is measured. The others have to be asked for by name; most train
-models, for minutes or hours. `gpu`, and `runs`, which carries finished runs from machine to
-machine, have commands of their own: `gpu --help`, `runs --help`.
+A benchmark is a module of `speed`; a study is one of `studies`, or a value in the table of one.
+`measure()` of either returns its rows, and where they come from. The studies have to be asked for
+by name; most train models, for minutes or hours. `results` writes RESULTS.md from what is stored;
+`gpu`, and `runs`, which carries finished runs from machine to machine, have commands of their own:
+`gpu --help`, `runs --help`.
 """
 
 import argparse
@@ -11,48 +12,44 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from benchmarks import finished
+from benchmarks import run_cache
 from benchmarks.gpu import command
 from benchmarks.table import table
 from tlcourse import files
 
 SPEED = ("pretraining", "finetuning", "bpe", "lora")
-WAITING = ("busy", "interrupts")
-STUDIES = ("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions")
-NAMES = (
-    *SPEED,
-    *WAITING,
-    "transfer",
-    "released",
-    "transfer_released",
-    "tasks_released",
-    "screen",
-    "schemes",
-    "other_schemes",
-    "combined",
-    "distilled",
-    "few_labels",
-    "tapt",
-    "tapt_texts",
-    "more_signal",
-    "tasks",
-    "reviews",
-    "tutorial",
-    "behaviour",
-    "probing",
-    "probing_pairs",
-    "probing_released",
-    "growth",
-    "looking",
-    "page",
-    *STUDIES,
+APART = ("page", "looking")  # timings that are not among `all`
+TREC = ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal")
+STUDIES = (
+    *("transfer", "released", "transfer_released", "tasks", "tasks_released", "reviews"),
+    *("screen", *TREC, "combined", "distilled", "tutorial"),
+    *("behaviour", "probing", "probing_pairs", "probing_released", "growth"),
+    *("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions"),
 )
+MODULES = {  # in `benchmarks`, by name
+    **{name: f"speed.{name}" for name in (*SPEED, *APART)},
+    **{name: f"studies.{name}" for name in STUDIES},
+    **dict.fromkeys(TREC, "studies.trec"),
+    **dict.fromkeys(("reviews", "tasks_released"), "studies.tasks"),
+    "transfer_released": "studies.released",
+    "screen": "studies.grid_search",
+    "distilled": "studies.combined",
+    **dict.fromkeys(("probing_pairs", "probing_released"), "studies.probing"),
+    **dict.fromkeys(("last_leg", "masked_leg"), "studies.stages"),
+}
+
+
+def study_of(name: str) -> Any:
+    """What has the `measure` of that name: a module, or a value of its table STUDIES."""
+    module = importlib.import_module(f"benchmarks.{MODULES[name]}")
+    return getattr(module, "STUDIES", {}).get(name, module)
 
 
 def run(name: str) -> dict:
     """Measures one benchmark and prints its rows."""
-    benchmark = importlib.import_module(f"benchmarks.{name}")
+    benchmark = study_of(name)
     result = benchmark.measure()
     rows = result["rows"]
     if hasattr(benchmark, "COLUMNS"):
@@ -84,14 +81,19 @@ def main() -> int:
     if sys.argv[1:2] == ["gpu"]:
         return command.main(sys.argv[2:])
     if sys.argv[1:2] == ["runs"]:
-        return finished.main(sys.argv[2:])
+        return run_cache.main(sys.argv[2:])
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=form
     )
-    parser.add_argument("name", choices=(*NAMES, "all", "gpu", "runs"))
+    parser.add_argument("name", choices=(*MODULES, "all", "results", "gpu", "runs"))
     parser.add_argument("--json", type=Path, help="write the rows and their provenance to a file")
     arguments = parser.parse_args()
+    if arguments.name == "results":
+        from benchmarks import results_page  # every study, which takes seconds to import
+
+        results_page.write()
+        return 0
     if arguments.name == "all":
         result = together({name: run(name) for name in SPEED})
     else:

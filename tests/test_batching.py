@@ -28,7 +28,7 @@ def test_token_file_holds_what_was_written(tmp_path):
 
 @pytest.mark.parametrize(
     ("documents", "said"),
-    [([[65_536]], "0 to 65535"), ([[-1]], "0 to 65535"), ([[]], "corpus is empty")],
+    [([[65_536]], "0 to 65535"), ([[-1]], "0 to 65535"), ([[]], "got none; use another corpus")],
 )
 def test_a_failed_write_leaves_the_old_file(tmp_path, documents, said):
     path = tmp_path / "tokens.bin"

@@ -21,6 +21,7 @@ FLOORS = {
             "files",
             "ranges",
             "recipes",
+            "results",
             "signals",
             "views",
             "wording",

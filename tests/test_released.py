@@ -278,7 +278,7 @@ def test_constants_of_older_gpt2_files_are_left_out(tmp_path):
 
 def test_a_body_without_an_output_layer_has_no_scores(tmp_path):
     save_bert(tmp_path / "bert")
-    with pytest.raises(ValueError, match="without an output layer: it gives words no prob"):
+    with pytest.raises(ValueError, match="without an output layer: it predicts no prob"):
         sentence_scores(*checkpoints.load(tmp_path / "bert", CPU), ["Who ran?"], compute=CPU)
     save_gpt2(tmp_path / "gpt2")
     model, tokenizer = checkpoints.load(tmp_path / "gpt2", CPU)

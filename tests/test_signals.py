@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from benchmarks import child as children
+from tests import subprocesses
 from tlcourse import signals
 from tlcourse.cli import data, main
 
@@ -169,20 +169,20 @@ def test_adapt_is_stopped_while_it_trains_and_leaves_nothing(tmp_path) -> None:
     rows = ["text,label", *(f"Who is {number} ?,a\nWhere is {number} ?,b" for number in range(40))]
     (tmp_path / "my.csv").write_text("\n".join(rows), encoding="utf-8")
     words = ["adapt", "--train", "my.csv", "--out", "mine", "--epochs", "1000"]
-    with children.started(words, tmp_path) as child:
-        children.wait_for(lambda: "loss" in child.said(), child)
+    with subprocesses.started(words, tmp_path) as child:
+        subprocesses.wait_for(lambda: "loss" in child.said(), child)
         child.stop([signal.SIGINT, signal.SIGINT])
         assert child.process.wait(60) == 130 and child.processes() == []
         said = child.said()
-    assert children.lines_of(said) == ["tlcourse: stopped; nothing was written"]
+    assert subprocesses.lines_of(said) == ["tlcourse: stopped; nothing was written"]
     assert said.endswith("written\n"), "no progress bar below"
     assert [path.name for path in tmp_path.iterdir() if "mine" in path.name] == []
 
 
 @elsewhere
 def test_run_is_stopped_with_its_kernel_and_leaves_nothing(tmp_path) -> None:
-    with children.started(["run", "00", "--size", "tiny"], tmp_path) as child:
-        children.wait_for(lambda: len(child.processes()) > 1, child)
+    with subprocesses.started(["run", "00", "--size", "tiny"], tmp_path) as child:
+        subprocesses.wait_for(lambda: len(child.processes()) > 1, child)
         time.sleep(1)  # where the kernel is just starting, it would have the most to say
         child.stop([signal.SIGINT])
         assert child.process.wait(60) == 130 and child.processes() == []
@@ -204,13 +204,13 @@ def test_sigterm_of_lab_leaves_no_jupyter_and_no_kernel(tmp_path) -> None:
                 kernels.append(json.load(urllib.request.urlopen(asked))["id"])
         return kernels
 
-    with children.started([*words, "--IdentityProvider.token=mine"], tmp_path) as child:
-        children.wait_for(lambda: begin_one(child), child)
+    with subprocesses.started([*words, "--IdentityProvider.token=mine"], tmp_path) as child:
+        subprocesses.wait_for(lambda: begin_one(child), child)
         assert len(child.processes()) >= 3, "the command, the server, the kernel"
         os.kill(child.process.pid, signal.SIGTERM)
         assert child.process.wait(60) == 143 and child.processes() == []
         said = child.said()
     left = f"JupyterLab is not running; your copy of the lessons is in {tmp_path / 'my'}"
-    assert children.lines_of(said) == [f"tlcourse: stopped; {left}"]
+    assert subprocesses.lines_of(said) == [f"tlcourse: stopped; {left}"]
     assert "ServerApp" in said and "received signal" not in said
     assert [path.name for path in (tmp_path / "runtime").glob("*-*")] == []

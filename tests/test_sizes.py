@@ -50,7 +50,7 @@ def test_an_unknown_size_is_one_clear_error(monkeypatch):
 
 
 def test_a_notebook_is_told_once_at_tiny_that_the_text_is_of_another_run(monkeypatch, capsys):
-    sizes._say_that_the_text_is_of_another_run.cache_clear()
+    sizes._print_note_on_tiny.cache_clear()
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     sizes.current()
     assert capsys.readouterr().out == ""  # no notebook

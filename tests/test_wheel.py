@@ -1,6 +1,7 @@
 """The built wheel carries the course, and runs lesson 00 outside the clone."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -8,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.notebooks import lessons_code
 from tlcourse import files
+from tlcourse.results import FOLDER
 
 ROOT = files.root()
-CARRIED = ("notebooks", "data", "benchmarks/results")
+CARRIED = ("notebooks", "data")
 pytestmark = pytest.mark.skipif(
     not (ROOT / "pyproject.toml").exists(), reason="a wheel is built from the clone"
 )
@@ -54,6 +57,15 @@ def tlcourse(installed: Path, folder: Path, *words: str) -> subprocess.Completed
     )
 
 
+def read_by_lessons() -> set[str]:
+    """The names of the stored results that lessons read."""
+    lines = "\n".join(lessons_code().values()).splitlines()
+    names = {
+        name for line in lines if "results.read(" in line for name in re.findall(r'"(\w+)"', line)
+    }
+    return {name for name in names if (ROOT / FOLDER / f"{name}.json").exists()}
+
+
 def test_carries_every_file_that_lessons_read(wheel: Path) -> None:
     carried = set(zipfile.ZipFile(wheel).namelist())
     for folder in CARRIED:
@@ -62,6 +74,8 @@ def test_carries_every_file_that_lessons_read(wheel: Path) -> None:
             if path.is_file() and not any(part.startswith(".") for part in relative.parts):
                 assert f"tlcourse/_data/{relative.as_posix()}" in carried
     assert not [name for name in carried if "checkpoints/." in name or "__pycache__" in name]
+    results = {Path(name).stem for name in carried if name.startswith(f"tlcourse/_data/{FOLDER}/")}
+    assert results == {"headlines", "behaviour"} | read_by_lessons()
     assert not [name for name in carried if name.startswith(("tests/", "my/", "runs/"))]
 
 

@@ -1,8 +1,8 @@
 """Transfer learning in NLP: the package that the lessons build.
 
-Import it before torch: how threads wait for each other is read when OpenMP is loaded. As libgomp
-comes, they spin, and two trainings at once on the same cores stall each other many times over; so
-few spins cost next to nothing alone (`python -m benchmarks busy`). A setting of your own stays.
+Import it before torch, because OpenMP reads how its threads should wait when it is loaded. By
+default libgomp's threads spin, so two trainings on the same cores stall each other many times over;
+a short spin costs a single training next to nothing. A setting of your own is kept.
 
 In a notebook it raises ImportError, which says what to install, where a library is missing.
 """

@@ -1,4 +1,4 @@
-"""The one place for padding, length buckets, articles as ids, and token files."""
+"""Padding, length buckets, encoding of articles, and token files."""
 
 import hashlib
 import itertools
@@ -15,18 +15,18 @@ from tlcourse.bpe import EOS, Tokenizer
 
 
 def generator_for(*numbers: int) -> torch.Generator:
-    """A random generator that depends on `numbers` alone, such as (seed, step, rank).
+    """A random generator that depends only on `numbers`, such as (seed, step, rank).
 
-    Zeros at the end change nothing: who needs two kinds of draws tells them apart by a 1.
+    Trailing zeros have no effect, so give a second kind of draws a 1 at the end, not a 0.
     """
     state = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
     return torch.Generator().manual_seed(int(state[0]) << 31 ^ int(state[1]))
 
 
 def pad(sequences: Sequence[Sequence[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
-    """Lists of ids to (batch, longest) tokens and a padding mask, True = token.
+    """Padded tokens (batch, longest) and their padding mask, True = token.
 
-    Raises ValueError on an empty sequence: a row without a token has nothing to attend to.
+    Raises ValueError for an empty sequence, because a row without tokens has nothing to attend to.
     """
     lengths = [len(sequence) for sequence in sequences]
     if not lengths or min(lengths) == 0:
@@ -38,10 +38,10 @@ def pad(sequences: Sequence[Sequence[int]], pad_id: int = 0) -> tuple[Tensor, Te
 
 
 def bucket_batches(lengths: Sequence[int], batch_size: int, *seed: int) -> list[list[int]]:
-    """Indices in batches of about equal lengths, batches in random order.
+    """The indices of sequences in batches of similar length, in random order.
 
-    Shuffles, sorts chunks of 50 batches by length, cuts, shuffles the batches: little padding, and
-    still another composition for each seed.
+    Shuffles, sorts chunks of 50 batches by length, splits them into batches and shuffles these, so
+    that there is little padding but each seed composes different batches.
     """
     generator = generator_for(*seed)
     order = torch.randperm(len(lengths), generator=generator).tolist()
@@ -53,7 +53,7 @@ def bucket_batches(lengths: Sequence[int], batch_size: int, *seed: int) -> list[
 
 
 def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """The ids of each article, `<unk>` as one special token, `<eos>` at the end."""
+    """The ids of each article, with `<unk>` as one special token and `<eos>` at the end."""
     library = tokenizer.to_library()
     library.encode_special_tokens = False
     iterator = iter(articles)
@@ -63,9 +63,9 @@ def encode_articles(articles: Iterable[str], tokenizer: Tokenizer) -> Iterator[l
 
 
 def write_tokens(path: str | Path, documents: Iterable[Sequence[int]]) -> int:
-    """Writes documents of ids one after the other as little-endian uint16; returns the count.
+    """Writes documents of ids as consecutive little-endian uint16; returns the number of ids.
 
-    Raises ValueError on ids that do not fit, or when there is no token at all.
+    Raises ValueError for ids that do not fit into 16 bits, and if there are none.
     """
     count = 0
     with files.atomic(path) as temporary, open(temporary, "wb") as out:
@@ -76,12 +76,12 @@ def write_tokens(path: str | Path, documents: Iterable[Sequence[int]]) -> int:
             out.write(ids.astype("<u2").tobytes())
             count += len(ids)
         if count == 0:
-            raise ValueError(f"no token to write to {path}: the corpus is empty")
+            raise ValueError(f"expected tokens to write to {path}, got none; use another corpus")
     return count
 
 
 class TokenFile:
-    """A file of uint16 ids, memory-mapped: nothing is read before it is used."""
+    """A memory-mapped file of uint16 ids."""
 
     def __init__(self, path: str | Path):
         self.ids = np.memmap(path, dtype="<u2", mode="r")
@@ -90,14 +90,14 @@ class TokenFile:
         return len(self.ids)
 
     def digest(self) -> str:
-        """The start of the sha256 of all ids: which text this is."""
+        """The first digits of the sha256 of all ids, which identify the text."""
         return hashlib.sha256(memoryview(self.ids)).hexdigest()[:16]
 
     def windows(self, step: int, *, batch_size: int, length: int, seed: int = 0) -> Tensor:
-        """(batch_size, length) ids: the windows of a training step, by the arguments alone.
+        """The windows of a training step: ids (batch_size, length), determined by the arguments.
 
-        An epoch is a random order of all windows at one random offset; `step` counts from 0 and
-        runs on through the epochs.
+        An epoch is a random order of all windows at one random offset; `step` counts from 0 over
+        all epochs.
         """
         per_epoch = (len(self.ids) - length) // length
         if per_epoch < 1:
@@ -107,9 +107,9 @@ class TokenFile:
             )
         starts = []
         for number in range(step * batch_size, (step + 1) * batch_size):
-            epoch, place = divmod(number, per_epoch)
+            epoch, index = divmod(number, per_epoch)
             offset, order = epoch_order(per_epoch, length, seed=seed, epoch=epoch)
-            starts.append(offset + length * int(order[place]))
+            starts.append(offset + length * int(order[index]))
         rows = np.stack([self.ids[start : start + length] for start in starts])
         return torch.from_numpy(rows.astype(np.int64))
 
@@ -118,9 +118,9 @@ class TokenFile:
 def epoch_order(
     windows: int, length: int, *, seed: int = 0, epoch: int = 0
 ) -> tuple[int, np.ndarray]:
-    """Where the windows of an epoch begin, and in which order they come: (offset, order).
+    """The offset of the first window of an epoch, and the order of its windows.
 
-    The offset is below `length`, the order a permutation of 0 to `windows` - 1.
+    The offset is below `length`; the order is a permutation of 0 to `windows` - 1.
     """
     generator = np.random.default_rng((seed, epoch))
     return int(generator.integers(length)), generator.permutation(windows)

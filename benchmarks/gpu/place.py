@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks import jobs
+from benchmarks import runner
 from benchmarks.gpu import parcels, plan
 from benchmarks.gpu.parcels import Part
 from benchmarks.gpu.plan import Training
@@ -28,7 +28,7 @@ VALIDATION, QUESTIONS = "wikitext-103", "trec"
 
 def folder() -> Path:
     """Where everything lies; a rehearsal has a folder of its own."""
-    return jobs.FOLDER / ("gpu-tiny" if sizes.current().name == "tiny" else "gpu")
+    return runner.FOLDER / ("gpu-tiny" if sizes.current().name == "tiny" else "gpu")
 
 
 def progress() -> dict:
@@ -142,7 +142,7 @@ def results() -> Path:
         },
     }
     rehearsed = sizes.current().name == "tiny"
-    path = (folder() if rehearsed else jobs.RESULTS) / "gpu.json"
+    path = (folder() if rehearsed else runner.RESULTS) / "gpu.json"
     files.write_json(path, found)
     held_out = folder() / "data" / pretraining.HELD_OUT
     if held_out.exists():  # where `tlcourse evaluate` looks for it

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import jobs, studies
+from benchmarks import runner
 from benchmarks.gpu import place
 from benchmarks.gpu.plan import MARGIN, Clock, Training
+from benchmarks.studies import pretraining_runs
 from tlcourse import checkpoints, corpora, device, evaluation, files, pretraining
 from tlcourse.batching import TokenFile
 from tlcourse.bpe import Tokenizer
@@ -68,7 +69,7 @@ def _model(leg: Training) -> Transformer:
     start = str(place.folder() / "checkpoints" / leg.start) if leg.start else ""
     entries = Tokenizer.load(place.data() / "tokenizer.json").vocabulary_size
     config = replace(leg.config, vocabulary_size=entries)
-    run = studies.Run(leg.name, leg.recipe, (leg.tokens,), start, config)
+    run = pretraining_runs.Run(leg.name, leg.recipe, (leg.tokens,), start, config)
     return run.model_at_start()
 
 
@@ -102,14 +103,14 @@ def _finish(leg: Training, model: Transformer, history: list[dict], begin: int) 
         "seconds": seconds,
         "tokens_per_second": round(tokens / seconds),
         "parameters": count_parameters(model.config)["total"],
-        "last_loss": studies.tail_loss(history),
+        "last_loss": pretraining_runs.tail_loss(history),
         "evaluation": {text: figures},
         "published": dict(leg.published),
     }
     training = done / "training" / leg.name
     lines = (training / logs.LOG).read_text(encoding="utf-8")
     files.write_text(done / "logs" / leg.name / logs.LOG, lines)
-    place.note(leg.name, {**jobs.provenance(", ".join(made["corpus"])), "rows": [row]})
+    place.note(leg.name, {**runner.provenance(", ".join(made["corpus"])), "rows": [row]})
     shutil.rmtree(training)
 
 

@@ -1,6 +1,5 @@
 import pytest
 
-from tlcourse import files
 from tlcourse.adaptation import leaderboard
 
 
@@ -75,16 +74,6 @@ def test_of_each_scheme_the_lowest_dev_error_of_equal_ones_the_first():
     best = leaderboard.best_points({"rows": rows})
     assert {name: row["rate"] for name, row in best.items()} == {"LoRA": 2e-3, "full": 1e-4}
     assert leaderboard.best_points({"rows": []}) == {}
-
-
-def test_a_copy_without_the_table_says_how_to_make_it(monkeypatch, capsys):
-    def bundled(place):
-        raise FileNotFoundError(place)
-
-    monkeypatch.setattr(files, "bundled", bundled)
-    assert leaderboard.read("schemes")["rows"] == leaderboard.read("tasks")["rows"] == []
-    said = capsys.readouterr().out
-    assert all(f"python -m benchmarks {name}`" in said for name in ("schemes", "tasks"))
 
 
 def test_errors_on_some_questions_stand_apart_from_those_on_the_rest() -> None:

@@ -4,27 +4,28 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import jobs
-from benchmarks.composites import Task
-from benchmarks.space import SPACE
+from benchmarks import runner
+from benchmarks.studies.multi_stage import Task
+from benchmarks.studies.search_space import SPACE
+from tlcourse import results
 from tlcourse.adaptation import SCHEMES, Classifier, Recipe, Scheme, preset
 from tlcourse.adaptation.presets import EPOCHS, FEW, MIN_STEPS, RATES
 from tlcourse.bpe import Tokenizer
 from tlcourse.transformer import Config, Transformer
 
 TASK = Task("", "", (), (), (), Recipe(), 0)
-CHOICES = jobs.stored("other_schemes")["choices"] | jobs.stored("schemes")["choices"]
-RELEASED = jobs.stored("released")
-FEW_CHOICES = jobs.stored("few_labels")["choices"]
+CHOICES = results.stored("other_schemes")["choices"] | results.stored("schemes")["choices"]
+RELEASED = results.stored("released")
+FEW_CHOICES = results.stored("few_labels")["choices"]
 USUAL = {"Houlsby adapters": 32, "LoRA": 8, "LoRA, all layers": 8, "prefix tuning": 10}
 
 
 def chosen(name, choices):
     """The scheme and the recipe that a search chose; with all labels, of a usual size the best."""
     name = "top layers" if name == "top 2 layers" else name
-    size, recipe = choices[name]["size"], jobs.recipe_of(choices[name])
+    size, recipe = choices[name]["size"], runner.recipe_of(choices[name])
     if choices is CHOICES and name in USUAL:
-        size, rows = USUAL[name], jobs.stored("screen")["rows"]
+        size, rows = USUAL[name], results.stored("screen")["rows"]
         usual = [row for row in rows if (row["scheme"], row["size"]) == (name, size)]
         best = min(usual, key=lambda row: row["error"])
         recipe = SPACE[name].recipe(size, best["rate"], EPOCHS)

@@ -246,7 +246,9 @@ def test_ewc_beside_lora_names_what_has_no_importance(start):
     with pytest.raises(ValueError, match="got none for 8, first blocks.0.attention.query.a"):
         run(start, scheme)
     start.body.requires_grad_(False)
-    with pytest.raises(ValueError, match="without frozen parameters, got .* first embedding.weight"):
+    with pytest.raises(
+        ValueError, match="without frozen parameters, got .* first embedding.weight"
+    ):
         fisher(start.body, lambda body: body(torch.tensor([[7, 8]])).sum((1, 2)))
 
 

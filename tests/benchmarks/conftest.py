@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 import torch
 
-from benchmarks import contest, jobs, probing
+from benchmarks import runner
+from benchmarks.speed import harness
+from benchmarks.studies import probing
 from tlcourse import checkpoints, corpora
 from tlcourse.transformer import Config, Transformer
 
@@ -21,7 +24,7 @@ def carried(thing: Any) -> Any:
 class Child:
     """A contestant in this process; all that it gets and gives is carried."""
 
-    def __init__(self, entry: contest.Entry):
+    def __init__(self, entry: harness.Entry):
         self.name, self.seconds_a_step, self.units = entry.name, 0.0, 0
         self.make, self.arguments = carried((entry.make, dict(entry.arguments)))
         self.contestant = None
@@ -29,7 +32,7 @@ class Child:
     def ask(self, method: str, *arguments) -> Any:
         if self.contestant is None:
             self.contestant = self.make(**self.arguments)
-        return carried(contest._answer(self.contestant, method, carried(arguments)))
+        return carried(harness._answer(self.contestant, method, carried(arguments)))
 
     def close(self) -> None:
         self.contestant = None
@@ -42,8 +45,41 @@ def in_parallel(work: Callable[[Any], Any], items: Iterable) -> list:
 
 @pytest.fixture
 def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs run in this process; `test_jobs.py` has them in a pool."""
-    monkeypatch.setattr(jobs, "in_parallel", in_parallel)
+    """Jobs run in this process; `test_runner.py` has them in a pool."""
+    monkeypatch.setattr(runner, "in_parallel", in_parallel)
+
+
+@pytest.fixture
+def uncarried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for jobs that a test replaces, which cannot be pickled."""
+    monkeypatch.setattr(runner, "in_parallel", lambda work, items: [work(each) for each in items])
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Size tiny on the bundled samples, results in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+    load = corpora.load
+    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+
+
+ONE = "The cat sat on the mat."
+PAIRS = {  # in place of STS-B
+    "sentence1": [ONE, ONE, ONE],
+    "sentence2": [ONE, "The cat sat on the mat today.", "Prices of oil fell in March 1986."],
+    "score": [5.0, 3.2, 0.0],
+}
+
+
+@pytest.fixture
+def pairs(samples: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAIRS, where STS-B is asked for."""
+    load = corpora.load
+    rows = datasets.DatasetDict(validation=datasets.Dataset.from_dict(PAIRS))
+    monkeypatch.setattr(
+        corpora, "load", lambda name, source=None: rows if name == "stsb" else load(name)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +102,7 @@ def twelve_sentences(
 ) -> Iterator[None]:
     """Probes at size tiny on twelve sentences of the samples; results in a folder of their own."""
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "runs")
+    monkeypatch.setattr(runner, "FOLDER", tmp_path / "runs")
     monkeypatch.setitem(probing.MOST, "tiny", 12)
     load = corpora.load
     monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))

@@ -1,4 +1,4 @@
-"""What models find likelier: pairs of sentences, models trained for it, rows and intervals."""
+"""Which sentence is likelier: pairs, the models trained for it, rows, the section."""
 
 from types import SimpleNamespace
 
@@ -6,8 +6,9 @@ import pytest
 import torch
 from datasets import Dataset
 
-from benchmarks import behaviour, jobs, studies
-from benchmarks.lstm import LSTM, Shape, train_lstm
+from benchmarks import runner
+from benchmarks.studies import behaviour, pretraining_runs
+from benchmarks.studies.lstm import LSTM, Shape, train_lstm
 from tests.evaluation.test_perplexity import PLAIN
 from tlcourse import corpora, files, metrics
 from tlcourse.corpora import blimp
@@ -38,7 +39,7 @@ def sets(monkeypatch, tmp_path, one_process):
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path)
+    monkeypatch.setattr(runner, "FOLDER", tmp_path)
     pairs = [
         (f"it rains {n} .", f"it rain {n} .", paradigm, "agreement", n)
         for n in range(9)
@@ -56,7 +57,7 @@ def sets(monkeypatch, tmp_path, one_process):
 @pytest.fixture
 def found(sets, little, monkeypatch):
     """The study at tiny, with a small model in place of the two that are shipped."""
-    two_sided = str(studies.other_way(studies.Path(little), causal=False))
+    two_sided = str(pretraining_runs.other_way(pretraining_runs.Path(little), causal=False))
     monkeypatch.setattr(behaviour, "SHIPPED", (little, two_sided))
     monkeypatch.setattr(behaviour, "MODELS", (little, two_sided, *behaviour.MODELS[2:]))
     return behaviour.measure()
@@ -72,10 +73,8 @@ def test_every_model_is_asked_everything_and_what_was_done_is_not_done_again(
     rows = {(row["model"], row["set"], row["group"]): row for row in found["rows"]}
     assert len(rows) == len(found["rows"]) == 5 * sum(groups.values())
     for (model, name, group), row in rows.items():
-        assert (
-            row["accuracy"] == row["right"] / row["pairs"]
-            and row["right"] + row["ties"] <= (row["pairs"])
-        )
+        assert row["accuracy"] == row["right"] / row["pairs"]
+        assert row["right"] + row["ties"] <= row["pairs"]
         assert row["interval"] == list(metrics.wilson_interval(row["right"], row["pairs"]))
         mine = [each for (m, n, g), each in rows.items() if (m, n) == (model, name) and g != "all"]
         if group == "all":
@@ -91,6 +90,8 @@ def test_every_model_is_asked_everything_and_what_was_done_is_not_done_again(
     assert by["5-gram model"]["wikitext-103 validation"]["window"] == 5
     assert by["LSTM"]["facts"]["learning_rate"] in behaviour.LEARNING_RATES
     assert found["published"]["blimp"] == BLIMP_PUBLISHED and found["machine"]
+    texts = [path.name for path in (tmp_path / "studies").glob("corpus-*")]
+    assert texts == ["corpus-0.004096M"], "all that are trained here read the same text"
     files.write_json(tmp_path / "behaviour.json", found)
     assert files.read_json(tmp_path / "behaviour.json")["rows"] == found["rows"]
     monkeypatch.setattr(behaviour, "_subject", None)
@@ -130,7 +131,7 @@ def test_the_lstm_sees_only_the_past_and_scores_like_a_model():
 
 
 def test_the_lstm_learns_and_goes_on_where_it_was(sets, tmp_path):
-    file, tokenizer = studies.corpus(4096)
+    file, tokenizer = pretraining_runs.corpus(4096)
     recipe = PretrainingRecipe(batch_size=4, length=32, learning_rate=1e-2, warmup=2)
     given = {"recipe": recipe, "compute": PLAIN, "folder": tmp_path / "lstm"}
     models = [LSTM(Shape(8192, 16, 16, 1)) for _ in range(2)]
@@ -139,12 +140,6 @@ def test_the_lstm_learns_and_goes_on_where_it_was(sets, tmp_path):
     assert train_lstm(models[1], file, 4096, **given) == history
     scores = [sentence_scores(model, tokenizer, ["It rained."], compute=PLAIN) for model in models]
     assert scores[0] == scores[1]
-
-
-def test_the_transformer_reads_what_its_peers_read(sets):
-    run = behaviour.Run("Transformer", PretrainingRecipe(batch_size=4, length=32), (4096,))
-    assert run.text()[0].digest() == studies.corpus(4096)[0].digest()
-    assert len(run.text()[0]) < len(studies.corpus()[0])
 
 
 def test_the_context_reaches_the_head_of_a_new_lstm():
@@ -156,3 +151,34 @@ def test_the_context_reaches_the_head_of_a_new_lstm():
     for ahead, least in ((3, 0.3), (6, 0.1)):
         apart = (states - others)[:, ahead].norm(dim=-1) / states[:, ahead].norm(dim=-1)
         assert (apart > least).all()
+
+
+def test_the_section_is_a_row_a_model_and_one_a_construction():
+    kinds = {"BLiMP": ["all"], "Marvin & Linzen": ["simple_agrmt", "all"]}
+    kinds |= {name: ["0", "1", "all"] for name in ("attractors", "attractors, nonsense")}
+    right = {"causal": 0.75, "two-sided": 0.5}
+    rows = [
+        {"model": model, "set": kind, "group": group, "accuracy": share, "pairs": 400}
+        | {"interval": [share - 0.01, share + 0.01]}
+        for model, share in right.items()
+        for kind, groups in kinds.items()
+        for group in groups
+    ]
+    models = [{"model": model, "facts": {"tokens": 4_000_000}} for model in right]
+    models[0]["wikitext-103 validation"] = {"word_perplexity": 123.4}
+    published = {"source": "a paper, table 3", "blimp": {"a model": 61.2, "people": 96.4}}
+    given = {"rows": rows, "models": models, "published": published}
+    lines = behaviour.section(given | {"data": "Pairs", "machine": "2 threads"}).splitlines()
+    assert lines[6:8] == [
+        "| causal | 4,000,000 | 123 | 75.0 (74.0 to 76.0) | 75.0 (74.0 to 76.0) |",
+        "| two-sided | 4,000,000 |  | 50.0 (49.0 to 51.0) | 50.0 (49.0 to 51.0) |",
+    ]
+    assert lines[9].endswith("(a paper, table 3): 61.2 (a model), 96.4 (people).")
+    assert lines[13] == "| construction | pairs | causal | two-sided |"
+    assert lines[15:] == [
+        "| simple agrmt | 400 | 75.0 | 50.0 |",
+        "| agreement, 0 | 400 | 75.0 | 50.0 |",
+        "| agreement, 1 | 400 | 75.0 | 50.0 |",
+        "| agreement, nonsense, 0 | 400 | 75.0 | 50.0 |",
+        "| agreement, nonsense, 1 | 400 | 75.0 | 50.0 |",
+    ]

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import contest
+from benchmarks.speed import harness
 from tests.benchmarks.conftest import Child
 from tlcourse import device, files, sizes
 
@@ -37,21 +37,26 @@ def test_an_unknown_benchmark_lists_those_there_are(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         command.main()
     listed = capsys.readouterr().err
-    assert all(repr(name) in listed for name in (*command.NAMES, "all"))
+    assert all(repr(name) in listed for name in (*command.MODULES, "all"))
+
+
+@pytest.mark.parametrize("name", command.MODULES)
+def test_every_name_has_something_to_measure(name):
+    assert callable(command.study_of(name).measure)
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """What `all` writes at tiny: every contestant for a moment, `peft` in its own process."""
     path = tmp_path_factory.mktemp("benchmarks") / "all.json"
-    own = {"peft": contest.Child}
+    own = {"peft": harness.Child}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TLCOURSE_SIZE", "tiny")
         patch.setattr(sizes, "current", lambda: SMALLEST)
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.delenv("TLCOURSE_DATA", raising=False)
-        patch.setattr(contest, "Child", lambda entry: own.get(entry.name, Child)(entry))
+        patch.setattr(harness, "Child", lambda entry: own.get(entry.name, Child)(entry))
         patch.setattr(sys, "argv", ["benchmarks", "all", "--json", str(path)])
         assert command.main() == 0
     return files.read_json(path)

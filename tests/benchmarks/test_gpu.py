@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import finetuning, jobs, pretraining
+from benchmarks import runner
 from benchmarks.gpu import measuring, parcels, place, plan, slices, training
 from benchmarks.gpu.parcels import Part
+from benchmarks.speed import finetuning, pretraining
 from tlcourse import checkpoints, files
 from tlcourse.pretraining import logs
 from tlcourse.training import STATE
@@ -47,7 +48,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr(jobs, "FOLDER", tmp_path / "home")
+    monkeypatch.setattr(runner, "FOLDER", tmp_path / "home")
     monkeypatch.setattr(slices, "Clock", Stops)
     monkeypatch.setattr(Stops, "looks", MANY)
     monkeypatch.setattr(
@@ -66,7 +67,7 @@ def gpu(*words: str | Path) -> int:
 
 def on(monkeypatch, machine: Path) -> None:
     """From here on another machine works, with what lies in its folder."""
-    monkeypatch.setattr(jobs, "FOLDER", machine)
+    monkeypatch.setattr(runner, "FOLDER", machine)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def packed(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TLCOURSE_SIZE", "tiny")
         patch.delenv("TLCOURSE_DATA", raising=False)
-        patch.setattr(jobs, "FOLDER", folder / "home")
+        patch.setattr(runner, "FOLDER", folder / "home")
         patch.setattr(parcels, "CHUNK", 50_000)
         assert gpu("pack", "--corpus", "wikitext-2", "--to", folder / "way") == 0
     return folder / "way"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from benchmarks import page, picture
+from benchmarks.speed import page, picture
 from tests.browser import needed
 
 pytestmark = needed

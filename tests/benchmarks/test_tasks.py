@@ -1,17 +1,14 @@
-"""The benchmark of more tasks than TREC: a job from end to end, what is judged, likeness."""
+"""More tasks than TREC: a job from end to end, likeness, reviews read first, a released model."""
 
 import pytest
 
-from benchmarks import tasks
-from tlcourse import corpora
-from tlcourse.adaptation import SCHEMES, Recipe
+from benchmarks import runner
+from benchmarks.studies import released, tasks
+from tlcourse import checkpoints, corpora, results
+from tlcourse.adaptation import FULL, SCHEMES, Recipe
+from tlcourse.pretraining import PretrainingRecipe
 
-
-@pytest.fixture(autouse=True)
-def samples(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    load = corpora.load
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+pytestmark = pytest.mark.usefixtures("samples")
 
 
 @pytest.mark.parametrize("scheme", ["frozen body", tasks.SOLVED, tasks.TFIDF])
@@ -80,3 +77,99 @@ def test_text_that_the_body_never_saw_the_like_of_costs_more_nats():
 def test_only_the_first_tokens_are_asked_for():
     text = "The town lies in the north of the country, near the border, and has a church."
     assert tasks.nats_a_token([text]) == tasks.nats_a_token([text + " Zebra quickly.", "Short."])
+
+
+@pytest.fixture
+def reading(samples, monkeypatch, little):
+    monkeypatch.setattr(tasks, "MODEL", little)
+    monkeypatch.setattr(tasks, "TOKENS", 640)
+    monkeypatch.setattr(tasks, "READING", PretrainingRecipe(batch_size=4, length=32, warmup=1))
+    monkeypatch.setattr(tasks, "HELD_OUT", 4)
+
+
+def test_the_reading_moves_the_body_and_is_done_once(reading, tmp_path, little, monkeypatch):
+    place = tasks.read_reviews(tmp_path / "reviews")
+    assert runner.digest(place) != runner.digest(little)
+    monkeypatch.setattr(tasks, "pretrain", lambda *a, **more: pytest.fail("read again"))
+    assert tasks.read_reviews(tmp_path / "reviews") == place
+    assert tasks.perplexity(place) != tasks.perplexity(little)
+
+
+def test_nothing_that_is_judged_is_read(reading, tmp_path, monkeypatch):
+    read = []
+    write = tasks.write_tokens
+    monkeypatch.setattr(
+        tasks,
+        "write_tokens",
+        lambda path, rows: (read.extend(rows := list(rows)), write(path, rows)),
+    )
+    tasks.read_reviews(tmp_path / "reviews")
+    tokenizer = checkpoints.load(tasks.MODEL)[1]
+    judged = tasks.questions(tasks.Job("imdb", 8, tasks.READ, 0, Recipe()))[1]["text"]
+    assert not {tokenizer.decode(ids[:-1]) for ids in read} & set(judged)
+    assert len(read) == len(corpora.load("imdb")["train"])
+
+
+def test_rows_stand_beside_what_was_stored_for_the_same_labels(reading, uncarried, monkeypatch):
+    errors = {"full fine-tuning": 30.0, "TF-IDF": 20.0}
+    stored = [
+        {"task": "imdb", "labels": labels, "scheme": scheme, "errors": [error] * 3}
+        | {"wrong": [list(range(round(error / 100 * 40)))] * 3}
+        for labels in tasks.REVIEW_LABELS
+        for scheme, error in errors.items()
+    ]
+    monkeypatch.setattr(results, "stored", lambda name: {"rows": stored})
+    monkeypatch.setattr(
+        tasks.Reviews,
+        "run",
+        lambda job: {"wrong": list(range(10 + job.seed)), "of": 40, "recipe": {}},
+    )
+    found = tasks.measure_reviews()
+    assert [row["labels"] for row in found["rows"]] == list(tasks.REVIEW_LABELS)
+    assert found["rows"][0]["errors"] == [25.0, 27.5, 30.0]
+    points = {entry["against"]: entry["points"] for entry in found["comparisons"][:2]}
+    assert points == pytest.approx({"full fine-tuning": -2.5, "TF-IDF": 7.5})
+    assert all(entry["p_holm"] >= entry["p"] for entry in found["comparisons"])
+
+
+def test_a_body_that_has_read_reviews_learns_and_is_judged(samples, little):
+    job = tasks.Reviews("imdb", 8, tasks.READ, 0, Recipe(epochs=1), str(little))
+    found = job.run()
+    judged = tasks.questions(tasks.Job("imdb", 8, tasks.READ, 0, Recipe()))[1]
+    assert found["of"] == len(judged) and set(found["wrong"]) <= set(range(len(judged)))
+
+
+def test_other_tasks_keep_their_samples_and_reviews_the_recipe_s_length():
+    asked = tasks.released_jobs()
+    assert {job.task for job in asked} == {"sst-2", "rte", "mrpc", "imdb"}
+    reviews = next(job.recipe for job in asked if job.task == "imdb")
+    short = next(job.recipe for job in asked if job.task == "sst-2")
+    assert (reviews.epochs, reviews.batch_size, reviews.min_steps) == (3, 16, 100)
+    assert reviews.learning_rate == short.learning_rate == 5e-5
+
+
+def test_paraphrases_are_held_against_rows_of_this_study_and_others_against_stored_ones():
+    def made(task, scheme, model, missed):
+        wrong = [list(range(missed))] * 3
+        errors = [float(missed)] * 3
+        return {"task": task, "labels": 100, "scheme": scheme, "model": model, "judged": 100} | {
+            "wrong": wrong, "errors": errors,
+        }  # fmt: skip
+
+    name = released.MODEL
+    rows = [made("rte", FULL.name, name, 40), made("mrpc", FULL.name, name, 20)]
+    rows += [made("mrpc", scheme, "other", 33) for scheme in (FULL.name, "TF-IDF")]
+    kept = [made("rte", scheme, "stored", 50) for scheme in (FULL.name, "TF-IDF")]
+    found = tasks.compare(rows, kept)
+    assert [(c["task"], c["against"], c["points"]) for c in found] == [
+        ("rte", "TF-IDF", -10.0),
+        ("rte", "causal-small", -10.0),
+        ("mrpc", "TF-IDF", -13.0),
+        ("mrpc", "causal-small", -13.0),
+    ]
+
+
+def test_cosines_stand_beside_counting_words(little, pairs):
+    found = tasks.sentence_pairs("validation", (little, "causal-small"))
+    assert list(found) == [little, "causal-small", "TF-IDF"]
+    assert found["TF-IDF"] == pytest.approx(100)

@@ -3,20 +3,13 @@
 import pytest
 import torch
 
-from benchmarks import composites, tutorial
+from benchmarks.studies import multi_stage, tutorial
 from tlcourse import checkpoints, corpora
 from tlcourse.adaptation import Classifier
 from tlcourse.transformer import Config, Transformer
 
 STEPS = 70
-
-
-@pytest.fixture(autouse=True)
-def sample(tmp_path, monkeypatch):
-    """The bundled sample, in a folder of its own."""
-    load = corpora.load
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(corpora, "load", lambda name, source=None: load(name, source="sample"))
+pytestmark = pytest.mark.usefixtures("samples")
 
 
 def classifier() -> Classifier:
@@ -95,9 +88,9 @@ def test_restarts_count_the_runs_that_learn_nothing(monkeypatch):
             for job in asked
         ]
 
-    monkeypatch.setattr(tutorial.jobs, "run_all", run_all)
+    monkeypatch.setattr(tutorial.runner, "run_all", run_all)
     found = tutorial.restarts()
-    assert found["labels"] == 200 and found["on_the_way"] == composites.INTERMEDIATE
+    assert found["labels"] == 200 and found["on_the_way"] == multi_stage.INTERMEDIATE
     told = {(row["intermediate"], row["learning_rate"]): row["failed"] for row in found["rows"]}
     assert told == {(first, rate): 0 for first in (False, True) for rate in (5e-4, 1e-3)} | lost
     assert all(len(row["errors"]) == 20 for row in found["rows"])

@@ -1,9 +1,13 @@
 """`tlcourse run`: what it refuses; that it runs is in `tests/lessons`."""
 
+import subprocess
+import sys
+
 import pytest
 
+from tlcourse import files, lessons
 from tlcourse.cli import main
-from tlcourse.lessons import execution
+from tlcourse.lessons import execution, readme
 
 
 @pytest.mark.parametrize("by", ["argument", "variable"])
@@ -39,3 +43,14 @@ def test_outputs_that_cannot_be_committed_are_refused_before_a_cell_is_run(
     assert main(["run", "00", "--commit-outputs"]) == 2
     (told,) = capsys.readouterr().err.splitlines()
     assert f"a folder of the clone that can be written to, got {tmp_path}/benchmarks/res" in told
+
+
+def test_committed_outputs_are_followed_by_the_pages_that_show_them(one_lesson, monkeypatch):
+    done = []
+    monkeypatch.setattr(lessons, "commit_outputs", lambda lesson, size: done.append(lesson.id))
+    monkeypatch.setattr(readme, "main", lambda: done.append("README.md"))
+    monkeypatch.setattr(subprocess, "run", lambda command, **how: done.append((command, how)))
+    assert main(["run", "00", "--commit-outputs"]) == 0
+    assert done[:2] == ["00", "README.md"]
+    command = [sys.executable, "-m", "benchmarks", "results"]
+    assert done[2:] == [(command, {"cwd": files.root(), "check": True})]

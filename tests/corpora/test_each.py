@@ -54,10 +54,10 @@ def values_of(rows: datasets.Dataset) -> Iterator[tuple]:
 
 
 def measure(corpus: Corpus, rows: datasets.Dataset) -> checks.Measure:
-    found = checks.Measure()
+    measured = checks.Measure()
     for values in values_of(rows):
-        found.add(corpus.count(*values))
-    return found
+        measured.add(corpus.count(*values))
+    return measured
 
 
 def facts_of(corpus: Corpus, rows: datasets.Dataset) -> checks.Facts:

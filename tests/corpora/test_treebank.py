@@ -400,9 +400,9 @@ def test_the_lexicon_has_no_word_twice_and_the_rules_use_it() -> None:
 
 
 def test_what_cannot_be_made_is_said() -> None:
-    with pytest.raises(ValueError, match="expected a number of sentences, 0 or more, got -1"):
+    with pytest.raises(ValueError, match="expected a number of sentences of at least 0, got -1"):
         treebank.generate(-1)
-    with pytest.raises(ValueError, match="expected a number of sentences, 0 or more, got -5"):
+    with pytest.raises(ValueError, match="expected a number of sentences of at least 0, got -5"):
         treebank.splits(10, -5, 0)
     with pytest.raises(ValueError, match="expected 0 to 4 attractors, got 5"):
         treebank.agreement_pairs(1, attractors=5)

@@ -110,7 +110,7 @@ def test_words_of_the_articles_are_the_published_count(name):
 @pytest.mark.parametrize(
     ("changes", "articles", "options", "said"),
     [
-        ({"causal": False}, ARTICLES, {}, "a bidirectional model sees what it is to predict"),
+        ({"causal": False}, ARTICLES, {}, "a bidirectional model sees its own targets"),
         ({}, [], {}, r"expected texts in a list, got \[\]"),
         ({}, ARTICLES[0], {}, "expected texts in a list, got '"),
         ({}, ARTICLES, {"stride": 0}, r"expected a stride of 1 to 32 tokens \(the window\), got 0"),

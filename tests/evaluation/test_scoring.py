@@ -94,7 +94,7 @@ def test_a_special_token_in_a_sentence_is_text():
 @pytest.mark.parametrize(
     ("causal", "sentences", "reading", "said"),
     [
-        (False, ["a"], "causal", "sees what it is to predict"),
+        (False, ["a"], "causal", "sees its own targets"),
         (True, ["a"], "hybrid", "expected a reading out of causal, masked"),
         (True, ["a", " \n"], "causal", "expected words in every sentence"),
     ],

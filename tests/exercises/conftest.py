@@ -10,7 +10,7 @@ def toy(monkeypatch):
     """Toys stand beside the course's exercises; nothing is known of the test before."""
     for name in ("_load", "_names"):
         monkeypatch.setattr(machinery, name, getattr(machinery, name))
-    for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
+    for name, empty in (("_hints_shown", {}), ("_returned", {}), ("_last", [])):
         monkeypatch.setattr(session, name, empty)
-    monkeypatch.setattr(answers, "_said", set())
+    monkeypatch.setattr(answers, "_notices", set())
     return toys.register()

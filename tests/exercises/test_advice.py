@@ -16,7 +16,7 @@ LESSONS = {name: code for name, code in lessons_code().items() if "exercise(" in
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch):
-    for name, empty in (("_hints_shown", {}), ("_handed_back", {}), ("_last", [])):
+    for name, empty in (("_hints_shown", {}), ("_returned", {}), ("_last", [])):
         monkeypatch.setattr(session, name, empty)
 
 

@@ -57,7 +57,7 @@ def run(capsys):
 
 def restart():
     """Forgets what a new kernel would not know."""
-    for each in (session._handed_back, session._hints_shown, session._last, answers._said):
+    for each in (session._returned, session._hints_shown, session._last, answers._notices):
         each.clear()
 
 
@@ -324,7 +324,7 @@ def test_a_try_in_one_notebook_does_not_undo_what_another_solved_meanwhile(monke
     keep("toy.double", DOUBLE)
     with monkeypatch.context() as patch:
         patch.setattr(keeping, "read", lambda id: before)  # as it was read a moment ago
-        keeping.tried(task)
+        keeping.count_try(task)
     assert answers.read("toy.double").text == DOUBLE and yours("toy.double") is not double
 
 

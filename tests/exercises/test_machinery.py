@@ -572,7 +572,8 @@ def test_an_error_is_not_laid_to_a_mistake_that_would_have_failed_before(probing
 
 
 def test_a_notebook_shows_a_mark_a_colour_and_stress_but_not_in_code():
-    said = messages.Said("solved", ["Solved: <all>", "A *minus*, `a < b`, `2 * a * b`, 3 * 4 * 5."])
+    lines = ["Solved: <all>", "A *minus*, `a < b`, `2 * a * b`, 3 * 4 * 5."]
+    said = messages.Message("solved", lines)
     assert repr(said) == "✓ Solved: <all>\nA *minus*, `a < b`, `2 * a * b`, 3 * 4 * 5."
     shown = said._repr_html_()
     assert "#009E73" in shown and "<b>✓</b> Solved: &lt;all&gt;<br>A <em>minus</em>, " in shown

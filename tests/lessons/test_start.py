@@ -52,6 +52,6 @@ def test_a_lesson_without_the_marks_is_told(three):
     book = finding.read_notebook(three[0].path)
     book.cells.pop()
     with pytest.raises(ValueError, match="the marks of the example in one cell, got 0"):
-        start.written(book, README)
+        start.updated(book, README)
     with pytest.raises(ValueError, match="'<!-- example: begin -->', got 0"):
-        start.written(book, "no marks")
+        start.updated(book, "no marks")

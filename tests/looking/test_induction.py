@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from tests.looking.made import PLAIN, each_kind, model_of
-from tlcourse.looking import induction_of, induction_score, said_twice
+from tlcourse.looking import induction_of, induction_score, repeated_tokens
 from tlcourse.transformer import record
 
 
@@ -36,7 +36,7 @@ def test_the_first_half_does_not_count():
 
 @pytest.mark.parametrize("shape", [(8,), (8, 9), (2, 7, 7), (10, 10)])
 def test_the_shape_must_fit(shape):
-    with pytest.raises(ValueError, match="expected attention over 4 tokens said twice"):
+    with pytest.raises(ValueError, match="expected attention over 4 tokens and their repetition"):
         induction_of(np.zeros(shape), 4)
 
 
@@ -44,7 +44,7 @@ def test_the_shape_must_fit(shape):
 def test_the_score_of_a_model_is_the_mean_over_texts(kind, monkeypatch):
     model = model_of(kind)
     settings = dict(length=6, count=5, seed=3)
-    texts = said_twice(50, **settings)
+    texts = repeated_tokens(50, **settings)
     monkeypatch.setattr("tlcourse.looking.texts.TOKENS_AT_A_TIME", 24)
     found = induction_score(model, **settings, compute=PLAIN)
     with torch.no_grad(), record(model) as seen:
@@ -53,14 +53,14 @@ def test_the_score_of_a_model_is_the_mean_over_texts(kind, monkeypatch):
     assert found == pytest.approx(expected, abs=1e-6) and found.shape == (2, 3)
 
 
-def test_texts_are_said_twice_and_depend_on_the_seed_alone():
-    texts = said_twice(50, length=6, count=40, seed=3)
+def test_texts_repeat_and_depend_on_the_seed_alone():
+    texts = repeated_tokens(50, length=6, count=40, seed=3)
     assert texts.shape == (40, 12) and torch.equal(texts[:, :6], texts[:, 6:])
     assert all(len(set(row.tolist())) == 6 for row in texts)
     assert texts.min() == 6 and texts.max() == 49  # no special
-    assert torch.equal(texts, said_twice(50, length=6, count=40, seed=3))
-    assert not torch.equal(texts, said_twice(50, length=6, count=40, seed=4))
-    few = said_twice(50, ids=[20, 30, 40], length=2, count=20)
+    assert torch.equal(texts, repeated_tokens(50, length=6, count=40, seed=3))
+    assert not torch.equal(texts, repeated_tokens(50, length=6, count=40, seed=4))
+    few = repeated_tokens(50, ids=[20, 30, 40], length=2, count=20)
     assert set(few.flatten().tolist()) == {20, 30, 40}
 
 

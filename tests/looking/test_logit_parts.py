@@ -95,7 +95,7 @@ def test_what_was_added_belongs_to_its_part(edit):
 
 
 def test_misuse_says_what_was_expected():
-    with pytest.raises(ValueError, match="this one is like BERT"):
+    with pytest.raises(ValueError, match="got one like BERT"):
         attribution(model_of("bert"), IDS, 3)
     with pytest.raises(ValueError, match="a place from 0 to 8, got 9"):
         attribution(random_model(Config(**SHAPE)), IDS, 3, place=9)

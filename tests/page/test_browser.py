@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.page import served
+from benchmarks.speed.page import served
 from tests.browser import ActionChains, By, Keys, chromium, needed, screenshot, wait
 from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, normalise
 from tlcourse.evaluation import generate
-from tlcourse.page import build, first, trec
-from tlcourse.page.choosing import CLASSIFIERS
-from tlcourse.page.first import PLAIN
+from tlcourse.page import build, prerender, trec
+from tlcourse.page.models import CLASSIFIERS
+from tlcourse.page.prerender import PLAIN
 
 pytestmark = needed
 ALONE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
@@ -121,7 +121,7 @@ def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
     painted = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
     print(f"first view after {browser.execute_script(painted):.0f} ms")
     screenshot(browser, "page")
-    shares, tokens = expected("causal-small", first.CAUSAL)
+    shares, tokens = expected("causal-small", prerender.CAUSAL)
     assert texts(browser, "#glance-tokens bdi") == [token.removeprefix(" ") for token in tokens]
     assert texts(browser, "#glance-bars .told") == in_percent(shares.topk(6).values)
 
@@ -214,7 +214,7 @@ def test_the_residual_stream_shows_what_blocks_change(browser: Any) -> None:
     ids = [EOS, *tokenizer.encode(normalise(TEXT))]
     lens = looking.logit_lens(model, ids)
     expects = lens.argmax(-1).T.reshape(-1)
-    words = [first.visible(text) for text in tokenizer.tokens(expects.tolist())]
+    words = [prerender.visible(text) for text in tokenizer.tokens(expects.tolist())]
     assert texts(browser, "#stream-table td bdi") == [html.unescape(word) for word in words]
     changed = (lens[1:].argmax(-1) != lens[:-1].argmax(-1)).sum(-1).tolist()
     others = "".join(f", block {block} at {changed[block]}" for block in range(1, 6))

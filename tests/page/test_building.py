@@ -18,8 +18,8 @@ from tlcourse.adaptation import SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.files import PACKAGE
-from tlcourse.page import build, first
-from tlcourse.page.choosing import ADDED, BLOCK, EDITS, FILES, USUAL, chosen, shipped
+from tlcourse.page import build, prerender
+from tlcourse.page.models import ADDED, BLOCK, EDITS, FILES, OWN_CONFIG, chosen, shipped
 from tlcourse.transformer import Config, Transformer, gpt2
 
 SMALL = {"width": 8, "layers": 1, "heads": 2, "feed_forward": 8, "vocabulary_size": 300}
@@ -137,36 +137,36 @@ def test_the_page_and_the_builder_refuse_the_same_models() -> None:
     block = source.split("const OWN_BLOCK = {")[1].split("}")[0]
     found = dict(re.findall(r"(\w+): (.+),", block))
     assert {name: json.loads(value) for name, value in found.items()} == {
-        n: USUAL[n] for n in BLOCK
+        n: OWN_CONFIG[n] for n in BLOCK
     }
 
 
 def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -> None:
     """Each of its numbers once more, by another way: the plain call of the model."""
     folder = checkpoints.folder_of("causal-small")
-    kept = first.reading(folder)
-    model, tokenizer = checkpoints.load(folder, first.PLAIN)
+    kept = prerender.reading(folder)
+    model, tokenizer = checkpoints.load(folder, prerender.PLAIN)
     with torch.no_grad():
         shares = model(torch.tensor([kept["ids"]]))[0, -1].softmax(-1)
     assert kept["texts"] == tokenizer.tokens(kept["ids"]) and kept["place"] == len(kept["ids"]) - 1
     assert [each["id"] for each in kept["best"]] == shares.topk(10).indices.tolist()
     best = kept["best"][0]
     assert best["probability"] == pytest.approx(float(shares.max()), abs=1e-5)
-    text = first.glance(kept)
-    assert f'<span class="told">{first.percent(best["probability"])}</span>' in text
-    assert text.count("<li") == len(kept["ids"]) + first.SHOWN
+    text = prerender.glance(kept)
+    assert f'<span class="told">{prerender.percent(best["probability"])}</span>' in text
+    assert text.count("<li") == len(kept["ids"]) + prerender.SHOWN
     assert len(base64.b64decode(kept["attention"])) == 4 * 6 * 4 * len(kept["ids"]) ** 2
 
 
 def test_a_masked_model_is_asked_at_its_mask() -> None:
-    kept = first.reading(checkpoints.folder_of("masked-small"))
+    kept = prerender.reading(checkpoints.folder_of("masked-small"))
     assert kept["texts"][kept["place"]] == "<mask>" and not kept["causal"]
-    assert "What may stand at &lt;mask&gt;" in first.glance(kept)
+    assert "What may stand at &lt;mask&gt;" in prerender.glance(kept)
 
 
 def test_tokens_in_the_first_view_are_text() -> None:
-    assert first.visible(" <b>&") == "&lt;b&gt;&amp;"
-    assert [first.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
+    assert prerender.visible(" <b>&") == "&lt;b&gt;&amp;"
+    assert [prerender.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
 
 
 def classifier(folder: Path, scheme: str) -> Path:

@@ -19,7 +19,7 @@ from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
 from tlcourse.device import Compute
 from tlcourse.evaluation import generate
-from tlcourse.looking.heads import changing_heads
+from tlcourse.looking.heads import intervening_on_heads
 from tlcourse.transformer import Config, Transformer, record
 
 pytestmark = needed
@@ -184,7 +184,7 @@ def test_heads_at_another_strength(asked: Asked) -> None:
         scales = [2.5 if (layer, head) in HEADS else 1.0 for head in range(4)]
         return mixed * torch.tensor(scales)[:, None]
 
-    with changing_heads(model, change):
+    with intervening_on_heads(model, change):
         check(asked, "doubled", model, asked.ids[0])
 
 

@@ -9,7 +9,7 @@ import torch
 from tlcourse import checkpoints, corpora, files
 from tlcourse.adaptation import Classifier
 from tlcourse.page import trec
-from tlcourse.page.choosing import CLASSIFIERS
+from tlcourse.page.models import CLASSIFIERS
 
 FOLDER = files.root() / CLASSIFIERS / "trec-lora"
 

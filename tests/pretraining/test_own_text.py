@@ -222,9 +222,10 @@ def test_of_a_folder_only_what_people_wrote_is_read(tmp_path, capsys):
         write(tmp_path / ".ipynb_checkpoints" / f"{name}.txt", "the rain on\n")
     (tmp_path / "gone.txt").symlink_to("nowhere")
     places = [tmp_path / "mine", tmp_path.parent, tmp_path]  # the latter two hold it themselves
-    found = TextFiles.of(tmp_path, places)
-    assert [*found.digests] == [tmp_path / "a.txt"] and found.label == label
-    assert sorted(told.replace(f"{tmp_path}/", "") for told in found.said()) == [
+    text_files = TextFiles.of(tmp_path, places)
+    assert [*text_files.digests] == [tmp_path / "a.txt"] and text_files.label == label
+    omissions = (line.replace(f"{tmp_path}/", "") for line in text_files.omissions())
+    assert sorted(omissions) == [
         ".ipynb_checkpoints/a-checkpoint.txt and 1 more (hidden)",
         "gone.txt (not a regular file)",
         "mine/corpus/held_out.txt and 1 more (in the folder of this run)",
@@ -252,7 +253,8 @@ def test_a_pipe_or_a_socket_is_never_waited_for(tmp_path):
         finally:
             os.chdir(before)
     assert list(training_articles([str(tmp_path)])) == [" the rain on the train\n"]
-    assert [*TextFiles.of(tmp_path).said()] == [f"{tmp_path}/b.txt and 1 more (not a regular file)"]
+    omissions = [*TextFiles.of(tmp_path).omissions()]
+    assert omissions == [f"{tmp_path}/b.txt and 1 more (not a regular file)"]
     for name in ("b.txt", "c.txt", os.devnull):
         with pytest.raises(DataError, match="a text file or a folder .*, a socket or a device; wr"):
             training_articles([str(tmp_path / name)])

@@ -89,7 +89,7 @@ def test_words_that_share_a_written_token():
     [
         ([["a"], []], None, "sentence 1: expected a list of at least one word"),
         (["rain"], None, "sentence 0: expected a list of at least one word, got 'rain'"),
-        ([["a"], ["b", " \u00a0"]], None, "sentence 1: expected words with a sign"),
+        ([["a"], ["b", " \u00a0"]], None, "sentence 1: expected words with a visible"),
         ([["a", "b"]], [[True]], "sentence 0: expected a flag for each of its 2 words, got 1"),
         ([["a"], ["b"]], [[True]], "flags for each of 2 sentences, got 1"),
         ([("a", [(0, 1)])], [[True]], "expected no flags"),

@@ -116,7 +116,7 @@ def test_labels_that_were_never_met():
     known = y != "c"
     probe = linear_probe(x[known], y[known], compute=PLAIN)
     assert not probe.judge(x, y).correct[~known].any()
-    with pytest.raises(ValueError, match=r"got also \['c'\]; give names= all"):
+    with pytest.raises(ValueError, match=r"got also \['c'\]; pass all labels as names="):
         probe.nats(x, y)
     wider = linear_probe(x[known], y[known], names="abc", compute=PLAIN)
     assert wider.nats(x, y)[~known].min() > 2

@@ -129,7 +129,7 @@ def test_syntactic_tasks():
 
 
 def test_nothing_to_tell_is_an_error():
-    with pytest.raises(ValueError, match="something to tell for Case"):
+    with pytest.raises(ValueError, match="a label for Case"):
         tasks.key(ROWS, "Case")
 
 

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from tlcourse.transformer import Attention, Config
-from tlcourse.transformer.fused import joins, joint, relu2, rms_norm
+from tlcourse.transformer.fused import can_project_jointly, joint_projection, relu2, rms_norm
 
 PAIRS = {
     "rms_norm": (rms_norm, lambda x: F.rms_norm(x, x.shape[-1:])),
@@ -54,7 +54,7 @@ def test_one_product_is_the_three_up_to_gradients() -> None:
     layer, x = attention().double(), draw(2, 5, 24)
     parts, found = [layer.query, layer.key, layer.value], []
     weights = [each for part in parts for each in part.parameters()]
-    for products in (joint(x, parts), [part(x) for part in parts]):
+    for products in (joint_projection(x, parts), [part(x) for part in parts]):
         total = sum((product * draw(24, seed=i)).sum() for i, product in enumerate(products))
         found.append([*products, *torch.autograd.grad(total, weights)])
     for one, three in zip(*found, strict=True):
@@ -64,16 +64,16 @@ def test_one_product_is_the_three_up_to_gradients() -> None:
 def test_products_are_joined_under_autocast_alone_and_where_nobody_would_notice() -> None:
     layer, x, seen = attention(), draw(2, 5, 24).float(), []
     layers = [layer.query, layer.key, layer.value]
-    assert not joins(x, layers)
+    assert not can_project_jointly(x, layers)
     plain = layer(x, None, None)
     with torch.autocast("cpu", torch.bfloat16):
-        assert joins(x, layers)
+        assert can_project_jointly(x, layers)
         together = layer(x, None, None)
         layer.key.register_forward_hook(lambda *_: seen.append("key"))
-        assert not joins(x, layers)
+        assert not can_project_jointly(x, layers)
         apart = layer(x, None, None)
         assert seen == ["key"]
-        assert not joins(x, [layer.query, torch.nn.Identity()])
-        assert not joins(x, [torch.nn.Linear(24, 24, bias=False)])
+        assert not can_project_jointly(x, [layer.query, torch.nn.Identity()])
+        assert not can_project_jointly(x, [torch.nn.Linear(24, 24, bias=False)])
     for half in (together, apart):
         assert (half - plain).abs().max() < 2e-2 * plain.abs().max()

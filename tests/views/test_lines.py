@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from tlcourse.views import curves, horizontal_bars
+from tests.views.drawn import LABELLED, SAID, column_names
+from tlcourse.views import curves, smooth
 from tlcourse.views.lines import _spread
 from tlcourse.views.style import CYCLE
 
@@ -15,20 +16,15 @@ def texts(axes):
 
 def test_curves_are_labelled_at_their_ends():
     x = np.arange(1, 101)
-    picture = curves(
-        {"causal": (x, 1 / x), "masked": (x, 2 / x)},
-        title="Both fall",
-        alt="alt",
-        x_label="step",
-        y_label="loss (nats)",
-    )
+    said = {**SAID, "x_label": "step", "y_label": "loss (nats)"}
+    picture = curves({"causal": (x, 1 / x), "masked": (x, 2 / x)}, **said)
     axes = picture.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "loss (nats)")
     assert [line.get_color() for line in axes.lines] == list(CYCLE[:2])
     assert list(texts(axes)) == ["causal", "masked"]
     assert texts(axes)["masked"].get_color() == CYCLE[1]
     assert texts(axes)["masked"].xy == (100, 0.02)
-    assert axes.get_legend() is None and picture.alt == "alt"
+    assert axes.get_legend() is None and picture.alt == SAID["alt"]
 
 
 def test_labels_do_not_overlap():
@@ -74,12 +70,8 @@ def test_a_figure_needs_its_words(without):
 
 def test_intervals_are_bars_for_few_points_and_a_band_for_many():
     few, many = np.arange(1, 4), np.arange(1, 50)
-    bars = curves(
-        {"a": (few, few, few - 0.5, few + 0.5)}, title="t", alt="alt", x_label="x", y_label="y"
-    ).axes[0]
-    band = curves(
-        {"a": (many, many, many - 1, many + 1)}, title="t", alt="alt", x_label="x", y_label="y"
-    ).axes[0]
+    bars = curves({"a": (few, few, few - 0.5, few + 0.5)}, **LABELLED).axes[0]
+    band = curves({"a": (many, many, many - 1, many + 1)}, **LABELLED).axes[0]
     segments = bars.collections[0].get_segments()
     assert [segment[:, 1].tolist() for segment in segments] == [[0.5, 1.5], [1.5, 2.5], [2.5, 3.5]]
     assert type(band.collections[0]).__name__ in ("PolyCollection", "FillBetweenPolyCollection")
@@ -87,92 +79,41 @@ def test_intervals_are_bars_for_few_points_and_a_band_for_many():
 
 
 def test_log_axes_and_ticks():
-    axes = curves(
-        {"a": ([100, 5452], [1, 2])},
-        title="t",
-        alt="a",
-        x_label="x",
-        y_label="y",
-        log_x=True,
-        log_y=True,
-        x_ticks=[100, 5452],
-    ).axes[0]
+    how = {"log_x": True, "log_y": True, "x_ticks": [100, 5452]}
+    axes = curves({"a": ([100, 5452], [1, 2])}, **LABELLED, **how).axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["100", "5452"]
+    assert column_names(axes) == ["100", "5452"]
 
 
 def test_too_many_curves_are_refused():
     with pytest.raises(ValueError, match="got 15"):
-        curves(
-            {str(i): ([1], [1]) for i in range(15)}, title="t", alt="a", x_label="x", y_label="y"
-        )
+        curves({str(i): ([1], [1]) for i in range(15)}, **LABELLED)
     with pytest.raises(ValueError, match="got 0"):
-        curves({}, title="t", alt="a", x_label="x", y_label="y")
-
-
-def test_bars_have_numbers_intervals_and_a_highlight():
-    picture = horizontal_bars(
-        {"slow": 15.8, "ours": (0.18, 0.1, 0.3)},
-        title="88 times",
-        alt="a",
-        x_label="seconds",
-        number="{:.2f} s",
-        highlight="ours",
-    )
-    axes = picture.axes[0]
-    assert [bar.get_width() for bar in axes.patches] == [15.8, 0.18]
-    assert list(texts(axes)) == ["15.80 s", "0.18 s"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["slow", "ours"]
-    assert axes.patches[0].get_y() < axes.patches[1].get_y() and axes.yaxis_inverted()
-    assert axes.patches[0].get_facecolor() != axes.patches[1].get_facecolor()
-    assert len(axes.collections) == 1
-    with pytest.raises(ValueError, match="'theirs' among them"):
-        horizontal_bars({"ours": 1}, title="t", alt="a", x_label="x", highlight="theirs")
+        curves({}, **LABELLED)
 
 
 def test_a_dashed_curve_does_not_hide_what_it_covers():
     series = {"norm": ([0, 1], [1, 2]), "disguise": ([0, 1], [1, 2])}
-    axes = curves(series, title="t", alt="alt", x_label="x", y_label="y", dashed=["disguise"]).axes[
-        0
-    ]
+    axes = curves(series, **LABELLED, dashed=["disguise"]).axes[0]
     assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
 
 
 def test_levels_are_grey_lines_with_names_on_an_axis_from_zero():
     series = {"a": ([1, 2], [60, 90]), "b": ([1, 2], [40, 30])}
-    axes = curves(
-        series, title="t", alt="alt", x_label="x", y_label="y", levels={"chance": 25}
-    ).axes[0]
+    axes = curves(series, **LABELLED, levels={"chance": 25}).axes[0]
     assert list(axes.lines[-1].get_ydata()) == [25, 25]
     assert axes.lines[-1].get_linestyle() == ":"
     assert texts(axes)["chance"].xy[1] == 25
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 90
 
 
-def test_bars_below_zero_are_in_the_picture():
-    picture = horizontal_bars(
-        {"worse": (0.3, 0.2, 0.4), "better": (-0.1, -0.2, 0.0)}, title="A.", alt="B.", x_label="x"
-    )
-    left, right = picture.axes[0].get_xlim()
-    assert left <= -0.2 and right >= 0.4
-
-
-def test_bars_below_zero_have_their_numbers_beside_zero():
-    picture = horizontal_bars(
-        {"a": -2.0, "b": -0.5}, title="t", alt="a", x_label="logit", number="{:+.1f}"
-    )
-    axes = picture.axes[0]
-    assert [text.get_text() for text in axes.texts] == ["−2.0", "−0.5"]
-    assert axes.get_xlim()[0] < -2 and axes.get_xlim()[1] > 0
-    picture.draw_without_rendering()
-    inner = axes.get_window_extent()
-    assert all(text.get_window_extent().x1 <= inner.x1 + 1 for text in axes.texts)
-
-
 def test_with_a_top_the_axis_ends_there_and_no_line_is_cut() -> None:
-    picture = curves(
-        {"a": ([1, 2], [100.0, 100.0], [90, 90], [100, 100])}, title="All right", alt="alt",
-        x_label="x", y_label="right (%)", top=100,
-    )  # fmt: skip
-    axes = picture.axes[0]
+    series = {"a": ([1, 2], [100.0, 100.0], [90, 90], [100, 100])}
+    axes = curves(series, **LABELLED, top=100).axes[0]
     assert axes.get_ylim() == (0, 100) and not any(line.get_clip_on() for line in axes.lines)
+
+
+def test_smooth_is_the_mean_of_the_last_values():
+    assert smooth([4, 2, 6, 0], 2).tolist() == [4, 3, 4, 3]
+    assert smooth([4, 2, 6, 0], 1).tolist() == [4, 2, 6, 0]
+    assert smooth([4, 2, 6, 0], 9).tolist() == pytest.approx([4, 3, 4, 3])

@@ -2,6 +2,7 @@ import warnings
 
 import pytest
 
+from tests.views.drawn import SAID
 from tlcourse.views import (
     head_grid,
     heat_map,
@@ -12,16 +13,48 @@ from tlcourse.views import (
     state_paths,
     text_to_ids,
     token_lines,
-    token_shades,
     tokens,
 )
 from tlcourse.views.tokens import brief, fitting, named, place, visible
 
-SAID = {"title": "The $finding$.", "alt": "What is seen."}
 HOSTILE = [
-    " the", "\n", "$", "$$", "a_b", "$x_1$", "\u0301", "e\u0301", "👍🏽", "中文", " שלום", "مرحبا",
-    "\x00", "\ufffd", "\u200d", "\ufe0f", "<script>", "   ", "w" * 60, "\\frac", "\u0915\u094d",
-]  # fmt: skip
+    " the",
+    "\n",
+    "$",
+    "$$",
+    "a_b",
+    "$x_1$",
+    "\u0301",
+    "e\u0301",
+    "👍🏽",
+    "中文",
+    " שלום",
+    "مرحبا",
+    "\x00",
+    "\ufffd",
+    "\u200d",
+    "\ufe0f",
+    "<script>",
+    "   ",
+    "w" * 60,
+    "\\frac",
+    "\u0915\u094d",
+]
+
+
+def all_figures(names):
+    count = len(names)
+    even = [[1 / count] * count] * count
+    yield heat_map(even, names, **SAID)
+    yield head_grid([[even, even]], names, **SAID)
+    yield token_lines(even, names, **SAID, threshold=0, chosen=2)
+    yield merge_rows({0: (names, None), 1: (names, names[1])})
+    yield text_to_ids([(names[0], [*names[0]], [names[0]], [7])], **SAID)
+    yield pattern_parts([(name, "a") for name in names[:4]], {"a": "$"}, **SAID)
+    yield lens_table(names, [names, names], [even[0], even[0]], **SAID, right=names)
+    points = [[(i, (i * 7) % 5 + layer) for i in range(count)] for layer in range(3)]
+    yield state_paths(points, names, **SAID)
+    yield induction_pattern(["$", "$_", "\u0301", "$"], **SAID)
 
 
 def test_what_cannot_be_seen_is_written():
@@ -56,22 +89,6 @@ def test_as_many_are_named_as_fit(count, step):
 def test_boxes_follow_each_other_and_go_on_in_the_next_row():
     (a, first, width), (b, *_), (c, second, _) = place(["ab", "c", "x" * 69], [9, 0.5, 0])
     assert (a, first, second, c) == (0, 0, 1, 0) and b == width + 0.5
-
-
-def all_figures(names):
-    count = len(names)
-    even = [[1 / count] * count] * count
-    yield heat_map(even, names, **SAID)
-    yield head_grid([[even, even]], names, **SAID)
-    yield token_lines(even, names, **SAID, threshold=0, chosen=2)
-    yield token_shades(even[0], names, **SAID, chosen=3)
-    yield merge_rows({0: (names, None), 1: (names, names[1])})
-    yield text_to_ids([(names[0], [*names[0]], [names[0]], [7])], **SAID)
-    yield pattern_parts([(name, "a") for name in names[:4]], {"a": "$"}, **SAID)
-    yield lens_table(names, [names, names], [even[0], even[0]], **SAID, right=names)
-    points = [[(i, (i * 7) % 5 + layer) for i in range(count)] for layer in range(3)]
-    yield state_paths(points, names, **SAID)
-    yield induction_pattern(["$", "$_", "\u0301", "$"], **SAID)
 
 
 def test_no_token_breaks_a_figure_or_is_read_as_a_formula():

@@ -1,20 +1,6 @@
-"""Stored results of `python -m benchmarks NAME`, and tables of schemes made from them."""
+"""Tables of schemes, made of the stored results of `python -m benchmarks NAME`."""
 
 from collections.abc import Iterable, Mapping
-
-from tlcourse import files
-
-
-def read(benchmark: str) -> dict:
-    """Returns the stored results of a benchmark: "rows", "comparisons" and the machine.
-
-    If this copy of the course has none, prints a line and returns empty lists.
-    """
-    try:
-        return files.read_json(files.bundled(f"benchmarks/results/{benchmark}.json"))
-    except FileNotFoundError:
-        print(f"No stored table in this copy: `python -m benchmarks {benchmark}` makes one.")
-        return {"rows": [], "comparisons": [], "machine": "nowhere"}
 
 
 def rows_at(stored: Mapping, labels: int, names: Iterable[str] | None = None) -> dict[str, dict]:

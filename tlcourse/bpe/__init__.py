@@ -8,10 +8,10 @@
     tokenizer.save("tokenizer.json")            # in the format of the `tokenizers` library
     Tokenizer.load("tokenizer.json")
 
-`train_naive`, `train_counted` and `train` are the same trainer, each quicker than the one
-before; `train_unigram` is the other way to a vocabulary. PAD, UNK, CLS, SEP, MASK and EOS are the
-ids of the SPECIALS, the same in every vocabulary. `LibraryTokenizer` is the vocabulary of a model
-that others released, with the same methods; `load_tokenizer` reads either.
+`train_naive`, `train_counted` and `train` learn the same merges, each faster than the one before;
+`train_unigram` learns a Unigram vocabulary. PAD, UNK, CLS, SEP, MASK and EOS are the ids of the
+SPECIALS, the same in every vocabulary. `LibraryTokenizer` is the tokenizer of a released model,
+with the same methods; `load_tokenizer` reads either.
 """
 
 from tlcourse.bpe.frame import Frame

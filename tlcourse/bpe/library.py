@@ -1,4 +1,4 @@
-"""A vocabulary that others trained, read from a file of the `tokenizers` library.
+"""The tokenizer of a released model, read from a file of the `tokenizers` library.
 
 from tlcourse.bpe import LibraryTokenizer
 
@@ -16,23 +16,23 @@ from tlcourse.bpe.frame import Frame
 from tlcourse.bpe.text import SPECIALS
 from tlcourse.bpe.tokenizer import Tokenizer
 
-# What the special tokens are called, by their role.
+# The names of special tokens in released vocabularies, by role.
 ROLES = {
     "pad": ("[PAD]", "<pad>"),
     "mask": ("[MASK]", "<mask>"),
     "end": ("[SEP]", "</s>", "<|endoftext|>"),
 }
-CONTINUES = "##"  # the beginning of a WordPiece that does not begin a word
+CONTINUES = "##"  # the prefix of a WordPiece inside a word
 
 
 class LibraryTokenizer:
-    """WordPiece or byte-level BPE of a released model, with the methods that `Tokenizer` has.
+    """The WordPiece or BPE tokenizer of a released model, with the methods of `Tokenizer`.
 
-    `frame` and `reading` are what the file's own template puts around one text and around a pair.
-    A file without one (GPT-2's) has a token that ends a document: classifiers put it behind each
-    text, and whatever else reads one puts it before. A special token that is spelled out in a text,
-    such as "[SEP]", is read as ordinary characters, so markers that a model learned as special
-    tokens are, too. Raises ValueError where no such frame can be had.
+    `frame` and `reading` have the special tokens that the file's template puts around a text and
+    a pair. A file without a template (GPT-2's) has a token that ends a document: classifiers put it
+    after each text, everything else puts it before. A special token spelled out in a text, such as
+    "[SEP]", is read as ordinary characters, even if the model learnt it as a special token. Raises
+    ValueError if the file defines no such frame.
     """
 
     def __init__(self, library: tokenizers.Tokenizer):
@@ -58,28 +58,28 @@ class LibraryTokenizer:
         self.pad = self.frame.behind[-1] if pad is None else pad
 
     def _special(self, names: Sequence[str]) -> int | None:
-        found = (self.library.token_to_id(name) for name in names)
-        return next((number for number in found if number is not None), None)
+        numbers = (self.library.token_to_id(name) for name in names)
+        return next((number for number in numbers if number is not None), None)
 
     @property
     def vocabulary_size(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return len(self.strings)
 
     def read(self, text: str) -> list[int]:
-        """Returns the ids of a text that a person typed, without special tokens."""
+        """The ids of a text, without special tokens."""
         return self.library.encode(text, add_special_tokens=False).ids
 
     def encode(self, text: str) -> list[int]:
-        """Returns the same as `read`: the file brings its own normaliser."""
+        """The same as `read`, because the file has its own normaliser."""
         return self.read(text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Returns the text of `ids`, special tokens included."""
+        """The text of `ids`, special tokens included."""
         return self.library.decode(list(ids), skip_special_tokens=False)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Returns each id's own text, for showing; a WordPiece that begins a word has a space."""
+        """The text of each id, for display; a WordPiece that begins a word starts with a space."""
         if not isinstance(self.library.model, tokenizers.models.WordPiece):
             return [self.decode([number]) for number in ids]
         special = {*self.frame.around([], []), self.pad, self.mask}
@@ -93,11 +93,11 @@ class LibraryTokenizer:
         ]
 
     def to_library(self) -> tokenizers.Tokenizer:
-        """Returns the `tokenizers.Tokenizer` behind it."""
+        """The underlying `tokenizers.Tokenizer`."""
         return self.library
 
     def save(self, path: str | Path) -> None:
-        """Writes the file from which `load` makes the same tokenizer."""
+        """Writes a `tokenizer.json` for `load`."""
         self.library.save(str(path))
 
     @classmethod
@@ -113,27 +113,27 @@ class LibraryTokenizer:
 
 
 def _frame(single: tokenizers.Encoding, pair: tokenizers.Encoding) -> Frame | None:
-    """What the template puts around a text and between two; None where it puts nothing."""
-    own = [not special for special in single.special_tokens_mask]
-    if all(own) or not any(own):
+    """The special tokens that the template adds to a text and a pair; None if it adds none."""
+    ordinary = [not special for special in single.special_tokens_mask]
+    if all(ordinary) or not any(ordinary):
         return None
-    first, end = own.index(True), len(own) - own[::-1].index(True)
+    first, end = ordinary.index(True), len(ordinary) - ordinary[::-1].index(True)
     before, behind = tuple(single.ids[:first]), tuple(single.ids[end:])
-    middle = len(pair.ids) - len(before) - len(behind) - 2 * (end - first)
+    count = len(pair.ids) - len(before) - len(behind) - 2 * (end - first)
     begin = len(before) + (end - first)
-    between = tuple(pair.ids[begin : begin + middle])
+    between = tuple(pair.ids[begin : begin + count])
     return Frame(before, between, behind, typed=max(pair.type_ids) > 0)
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer | LibraryTokenizer:
-    """Reads a `tokenizer.json`, of the course or of others.
+    """Reads a `tokenizer.json` of this course or of a released model.
 
-    Raises ValueError for a file that holds no tokenizer.
+    Raises ValueError for a file that does not contain a tokenizer.
     """
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        added = {each["content"] for each in found["added_tokens"]}
-        others = "model" in found and not added.issuperset(SPECIALS)
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        added = {token["content"] for token in content["added_tokens"]}
+        released = "model" in content and not added.issuperset(SPECIALS)
     except (ValueError, TypeError, LookupError, RecursionError):
-        others = False  # `Tokenizer.load` says what is wrong with it
-    return (LibraryTokenizer if others else Tokenizer).load(path)
+        released = False  # `Tokenizer.load` raises the error
+    return (LibraryTokenizer if released else Tokenizer).load(path)

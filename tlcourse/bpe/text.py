@@ -1,4 +1,4 @@
-"""Text before any merge: the normaliser of user text, WikiText's spacing, pre-tokens and bytes."""
+"""Text before BPE: the normaliser, WikiText's spacing, pre-tokens and bytes."""
 
 import unicodedata
 from functools import cache
@@ -9,7 +9,7 @@ SPECIALS = ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<eos>")
 PAD, UNK, CLS, SEP, MASK, EOS = range(len(SPECIALS))  # their ids in every vocabulary
 
 # The pattern of GPT-2 (Radford et al., 2019): a contraction, or an optional space and a run of
-# letters, digits or other signs, or white space that leaves the last space to the next word.
+# letters, digits or other characters, or white space except a space that begins the next word.
 _PRE_TOKEN = regex.compile(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 )
@@ -19,20 +19,20 @@ _TYPOGRAPHY = str.maketrans(
 
 
 def normalise(text: str) -> str:
-    """A text typed by a person, in the form the shipped models read.
+    """A text typed by a person in the form that the shipped models read.
 
-    Canonical composition (NFC), typewriter quotes and dashes, white space collapsed, and one space
-    in front, so that the first word looks like a word inside a sentence. Digits, superscripts and
-    letters of any script stay as they are.
+    Applies canonical composition (NFC), replaces typographic quotes and dashes, collapses white
+    space and adds a space in front, so that the first word looks like one inside a sentence.
+    Digits, superscripts and letters of any script are unchanged.
     """
     words = unicodedata.normalize("NFC", text).translate(_TYPOGRAPHY).split()
     return " " + " ".join(words) if words else ""
 
 
 def detokenise(line: str) -> str:
-    """A line in WikiText's spacing (`Paris , in 1 @,@ 900`) as people write it (`Paris, in 1,900`).
+    """A line in WikiText's spacing (`Paris , in 1 @,@ 900`) in normal spacing (`Paris, in 1,900`).
 
-    The leading space and the line's end stay. Quotes open and close in turn.
+    The leading space and the line end are kept. Quotation marks open and close alternately.
     """
     first, *rest = regex.split(r' "(?= |$)', line)
     for number, part in enumerate(rest):
@@ -44,15 +44,15 @@ def detokenise(line: str) -> str:
 
 
 def pre_tokenise(text: str) -> list[str]:
-    """Cuts `text` into the pre-tokens inside which merges happen; joined, they give `text` back."""
+    """The pre-tokens of `text`, inside which merges happen; joined, they are `text` again."""
     return _PRE_TOKEN.findall(text)
 
 
 @cache
 def byte_symbols() -> dict[int, str]:
-    """The printable character that stands for each byte in a vocabulary file (GPT-2's table).
+    """The printable character that represents each byte in a vocabulary file (GPT-2's table).
 
-    Printable Latin-1 bytes stand for themselves; the other 68 get the characters from U+0100 on.
+    Printable Latin-1 bytes represent themselves; the other 68 get the characters from U+0100 on.
     """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -61,18 +61,18 @@ def byte_symbols() -> dict[int, str]:
 
 @cache
 def byte_ids() -> dict[int, int]:
-    """The id of each byte: `tokenizers` sorts its byte alphabet by symbol, after the specials."""
+    """The id of each byte: after the specials, sorted by symbol as in `tokenizers`."""
     symbols = byte_symbols()
     order = sorted(range(256), key=lambda byte: symbols[byte])
     return {byte: len(SPECIALS) + rank for rank, byte in enumerate(order)}
 
 
 def to_ids(pre_token: str) -> list[int]:
-    """The byte ids of a pre-token, before any merge."""
+    """The ids of a pre-token's bytes, before any merge."""
     ids = byte_ids()
     return [ids[byte] for byte in pre_token.encode("utf-8")]
 
 
 def base_symbols() -> list[str]:
-    """The strings of the ids that need no training: the specials and the 256 bytes."""
+    """The strings of the ids that exist without training: the specials and the 256 bytes."""
     return [*SPECIALS, *sorted(byte_symbols().values())]

@@ -1,4 +1,4 @@
-"""A trained vocabulary at work: text to ids and back, in the format of the `tokenizers` library."""
+"""The BPE tokenizer: text to ids and back, in the file format of the `tokenizers` library."""
 
 import contextlib
 import itertools
@@ -29,11 +29,11 @@ _SPECIAL = regex.compile("(" + "|".join(map(regex.escape, SPECIALS)) + ")")
 
 
 class Tokenizer:
-    """Byte-level BPE: any string goes in and comes back unchanged.
+    """Byte-level BPE: any string can be encoded, and decoding returns it unchanged.
 
     `merges` are in the order in which they were learnt; encoding applies the earliest first.
-    Classifiers put `frame` around a text; whatever else reads one puts `reading` around it, since
-    documents begin after `<eos>` in the training text.
+    Classifiers put `frame` around a text. Everything else puts `reading` around it, because
+    documents follow `<eos>` in the training text.
     """
 
     frame, reading = Frame((), (SEP,), (CLS,)), Frame((EOS,), (), ())
@@ -54,25 +54,25 @@ class Tokenizer:
     def train(cls, texts: Iterable[str], vocabulary_size: int) -> "Tokenizer":
         """Learns a vocabulary of at most `vocabulary_size` entries, specials and bytes included.
 
-        Raises TypeError for a single string, ValueError for less than 262 entries.
+        Raises TypeError for a single string, and ValueError for fewer than 262 entries.
         """
         return cls(train(count_words(texts), vocabulary_size))
 
     @property
     def vocabulary_size(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return len(self.strings)
 
     def read(self, text: str) -> list[int]:
-        """Returns the ids of a text that a person typed, in the normaliser's form."""
+        """The ids of a text typed by a person, which is normalised first."""
         return self.encode(normalise(text))
 
     def encode(self, text: str, allow_special: bool = False) -> list[int]:
-        """The ids of `text`, as it stands (`read` normalises it first).
+        """The ids of `text` without normalisation (see `read`).
 
         A special token spelled out in the text is read as ordinary characters unless
-        `allow_special`: otherwise whoever types `<eos>` could end a document. Raises
-        UnicodeEncodeError (a ValueError) for half a surrogate pair, which is no text.
+        `allow_special` is True, so that a user who types `<eos>` cannot end a document. Raises
+        UnicodeEncodeError (a ValueError) for half a surrogate pair, which is not valid text.
         """
         if not allow_special:
             return [
@@ -89,16 +89,16 @@ class Tokenizer:
         if pre_token not in self._cache:
             tokens = to_ids(pre_token)
             while True:
-                known = [p for p in itertools.pairwise(tokens) if p in self._ranks]
-                if not known:
+                candidates = [pair for pair in itertools.pairwise(tokens) if pair in self._ranks]
+                if not candidates:
                     break
-                pair = min(known, key=self._ranks.__getitem__)
+                pair = min(candidates, key=self._ranks.__getitem__)
                 tokens = merge_pair(tokens, pair, self._ranks[pair][1])
             self._cache[pre_token] = tokens
         return self._cache[pre_token]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; bytes that are no UTF-8 become U+FFFD. ValueError on unknown ids."""
+        """The text of `ids`; invalid UTF-8 becomes U+FFFD. Raises ValueError for unknown ids."""
         data = bytearray()
         for number in ids:
             if not 0 <= number < self.vocabulary_size:
@@ -111,14 +111,14 @@ class Tokenizer:
         return data.decode("utf-8", errors="replace")
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Each id's own text, for showing; a lone byte of a longer character is shown as U+FFFD."""
+        """The text of each id, for display; a lone byte of a longer character becomes U+FFFD."""
         return [self.decode([number]) for number in ids]
 
     def to_library(self) -> tokenizers.Tokenizer:
         """The same vocabulary as a `tokenizers.Tokenizer`, which is fast.
 
-        It reads a special token spelled out in a text as ordinary characters. That setting
-        (`encode_special_tokens = True`) is not kept in a file: who loads one has to set it.
+        It reads a special token spelled out in a text as ordinary characters. This setting
+        (`encode_special_tokens = True`) is not saved in the file; set it again after loading.
         """
         vocabulary = {string: number for number, string in enumerate(self.strings)}
         pairs = [(self.strings[left], self.strings[right]) for (left, right), _ in self.merges]
@@ -130,14 +130,14 @@ class Tokenizer:
         return library
 
     def save(self, path: str | Path) -> None:
-        """Writes `tokenizer.json`, which the `tokenizers` library loads as it is."""
+        """Writes a `tokenizer.json`, which the `tokenizers` library can load."""
         self.to_library().save(str(path))
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":
         """Reads a `tokenizer.json` written by `save`.
 
-        Raises ValueError if the file holds another kind of tokenizer, or none.
+        Raises ValueError if the file contains another kind of tokenizer, or none.
         """
         kind, tokenizer = "no tokenizer", None
         with contextlib.suppress(LookupError, TypeError, ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Three byte-pair encoding trainers that learn the same merges (Sennrich et al., 2016).
 
-The naive loop, the published one over counted words, and the incremental one with a lazy heap.
-Words are pre-tokens: most are one, with the space in front, but ` ,` and `'s` are words here, too.
+They are the naive loop, the published loop over counted words, and an incremental one with a lazy
+heap. Words are pre-tokens: usually a word and the space before it, but ` ,` and `'s` count, too.
 Ties go to the smaller pair of ids, as in the `tokenizers` library. Each trainer stops early when no
 pair is left, and raises ValueError if the vocabulary has no room for the specials and the bytes.
 """
@@ -18,9 +18,9 @@ Merge = tuple[Pair, int]  # the pair, and the id of the merged token
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each pre-token occurs in `texts`; all that BPE training needs to know of a corpus.
+    """The number of occurrences of each pre-token in `texts`, which is all that BPE training needs.
 
-    Raises TypeError for a single string, whose letters would pass for texts.
+    Raises TypeError for a single string, whose characters would be taken for texts.
     """
     if isinstance(texts, str):
         raise TypeError("expected a list (or any iterable) of texts, got one string; write [text]")
@@ -31,7 +31,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def merge_pair(tokens: Sequence[int], pair: Pair, new_token: int) -> list[int]:
-    """`tokens` with each occurrence of `pair` replaced, left to right, no token used twice."""
+    """`tokens` with each occurrence of `pair` replaced by `new_token`, from left to right."""
     merged, i = [], 0
     while i < len(tokens):
         if tokens[i] == pair[0] and tuple(tokens[i : i + 2]) == pair:
@@ -44,10 +44,10 @@ def merge_pair(tokens: Sequence[int], pair: Pair, new_token: int) -> list[int]:
 
 
 class _Symbols:
-    """The string of each id so far, up to `vocabulary_size`.
+    """The strings of the ids so far, up to `vocabulary_size`.
 
-    Two different merges never spell the same string; a merge that spells a special token, in
-    pre-tokens that hold one, takes its id, as in the `tokenizers` library.
+    Merges that spell the same string share an id, and a merge that spells a special token, in
+    pre-tokens that contain one, gets its id, as in the `tokenizers` library.
     """
 
     def __init__(self, vocabulary_size: int) -> None:
@@ -65,7 +65,7 @@ class _Symbols:
         return len(self.strings) >= self.vocabulary_size
 
     def merged(self, pair: Pair) -> int:
-        """The id of the token that `pair` makes, new or known."""
+        """The id of the token that merges `pair`, which is added if it is new."""
         string = self.strings[pair[0]] + self.strings[pair[1]]
         if string not in self.ids:
             self.ids[string] = len(self.strings)
@@ -74,14 +74,14 @@ class _Symbols:
 
 
 def _best(pair_counts: Counter[Pair]) -> Pair:
-    """The most frequent pair; among equals the one with the smaller ids."""
+    """The most frequent pair; ties go to the smaller pair of ids."""
     return min(pair_counts, key=lambda pair: (-pair_counts[pair], pair))
 
 
 def train_naive(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
-    """The naive loop: every step walks through every pre-token of the text, repeated or not.
+    """The naive loop: every step visits every pre-token of the text, including repeated ones.
 
-    Quadratic: it walks the whole corpus once for each merge. Here to be beaten.
+    Each merge takes a pass over the whole corpus. This is the baseline for the other trainers.
     """
     words = [to_ids(word) for text in texts for word in pre_tokenise(text)]
     symbols, merges = _Symbols(vocabulary_size), []
@@ -96,7 +96,7 @@ def train_naive(texts: Iterable[str], vocabulary_size: int) -> list[Merge]:
 
 
 def train_counted(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
-    """The loop of Sennrich et al. (2016): distinct words, each weighed by how often it occurs."""
+    """The loop of Sennrich et al. (2016) over distinct words, each weighted by its count."""
     words = [(to_ids(word), count) for word, count in word_counts.items()]
     symbols, merges = _Symbols(vocabulary_size), []
     while not symbols.full:
@@ -113,10 +113,10 @@ def train_counted(word_counts: Counter[str], vocabulary_size: int) -> list[Merge
 
 
 def train(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
-    """Learns merges until the vocabulary is full, with pair counts kept up to date and a lazy heap.
+    """Learns merges until the vocabulary is full, with incremental pair counts and a lazy heap.
 
-    Most frequent pair first; ties go to the smaller pair of ids. After a merge only the words that
-    hold the pair are touched; a heap entry whose count has changed is corrected when it surfaces.
+    The most frequent pair comes first; ties go to the smaller pair of ids. A merge visits only the
+    words that contain the pair; a heap entry with an outdated count is corrected when it is popped.
     """
     symbols = _Symbols(vocabulary_size)
     counts = list(word_counts.values())
@@ -132,10 +132,10 @@ def train(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
     merges: list[Merge] = []
     while heap and not symbols.full:
         count, pair = heapq.heappop(heap)
-        now = pair_counts[pair]
-        if now != -count:
-            if now > 0:
-                heapq.heappush(heap, (-now, pair))
+        current = pair_counts[pair]
+        if current != -count:
+            if current > 0:
+                heapq.heappush(heap, (-current, pair))
             continue
         merges.append((pair, symbols.merged(pair)))
         for grown in _merge_everywhere(words, counts, *merges[-1], pair_counts, where):
@@ -144,17 +144,17 @@ def train(word_counts: Counter[str], vocabulary_size: int) -> list[Merge]:
 
 
 def _merge_everywhere(words, counts, pair, new_token, pair_counts, where) -> set[Pair]:
-    """Merges `pair` in the words that hold it, keeps the counts, returns the pairs that grew."""
+    """Merges `pair` in the words that contain it and updates the counts; returns the new pairs."""
     grown = set()
     for index in where.pop(pair):
         old = words[index]
         new = words[index] = merge_pair(old, pair, new_token)
-        for gone in itertools.pairwise(old):
-            pair_counts[gone] -= counts[index]
-        for come in itertools.pairwise(new):
-            pair_counts[come] += counts[index]
-            if new_token in come:
-                where[come].add(index)
-                grown.add(come)
+        for old_pair in itertools.pairwise(old):
+            pair_counts[old_pair] -= counts[index]
+        for new_pair in itertools.pairwise(new):
+            pair_counts[new_pair] += counts[index]
+            if new_token in new_pair:
+                where[new_pair].add(index)
+                grown.add(new_pair)
     del pair_counts[pair]
     return grown

@@ -1,4 +1,4 @@
-"""A Unigram vocabulary (Kudo, 2018), trained by the `tokenizers` library from proper seeds."""
+"""Training a Unigram vocabulary (Kudo, 2018) with the `tokenizers` library and suitable seeds."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,19 +8,18 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from tlcourse.bpe.text import SPECIALS, UNK, base_symbols, byte_symbols, pre_tokenise
 
-_AGAIN, _FIRST = "\0", "\x01"  # end a pre-token; neither is the symbol of a byte
-_SPARE = 0.15  # share of entries asked for in addition, to make up for those that hold _FIRST
+_AGAIN, _FIRST = "\0", "\x01"  # marks after a pre-token; neither is the symbol of a byte
+_SPARE = 0.15  # share of additional entries, to make up for those that contain _FIRST
 
 
 def _marked(texts: Iterable[str]) -> Iterator[str]:
-    """Each text in byte symbols, with a mark behind each of its pre-tokens.
+    """Each text in byte symbols, with a mark after each of its pre-tokens.
 
-    The library's trainer takes as seeds the strings that are followed by two different characters
-    or more in what it is given, and leaves out those that hold "\\0". Behind a pre-tokeniser it is
-    given each distinct pre-token once, so ` and` is no seed if it always ends there, nor is ` ,`.
-    Running text, in which the first copy of a pre-token ends in another mark than its later
-    copies, makes every pre-token that occurs twice a seed, and seeds are ranked by how often the
-    text holds them.
+    The library's trainer takes as seeds the strings that are followed by at least two different
+    characters, and leaves out those that contain "\\0". With a pre-tokenizer it sees each distinct
+    pre-token once, so ` and` is no seed if nothing ever follows it, and neither is ` ,`. In running
+    text, where the first copy of a pre-token has another mark than later copies, every pre-token
+    that occurs twice is a seed, and seeds are ranked by their frequency in the text.
     """
     symbols, seen = byte_symbols(), set()
     for text in texts:
@@ -33,7 +32,7 @@ def _marked(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _scores(texts: Iterable[str], entries: int) -> dict[str, float]:
-    """The log-probabilities that the library learns from marked texts, bytes and marks included."""
+    """The log-probabilities learnt by the library from marked texts, bytes and marks included."""
     trainer = trainers.UnigramTrainer(
         vocab_size=entries,
         special_tokens=list(SPECIALS),
@@ -52,9 +51,9 @@ def _scores(texts: Iterable[str], entries: int) -> dict[str, float]:
 def train_unigram(texts: Iterable[str], vocabulary_size: int) -> tokenizers.Tokenizer:
     """Learns a Unigram vocabulary of `vocabulary_size` entries, specials and bytes included.
 
-    A text too small for so many gives fewer. The first 262 ids are those of `Tokenizer`: any
-    string comes back, and a special token spelled out in a text is read as ordinary characters.
-    Raises TypeError for a single string, ValueError for less than 262 entries or no text.
+    A small text may give fewer entries. The first 262 ids are those of `Tokenizer`, so decoding
+    restores any string; a special token spelled out in a text is read as ordinary characters.
+    Raises TypeError for a single string, and ValueError for fewer than 262 entries or no text.
     """
     base = base_symbols()
     if isinstance(texts, str):

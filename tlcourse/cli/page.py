@@ -32,9 +32,9 @@ def run(arguments: SimpleNamespace) -> int:
     refuse = files.refuse_no_page if out.suffix == ".html" else files.refuse_occupied
     refuse(out)  # before PyTorch is imported, which takes seconds
     from tlcourse.page import build
-    from tlcourse.page.choosing import USUALLY, chosen
+    from tlcourse.page.models import DEFAULT_MODELS, chosen
 
-    asked = arguments.model or USUALLY
+    asked = arguments.model or DEFAULT_MODELS
     index = build(out, asked)
     names = ", ".join(each.name for each in chosen(asked))
     size = sum(path.stat().st_size for path in ([index] if index == out else out.rglob("*")))

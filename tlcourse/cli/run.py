@@ -1,9 +1,11 @@
 """Executes one lesson from top to bottom without a browser."""
 
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
-from tlcourse import sizes
+from tlcourse import files, sizes
 from tlcourse.cli.console import complain
 from tlcourse.cli.options import Argument, Option
 
@@ -36,6 +38,8 @@ def run(arguments: SimpleNamespace) -> int:
         from tlcourse.lessons import readme
 
         readme.main()
+        page = [sys.executable, "-m", "benchmarks", "results"]  # RESULTS.md shows lessons' figures
+        subprocess.run(page, cwd=files.root(), check=True)
     return 0
 
 

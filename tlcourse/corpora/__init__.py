@@ -5,13 +5,13 @@
     data = corpora.trec_with_dev(corpora.load("trec"))     # splits train, dev and test
     few = corpora.label_subset(data["train"], 100, seed=0)
     few["text"][0], few["label"][0]                        # a question, and one of TREC_LABELS
-    corpora.labels_of("trec")                              # the same names; of any data set
-    corpora.source_of(data), corpora.caption_note(data)    # what to say beside a number
+    corpora.labels_of("trec")                              # the label names of any data set
+    corpora.source_of(data), corpora.caption_note(data)    # the source, and a note for captions
     article = next(corpora.articles("wikitext-2"))
 
 `load` returns `datasets` objects in one canonical form, whatever the source. All splits of a data
-set come from one source. Each data set is one module of this folder, which says what its columns
-are and has all that is particular to it; the catalogue finds it there.
+set come from one source. Each data set is one module of this folder, which documents its columns
+and holds everything specific to it; the catalogue finds it there.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
     """The data set `name`, verified; `source` forces "local", "hub", "release" or "sample".
 
     "hub" is the Hugging Face Hub; UD English EWT comes from its "release" on GitHub in its place.
-    TREC's columns are text, label (the coarse name) and fine (such as LOC:city); those of others
-    are told by their modules (`help("tlcourse.corpora.rte")`) and cards. `wikipedia-standin`
-    (447 MB) is streamed, and verified when its end is reached. Raises DataError on an unknown name
-    or source, on wrong data, and where no source has the data set.
+    TREC's columns are text, label (the coarse name) and fine (such as LOC:city); the columns of
+    the other data sets are listed in their modules (`help("tlcourse.corpora.rte")`) and cards.
+    `wikipedia-standin` (447 MB) is streamed, and verified when its end is reached. Raises DataError
+    for an unknown name or source, for wrong data, and if no source has the data set.
     """
     corpus = catalogue.get(name)
     if source is not None and source not in SOURCES:
@@ -90,13 +90,13 @@ def load(name: str, *, source: str | None = None) -> Splits | StreamedSplits:
 
 
 def _sources(corpus: Corpus) -> dict[str, Callable]:
-    """Those that are asked for it: the release in the place of the Hub, if there is one."""
-    not_asked = "hub" if corpus.release else "release"
-    return {source: read for source, read in SOURCES.items() if source != not_asked}
+    """The sources of a data set: its release on GitHub, if it has one, replaces the Hub."""
+    unused = "hub" if corpus.release else "release"
+    return {source: read for source, read in SOURCES.items() if source != unused}
 
 
 def _first(corpus: Corpus, sources: dict) -> tuple[Splits | StreamedSplits, list[str]]:
-    """The splits from the first source that has them, and why those before it have not."""
+    """The splits from the first source that has them, and the reasons why earlier ones failed."""
     reasons = []
     for read in sources.values():
         try:
@@ -110,21 +110,21 @@ def _first(corpus: Corpus, sources: dict) -> tuple[Splits | StreamedSplits, list
 
 
 def labels_of(name: str) -> tuple[str, ...]:
-    """The names of a data set's labels; none where it has none. Raises DataError on another name.
+    """The names of a data set's labels, () if it has none.
 
-    Of BLiMP they are the phenomena, of TREC the coarse labels.
+    BLiMP's labels are the phenomena, TREC's the coarse labels. Raises DataError for a wrong name.
     """
     return catalogue.get(name).labels
 
 
 def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterator[str]:
-    """The articles of a WikiText split, one string each; a name means that data set's train split.
+    """The articles of a WikiText split, one string each; a name stands for its train split.
 
-    Of `gutenberg` they are the books.
+    The articles of `gutenberg` are its books.
 
     Lines lose the space at their end; joined, the articles are the whole text. The file of
-    `wikipedia-standin` is read while articles are asked for, and is in random order: its first
-    articles are an unbiased sample. Raises DataError for a data set without articles.
+    `wikipedia-standin` is read lazily and is in random order, so its first articles are an unbiased
+    sample. Raises DataError for a data set without articles.
     """
     if isinstance(split, str):
         split = load(split)["train"]
@@ -142,7 +142,7 @@ def articles(split: str | datasets.Dataset | datasets.IterableDataset) -> Iterat
 
 
 def caption_note(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
-    """What every caption of numbers on these data must say; "" where there is nothing to say."""
+    """The note that every caption of numbers on these data must carry; "" if none is needed."""
     if source_of(data) == SAMPLE:
         return f"On the bundled sample of {name_of(data)}: {NOT_COMPARABLE}."
     corpus = catalogue.CORPORA.get(name_of(data))
@@ -150,9 +150,9 @@ def caption_note(data: dict | datasets.Dataset | datasets.IterableDataset) -> st
 
 
 def describe(name: str) -> str:
-    """One line: where the data set is, rows of each split, what was verified; uses no network.
+    """One line: the source, the rows of each split, what was verified; uses no network.
 
-    Reads the data through, `wikipedia-standin` too (half a minute). Raises DataError on wrong data.
+    Reads all the data, `wikipedia-standin` too (half a minute). Raises DataError for wrong data.
     """
     corpus = catalogue.get(name)
     sources = SOURCES | {
@@ -171,8 +171,8 @@ def describe(name: str) -> str:
 def _verified(corpus: Corpus, source: str, splits: dict) -> str:
     if source == SAMPLE:
         return NOT_COMPARABLE
-    known = source in (LOCAL, RELEASE) and all(corpus.facts[split].digest for split in splits)
-    return "counts and sha256 verified" if known else "counts verified"
+    complete = source in (LOCAL, RELEASE) and all(corpus.facts[split].digest for split in splits)
+    return "counts and sha256 verified" if complete else "counts verified"
 
 
 def _length(split: datasets.Dataset | datasets.IterableDataset) -> int:
@@ -183,21 +183,21 @@ def _length(split: datasets.Dataset | datasets.IterableDataset) -> int:
 
 def available() -> dict[str, list[str]]:
     """For each data set, the sources that have it on this machine; uses no network."""
-    places = {
+    lookups = {
         LOCAL: reading.local_folder,
         HUB: lambda corpus: hub.fetch(corpus, network=False),
         RELEASE: lambda corpus: release.fetch(corpus, network=False),
         SAMPLE: reading.sample_folder,
     }
     return {
-        name: [source for source, look in places.items() if _has(look, corpus)]
+        name: [source for source, lookup in lookups.items() if _has(lookup, corpus)]
         for name, corpus in catalogue.CORPORA.items()
     }
 
 
-def _has(look: Callable[[Corpus], object], corpus: Corpus) -> bool:
+def _has(lookup: Callable[[Corpus], object], corpus: Corpus) -> bool:
     try:
-        look(corpus)
+        lookup(corpus)
     except Absent:
         return False
     return True

@@ -1,4 +1,4 @@
-"""BLiMP (Warstadt et al., 2020): pairs of sentences that differ little, one of them not English.
+"""BLiMP (Warstadt et al., 2020): minimal pairs, one sentence grammatical and one not.
 
 Columns: good, bad, paradigm, phenomenon, pair (a number that counts from 0 in each paradigm).
 """
@@ -45,7 +45,7 @@ PHENOMENA = {
 }
 PARADIGMS = {name: term for term, names in PHENOMENA.items() for name in names.split()}
 COLUMNS = ("good", "bad", "paradigm", "phenomenon", "pair")
-# What the columns are called in the published files, and on the Hub.
+# The names of these columns in the published files, and on the Hub.
 PUBLISHED = ("sentence_good", "sentence_bad", "UID", "linguistics_term", "pairID")
 ON_THE_HUB = (*PUBLISHED[:4], "pair_id")
 
@@ -53,12 +53,12 @@ ON_THE_HUB = (*PUBLISHED[:4], "pair_id")
 def row(values: tuple, where: str) -> dict[str, str | int]:
     """A row of COLUMNS from those of a source; `pair` counts from 0 within its paradigm.
 
-    Raises DataError, saying where, for an unknown paradigm, another phenomenon than the paradigm's,
-    a sentence that is none, or a pair without a number.
+    Raises DataError, naming `where`, for an unknown paradigm, a phenomenon that is not the
+    paradigm's, an empty sentence, or a pair without a number.
     """
     good, bad, paradigm, phenomenon, pair = values
-    known = PARADIGMS.get(paradigm) == phenomenon and str(pair).isdecimal()
-    if not known or not all(isinstance(text, str) and text.strip() for text in (good, bad)):
+    valid = PARADIGMS.get(paradigm) == phenomenon and str(pair).isdecimal()
+    if not valid or not all(isinstance(text, str) and text.strip() for text in (good, bad)):
         raise DataError(
             f"{where}: expected two sentences, one of BLiMP's 67 paradigms, such as "
             f"adjunct_island of island_effects, and the number of a pair, got {values}; "
@@ -71,8 +71,8 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
     """Rows of `data/*.jsonl` in the published archive, or of a folder with these files."""
     with readable(path, source):
         folder = zipfile.Path(path, "data/") if path.suffix == ".zip" else path
-        found = folder.iterdir() if folder.is_dir() else ()
-        for file in sorted(found, key=lambda file: file.name):
+        entries = folder.iterdir() if folder.is_dir() else ()
+        for file in sorted(entries, key=lambda file: file.name):
             if file.name.endswith(".jsonl"):
                 with file.open(encoding="utf-8") as lines:
                     for number, line in enumerate(lines, start=1):
@@ -81,7 +81,7 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
 
 
 def count(good: str, bad: str, paradigm: str, phenomenon: str, pair: int) -> Counted:
-    """What a row counts for."""
+    """The words, the text to digest and the labels of a row."""
     words = len(good.split()) + len(bad.split())
     return Counted(words, f"{paradigm}\t{pair}\t{good}\t{bad}", (phenomenon,), paradigm)
 
@@ -95,7 +95,7 @@ FACTS = {
         digest="d0112c3a91d6281e24f293520778c0746922dcd7b6172eb62d395b7cc57a7574",
     )
 }
-# The Hub calls the only split train; what is there to be tested on is called test here.
+# The Hub calls the only split train; it is for evaluation, so it is called test here.
 PLACE = Place(
     "nyu-mll/blimp",
     {"test": tuple(f"{name}/train-00000-of-00001.parquet" for name in sorted(PARADIGMS))},

@@ -1,4 +1,4 @@
-"""The data sets there are: one for each module of this folder that has a `CORPUS`."""
+"""The table of data sets: one for each module of this folder that defines a `CORPUS`."""
 
 import pkgutil
 import re
@@ -24,15 +24,16 @@ def collect(folders: Iterable[str]) -> dict[str, Corpus]:
     names = {f"{__package__}.{module.name}" for module in pkgutil.iter_modules(folders)}
     others = {__name__, f"{__package__}.splits"}  # the latter loads `datasets`
     modules = map(import_module, sorted(names - others))
-    found = [module.CORPUS for module in modules if hasattr(module, "CORPUS")]
-    return {each.name: each for each in sorted(found, key=lambda each: (each.lesson, each.name))}
+    corpora = [module.CORPUS for module in modules if hasattr(module, "CORPUS")]
+    corpora.sort(key=lambda corpus: (corpus.lesson, corpus.name))
+    return {corpus.name: corpus for corpus in corpora}
 
 
 CORPORA = collect(import_module(__package__).__path__)
 
 
 def get(name: str) -> Corpus:
-    """The data set called `name`; raises DataError that lists those there are."""
+    """The data set called `name`; raises DataError, listing all names, if there is none."""
     if name not in CORPORA:
         near = nearest(name, CORPORA)
         raise DataError(f"expected a data set out of {', '.join(CORPORA)}, got {name!r}{near}")

@@ -1,4 +1,4 @@
-"""What the data must look like: sizes, labels, word counts and digests, and the error if not."""
+"""Verifies data against known sizes, labels, word counts and digests."""
 
 import contextlib
 import hashlib
@@ -16,21 +16,21 @@ RELEASE = "release on GitHub"
 
 
 class DataError(ValueError):
-    """Data that are missing or not as expected: what was expected, what came, what to do."""
+    """Missing or unexpected data; the message says what was expected, what came, what to do."""
 
 
 class Absent(DataError):
-    """A source does not have the data set at all; the next one may."""
+    """The source does not have the data set at all, but the next source may."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of one split.
+    """The known facts of one split.
 
-    `words` are white-space words, for WikiText plus one `<eos>` a line (Merity et al., 2016).
-    `labels` is the histogram of labels; of fine ones, such as TREC's fifty, or the paradigms of
-    BLiMP's phenomena, there is the number. `digest` is that of the canonical rows of the published
-    files, where we have had them in hand; None where we have not.
+    `words` counts words at white space, for WikiText plus one `<eos>` a line (Merity et al., 2016).
+    `labels` is the histogram of labels, and `fine_labels` the number of finer ones, such as TREC's
+    fifty or the paradigms of BLiMP's phenomena. `digest` is that of the canonical rows of the
+    published files, or None if we have never had these files.
     """
 
     rows: int
@@ -41,7 +41,7 @@ class Facts:
 
 
 class Counted(NamedTuple):
-    """What one row counts for: its words, the text that its digest is taken of, its labels."""
+    """What is counted of one row: its words, the text to digest, its labels."""
 
     words: int
     text: str
@@ -50,7 +50,7 @@ class Counted(NamedTuple):
 
 
 class Measure:
-    """Counts rows, words and labels, and keeps a digest, as rows go by in any order."""
+    """Running counts of rows, words and labels, and a digest; the order of rows is irrelevant."""
 
     def __init__(self) -> None:
         self.rows = self.words = self.total = 0
@@ -58,7 +58,7 @@ class Measure:
         self.fine_labels: set[str] = set()
 
     def add(self, row: Counted) -> None:
-        """A row, by what it counts for."""
+        """Adds the counts of one row."""
         self.rows += 1
         self.words += row.words
         self.labels.update(row.labels)
@@ -69,33 +69,33 @@ class Measure:
 
     @property
     def digest(self) -> str:
-        """The sum of the rows' sha256, modulo 2^256: the same for every order of the rows."""
+        """The sum of the rows' sha256 modulo 2^256, which does not depend on their order."""
         return f"{self.total % 2**256:064x}"
 
 
-def verify(came: Measure, facts: Facts, *, what: str, source: str) -> None:
-    """Compares a split with its facts; `what` and `source` name it in an error.
+def verify(measured: Measure, facts: Facts, *, what: str, source: str) -> None:
+    """Compares a split with its facts; `what` and `source` name the split in an error.
 
-    Raises DataError on another count, label set or histogram, and in a local mirror or a
-    release on another digest. From the Hub, that is a printed line: there we have verified none.
+    Raises DataError if a count, the label set or the histogram differs, and in a local mirror or a
+    release if the digest does. For the Hub, whose digests we have not verified, a different digest
+    is only printed.
     """
-    pairs = [("rows", facts.rows, came.rows), ("words", facts.words, came.words)]
+    checks = [("rows", facts.rows, measured.rows), ("words", facts.words, measured.words)]
     if facts.labels is not None:
-        pairs.append(
-            ("labels", dict(sorted(facts.labels.items())), dict(sorted(came.labels.items())))
-        )
+        histograms = (dict(sorted(counts.items())) for counts in (facts.labels, measured.labels))
+        checks.append(("labels", *histograms))
     if facts.fine_labels is not None:
-        pairs.append(("fine labels", facts.fine_labels, len(came.fine_labels)))
+        checks.append(("fine labels", facts.fine_labels, len(measured.fine_labels)))
     if source in (LOCAL, RELEASE) and facts.digest is not None:
-        pairs.append(("sha256", facts.digest, came.digest))
-    for unit, expected, found in pairs:
-        if expected != found:
+        checks.append(("sha256", facts.digest, measured.digest))
+    for unit, expected, actual in checks:
+        if expected != actual:
             raise DataError(
-                f"{what} ({source}): expected {_show(expected)} {unit}, got {_show(found)}; "
+                f"{what} ({source}): expected {_show(expected)} {unit}, got {_show(actual)}; "
                 + WHAT_TO_DO[source]
             )
-    if came.digest != facts.digest:
-        print(f"[data] {what} ({source}): counts as published, sha256 unknown: {came.digest}")
+    if measured.digest != facts.digest:
+        print(f"[data] {what} ({source}): counts as published, sha256 unknown: {measured.digest}")
 
 
 WHAT_TO_DO = {
@@ -116,7 +116,7 @@ def _show(value: object) -> str:
 
 @contextlib.contextmanager
 def readable(path: Path, source: str) -> Iterator[None]:
-    """Turns what a damaged file raises into a DataError that names the file."""
+    """Turns the errors of reading a damaged file into a DataError that names the file."""
     try:
         yield
     except (EOFError, OSError, UnicodeDecodeError, *DAMAGED) as error:
@@ -127,20 +127,20 @@ def readable(path: Path, source: str) -> Iterator[None]:
 
 
 def lines_of(path: Path, source: str, *, encoding: str = "utf-8") -> Iterable[str]:
-    """The lines of a file, packed (.xz) or not; raises DataError on a damaged one."""
+    """The lines of a file, packed (.xz) or not; raises DataError if it is damaged."""
     unpack = lzma.open if path.suffix == ".xz" else open
     with readable(path, source), unpack(path, "rt", encoding=encoding) as lines:
         yield from lines
 
 
 def fields(line: str, names: Sequence[str], decode: Callable[[str], dict], *, where: str) -> tuple:
-    """The values that a line has under `names`, once it is decoded.
+    """The values of the fields `names` in a line that `decode` turns into a dict.
 
-    Raises DataError, saying `where`, if it cannot be or lacks one.
+    Raises DataError, naming `where`, if the line cannot be decoded or lacks a field.
     """
     try:
-        found = decode(line)
-        return tuple(found[name] for name in names)
+        values = decode(line)
+        return tuple(values[name] for name in names)
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{where}: expected a line with the fields {', '.join(names)}, got "

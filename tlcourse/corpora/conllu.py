@@ -3,10 +3,10 @@
     sentences = list(conllu.read(path, "local mirror"))
     sentence = sentences[0]
     sentence.forms, sentence.upos, sentence.heads    # one entry a word; head 0 is the root
-    sentence.text, sentence.spans                    # the text, and where each word stands in it
+    sentence.text, sentence.spans                    # the text, and the span of each word in it
 
-The format: https://universaldependencies.org/format.html (Nivre et al., 2020). A *word* is what has
-a head. A *multi-word token* such as "don't" is one token of the text and two words, "do" and "n't".
+The format: https://universaldependencies.org/format.html (Nivre et al., 2020). Every *word* has a
+head. A *multi-word token* such as "don't" is one token of the text and two words, "do" and "n't".
 """
 
 import re
@@ -23,12 +23,12 @@ _OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
 _CLOSED = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
 UPOS = tuple(sorted((*_OPEN, *_CLOSED, "PUNCT", "SYM", "X")))  # the 17 universal tags
 
-UNTIDY = re.compile(r"^\s|\t\s|\s\t|\s$")  # an empty column, or white space around what is in one
+UNTIDY = re.compile(r"^\s|\t\s|\s\t|\s$")  # an empty column, or one with white space at its ends
 
 
 @dataclass(frozen=True)
 class Multiword:
-    """A token of the text that is the words `first` to `last`, counted from 1."""
+    """A token of the text that consists of the words `first` to `last`, counted from 1."""
 
     first: int
     last: int
@@ -41,7 +41,7 @@ class Sentence:
     """A sentence, its words in order: n entries in each of the first eight fields.
 
     `feats` and `misc` are as in the file, such as "Number=Sing|Person=3" or "_"; `key_of` reads
-    them. `heads` count words from 1, and the root's head is 0.
+    them. `heads` are word numbers, counted from 1; the root's head is 0.
     """
 
     forms: tuple[str, ...]
@@ -54,78 +54,79 @@ class Sentence:
     misc: tuple[str, ...]
     multiwords: tuple[Multiword, ...] = ()
     comments: tuple[str, ...] = ()  # without "# "
-    empty_nodes: int = 0  # how many were left out
+    empty_nodes: int = 0  # the number of those left out
 
     @classmethod
     def of(cls, row: dict) -> "Sentence":
-        """The sentence of a data set's row."""
+        """The sentence in a row of a data set."""
         values = {field.name: row[field.name] for field in fields(cls)}
-        values["multiwords"] = [Multiword(**each) for each in values["multiwords"]]
+        values["multiwords"] = [Multiword(**token) for token in values["multiwords"]]
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
     @property
     def row(self) -> dict:
-        """The sentence as a row of COLUMNS, lists in the place of tuples."""
+        """The sentence as a row of COLUMNS, with lists instead of tuples."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        found = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-        return {"text": self.text, **found, "multiwords": [asdict(e) for e in self.multiwords]}
+        lists = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        multiwords = [asdict(token) for token in self.multiwords]
+        return {"text": self.text, **lists, "multiwords": multiwords}
 
     @cached_property
     def tokens(self) -> tuple[Multiword, ...]:
-        """The tokens of the text: multi-word ones, and every other word as one of itself."""
-        starts, found, word = {each.first: each for each in self.multiwords}, [], 1
+        """The tokens of the text; a word outside all multi-word tokens is a token of its own."""
+        starts, tokens, word = {token.first: token for token in self.multiwords}, [], 1
         while word <= len(self.forms):
             single = Multiword(word, word, self.forms[word - 1], self.misc[word - 1])
-            found.append(starts.get(word, single))
-            word = found[-1].last + 1
-        return tuple(found)
+            tokens.append(starts.get(word, single))
+            word = tokens[-1].last + 1
+        return tuple(tokens)
 
     @cached_property
     def text(self) -> str:
-        """The text: the tokens, with a space between two unless the first has SpaceAfter=No."""
+        """The text: the tokens, each followed by a space unless it has SpaceAfter=No."""
         return "".join(
-            each.form + " " * (key_of(each.misc, "SpaceAfter") != "No") for each in self.tokens
+            token.form + " " * (key_of(token.misc, "SpaceAfter") != "No") for token in self.tokens
         ).rstrip(" ")
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """For each word, the characters of `text` that are it: (start, end), end left out.
+        """For each word, the characters of `text` that it covers: (start, end), end exclusive.
 
-        The words of a multi-word token share it out where they spell it ("do" + "n't"); where they
-        do not, each has all of it.
+        The words of a multi-word token divide its span if together they spell it ("do" + "n't");
+        otherwise each has the whole span.
         """
-        found, start = [], 0
+        spans, start = [], 0
         for token in self.tokens:
             words, end = self.forms[token.first - 1 : token.last], start + len(token.form)
             if "".join(words) == token.form:
                 ends = [start + len("".join(words[: n + 1])) for n in range(len(words))]
-                found += zip([start, *ends[:-1]], ends, strict=True)
+                spans += zip([start, *ends[:-1]], ends, strict=True)
             else:
-                found += [(start, end)] * len(words)
+                spans += [(start, end)] * len(words)
             start = end + (key_of(token.misc, "SpaceAfter") != "No")
-        return tuple(found)
+        return tuple(spans)
 
     @property
     def lines(self) -> list[str]:
-        """The sentence in CoNLL-U, a blank line at its end; without enhanced dependencies."""
-        starts = {each.first: each for each in self.multiwords}
-        found = [f"# {comment}" for comment in self.comments]
+        """The lines of the sentence in CoNLL-U, a blank one last; no enhanced dependencies."""
+        starts = {token.first: token for token in self.multiwords}
+        lines = [f"# {comment}" for comment in self.comments]
         columns = (self.forms, self.lemmas, self.upos, self.xpos, self.feats)
         arcs = (map(str, self.heads), self.deprels, "_" * len(self.forms), self.misc)
         for word, cells in enumerate(zip(*columns, *arcs, strict=True), start=1):
             if word in starts:
                 token = starts[word]
                 span = f"{token.first}-{token.last}"
-                found.append("\t".join([span, token.form, *"_" * 7, token.misc]))
-            found.append("\t".join([str(word), *cells]))
-        return [*found, ""]
+                lines.append("\t".join([span, token.form, *"_" * 7, token.misc]))
+            lines.append("\t".join([str(word), *cells]))
+        return [*lines, ""]
 
 
 COLUMNS = ("text", *(field.name for field in fields(Sentence)))
 
 
 def key_of(cell: str, key: str) -> str | None:
-    """The value that `key` has in a cell of FEATS or MISC such as "A=x|B=y"; None if none."""
+    """The value of `key` in a cell of FEATS or MISC such as "A=x|B=y"; None if it is absent."""
     for pair in cell.split("|"):
         name, _, value = pair.partition("=")
         if name == key:
@@ -134,12 +135,12 @@ def key_of(cell: str, key: str) -> str | None:
 
 
 def parse(path: Path, source: str) -> Iterator[dict]:
-    """Rows of COLUMNS of a file, packed (.xz) or not; raises DataError as `read` does."""
+    """The rows of a file, packed (.xz) or not, with COLUMNS; raises DataError as `read` does."""
     return (sentence.row for sentence in read(path, source))
 
 
 def count(*values: object) -> Counted:
-    """What a row of COLUMNS counts for: its words, its lines without comments, its tags."""
+    """The words of a row, its lines without comments as the text to digest, and its tags."""
     sentence = Sentence.of(dict(zip(COLUMNS, values, strict=True)))
     lines = [line for line in sentence.lines if not line.startswith("# ")]
     return Counted(len(sentence.forms), "\n".join(lines), sentence.upos)
@@ -148,8 +149,8 @@ def count(*values: object) -> Counted:
 def read(path: Path, source: str) -> Iterator[Sentence]:
     """The sentences of a file, packed (.xz) or not; empty nodes are left out and counted.
 
-    Raises DataError, naming file and line, for a line that is not of CoNLL-U, a head that is no
-    word, none or several roots, a cycle, a text that is not that of the tokens.
+    Raises DataError, naming file and line, for a line that is not CoNLL-U, a head that is not a
+    word of the sentence, no root or several, a cycle, or a text that differs from the tokens.
     """
     block: list[str] = []
     number = 0
@@ -165,7 +166,7 @@ def read(path: Path, source: str) -> Iterator[Sentence]:
 
 
 def write(path: str | Path, sentences: Iterable[Sentence]) -> None:
-    """Writes a file of sentences, whole or not at all."""
+    """Writes sentences into a file, completely or not at all."""
     with files.atomic(path) as temporary:
         text = "".join(f"{line}\n" for sentence in sentences for line in sentence.lines)
         temporary.write_bytes(text.encode("utf-8"))
@@ -180,7 +181,7 @@ def _refuse(name: str, line: int, expected: str, got: object) -> None:
 
 
 def _sentence(block: Sequence[str], name: str, first: int) -> Sentence:
-    """A sentence from its lines, of which `first` is the number of the first in the file."""
+    """The sentence of a block of lines, the first of which is line `first` of the file."""
     comments, words, multiwords, empty, lines = [], [], [], 0, []
     for number, line in enumerate(block, start=first):
         if line.startswith("#") and not words and not multiwords:
@@ -188,7 +189,7 @@ def _sentence(block: Sequence[str], name: str, first: int) -> Sentence:
             continue
         cells = line.split("\t")
         if len(cells) != 10 or UNTIDY.search(line):
-            _refuse(name, number, "ten columns with a tab between two, none empty", line)
+            _refuse(name, number, "ten columns separated by tabs, none empty", line)
         if cells[0] == str(len(words) + 1):
             words.append(_checked(cells, name, number))
             lines.append(number)
@@ -204,15 +205,15 @@ def _sentence(block: Sequence[str], name: str, first: int) -> Sentence:
     _check_tree(words, name, lines)
     columns = list(zip(*words, strict=True))
     columns[5] = tuple(map(int, columns[5]))
-    found = Sentence(*columns, tuple(multiwords), tuple(comments), empty)
-    said = [text.removeprefix("text = ") for text in comments if text.startswith("text = ")]
-    if said and said[0].split() != found.text.split():  # a space of any kind
-        _refuse(name, first, f"tokens that make the text {said[0]!r}", found.text)
-    return found
+    sentence = Sentence(*columns, tuple(multiwords), tuple(comments), empty)
+    texts = [text.removeprefix("text = ") for text in comments if text.startswith("text = ")]
+    if texts and texts[0].split() != sentence.text.split():  # at any kind of space
+        _refuse(name, first, f"tokens that make the text {texts[0]!r}", sentence.text)
+    return sentence
 
 
 def _multiword(cells: list[str], after: int, words: int, name: str, number: int) -> Multiword:
-    """A multi-word token that begins with the next word, behind those of the one before."""
+    """The multi-word token of a line; it must begin at the next word and overlap no other."""
     first, _, last = cells[0].partition("-")
     if after > words or first != str(words + 1) or not last.isdecimal() or int(last) <= int(first):
         _refuse(name, number, f"the id {words + 1}, or a span or an empty node there", cells[0])
@@ -220,7 +221,7 @@ def _multiword(cells: list[str], after: int, words: int, name: str, number: int)
 
 
 def _checked(cells: list[str], name: str, number: int) -> tuple[str, ...]:
-    """A word's columns without id and enhanced dependencies, each checked by itself."""
+    """A word's columns, each checked on its own, without the id and enhanced dependencies."""
     _, form, lemma, upos, xpos, feats, head, deprel, _, misc = cells
     if upos not in UPOS:
         _refuse(name, number, f"a universal tag out of {', '.join(UPOS)}", upos)
@@ -242,9 +243,9 @@ def _check_tree(words: Iterable[tuple[str, ...]], name: str, lines: Sequence[int
     roots = [line for line, head in zip(lines, heads, strict=True) if head == 0]
     if len(roots) > 1:
         _refuse(name, roots[1], "one root in a sentence", f"a second beside line {roots[0]}")
-    for line, word in zip(lines, range(1, len(heads) + 1), strict=True):
-        above, steps = heads[word - 1], 0
+    for line, head in zip(lines, heads, strict=True):
+        above, steps = head, 0
         while above and steps < len(heads):
             above, steps = heads[above - 1], steps + 1
         if above:
-            _refuse(name, line, "a way from every word up to the root", "heads that go in a cycle")
+            _refuse(name, line, "a path from every word up to the root", "heads that form a cycle")

@@ -1,4 +1,4 @@
-"""What a data set is: its files, its places, how it is read and counted, what is known of it."""
+"""The description of a data set: its files, sources, reader, counter and known facts."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Release:
-    """A repository on GitHub and, for each split, its file there at a tag, which never changes."""
+    """A repository on GitHub and, for each split, its file there at a fixed tag."""
 
     repository: str
     tag: str
@@ -27,12 +27,11 @@ class Release:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A data set: the value `CORPUS` of the module that has all of it.
+    """A data set: the value `CORPUS` of its module.
 
-    Files are there as published or packed: each with .xz, or all in the `archive`. `columns` has
-    our names and, for each, the Hub's. `row` makes a canonical row of values in the order of
-    `columns` and raises DataError, saying where, if it cannot; None where the Hub's rows are
-    canonical as they are.
+    Its files may be as published or packed: each with .xz, or all in the `archive`. `columns` maps
+    our names to the Hub's. `row` makes a canonical row of values in the order of `columns`, or
+    raises DataError that names where they stand; it is None if the Hub's rows are canonical.
     """
 
     name: str
@@ -40,26 +39,26 @@ class Corpus:
     facts: dict[str, Facts]
     columns: dict[str, str]
     parse: Callable[[Path, str], Iterable[dict]]  # canonical rows of a file from a source
-    count: Callable[..., Counted]  # takes a row's values
+    count: Callable[..., Counted]  # of the values of a row
     row: Callable[[tuple, str], dict] | None = None
-    ids: tuple[str, ...] = ()  # those of the Hub's columns that have ids, named in its files
+    ids: tuple[str, ...] = ()  # the Hub's columns of label ids, whose names are in its files
     labels: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     release: Release | None = None
-    sample: str | None = None  # its folder
+    sample: str | None = None  # the folder of the bundled sample
     archive: str | None = None
-    blank_after_title: bool = True  # articles have a blank line after their title, not just before
-    whole_texts: bool = False  # a row is a text as people write it, not a line of WikiText's
+    blank_after_title: bool = True  # titles of articles have a blank line after them, too
+    whole_texts: bool = False  # a row is a whole, untokenised text, not a line of WikiText
     streamed: bool = False  # read line by line, never kept in memory
-    caption: str = ""  # what every caption of numbers on it must say
-    kind: str = ""  # of text, such as "books": what the card of a model says of it depends on it
+    caption: str = ""  # the note that captions of numbers on it must carry
+    kind: str = ""  # of text, such as "books"; the card of a model depends on it
     licence: str = ""
-    card: str = ""  # what the card of a model that has read it must say
-    lesson: int = 99  # the first that speaks of it; lists go by it
+    card: str = ""  # the note that the card of a model trained on it must carry
+    lesson: int = 99  # the first lesson to use it; lists are in this order
 
 
 def parquet(repository: str, folder: str, *splits: str, train_files: int = 1) -> Place:
-    """One parquet file a split, or more for train, named as `datasets` names them."""
+    """A place with one parquet file a split (more for train), named as `datasets` names them."""
     count = {split: train_files if split == "train" else 1 for split in splits}
     names = {
         split: tuple(
@@ -72,7 +71,7 @@ def parquet(repository: str, folder: str, *splits: str, train_files: int = 1) ->
 
 
 def converted(repository: str, folder: str, *splits: str) -> Place:
-    """One parquet file a split, as the Hub itself converts a repository that has a script."""
+    """A place with the Hub's own parquet conversion of a repository that has a script."""
     return Place(
         repository,
         {split: (f"{folder}/{split}/0000.parquet",) for split in splits},

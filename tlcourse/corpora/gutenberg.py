@@ -18,18 +18,18 @@ FACTS = {
         digest="b1d719c5c9e35c4edeeb1ffbed2493be7e93f9990a06d0e89d65f6e39b788dab",
     ),
 }
-FRONT = 12  # paragraphs that are left out: title page and contents, as a rule
+FRONT = 12  # paragraphs left out at the start: title page and contents, as a rule
 BETWEEN = re.compile(r"\n\s*\n")  # paragraphs
 
 
 def book(text: str) -> str:
     """A published text without its first paragraphs, hard line breaks and `_italics_`."""
-    paragraphs = (" ".join(each.split()) for each in BETWEEN.split(text)[FRONT:])
-    return "".join(each.replace("_", "") + "\n" for each in paragraphs if each)
+    paragraphs = (" ".join(lines.split()) for lines in BETWEEN.split(text)[FRONT:])
+    return "".join(text.replace("_", "") + "\n" for text in paragraphs if text)
 
 
 def parse(path: Path, source: str) -> Iterator[dict[str, str]]:
-    """The books of a file, packed or not, one JSON object a line."""
+    """The books of a file, packed or not, with one JSON object a line."""
     for number, line in enumerate(lines_of(path, source), start=1):
         where = f"{path.name}, line {number}"
         (text,) = fields(line, ("text",), json.loads, where=where)
@@ -37,7 +37,7 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str]]:
 
 
 def count(text: str) -> Counted:
-    """What a book counts for."""
+    """The words of a book, and the text to digest."""
     return Counted(len(text.split()), text)
 
 

@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: files from its cache, else fetched; a quick answer where it is away."""
+"""Files of the Hugging Face Hub, from its cache or fetched; fails fast if it is unreachable."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tlcourse.corpora.corpus import Corpus, Place
 if TYPE_CHECKING:
     import datasets
 
-PATIENCE = 6  # seconds until a Hub that says nothing counts as unreachable
-# OSError, and the base of all errors of whichever HTTP library `huggingface_hub` is built on.
-WENT_WRONG = (OSError, *errors.HfHubHTTPError.__bases__)
+PATIENCE = 6  # seconds until a Hub that does not answer counts as unreachable
+# OSError, and the base class of the errors of the HTTP library that `huggingface_hub` uses.
+NETWORK_ERRORS = (OSError, *errors.HfHubHTTPError.__bases__)
 
 
 def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, list[Path]]:
     """The files of every split, all from one repository: from the cache, else from the Hub.
 
-    Raises Absent where neither has them; without `network`, only the cache is asked.
+    Raises Absent if neither has them; without `network`, only the cache is searched.
     """
     for place in corpus.places:
-        with contextlib.suppress(*WENT_WRONG):
+        with contextlib.suppress(*NETWORK_ERRORS):
             return _files(place, local_files_only=True)
     if not corpus.places:
         raise Absent("it is not on the Hugging Face Hub")
@@ -40,7 +40,7 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, list[Path]]:
     for place in corpus.places:
         try:
             return _files(place, local_files_only=False)
-        except WENT_WRONG as error:
+        except NETWORK_ERRORS as error:
             status = getattr(getattr(error, "response", None), "status_code", "")
             failures.append(f"{place.repository}: {type(error).__name__} {status}".strip())
     raise Absent("; ".join(failures))
@@ -66,15 +66,15 @@ def _files(place: Place, local_files_only: bool) -> dict[str, list[Path]]:
 
 
 def answers(address: str) -> bool:
-    """Whether a server answers at all; in a thread, for looking up a name has no time limit."""
+    """True if a server answers at all; in a thread, because name resolution has no time limit."""
     answered = threading.Event()
 
-    def ask() -> None:
-        with contextlib.suppress(*WENT_WRONG):
+    def request() -> None:
+        with contextlib.suppress(*NETWORK_ERRORS):
             utils.get_session().head(address, timeout=PATIENCE)
             answered.set()
 
-    thread = threading.Thread(target=ask, daemon=True)
+    thread = threading.Thread(target=request, daemon=True)
     thread.start()
     thread.join(PATIENCE)
     return answered.is_set()
@@ -82,7 +82,7 @@ def answers(address: str) -> bool:
 
 @contextlib.contextmanager
 def _no_progress_bars() -> Iterator[None]:
-    """Without widgets, whose leavings in a notebook keep GitHub from showing it."""
+    """Hides progress bars: GitHub does not render a notebook with their widget metadata."""
     import datasets
 
     switches = [module for module in (utils, datasets) if not module.are_progress_bars_disabled()]
@@ -96,7 +96,7 @@ def _no_progress_bars() -> Iterator[None]:
 
 
 def read_parquet(paths: list[Path], columns: list[str], what: str) -> datasets.Dataset:
-    """Columns of parquet files, memory-mapped; raises DataError on lack of one or damage."""
+    """Columns of parquet files, memory-mapped; a damaged file or missing column is a DataError."""
     import datasets
 
     try:
@@ -126,7 +126,7 @@ def rows(corpus: Corpus, paths: list[Path], what: str) -> Iterable[dict] | datas
 
 
 def _named(dataset: datasets.Dataset, ids: tuple[str, ...], what: str) -> Iterator[tuple]:
-    """Rows; ids in the columns `ids`, single or lists, become names, by the file's own list."""
+    """Rows in which the label ids of the columns `ids`, single or lists, are replaced by names."""
     import datasets
 
     values = {column: dataset[column][:] for column in dataset.column_names}
@@ -139,8 +139,8 @@ def _named(dataset: datasets.Dataset, ids: tuple[str, ...], what: str) -> Iterat
                 f"{what} ({HUB}): expected named labels, got bare ids; {WHAT_TO_DO[HUB]}"
             )
         try:
-            found = values[column]
-            values[column] = [*map(names.int2str, found)] if many else names.int2str(found)
+            labels = values[column]
+            values[column] = [*map(names.int2str, labels)] if many else names.int2str(labels)
         except (ValueError, TypeError) as error:
             raise DataError(
                 f"{what} ({HUB}): expected ids of {', '.join(names.names)} in the column "

@@ -1,4 +1,4 @@
-"""IMDB (Maas et al., 2011): reviews of films, negative or positive.
+"""IMDB (Maas et al., 2011): film reviews, negative or positive.
 
 Columns: text, label.
 """

@@ -19,10 +19,10 @@ def canonical(text: str) -> str:
 
 @dataclass(frozen=True)
 class Labelled:
-    """How a set is published: what its columns of text and its labels are called, by our names."""
+    """The published names of a data set's columns of text and of its labels, by our names."""
 
     texts: dict[str, str]  # our column: the published one, in files and on the Hub alike
-    labels: dict[str, str]  # the published label: our name, which is understood as well
+    labels: dict[str, str]  # the published label: our name, which is accepted as well
     label: str = "label"  # the published column of the label
 
     @property
@@ -31,7 +31,7 @@ class Labelled:
         return (*self.texts.values(), self.label)
 
     def row(self, values: tuple, where: str) -> dict[str, str]:
-        """A row of our columns from those of `published`; raises DataError, saying where."""
+        """A row of our columns from the values of `published`; a DataError names `where`."""
         *texts, label = values
         name = self.labels.get(str(label), label)
         clean = [canonical(text) if isinstance(text, str) else "" for text in texts]
@@ -44,7 +44,7 @@ class Labelled:
         return dict(zip((*self.texts, "label"), (*clean, name), strict=True))
 
     def parse(self, path: Path, source: str) -> Iterator[dict[str, str]]:
-        """Rows of a file: tab-separated, unquoted, with a header, or one JSON object a line."""
+        """The rows of a file: tab-separated, unquoted, with a header; or a JSON object a line."""
         lines, decode, first = iter(lines_of(path, source)), json.loads, 1
         if {".tsv", ".txt"} & set(path.suffixes):
             decode, first = partial(_by_tabs, _cells(next(lines, "").lstrip("\ufeff"))), 2
@@ -62,7 +62,7 @@ def _cells(line: str) -> list[str]:
 
 
 def count(*texts_and_label: str) -> Counted:
-    """What a row counts for, the label last."""
+    """The words, the text to digest and the label of a row; the label comes last in it."""
     *texts, label = texts_and_label
     words = sum(len(text.split()) for text in texts)
     return Counted(words, "\t".join([label, *texts]), (label,))
@@ -71,14 +71,14 @@ def count(*texts_and_label: str) -> Counted:
 def labelled(
     name: str, texts: dict[str, str], labels: dict[str, str], label: str = "label", **more: Any
 ) -> Corpus:
-    """A data set of this form; `more` are the fields of Corpus that the form does not give."""
-    kind = Labelled(texts, labels, label)
+    """A data set of this form; `more` are the remaining fields of Corpus."""
+    form = Labelled(texts, labels, label)
     return Corpus(
         name=name,
         columns=texts | {"label": label},
-        parse=kind.parse,
+        parse=form.parse,
         count=count,
-        row=kind.row,
+        row=form.row,
         ids=(label,),
         labels=tuple(labels.values()),
         **more,

@@ -1,8 +1,8 @@
-"""Marvin & Linzen (2018): pairs of sentences made from templates, one of them not English.
+"""Marvin & Linzen (2018): minimal pairs from templates, one sentence grammatical and one not.
 
 Columns as BLiMP's: good, bad, paradigm, phenomenon, pair (a number that counts from 0 in each
-paradigm, in an order that is as good as random, so that the first are a fair sample); and case, the
-template within the paradigm, such as sing_MS_MV_plur_ES (a singular subject, then a plural noun).
+paradigm, in pseudo-random order, so that the first pairs are a fair sample); and case, the template
+within the paradigm, such as sing_MS_MV_plur_ES (a singular subject, then a plural noun).
 """
 
 import hashlib
@@ -25,7 +25,7 @@ PHENOMENA = {
     "npi_across_inanim_intrusive",
 }
 PARADIGMS = {name: term for term, names in PHENOMENA.items() for name in names.split()}
-# The tests with two bad sentences: the name of the paradigm that has the first of them.
+# The tests with two bad sentences, and the paradigm of the first of them.
 FIRST_BAD = {
     "simple_npi_anim": "simple_npi_anim_the",
     "simple_npi_inanim": "simple_npi_inanim_the",
@@ -39,18 +39,19 @@ COLUMNS = ("good", "bad", "paradigm", "phenomenon", "pair", "case")
 def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
     """Rows of a file with a JSON object a line: `test`, `case`, `sents`.
 
-    `sents` are a good sentence and one bad one, in the tests of polarity items two: each is a pair.
+    `sents` holds a good sentence and a bad one, or two bad ones in the tests of polarity items;
+    every bad sentence makes a pair with the good one.
     """
     paradigms = defaultdict(list)
     for number, line in enumerate(lines_of(path, source), start=1):
         where = f"{path.name}, line {number}"
         test, case, sentences = fields(line, ("test", "case", "sents"), json.loads, where=where)
         expected = 3 if test in list(FIRST_BAD) else 2
-        if test not in TESTS or not _are(sentences, expected):
+        if test not in TESTS or not _are_texts(sentences, expected):
             raise DataError(
                 f"{where}: expected one of the 22 tests, such as subj_rel, and its sentences (2, "
-                f"or 3 of polarity items), got {test!r} and {sentences!r}; replace the data by the "
-                "published ones"
+                f"or 3 for polarity items), got {test!r} and {sentences!r}; replace the data by "
+                "the published ones"
             )
         good, *bad = sentences
         for name, text in zip((FIRST_BAD.get(test), test)[-len(bad) :], bad, strict=True):
@@ -61,18 +62,18 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | int]]:
             yield dict(zip(COLUMNS, values, strict=True))
 
 
-def _are(sentences: object, number: int) -> bool:
+def _are_texts(sentences: object, number: int) -> bool:
     listed = isinstance(sentences, list) and len(sentences) == number
     return listed and all(isinstance(text, str) and text.strip() for text in sentences)
 
 
 def _shuffled(texts: tuple[str, ...]) -> bytes:
-    """A place in an order that looks random and is always the same."""
+    """A sort key: the order looks random and is always the same."""
     return hashlib.sha256("\t".join(texts).encode("utf-8")).digest()
 
 
 def count(good: str, bad: str, paradigm: str, phenomenon: str, pair: int, case: str) -> Counted:
-    """What a row counts for."""
+    """The words, the text to digest and the labels of a row."""
     words = len(good.split()) + len(bad.split())
     return Counted(words, f"{paradigm}\t{pair}\t{case}\t{good}\t{bad}", (phenomenon,), paradigm)
 

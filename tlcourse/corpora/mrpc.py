@@ -1,7 +1,7 @@
-"""MRPC (Dolan & Brockett, 2005): do two sentences out of the news say the same?
+"""MRPC (Dolan & Brockett, 2005): do two sentences from the news have the same meaning?
 
 Columns: sentence1, sentence2, label. It is not read from the Hub: GLUE's copy there is tokenised,
-which changes the words, and divides train into two splits.
+which changes the words, and splits train in two.
 """
 
 from tlcourse.corpora.checks import Facts

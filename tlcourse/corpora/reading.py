@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 
 def source_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
-    """Where data come from: "local mirror", "Hugging Face Hub" and so on, as `corpora.load` says.
+    """The source of data, such as "local mirror" or "Hugging Face Hub".
 
     Takes the splits, one split or any selection of its rows.
     """
-    return _one(data).info.description
+    return _split_of(data).info.description
 
 
 def name_of(data: dict | datasets.Dataset | datasets.IterableDataset) -> str:
-    """Which data set the data are from, such as "wikitext-2"."""
-    return _one(data).info.dataset_name
+    """The name of the data set that the data are from, such as "wikitext-2"."""
+    return _split_of(data).info.dataset_name
 
 
-def _one(data):
+def _split_of(data):
     return next(iter(data.values())) if isinstance(data, dict) else data
 
 
 def local_folder(corpus: Corpus) -> Path:
-    """The data set's folder in the local mirror; raises Absent where there is none.
+    """The data set's folder in the local mirror; raises Absent if there is none.
 
-    Raises DataError when TLCOURSE_DATA names no folder.
+    Raises DataError if TLCOURSE_DATA does not name a folder.
     """
     mirror = os.environ.get("TLCOURSE_DATA")
     if not mirror:
@@ -55,52 +55,52 @@ def local_folder(corpus: Corpus) -> Path:
     if not Path(mirror).is_dir():
         raise DataError(f"expected a folder in TLCOURSE_DATA, got {mirror!r}; correct or unset it")
     for name in (corpus.name, corpus.name.replace("-", "_")):
-        if _found(corpus, Path(mirror) / name):
+        if _files_in(corpus, Path(mirror) / name):
             return Path(mirror) / name
     raise Absent(f"TLCOURSE_DATA has no {corpus.name}")
 
 
-def _found(corpus: Corpus, folder: Path) -> dict[str, Path]:
-    """The splits that a folder holds and their files, packed or not."""
-    found = {}
+def _files_in(corpus: Corpus, folder: Path) -> dict[str, Path]:
+    """The file, packed or not, of each split that a folder holds."""
+    paths = {}
     for split, file in corpus.files.items():
         for path in (folder / (corpus.archive or f"{file}.xz"), folder / file):
             if path.exists():
-                found[split] = path
-    return found
+                paths[split] = path
+    return paths
 
 
 def from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedSplits:
     """The splits in a folder of files laid out as published."""
     from tlcourse.corpora.splits import Splits, StreamedSplits
 
-    found = _found(corpus, folder)
+    paths = _files_in(corpus, folder)
     if corpus.streamed:
-        return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in found.items()})
+        return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in paths.items()})
     return Splits(
-        {s: _dataset(corpus, s, corpus.parse(path, source), source) for s, path in found.items()}
+        {s: _dataset(corpus, s, corpus.parse(path, source), source) for s, path in paths.items()}
     )
 
 
 def from_mirror(corpus: Corpus) -> Splits | StreamedSplits:
-    """The splits that the local mirror has; raises Absent where it has none."""
+    """The splits in the local mirror; raises Absent if it has none."""
     return from_folder(corpus, local_folder(corpus), LOCAL)
 
 
 def sample_folder(corpus: Corpus) -> Path:
-    """The folder of the data set's bundled sample; raises Absent where there is none."""
+    """The folder of the data set's bundled sample; raises Absent if there is none."""
     if corpus.sample is None:
         raise Absent("there is no bundled sample of it")
     return files.bundled(corpus.sample)
 
 
 def from_sample(corpus: Corpus) -> Splits:
-    """The bundled sample's splits; raises Absent where there is no sample."""
+    """The splits of the bundled sample; raises Absent if there is no sample."""
     return from_folder(corpus, sample_folder(corpus), SAMPLE)
 
 
 def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
-    """All splits, from the Hub's cache or the Hub; raises Absent where neither has them."""
+    """All splits, from the Hub's cache or the Hub; raises Absent if neither has them."""
     from tlcourse.corpora.splits import Splits
 
     splits = Splits()
@@ -111,19 +111,19 @@ def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
 
 
 def from_release(corpus: Corpus, *, network: bool = True) -> Splits:
-    """All splits, from a release on GitHub or its cache; raises Absent where neither has them."""
+    """All splits, from a release on GitHub or its cache; raises Absent if neither has them."""
     from tlcourse.corpora.splits import Splits
 
-    found = release.fetch(corpus, network=network)
+    paths = release.fetch(corpus, network=network)
     return Splits(
-        {s: _dataset(corpus, s, corpus.parse(path, RELEASE), RELEASE) for s, path in found.items()}
+        {s: _dataset(corpus, s, corpus.parse(path, RELEASE), RELEASE) for s, path in paths.items()}
     )
 
 
 def _dataset(
     corpus: Corpus, split: str, rows: Iterable[dict] | datasets.Dataset, source: str
 ) -> datasets.Dataset:
-    """Rows as a verified Dataset that knows where it comes from."""
+    """Rows as a verified Dataset that records its name and source."""
     import datasets
 
     if isinstance(rows, datasets.Dataset):
@@ -144,7 +144,7 @@ def _dataset(
 
 
 def _stream(corpus: Corpus, split: str, path: Path, source: str) -> datasets.IterableDataset:
-    """The rows of a big file, read as they are asked for."""
+    """The rows of a big file, read lazily."""
     import datasets
 
     rows = datasets.IterableDataset.from_generator(
@@ -154,7 +154,7 @@ def _stream(corpus: Corpus, split: str, path: Path, source: str) -> datasets.Ite
 
 
 def _rows(corpus: Corpus, split: str, path: str, source: str) -> Iterator[dict]:
-    """Rows of a big file; raises DataError at its end if the counts are wrong."""
+    """The rows of a big file; raises DataError at its end if the counts are wrong."""
     measure = Measure()
     for row in corpus.parse(Path(path), source):
         measure.add(corpus.count(*row.values()))
@@ -163,6 +163,6 @@ def _rows(corpus: Corpus, split: str, path: str, source: str) -> Iterator[dict]:
 
 
 def _signed(split, corpus: Corpus, source: str):
-    """The split, with its name and source where `datasets` keeps them through every selection."""
+    """The split with its name and source in `info`, which `datasets` keeps through selections."""
     split.info.dataset_name, split.info.description = corpus.name, source
     return split

@@ -13,9 +13,9 @@ ADDRESS = "https://raw.githubusercontent.com"
 
 
 def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, Path]:
-    """The file of every split; raises Absent where neither the cache nor GitHub has all of them.
+    """The file of every split; raises Absent if neither the cache nor GitHub has all of them.
 
-    Without `network`, or with HF_HUB_OFFLINE=1, only the cache is asked.
+    Without `network`, or with HF_HUB_OFFLINE=1, only the cache is searched.
     """
     release = corpus.release
     if release is None:
@@ -23,10 +23,10 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, Path]:
     folder = cached_assets_path(
         "tlcourse", corpus.name, release.tag, assets_dir=constants.HF_ASSETS_CACHE
     )
-    found = {split: folder / file for split, file in release.files.items()}
-    missing = [path for path in found.values() if not path.exists()]
+    paths = {split: folder / file for split, file in release.files.items()}
+    missing = [path for path in paths.values() if not path.exists()]
     if not missing:
-        return found
+        return paths
     if not network or constants.HF_HUB_OFFLINE:
         raise Absent("its release is not in the cache and the network is not used")
     if not hub.answers(ADDRESS):
@@ -34,16 +34,16 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, Path]:
     print(f"[data] {corpus.name}: fetching {release.tag} of {release.repository}, once")
     for path in missing:
         _download(f"{ADDRESS}/{release.repository}/{release.tag}/{path.name}", path)
-    return found
+    return paths
 
 
 def _download(address: str, path: Path) -> None:
-    """The file at `address`, whole or not at all; raises Absent where it cannot be had."""
+    """Downloads `address` into `path`, completely or not at all; raises Absent if it cannot."""
     try:
-        answer = utils.get_session().get(address, timeout=10 * hub.PATIENCE)
-        answer.raise_for_status()
-    except hub.WENT_WRONG as error:
+        response = utils.get_session().get(address, timeout=10 * hub.PATIENCE)
+        response.raise_for_status()
+    except hub.NETWORK_ERRORS as error:
         status = getattr(getattr(error, "response", None), "status_code", "")
         raise Absent(f"{address}: {type(error).__name__} {status}".strip()) from error
     with files.atomic(path) as temporary:
-        temporary.write_bytes(answer.content)
+        temporary.write_bytes(response.content)

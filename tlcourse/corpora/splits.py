@@ -1,4 +1,4 @@
-"""Splits by name that come from one source; loads `datasets`, which takes seconds to import."""
+"""Splits of one source, by name; imports `datasets`, which takes seconds."""
 
 import datasets
 
@@ -6,7 +6,7 @@ from tlcourse.corpora.checks import DataError
 
 
 class _OneSource(dict):
-    """Splits by name; a split that the source lacks is a DataError when asked for."""
+    """Splits by name; raises DataError for a split that the source lacks."""
 
     def __missing__(self, split: str):
         source = next(iter(self.values())).info.description  # as `source_of` gives it

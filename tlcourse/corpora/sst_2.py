@@ -1,4 +1,4 @@
-"""SST-2 (Socher et al., 2013): phrases out of film reviews, negative or positive.
+"""SST-2 (Socher et al., 2013): phrases from film reviews, negative or positive.
 
 Columns: text, label.
 """
@@ -34,7 +34,7 @@ CORPUS = labelled(
     labels={"0": "negative", "1": "positive"},
     files={"train": "train.tsv", "validation": "dev.tsv", "test": "test-labeled.tsv"},
     facts=FACTS,
-    # The labels of test are not there: the Hub's files have -1 for every one.
+    # No test split: in the Hub's files every label of it is -1.
     places=(
         parquet("stanfordnlp/sst2", "data", "train", "validation"),
         parquet("nyu-mll/glue", "sst2", "train", "validation"),

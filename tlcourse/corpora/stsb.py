@@ -1,6 +1,6 @@
-"""STS benchmark (Cer et al., 2017): how alike are two sentences, from 0 to 5?
+"""STS benchmark (Cer et al., 2017): how similar are two sentences, from 0 to 5?
 
-Columns: sentence1, sentence2, score; the score is the mean of several people's.
+Columns: sentence1, sentence2, score; the score is the mean of several annotators'.
 """
 
 import reprlib
@@ -13,17 +13,17 @@ from tlcourse.corpora.labelled import canonical
 
 
 def row(values: tuple, where: str) -> dict[str, str | float]:
-    """A row from two sentences and their score; raises DataError, saying where."""
+    """A row from two sentences and their score; raises DataError that names `where`."""
     try:
-        one, other, score = *map(canonical, values[:2]), float(values[2])
+        first, second, score = *map(canonical, values[:2]), float(values[2])
     except (AttributeError, IndexError, TypeError, ValueError):
-        one, other, score = "", "", -1.0
-    if not (one and other and 0 <= score <= 5):
+        first, second, score = "", "", -1.0
+    if not (first and second and 0 <= score <= 5):
         raise DataError(
             f"{where}: expected sentence1, sentence2 and a score from 0 to 5, got "
             f"{reprlib.repr(values)}; replace the data by the published ones"
         )
-    return {"sentence1": one, "sentence2": other, "score": score}
+    return {"sentence1": first, "sentence2": second, "score": score}
 
 
 def parse(path: Path, source: str) -> Iterator[dict[str, str | float]]:
@@ -34,7 +34,7 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str | float]]:
 
 
 def count(sentence1: str, sentence2: str, score: float) -> Counted:
-    """What a row counts for."""
+    """The words of a row, and the text to digest."""
     words = len(sentence1.split()) + len(sentence2.split())
     return Counted(words, f"{score:.3f}\t{sentence1}\t{sentence2}")
 
@@ -67,7 +67,7 @@ CORPUS = Corpus(
     parse,
     count,
     row,
-    # GLUE's copy has no scores for test; in that of sentence-transformers they are divided by 5.
+    # GLUE's copy has no scores for test; sentence-transformers' copy divides them by 5.
     places=(converted("mteb/stsbenchmark-sts", "default", *FILES),),
     sample="data/samples/stsb",
     lesson=6,

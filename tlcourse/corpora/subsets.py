@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def label_subset(split: datasets.Dataset, n: int, *, seed: int = 0) -> datasets.Dataset:
-    """`n` rows with every label of the column `label` in about its share, and at least once.
+    """`n` rows, in which every label of the column `label` has about its share, at least one row.
 
-    For one seed a smaller subset is part of every larger one; the order of the rows in `split`
-    does not matter. Raises ValueError where `n` is less than the number of labels or more than the
-    rows there are.
+    With the same seed, a smaller subset is part of every larger one; the order of the rows in
+    `split` does not matter. Raises ValueError if `n` is less than the number of labels or more than
+    the number of rows.
     """
     labels = split["label"][:]
     by_label = defaultdict(list)
@@ -30,12 +30,12 @@ def label_subset(split: datasets.Dataset, n: int, *, seed: int = 0) -> datasets.
     ranked = []
     for label in sorted(by_label):
         rows = generator.permutation(by_label[label])
-        # The k-th of m rows stands at (k + a half) / m of the way; the first of all before that.
+        # The k-th of a label's m rows ranks at (k + 1/2) / m, its first row before all others.
         ranked += [((k + 0.5) / len(rows) if k else 0.0, label, row) for k, row in enumerate(rows)]
     return split.select(sorted(int(row) for _, _, row in sorted(ranked)[:n]))
 
 
 def ordered(split: datasets.Dataset) -> list[int]:
-    """The row numbers in an order that depends on what the rows say, not on where they stand."""
+    """The row indices, sorted by the content of the rows and not by their order in `split`."""
     rows = list(zip(*(split[column][:] for column in split.column_names), strict=True))
     return sorted(range(len(rows)), key=rows.__getitem__)

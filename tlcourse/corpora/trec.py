@@ -1,4 +1,4 @@
-"""TREC question classification (Li & Roth, 2002), with a dev split, and what is not unique in it.
+"""TREC question classification (Li & Roth, 2002), its dev split and its duplicates.
 
 Columns: text, label (the coarse name), fine (such as LOC:city).
 """
@@ -34,12 +34,12 @@ TREC_FINE_LABELS = tuple(f"{coarse}:{fine}" for coarse in FINE for fine in FINE[
 
 
 def canonical(text: str) -> str:
-    """A question with white space collapsed; byte 0xF0 (a slip in the file) is a space."""
+    """A question with white space collapsed; byte 0xF0 (a typo in the file) is a space."""
     return " ".join(text.replace("\xf0", " ").split())
 
 
 def row(values: tuple, where: str) -> dict[str, str]:
-    """A row from its text, coarse and fine label; raises DataError, saying where."""
+    """A row from its text, coarse and fine label; raises DataError that names `where`."""
     text, coarse, fine = values
     if fine not in TREC_FINE_LABELS or not canonical(text):
         raise DataError(
@@ -63,7 +63,7 @@ def parse(path: Path, source: str) -> Iterator[dict[str, str]]:
 
 
 def count(text: str, label: str, fine: str) -> Counted:
-    """What a row counts for."""
+    """The words, the text to digest and the labels of a row."""
     return Counted(len(text.split()), f"{fine}\t{text}", (label,), fine)
 
 
@@ -109,11 +109,11 @@ DEV_SEED = 2019  # one split for all runs
 def trec_with_dev(
     data: datasets.DatasetDict, *, seed: int = DEV_SEED, fraction: float = 0.1
 ) -> datasets.DatasetDict:
-    """TREC with a dev split carved out of train: the splits are train, dev and test.
+    """TREC with a dev split taken from train: the splits are train, dev and test.
 
-    `fraction` of the rows of every coarse label go to dev; a repeated question stays on one side.
-    The split depends on the questions and the seed, not on the order of the rows. Raises
-    ValueError on a fraction that is not between 0 and 1.
+    `fraction` of the rows of every coarse label go to dev; all copies of a repeated question are on
+    one side. The split depends on the questions and the seed, not on the order of the rows. Raises
+    ValueError if the fraction is not between 0 and 1.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"expected a fraction between 0 and 1, got {fraction}")
@@ -128,12 +128,12 @@ def trec_with_dev(
     generator = np.random.default_rng(seed)
     dev = set()
     for label in sorted(by_label):
-        wanted = round(fraction * sum(map(len, by_label[label])))
-        for place in generator.permutation(len(by_label[label])):
-            group = by_label[label][place]
-            if len(group) <= wanted:
+        missing = round(fraction * sum(map(len, by_label[label])))
+        for index in generator.permutation(len(by_label[label])):
+            group = by_label[label][index]
+            if len(group) <= missing:
                 dev.update(group)
-                wanted -= len(group)
+                missing -= len(group)
     sides = {"train": [i for i in range(len(train)) if i not in dev], "dev": sorted(dev)}
     result = type(data)({side: train.select(rows) for side, rows in sides.items()})
     result["test"] = data["test"]
@@ -142,21 +142,21 @@ def trec_with_dev(
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What is not unique in TREC."""
+    """The questions that are not unique in TREC."""
 
-    repeated_lines: int  # lines of train that say what an earlier one says, label included
+    repeated_lines: int  # lines of train that equal an earlier one, label included
     conflicting: dict[str, tuple[str, ...]]  # questions of train with more than one label
-    in_test: tuple[str, ...]  # questions of test that stand in train as well
+    in_test: tuple[str, ...]  # questions of test that are in train as well
 
 
 def duplicates_report(data: datasets.DatasetDict) -> Duplicates:
-    """Repeated lines, conflicting labels, and test questions that were seen in training."""
+    """Repeated lines, conflicting labels, and test questions that are in train as well."""
     train, test = data["train"], data["test"]
     labels = defaultdict(set)
     for text, fine in zip(train["text"], train["fine"], strict=True):
         labels[text].add(fine)
     return Duplicates(
         repeated_lines=len(train) - sum(map(len, labels.values())),
-        conflicting={text: tuple(sorted(of)) for text, of in labels.items() if len(of) > 1},
+        conflicting={text: tuple(sorted(fine)) for text, fine in labels.items() if len(fine) > 1},
         in_test=tuple(text for text in test["text"] if text in labels),
     )

@@ -2,7 +2,7 @@
 
 Columns: text, then lists with an entry for each word: forms, lemmas, upos, xpos, feats, heads (from
 1; 0 is the root), deprels, misc; then multiwords (such as "don't" for two words), comments and
-empty_nodes (how many were left out). `conllu.Sentence.of(row)` is the sentence of a row.
+empty_nodes (the number left out). `conllu.Sentence.of(row)` is the sentence of a row.
 """
 
 from tlcourse.corpora import conllu
@@ -11,7 +11,7 @@ from tlcourse.corpora.corpus import Corpus, Release
 
 
 def _histogram(*counts: int) -> dict[str, int]:
-    """Of the universal tags, in the order of their names."""
+    """The histogram of the universal tags, from counts in the order of their names."""
     return dict(zip(conllu.UPOS, counts, strict=True))
 
 

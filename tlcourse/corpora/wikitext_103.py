@@ -1,4 +1,4 @@
-"""WikiText-103 (Merity et al., 2016): as WikiText-2, fifty times as much.
+"""WikiText-103 (Merity et al., 2016): like WikiText-2, but fifty times as large.
 
 Column: text, one line a row.
 """

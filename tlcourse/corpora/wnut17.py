@@ -1,7 +1,7 @@
 """WNUT-17 (Derczynski et al., 2017): named entities that are new or rare, in noisy text.
 
-Columns: tokens and tags, two lists of one length a row; a row is a message or a sentence of one. A
-tag is O, or B- (an entity begins) or I- (it goes on) with one of six types.
+Columns: tokens and tags, two lists of equal length; a row is a message or a sentence of one. A tag
+is O, or B- (an entity begins) or I- (it continues) with one of six types.
 """
 
 import reprlib
@@ -16,13 +16,14 @@ TAGS = ("O", *(f"{mark}-{kind}" for kind in TYPES for mark in "BI"))  # the orde
 
 
 def row(values: tuple, where: str) -> dict[str, list[str]]:
-    """A row from its tokens and tags; raises DataError, saying where.
+    """A row from its tokens and tags.
 
-    That is for no tokens, an unknown tag, and an I- that does not go on an entity of its type.
+    Raises DataError, naming `where`, if there are no tokens, a tag is unknown, or an I- tag does
+    not continue an entity of its type.
     """
     tokens, tags = map(list, values)
-    good = len(tokens) == len(tags) > 0 and all(token.split() == [token] for token in tokens)
-    if not good or not all(map(_may_follow, ["O", *tags], tags)):
+    valid = len(tokens) == len(tags) > 0 and all(token.split() == [token] for token in tokens)
+    if not valid or not all(map(_may_follow, ["O", *tags], tags)):
         raise DataError(
             f"{where}: expected a tag for every token, O or, such as B-person and I-person, of "
             f"{', '.join(TYPES)}, I- only inside an entity, got {reprlib.repr(tokens)} and "
@@ -54,13 +55,13 @@ def parse(path: Path, source: str) -> Iterator[dict[str, list[str]]]:
 
 
 def count(tokens: Sequence[str], tags: Sequence[str]) -> Counted:
-    """What a row counts for: its tokens, its tags, its lines."""
+    """The number of tokens of a row, its lines as the text to digest, and its tags."""
     lines = "\n".join(map("\t".join, zip(tokens, tags, strict=True)))
     return Counted(len(tokens), lines, tuple(tags))
 
 
 def _histogram(*counts: int) -> dict[str, int]:
-    """Of TAGS."""
+    """The histogram of TAGS, from counts in their order."""
     return dict(zip(TAGS, counts, strict=True))
 
 

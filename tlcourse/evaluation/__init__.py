@@ -1,18 +1,18 @@
-"""What a language model has learnt: perplexities, grammar, a bias, and what it says.
+"""Evaluating language models: perplexities, grammar, a bias, and generated text.
 
-Functions take a model and its tokenizer; `generate` and `fill_masks` work on ids, and what asks for
-the likelier of two sentences takes any function that scores sentences.
+Functions take a model and its tokenizer. `generate` and `fill_masks` work on ids, and comparisons
+of two sentences take any function that scores sentences.
 
     from tlcourse import checkpoints, corpora, evaluation
 
     model, tokenizer = checkpoints.load("causal-small")
     text = corpora.load("wikitext-2", source="sample")["validation"]
     articles = list(corpora.articles(text))[:1]
-    found = evaluation.evaluate(model, tokenizer, articles, window=64, stride=32)
-    print(found.word_perplexity, found.bits_per_byte)
+    result = evaluation.evaluate(model, tokenizer, articles, window=64, stride=32)
+    print(result.word_perplexity, result.bits_per_byte)
     print(evaluation.sentence_scores(model, tokenizer, ["It rained.", "It rain."]))
 
-    def score(sentences):               # whatever finds sentences more or less likely
+    def score(sentences):               # any function that scores sentences, higher is likelier
         return evaluation.sentence_scores(model, tokenizer, sentences)
 
     pairs = [("The dogs near the car bark.", "The dogs near the car barks.", "one attractor")]
@@ -20,8 +20,8 @@ the likelier of two sentences takes any function that scores sentences.
     counts = evaluation.NgramModel(tokenizer.encode(articles[0]), tokenizer.vocabulary_size)
     print(evaluation.evaluate_ngrams(counts, tokenizer, articles).word_perplexity)
 
-    more = evaluation.generate(model, tokenizer.encode(" The old lighthouse"), 8)
-    print(tokenizer.decode(more))      # fill_masks is for a model that sees both sides
+    new = evaluation.generate(model, tokenizer.encode(" The old lighthouse"), 8)
+    print(tokenizer.decode(new))       # for a bidirectional model: fill_masks
 """
 
 from tlcourse.evaluation.generation import fill_masks, generate

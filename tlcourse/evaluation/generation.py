@@ -1,4 +1,4 @@
-"""What a language model says: continuations of a causal one, fillings of a masked one."""
+"""Generating text: continuations by a causal model, predictions for masks by a masked one."""
 
 import torch
 
@@ -16,11 +16,11 @@ def generate(
     temperature: float = 0.8,
     top_k: int = 50,
 ) -> list[int]:
-    """Up to `count` new ids after `tokens`, sampled among the `top_k` likeliest; stops at `<eos>`.
+    """Up to `count` new ids after `tokens`, sampled from the `top_k` most probable, until `<eos>`.
 
-    Drawn from `generator`, or from PyTorch's own; `temperature` 0 takes the likeliest each time.
-    Special tokens other than `<eos>` are never drawn. Raises ValueError for a bidirectional model
-    or an empty start.
+    Samples with `generator`, or with PyTorch's own; `temperature=0` takes the most probable token
+    each time. Special tokens other than `<eos>` are never sampled. Raises ValueError for a
+    bidirectional model and for an empty start.
     """
     if not model.config.causal:
         raise ValueError("generate needs a causal model; fill_masks is for bidirectional ones")
@@ -47,18 +47,18 @@ def generate(
 def fill_masks(
     model: Transformer, tokens: list[int], *, top: int = 5
 ) -> list[list[tuple[int, float]]]:
-    """For each `<mask>` in `tokens`: the `top` likeliest ids with their probabilities.
+    """For each `<mask>` in `tokens`, the `top` most probable ids with their probabilities.
 
-    Raises ValueError for a causal model or when there is no mask.
+    Raises ValueError for a causal model and for tokens without a mask.
     """
     if model.config.causal:
         raise ValueError("fill_masks needs a bidirectional model; generate is for causal ones")
-    places = [place for place, token in enumerate(tokens) if token == MASK]
-    if not places:
+    positions = [position for position, token in enumerate(tokens) if token == MASK]
+    if not positions:
         raise ValueError("expected at least one <mask> among the tokens")
     device = next(model.parameters()).device
-    probabilities = model(torch.tensor([tokens], device=device))[0, places].float().softmax(-1)
-    best = probabilities.topk(top, dim=-1)
+    logits = model(torch.tensor([tokens], device=device))[0, positions]
+    best = logits.float().softmax(-1).topk(top, dim=-1)
     return [
         list(zip(ids, values, strict=True))
         for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""How well a model fills in what is masked: three perplexities with masks that never change."""
+"""Evaluating masked models: three perplexities of masked positions, with fixed masks."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from tlcourse import device, metrics, objectives
 from tlcourse.batching import encode_articles, generator_for
 from tlcourse.bpe import MASK, SPECIALS, UNK, Tokenizer, byte_symbols
 from tlcourse.device import Compute
-from tlcourse.evaluation.scoring import answers, nats_of
+from tlcourse.evaluation.scoring import nats_of, predicting_states
 from tlcourse.transformer import Transformer
 
-WINDOWS = 32  # at a time
+WINDOWS = 32  # per batch
 MASK_SEED = 103  # the evaluation masks are the same for every model
 
 
@@ -27,19 +27,21 @@ def evaluate_masked(
     window: int = 128,
     probability: float = 0.15,
 ) -> dict[str, float]:
-    """Perplexities of masked positions in float32, the same masks for every model.
+    """Perplexities of masked positions in float32, with the same masks for every model.
 
-    Windows follow each other without overlap. `masked_token_perplexity`: tokens are chosen with the
-    `probability`, as in training (80/10/10, `objectives.mask_tokens`); exp(nats / tokens).
-    `masked_word_perplexity` is the measure of the 2019 tutorial: the same nats, divided by the
-    words that so many tokens make, exp(nats a token * tokens a word), words and line ends counted,
-    `<unk>` not. It still lets a word's own other tokens be seen. `whole_word_perplexity` does not:
-    white-space words drawn with the `probability` have all tokens replaced by `<mask>`, and the
-    words' nats are summed over their tokens; exp(nats / masked words). The first position of a
-    window is never masked, nor is any word that begins a window or is cut by its border. A text
-    that is shorter than a window is one window.
+    Windows do not overlap; a text shorter than a window is one window. The measures are:
 
-    None of these is a perplexity of the text: what is masked is predicted from both sides.
+    - `masked_token_perplexity`, exp(nats / tokens): each token is chosen with the `probability`, as
+      in training (80/10/10, `objectives.mask_tokens`).
+    - `masked_word_perplexity`, exp(nats per token * tokens per word), the measure of the 2019
+      tutorial: the same nats, with words and line ends counted and `<unk>` left out. The other
+      tokens of a word stay visible.
+    - `whole_word_perplexity`, exp(nats / masked words): white-space words are drawn with the
+      `probability`, and all their tokens are replaced by `<mask>` and their nats summed.
+
+    The first position of a window is never masked, and neither is a word that begins a window or is
+    cut by its border. None of these is a perplexity of the text, because masked tokens are
+    predicted from both sides.
     """
     compute = device.choose() if compute is None else compute
     stream = torch.tensor([*itertools.chain.from_iterable(encode_articles(articles, tokenizer))])
@@ -68,12 +70,13 @@ def evaluate_masked(
 
 
 def _nats(model: Transformer, corrupted: Tensor, rows: Tensor, chosen: Tensor) -> float:
-    """The nats of all chosen tokens of the windows (count, length)."""
+    """The sum of nats of all chosen tokens of the windows (count, length)."""
     device, total = next(model.parameters()).device, 0.0
-    for part in zip(*(each.split(WINDOWS) for each in (corrupted, rows, chosen)), strict=True):
-        hidden, original, places = (tensor.to(device) for tensor in part)
-        if places.any():
-            nats = nats_of(model, answers(model, hidden, places), original[places])
+    for start in range(0, len(rows), WINDOWS):
+        batch = slice(start, start + WINDOWS)
+        inputs, original, mask = (part[batch].to(device) for part in (corrupted, rows, chosen))
+        if mask.any():
+            nats = nats_of(model, predicting_states(model, inputs, mask), original[mask])
             total += nats.double().sum().item()
     return total
 
@@ -81,11 +84,10 @@ def _nats(model: Transformer, corrupted: Tensor, rows: Tensor, chosen: Tensor) -
 def choose_words(
     rows: Tensor, tokenizer: Tokenizer, generator: torch.Generator, *, probability: float
 ) -> tuple[Tensor, int]:
-    """All tokens of the white-space words that are drawn in (count, length) windows.
+    """Draws white-space words of the windows (count, length), each with the `probability`.
 
-    Each is drawn with the `probability`. Returns the mask, True = to predict, and how many words
-    that are. Line ends, spaces on their own and special tokens are no words. Words that are cut, or
-    begin a window, are never chosen.
+    Returns the mask of their tokens (True = to predict) and the number of words. Line ends, bare
+    spaces and special tokens are not words. Words that are cut or begin a window are never drawn.
     """
     tokens = rows.flatten()
     spaces = {byte_symbols()[byte] for byte in b" \t\n\r"}
@@ -93,7 +95,7 @@ def choose_words(
     blank = torch.tensor([set(string) <= spaces for string in tokenizer.strings])[tokens]
     blank |= tokens < len(SPECIALS)
     begins |= blank | torch.cat([torch.tensor([True]), blank[:-1]])
-    word = begins.cumsum(0) - 1  # the number of the word, or of what stands between words
+    word = begins.cumsum(0) - 1  # the number of each token's word, or of the blank between words
     draw = torch.rand(int(word[-1]) + 1, generator=generator)
     draw[word.view(rows.shape)[:, 0]] = 1.0
     draw[word[-1]] = 1.0

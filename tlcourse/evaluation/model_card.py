@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tlcourse import checkpoints, files, metrics, ranges
+from tlcourse import checkpoints, metrics, ranges, results
 from tlcourse.corpora.catalogue import CORPORA, own_name
 from tlcourse.evaluation.minimal_pairs import BLIMP_PUBLISHED
 
@@ -87,7 +87,6 @@ NOTHING_OF_BIAS = (
 )
 WIKIPEDIA, BOOKS = "Wikipedia", "books"  # kinds of text
 LITTLE = 1_000_000  # tokens
-BEHAVIOUR = "benchmarks/results/behaviour.json"
 NGRAM = "5-gram model"  # what it is called there, and above its column
 NGRAM_TEXT = "wikitext-103 validation"
 
@@ -357,9 +356,11 @@ def _licence(legs: Sequence[dict]) -> str:
 
 def _ngram() -> dict[str, Any] | None:
     """The stored figures of the 5-gram model; None where none are stored."""
-    path = files.root() / BEHAVIOUR
-    models = files.read_json(path)["models"] if path.exists() else []
-    return next((each for each in models if each["model"] == NGRAM), None)
+    try:
+        models = results.stored("behaviour")["models"]
+    except FileNotFoundError:
+        return None
+    return next((model for model in models if model["model"] == NGRAM), None)
 
 
 def _beside(ties: Mapping[str, int], pairs: int, stored: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""An n-gram model with modified Kneser-Ney smoothing (Chen & Goodman, 1999): the one to beat.
+"""An n-gram model with modified Kneser-Ney smoothing (Chen & Goodman, 1999), the baseline.
 
-It has no parameters but counts: the probability of a token is read off how often it followed the
-last n - 1 tokens, blended with what fewer of them say. Counting is sorting: an n-gram is written as
-one whole number, that of its context times the vocabulary plus its last token.
+Its only parameters are counts: the probability of a token depends on how often it followed the last
+n - 1 tokens, interpolated with that after fewer tokens. Counting is done by sorting: an n-gram is
+one integer, the index of its context times the vocabulary size plus its last token.
 """
 
 import math
@@ -16,31 +16,31 @@ from tlcourse.bpe import EOS, Tokenizer
 from tlcourse.evaluation.perplexity import Evaluation, evaluate_stream
 from tlcourse.evaluation.scoring import rows_of
 
-# Discounts where the counts give none, as in KenLM (Heafield et al., 2013).
+# The discounts if the counts determine none, as in KenLM (Heafield et al., 2013).
 FALLBACK = (0.5, 1.0, 1.5)
 
 
 class Order(NamedTuple):
-    """The n-grams of one length; those of the length before are their contexts, by their places."""
+    """The n-grams of one length; their contexts are indices of the n-grams one token shorter."""
 
-    keys: np.ndarray  # (types,) sorted: place of the context * vocabulary + last token
-    counts: np.ndarray  # (types,) how often it is there, or how many tokens come before it
-    discounts: np.ndarray  # (4,) what is taken off a count of 0, of 1, of 2, of 3 and more
+    keys: np.ndarray  # (types,) sorted: index of the context * vocabulary + last token
+    counts: np.ndarray  # (types,) occurrences, or the number of different preceding tokens
+    discounts: np.ndarray  # (4,) subtracted from counts of 0, 1, 2, and 3 or more
     totals: np.ndarray  # (contexts,) the sum of the counts after each context
-    left: np.ndarray  # (contexts,) the share that the discounts leave to the shorter n-grams
+    left: np.ndarray  # (contexts,) the probability mass that the discounts give to shorter n-grams
 
 
 class NgramModel:
     """Interpolated modified Kneser-Ney of `order` n over a stream of ids.
 
-    `ids` (length,), from 0 to below `vocabulary_size`, are documents with `<eos>` between them,
-    such as the `ids` of a `TokenFile`. No n-gram reaches back over an `<eos>`: every document is
-    begun as the first one is. The count of an n-gram of n tokens is how often it is there; that of
-    a shorter one, how many different tokens come before it, or, where it begins with `<eos>` and
-    nothing can, how often it is there. Each length has discounts of its own, see `discounts_of`.
-    Below single tokens lies an even guess, so that nothing is impossible.
+    `ids` (length,), below `vocabulary_size`, are documents separated by `<eos>`, such as the `ids`
+    of a `TokenFile`. No n-gram extends back over an `<eos>`, so every document begins in the same
+    way. The count of an n-gram of n tokens is the number of its occurrences; the count of a shorter
+    one is the number of different tokens before it, or of its occurrences if it begins with
+    `<eos>`. Each length has its own discounts, see `discounts_of`. Single tokens are interpolated
+    with the uniform distribution, so that no token is impossible.
 
-    Raises ValueError for no ids, ids out of range, or an order below 1.
+    Raises ValueError for no ids, ids out of range, and an order below 1.
     """
 
     def __init__(self, ids: Sequence[int] | np.ndarray, vocabulary_size: int, *, order: int = 5):
@@ -53,16 +53,19 @@ class NgramModel:
         self.orders: list[Order] = []
         keys, contexts = np.arange(vocabulary_size), 1
         counts = np.bincount(ids[1:], minlength=vocabulary_size)
-        begins, ends = keys == EOS, ids  # of each type, whether <eos> begins it; which end where
+        # For each type, True where it begins with <eos>; for each position, the type ending there.
+        begins, ends = keys == EOS, ids
         for length in range(2, order + 1):
-            before = _before(ends, ids, length)
-            longer, often, places, longer_ends = _sorted_types(before, ids, vocabulary_size)
-            various = np.bincount(ends[places], minlength=len(keys))  # tokens that come before
-            counts = np.where(begins, counts, various) if length > 2 else various
-            del before, places, various
+            before = _contexts(ends, ids, length)
+            longer, occurrences, positions, longer_ends = _sorted_types(
+                before, ids, vocabulary_size
+            )
+            preceding = np.bincount(ends[positions], minlength=len(keys))  # different tokens
+            counts = np.where(begins, counts, preceding) if length > 2 else preceding
+            del before, positions, preceding
             self.orders.append(_smoothed(keys, counts, contexts, vocabulary_size))
             begins, contexts = begins[longer // vocabulary_size], len(keys)
-            keys, counts, ends = longer, often, longer_ends
+            keys, counts, ends = longer, occurrences, longer_ends
         self.orders.append(_smoothed(keys, counts, contexts, vocabulary_size))
 
     def _checked(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -70,52 +73,52 @@ class NgramModel:
         if len(ids) and not 0 <= ids.min() <= ids.max() < self.vocabulary_size:
             raise ValueError(
                 f"expected ids from 0 to {self.vocabulary_size - 1}, got {ids.min()} to "
-                f"{ids.max()}; is this the vocabulary that the text was encoded with?"
+                f"{ids.max()}; pass the size of the vocabulary that encoded the text"
             )
         return ids
 
     def log_probabilities(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
-        """(length,) natural logarithms, float64: of each id given the ids before it.
+        """The log-probability (nats, float64) of each id given the ids before it, (length,).
 
-        The first one stands at the beginning, after nothing.
+        The first id has no context.
         """
         ids = self._checked(ids)
         probabilities = np.full(len(ids), 1 / self.vocabulary_size)
-        before = np.zeros(len(ids), dtype=np.int64)  # the place of each id's context; -1: unseen
+        contexts = np.zeros(len(ids), dtype=np.int64)  # index of each id's context; -1: unseen
         for length, order in enumerate(self.orders, start=1):
-            seen = np.flatnonzero(before >= 0)
-            context = before[seen]
-            places, counts = _found(order, context * self.vocabulary_size + ids[seen])
+            seen = np.flatnonzero(contexts >= 0)
+            context = contexts[seen]
+            indices, counts = _look_up(order, context * self.vocabulary_size + ids[seen])
             kept = counts - order.discounts[np.minimum(counts, 3)]
             probabilities[seen] *= order.left[context]
             probabilities[seen] += kept / np.maximum(order.totals[context], 1)
             ends = np.full(len(ids), -1)
-            ends[seen] = places
-            before = _before(ends, ids, length + 1)
+            ends[seen] = indices
+            contexts = _contexts(ends, ids, length + 1)
         return np.log(probabilities)
 
 
 def discounts_of(counts: np.ndarray) -> np.ndarray:
-    """(4,) what is taken off a count of 0, 1, 2, and 3 or more (Chen & Goodman, 1999, eq. 26).
+    """The discounts of counts of 0, 1, 2, and 3 or more, (4,) (Chen & Goodman, 1999, eq. 26).
 
     With n_c n-grams of the count c and Y = n_1 / (n_1 + 2 n_2): D_c = c - (c + 1) Y n_(c+1) / n_c.
-    Where one of n_1 to n_3 is 0, or a D_c below 0, FALLBACK takes their place: most of a vocabulary
-    of sub-words is too frequent to have small counts.
+    If one of n_1 to n_3 is 0 or a D_c is negative, FALLBACK is used instead, because most tokens of
+    a sub-word vocabulary are too frequent to have small counts.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6).astype(float)
-    found = np.array(FALLBACK)
+    discounts = np.array(FALLBACK)
     if n[1:4].all():
         y, c = n[1] / (n[1] + 2 * n[2]), np.arange(1, 4)
-        closed = c - (c + 1) * y * n[2:5] / n[1:4]
-        found = closed if (closed >= 0).all() else found
-    return np.concatenate([[0.0], found])
+        estimates = c - (c + 1) * y * n[2:5] / n[1:4]
+        discounts = estimates if (estimates >= 0).all() else discounts
+    return np.concatenate([[0.0], discounts])
 
 
-def _before(ends: np.ndarray, ids: np.ndarray, length: int) -> np.ndarray:
-    """(length of ids,) the place of the context of an n-gram of `length` tokens, by its last token.
+def _contexts(ends: np.ndarray, ids: np.ndarray, length: int) -> np.ndarray:
+    """For each position, the index of the context of the n-gram of `length` tokens ending there.
 
-    `ends` has the places of the n-grams one shorter, by their last tokens; -1 where there is none.
-    An `<eos>` may begin a context, not end it after another token.
+    `ends` has, for each position, the index of the n-gram one token shorter that ends there; -1 if
+    there is none. An `<eos>` may begin a context, but may not follow another token in it.
     """
     context = np.full(len(ids), -1, dtype=ends.dtype)
     context[1:] = ends[:-1] if length == 2 else np.where(ids[:-1] == EOS, -1, ends[:-1])
@@ -123,27 +126,27 @@ def _before(ends: np.ndarray, ids: np.ndarray, length: int) -> np.ndarray:
 
 
 def _sorted_types(before: np.ndarray, ids: np.ndarray, vocabulary_size: int) -> tuple:
-    """The different n-grams: keys, how often each is there, where one ends; and what ends where.
+    """The n-gram types: keys, occurrences, a position where each ends; and the type ending at each.
 
-    Most of it in 32 bits, and one array given up before the next is made: there are many.
+    The arrays are large, so most have 32 bits, and one is freed before the next is made.
     """
     keys = before.astype(np.int64)
     keys *= vocabulary_size
     keys += ids
     order = np.argsort(keys).astype(np.int32)
     keys.sort()
-    none = np.searchsorted(keys, 0)  # those without a context are below 0
+    none = np.searchsorted(keys, 0)  # keys below 0 have no context
     keys, order = keys[none:], order[none:]
     new = np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)]
     keys = keys[new]
     ends = np.full(len(ids), -1, dtype=np.int32)
     ends[order] = np.cumsum(new, dtype=np.int32) - 1
-    often = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.int32)
-    return keys, often, order[new], ends
+    occurrences = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.int32)
+    return keys, occurrences, order[new], ends
 
 
 def _smoothed(keys: np.ndarray, counts: np.ndarray, contexts: int, vocabulary_size: int) -> Order:
-    """The order of these n-grams: what each context's tokens keep, and what is left over."""
+    """The `Order` of these n-grams, with their discounts and the mass left to shorter ones."""
     discounts, context = discounts_of(counts), keys // vocabulary_size
     totals = np.bincount(context, weights=counts, minlength=contexts)
     taken = np.bincount(context, weights=discounts[np.minimum(counts, 3)], minlength=contexts)
@@ -151,31 +154,31 @@ def _smoothed(keys: np.ndarray, counts: np.ndarray, contexts: int, vocabulary_si
     return Order(keys, counts.astype(np.int32), discounts, totals.astype(np.int32), left)
 
 
-def _found(order: Order, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The places of n-grams, -1 for those that are not there, and their counts, then 0."""
+def _look_up(order: Order, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The indices and counts of n-grams; -1 and 0 for unseen ones."""
     if not len(order.keys):
         return np.full(len(keys), -1), np.zeros(len(keys), dtype=np.int32)
-    places = np.minimum(np.searchsorted(order.keys, keys), len(order.keys) - 1)
-    there = order.keys[places] == keys
-    return np.where(there, places, -1), np.where(there, order.counts[places], 0)
+    indices = np.minimum(np.searchsorted(order.keys, keys), len(order.keys) - 1)
+    seen = order.keys[indices] == keys
+    return np.where(seen, indices, -1), np.where(seen, order.counts[indices], 0)
 
 
 def ngram_scores(model: NgramModel, tokenizer: Tokenizer, sentences: Sequence[str]) -> list[float]:
-    """What `sentence_scores` is for other models: the log-probability of each sentence, in nats.
+    """The log-probability of each sentence, in nats: `sentence_scores` for an n-gram model.
 
-    Sentences pass `normalise` and stand after `<eos>`. Sums are exact, so that sentences made of
-    the same probabilities tie, in whatever order these come.
+    Sentences are normalised and follow `<eos>`. Sums are exact, so that sentences with the same
+    probabilities in another order tie.
     """
     rows = rows_of(tokenizer, sentences)
     lengths = [len(row) for row in rows.values()]
-    found = model.log_probabilities(np.concatenate([*rows.values(), []]))
-    parts = np.split(found, np.cumsum(lengths)[:-1]) if lengths else []
-    sums = {text: math.fsum(part[1:]) for text, part in zip(rows, parts, strict=True)}
+    stream = model.log_probabilities(np.concatenate([*rows.values(), []]))
+    by_sentence = np.split(stream, np.cumsum(lengths)[:-1]) if lengths else []
+    sums = {text: math.fsum(logs[1:]) for text, logs in zip(rows, by_sentence, strict=True)}
     return [sums[text] for text in sentences]
 
 
 def evaluate_ngrams(model: NgramModel, tokenizer: Tokenizer, articles: Sequence[str]) -> Evaluation:
-    """What `evaluate` is for other models; the window is the order, and moves token by token."""
+    """`evaluate` for an n-gram model: the window is the order and moves token by token."""
 
     def nats(stream: list[int]) -> torch.Tensor:
         return torch.from_numpy(-model.log_probabilities(stream)[1:])

@@ -1,4 +1,4 @@
-"""How good a causal model is: perplexities and bits per byte on held-out text."""
+"""Evaluating causal models: perplexities and bits per byte on held-out text."""
 
 import itertools
 import reprlib
@@ -15,14 +15,14 @@ from tlcourse.device import Compute
 from tlcourse.evaluation.scoring import nats_of, reading_of
 from tlcourse.transformer import Transformer
 
-BATCH_SIZE = 32  # windows at a time
+BATCH_SIZE = 32  # windows
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Sums over a text, from which every perplexity follows.
+    """Sums over a text, from which every perplexity is computed.
 
-    `nats_without_unk` leaves out each `<unk>` and the bare space before it, which tells of it.
+    `nats_without_unk` leaves out each `<unk>` and the bare space before it, which announces it.
     """
 
     nats: float
@@ -41,21 +41,21 @@ class Evaluation:
 
     @property
     def word_perplexity_without_unk(self) -> float:
-        """The same with the positions of `<unk>` left out of both sums."""
+        """The word perplexity with the positions of `<unk>` left out of both sums."""
         return metrics.word_perplexity(self.nats_without_unk, self.words - self.unk)
 
     @property
     def token_perplexity(self) -> float:
-        """exp(nats / tokens): depends on the vocabulary."""
+        """exp(nats / tokens), which depends on the vocabulary."""
         return metrics.token_perplexity(self.nats, self.targets)
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits a byte of UTF-8: does not depend on any vocabulary."""
+        """Bits per byte of UTF-8, which do not depend on the vocabulary."""
         return metrics.bits_per_byte(self.nats, self.text_bytes)
 
     def figures(self) -> dict[str, float]:
-        """The four figures with the counts and the window they rest on, for a log."""
+        """The four measures with the counts and the window behind them, for a log."""
         perplexities = ("word_perplexity", "word_perplexity_without_unk", "token_perplexity")
         others = ("bits_per_byte", "words", "targets", "window", "stride")
         return {name: getattr(self, name) for name in (*perplexities, *others)}
@@ -73,10 +73,10 @@ def evaluate(
 ) -> Evaluation:
     """Causal evaluation in sliding windows: every token is predicted once, in float32.
 
-    Articles follow each other, each after `<eos>`; the `<eos>` themselves are not counted, being
-    no part of the text. A window moves by `stride`, so that all tokens but the first are predicted
-    from at least `window - stride` tokens before them. A window longer than those of the training
-    makes the figures worse: its distances were never trained.
+    The articles are concatenated, each after an `<eos>`, which is not part of the text and not
+    counted. The window moves by `stride`, so that after the first window every token is predicted
+    from at least `window - stride` tokens before it. A longer window than in training makes the
+    results worse, because the model was not trained on such distances.
 
     Raises ValueError for a bidirectional model, for no text, and for a stride beyond the window.
     """
@@ -99,16 +99,16 @@ def evaluate_stream(
     window: int,
     stride: int,
 ) -> Evaluation:
-    """`evaluate` for whatever gives the nats (length - 1,) of all ids of a stream but the first.
+    """`evaluate` for any model: `nats` maps a stream of ids to the nats of its targets.
 
-    Raises ValueError for no text.
+    The targets are all ids but the first, (length - 1,). Raises ValueError for no text.
     """
     if isinstance(articles, str) or not any(articles):
         raise ValueError(f"expected texts in a list, got {reprlib.repr(articles)}")
     stream = [EOS, *itertools.chain.from_iterable(encode_articles(articles, tokenizer))]
     losses, targets = nats(stream), torch.tensor(stream[1:])
     text, unk = targets != EOS, targets == UNK
-    # In WikiText's spacing a token for the bare space stands before `<unk>` and foretells it.
+    # In WikiText's spacing a token for the bare space precedes `<unk>` and announces it.
     with_space = unk.clone()
     with_space[:-1] |= unk[1:] & (targets[:-1] == tokenizer.encode(" ")[0])
     return Evaluation(
@@ -124,10 +124,10 @@ def evaluate_stream(
 
 
 def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor:
-    """(length - 1,) nats of each id but the first, float64, in windows that overlap."""
+    """The nats (length - 1,), float64, of each id but the first, in overlapping windows."""
     count = len(ids) - 1
     losses = torch.zeros(count, dtype=torch.float64)
-    # Window k predicts what lies beyond window k - 1: targets in [end - fresh, end).
+    # Window k predicts the targets beyond window k - 1, in [end - fresh, end).
     spans = [(0, 0, min(window, count))]
     while (done := spans[-1][2]) < count:
         end = min(done + stride, count)
@@ -138,7 +138,7 @@ def _losses(model: Transformer, ids: Tensor, window: int, stride: int) -> Tensor
         for start in range(0, len(alike), BATCH_SIZE):
             part = alike[start : start + BATCH_SIZE]
             _, done, end = part[0]
-            fresh = end - done  # only these meet the vocabulary
+            fresh = end - done  # logits are computed for these only
             rows = torch.stack([ids[begin : end + 1] for begin, _, end in part]).to(device)
             hidden = model.hidden(rows[:, :-1])[:, -fresh:].flatten(0, 1)
             nats = nats_of(model, hidden, rows[:, -fresh:].flatten())

@@ -1,7 +1,7 @@
-"""A small probe of one bias: does a model expect "he" or "she" after an occupation?
+"""A small test of one bias: does a model expect "he" or "she" after an occupation?
 
-Sentences that differ in the pronoun alone, as in WinoBias and Winogender (Zhao et al., 2018;
-Rudinger et al., 2018); these are our own and few, so the probe can show a bias, not its absence.
+The sentences differ only in the pronoun, as in WinoBias and Winogender (Zhao et al., 2018; Rudinger
+et al., 2018). They are our own and few, so the test can show a bias but not its absence.
 """
 
 import torch
@@ -40,9 +40,9 @@ def share_of_she(
     reading: str | None = None,
     compute: Compute | None = None,
 ) -> dict[str, float]:
-    """For each of PEOPLE the share of "she" against "he", as a fraction; even would be 0.5.
+    """The share of "she" against "he" for each of PEOPLE, a fraction; 0.5 is no preference.
 
-    The share of p(sentence with she) in the sum of both sentences, the mean over TEMPLATES.
+    This is p(sentence with she) divided by the sum for both sentences, averaged over TEMPLATES.
     """
     sentences = [
         template.format(person, pronoun)
@@ -50,6 +50,6 @@ def share_of_she(
         for template in TEMPLATES
         for pronoun in ("she", "he")
     ]
-    found = sentence_scores(model, tokenizer, sentences, reading=reading, compute=compute)
-    she, he = torch.tensor(found).view(len(PEOPLE), len(TEMPLATES), 2).unbind(dim=-1)
+    scores = sentence_scores(model, tokenizer, sentences, reading=reading, compute=compute)
+    she, he = torch.tensor(scores).view(len(PEOPLE), len(TEMPLATES), 2).unbind(dim=-1)
     return dict(zip(PEOPLE, (she - he).sigmoid().mean(dim=1).tolist(), strict=True))

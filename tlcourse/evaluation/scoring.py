@@ -1,7 +1,8 @@
-"""How likely a model finds tokens and sentences, read causally or from both sides; all in float32.
+"""Scoring tokens and sentences with causal and masked models, in float32.
 
-A causal model's score of a sentence is its log-probability; a masked one's is the pseudo-log-
-likelihood (Salazar et al., 2020): each token in turn is masked and predicted from all others.
+A causal model's score of a sentence is its log-probability. A masked model's score is the
+pseudo-log-likelihood (Salazar et al., 2020): each token in turn is masked and predicted from all
+others.
 """
 
 import itertools
@@ -24,46 +25,46 @@ TOKENS_AT_A_TIME = 2048
 
 
 def nats_of(model: Transformer, hidden_states: Tensor, targets: Tensor) -> Tensor:
-    """(count,) nats of `targets` (count,), given hidden states (count, width) before the head."""
+    """The nats of `targets`, (count,), given hidden states (count, width) before the head."""
     return F.cross_entropy(model.logits(hidden_states).float(), targets, reduction="none")
 
 
-def answers(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:
-    """(count, width): the hidden states that answer for the `chosen` tokens, both sides read.
+def predicting_states(model: Transformer, corrupted: Tensor, chosen: Tensor) -> Tensor:
+    """The hidden states (count, width) that predict the `chosen` tokens, reading both sides.
 
-    `corrupted` and `chosen` are (batch, length). A bidirectional model answers for a token where it
-    stands; a model that is causal by its configuration, the hybrid one, at the position before it
+    `corrupted` and `chosen` are (batch, length). A bidirectional model predicts a token at its own
+    position; a hybrid model, whose configuration is causal, at the position before it
     (`objectives.hide_next_tokens`). So the first token of a row must not be chosen.
     """
     if not model.config.causal:
         return model.hidden(corrupted)[chosen]
-    both_sides = torch.zeros(len(corrupted), dtype=torch.bool, device=corrupted.device)
-    return model.hidden(corrupted, causal=both_sides)[:, :-1][chosen[:, 1:]]
+    causal = torch.zeros(len(corrupted), dtype=torch.bool, device=corrupted.device)
+    return model.hidden(corrupted, causal=causal)[:, :-1][chosen[:, 1:]]
 
 
 def reading_of(model: Transformer, reading: str | None) -> str:
-    """`reading`, or the one that the model is made for.
+    """`reading`, or the model's own if it is None: "causal" or "masked".
 
-    Raises ValueError for one that is none, for a causal one of a bidirectional model, and for the
-    body of BERT without the output layer that it was trained with.
+    Raises ValueError for another reading, for the causal reading of a bidirectional model, and for
+    the body of BERT without the output layer that it was trained with.
     """
     shape = model.config
     if isinstance(shape, Config) and not (shape.norm_first or shape.head_transform):
         raise ValueError(
-            "expected a language model, got the body of one, without an output layer: it gives "
-            "words no probabilities"
+            "expected a language model, got the body of one, without an output layer: it predicts "
+            "no probabilities; load a model with its output layer"
         )
     if reading is None:
         return "causal" if model.config.causal else "masked"
     if reading not in READINGS:
         raise ValueError(f"expected a reading out of {', '.join(READINGS)}, got {reading!r}")
     if reading == "causal" and not model.config.causal:
-        raise ValueError("a bidirectional model sees what it is to predict; read it as masked")
+        raise ValueError("a bidirectional model sees its own targets; read it as masked")
     return reading
 
 
 def rows_of(tokenizer: AnyTokenizer, sentences: Sequence[str]) -> dict[str, list[int]]:
-    """The ids of each different sentence, with what `tokenizer.reading` puts around it.
+    """The ids of each distinct sentence, framed by `tokenizer.reading`.
 
     Raises ValueError for a sentence without words.
     """
@@ -84,14 +85,14 @@ def sentence_scores(
     reading: str | None = None,
     compute: Compute | None = None,
 ) -> list[float]:
-    """The score of each sentence in nats, higher for likelier: a sum over its tokens.
+    """The score of each sentence in nats, higher for likelier sentences: a sum over its tokens.
 
-    `reading` is "causal" or "masked"; None: causal if the model is, else masked.
-    With our vocabulary sentences pass `normalise` and stand after `<eos>`, as articles do in the
-    training text; what would follow them is not asked. A released model reads them as its own
-    tokenizer writes them, and is not asked for special tokens. Equal sentences are scored once, and
-    so their scores are equal.
-    Raises ValueError for a sentence without words and for a reading the model is not made for.
+    `reading` is "causal" or "masked"; None is causal for a causal model, else masked. With our
+    vocabulary, sentences are normalised and follow `<eos>`, as articles do in the training text,
+    and the token after them is not scored. A released model reads them as its own tokenizer encodes
+    them, and special tokens are not scored. Equal sentences are scored once, so their scores are
+    equal. Raises ValueError for a sentence without words and for a reading that does not suit the
+    model.
     """
     compute, reading = device.choose() if compute is None else compute, reading_of(model, reading)
     score: Callable[[Transformer, Tensor], Tensor] = _log_likelihood
@@ -106,7 +107,7 @@ def sentence_scores(
     scores: dict[str, float] = {}
     in_order = sorted(rows, key=lambda text: (len(rows[text]), text))
     for length, group in itertools.groupby(in_order, key=lambda text: len(rows[text])):
-        texts = list(group)  # of one length: no padding, and ties are ties
+        texts = list(group)  # of one length: without padding, equal scores stay equal
         at_once = TOKENS_AT_A_TIME // (length if reading == "causal" else length**2) + 1
         for start in range(0, len(texts), at_once):
             part = texts[start : start + at_once]
@@ -116,7 +117,7 @@ def sentence_scores(
 
 
 def _log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
-    """(batch,) from (batch, 1 + length): the sum of log-probabilities, each given those before."""
+    """The log-probabilities (batch,) of rows (batch, 1 + length), given their first tokens."""
     hidden = model.hidden(tokens[:, :-1]).flatten(0, 1)
     return -nats_of(model, hidden, tokens[:, 1:].flatten()).view(len(tokens), -1).sum(dim=1)
 
@@ -124,11 +125,11 @@ def _log_likelihood(model: Transformer, tokens: Tensor) -> Tensor:
 def _pseudo_log_likelihood(
     model: Transformer, tokens: Tensor, *, frame: Frame, mask: int
 ) -> Tensor:
-    """(batch,) from (batch, length): the same, each token inside the frame masked in turn."""
-    asked = tokens.shape[1] - frame.size
-    copies = tokens.repeat_interleave(asked, dim=0)
-    one_each = torch.eye(asked, dtype=torch.bool, device=tokens.device)
-    one_each = F.pad(one_each, (len(frame.before), len(frame.behind)))
-    chosen = one_each.repeat(len(tokens), 1)
-    hidden = answers(model, copies.masked_fill(chosen, mask), chosen)
-    return -nats_of(model, hidden, copies[chosen]).view(len(tokens), asked).sum(dim=1)
+    """The pseudo-log-likelihoods (batch,) of rows (batch, length), without the frame's tokens."""
+    count = tokens.shape[1] - frame.size
+    copies = tokens.repeat_interleave(count, dim=0)
+    diagonal = torch.eye(count, dtype=torch.bool, device=tokens.device)
+    diagonal = F.pad(diagonal, (len(frame.before), len(frame.behind)))
+    chosen = diagonal.repeat(len(tokens), 1)
+    hidden = predicting_states(model, copies.masked_fill(chosen, mask), chosen)
+    return -nats_of(model, hidden, copies[chosen]).view(len(tokens), count).sum(dim=1)

@@ -1,17 +1,17 @@
-"""Exercises that never stop a notebook, and answers that are kept.
+"""Exercises that never stop a notebook, and keep the answers that pass.
 
     from tlcourse.exercises import exercise, for_long_runs, hint, solution, yours
 
-    def merge_pair(tokens, pair, new_token): ...    # what the learner writes
+    def merge_pair(tokens, pair, new_token): ...    # the learner's answer
 
-    merge_pair = exercise("bpe.merge_pair", merge_pair)    # checked; theirs if right, else ours
+    merge_pair = exercise("bpe.merge_pair", merge_pair)    # checked; the reference if it fails
     hint()                                                 # the next hint of that exercise
-    solution("bpe.merge_pair")                             # one way, ready to paste
-    merge_pair = yours("bpe.merge_pair")                   # in a later lesson: theirs, if solved
-    fast = for_long_runs("bpe.merge_pair", merge_pair, probe)    # ours if theirs is too slow
+    solution("bpe.merge_pair")                             # one solution, ready to paste
+    merge_pair = yours("bpe.merge_pair")                   # in a later lesson: the kept answer
+    fast = for_long_runs("bpe.merge_pair", merge_pair, probe)    # the reference if too slow
 
-All of one exercise is one file, TOPIC/NAME.py: its text, its stages, the mistakes that it knows.
-`progress()` shows a table of what is solved, and what is next.
+An exercise is one file, TOPIC/NAME.py, with its text, its stages and its known mistakes.
+`progress()` shows a table of the solved exercises, and the next one.
 """
 
 from tlcourse.exercises.pace import for_long_runs

@@ -1,8 +1,8 @@
 """The files in which answers are kept, in the learner's folder.
 
 `my/answers/ID.py` holds one answer: a line of JSON in a comment (tries, dates), then the code. It
-is run as the learner's own code, with no sandbox: never point the folder at someone else's. Until
-one has passed, `ID.tried` holds that line alone: counting a try never touches an answer.
+is run as the learner's own code, without a sandbox, so never use someone else's folder. Until an
+answer has passed, `ID.tried` holds the line of JSON alone: counting a try never touches an answer.
 """
 
 import json
@@ -16,18 +16,18 @@ from tlcourse import environment, files
 from tlcourse.exercises.task import get, ids
 
 HEAD = "# tlcourse "
-KINDS = ("py", "tried")  # of files: with an answer, and without
-LARGEST = 10**6  # bytes of a file in an archive
+SUFFIXES = ("py", "tried")  # of files with an answer, and without
+LARGEST = 10**6  # the most bytes of a file in an archive
 SWITCH = "TLCOURSE_ANSWERS"  # "off" in headless runs and tests: nothing is read or written
-_said: set[str] = set()  # what is told once a session
+_notices: set[str] = set()  # notices already shown in this session
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is known of one exercise: `name` and `text` of the answer are "" until one passed."""
+    """The record of one exercise; `name` and `text` of the answer are "" until one has passed."""
 
     tries: int = 0
-    first: str = ""  # when it was first tried, and when it first passed: ISO dates
+    first: str = ""  # the ISO dates of the first try and of the first pass
     solved: str = ""
     name: str = ""
     text: str = ""
@@ -38,31 +38,31 @@ class Broken(Exception):
 
 
 def folder() -> Path | None:
-    """Where answers are kept; None where they are not."""
+    """The folder in which answers are kept; None if they are not kept."""
     return None if os.environ.get(SWITCH) == "off" else files.my_folder() / "answers"
 
 
 def content(kept: Kept) -> str:
-    """The text of the file of an answer."""
+    """The text of the file for an answer."""
     head = {name: value for name, value in asdict(kept).items() if name != "text"}
     return f"{HEAD}{json.dumps(head)}\n\n{kept.text}"
 
 
 def parsed(content: bytes) -> Kept:
-    """What a file holds; raises ValueError or TypeError if it is none of ours."""
+    """The record in the bytes of a file; raises ValueError or TypeError if they are not one."""
     head, _, text = content.decode("utf-8-sig").replace("\r\n", "\n").partition("\n")
     kept = Kept(**json.loads(head.removeprefix(HEAD)), text=text.lstrip("\n"))
     if any(type(value) is not type(getattr(Kept, name)) for name, value in asdict(kept).items()):
-        raise TypeError("a date or a count is none")
-    if len({bool(each) for each in (kept.solved, kept.name, kept.text)}) > 1:
+        raise TypeError("a date or a count has another type")
+    if len({bool(field) for field in (kept.solved, kept.name, kept.text)}) > 1:
         raise ValueError("an answer has a text, a name and a date")
     return kept
 
 
 def read(id: str) -> Kept:
-    """What is kept of an exercise; raises Broken for a file that cannot be read."""
+    """The record of an exercise; raises Broken for a file that cannot be read."""
     place = folder()
-    for path in [] if place is None else [place / f"{id}.{kind}" for kind in KINDS]:
+    for path in [] if place is None else [place / f"{id}.{suffix}" for suffix in SUFFIXES]:
         try:
             return parsed(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
@@ -72,31 +72,31 @@ def read(id: str) -> Kept:
     return Kept()
 
 
-def _put(place: Path, id: str, kept: Kept) -> None:
+def _store(place: Path, id: str, kept: Kept) -> None:
     files.write_text(place / _file(id, kept), content(kept))
 
 
 def _file(id: str, kept: Kept) -> str:
-    return f"{id}.{KINDS[not kept.text]}"
+    return f"{id}.{SUFFIXES[not kept.text]}"
 
 
 def write(id: str, kept: Kept) -> str:
-    """Keeps it, as a whole or not at all; returns what is to be told, once, of the folder."""
+    """Writes the record, atomically; returns a notice about the folder, once a session, or ""."""
     place = folder()
     if place is None:
         return ""
     try:
-        _put(place, id, kept)
+        _store(place, id, kept)
     except OSError as error:
         return _once(
             f"Your answers are not kept: {place} cannot be written ({error.strerror}). Set "
             "TLCOURSE_MY to a folder that can, before you start."
         )
-    return _once(_vanishes(place))
+    return _once(_temporary(place))
 
 
-def _vanishes(place: Path) -> str:
-    """What is to be told where the folder goes with the machine; "" elsewhere."""
+def _temporary(place: Path) -> str:
+    """A notice that the folder is lost with the machine; "" if it is not."""
     if not environment.on_colab() or "drive" in place.parts:
         return ""
     return (
@@ -106,44 +106,44 @@ def _vanishes(place: Path) -> str:
 
 
 def _once(text: str) -> str:
-    if text in _said:
+    if text in _notices:
         return ""
-    _said.add(text)
+    _notices.add(text)
     return text
 
 
 def states() -> dict[str, Kept]:
-    """What is kept of every exercise, in the order of the lessons; of a broken file, nothing."""
-    found = {}
+    """The records of all exercises, in the order of the lessons; empty for a broken file."""
+    records = {}
     for id in ids():
         try:
-            found[id] = read(id)
+            records[id] = read(id)
         except Broken:
-            found[id] = Kept()
-    return found
+            records[id] = Kept()
+    return records
 
 
 def unreadable(ids: Iterable[str]) -> dict[str, str]:
-    """Those of the exercises whose files cannot be read: why not, and what to do."""
-    found = {}
+    """The exercises whose files cannot be read, each with the reason and what to do."""
+    reasons = {}
     for id in ids:
         try:
             read(id)
         except Broken as error:
-            found[id] = f"{error}; mend it, or remove it with `tlcourse reset {id}`"
-    return found
+            reasons[id] = f"{error}; mend it, or remove it with `tlcourse reset {id}`"
+    return reasons
 
 
 def forget(id: str) -> None:
-    """Removes what is kept of an exercise."""
+    """Removes the files of an exercise."""
     place = folder()
     if place is not None:
-        for kind in KINDS:
-            (place / f"{get(id).id}.{kind}").unlink(missing_ok=True)
+        for suffix in SUFFIXES:
+            (place / f"{get(id).id}.{suffix}").unlink(missing_ok=True)
 
 
 def _place() -> Path:
-    """The folder; raises ValueError where answers are not kept."""
+    """The folder; raises ValueError if answers are not kept."""
     place = folder()
     if place is None:
         raise ValueError(f"answers are neither read nor written here: {SWITCH} is off")
@@ -151,68 +151,68 @@ def _place() -> Path:
 
 
 def export(path: str | Path) -> str:
-    """Writes all that is kept to a new zip file at `path`; returns what is to be told.
+    """Writes all records to a new zip file at `path`; returns a summary.
 
-    Raises ValueError where nothing is kept that can be read, FileExistsError where something is at
-    `path`, and OSError where it cannot be written.
+    Raises ValueError if there is no readable record, FileExistsError if `path` exists, and OSError
+    if it cannot be written.
     """
     path, every = Path(path), states()
     broken = unreadable(every)
-    found = {id: kept for id, kept in every.items() if kept != Kept()}
-    if not found and broken:
+    records = {id: kept for id, kept in every.items() if kept != Kept()}
+    if not records and broken:
         raise ValueError(
             f"expected answers that can be read, got none: {'; '.join(broken.values())}"
         )
-    if not found:
+    if not records:
         raise ValueError(f"nothing is kept yet in {_place()}")
     if path.exists():
         raise FileExistsError(f"{path} is there already; choose another name, or delete it first")
     files.refuse_unwritable(path.parent, "a folder", "give another place")
     with files.atomic(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        for id, kept in found.items():
+        for id, kept in records.items():
             archive.writestr(_file(id, kept), content(kept))
-    solved = sum(bool(kept.text) for kept in found.values())
-    told = f"{path}: {solved} solved, {len(found) - solved} tried."
-    return f"{told} Left out, for they cannot be read: {', '.join(broken)}." if broken else told
+    solved = sum(bool(kept.text) for kept in records.values())
+    summary = f"{path}: {solved} solved, {len(records) - solved} tried."
+    return summary + f" Left out, for they cannot be read: {', '.join(broken)}." * bool(broken)
 
 
 def load_from(path: str | Path) -> str:
-    """Takes what `export` wrote, and keeps what is solved here; returns what is to be told.
+    """Reads the records that `export` wrote, unless solved here already; returns a summary.
 
-    Answers run as your own code: load only what you exported. Raises ValueError, before anything
-    is kept, for any other file, and OSError.
+    Answers run as your own code, so load only a file that you exported. Raises ValueError for any
+    other file, before anything is written, and OSError.
     """
     place, taken, left = _place(), [], []
-    found = _unpacked(Path(path))
-    do = "set TLCOURSE_MY to one that can"
-    files.refuse_unwritable(place, "a folder for your answers", do)
-    for id, kept in found.items():
+    records = _unpacked(Path(path))
+    advice = "set TLCOURSE_MY to one that can"
+    files.refuse_unwritable(place, "a folder for your answers", advice)
+    for id, kept in records.items():
         try:
-            mine = read(id)
+            present = read(id)
         except Broken:
             left.append(f"{id} (its file here cannot be read)")
             continue
-        if mine.text or (not kept.text and mine.tries >= kept.tries):
-            left.append(f"{id} ({'solved' if mine.text else 'tried'} here)")
+        if present.text or (not kept.text and present.tries >= kept.tries):
+            left.append(f"{id} ({'solved' if present.text else 'tried'} here)")
         else:
-            _put(place, id, kept)
+            _store(place, id, kept)
             taken.append(id)
-    told = [("Taken", taken), ("Left", left)]
-    return "\n".join(f"{word}: {', '.join(each) or 'nothing'}." for word, each in told)
+    lists = [("Taken", taken), ("Left", left)]
+    return "\n".join(f"{word}: {', '.join(ids) or 'nothing'}." for word, ids in lists)
 
 
 def _unpacked(path: Path) -> dict[str, Kept]:
-    """What an archive holds of each exercise; raises ValueError for one that `export` wrote not."""
-    known = {f"{id}.{kind}": id for id in ids() for kind in KINDS}
-    found: dict[str, Kept] = {}
+    """The records in an archive; raises ValueError for one that `export` did not write."""
+    id_of = {f"{id}.{suffix}": id for id in ids() for suffix in SUFFIXES}
+    records: dict[str, Kept] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
-                id = known.get(entry.filename)
-                if id is None or id in found or entry.file_size > LARGEST:
+                id = id_of.get(entry.filename)
+                if id is None or id in records or entry.file_size > LARGEST:
                     raise ValueError(f"it holds {entry.filename!r}")
-                found[id] = parsed(archive.read(entry))
-                if _file(id, found[id]) != entry.filename:
+                records[id] = parsed(archive.read(entry))
+                if _file(id, records[id]) != entry.filename:
                     raise ValueError(f"{entry.filename!r} is damaged")
     except FileNotFoundError:
         raise FileNotFoundError(
@@ -221,8 +221,8 @@ def _unpacked(path: Path) -> dict[str, Kept]:
         ) from None
     except OSError:
         raise
-    except Exception as error:  # many kinds, where an archive is damaged
+    except Exception as error:  # a damaged archive raises many kinds
         raise ValueError(
             f"expected a file written by `tlcourse answers export`, got {path}: {error}"
         ) from error
-    return found
+    return records

@@ -1,4 +1,4 @@
-"""Runs the stages of an exercise on what a learner wrote; raises nothing for what that does."""
+"""Runs the stages of an exercise on a learner's answer; errors of the answer are not raised."""
 
 from dataclasses import dataclass
 from types import FunctionType
@@ -13,18 +13,18 @@ NOT_YET = "Not solved yet, {}: the notebook goes on with the reference."
 
 @dataclass(frozen=True)
 class Report:
-    """How an attempt went. `stage` counts from 1: the one that failed; 0: nothing changed yet."""
+    """The result of an attempt. `stage` is the one that failed, from 1; 0 if nothing is written."""
 
     passed: bool
     stage: int
     stages: int
     message: str
     printed: str = ""
-    hint: str = ""  # of the stage that failed, where it has one
+    hint: str = ""  # of the stage that failed, if it has one
 
 
 def check(task: Exercise, candidate: Any) -> Report:
-    """Runs the stages on `candidate`, which may compute for 10 s in all, and prints nothing."""
+    """Runs the stages on `candidate`, for at most 10 s in all; prints nothing."""
     count, reached, remarks = len(task.stages), 0, []
     if source.is_unwritten(candidate, task.solution):
         return Report(False, 0, count, NOT_YET.format("and that is fine"))
@@ -45,26 +45,26 @@ def check(task: Exercise, candidate: Any) -> Report:
 
     outcome = running.run_limited(work)
     if outcome.error is None and not outcome.timed_out:
-        said = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
-        return Report(True, count, count, said, outcome.printed)
+        message = " ".join(filter(None, [f"Solved: all {count} stages passed.", *remarks]))
+        return Report(True, count, count, message, outcome.printed)
     return _failed(task, max(reached, 1), _explain(outcome), outcome.printed)
 
 
-def _failed(task: Exercise, reached: int, explained: str, printed: str = "") -> Report:
+def _failed(task: Exercise, reached: int, explanation: str, printed: str = "") -> Report:
     stage, count = task.stages[reached - 1], len(task.stages)
-    message = f"Stage {reached} of {count}: {stage.name}.\n{explained}"
+    message = f"Stage {reached} of {count}: {stage.name}.\n{explanation}"
     return Report(False, reached, count, message, printed, stage.hint)
 
 
 def _as_given(candidate: Any, given: FunctionType | None) -> bool:
     if given is None or not isinstance(candidate, FunctionType):
         return False
-    mine = source.statements(candidate)
-    return bool(mine) and mine == source.statements(given)
+    statements = source.statements(candidate)
+    return bool(statements) and statements == source.statements(given)
 
 
 def _explain(outcome: running.Outcome) -> str:
-    """What went wrong, in the parts that a learner is told."""
+    """The message of a failed run, in the parts of `CheckFailed`."""
     if outcome.timed_out:
         why = (
             "Does it wait for something, such as a lock or a download? If the machine is busy with "
@@ -77,16 +77,16 @@ def _explain(outcome: running.Outcome) -> str:
         return str(CheckFailed(yours=outcome.stopped(), why=why))
     error = outcome.error
     notes = getattr(error, "__notes__", ())
-    known = " ".join(note for note in notes if not note.startswith(CALLED))
+    why = " ".join(note for note in notes if not note.startswith(CALLED))
     if isinstance(error, CheckFailed):
-        return str(error) if error.why or not known else f"{error}\nWhy: {known}"
+        return str(error) if error.why or not why else f"{error}\nWhy: {why}"
     try:
         text = " ".join(str(error).split())[:300]
     except Exception:
         text = ""
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    raised = f"{type(error).__name__}: {text}" if text else type(error).__name__
     called = "".join(note for note in notes if note.startswith(CALLED))
     if outcome.line:
-        return str(CheckFailed(check=called, yours=f"raised {said}, in {outcome.line}", why=known))
-    asked = "Does it take the arguments and return the kind of value that the exercise asks for?"
-    return str(CheckFailed(check=called, yours=f"raised {said}", why=known or asked))
+        return str(CheckFailed(check=called, yours=f"raised {raised}, in {outcome.line}", why=why))
+    question = "Does it take the arguments and return the kind of value that the exercise asks for?"
+    return str(CheckFailed(check=called, yours=f"raised {raised}", why=why or question))

@@ -1,4 +1,4 @@
-"""What passed is kept, source and all, if it passes again alone, and comes back later."""
+"""Keeps the source of answers that pass, also on their own, and restores them later."""
 
 import linecache
 from dataclasses import replace
@@ -13,8 +13,8 @@ from tlcourse.exercises.checking import check
 from tlcourse.exercises.task import Exercise, get
 
 
-def tried(task: Exercise) -> str:
-    """Counts an attempt that failed; returns what is to be told."""
+def count_try(task: Exercise) -> str:
+    """Counts an attempt that failed; returns a notice for the learner, or ""."""
     try:
         kept = read(task.id)
     except Broken:
@@ -29,7 +29,7 @@ def _now() -> str:
 
 
 def keep(task: Exercise, candidate: Any) -> str:
-    """Keeps an answer that passed, if it passes again on its own; returns what is to be told."""
+    """Keeps an answer that passed, if it also passes on its own; returns a notice, or ""."""
     if folder() is None:
         return ""
     name, text = _text(task, candidate)
@@ -58,17 +58,17 @@ def _text(task: Exercise, candidate: Any) -> tuple[str, str]:
 
 
 def restore(task: Exercise, kept: Kept) -> Any:
-    """The object that a kept answer defines, checked again alone; raises Broken that says why.
+    """The object that a kept answer defines, checked again; raises Broken if it does not pass.
 
-    Alone: with the exercise's imports and the answers that it builds on, and no other name.
+    It runs with the exercise's imports and the answers that it builds on, and no other name.
     """
-    known: dict[str, Any] = {"__name__": "answer"}
-    exec(task.imports, known)
+    namespace: dict[str, Any] = {"__name__": "answer"}
+    exec(task.imports, namespace)
     for id in task.builds_on:
-        known[get(id).name] = best(get(id))
+        namespace[get(id).name] = best(get(id))
     path, text = str((folder() or Path()) / f"{task.id}.py"), content(kept)
     try:
-        missing = source.outside_names(text, known)
+        missing = source.outside_names(text, namespace)
         code = source.compiled(text, path)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"line {error.lineno}" if isinstance(error, SyntaxError) else "it"
@@ -79,18 +79,18 @@ def restore(task: Exercise, kept: Kept) -> Any:
             "or import it there"
         )
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-    _run(code, known)
-    if kept.name not in known:
+    _run(code, namespace)
+    if kept.name not in namespace:
         raise Broken(f"it does not define `{kept.name}`")
-    report = check(task, known[kept.name])
+    report = check(task, namespace[kept.name])
     if not report.passed:
         raise Broken(f"alone it does not pass any more ({' '.join(report.message.split())})")
-    return known[kept.name]
+    return namespace[kept.name]
 
 
-def _run(code: CodeType, known: dict[str, Any]) -> None:
-    """Runs the text of an answer; raises Broken that says why it did not end well."""
-    outcome = running.run_limited(lambda: exec(code, known))
+def _run(code: CodeType, namespace: dict[str, Any]) -> None:
+    """Runs the code of an answer in a namespace; raises Broken if it raises or takes too long."""
+    outcome = running.run_limited(lambda: exec(code, namespace))
     if outcome.timed_out:
         raise Broken(f"running it was {outcome.stopped()}")
     if outcome.error is not None:

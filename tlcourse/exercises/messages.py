@@ -1,4 +1,4 @@
-"""How the course talks below an exercise: a mark and a colour, and words where there is none."""
+"""Shows messages below an exercise, with a mark and, in a notebook or terminal, a colour."""
 
 import html
 import os
@@ -6,9 +6,9 @@ import re
 import sys
 from typing import Any
 
-# Where a stream cannot encode a mark, as a pipe on Windows cannot.
+# For streams that cannot encode a mark, such as a pipe on Windows.
 ASCII = str.maketrans({"✓": "+", "✗": "!", "○": "-", "…": "...", "⏎": "/"})
-# Okabe-Ito; the mark says the same without colour.
+# Okabe-Ito colours; the mark has the same meaning.
 MARKS = {
     "solved": ("✓", "#009E73", 32),
     "wrong": ("✗", "#D55E00", 31),
@@ -19,14 +19,14 @@ PART = re.compile(r"^(Check|Yours|Expected|Why|Hint(?: \d+ of \d+)?):", re.MULTI
 MARKED = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w[\w ]*)\*(?![\w*])")  # `code`, *emphasis*
 
 
-def _tagged(found: re.Match) -> str:
-    """What MARKED found as HTML; within code a star is a star."""
-    code, stressed = found.groups()
+def _tagged(match: re.Match) -> str:
+    """A match of MARKED as HTML; a star within code is kept."""
+    code, stressed = match.groups()
     return f"<code>{code}</code>" if code else f"<em>{stressed}</em>"
 
 
-class Said:
-    """Lines as a notebook shows them, in colour, and as text."""
+class Message:
+    """Lines that a notebook shows in colour, and that print as text."""
 
     def __init__(self, kind: str, lines: list[str]):
         self.kind, self.lines = kind, lines
@@ -38,9 +38,9 @@ class Said:
     def _repr_html_(self) -> str:
         mark, colour, _ = MARKS[self.kind]
         escaped = (
-            PART.sub(r"<b>\1:</b>", html.escape(each)).replace("\n", "<br>") for each in self.lines
+            PART.sub(r"<b>\1:</b>", html.escape(line)).replace("\n", "<br>") for line in self.lines
         )
-        first, *rest = (MARKED.sub(_tagged, each) for each in escaped)
+        first, *rest = (MARKED.sub(_tagged, line) for line in escaped)
         return (
             f'<div style="border-left:4px solid {colour};padding-left:0.6em">'
             f"<b>{mark}</b> {'<br>'.join([first, *rest])}</div>"
@@ -48,22 +48,23 @@ class Said:
 
 
 def say(kind: str, *lines: str) -> None:
-    """Shows lines under the mark of their kind; empty ones are left out."""
-    show(Said(kind, [line for line in lines if line]))
+    """Shows lines with the mark of their kind; empty ones are left out."""
+    show(Message(kind, [line for line in lines if line]))
 
 
-def show(said: Any) -> None:
-    """Shows in a notebook as HTML, elsewhere as text, in colour where a terminal takes it.
+def show(message: Any) -> None:
+    """Shows a Message or table as HTML in a notebook, elsewhere as text, coloured in a terminal.
 
-    What the output cannot encode becomes ASCII: a mark another mark, all else a question mark.
+    If the output cannot encode it, marks are replaced by ASCII marks, the rest by question marks.
     """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None and hasattr(shell, "kernel"):
         from IPython.display import display
 
-        display(said)
+        display(message)
         return
-    code, text = MARKS[said.kind][2] if isinstance(said, Said) else 0, _encodable(str(said))
+    code, text = MARKS[message.kind][2] if isinstance(message, Message) else 0, str(message)
+    text = _encodable(text)
     if code and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         text = f"\x1b[{code}m{text}\x1b[0m"
     print(text)

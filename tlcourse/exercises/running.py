@@ -1,4 +1,4 @@
-"""Runs a learner's code so that nothing it does stops the notebook: errors, loops, output."""
+"""Runs a learner's code so that its errors, endless loops and output do not stop the notebook."""
 
 import builtins
 import contextlib
@@ -22,11 +22,11 @@ from types import FrameType, TracebackType
 from typing import Any
 
 LIMIT = 10.0  # seconds that the learner's thread may compute, for all stages of one exercise
-WAITING = 6  # times the limit that may pass by the clock on the wall, for code that only waits
-PATIENCE = 2.0  # seconds in which code that ran out of time is told to stop, again and again
-PRINTED = 200  # characters of the learner's own output that are repeated
-# What torch warns of where an answer takes `.T` of a batch; the check says it better.
-REVERSED = r"The use of `x\.T` on tensors of dimension other than 2"
+WAITING = 6  # times the limit of wall-clock time, for code that only waits
+PATIENCE = 2.0  # seconds in which code that ran out of time is interrupted repeatedly
+PRINTED = 200  # characters of the learner's own output that are shown
+# The warning of torch about `.T` of a batch; the message of the check is clearer.
+TRANSPOSE_WARNING = r"The use of `x\.T` on tensors of dimension other than 2"
 
 
 class TimeUp(BaseException):
@@ -35,23 +35,23 @@ class TimeUp(BaseException):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: `error` is what was raised, None if nothing was."""
+    """The result of a run; `error` is the exception that was raised, or None."""
 
     error: BaseException | None
     timed_out: bool
     still_running: bool
-    line: str  # of the learner's code, where it was when it raised or ran out of time
+    line: str  # the line of the learner's code that raised or ran out of time
     printed: str
-    waited: bool  # it ran out of time though it computed for less than the limit
+    waited: bool  # True if it ran out of time but computed for less than the limit
 
     def stopped(self) -> str:
-        """When code that ran out of time was stopped, and in which line."""
+        """A phrase: after how many seconds the code was stopped, and in which line."""
         where = f", in {self.line}" if self.line else ""
         return f"stopped after {LIMIT * (WAITING if self.waited else 1):g} seconds{where}"
 
 
 class _Buffer(io.StringIO):
-    """Keeps the beginning of what is printed, so that an endless loop cannot fill the memory."""
+    """Keeps the beginning of the output, so that an endless loop cannot fill the memory."""
 
     def write(self, text: str) -> int:
         room = PRINTED + 1 - self.tell()
@@ -82,7 +82,7 @@ def preserve_randomness() -> Iterator[None]:
 
 
 def load_optimizers() -> None:
-    """Loads what the first training of a process imports: PyTorch's compiler, seconds of it."""
+    """Imports what the first training of a process needs, such as PyTorch's compiler (seconds)."""
     import torch
 
     import_module("tlcourse.training.engine")
@@ -104,7 +104,7 @@ def _is_learners(frame: FrameType) -> bool:
     filename = frame.f_code.co_filename
     if filename.startswith("<frozen "):
         return False
-    if filename.startswith("<"):  # a cell of older IPython, or code made in a module, by dataclass
+    if filename.startswith("<"):  # a cell of older IPython, or code generated as by dataclass
         filename = frame.f_globals.get("__file__") or filename
     return not str(Path(filename).resolve()).startswith(_LIBRARIES)
 
@@ -116,7 +116,7 @@ def _describe(frame: FrameType, number: int) -> str:
 
 
 def line_of_error(trace: TracebackType | None) -> str:
-    """The deepest line of the learner's own code in a traceback, or "" if there is none."""
+    """The deepest line of the learner's code in a traceback; "" if there is none."""
     lines = [
         _describe(frame, number)
         for frame, number in traceback.walk_tb(trace)
@@ -126,7 +126,7 @@ def line_of_error(trace: TracebackType | None) -> str:
 
 
 def _line_now(thread: threading.Thread) -> str:
-    """The deepest line of the learner's own code that `thread` is in at this moment."""
+    """The deepest line of the learner's code that `thread` executes now; "" if there is none."""
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None and not _is_learners(frame):
         frame = frame.f_back
@@ -135,30 +135,30 @@ def _line_now(thread: threading.Thread) -> str:
 
 @contextlib.contextmanager
 def no_input() -> Iterator[None]:
-    """Inside the block `input()` raises: nobody is there to answer, and waiting looks endless."""
+    """Inside the block `input()` raises, because nobody can answer it."""
 
     def refuse(*_: object) -> str:
         raise RuntimeError("it asks for input(), but gets all it needs as arguments")
 
-    asked, builtins.input = builtins.input, refuse
+    original, builtins.input = builtins.input, refuse
     try:
         yield
     finally:
-        builtins.input = asked
+        builtins.input = original
 
 
 @contextlib.contextmanager
-def no_word_of_reversed_tensors() -> Iterator[None]:
-    """Inside the block torch does not warn of `.T` on a batch; every other warning is shown."""
+def no_transpose_warning() -> Iterator[None]:
+    """Inside the block torch does not warn of `.T` on a batch; other warnings are shown."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", REVERSED, UserWarning)
+        warnings.filterwarnings("ignore", TRANSPOSE_WARNING, UserWarning)
         yield
 
 
-class _Quiet(threading.Thread):
-    """A thread that says nothing when TimeUp reaches it outside the learner's code."""
+class _LearnersThread(threading.Thread):
+    """A thread that ends silently when TimeUp reaches it outside the learner's code."""
 
-    clock: int | None = None  # its own, of the processor's time
+    clock: int | None = None  # of its own processor time
 
     def start(self) -> None:
         self.began = time.process_time()
@@ -171,10 +171,10 @@ class _Quiet(threading.Thread):
             super().run()
 
     def computed(self) -> float:
-        """Returns the seconds of processor time that the thread has used.
+        """The seconds of processor time that the thread has used.
 
-        They are the same on a busy machine, and the other threads of a matrix product do not count.
-        On a system that keeps no clock for each thread, they are those of the whole process.
+        They do not depend on other load, and exclude the other threads of a matrix product. On a
+        system without clocks for threads, they are those of the whole process.
         """
         if self.clock is None:
             return time.process_time() - self.began
@@ -187,11 +187,11 @@ class _Quiet(threading.Thread):
 def _stop(thread: threading.Thread) -> None:
     """Raises TimeUp in `thread` until it ends, or for PATIENCE seconds.
 
-    Code may catch it (`except:`), so it comes again while the first is still being handled; that
-    takes threads that switch fast. A thread inside one call of C code ends when that returns.
-    Where it hits a callback of the garbage collector, or the last steps of the thread, Python can
-    only report it: such reports are set aside (by a method written in C, which it cannot
-    interrupt), and all others made later.
+    Code may catch it (`except:`), so it is raised again while the first is still being handled,
+    with a short switch interval. A thread inside a call of C code ends when the call returns. If
+    TimeUp hits a callback of the garbage collector, or the last steps of the thread, Python can
+    only report it: such reports are dropped. All reports are collected by a method in C, which
+    TimeUp cannot interrupt, and the others are passed on afterwards.
     """
     end, interval = time.monotonic() + PATIENCE, sys.getswitchinterval()
     reports: list[Any] = []
@@ -208,19 +208,18 @@ def _stop(thread: threading.Thread) -> None:
     finally:
         sys.setswitchinterval(interval)
         sys.unraisablehook, threading.excepthook = hook, thread_hook
-    for tell, held in ((hook, reports), (thread_hook, unhandled)):
-        for report in held:
+    for original_hook, collected in ((hook, reports), (thread_hook, unhandled)):
+        for report in collected:
             if not issubclass(report.exc_type, TimeUp):
-                tell(report)
+                original_hook(report)
 
 
 def run_limited(work: Callable[[], None]) -> Outcome:
-    """Runs `work` in a daemon thread; raises nothing that it raised.
+    """Runs `work` in a daemon thread and returns the outcome; its errors are not raised.
 
-    The thread is stopped once it has computed for LIMIT seconds, or once WAITING times as much has
-    passed by the clock on the wall. A thread is used because signals do not work on Windows or
-    outside the main thread. Only the reader's own interrupt (KeyboardInterrupt here, in the
-    waiting thread) gets through.
+    The thread is stopped when it has computed for LIMIT seconds, or after WAITING times as much
+    wall-clock time. A thread is used because signals do not work on Windows or outside the main
+    thread. Only the user's interrupt (KeyboardInterrupt here, in the waiting thread) is raised.
     """
     errors: list[BaseException] = []
 
@@ -230,9 +229,9 @@ def run_limited(work: Callable[[], None]) -> Outcome:
         except BaseException as error:
             errors.append(error)
 
-    thread = _Quiet(target=guarded, daemon=True, name="exercise")
+    thread = _LearnersThread(target=guarded, daemon=True, name="exercise")
     printed, line, timed_out, waited = _Buffer(), "", False, False
-    quiet = no_word_of_reversed_tensors()
+    quiet = no_transpose_warning()
     with preserve_randomness(), no_input(), quiet, contextlib.redirect_stdout(printed):
         end = time.monotonic() + WAITING * LIMIT
         thread.start()

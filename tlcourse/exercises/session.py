@@ -1,4 +1,4 @@
-"""What a learner calls in a cell: `exercise`, `yours`, `hint`, `solution`, `progress`."""
+"""The functions for a learner's cells: `exercise`, `yours`, `hint`, `solution`, `progress`."""
 
 import ast
 import inspect
@@ -12,21 +12,21 @@ from tlcourse.exercises.messages import say
 from tlcourse.exercises.task import Exercise, Unknown, get
 
 _hints_shown: dict[str, int] = {}
-_handed_back: dict[str, list[Any]] = {}
+_returned: dict[str, list[Any]] = {}  # references and kept answers, by exercise
 _last: list[str] = []  # the id of the exercise that was handed in last
 
 
 def exercise(id: str, candidate: Any) -> Any:
-    """Checks `candidate`, says how it went, and returns it if it passed, else the reference.
+    """Checks `candidate`, shows the result, and returns it if it passed, else the reference.
 
-    An answer that passed is kept. Where nothing is written yet, a kept one that still passes is
-    returned. Raises Unknown, a KeyError that names the nearest id; nothing for what a learner
-    wrote. `hint` and `solution`, which the messages name, are put where the caller has its names.
+    An answer that passed is kept. If nothing is written yet, a kept answer that still passes is
+    returned. Raises Unknown, a KeyError that names the nearest ids; errors of the learner's code
+    are not raised. `hint` and `solution`, which the messages name, are added to the caller's names.
     """
     _offer_help(sys._getframe(1).f_globals)
     task = get(id)
     _last[:] = [task.id]
-    if any(candidate is each for each in _handed_back.get(id, [])):
+    if any(candidate is earlier for earlier in _returned.get(id, [])):
         return _again(task, candidate)
     report = check(task, candidate)
     if report.passed:
@@ -36,31 +36,32 @@ def exercise(id: str, candidate: Any) -> Any:
     if report.stage == 0:
         return _unsolved(task, report)
     onward = "The notebook goes on with the reference; change your code and run the cell again."
-    told = keeping.tried(task)
+    notice = keeping.count_try(task)
     hints = _hints(task, max(1, _hints_shown.get(id, 0)))
     if report.hint:
         hints = f"Hint: {report.hint}"
-    say("wrong", report.message, _printed(report), onward, hints, told)
-    return _hand_back(task, task.solution)
+    say("wrong", report.message, _printed(report), onward, hints, notice)
+    return _return(task, task.solution)
 
 
 def _offer_help(names: dict[str, Any]) -> None:
-    """Adds `hint` and `solution` to a namespace; a name of the learner's own stays."""
-    for each in (hint, solution):
-        names.setdefault(each.__name__, each)
+    """Adds `hint` and `solution` to a namespace, unless the learner uses these names."""
+    for function in (hint, solution):
+        names.setdefault(function.__name__, function)
 
 
 def _printed(report: Report) -> str:
     return f"(Your code printed: {report.printed})" if report.printed else ""
 
 
-def _hand_back(task: Exercise, found: Any) -> Any:
-    _handed_back.setdefault(task.id, []).append(found)
-    return found
+def _return(task: Exercise, answer: Any) -> Any:
+    """Returns an answer that is not the candidate, and remembers it, so that it is not checked."""
+    _returned.setdefault(task.id, []).append(answer)
+    return answer
 
 
 def _again(task: Exercise, candidate: Any) -> Any:
-    """The name holds what an earlier run of the cell handed back: nothing was handed in."""
+    """Returns `candidate`, which is what an earlier run returned: nothing new was written."""
     if candidate is not task.solution:
         say("solved", f"Solved before: your kept answer of {task.id} is used.")
     else:
@@ -76,48 +77,48 @@ def _unsolved(task: Exercise, report: Report) -> Any:
     try:
         kept = answers.read(task.id)
         if kept.text:
-            found = keeping.restore(task, kept)
+            answer = keeping.restore(task, kept)
             say("solved", f"Solved before: your answer of {kept.solved[:10]} is used.")
-            return _hand_back(task, found)
-        told = ""
+            return _return(task, answer)
+        notice = ""
     except answers.Broken as error:
-        told = f"Your kept answer is not used: {error}."
+        notice = f"Your kept answer is not used: {error}."
     help = f'hint("{task.id}") gives a hint, solution("{task.id}") shows one way.'
-    say("open", report.message, told, help)
-    return _hand_back(task, task.solution)
+    say("open", report.message, notice, help)
+    return _return(task, task.solution)
 
 
 def yours(id: str) -> Any:
-    """The learner's own answer of an earlier lesson, checked again, else the reference; says which.
+    """The learner's kept answer if it still passes, else the reference; prints which.
 
-    Raises Unknown, a KeyError that names the nearest id.
+    Raises Unknown, a KeyError that names the nearest ids.
     """
     task = get(id)
     try:
         kept = answers.read(id)
         if kept.text:
-            found = keeping.restore(task, kept)
+            answer = keeping.restore(task, kept)
             say("solved", f"{id}: your own, solved on {kept.solved[:10]}.")
-            return _hand_back(task, found)
-        why = f"not solved yet (lesson {task.lesson}, exercise {task.number})"
+            return _return(task, answer)
+        reason = f"not solved yet (lesson {task.lesson}, exercise {task.number})"
     except answers.Broken as error:
-        why = f"yours is not used: {error}"
-    say("open", f"{id}: the reference; {why}.")
-    return _hand_back(task, task.solution)
+        reason = f"yours is not used: {error}"
+    say("open", f"{id}: the reference; {reason}.")
+    return _return(task, task.solution)
 
 
 def hint(id: str = "") -> None:
-    """Prints the hints of an exercise that were given before, and the next one.
+    """Shows the hints of an exercise that were shown before, and the next one.
 
-    Without an id: of the exercise that was handed in last.
+    Without an id, the exercise is the one that was checked last.
     """
-    task = _asked(id)
+    task = _exercise_or_none(id)
     if task is not None:
         say("hint", _hints(task, min(_hints_shown.get(task.id, 0) + 1, len(task.hints))))
 
 
-def _asked(id: str) -> Exercise | None:
-    """The exercise of an id, or the last one; None, and a line that says so, if there is none."""
+def _exercise_or_none(id: str) -> Exercise | None:
+    """The exercise of an id, or the last one; None, after a message, if there is none."""
     if not id and not _last:
         say("hint", 'No exercise was handed in yet; name one: hint("start.count_labels").')
         return None
@@ -129,7 +130,7 @@ def _asked(id: str) -> Exercise | None:
 
 
 def _hints(task: Exercise, count: int) -> str:
-    """The first `count` hints, and where the way goes on."""
+    """The first `count` hints, and a line that names the call for more."""
     _hints_shown[task.id] = count
     lines = [f"Hint {n} of {len(task.hints)}: {task.hints[n - 1]}" for n in range(1, count + 1)]
     more = count < len(task.hints)
@@ -140,16 +141,16 @@ def _hints(task: Exercise, count: int) -> str:
 def solution(id: str = "") -> None:
     """Prints the source of the reference, without type annotations, ready to paste.
 
-    With the classes, functions and values of the exercise's file that it names; what that file
-    imports, the lesson has, too.
+    It includes the classes, functions and values of the exercise's file that it uses, but not the
+    imports, which the lesson has, too.
     """
-    task = _asked(id)
+    task = _exercise_or_none(id)
     if task is not None:
         print(solution_text(task))
 
 
 def solution_text(task: Exercise) -> str:
-    """What `solution` prints of an exercise."""
+    """The text that `solution` prints for an exercise."""
     if not callable(task.solution):
         return repr(task.solution)
     if task.solution.__module__ == task.module:
@@ -158,29 +159,29 @@ def solution_text(task: Exercise) -> str:
 
 
 def without_annotations(text: str) -> str:
-    """`text` of definitions as a notebook takes it: no annotations, whose names it may lack, no
-    imports, and no decorators of the exercise's `task`. Comments stay.
+    """The source of definitions without annotations, whose names a notebook may lack, without
+    imports, and without decorators of the exercise's `task`. Comments are kept.
     """
     text = textwrap.dedent(text)
     tree = ast.parse(text)
-    lines, cuts, gone = text.splitlines(keepends=True), [], set()
-    for each in ast.walk(tree):
-        if isinstance(each, ast.arg) and each.annotation:
-            start = each.col_offset + len(each.arg)
-            cuts.append((each.lineno, start, each.annotation.end_col_offset))
-        if isinstance(each, ast.FunctionDef) and each.returns:
-            end = each.returns
+    lines, cuts, removed = text.splitlines(keepends=True), [], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation:
+            start = node.col_offset + len(node.arg)
+            cuts.append((node.lineno, start, node.annotation.end_col_offset))
+        if isinstance(node, ast.FunctionDef) and node.returns:
+            end = node.returns
             start = lines[end.lineno - 1].rindex(" ->", 0, end.col_offset)
             cuts.append((end.lineno, start, end.end_col_offset))
     for number, start, stop in sorted(cuts, reverse=True):
         lines[number - 1] = lines[number - 1][:start] + lines[number - 1][stop:].replace(" = ", "=")
-    decorators = [d for each in tree.body for d in getattr(each, "decorator_list", [])]
-    for each in [*tree.body, *decorators]:
-        if isinstance(each, ast.Import | ast.ImportFrom) or ast.unparse(each).startswith("task."):
-            gone |= set(range(each.lineno - 1, each.end_lineno))
-    return "".join(line for n, line in enumerate(lines) if n not in gone).lstrip("\n")
+    decorators = [d for node in tree.body for d in getattr(node, "decorator_list", [])]
+    for node in [*tree.body, *decorators]:
+        if isinstance(node, ast.Import | ast.ImportFrom) or ast.unparse(node).startswith("task."):
+            removed |= set(range(node.lineno - 1, node.end_lineno))
+    return "".join(line for n, line in enumerate(lines) if n not in removed).lstrip("\n")
 
 
 def progress() -> None:
-    """Shows which exercises are solved and tried, their minutes, and what is next."""
+    """Shows which exercises are solved and tried, their minutes, and the next one."""
     messages.show(table.of(answers.states()))

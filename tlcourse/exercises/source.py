@@ -1,7 +1,7 @@
-"""The text of what a learner wrote: cut from its cell, and whether there is anything in it yet.
+"""Finds the source of a learner's answer in its cell, and tells if it is still unwritten.
 
-`inspect.getsource` fails on classes of a notebook, so the text is found through a method's code, or
-in the cells that were run.
+`inspect.getsource` fails for classes defined in a notebook, so their source is found through the
+code of a method, or in the cells that were run.
 """
 
 import ast
@@ -19,14 +19,14 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Value = ast.Assign | ast.AnnAssign | ast.AugAssign
 STORES = {"STORE_NAME", "STORE_GLOBAL"}
 OF_A_MODULE = {"__name__", "__annotations__"}
-HANDED_IN = {"exercise", "yours", "Exercise"}  # a line that calls one is no part of an answer
+CHECKS = {"exercise", "yours", "Exercise"}  # a line that calls one is not part of an answer
 
 
 def _code(candidate: Any) -> CodeType | None:
-    """The code of a function, or of some method of a class; None where there is none."""
+    """The code of a function, or of a method of a class; None if there is none."""
     if isinstance(candidate, type):
-        methods = (getattr(each, "__func__", each) for each in vars(candidate).values())
-        codes = [_code(each) for each in methods if isinstance(each, FunctionType)]
+        methods = (getattr(value, "__func__", value) for value in vars(candidate).values())
+        codes = [_code(method) for method in methods if isinstance(method, FunctionType)]
         own = f"{candidate.__qualname__}."
         return next((code for code in codes if code and code.co_qualname.startswith(own)), None)
     while "__wrapped__" in getattr(candidate, "__dict__", ()):  # by `cache`, `no_grad` and such
@@ -48,7 +48,7 @@ def cell_of(candidate: Any) -> str:
 
 
 def _parsed(text: str) -> list[ast.stmt]:
-    """The statements of a text; none if it is no Python."""
+    """The statements of a text; none if it is not valid Python."""
     try:
         return compiled(text, flags=ast.PyCF_ONLY_AST).body
     except (SyntaxError, ValueError):
@@ -56,18 +56,18 @@ def _parsed(text: str) -> list[ast.stmt]:
 
 
 def compiled(text: str, name: str = "<answer>", flags: int = 0) -> Any:
-    """The code of a text; what Python warns of, it did when the cell was run."""
+    """The code of a text, compiled without warnings, which were shown when the cell was run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(text, name, "exec", flags)
 
 
 def node_of(candidate: Any, text: str) -> ast.AST | None:
-    """The node of `text` that defines the candidate: by its name and, of a function, its line."""
+    """The node of `text` that defines the candidate, found by name and, for a function, line."""
     code = _code(candidate)
-    is_it = _is_class if isinstance(candidate, type) else _is_function
-    every = ast.walk(ast.Module(_parsed(text), []))
-    return next((each for each in every if is_it(each, candidate, code)), None)
+    defines = _is_class if isinstance(candidate, type) else _is_function
+    nodes = ast.walk(ast.Module(_parsed(text), []))
+    return next((node for node in nodes if defines(node, candidate, code)), None)
 
 
 def _is_class(node: ast.AST, candidate: type, code: CodeType | None) -> bool:
@@ -88,31 +88,31 @@ def _is_function(node: ast.AST, candidate: Any, code: CodeType | None) -> bool:
 
 
 def _first_line(node: ast.AST) -> int:
-    """The line on which a definition begins, its decorators included."""
-    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+    """The first line of a definition with its decorators."""
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
 
 
 def cut(candidate: Any) -> tuple[str, str]:
-    """The name and the text of a function or class, with what it uses of the same cell.
+    """The name and the source of a function or class, with everything that it uses of its cell.
 
-    Taken along are imports, functions, classes and values of the cell that it reads. Both are ""
-    where the text is not to be found.
+    The source includes imports, functions, classes and values of the cell that it reads. Both are
+    "" if the source cannot be found.
     """
     text = cell_of(candidate)
     node = node_of(candidate, text)
     if node is None:
         return "", ""
-    if isinstance(node, ast.Lambda):  # one without a name
+    if isinstance(node, ast.Lambda):  # not assigned to a name
         own, name = f"answer = ({_segment(text, node)})", "answer"
     else:
         own = _segment(text, node)
         name = node.targets[0].id if isinstance(node, ast.Assign) else node.name
     pieces, wanted = {_place(node): own}, _reads(own)
-    around = [each for each in _parsed(text) if _is_part(each)]
-    while more := [n for n in around if _place(n) not in pieces and _defines(n) & wanted]:
-        for each in more:
-            pieces[_place(each)] = _segment(text, each)
-            wanted |= _reads(pieces[_place(each)])
+    statements = [statement for statement in _parsed(text) if _is_part(statement)]
+    while more := [n for n in statements if _place(n) not in pieces and _defines(n) & wanted]:
+        for statement in more:
+            pieces[_place(statement)] = _segment(text, statement)
+            wanted |= _reads(pieces[_place(statement)])
     return name, "\n\n".join(pieces[place] for place in sorted(pieces)) + "\n"
 
 
@@ -121,7 +121,7 @@ def _place(node: ast.AST) -> tuple[int, int]:
 
 
 def _segment(text: str, node: ast.AST) -> str:
-    """The text of a node, its decorators included, moved to the margin."""
+    """The source of a node with its decorators, dedented."""
     ends = {"end_lineno": node.end_lineno, "end_col_offset": node.end_col_offset}
     whole = ast.Pass(lineno=_first_line(node), col_offset=node.col_offset, **ends)
     nested = isinstance(node, Definition) and node.col_offset > 0
@@ -130,41 +130,41 @@ def _segment(text: str, node: ast.AST) -> str:
 
 
 def _is_part(node: ast.stmt) -> bool:
-    """Whether a statement may be part of an answer; one that hands an answer in is none."""
+    """True if a statement may be part of an answer; a call of `exercise` may not."""
     if isinstance(node, Value):
-        calls = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
-        return not any(isinstance(each, ast.Name) and each.id in HANDED_IN for each in calls)
+        calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
+        return not any(isinstance(name, ast.Name) and name.id in CHECKS for name in calls)
     return isinstance(node, Definition | ast.Import | ast.ImportFrom)
 
 
 def _reads(text: str) -> set[str]:
-    """The names that a text reads from outside; none of one that does not stand alone."""
+    """The global names that a text reads; none if it does not compile on its own."""
     try:
         code = compiled(text)
     except SyntaxError:
         return set()
-    return {name for each in _codes(code) for name in _read_outside(each)}
+    return {name for part in _codes(code) for name in _read_outside(part)}
 
 
 def _defines(node: ast.stmt) -> set[str]:
     if isinstance(node, Definition):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(each.asname or each.name).split(".")[0] for each in node.names}
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def outside_names(text: str, known: Iterable[str]) -> list[str]:
-    """The names that a text reads, and that neither it nor `known` nor Python itself defines."""
+    """The names that a text reads but that neither it nor `known` nor Python defines."""
     code = compiled(text)
-    used = {name for each in _codes(code) for name in _read_outside(each)}
+    used = {name for part in _codes(code) for name in _read_outside(part)}
     stored = {step.argval for step in dis.get_instructions(code) if step.opname in STORES}
     return sorted(used - stored - set(known) - set(vars(builtins)) - OF_A_MODULE)
 
 
 def _read_outside(code: CodeType) -> Iterator[str]:
-    """The global names that a piece of code reads; in a class body, those it has not set itself."""
+    """The global names that code reads, without those that it sets itself."""
     steps = list(dis.get_instructions(code))
     own = {step.argval for step in steps if step.opname in STORES}
     for step in steps:
@@ -174,22 +174,22 @@ def _read_outside(code: CodeType) -> Iterator[str]:
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 def is_unwritten(candidate: Any, reference: Any) -> bool:
-    """Whether there is nothing in it yet: no value, or a body that is `...` or still has `x = ...`.
+    """True if the answer has no value, or a body that is `...` or still has `x = ...`.
 
-    Of a class, each method that the reference has, too, is asked.
+    A class is unwritten if that is so for one of the methods that the reference has, too.
     """
     if candidate is None or candidate is ...:
         return True
     if isinstance(candidate, FunctionType):
         return _empty(candidate)
     if isinstance(candidate, type) and isinstance(reference, type):
-        methods = [each for each in vars(candidate).items() if isinstance(each[1], FunctionType)]
+        methods = [(n, f) for n, f in vars(candidate).items() if isinstance(f, FunctionType)]
         wanted = {n for n, f in vars(reference).items() if isinstance(f, FunctionType)}
         return any(name in wanted and _empty(method) for name, method in methods)
     return False
@@ -198,18 +198,18 @@ def is_unwritten(candidate: Any, reference: Any) -> bool:
 def _empty(function: FunctionType) -> bool:
     node = node_of(function, cell_of(function))
     if not isinstance(node, Definition):
-        return _gives_nothing(_code(function))
-    if all(_says_nothing(each) for each in node.body):
+        return _returns_nothing(_code(function))
+    if all(map(_does_nothing, node.body)):
         return True
     gaps = (ast.Assign, ast.AnnAssign, ast.Return)
     return any(
-        isinstance(each, gaps) and isinstance(each.value, ast.Constant) and each.value.value is ...
-        for each in ast.walk(node)
+        isinstance(part, gaps) and isinstance(part.value, ast.Constant) and part.value.value is ...
+        for part in ast.walk(node)
     )
 
 
-def _says_nothing(node: ast.stmt) -> bool:
-    """A docstring, `...`, `pass`, `return`, or a branch that never comes."""
+def _does_nothing(node: ast.stmt) -> bool:
+    """True for a docstring, `...`, `pass`, `return`, or a branch that is never taken."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Constant) and not node.test.value
     if isinstance(node, ast.Return):
@@ -221,17 +221,18 @@ def _says_nothing(node: ast.stmt) -> bool:
     )
 
 
-def _gives_nothing(code: CodeType) -> bool:
-    """Of a function without a text: whether it does nothing but return None or `...`."""
+def _returns_nothing(code: CodeType) -> bool:
+    """True if code, whose source is not known, only returns None or `...`."""
     empty = {"RESUME", "NOP", "COPY_FREE_VARS", "MAKE_CELL"}
     steps = [step for step in dis.get_instructions(code) if step.opname not in empty]
-    gives = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
-    return all(step.opname in gives and step.argval in (None, ...) for step in steps)
+    returning = {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return all(step.opname in returning and step.argval in (None, ...) for step in steps)
 
 
 def statements(function: FunctionType) -> list[str]:
-    """What a function does, without docstring and comments; none if its text is not to be had."""
+    """The statements of a function without docstring and comments; [] if it has no source."""
     node = node_of(function, cell_of(function))
     if not isinstance(node, ast.FunctionDef):
         return []
-    return [ast.unparse(each) for each in node.body[ast.get_docstring(node) is not None :]]
+    body = node.body[ast.get_docstring(node) is not None :]
+    return [ast.unparse(statement) for statement in body]

@@ -1,4 +1,4 @@
-"""The table of exercises: solved, tried, minutes, what is next."""
+"""The table of exercises: solved, tried, minutes, and the next one."""
 
 import html
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from tlcourse.exercises.task import facts
 
 
 class Table:
-    """Rows of exercises as a notebook shows them, and as text."""
+    """Rows of exercises that a notebook shows as a table, and that print as text."""
 
     def __init__(self, rows: list[tuple[str, ...]], last: str):
         self.rows, self.last = rows, last
@@ -30,7 +30,7 @@ class Table:
 
 
 def of(states: Mapping[str, Kept]) -> Table:
-    """The table of what is kept of every exercise, in the order of the lessons."""
+    """The table of the records of all exercises, in the order of the lessons."""
     rows, open_ = [("", "exercise", "id", "minutes", "")], []
     for id, kept in states.items():
         task = facts(id)

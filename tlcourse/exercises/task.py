@@ -1,6 +1,6 @@
-"""What an exercise is: its text, its reference, its stages, and the mistakes that it knows.
+"""The definition of an exercise: its text, reference, stages and known mistakes.
 
-All of one exercise stands in one file, `exercises/TOPIC/NAME.py`, whose `task` is an `Exercise`:
+An exercise is one file, `exercises/TOPIC/NAME.py`, whose `task` is an `Exercise`:
 
     task = Exercise(__name__, number="1.2", title="Merge one pair", difficulty=2, importance=5,
                     minutes=10, hints=("When a pair has been merged, at which token ...?", ...))
@@ -8,7 +8,7 @@ All of one exercise stands in one file, `exercises/TOPIC/NAME.py`, whose `task` 
     @task.reference
     def merge_pair(tokens, pair, new_token): ...
 
-    @task.truth                                     # the same in another way
+    @task.truth                                     # computed in another way
     def by_string(tokens, pair, new_token): ...
 
     task.stage(
@@ -20,9 +20,9 @@ All of one exercise stands in one file, `exercises/TOPIC/NAME.py`, whose `task` 
         ("Both tokens of a merged pair are gone: go on two tokens later.", leaves_overlaps),
     )
 
-A case is measured (by default: the function is called, and must leave its arguments alone) and
-held against what is expected (by default: what the truth gives). A wrong answer that measures the
-same as a known mistake, on every case so far, is told its sentence in place of the hint.
+A case is measured (by default, the function is called and must not change its arguments) and
+compared with the expected value (by default, that of the truth). If an answer is wrong, and on
+every case so far measures the same as a known mistake, the mistake's sentence replaces the hint.
 """
 
 import copy
@@ -46,12 +46,12 @@ from tlcourse.exercises.expect import (
 )
 from tlcourse.wording import three_nearest
 
-TRUTH: Any = object()  # expected: what the exercise's truth gives
+TRUTH: Any = object()  # as `expected`: the value that the exercise's truth returns
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that a stage checks; made by `case`."""
+    """One check of a stage; see `case`."""
 
     what: str
     arguments: tuple
@@ -69,18 +69,18 @@ def case(
     hint: str = "",
     tolerance: float | None = None,
 ) -> Case:
-    """A case of `what` (a noun phrase) with these arguments of the answer, or of `measure`.
+    """A case that checks `what` (a noun phrase) with these arguments of the answer or `measure`.
 
-    Without `what` the learner is shown the call. What is not given is the stage's, or else the
-    exercise's.
+    If `what` is "", the learner is shown the call. Options that are not given are those of the
+    stage, or else of the exercise.
     """
     return Case(what, arguments, expected, measure, hint, tolerance)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of the checks; `check(candidate)` raises `CheckFailed`, or returns: None, or a
-    remark that is told once all stages have passed. `hint` is for who fails here."""
+    """A stage of the checks; `check(candidate)` raises `CheckFailed`, or returns None or a remark,
+    which is shown when all stages have passed. `hint` is shown if the stage fails."""
 
     name: str
     check: Callable[[Any], str | None]
@@ -89,7 +89,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong answer, and the sentence that a learner is told who gives it."""
+    """A wrong answer, and the sentence for a learner who gives it."""
 
     message: str
     wrong: Any
@@ -97,16 +97,17 @@ class Mistake:
 
 @dataclass
 class Exercise:
-    """A task with its checks. `minutes` is the time it takes; `difficulty` and `importance` are
-    1 to 5.
+    """An exercise with its checks. `minutes` is the time it takes; `difficulty` and `importance`
+    are 1 to 5.
 
-    `measure(candidate, *arguments)` gives what is compared, and `tolerance` is how close numbers
-    with a fraction must come (absolute up to 1, relative above); all else must be equal.
-    `module` is the `__name__` of its file and gives the id, "topic.name"; `number` is that in the
-    lesson. Hints go from a nudge to nearly everything. `imports` are lines of code that an answer
-    may lean on, `builds_on` the ids of exercises whose answers it may call. `given` is the code to
-    be mended of an exercise that has some: handed in as it is, it counts as not solved yet. Where
-    it `trains`, what an optimizer needs is loaded before the learner's clock starts.
+    `measure(candidate, *arguments)` returns the value to compare. `tolerance` is the largest
+    difference allowed for numbers with a fraction (absolute up to 1, relative above); other values
+    must be equal. `module` is the `__name__` of the file, whose last parts are the id
+    "topic.name"; `number` is such as "1.2", in lesson 01. Hints go from a nudge to almost the
+    answer. `imports` are lines of code that an answer may use, `builds_on` the ids of exercises
+    whose answers it may call. `given` is the code that the learner has to correct, if there is any;
+    unchanged, it counts as not solved yet. If the exercise `trains`, the imports of optimizers
+    happen before the time limit starts.
     """
 
     module: str
@@ -124,11 +125,11 @@ class Exercise:
     trains: bool = False
     solution: Any = None  # the reference
     stages: list[Stage] = field(default_factory=list)
-    catalogue: list[Mistake] = field(default_factory=list)  # of known mistakes
-    expected: Callable | None = None  # the truth: what is right, in another way
+    catalogue: list[Mistake] = field(default_factory=list)  # the known mistakes
+    expected: Callable | None = None  # the truth, which computes the reference's value otherwise
 
     def __post_init__(self) -> None:
-        self._cases: list[tuple] = []  # of the check that runs now, as `_gives` takes them
+        self._cases: list[tuple] = []  # passed in the current check, as arguments of `_matches`
 
     @property
     def id(self) -> str:
@@ -137,9 +138,9 @@ class Exercise:
 
     @property
     def name(self) -> str:
-        """What the lesson calls the answer: "merge_pair"; of a class its own name: "Attention"."""
-        own = self.solution
-        return own.__name__ if isinstance(own, type) else self.id.split(".")[1]
+        """The name of the answer in the lesson: "merge_pair", or that of a class: "Attention"."""
+        solution = self.solution
+        return solution.__name__ if isinstance(solution, type) else self.id.split(".")[1]
 
     @property
     def lesson(self) -> str:
@@ -147,12 +148,12 @@ class Exercise:
         return listing.lesson_of(self.number)
 
     def reference(self, solution: Any) -> Any:
-        """Takes the reference; a decorator."""
+        """A decorator that registers the reference."""
         self.solution = solution
         return solution
 
     def truth(self, function: Callable) -> Callable:
-        """Takes the independent truth, which has the reference's arguments; a decorator."""
+        """A decorator that registers the independent truth, with the reference's arguments."""
         self.expected = function
         return function
 
@@ -165,41 +166,41 @@ class Exercise:
         expected: Callable | None = None,
         tolerance: float | None = None,
     ) -> Callable[[Callable], Callable]:
-        """Adds the next stage: these cases in turn, with what is the same in all of them.
+        """Adds the next stage, which checks the cases in turn, with their common options.
 
-        `expected` takes a case's arguments, as the truth does. Without any case it is a decorator
-        of a check of one's own, which calls `compare`.
+        `expected` takes a case's arguments, as the truth does. Without cases it is a decorator for
+        a check function, which calls `compare`.
         """
 
         def run(candidate: Any) -> None:
-            for each in cases:
-                due = each.expected
-                if due is TRUTH:
-                    due = (expected or self.expected)(*copy.deepcopy(each.arguments))
+            for case in cases:
+                value = case.expected
+                if value is TRUTH:
+                    value = (expected or self.expected)(*copy.deepcopy(case.arguments))
                 self.compare(
-                    candidate, each.what, *each.arguments, expected=due,
-                    measure=each.measure or measure, hint=each.hint or hint,
-                    tolerance=tolerance if each.tolerance is None else each.tolerance,
+                    candidate, case.what, *case.arguments, expected=value,
+                    measure=case.measure or measure, hint=case.hint or hint,
+                    tolerance=tolerance if case.tolerance is None else case.tolerance,
                 )  # fmt: skip
 
-        def take(check: Callable) -> Callable:
+        def add(check: Callable) -> Callable:
             self.stages.append(Stage(name, check, "" if cases else hint))
             return check
 
         if cases:
-            take(run)
-        return take
+            add(run)
+        return add
 
     def mistakes(self, *rows: tuple[str, Any]) -> None:
-        """Adds known mistakes: (the sentence that is told, a wrong answer)."""
+        """Adds known mistakes, each a sentence for the learner and a wrong answer."""
         self.catalogue += [Mistake(message, wrong) for message, wrong in rows]
 
     def begin(self) -> None:
-        """Forgets the cases of the check before."""
+        """Starts a new check: removes the cases of the previous one."""
         self._cases.clear()
 
     def run(self, stage: Stage, candidate: Any) -> str | None:
-        """Runs one stage; returns its remark."""
+        """Runs one stage; returns its remark or None."""
         return stage.check(candidate)
 
     def compare(
@@ -212,13 +213,13 @@ class Exercise:
         hint: str = "",
         tolerance: float | None = None,
     ) -> Any:
-        """Measures the candidate with these arguments; returns what came, if it is as expected.
+        """Measures the candidate with these arguments, and returns the measured value.
 
-        Raises CheckFailed unless it is: equal, or within the tolerance where `expected` has
-        fractions. It says what a known mistake says that has measured the same so far, else `hint`.
+        Raises CheckFailed unless it equals `expected`, or is within the tolerance if that has
+        fractions. The error has the sentence of a matching known mistake, else `hint`.
         """
         measure = measure or self.measure
-        what = what or f"`{self.name}({', '.join(short(each, 60) for each in arguments)})`"
+        what = what or f"`{self.name}({', '.join(short(value, 60) for value in arguments)})`"
         close = (self.tolerance if tolerance is None else tolerance) if inexact(expected) else None
         try:
             got = measure(candidate, *copy.deepcopy(arguments))
@@ -237,33 +238,33 @@ class Exercise:
     def diagnose(
         self, measure: Callable, arguments: tuple, got: Any, tolerance: float | None = None
     ) -> str:
-        """The sentence of the first mistake that measures the same here and on all cases before."""
+        """The sentence of the first mistake that matches this and all earlier cases, or ""."""
         for mistake in self.catalogue:
             if all(
-                _gives(mistake, *case)
+                _matches(mistake, *case)
                 for case in [(measure, arguments, got, tolerance), *self._cases]
             ):
                 return mistake.message
         return ""
 
 
-def _gives(mistake: Mistake, measure: Callable, arguments: tuple, got: Any, tolerance) -> bool:
-    """Whether a mistake, measured in the same way, gives or raises the same."""
+def _matches(mistake: Mistake, measure: Callable, arguments: tuple, got: Any, tolerance) -> bool:
+    """True if a mistake, measured in the same way, returns or raises the same as the answer."""
     try:
-        gave = measure(mistake.wrong, *copy.deepcopy(arguments))
+        value = measure(mistake.wrong, *copy.deepcopy(arguments))
     except Exception as error:
-        says = str if isinstance(error, CheckFailed) else _without_numbers
-        return type(error) is type(got) and says(error) == says(got)
-    return not isinstance(got, Exception) and agree(gave, got, tolerance)
+        message = str if isinstance(error, CheckFailed) else _without_numbers
+        return type(error) is type(got) and message(error) == message(got)
+    return not isinstance(got, Exception) and agree(value, got, tolerance)
 
 
 def _without_numbers(error: Exception) -> str:
-    """What an error says, whatever sizes and positions it names."""
+    """The message of an error with numbers, such as sizes and positions, replaced."""
     return re.sub(r"\d+", "#", str(error))
 
 
 class Unknown(KeyError):
-    """No exercise has this id; the message, one line, names those that are most like it."""
+    """No exercise has this id; the message, one line, names the nearest ones."""
 
     def __str__(self) -> str:
         return self.args[0]
@@ -271,7 +272,7 @@ class Unknown(KeyError):
 
 @cache
 def _names() -> tuple[str, ...]:
-    """The ids of all exercises, in no order that matters; loads none of them."""
+    """The ids of all exercises, in no particular order; loads none of them."""
     return tuple(listing.names())
 
 
@@ -281,7 +282,7 @@ def ids() -> tuple[str, ...]:
 
 
 def facts(id: str) -> listing.Listed:
-    """What a table says of an exercise, without loading its checks."""
+    """The facts of an exercise for tables, without loading its checks."""
     if listing.place(id).exists():
         return listing.read(id)
     task = _load(id)
@@ -293,7 +294,7 @@ def _load(id: str) -> Exercise:
 
 
 def get(id: str) -> Exercise:
-    """The exercise of this id; raises Unknown, which names those that are like it."""
+    """The exercise of this id; raises Unknown, which names the nearest ids."""
     if id not in _names():
         near = three_nearest(str(id), ids())
         raise Unknown(f"no exercise {id!r}; did you mean {near}? `tlcourse progress` lists all")

@@ -1,12 +1,12 @@
-"""The lessons: a number beside the stored one, the notebooks found, executed, copied.
+"""The lessons: headline numbers, and functions that find, execute and copy the notebooks.
 
     from tlcourse.lessons import every, get, headline
 
-    headline("bpe.merges_equal", 3_834, "merges", data="WikiText-2")    # in a lesson: what it found
+    headline("bpe.merges_equal", 3_834, "merges", data="WikiText-2")    # in a lesson: its result
     print([lesson.id for lesson in every()])                            # 03b would follow 03
     print(get("0").title)
 
-`run_lesson(get("0"), "tiny")` executes one; `tlcourse run` and `tlcourse lab` are made of the rest.
+`run_lesson(get("0"), "tiny")` executes a lesson; `tlcourse run` and `tlcourse lab` use the rest.
 For maintainers: `python -m tlcourse.lessons.first_cell` and `python -m tlcourse.lessons.readme`.
 """
 
@@ -25,7 +25,7 @@ __all__ = [
     "learners_copy",
     "run_lesson",
 ]
-# Loaded when first asked for: a lesson that prints a number waits for no library of notebooks.
+# Imported on first use: a lesson that prints a number does not wait for notebook libraries.
 ELSEWHERE = {
     "Lesson": "finding",
     "LessonFailed": "execution",

@@ -1,4 +1,4 @@
-"""The learner's copy of the lessons, which pulling and updating leave alone."""
+"""The learner's copy of the lessons, which updates of the course do not touch."""
 
 from pathlib import Path
 
@@ -6,20 +6,20 @@ from tlcourse.lessons import finding
 
 
 def learners_copy(folder: Path) -> list[str]:
-    """Copies the lessons, outputs cleared, into `folder`; says per file what was done.
+    """Copies the lessons, with outputs cleared, into `folder`; returns a line for each file.
 
-    A learner predicts before running, so the copy shows no answers yet. A file that is there is
-    never overwritten.
+    Outputs are cleared because a learner predicts before running. An existing file is never
+    overwritten.
     """
-    said = []
+    lines = []
     for lesson in finding.every():
         target = folder / lesson.path.name
         if target.exists():
-            said.append(f"kept as you left it  {target}")
+            lines.append(f"kept as you left it  {target}")
             continue
         notebook = finding.read_notebook(lesson.path)
         for cell in finding.code_cells(notebook):
             cell.execution_count, cell.outputs = None, []
         finding.write_notebook(notebook, target)
-        said.append(f"new                  {target}")
-    return said
+        lines.append(f"new                  {target}")
+    return lines

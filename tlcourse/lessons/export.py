@@ -1,4 +1,4 @@
-"""A notebook as one page of HTML that needs nothing else: formulas, pictures, alt texts inside."""
+"""A notebook as one self-contained HTML page, with formulas, pictures and alt texts."""
 
 import base64
 import mimetypes
@@ -16,8 +16,8 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from tlcourse.lessons import finding
 from tlcourse.lessons.mathematics import to_mathml
 
-# The browser may ask for nothing; nbconvert's template would load scripts from elsewhere. It also
-# leaves out the alt text that the metadata of a figure hold.
+# The page must not load anything, while nbconvert's template loads scripts from elsewhere. It also
+# omits the alt text in a figure's metadata.
 TEMPLATE = """
 {%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js -%}
@@ -49,23 +49,23 @@ mtext[mathvariant="monospace"] { font-family: monospace; }
 {%- endif -%}
 {%- endblock -%}
 """
-# Of an output the first of these is shown; widgets and scripts would need a kernel.
+# The first of these that an output has is shown; widgets and scripts would need a kernel.
 SHOWN = ["text/html", "text/markdown", "image/svg+xml", "text/latex", "image/png", "image/jpeg"]
 SHOWN += ["text/plain"]
-BADGE = "https://colab.research.google.com/"  # whose picture in a lesson is a link's, and no loss
+BADGE = "https://colab.research.google.com/"  # its picture is only a link's, so it is omitted
 
 
 def to_html(path: Path, say: Callable[[str], Any] = print) -> str:
-    """The page of the notebook at `path`.
+    """The HTML page of the notebook at `path`.
 
-    A picture that is not in the notebook or in a file beside it is left out: its alt text stands
-    in its place, and a line says so. Raises ValueError for a file that is no notebook.
+    A picture that is neither in the notebook nor in a file beside it is replaced by its alt text,
+    and reported by `say`. Raises ValueError for a file that is not a notebook.
     """
     notebook = finding.read_notebook(path)
     exporter = HTMLExporter(raw_template=TEMPLATE, filters={"markdown2html": _markdown})
     exporter.config.NbConvertBase.display_data_priority = SHOWN
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the colours of a language that Pygments lacks
+        warnings.simplefilter("ignore")  # about languages that Pygments cannot colour
         page, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": path.stem}})
     return _alone(page, path.parent, say)
 
@@ -88,7 +88,7 @@ class _Renderer(IPythonRenderer):
 
 @pass_context
 def _markdown(context: Mapping[str, Any], source: str) -> str:
-    """Markdown to HTML, a cell's attachments inside."""
+    """The HTML of a cell's Markdown, with its attachments embedded."""
     page = MarkdownWithMath(_Renderer(escape=False)).render(source)
     attachments = (context.get("cell") or {}).get("attachments", {})
     if not attachments:
@@ -102,16 +102,16 @@ def _markdown(context: Mapping[str, Any], source: str) -> str:
 
 
 def _alone(page: str, folder: Path, say: Callable[[str], Any]) -> str:
-    """The page without what a browser would ask for: pictures of `folder` are put into it."""
+    """The page with pictures of `folder` embedded and all other external resources removed."""
     soup = BeautifulSoup(page, features="html.parser")
-    for asking in soup.select("script[src], link[href]"):
-        asking.decompose()
+    for external in soup.select("script[src], link[href]"):
+        external.decompose()
     for picture in soup.select("img"):
         source = picture.get("src", "")
         if not source.startswith("data:"):
-            inside = _file(folder, source)
-            if inside:
-                picture["src"] = inside
+            data_url = _data_url(folder, source)
+            if data_url:
+                picture["src"] = data_url
             else:
                 if not source.startswith(BADGE):
                     say(f"left out: the picture {source}, which is not there")
@@ -119,8 +119,8 @@ def _alone(page: str, folder: Path, say: Callable[[str], Any]) -> str:
     return str(soup)
 
 
-def _file(folder: Path, address: str) -> str | None:
-    """A picture beside the notebook as a data address; None where there is none."""
+def _data_url(folder: Path, address: str) -> str | None:
+    """A picture beside the notebook as a data URL; None if there is none."""
     parts = urlsplit(address)
     path = folder / unquote(parts.path)
     kind = mimetypes.guess_type(path.name)[0] or ""

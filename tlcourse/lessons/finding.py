@@ -1,4 +1,4 @@
-"""The lessons: where they are, what they are called, and what is in their notebooks."""
+"""Finds the lessons by name or number, and reads and writes their notebooks."""
 
 import re
 import warnings
@@ -16,7 +16,7 @@ FILE_NAME = re.compile(r"(\d\db?)_([a-z0-9_]+)\.ipynb")
 
 @dataclass(frozen=True)
 class Lesson:
-    """One numbered notebook; its id is a number, `03`, or that of what is deeper, `03b`."""
+    """One numbered notebook; its id is a number, `03`, or `03b` for the deeper part of 03."""
 
     id: str
     name: str
@@ -24,7 +24,7 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        """The text of the first heading, or the name where there is none."""
+        """The text of the first heading, or the name if there is none."""
         for cell in read_notebook(self.path).cells:
             if cell.cell_type == "markdown" and (title := heading(cell)):
                 return title
@@ -35,14 +35,14 @@ def every() -> list[Lesson]:
     """All lessons, in the order of their ids: 03, 03b, 04."""
     paths = files.bundled("notebooks").glob("*.ipynb")
     matches = [(FILE_NAME.fullmatch(path.name), path) for path in paths]
-    found = [Lesson(match[1], match[2], path) for match, path in matches if match]
-    return sorted(found, key=lambda lesson: (lesson.id, lesson.name))
+    lessons = [Lesson(match[1], match[2], path) for match, path in matches if match]
+    return sorted(lessons, key=lambda lesson: (lesson.id, lesson.name))
 
 
 def get(wanted: str) -> Lesson:
     """The lesson called `1` or `01`, `bpe_from_scratch` or `01_bpe_from_scratch`; `3b` is 03b.
 
-    Raises ValueError that lists the lessons there are.
+    Raises ValueError, listing all lessons, if there is no such lesson.
     """
     lessons = every()
     number = re.fullmatch(r"(\d+)(b?)", wanted)
@@ -51,14 +51,14 @@ def get(wanted: str) -> Lesson:
         full = f"{lesson.id}_{lesson.name}"
         if lesson.id == id or wanted.removesuffix(".ipynb") in (full, lesson.name):
             return lesson
-    there = ", ".join(f"{lesson.id} {lesson.name}" for lesson in lessons) or "none yet"
-    raise ValueError(f"expected a lesson out of: {there}; got {wanted!r}")
+    available = ", ".join(f"{lesson.id} {lesson.name}" for lesson in lessons) or "none yet"
+    raise ValueError(f"expected a lesson out of: {available}; got {wanted!r}")
 
 
 def read_notebook(path: Path) -> Any:
     """The notebook at `path`, in the current version of the format.
 
-    Raises ValueError, which says what is wrong with it, for a file that is no valid notebook.
+    Raises ValueError, naming the fault, for a file that is not a valid notebook.
     """
     content = path.read_bytes()
     try:
@@ -67,13 +67,13 @@ def read_notebook(path: Path) -> Any:
             notebook = nbformat.reads(content.decode("utf-8-sig"), as_version=4)
             nbformat.validate(notebook)
     except (ValueError, nbformat.ValidationError) as error:
-        wrong = shorten(str(error).splitlines()[0], 160)
-    except Exception:  # what nbformat stumbles over, in a file of another form
-        wrong = "it lacks the parts that a notebook has"
+        fault = shorten(str(error).splitlines()[0], 160)
+    except Exception:  # nbformat raises other errors for JSON of another form
+        fault = "it lacks the parts that a notebook has"
     else:
         return notebook
     raise ValueError(
-        f"expected a Jupyter notebook in {path}, but {wrong}; open it in JupyterLab and save it "
+        f"expected a Jupyter notebook in {path}, but {fault}; open it in JupyterLab and save it "
         "again, or give another"
     )
 
@@ -85,20 +85,20 @@ def write_notebook(notebook: Any, path: Path) -> None:
 
 
 def heading(cell: Any) -> str | None:
-    """The last Markdown heading in a cell, without its signs."""
+    """The last heading in a Markdown cell, without the number signs; None if there is none."""
     if cell.cell_type != "markdown":
         return None
-    found = re.findall(r"^#{1,6} +(.+?)\s*$", cell.source, flags=re.MULTILINE)
-    return found[-1] if found else None
+    headings = re.findall(r"^#{1,6} +(.+?)\s*$", cell.source, flags=re.MULTILINE)
+    return headings[-1] if headings else None
 
 
 def code_cells(notebook: Any) -> list[Any]:
-    """The code cells that hold code."""
+    """The code cells that are not empty."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
 def opening(notebook: Any) -> str:
-    """The Markdown before the first code cell."""
+    """The opening block: all Markdown before the first code cell."""
     texts = []
     for cell in notebook.cells:
         if cell.cell_type == "code":

@@ -1,8 +1,8 @@
-"""For maintainers: makes notebooks conform (`python -m tlcourse.lessons.first_cell`).
+"""For maintainers: makes notebooks uniform (`python -m tlcourse.lessons.first_cell`).
 
-Writes the identical first code cell and the Colab badge into every notebook, with the address that
-`[project.urls]` in `pyproject.toml` gives, and sets ids, kernel and language, so that notebooks
-written with jupytext or exported from Colab end up alike. Outputs of other cells stay.
+Writes the same first code cell and the Colab badge into every notebook, with the address in
+`[project.urls]` of `pyproject.toml`, and sets ids, kernel and language, so that notebooks written
+with jupytext or exported from Colab end up alike. Outputs of other cells are kept.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import nbformat
 from tlcourse import files
 from tlcourse.lessons import finding, studying
 
-# What the lessons import and Colab does not ship. pip leaves alone what is already there.
+# Packages that the lessons import and Colab lacks; pip skips the installed ones.
 MISSING_ON_COLAB = ("pytorch-ignite",)
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
 METADATA = {
@@ -41,24 +41,24 @@ def address() -> str:
 
 
 def source() -> str:
-    """The first code cell: installs the course where it is missing, and imports it before torch."""
-    wanted = " ".join((f"git+{address()}", *MISSING_ON_COLAB))
+    """The first code cell, which installs the course if necessary and imports it before torch."""
+    requirements = " ".join((f"git+{address()}", *MISSING_ON_COLAB))
     return (
         "import importlib.util\n\n"
         'if importlib.util.find_spec("tlcourse") is None:\n'
-        f"    %pip install -qq --no-deps {wanted}\n\n"
+        f"    %pip install -qq --no-deps {requirements}\n\n"
         "import tlcourse  # before torch: it says how threads wait for each other"
     )
 
 
 def badge(file_name: str) -> str:
-    """The Markdown that opens the notebook of this name in Colab."""
+    """The Markdown of the badge that opens the notebook `file_name` in Colab."""
     colab = address().replace("https://github.com/", "https://colab.research.google.com/github/")
     return f"{BADGE}({colab}/blob/main/notebooks/{file_name})"
 
 
 def conform(notebook: Any, file_name: str) -> Any:
-    """Changes `notebook` in place to what every lesson shares, and returns it."""
+    """Gives `notebook`, in place, the parts that all lessons share, and returns it."""
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for cell in notebook.cells:
         cell.setdefault("id", nbformat.v4.new_code_cell().id)
@@ -70,7 +70,7 @@ def conform(notebook: Any, file_name: str) -> Any:
 
 
 def _set_badge(notebook: Any, file_name: str) -> None:
-    """Puts the badge under the title, in place of one that is there."""
+    """Puts the badge under the title, replacing an older one."""
     if not notebook.cells or not notebook.cells[0].source.startswith("# "):
         raise ValueError(
             f"expected {file_name} to begin with a Markdown cell '# Title', found something else; "
@@ -83,13 +83,13 @@ def _set_badge(notebook: Any, file_name: str) -> None:
 
 
 def _set_first_cell(notebook: Any) -> None:
-    """Puts the shared first code cell in place of an older one, or before the first code cell."""
+    """Inserts the shared first code cell, or replaces an older version of it."""
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
-    place = code[0] if code else len(notebook.cells)
-    if code and notebook.cells[place].source == source():
+    index = code[0] if code else len(notebook.cells)
+    if code and notebook.cells[index].source == source():
         return
-    old = bool(code) and _is_set_up(notebook.cells[place].source)
-    notebook.cells[place : place + old] = [nbformat.v4.new_code_cell(source(), id="set-up")]
+    outdated = bool(code) and _is_set_up(notebook.cells[index].source)
+    notebook.cells[index : index + outdated] = [nbformat.v4.new_code_cell(source(), id="set-up")]
 
 
 def _is_set_up(text: str) -> bool:
@@ -97,7 +97,7 @@ def _is_set_up(text: str) -> bool:
 
 
 def main() -> None:
-    """Conforms the notebooks that are named, or all of them, and says which ones changed."""
+    """Makes the given notebooks, or all of them, uniform, and prints which ones changed."""
     parser = argparse.ArgumentParser(
         prog="python -m tlcourse.lessons.first_cell", description=__doc__
     )

@@ -1,4 +1,4 @@
-"""What a committed notebook must look like: each guard says what an author has to do."""
+"""Checks of committed notebooks; each returns complaints that tell an author what to change."""
 
 import copy
 import itertools
@@ -20,9 +20,10 @@ OPENING = (
     "what is downloaded",
     "what changed since 2019",
 )
+FIRST_CELL = "run `python -m tlcourse.lessons.first_cell`"
 LONGEST_CELL = 40  # lines
 LARGEST_FILE = 1_500_000  # bytes; GitHub stops rendering somewhat above
-# A folder that exists on one machine only. An address (`https://…/home/…`) is not matched.
+# A path in a folder of one machine. URLs (`https://…/home/…`) are not matched.
 ABSOLUTE_PATH = re.compile(
     r"(?<![\w./:~-])/(?:home|root|Users|tmp|var|usr|opt|mnt|work|content|private|data|srv)/[\w.-]+"
     r"|\b[A-Za-z]:\\\w+"
@@ -30,21 +31,21 @@ ABSOLUTE_PATH = re.compile(
 
 
 def complaints_about_ids(ids: Sequence[str]) -> list[str]:
-    """What is wrong with the ids of all lessons, in their order.
+    """Complaints about the ids of all lessons, which are given in order.
 
-    Numbers go on from 00 without a gap, and the deeper 03b follows its 03, once.
+    Numbers count from 00 without a gap, and the deeper 03b follows 03, at most once.
     """
-    said, number = [], 0
+    faults, number = [], 0
     for before, id in itertools.pairwise(["", *ids]):
         deeper = f"{number - 1:02}b"
         if id != f"{number:02}" and (id != deeper or before == deeper):
-            said.append(f"expected lesson {number:02} after {before or 'nothing'}, found {id}")
+            faults.append(f"expected lesson {number:02} after {before or 'nothing'}, found {id}")
         number = int(id[:2]) + 1
-    return said
+    return faults
 
 
 def readable_texts(notebook: Any) -> list[str]:
-    """Everything a person reads: sources, printed text, errors, HTML; embedded images left out."""
+    """All texts that a reader sees: sources, printed text, errors, HTML without embedded images."""
     texts = [cell.source for cell in notebook.cells]
     for cell in code_cells(notebook):
         for output in cell.outputs:
@@ -61,58 +62,58 @@ def absolute_paths(notebook: Any) -> list[str]:
 
 
 def complaints_about_source(notebook: Any) -> list[str]:
-    """What an author has to change: opening block, length of cells, ids, kernel."""
-    said = []
+    """Complaints about the opening block, the length of cells, ids and kernel."""
+    faults = []
     first = notebook.cells[0] if notebook.cells else None
     if first is None or not first.source.startswith("# "):
-        said.append("the first cell does not begin with the title ('# …')")
-    told = opening(notebook).lower()
-    said += [f"the opening block does not say {part!r}" for part in OPENING if part not in told]
+        faults.append("the first cell does not begin with the title ('# …')")
+    block = opening(notebook).lower()
+    faults += [f"the opening block does not say {part!r}" for part in OPENING if part not in block]
     lengths = [len(cell.source.splitlines()) for cell in code_cells(notebook)]
     if lengths and max(lengths) > LONGEST_CELL:
-        said.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
+        faults.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")
     if lengths and statistics.median(lengths) >= 10:
-        said.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
-    stated = copy.deepcopy(notebook)
-    studying.state(stated)
-    if stated != notebook or (studying.of(notebook) and studying.STUDY.lower() not in told):
-        said.append("the study time is not the rule's; run `python -m tlcourse.lessons.first_cell`")
+        faults.append(f"the median code cell has {statistics.median(lengths)} lines; below 10")
+    updated = copy.deepcopy(notebook)
+    studying.state(updated)
+    if updated != notebook or (studying.of(notebook) and studying.STUDY.lower() not in block):
+        faults.append(f"the study time is not the rule's; {FIRST_CELL}")
     ids = [cell.get("id") for cell in notebook.cells]
     if None in ids or len(set(ids)) < len(ids):
-        said.append("a cell has no id of its own; run `python -m tlcourse.lessons.first_cell`")
+        faults.append(f"a cell has no id of its own; {FIRST_CELL}")
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
-        said.append("the kernelspec is not python3; run `python -m tlcourse.lessons.first_cell`")
-    return said
+        faults.append(f"the kernelspec is not python3; {FIRST_CELL}")
+    return faults
 
 
 def complaints_about_outputs(notebook: Any) -> list[str]:
-    """What `tlcourse run NN --commit-outputs` has to do again: outputs as committed."""
-    said = []
+    """Complaints about committed outputs, which `tlcourse run NN --commit-outputs` mends."""
+    faults = []
     cells = code_cells(notebook)
     counts = [cell.execution_count for cell in cells]
     if counts != list(range(1, len(cells) + 1)):
-        said.append("the code cells were not executed once each, in order")
+        faults.append("the code cells were not executed once each, in order")
     outputs = [output for cell in cells for output in cell.outputs]
     if any(output.output_type == "error" for output in outputs):
-        said.append("an output is an error")
+        faults.append("an output is an error")
     if "widgets" in notebook.metadata:
-        said.append("metadata.widgets is there; GitHub would refuse to render it")
+        faults.append("metadata.widgets is there; GitHub would refuse to render it")
     widget = "application/vnd.jupyter.widget-view+json"
     if any(set(output.get("data", {})) & {widget} for output in outputs):
-        said.append("an output is a widget; readers on GitHub would see nothing")
+        faults.append("an output is a widget; readers on GitHub would see nothing")
     if bare := sum(map(_is_figure_without_alt, outputs)):
-        said.append(
+        faults.append(
             f"figures without alt text: {bare}; draw them with tlcourse.views, which asks for one"
         )
     if any("execution" in cell.metadata for cell in notebook.cells):
-        said.append("a cell holds the time stamps of its execution")
+        faults.append("a cell holds the time stamps of its execution")
     if paths := absolute_paths(notebook):
-        said.append(f"absolute paths are shown: {', '.join(sorted(set(paths))[:3])}")
-    return said
+        faults.append(f"absolute paths are shown: {', '.join(sorted(set(paths))[:3])}")
+    return faults
 
 
 def _is_figure_without_alt(output: Any) -> bool:
-    """Whether an output is a picture that says nothing to who cannot see it."""
+    """True if an output is a picture without alt text."""
     kinds = [kind for kind in output.get("data", {}) if kind.startswith("image/")]
-    told = output.get("metadata", {})
-    return any(not told.get(kind, {}).get("alt", "").strip() for kind in kinds)
+    metadata = output.get("metadata", {})
+    return any(not metadata.get(kind, {}).get("alt", "").strip() for kind in kinds)

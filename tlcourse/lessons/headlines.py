@@ -1,4 +1,4 @@
-"""A lesson's headline numbers, each printed beside the one that the stored run gave.
+"""A lesson's headline numbers, each printed beside that of the stored run.
 
     headline("bpe.speedup", 85.2, "times", data="WikiText-2", tolerance=0.5)
 
@@ -8,11 +8,11 @@ prints
         stored: 88.1 times (size small, WikiText-2, 2 CPU threads (x86_64, AVX2), float32)
         -> expected at this size
 
-The last line says "same" when both print alike, "expected at this size" when they differ by no
-more than the tolerance, "look here" when they differ by more. Numbers of another size or of other
-data are not compared. `tlcourse run NN --commit-outputs`, and nothing else, stores numbers: it
-names a file in TLCOURSE_HEADLINES, the lesson writes its numbers there, and they enter
-`benchmarks/results/headlines.json` when the whole lesson has run.
+The last line says "same" if both print alike, "expected at this size" if they differ by no more
+than the tolerance, "look here" if they differ by more. Numbers of another size or other data are
+not compared. Only `tlcourse run NN --commit-outputs` stores numbers: it names a file in
+TLCOURSE_HEADLINES, to which the lesson writes its numbers, and copies them into
+`benchmarks/results/headlines.json` after the whole lesson has run.
 """
 
 import json
@@ -30,10 +30,10 @@ Record = dict[str, str | int | float]
 def headline(
     name: str, value: float, unit: str = "", *, data: str = "", tolerance: float = 0.0
 ) -> None:
-    """Prints `value` beside the stored one and says whether they agree.
+    """Prints `value` beside the stored one and the verdict.
 
-    `name` is `topic.what`; `data` names what was measured on ("WikiText-2", "bundled sample");
-    `tolerance` is relative to the stored value: 0.1 allows 10 %. Counts need none, timings much.
+    `name` is `topic.what`; `data` names the data ("WikiText-2", "bundled sample"); `tolerance` is
+    relative to the stored value: 0.1 allows 10 %. Counts need none, timings a large one.
     Raises ValueError for a name without a topic or a value that is not a finite number.
     """
     if "." not in name:
@@ -43,24 +43,24 @@ def headline(
             f"expected a finite number for {name}, got {value!r}; nothing was measured"
         )
     value = value if isinstance(value, int) else float(value)
-    mine: Record = {"value": value, "unit": unit, "size": sizes.current().name, "data": data}
-    print(f"{name}: {_amount(mine)} ({_where(mine)})")
-    stored = _collect(name, mine) or _read(files.root() / STORE).get(name)
+    record: Record = {"value": value, "unit": unit, "size": sizes.current().name, "data": data}
+    print(f"{name}: {_amount(record)} ({_where(record)})")
+    stored = _collect(name, record) or _read(files.root() / STORE).get(name)
     if stored is None:
         print("    stored: nothing yet")
         return
     print(f"    stored: {_amount(stored)} ({_where(stored)})")
-    print(f"    -> {verdict(mine, stored, tolerance)}")
+    print(f"    -> {verdict(record, stored, tolerance)}")
 
 
-def verdict(mine: Record, stored: Record, tolerance: float) -> str:
-    """How a record compares with the stored one, in the words that lessons use."""
-    for what in ("size", "data"):
-        if mine[what] != stored[what]:
-            return f"not compared: the stored run had {what} {stored[what]}, this one {mine[what]}"
-    if _amount(mine) == _amount(stored):
+def verdict(record: Record, stored: Record, tolerance: float) -> str:
+    """The result of comparing a record with the stored one, as lessons print it."""
+    for key in ("size", "data"):
+        if record[key] != stored[key]:
+            return f"not compared: the stored run had {key} {stored[key]}, this one {record[key]}"
+    if _amount(record) == _amount(stored):
         return "same"
-    near = abs(mine["value"] - stored["value"]) <= tolerance * abs(stored["value"])
+    near = abs(record["value"] - stored["value"]) <= tolerance * abs(stored["value"])
     return "expected at this size" if near else "look here"
 
 
@@ -84,13 +84,13 @@ def store(collected: Path) -> list[str]:
     ]
 
 
-def _collect(name: str, mine: Record) -> Record | None:
-    """Writes a record for `store`, where the run asks for it, and returns it."""
+def _collect(name: str, record: Record) -> Record | None:
+    """Writes a record for `store` if TLCOURSE_HEADLINES is set, and returns it; else None."""
     if not os.environ.get(COLLECT):
         return None
-    from tlcourse import device  # imports torch, which most runs of a lesson can do without
+    from tlcourse import device  # imports torch, which most runs of a lesson do not need
 
-    record = mine | {"hardware": device.describe(device.choose())}
+    record = record | {"hardware": device.describe(device.choose())}
     with open(os.environ[COLLECT], "a", encoding="utf-8") as file:
         file.write(json.dumps({name: record}) + "\n")
     return record
@@ -101,7 +101,7 @@ def _read(path: Path) -> dict[str, Record]:
 
 
 def _amount(record: Record) -> str:
-    """Counts in full, other numbers with three digits that count."""
+    """The value and unit of a record: counts in full, other numbers with three digits."""
     value = record["value"]
     whole = isinstance(value, int) or abs(value) >= 100
     text = f"{value:,.0f}" if whole else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Formulas in TeX as MathML, which browsers draw without a script."""
+"""Converts formulas from TeX to MathML, which browsers draw without a script."""
 
 import html
 from xml.etree import ElementTree
@@ -7,29 +7,29 @@ from xml.etree.ElementTree import Element
 from latex2mathml.commands import FUNCTIONS, LIMIT
 from latex2mathml.converter import convert_to_element
 
-OWN = {r"\arg": "arg"}  # of LaTeX's functions, those that latex2mathml does not know
+OWN = {r"\arg": "arg"}  # LaTeX functions that latex2mathml does not know
 NAMES = {*OWN.values(), *(name[1:] for name in (*FUNCTIONS, *LIMIT))}
 ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")
-SCRIPTS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # and the same as limits
-SIGNS = ("±", "∓", "‖", "⟹", "⟸", "⟺")  # which latex2mathml takes for letters
-SPACE = {"width": "0.167em"}  # as TeX sets it beside the name of a function
+SCRIPTS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # and their forms as limits
+SIGNS = ("±", "∓", "‖", "⟹", "⟸", "⟺")  # operators that latex2mathml takes for letters
+SPACE = {"width": "0.167em"}  # TeX's thin space beside the name of a function
 
 
 def to_mathml(tex: str, *, display: bool = False) -> str:
-    """The formula as `<math>`, or its TeX as `<code>` where it cannot be converted.
+    """The formula as `<math>`, or its TeX as `<code>` if it cannot be converted.
 
-    With `display` it stands on a line of its own, with limits above and below its signs.
+    With `display` it is on a line of its own, with limits above and below its operators.
     """
     try:
         math = convert_to_element(tex.strip(), display="block" if display else "inline")
-    except Exception:  # latex2mathml raises whatever a broken formula makes it stumble over
+    except Exception:  # latex2mathml raises errors of many kinds for a broken formula
         return _code(tex)
     for part in math.iter():
         part.text = OWN.get(part.text, html.unescape(part.text or ""))
         if part.tag == "mi" and part.text in SIGNS:
             part.tag = "mo"
         if part.text == "‖":
-            part.set("stretchy", "false")  # a pair of them would differ in height
+            part.set("stretchy", "false")  # otherwise a pair of them differs in height
         if part.text == "&" or "\\" in part.text:
             return _code(tex)
     for part in list(math.iter()):
@@ -39,12 +39,12 @@ def to_mathml(tex: str, *, display: bool = False) -> str:
 
 
 def _join_letters(part: Element) -> None:
-    r"""Makes one name of the letters of `\mathrm{softmax}`, so that it is read aloud as one."""
+    r"""Joins the letters of `\mathrm{softmax}` into one name, so that it is read aloud as one."""
     if len(part) > 1 and all(
-        each.tag == "mi" and each.get("mathvariant") == "normal" for each in part
+        letter.tag == "mi" and letter.get("mathvariant") == "normal" for letter in part
     ):
         name = Element("mi")
-        name.text = "".join(each.text for each in part)
+        name.text = "".join(letter.text for letter in part)
         part[:] = [name]
 
 
@@ -67,7 +67,7 @@ def _space_functions(part: Element) -> None:
 
 
 def _is_function(part: Element) -> bool:
-    """Whether it is the name of a function, alone or with a base, a limit or a power."""
+    """True if it is the name of a function, alone or with a base, a limit or a power."""
     return (part[0] if part.tag in (*SCRIPTS, *SCRIPTS.values()) else part).text in NAMES
 
 

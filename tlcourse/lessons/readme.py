@@ -1,6 +1,6 @@
-"""For maintainers: what README, RESULTS.md and lesson 00 show of the lessons and of the studies.
+"""For maintainers: what README and lesson 00 show of the lessons.
 
-`python -m tlcourse.lessons.readme` writes it.
+`python -m tlcourse.lessons.readme` writes it; `python -m benchmarks results` writes RESULTS.md.
 """
 
 import base64
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tlcourse import files
-from tlcourse.lessons import execution, finding, first_cell, marks, results, start, studying
+from tlcourse.lessons import execution, finding, first_cell, marks, start, studying
 
 PICTURES = "notebooks/pictures"
 TAG = "readme"  # on the lessons' cells whose figure is shown outside of them
@@ -24,7 +24,7 @@ def lessons_table(logs: dict[str, Any]) -> str:
         notebook = finding.read_notebook(lesson.path)
         runs = logs.get(lesson.id, {}).get("minutes", "not measured yet")
         link = f"[{lesson.title}](notebooks/{lesson.path.name})"
-        built = start.told(finding.opening(notebook), start.BUILD)
+        built = start.line_of(finding.opening(notebook), start.BUILD)
         cells = link, built, _study(notebook), str(runs), first_cell.badge(lesson.path.name)
         rows.append("| " + " | ".join(cells) + " |")
     rows.append(
@@ -82,25 +82,17 @@ def written(readme: str, root: Path) -> str:
     return new
 
 
-def results_page(root: Path) -> str:
-    """RESULTS.md: what the studies stored, and figures of the lessons."""
-    front = [f"00_{name}.png" for name in FRONT]
-    images = [image(each) for each in figures() if each.name not in front]
-    return "\n\n".join([results.page(root), "## From the lessons", *images]) + "\n"
-
-
 def main() -> None:
-    """Writes README.md, RESULTS.md, the pictures that they show, lesson 00's map and example."""
+    """Writes README.md, the pictures that it and RESULTS.md show, lesson 00's map and example."""
     for figure in figures():
         with files.atomic(files.root() / PICTURES / figure.name) as temporary:
             temporary.write_bytes(figure.png)
     front = files.bundled("README.md")
-    readme = written(front.read_text(encoding="utf-8"), files.root())
-    for path, new in ((front, readme), (files.root() / "RESULTS.md", results_page(files.root()))):
-        old = path.read_text(encoding="utf-8") if path.exists() else ""
-        files.write_text(path, new)
-        print(f"{path.name} written" if new != old else f"{path.name} is up to date")
-    print(start.write(readme))
+    old = front.read_text(encoding="utf-8")
+    new = written(old, files.root())
+    files.write_text(front, new)
+    print(f"{front.name} written" if new != old else f"{front.name} is up to date")
+    print(start.write(new))
 
 
 if __name__ == "__main__":

@@ -1,32 +1,32 @@
-"""What lesson 00 takes from elsewhere: the map of all lessons, and the README's example."""
+"""The generated parts of lesson 00: the map of all lessons, and the README's example."""
 
 from typing import Any
 
 from tlcourse.lessons import finding, marks
 
-BUILD, QUESTION = "**You build:**", "**The question:**"  # lines of every lesson's opening block
+BUILD, QUESTION = "**You build:**", "**The question:**"  # lines of every opening block
 
 
 def lessons_map() -> str:
-    """One row a lesson: its title, what is built in it, the question that it answers."""
+    """A Markdown table with a row a lesson: its title, what is built in it, its question."""
     rows = ["| lesson | what you build | the question it answers |", "|---|---|---|"]
     for number, lesson in enumerate(finding.every()):
         opening = finding.opening(finding.read_notebook(lesson.path))
         title = f"[{lesson.title}]({lesson.path.name})" if number else lesson.title
-        rows.append(f"| {title} | {told(opening, BUILD)} | {told(opening, QUESTION)} |")
+        rows.append(f"| {title} | {line_of(opening, BUILD)} | {line_of(opening, QUESTION)} |")
     return "\n".join(rows)
 
 
-def told(opening: str, what: str) -> str:
-    """The rest of the line of an opening block that begins with `what`."""
-    lines = [line for line in opening.splitlines() if line.startswith(what)]
-    return lines[0].removeprefix(what).strip() if lines else ""
+def line_of(opening: str, label: str) -> str:
+    """The rest of the line of an opening block that begins with `label`; "" if there is none."""
+    lines = [line for line in opening.splitlines() if line.startswith(label)]
+    return lines[0].removeprefix(label).strip() if lines else ""
 
 
-def written(notebook: Any, readme: str) -> Any:
+def updated(notebook: Any, readme: str) -> Any:
     """Brings lesson 00 up to date, in place, and returns it.
 
-    Raises ValueError where the marks are not in one Markdown cell each.
+    Raises ValueError if the marks of a part are not in exactly one cell.
     """
     parts = {"map": lessons_map(), "example": marks.between(readme, "example").rstrip("\n")}
     for name, content in parts.items():
@@ -38,10 +38,10 @@ def written(notebook: Any, readme: str) -> Any:
 
 
 def write(readme: str) -> str:
-    """Writes lesson 00 where it is not up to date; says what was done."""
+    """Writes lesson 00 if it is out of date; returns a line that says what was done."""
     lesson = finding.every()[0]
     old = finding.read_notebook(lesson.path)
-    new = written(finding.read_notebook(lesson.path), readme)
+    new = updated(finding.read_notebook(lesson.path), readme)
     if new == old:
         return f"{lesson.path.name} is up to date"
     finding.write_notebook(new, lesson.path)

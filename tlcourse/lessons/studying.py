@@ -1,7 +1,7 @@
-"""How long a lesson takes to study, estimated by one rule, and written where the lesson says it.
+"""Estimates the study time of a lesson by one rule, and writes it into the lesson.
 
-The rule, for each section: its prose at 150 words a minute, folds left out; its code at 20 lines a
-minute; three quarters of a minute for each cell to be run and looked at; and the minutes of its
+The rule, for each section: its prose at 150 words a minute, without folded parts; its code at 20
+lines a minute; three quarters of a minute to run each cell and look at it; and the minutes of its
 exercises; all rounded to 5 minutes. `first_cell` writes them into the headings, which say whether
 a section is core or deeper, and their sums into the opening block.
 """
@@ -19,7 +19,7 @@ FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Study:
-    """Minutes of a lesson: of its core, and of all of it."""
+    """The minutes of a lesson's core and of all of it."""
 
     core: int
     all: int
@@ -32,40 +32,40 @@ class Study:
 
 
 def sections(notebook: Any) -> list[tuple[str, str, int]]:
-    """Each section that says what it is: heading, "core" or "deeper", minutes by the rule."""
-    found: list[list] = []
+    """The sections marked core or deeper: heading, "core" or "deeper", minutes by the rule."""
+    rows: list[list] = []
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            if found and found[-1][1]:
+            if rows and rows[-1][1]:
                 lines = [line for line in cell.source.splitlines() if line.strip()]
-                found[-1][2] += len(lines) / LINES + RUN
+                rows[-1][2] += len(lines) / LINES + RUN
             continue
         for part in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE):
             if part.startswith("## "):
                 match = HEADING.match(part)
-                found.append([match[1], match[2], 0.0] if match else ["", "", 0.0])
-            if found and found[-1][1]:
-                found[-1][2] += _prose(part)
-    return [(title, kind, max(5, 5 * round(spent / 5))) for title, kind, spent in found if kind]
+                rows.append([match[1], match[2], 0.0] if match else ["", "", 0.0])
+            if rows and rows[-1][1]:
+                rows[-1][2] += _prose(part)
+    return [(title, kind, max(5, 5 * round(spent / 5))) for title, kind, spent in rows if kind]
 
 
 def _prose(text: str) -> float:
-    """The minutes of Markdown: its words, and those that its exercises state."""
+    """The minutes for Markdown: for its words, plus those stated by its exercises."""
     words = len(re.findall(r"\w+", FOLD.sub("", text)))
     return words / WORDS + sum(map(int, EXERCISE.findall(text)))
 
 
 def of(notebook: Any) -> Study | None:
-    """The study time of a lesson, or None where no section says whether it is core."""
-    found = sections(notebook)
-    if not found:
+    """The study time of a lesson, or None if no section is marked core or deeper."""
+    rows = sections(notebook)
+    if not rows:
         return None
-    core = sum(minutes for _, kind, minutes in found if kind == "core")
-    return Study(core, sum(minutes for *_, minutes in found))
+    core = sum(minutes for _, kind, minutes in rows if kind == "core")
+    return Study(core, sum(minutes for *_, minutes in rows))
 
 
 def state(notebook: Any) -> None:
-    """Writes the minutes into headings and opening block, in place."""
+    """Writes the minutes into the headings and the opening block, in place."""
     study = of(notebook)
     if study is None:
         return

@@ -1,8 +1,8 @@
-"""Does it matter? Heads, layers and halves of layers taken out while a model runs.
+"""Ablation: heads, layers and halves of layers switched off while a model runs.
 
-A judge of one's own, a loss or an accuracy, is asked inside the block and outside. Sources: Michel
-et al. (2019) and Voita et al. (2019), who take heads out; Wang et al. (2023), who put their mean in
-their place.
+Compare a measure of your own, such as a loss or an accuracy, inside and outside the `with` block.
+Sources: Michel et al. (2019) and Voita et al. (2019), who set heads to 0; Wang et al. (2023), who
+replace them by their mean.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tlcourse.device import Compute
-from tlcourse.looking.heads import Head, by_layer, changing_heads
+from tlcourse.looking.heads import Head, heads_by_layer, intervening_on_heads
 from tlcourse.looking.texts import Texts, as_array, read
 from tlcourse.transformer import Transformer
 
@@ -23,44 +23,43 @@ PARTS = ("block", "attention", "feed-forward")
 def ablating(
     model: Transformer, heads: Iterable[Head], *, means: np.ndarray | Tensor | None = None
 ) -> contextlib.AbstractContextManager:
-    """Inside the block these heads, (layer, head) from 0, give 0, or at every place their mean.
+    """A context in which these heads, (layer, head) from 0, give 0, or their mean at each position.
 
-    `means` (layers, heads, head_dim) is what `head_means` found. A 0 may be something that later
-    layers have never met, so that it does more harm than the loss of what the head says; the mean
-    is the milder question. Raises ValueError for a head that is not there and means of another
-    shape.
+    `means` (layers, heads, head_dim) comes from `head_means`. Later layers may never have seen a
+    0, so it can do more harm than the loss of what the head contributes; the mean avoids this.
+    Raises ValueError for a head that the model does not have and for means of another shape.
     """
-    chosen = by_layer(model, heads)
+    chosen = heads_by_layer(model, heads)
     head_dim = model.config.width // model.config.heads
     shape = (len(model.blocks), model.config.heads, head_dim)
-    given = torch.zeros(shape) if means is None else torch.as_tensor(means)
-    if given.shape != shape:
+    outputs = torch.zeros(shape) if means is None else torch.as_tensor(means)
+    if outputs.shape != shape:
         raise ValueError(
-            f"expected means of shape {shape}, one for each head, got {tuple(given.shape)}; "
-            "`head_means` makes them"
+            f"expected means of shape {shape}, one for each head, got {tuple(outputs.shape)}; "
+            "`head_means` computes them"
         )
 
     def change(layer: int, mixed: Tensor) -> Tensor | None:
         if layer not in chosen:
             return None
         mixed = mixed.clone()
-        mixed[..., chosen[layer], :] = given[layer, chosen[layer]].to(mixed)
+        mixed[..., chosen[layer], :] = outputs[layer, chosen[layer]].to(mixed)
         return mixed
 
-    return changing_heads(model, change)
+    return intervening_on_heads(model, change)
 
 
 def head_means(model: Transformer, texts: Texts, *, compute: Compute | None = None) -> np.ndarray:
-    """What each head gives on average over the tokens of all texts: (layers, heads, head_dim).
+    """The mean output of each head over the tokens of all texts: (layers, heads, head_dim).
 
-    Before the output layer; padding does not count.
+    The outputs are taken before the output layer, and padding is left out.
     """
-    parts: dict[int, Tensor] = {}
+    outputs: dict[int, Tensor] = {}
     total, count = 0.0, 0
-    with changing_heads(model, parts.__setitem__):
+    with intervening_on_heads(model, outputs.__setitem__):
         for _, _, mask in read(model, texts, compute):
             total = total + np.stack(
-                [as_array(parts[layer][mask]).sum(0) for layer in range(len(model.blocks))]
+                [as_array(outputs[layer][mask]).sum(0) for layer in range(len(model.blocks))]
             )
             count += int(mask.sum())
     return total / count
@@ -68,10 +67,11 @@ def head_means(model: Transformer, texts: Texts, *, compute: Compute | None = No
 
 @contextlib.contextmanager
 def skipping(model: Transformer, layers: Iterable[int], *, part: str = "block") -> Iterator[None]:
-    """Inside the block these layers, from 0, hand on what they are given.
+    """A context in which these layers, counted from 0, return their input unchanged.
 
-    With `part="attention"` or "feed-forward" only that half adds nothing to the residual stream.
-    Raises ValueError for another part and a layer that is not there.
+    With `part="attention"` or `part="feed-forward"` only that half is skipped: it adds nothing to
+    the residual stream. Raises ValueError for another part and for a layer that the model does not
+    have.
     """
     if part not in PARTS:
         raise ValueError(f"expected part= one of {', '.join(PARTS)}, got {part!r}")

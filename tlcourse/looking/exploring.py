@@ -1,4 +1,4 @@
-"""A text box and some switches that turn a picture of attention; without widgets, the picture."""
+"""An interactive figure of attention with a text box and menus; without widgets, the figure."""
 
 import html
 from collections.abc import Callable, Mapping
@@ -15,22 +15,22 @@ from tlcourse.transformer import Transformer, record
 from tlcourse.views import Picture, head_grid, heat_map, token_lines
 from tlcourse.views.interactive import widgets_on
 
-LONGEST = 128  # tokens: of more, a figure shows little
+LONGEST = 128  # tokens: with more, a figure cannot be read
 NOTE = "One text: it shows what a head can do, not what it does as a rule."
 PREFIX = " {:.0%} of the attention, not drawn, goes to a learned prefix."
-FIRST = "this model"  # what the model is called that stands beside others
+FIRST = "this model"  # the name of the model in the menu, where others can be chosen
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is looked at: attention (layers, heads, length, length) of a text, and where in it."""
+    """The attention of a text, (layers, heads, length, length), and the block, head and token."""
 
     tokens: list[str]
     attention: np.ndarray
     note: str = NOTE
     block: int = 0
     head: int = 0
-    token: int = 0  # the one that looks
+    token: int = 0  # the query
 
 
 def _one_head(choice: Choice) -> Picture:
@@ -98,7 +98,7 @@ def _rollout(choice: Choice) -> Picture:
 
 SWITCHES = ("block", "head", "token")
 
-# What each view draws, and the switches that turn it; the first is shown first.
+# For each view, the function that draws it and the controls that apply; the first is the default.
 VIEWS: dict[str, tuple[Callable[[Choice], Picture], tuple[str, ...]]] = {
     "one head": (_one_head, ("block", "head")),
     "all heads": (_all_heads, ("block", "head")),
@@ -106,7 +106,7 @@ VIEWS: dict[str, tuple[Callable[[Choice], Picture], tuple[str, ...]]] = {
     "from one token": (_from_one_token, ("block", "token")),
     "rollout": (_rollout, ()),
 }
-# JupyterLab takes letters typed in a menu as its commands, unless the menu itself says this.
+# JupyterLab treats letters typed in a menu as its shortcuts unless the menu has this attribute.
 OWN_KEYS = (
     "<style onload=\"for (const menu of this.closest('.widget-vbox').querySelectorAll('select'))"
     " menu.setAttribute('data-lm-suppress-shortcuts', 'true')\"></style>"
@@ -121,21 +121,22 @@ def explore(
     start: tuple[int, int] = (0, 0),
     beside: Mapping[str, tuple[Transformer, AnyTokenizer]] | None = None,
 ) -> Any:
-    """A model's attention over a text that one can type, with a choice of block, head and view.
+    """An interactive view of a model's attention, with a choice of text, block, head and view.
 
-    The text is read as in pretraining (with our vocabulary after `<eos>`, in the normaliser's
-    form); another one is taken on Enter. `start` is the first block and head, counted from 0.
-    `beside` names models, each with its tokenizer, to switch to. Of attention to a learned prefix
-    the figure's note says how much it is. What goes wrong while turning is said in a line, and the
-    picture stays.
+    The text is tokenized as in pretraining (with our vocabulary after `<eos>`, normalised); a new
+    text takes effect on Enter. `start` is the first block and head, counted from 0. `beside` maps
+    the names of further models to each model and its tokenizer. The figure's note states the share
+    of attention that goes to a learned prefix. An error is shown in one line, and the last figure
+    stays.
 
-    Returns what the cell has to end with: a widget, or the first figure when widgets are off. Uses
-    only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, or with more
-    tokens than 128 or than the model has positions, and for a block or head that is not there.
+    Returns the last expression of the cell: a widget, or the first figure when widgets are off.
+    Uses only what ipywidgets 7.7 and 8 share. Raises ValueError for a text without a word, for one
+    with more than 128 tokens or more than the model has positions, and for a block or head that the
+    model does not have.
     """
     models = {FIRST: (model, tokenizer), **(beside or {})}
     shape = model.config.layers, model.config.heads
-    if not all(0 <= place < size for place, size in zip(start, shape, strict=True)):
+    if not all(0 <= index < size for index, size in zip(start, shape, strict=True)):
         raise ValueError(f"expected a block and a head below {shape}, counted from 0, got {start}")
     if widgets_on():
         return _Switches(models, text, start).box
@@ -160,7 +161,7 @@ def _read(model: Transformer, tokenizer: AnyTokenizer, text: str) -> Choice:
 
 
 class _Switches:
-    """The widgets of `explore`; `box` holds them all."""
+    """The widgets of `explore`; `box` contains all of them."""
 
     def __init__(
         self,
@@ -179,7 +180,7 @@ class _Switches:
         self.block = ipywidgets.IntSlider(start[0], description="block", **slider)
         self.head = ipywidgets.IntSlider(start[1], description="head", **slider)
         self.token = ipywidgets.Dropdown(options=[("", 0)], description="token")
-        self.said = ipywidgets.HTML()
+        self.message = ipywidgets.HTML()
         self.picture = ipywidgets.HTML()
         self.tokens: list[str] = []
         self.busy = False
@@ -189,31 +190,33 @@ class _Switches:
             controls.insert(1, self.model)
         for control in controls:
             control.observe(self.changed, names="value")
-        self.box = ipywidgets.VBox([*controls, self.said, self.picture, ipywidgets.HTML(OWN_KEYS)])
+        self.box = ipywidgets.VBox(
+            [*controls, self.message, self.picture, ipywidgets.HTML(OWN_KEYS)]
+        )
 
     def draw(self) -> None:
-        """Brings the switches up to date with the text that was read, then the picture."""
-        seen = self.read(self.model.value, self.text.value)
-        self.block.max, self.head.max = (size - 1 for size in seen.attention.shape[:2])
-        if seen.tokens != self.tokens:
-            self.tokens = seen.tokens
-            self.token.options = [(f"{at}: {token}", at) for at, token in enumerate(seen.tokens)]
-            self.token.value = seen.token
-        draw, turned = VIEWS[self.view.value]
+        """Updates the controls to the current text, then draws the figure."""
+        choice = self.read(self.model.value, self.text.value)
+        self.block.max, self.head.max = (size - 1 for size in choice.attention.shape[:2])
+        if choice.tokens != self.tokens:
+            self.tokens = choice.tokens
+            self.token.options = [(f"{at}: {token}", at) for at, token in enumerate(choice.tokens)]
+            self.token.value = choice.token
+        draw, controls = VIEWS[self.view.value]
         for name in SWITCHES:
-            getattr(self, name).disabled = name not in turned
-        where = {name: getattr(self, name).value for name in SWITCHES}
-        self.picture.value = draw(replace(seen, **where)).html()
+            getattr(self, name).disabled = name not in controls
+        values = {name: getattr(self, name).value for name in SWITCHES}
+        self.picture.value = draw(replace(choice, **values)).html()
 
     def changed(self, _: Any) -> None:
-        """Draws anew; says in a line what is wrong, which would be lost in a log otherwise."""
-        if self.busy:  # one switch moves another
+        """Redraws the figure; shows an error in one line, which would otherwise go to a log."""
+        if self.busy:  # one control has changed another
             return
-        self.busy, said = True, ""
+        self.busy, message = True, ""
         try:
             self.draw()
         except Exception as error:
             line = str(error).strip().split("\n")[0] or type(error).__name__
-            said = f"<b>{html.escape(line)}</b> The picture is still the one before."
-        self.said.value = said
+            message = f"<b>{html.escape(line)}</b> The picture is still the one before."
+        self.message.value = message
         self.busy = False

@@ -1,4 +1,4 @@
-"""What single heads give, to be read or changed on its way into the output layer."""
+"""The outputs of single heads, to be read or replaced before the output layer."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -11,13 +11,13 @@ Head = tuple[int, int]  # layer and head, both from 0
 
 
 @contextlib.contextmanager
-def changing_heads(
+def intervening_on_heads(
     model: Transformer, change: Callable[[int, Tensor], Tensor | None]
 ) -> Iterator[None]:
-    """Inside the block what the heads of each layer give passes through `change(layer, mixed)`.
+    """A context in which the head outputs of each layer are replaced by `change(layer, mixed)`.
 
-    `mixed` is (batch, length, heads, head_dim): what each head mixed from the values, before the
-    output layer. A change that returns None only looks. Every kernel may run.
+    `mixed` (batch, length, heads, head_dim) is each head's weighted sum of the values, before the
+    output layer. If `change` returns None, the outputs stay as they are. Works with every kernel.
     """
 
     def hook(layer: int) -> Callable:
@@ -36,19 +36,22 @@ def changing_heads(
     try:
         yield
     finally:
-        for each in hooks:
-            each.remove()
+        for handle in hooks:
+            handle.remove()
 
 
-def by_layer(model: Transformer, heads: Iterable[Head]) -> dict[int, list[int]]:
-    """The heads of each layer that has any; ValueError for what the model does not have."""
-    found: dict[int, list[int]] = {}
+def heads_by_layer(model: Transformer, heads: Iterable[Head]) -> dict[int, list[int]]:
+    """The chosen heads of each layer that has any: layer to the sorted numbers of its heads.
+
+    Raises ValueError for a head that the model does not have.
+    """
+    chosen: dict[int, list[int]] = {}
     layers, count = len(model.blocks), model.config.heads
-    for each in sorted({tuple(map(int, head)) for head in heads}):
-        if len(each) != 2 or not (0 <= each[0] < layers and 0 <= each[1] < count):
+    for head in sorted({tuple(map(int, head)) for head in heads}):
+        if len(head) != 2 or not (0 <= head[0] < layers and 0 <= head[1] < count):
             raise ValueError(
                 f"expected heads as (layer, head), layers 0 to {layers - 1} and heads 0 to "
-                f"{count - 1}, got {each}"
+                f"{count - 1}, got {head}"
             )
-        found.setdefault(each[0], []).append(each[1])
-    return found
+        chosen.setdefault(head[0], []).append(head[1])
+    return chosen

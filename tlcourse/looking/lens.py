@@ -1,4 +1,4 @@
-"""What a model would say if it stopped early: the logit lens (nostalgebraist, 2020)."""
+"""The logit lens: what a model would predict from an earlier layer (nostalgebraist, 2020)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from tlcourse.transformer import Transformer
 
 
 class Guesses(NamedTuple):
-    """The likeliest tokens of each layer at each place, likeliest first."""
+    """The most probable tokens of each layer at each position, the most probable first."""
 
     ids: np.ndarray  # (layers + 1, length, count)
     probabilities: np.ndarray  # of the same shape
@@ -20,21 +20,21 @@ class Guesses(NamedTuple):
 
 @torch.no_grad()
 def logit_lens(model: Transformer, ids: Sequence[int] | Tensor) -> Tensor:
-    """The final norm and the head on every hidden state: (layers + 1, length, vocabulary) logits.
+    """Logits (layers + 1, length, vocabulary): the final norm and the head on every hidden state.
 
-    `ids` are those of one text; layer 0 is the embeddings, the last one gives the model's own
-    logits. The norm and the head were trained for the last layer alone: that early layers say
-    nothing through them does not mean that they know nothing. `lens_guesses` keeps less.
+    `ids` are those of one text. Layer 0 is the embeddings, and the last layer gives the model's own
+    logits. The norm and the head were trained for the last layer only, so an early layer may hold
+    information that they cannot read. `lens_guesses` needs less memory.
     """
-    return torch.stack([_said(model, state)[0] for state in _states(model, ids)])
+    return torch.stack([_logits(model, state)[0] for state in _states(model, ids)])
 
 
 @torch.no_grad()
 def lens_guesses(model: Transformer, ids: Sequence[int] | Tensor, *, count: int = 1) -> Guesses:
-    """The `count` likeliest tokens of `logit_lens`, a layer at a time: arrays, see `Guesses`."""
-    best = [_said(model, each)[0].softmax(-1).topk(count) for each in _states(model, ids)]
-    parts = (torch.stack(part).cpu().numpy() for part in zip(*best, strict=True))
-    probabilities, tokens = parts
+    """The `count` most probable tokens of `logit_lens`, computed one layer at a time."""
+    best = [_logits(model, state)[0].softmax(-1).topk(count) for state in _states(model, ids)]
+    arrays = (torch.stack(layers).cpu().numpy() for layers in zip(*best, strict=True))
+    probabilities, tokens = arrays
     return Guesses(tokens, probabilities)
 
 
@@ -42,6 +42,6 @@ def _states(model: Transformer, ids: Sequence[int] | Tensor) -> list[Tensor]:
     return model.hidden_states(one_text(model, ids))
 
 
-def _said(model: Transformer, state: Tensor) -> Tensor:
-    """(1, length, width) to logits (1, length, vocabulary), as those of the last layer are made."""
+def _logits(model: Transformer, state: Tensor) -> Tensor:
+    """(1, length, width) to logits (1, length, vocabulary), computed as for the last layer."""
     return model.logits(model.norm(state) if model.config.norm_first else state)

@@ -1,4 +1,4 @@
-"""How many heads can go? Their importance, the order in which they go, and a model without them.
+"""Pruning: the importance of heads, the order in which to remove them, and a model without them.
 
 Source: Michel et al. (2019), "Are Sixteen Heads Really Better than One?".
 """
@@ -13,24 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tlcourse.looking.heads import Head, by_layer, changing_heads
+from tlcourse.looking.heads import Head, heads_by_layer, intervening_on_heads
 from tlcourse.transformer import Transformer
 
 
 def head_importance(
     model: Transformer, loss: Callable[[Any], Tensor], examples: Iterable[Any]
 ) -> np.ndarray:
-    """How much the loss of an example moves with each head, on average: (layers, heads).
+    """The mean sensitivity of the loss to each head: (layers, heads).
 
-    The mean over examples of |d loss / d gate|, where what a head gives is multiplied by a gate
-    that stands at 1. `loss(example)` gives one number with a gradient, so not under `no_grad`; an
-    example is a text or a batch. No weight and no weight's gradient is touched. Raises ValueError
-    without an example.
+    This is the mean over examples of |d loss / d gate|, where each head's output is multiplied by a
+    gate of 1. `loss(example)` returns a scalar with a gradient, so it must not run under `no_grad`;
+    an example is a text or a batch. Weights and their gradients are not changed. Raises ValueError
+    if there is no example.
     """
     device, shape = model.embedding.weight.device, (model.config.heads, 1)
     gates = [torch.ones(shape, device=device, requires_grad=True) for _ in model.blocks]
     total, count = torch.zeros(len(gates), model.config.heads, device=device), 0
-    with changing_heads(model, lambda layer, mixed: mixed * gates[layer].to(mixed)):
+    with intervening_on_heads(model, lambda layer, mixed: mixed * gates[layer].to(mixed)):
         for example in examples:
             slopes = torch.autograd.grad(loss(example), gates)
             total += torch.stack(slopes).squeeze(-1).abs()
@@ -42,13 +42,13 @@ def head_importance(
 
 @dataclass(frozen=True)
 class Pruning:
-    """Heads in the order in which they went, and what the judge said on the way."""
+    """The heads in the order of their removal, and the value of `judge` after each."""
 
     order: tuple[Head, ...]
-    curve: tuple[float, ...]  # with all of them, then after each that went: one entry more
+    curve: tuple[float, ...]  # with all heads, then after each removal: one entry more than `order`
 
     def can_go(self, limit: float) -> int:
-        """The most heads without which the judge says no more than `limit`; 0 if there are none."""
+        """The largest number of removed heads at which the curve is at most `limit`, else 0."""
         return max((count for count, value in enumerate(self.curve) if value <= limit), default=0)
 
 
@@ -59,13 +59,14 @@ def greedy_pruning(
     limit: float = math.inf,
     steps: int | None = None,
 ) -> Pruning:
-    """Takes one head after the other away, each time the one whose loss does least harm.
+    """Removes heads one by one, each time the head whose removal does the least harm.
 
-    `judge(removed)` is asked with every set of one head more, and the lower it says the better: a
-    loss, an error rate; `with ablating(model, removed)` inside it does the removing. Of equals the
-    first goes. It ends when all are gone, after `steps`, or where every head would bring the judge
-    above `limit`. Of n heads all take n (n + 1) / 2 judgements: a few hundred texts will do, and
-    the last word has a set on which nothing was chosen.
+    `judge(removed)` returns a loss or an error rate (lower is better) of the model without these
+    heads, usually inside `with ablating(model, removed)`; it is called with every candidate added
+    to the heads removed so far. Among equals the first head is removed. Pruning stops when no head
+    is left, after `steps`, or when every candidate would exceed `limit`. Removing all n heads takes
+    n (n + 1) / 2 calls, so a few hundred texts must do; report the result on other texts, since
+    these chose the heads.
     """
     left, removed = list(heads), frozenset()
     order, curve = [], [float(judge(removed))]
@@ -81,15 +82,15 @@ def greedy_pruning(
 
 
 def prune(model: Transformer, heads: Iterable[Head]) -> Transformer:
-    """A copy whose heads, (layer, head) from 0, are gone for good: nobody reads their output.
+    """A copy of the model without these heads, (layer, head) from 0: nothing reads their output.
 
-    The columns of the output layers become 0, which gives what `ablating` gives, in no less time.
-    Raises ValueError for a head that is not there, and where another module stands in an output
-    layer's place.
+    The columns of the output layers are set to 0, with the same result as `ablating` and no gain in
+    speed. Raises ValueError for a head that the model does not have, and if an output layer has
+    been replaced by another module.
     """
-    chosen = by_layer(model, heads)
+    chosen = heads_by_layer(model, heads)
     pruned, head_dim = copy.deepcopy(model), model.config.width // model.config.heads
-    for layer, gone in chosen.items():
+    for layer, removed in chosen.items():
         output = pruned.blocks[layer].attention.output
         if type(output) is not nn.Linear:
             raise ValueError(
@@ -97,5 +98,5 @@ def prune(model: Transformer, heads: Iterable[Head]) -> Transformer:
                 "merge a LoRA into the weights, or use `ablating`"
             )
         with torch.no_grad():
-            output.weight.unflatten(1, (-1, head_dim))[:, gone] = 0.0
+            output.weight.unflatten(1, (-1, head_dim))[:, removed] = 0.0
     return pruned

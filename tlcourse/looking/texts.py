@@ -1,4 +1,4 @@
-"""Texts as ids, in batches of about equal lengths; what two modules of this package read."""
+"""Running a model on texts, in batches of about equal lengths."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,13 +13,14 @@ from tlcourse.transformer import Transformer
 
 TOKENS_AT_A_TIME = 2048
 
-Texts = Iterable[Sequence[int] | Tensor | np.ndarray]  # the ids of each; rows of a tensor, too
+Texts = Iterable[Sequence[int] | Tensor | np.ndarray]  # the ids of each text, or a tensor of rows
 
 
 def one_text(model: Transformer, ids: Sequence[int] | Tensor | np.ndarray) -> Tensor:
-    """The ids of one text as (1, length), where the model is, which then is in evaluation mode.
+    """The ids of one text as a tensor (1, length) on the model's device.
 
-    Raises ValueError for what is not the ids of one text.
+    The model is put into evaluation mode. Raises ValueError unless `ids` has one dimension and is
+    not empty.
     """
     tokens = torch.as_tensor(ids, device=model.eval().embedding.weight.device)
     if tokens.ndim != 1 or not len(tokens):
@@ -32,15 +33,15 @@ def one_text(model: Transformer, ids: Sequence[int] | Tensor | np.ndarray) -> Te
 def read(
     model: Transformer, texts: Texts, compute: Compute | None = None
 ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """Runs the body on all texts, for those who look on: `record`, or hooks.
+    """Runs the body on all texts, so that `record` or hooks can collect what they need.
 
-    After each batch gives the numbers of its texts, their tokens (batch, longest) and the mask,
-    True = token; the longest texts first. The model is on the device of `compute` and in evaluation
-    mode. Raises ValueError without a text and for an empty one.
+    Yields after each batch the indices of its texts, their tokens (batch, longest) and the mask
+    (True = token); the longest texts come first. Moves the model to the device of `compute` and
+    puts it into evaluation mode. Raises ValueError if there is no text or an empty one.
     """
     compute = device.choose() if compute is None else compute
     model.to(compute.device).eval()
-    rows = [each.tolist() if hasattr(each, "tolist") else list(each) for each in texts]
+    rows = [text.tolist() if hasattr(text, "tolist") else list(text) for text in texts]
     if not rows or not all(rows):
         raise ValueError("expected at least one text and a token in each, got an empty one or none")
     numbers = sorted(range(len(rows)), key=lambda number: len(rows[number]), reverse=True)
@@ -54,7 +55,7 @@ def read(
 
 
 def as_array(values: Tensor | np.ndarray) -> np.ndarray:
-    """A tensor from anywhere, or an array, as float64."""
+    """A tensor on any device, or an array, as a float64 array."""
     if isinstance(values, Tensor):
         values = values.detach().cpu().double().numpy()
     return np.asarray(values, dtype=np.float64)

@@ -1,9 +1,9 @@
-"""The course's models in a browser: the sources of a static page, and what builds it.
+"""The course's models in a browser: the sources of a static page, and its build.
 
     from tlcourse.page import build
 
     build("page", ["causal-small", "trec-lora"])    # a folder for any static host
-    build("page.html", ["causal-small"])            # one file that opens from disk, with no network
+    build("page.html", ["causal-small"])            # one file that opens from disk, offline
 
 On a command line that is `tlcourse page --out page.html`. The page's engine mirrors the package in
 JavaScript: `bpe.js`, `attention.js`, `block.js`, `model.js`, `lora.js`, `generate.js` and

@@ -1,7 +1,8 @@
-"""Puts the page together: its sources and the files of models, as a folder or as one file."""
+"""Builds the page from its sources and the files of models, as a folder or as one file."""
 
 import base64
 import html
+import itertools
 import json
 import re
 import shutil
@@ -14,13 +15,13 @@ from tlcourse import files, lessons
 from tlcourse.adaptation import Classifier
 from tlcourse.files import PACKAGE
 from tlcourse.lessons import first_cell
-from tlcourse.page import first
-from tlcourse.page.choosing import Shown, chosen
+from tlcourse.page import prerender
+from tlcourse.page.models import Shown, chosen
 
 HERE = PACKAGE / "page"
 VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
 STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
-OLD = "old.js"  # a classic script, which runs in browsers that cannot run the modules
+OLD = "old.js"  # a classic script, for browsers that cannot run the modules
 LESSONS = ("00", "01", "02", "03", "05", "07", "08")  # to which rooms link
 # One file may connect to nothing at all; a folder fetches its own files.
 ALONE = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
@@ -31,12 +32,13 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w]+)";\n', flags=re.MULTILI
 
 
 def build(out: str | Path, models: Iterable[str | Path] | None = None) -> Path:
-    """Writes the page with these models and classifiers, names or folders; None: all shipped ones.
+    """Writes the page with these models and classifiers (names or folders; None: all shipped ones).
 
-    A name that ends in `.html` gives one file, which holds everything and replaces what was there;
-    any other a new folder, for a web server. Both appear whole or not at all. Returns the file to
-    open. Raises ValueError for a model that the page cannot read, FileNotFoundError for one that is
-    not there, FileExistsError for a folder with something in it, and what `check` raises.
+    If `out` ends in `.html`, it is one file with everything in it, and replaces an older file;
+    otherwise it is a new folder, for a web server. Both are written completely or not at all.
+    Returns the file to open. Raises ValueError for a model that the page cannot read,
+    FileNotFoundError for one that does not exist, FileExistsError for a folder that is not empty,
+    and what `check` raises.
     """
     out = Path(out)
     shown = chosen(models)
@@ -50,103 +52,102 @@ def build(out: str | Path, models: Iterable[str | Path] | None = None) -> Path:
 
 
 def check(shown: Iterable[Shown]) -> None:
-    """Loads each model and classifier and asks it once: what is copied has to work in a browser.
+    """Loads each model and classifier and runs it once, so that only working ones are published.
 
     Raises ValueError for a damaged file, FileNotFoundError for a missing one, FloatingPointError
-    for answers that are not finite.
+    for outputs that are not finite.
     """
-    from tlcourse.page import trec  # which is run as a program, too
+    from tlcourse.page import trec  # here, because it is also run as a program
 
-    for each in shown:
-        if not each.classifier:
-            first.reading(each.folder)
+    for model in shown:
+        if not model.classifier:
+            prerender.reading(model.folder)
         else:
-            load = trec.load if each.base else Classifier.load
-            load(each.folder).probabilities(first.CAUSALS, compute=first.PLAIN)
+            load = trec.load if model.base else Classifier.load
+            load(model.folder).probabilities(prerender.CAUSALS, compute=prerender.PLAIN)
 
 
 def page(shown: Sequence[Shown], **parts: str) -> str:
-    """index.html with its parts put in; the first model has read its example."""
+    """The text of index.html with its parts filled in, and the first model's reading rendered."""
     source = Template((HERE / "index.html").read_text(encoding="utf-8"))
-    models = [each for each in shown if not each.classifier]
-    kept = first.reading(models[0].folder)
-    causal = {each.name: files.read_json(each.folder / "config.json")["causal"] for each in models}
-    made = {
+    models = [model for model in shown if not model.classifier]
+    first = prerender.reading(models[0].folder)
+    causal = {m.name: files.read_json(m.folder / "config.json")["causal"] for m in models}
+    settings = {
         "models": list(causal),
         "pair": pair(models, causal),
-        "classifiers": [{"name": e.name, "base": e.base} for e in shown if e.classifier],
-        "examples": {name: first.examples(read) for name, read in causal.items()},
+        "classifiers": [{"name": m.name, "base": m.base} for m in shown if m.classifier],
+        "examples": {name: prerender.examples(is_causal) for name, is_causal in causal.items()},
         "lessons": {number: lesson(number) for number in LESSONS},
-        "first": kept,
+        "first": first,
     }
-    texts = first.examples(kept["causal"])
+    texts = prerender.examples(first["causal"])
     return source.substitute(
         parts,
-        made=json.dumps(made).replace("<", "\\u003c"),
-        text=html.escape(kept["text"]),
+        made=json.dumps(settings).replace("<", "\\u003c"),
+        text=html.escape(first["text"]),
         examples="".join(f'<button type="button">{html.escape(text)}</button>' for text in texts),
-        glance=first.glance(kept),
+        glance=prerender.glance(first),
     )
 
 
 def pair(models: Sequence[Shown], causal: dict[str, bool]) -> list[str] | None:
-    """A causal and a masked model that cut texts alike, by name; None where one is missing."""
-    cuts = {each.name: files.read_json(each.folder / "tokenizer.json") for each in models}
-    for one in causal:
-        for other in causal:
-            if causal[one] and not causal[other] and cuts[one] == cuts[other]:
-                return [one, other]
+    """The names of a causal and a masked model with the same tokenizer; None if there are none."""
+    tokenizers = {m.name: files.read_json(m.folder / "tokenizer.json") for m in models}
+    for first, second in itertools.permutations(causal, 2):
+        if causal[first] and not causal[second] and tokenizers[first] == tokenizers[second]:
+            return [first, second]
     return None
 
 
 def lesson(number: str) -> dict[str, str]:
-    """Title and address of a lesson."""
-    found = lessons.get(number)
-    place = f"{address()}/blob/main/notebooks/{found.path.name}"
-    return {"title": found.title.split(" · ")[-1], "address": place}
+    """The title and the address of a lesson."""
+    entry = lessons.get(number)
+    url = f"{address()}/blob/main/notebooks/{entry.path.name}"
+    return {"title": entry.title.split(" · ")[-1], "address": url}
 
 
 def address() -> str:
-    """The repository's address, in a clone and in an install, which has no pyproject.toml."""
+    """The repository's address, from pyproject.toml or, in an install, the metadata."""
     if (files.root() / "pyproject.toml").exists():
         return first_cell.address()
     urls = metadata.metadata("tlcourse").get_all("Project-URL") or []
-    found = dict(url.split(", ", 1) for url in urls)
-    return found.get("Repository", "https://github.com/OWNER/tlcourse").rstrip("/")
+    by_label = dict(url.split(", ", 1) for url in urls)
+    return by_label.get("Repository", "https://github.com/OWNER/tlcourse").rstrip("/")
 
 
 def modules() -> dict[str, str]:
-    """The page's modules by file name, each behind all that it imports; page.js is the last."""
-    found: dict[str, str] = {}
+    """The page's modules by file name, each after those that it imports; page.js is the last."""
+    sources: dict[str, str] = {}
 
     def add(path: Path) -> None:
         source = path.read_text(encoding="utf-8")
         for _, imported in IMPORT.findall(source):
             place = (path.parent / imported).resolve()
-            if file_name(place) not in found:
+            if file_name(place) not in sources:
                 add(place)
-        found[file_name(path)] = source
+        sources[file_name(path)] = source
 
     add(HERE / "page.js")
-    return found
+    return sources
 
 
 def file_name(path: Path) -> str:
-    """What a module is called in a built page; the view has the name of another module."""
+    """The name of a module in a built page; the view is renamed, since attention.js is taken."""
     return "view.js" if path == VIEW else path.name
 
 
 def one_file(shown: Sequence[Shown]) -> str:
-    """The page as one text: modules one behind the other, and the models' files in base64."""
+    """The page as one text, with all modules in one script and the models' files in base64."""
     script = "\n".join(
         re.sub(r"^export ", "", IMPORT.sub("", source), flags=re.MULTILINE)
         for source in modules().values()
     )
     blocks = [
-        f'<script id="{html.escape(each.name)}/{file}" type="application/octet-stream">'
-        f"{base64.b64encode(each.content(file)).decode('ascii')}</script>"
-        for each in shown
-        for file in each.files
+        f'<script id="{html.escape(model.name)}/{file}" type="application/octet-stream">'
+        f"{base64.b64encode(model.content(file)).decode('ascii')}</script>"
+        for model in shown
+        for file in model.files
     ]
     style = "".join(path.read_text(encoding="utf-8") for path in STYLES)
     old = (HERE / OLD).read_text(encoding="utf-8")
@@ -161,16 +162,16 @@ def one_file(shown: Sequence[Shown]) -> str:
 
 
 def fill(folder: Path, shown: Sequence[Shown]) -> None:
-    """Writes the page into a folder: its modules, and a folder of files for each model."""
+    """Writes the page into a folder: its modules, and a folder with the files of each model."""
     for name, source in modules().items():
-        own = source.replace('"../views/attention.js"', '"./view.js"')
-        files.write_text(folder / name, own)
+        text = source.replace('"../views/attention.js"', '"./view.js"')
+        files.write_text(folder / name, text)
     for path in [*STYLES, HERE / OLD]:
         shutil.copyfile(path, folder / path.name)
-    for each in shown:
-        (folder / each.name).mkdir()
-        for file in each.files:
-            (folder / each.name / file).write_bytes(each.content(file))
+    for model in shown:
+        (folder / model.name).mkdir()
+        for file in model.files:
+            (folder / model.name / file).write_bytes(model.content(file))
     text = page(
         shown,
         policy=HOSTED,

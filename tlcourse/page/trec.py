@@ -1,9 +1,9 @@
-"""Trains the classifier of questions that the page ships: LoRA and a head, without the model.
+"""Trains the question classifier that the page ships: LoRA and a head, without the base model.
 
     python -m tlcourse.page.trec --out data/classifiers/trec-lora
 
 It needs TREC (TLCOURSE_DATA, or the Hub) and some minutes on two CPU cores. The folder gets the
-added weights in half precision, classifier.json, and a card; the model below is a shipped one.
+added weights in half precision, classifier.json, and a card; the base model is a shipped one.
 """
 
 import argparse
@@ -30,13 +30,13 @@ from tlcourse.adaptation import (
 )
 from tlcourse.adaptation.serialization import RECORD, in_words
 from tlcourse.metrics import wilson_interval
-from tlcourse.page.first import PLAIN
+from tlcourse.page.prerender import PLAIN
 from tlcourse.transformer import Transformer
 
 BASE = "causal-small"
 SCHEME = Scheme("LoRA in all layers", edit=LoRA(rank=8, layers="all"), groups=AddedOnly(factor=8.0))
 RECIPE = Recipe(epochs=5)
-LARGEST = 1_000_000  # bytes of weights
+LARGEST = 1_000_000  # the most bytes of weights
 CARD = """# trec-lora
 
 A classifier of English questions by the kind of answer they ask for, TREC's six: {labels}.
@@ -59,7 +59,7 @@ use.
 
 
 def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
-    """The adapted classifier, its added weights rounded to half precision, and its record."""
+    """The adapted classifier, with added weights rounded to half precision, and its record."""
     data, compute = corpora.load("trec"), device.choose()
     start = Classifier.from_checkpoint(
         BASE, labels=corpora.TREC_LABELS, pooling="mean", seed=seed, compute=compute
@@ -93,20 +93,20 @@ def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
 
 
 def tested(classifier: Classifier, texts: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
-    """Which questions it gets wrong, in float32, with the interval of their share."""
+    """The misclassified questions, computed in float32, and the interval of their share."""
     rows = wrong(classifier.probabilities(texts, compute=PLAIN), labels, classifier.labels)
     interval = wilson_interval(len(rows), len(texts))
     return {"rows": len(texts), "wrong": rows, "interval": list(interval)}
 
 
 def added(classifier: Classifier) -> dict[str, torch.Tensor]:
-    """The weights of LoRA and of the head by their names."""
+    """The weights of LoRA and of the head, by name."""
     names = dict(classifier.named_parameters())
     return {n: p for n, p in names.items() if n.endswith((".a", ".b")) or n.startswith("head.")}
 
 
 def save(folder: str | Path, classifier: Classifier, record: dict[str, Any]) -> None:
-    """Writes weights, record and card into a new folder; raises ValueError for more than 1 MB."""
+    """Writes weights, record and card into a new folder; raises ValueError above 1 MB."""
     tensors = {name: p.detach().half().contiguous() for name, p in added(classifier).items()}
     size = sum(2 * tensor.numel() for tensor in tensors.values())
     if size > LARGEST:
@@ -118,7 +118,7 @@ def save(folder: str | Path, classifier: Classifier, record: dict[str, Any]) -> 
 
 
 def card(record: dict[str, Any], size: int) -> str:
-    """The text of README.md for a record and so many bytes of weights."""
+    """The text of README.md for a record and `size` bytes of weights."""
     recipe = ", ".join(f"{name} {value}" for name, value in record["recipe"].items())
     return CARD.format(
         labels=", ".join(record["labels"]),
@@ -135,10 +135,10 @@ def card(record: dict[str, Any], size: int) -> str:
 
 
 def load(folder: str | Path) -> Classifier:
-    """What `save` wrote, on the shipped model it belongs to.
+    """The classifier that `save` wrote, on its shipped base model.
 
-    Raises ValueError when a file is damaged, or the weights are not those of LoRA and a head;
-    FileNotFoundError for a model that is not there.
+    Raises ValueError if a file is damaged or the weights are not those of LoRA and a head;
+    FileNotFoundError for a base model that does not exist.
     """
     record, path = serialization.record_of(folder), Path(folder) / "model.safetensors"
     scheme = serialization.scheme_of(record, folder)
@@ -155,7 +155,7 @@ def load(folder: str | Path) -> Classifier:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Trains, measures, saves."""
+    """Trains, evaluates and saves the classifier."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="new folder")
     out = parser.parse_args(words).out

@@ -1,6 +1,6 @@
 """Pretraining: from a corpus to a token file, from a token file to a decayed model.
 
-Compute is chosen, and everything after the first three arguments has a default.
+The device is chosen, and everything after the first three arguments has a default.
 
     import tempfile
     from tlcourse import checkpoints, corpora, pretraining

@@ -1,4 +1,4 @@
-"""Muon where the hardware has no bfloat16."""
+"""Muon for hardware without bfloat16."""
 
 import math
 from collections import defaultdict
@@ -12,9 +12,9 @@ from torch import Tensor
 class Muon(torch.optim.Muon):
     """`torch.optim.Muon` with updates as large as AdamW's, orthogonalised in `precision`.
 
-    PyTorch's always orthogonalises in bfloat16, which on a CPU without it takes longer than all
-    else in a step of a small model. Source: Jordan et al. (2024); the scale 0.2 times the root of
-    the longer side: Liu et al. (2025).
+    PyTorch's Muon always orthogonalises in bfloat16. On a CPU without bfloat16 that takes longer
+    than the rest of a step of a small model. Source: Jordan et al. (2024); the scale, 0.2 times the
+    square root of the longer side: Liu et al. (2025).
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Muon(torch.optim.Muon):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; what `closure` returns, which computes loss and gradients anew, if given."""
+        """Takes one step; returns the loss of `closure`, which recomputes it and the gradients."""
         if self.precision == torch.bfloat16:
             return super().step(closure)
         loss = None
@@ -38,7 +38,7 @@ class Muon(torch.optim.Muon):
                 loss = closure()
         for group in self.param_groups:
             by_shape = defaultdict(list)  # matrices of one shape are orthogonalised together
-            for matrix in (each for each in group["params"] if each.grad is not None):
+            for matrix in (p for p in group["params"] if p.grad is not None):
                 state = self.state[matrix]
                 if "momentum_buffer" not in state:
                     state["momentum_buffer"] = torch.zeros_like(matrix.grad)
@@ -56,7 +56,7 @@ class Muon(torch.optim.Muon):
 
 
 def orthogonal(matrices: Tensor, coefficients: tuple[float, float, float], steps: int) -> Tensor:
-    """(n, rows, columns): each matrix with singular values of about 1 (between 0.5 and 1.5).
+    """The matrices (n, rows, columns) with singular values of about 1 (between 0.5 and 1.5).
 
     The quintic Newton-Schulz iteration of Jordan et al. (2024).
     """

@@ -1,4 +1,4 @@
-"""The objectives of pretraining: what the model reads in a step, and what it has to predict."""
+"""The objectives of pretraining: the batch of a step, and its loss."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,10 +15,10 @@ Batch = tuple[Tensor, ...]
 
 
 class Objective(NamedTuple):
-    """What the model reads in a step, and what it is asked.
+    """The batches and the loss of a pretraining objective.
 
-    `batch(file, step, recipe=, vocabulary_size=)` gives the tensors of a step, a pure function of
-    its arguments; `loss(model, batch)` the sum of nats and the number of targets.
+    `batch(file, step, recipe=, vocabulary_size=)` returns the tensors of a step, as a pure function
+    of its arguments; `loss(model, batch)` returns the sum of nats and the number of targets.
     """
 
     batch: Callable[..., Batch]
@@ -52,7 +52,7 @@ def _hybrid_batch(
     inputs, targets, chosen = objectives.hide_next_tokens(
         tokens, generator, vocabulary_size, probability=probability
     )
-    # Spread evenly, so that every slice of the batch has its share: 0.5 is every second row.
+    # Causal rows are spread evenly over the batch: 0.5 is every second row.
     quota = (torch.arange(recipe.batch_size + 1) * recipe.causal_share).floor()
     reads_causally = quota[1:] > quota[:-1]
     inputs[reads_causally], chosen[reads_causally] = tokens[reads_causally, :-1], True
@@ -82,6 +82,6 @@ OBJECTIVES = {
 
 
 def batches(file: TokenFile, config: Config, recipe: PretrainingRecipe) -> Callable[[int], Batch]:
-    """The function from a step to its batch: what the loss of the recipe's objective takes."""
+    """The function from a step to its batch, which the loss of the objective takes."""
     batch = OBJECTIVES[recipe.objective].batch
     return lambda step: batch(file, step, recipe=recipe, vocabulary_size=config.vocabulary_size)

@@ -1,4 +1,4 @@
-"""Text files of one's own as a corpus, whose end is held out: it measures what was learnt."""
+"""The user's text files as a corpus; their end is held out, to evaluate the model on."""
 
 import codecs
 import hashlib
@@ -13,18 +13,18 @@ from tlcourse import files
 from tlcourse.bpe import SPECIALS, normalise
 from tlcourse.corpora import DataError
 
-# Words that are held out: a share, in a short text some more, in a long one no more than enough,
-# never the larger part; of fewer none, since they would say nothing.
+# The number of words held out: a share, at least SOME, at most ENOUGH and the share LARGEST;
+# none if that is fewer than FEWEST, because a loss on so few words means nothing.
 SHARE, SOME, ENOUGH, LARGEST, FEWEST = 0.05, 200, 50_000, 0.2, 100
-HELD_OUT = "held_out.txt"  # the file of what a run holds out of one's own text
+HELD_OUT = "held_out.txt"  # the file with the end of the user's text that a run holds out
 SPECIAL = re.compile(f"<({'|'.join(name.strip('<>') for name in SPECIALS)})>")
 
 
 @dataclass(frozen=True)
 class TextFiles:
-    """The text files behind a path, and the `*.txt` beside them that are not read, by the reason.
+    """The text files of a path, and the `*.txt` in it that are not read, by reason.
 
-    `digests` holds, in the order in which the files are read, the sha256 of what is in each.
+    `digests` holds the sha256 of each file, in the order in which the files are read.
     """
 
     path: Path
@@ -35,9 +35,9 @@ class TextFiles:
     def of(cls, path: Path, places: Iterable[Path] = ()) -> "TextFiles":
         """The file `path`, or all `*.txt` below the folder `path`, in order of their names.
 
-        Of a folder are left out: what lies in one of `places` below it, what a run held out
-        (`held_out.txt`), what is hidden, and what is not a regular file. Raises DataError for a
-        path that is neither a regular file nor a folder, and for a file that cannot be read.
+        Files of a folder that are left out: those in one of `places` below it, the text that a run
+        held out (`held_out.txt`), hidden and irregular files. Raises DataError for a path that is
+        neither a regular file nor a folder, and for a file that cannot be read.
         """
         if path.is_file():
             return cls(path, {path: _digest(path)}, {})
@@ -47,29 +47,29 @@ class TextFiles:
                 "a socket or a device; write its text to a file first"
             )
         top, digests, left_out = path.resolve(), {}, defaultdict(list)
-        inside = [each for place in places if top in (each := place.resolve()).parents]
+        inside = [folder for folder in map(Path.resolve, places) if top in folder.parents]
         for file in sorted(path.rglob("*.txt")):
-            if why := _not_read(file, file.relative_to(path), top, inside):
-                left_out[why].append(file)
+            if reason := _reason_to_omit(file, file.relative_to(path), top, inside):
+                left_out[reason].append(file)
             elif not file.is_dir():
                 digests[file] = _digest(file)
         return cls(path, digests, left_out)
 
     @property
     def label(self) -> str:
-        """The name of the file or folder with the digest of what is read of it."""
+        """The name of the file or folder with the digest of its text."""
         total = hashlib.sha256(b"".join(self.digests.values()))
         return f"{self.path.resolve().name} {total.hexdigest()[:16]}"
 
-    def said(self) -> Iterator[str]:
-        """What is left out, such as "runs/a/held_out.txt and 1 more (held out by a run)"."""
-        for why, (first, *others) in self.left_out.items():
+    def omissions(self) -> Iterator[str]:
+        """The files left out, such as "runs/a/held_out.txt and 1 more (held out by a run)"."""
+        for reason, (first, *others) in self.left_out.items():
             more = f" and {len(others):,} more" if others else ""
-            yield f"{first}{more} ({why})"
+            yield f"{first}{more} ({reason})"
 
 
-def _not_read(file: Path, relative: Path, top: Path, inside: Sequence[Path]) -> str:
-    """Why a file below the folder `top` is left out; "" for one that is read."""
+def _reason_to_omit(file: Path, relative: Path, top: Path, inside: Sequence[Path]) -> str:
+    """The reason why a file below the folder `top` is left out; "" for one that is read."""
     if any(part.startswith(".") for part in relative.parts):
         return "hidden"
     if any(folder in (top / relative).parents for folder in inside):
@@ -88,7 +88,7 @@ def _digest(file: Path) -> bytes:
 
 
 def _digest_of_words(file: Path) -> bytes:
-    """The sha256 of the words of a file, with one blank between them."""
+    """The sha256 of the words of a file, separated by single spaces."""
     total = hashlib.sha256()
     with open(file, "rb") as lines:
         for line in lines:
@@ -97,15 +97,15 @@ def _digest_of_words(file: Path) -> bytes:
     return total.digest()
 
 
-def refuse_twice(corpus: Iterable[TextFiles]) -> None:
-    """Raises DataError where two files hold the same words: their end would be held out and learnt.
+def refuse_duplicates(corpus: Iterable[TextFiles]) -> None:
+    """Raises DataError if two files hold the same words, which would be trained on and held out.
 
     They may be one file by two names, or differ in line ends and spacing.
     """
-    known: dict[bytes, Path] = {}
-    files = [file for each in corpus for file in each.digests]
+    by_digest: dict[bytes, Path] = {}
+    files = [file for text_files in corpus for file in text_files.digests]
     for file in files if len(files) > 1 else []:
-        if (first := known.setdefault(_digest_of_words(file), file)) is not file:
+        if (first := by_digest.setdefault(_digest_of_words(file), file)) is not file:
             twice = f"got {file} twice" if first == file else f"but {first} and {file} are the same"
             raise DataError(f"expected each text once, {twice}; leave one of them out")
 
@@ -113,10 +113,10 @@ def refuse_twice(corpus: Iterable[TextFiles]) -> None:
 def documents(files: Iterable[Path]) -> Iterator[str]:
     """The documents of UTF-8 text files, line by line.
 
-    A document ends with its file or at two empty lines in a row. Every line passes
-    `tlcourse.bpe.normalise`, as all text that people write does; what looks like a special token
-    (`<mask>`) gets spaces, `< mask >`, and is text. Raises DataError for a file that cannot be
-    read, is not UTF-8 text, or has no words.
+    A document ends with its file or at two empty lines in a row. Every line is normalised by
+    `tlcourse.bpe.normalise`; a string that looks like a special token (`<mask>`) gets spaces,
+    `< mask >`, and is ordinary text. Raises DataError for a file that cannot be read, is not UTF-8
+    text, or has no words.
     """
     for file in files:
         empty = True
@@ -129,7 +129,7 @@ def documents(files: Iterable[Path]) -> Iterator[str]:
 
 def _split(lines: Iterator[str]) -> Iterator[str]:
     document: list[str] = []
-    for line in itertools.chain(lines, ["\n", "\n", ""]):  # the end of a file, too, is a border
+    for line in itertools.chain(lines, ["\n", "\n", ""]):  # the end of a file ends a document, too
         if document[-2:] == ["\n", "\n"] and line != "\n":
             yield "".join(document).rstrip("\n") + "\n"
             document = []
@@ -137,8 +137,8 @@ def _split(lines: Iterator[str]) -> Iterator[str]:
             document.append(line)
 
 
-def written(line: str) -> str:
-    """A line that people wrote, as it is trained on: no token in it is a special one."""
+def without_specials(line: str) -> str:
+    """A line of ordinary text, normalised, in which no token is a special one."""
     return SPECIAL.sub(r"< \1 >", normalise(line))
 
 
@@ -148,7 +148,7 @@ def _lines(file: Path) -> Iterator[str]:
             for number, line in enumerate(lines, start=1):
                 if "\0" in line:
                     raise DataError(f"expected text in {file}, line {number} has a zero byte")
-                yield written(line) + "\n"
+                yield without_specials(line) + "\n"
     except UnicodeDecodeError as error:
         raise DataError(
             f"expected UTF-8 text in {file}, but in line {_undecodable(file)} stands a byte "
@@ -159,7 +159,7 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def _undecodable(file: Path) -> int:
-    """The first line that is not UTF-8; files are decoded in blocks, which know no lines."""
+    """The number of the first line that is not UTF-8; the error only knows a block of the file."""
     with open(file, "rb") as lines:
         return next(
             number
@@ -170,24 +170,24 @@ def _undecodable(file: Path) -> int:
 
 @dataclass(frozen=True)
 class OwnText:
-    """A text file, or a folder of them: how much there is, and its end, which is held out."""
+    """A text file, or a folder of them: its size, and its end, which is held out."""
 
     files: TextFiles
     texts: int
     words: int
-    held_out: tuple[str, ...]  # documents, the first perhaps without its beginning
-    border: int  # words before them
+    held_out: tuple[str, ...]  # documents; the first may lack its beginning
+    border: int  # the number of words before them
 
     @classmethod
     def read(cls, files: TextFiles) -> "OwnText":
-        """Reads everything once; raises what `documents` raises, DataError for a folder of none."""
+        """Reads everything once; raises DataError as `documents` does, and for an empty folder."""
         if not files.digests:
-            said = "".join(f"; left out: {told}" for told in files.said())
+            left_out = "".join(f"; left out: {omission}" for omission in files.omissions())
             raise DataError(
-                f"expected a text file or a folder with *.txt files, got {files.path}{said}"
+                f"expected a text file or a folder with *.txt files, got {files.path}{left_out}"
             )
         texts, words, kept = 0, 0, 0
-        tail: deque[tuple[str, int]] = deque()  # what the held-out part can be cut from
+        tail: deque[tuple[str, int]] = deque()  # from which the held-out part is cut
         for document in documents(files.digests):
             count = len(document.split())
             texts, words, kept = texts + 1, words + count, kept + count
@@ -203,34 +203,34 @@ class OwnText:
 
     @property
     def words_held_out(self) -> int:
-        """How many they are: about what is wanted, since lines are kept whole."""
+        """Their number, about the one wanted: lines are kept whole."""
         return sum(len(part.split()) for part in self.held_out)
 
     def training(self) -> Iterator[str]:
-        """The documents without what is held out."""
+        """The documents without the held-out end."""
         for part, out in _parts(documents(self.files.digests), self.border, self.words):
             if out:
                 return
             yield part
 
     def __str__(self) -> str:
-        """Such as "my.txt: 1 text, 5,812 words; the last 287 are held out, …"."""
-        read = f"{self.files.path}: {counted(self.texts, self.words)}; "
+        """A line such as "my.txt: 1 text, 5,812 words; the last 287 are held out, …"."""
+        read = f"{self.files.path}: {size_in_words(self.texts, self.words)}; "
         if not self.held_out:
             return read + "too few to hold any out, so nothing will say how well they are learnt"
         return read + f"the last {self.words_held_out:,} are held out, to measure the model on"
 
 
-def counted(texts: int, words: int) -> str:
-    """Such as "1 text, 5,812 words"."""
+def size_in_words(texts: int, words: int) -> str:
+    """A phrase such as "1 text, 5,812 words"."""
     return f"{texts:,} text{'s' * (texts != 1)}, {words:,} words"
 
 
 def _parts(documents: Iterable[str], border: int, words: int) -> Iterator[tuple[str, bool]]:
-    """Documents of so many `words`, and whether each comes after the first `border` of them.
+    """Pairs of a document, and True if it comes after the first `border` of all `words`.
 
-    The one that has the border inside is cut at the end of that line; inside the line where it is
-    so long that less than half of the words behind the border would be left.
+    A document with the border inside is cut at the end of that line, or in the line if otherwise
+    less than half of the words after the border would be left.
     """
     done = 0
     for document in documents:
@@ -238,16 +238,16 @@ def _parts(documents: Iterable[str], border: int, words: int) -> Iterator[tuple[
         if begin >= border or done <= border:
             yield document, begin >= border
             continue
-        both = _cut(document, border - begin, words - begin)
-        for part, out in zip(both, (False, True), strict=True):
+        halves = _cut(document, border - begin, words - begin)
+        for part, out in zip(halves, (False, True), strict=True):
             if part.strip():
                 yield part.strip("\n") + "\n", out
 
 
 def _cut(document: str, border: int, words: int) -> tuple[str, str]:
-    """Two parts of a document, which has a border after so many of its words.
+    """The two parts of a document that is cut after its first `border` words.
 
-    `words` stand between its beginning and the end of everything.
+    `words` counts from the beginning of the document to the end of the corpus.
     """
     lines = document.splitlines(keepends=True)
     counts = [len(line.split()) for line in lines]
@@ -262,5 +262,5 @@ def _cut(document: str, border: int, words: int) -> tuple[str, str]:
 
 
 def write_documents(path: Path, texts: Iterable[str]) -> None:
-    """Writes documents as a text file that `documents` reads again."""
+    """Writes documents as a text file that `documents` can read."""
     files.write_text(path, "\n\n".join(texts))

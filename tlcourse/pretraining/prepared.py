@@ -1,4 +1,4 @@
-"""What a prepared corpus was made of, and whether that is what is wanted now."""
+"""Checks that a prepared corpus is the one that is wanted now."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from tlcourse.bpe import Tokenizer
 from tlcourse.corpora.catalogue import CORPORA, own_name
 
-VOCABULARY = 8192  # entries, where no other number is asked for and the text has words for them
+VOCABULARY = 8192  # entries by default, if the text has words for them
 
 
-def gone(names: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """Those of one's own texts that are not there any more, and their labels when they were."""
+def deleted(names: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """The user's texts that no longer exist, with their labels in the record."""
     return {
         name: label
         for name, label in zip(names, labels, strict=False)
@@ -20,38 +20,38 @@ def gone(names: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
     }
 
 
-def checked(
+def checked_tokenizer(
     folder: Path,
-    found: dict,
+    record: dict,
     labels: Sequence[str],
     *,
     tokens: float,
     size: int | None,
-    known: Tokenizer | None,
+    required: Tokenizer | None,
 ) -> Tokenizer:
-    """The vocabulary that is there; ValueError that says in what it is not what is wanted."""
+    """The tokenizer of a prepared corpus; raises ValueError that lists how the corpus differs."""
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
-    there = named(found["corpus"])
-    entries = found["vocabulary"] if size else found.get("at_most", found["vocabulary"])
-    wrong = []
-    if found["corpus"] != labels:
-        same = there == named(labels)
-        wrong.append("which has changed since" if same else f"not from {named(labels)}")
+    corpus = without_digests(record["corpus"])
+    entries = record["vocabulary"] if size else record.get("at_most", record["vocabulary"])
+    differences = []
+    if record["corpus"] != labels:
+        wanted = without_digests(labels)
+        differences.append("which has changed since" if corpus == wanted else f"not from {wanted}")
     if entries != (size or VOCABULARY):
-        wrong.append(f"not with one of {size or VOCABULARY:,}")
-    if known is not None and known.merges != tokenizer.merges:
-        wrong.append("with another vocabulary than that of the start")
-    if found["tokens"] < tokens and not found["whole"]:
-        wrong.append(f"not for {tokens:,} tokens")
-    if wrong:
+        differences.append(f"not with one of {size or VOCABULARY:,}")
+    if required is not None and required.merges != tokenizer.merges:
+        differences.append("with another vocabulary than that of the start")
+    if record["tokens"] < tokens and not record["whole"]:
+        differences.append(f"not for {tokens:,} tokens")
+    if differences:
         raise ValueError(
-            f"{folder} was made from {there} with a vocabulary of {found['vocabulary']:,} entries "
-            f"for {found['tokens']:,} tokens: {', '.join(wrong)}; use another --out or --prepared, "
-            "or remove this one"
+            f"{folder} was made from {corpus} with a vocabulary of {record['vocabulary']:,} "
+            f"entries for {record['tokens']:,} tokens: {', '.join(differences)}; use another --out "
+            "or --prepared, or remove this one"
         )
     return tokenizer
 
 
-def named(labels: Iterable[str]) -> str:
-    """What the corpora of labels are called, without the digests."""
+def without_digests(labels: Iterable[str]) -> str:
+    """The names of the corpora in `labels`, without the digests."""
     return ", ".join(own_name(label) or label for label in labels)

@@ -1,4 +1,4 @@
-"""From a token file to a decayed model: the optimizers, the run."""
+"""From a token file to a decayed model: the optimizers and the run."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tlcourse.training import Trainer
 
 RECIPE = PretrainingRecipe()
-DECAY = "decay.json"  # where a run of so many minutes keeps when its decay began
+DECAY = "decay.json"  # the step at which the decay of a run with a budget in minutes began
 UNENDING = 2**62  # steps
 
 
@@ -34,18 +34,18 @@ def optimizers_for(
     *,
     precision: torch.dtype = torch.float32,
 ) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside the blocks, AdamW for all else (Jordan et al., 2024).
+    """Muon for the matrices inside the blocks, AdamW for the rest (Jordan et al., 2024).
 
-    Muon works in bfloat16 if that is the `precision` of the run, else in float32. Weight decay is
-    for the matrices alone.
+    Muon works in bfloat16 if that is the `precision` of the run, else in float32. Only the
+    matrices get weight decay.
     """
     matrices = [p for block in model.blocks for p in block.parameters() if p.ndim == 2]
     inside = {id(p) for p in matrices}
     others = {"params": [p for p in model.parameters() if id(p) not in inside], "weight_decay": 0.0}
     settings: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (0.9, 0.95), "fused": True}
     if recipe.muon_learning_rate is None:
-        both = [{"params": matrices, "weight_decay": recipe.weight_decay}, others]
-        return [torch.optim.AdamW(both, **settings)]
+        groups = [{"params": matrices, "weight_decay": recipe.weight_decay}, others]
+        return [torch.optim.AdamW(groups, **settings)]
     return [
         Muon(matrices, recipe.muon_learning_rate, precision, recipe.weight_decay),
         torch.optim.AdamW([others], **settings),
@@ -53,13 +53,13 @@ def optimizers_for(
 
 
 def compile_blocks(model: Transformer, *, compute: Compute | None = None) -> None:
-    """Compiles the blocks, which share one graph; on the CPU the backward pass makes much again.
+    """Compiles the blocks, which share one graph; on the CPU the backward pass recomputes much.
 
-    There memory is slower than arithmetic: of what the backward pass needs, 30 % is kept, what is
-    cheap is computed twice, and a step takes no longer.
+    There memory is slower than arithmetic: 30 % of the activations are kept, cheap ones are
+    computed twice, and a step takes no longer.
     """
     if (device.choose() if compute is None else compute).device.type == "cpu":
-        # Not a name that PyTorch promises: where it has gone, the backward pass keeps everything.
+        # A private name of PyTorch: without it, the backward pass keeps all activations.
         with contextlib.suppress(ImportError, AttributeError):
             from torch._functorch import config
 
@@ -80,7 +80,7 @@ def pretrain(
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> list[dict]:
-    """Trains `model` in place on `tokens` tokens, ending decayed; returns the engine's history.
+    """Trains `model` in place on `tokens` tokens, with the decay at the end; returns the history.
 
     With a `folder` the run is resumable; its state is written there every `save_every` seconds.
     `on_step` and `handlers`: see `training.train`. Raises ValueError if the budget is less than one
@@ -92,9 +92,9 @@ def pretrain(
         raise ValueError(
             f"expected a budget of at least one step ({per_step} tokens), got {tokens}"
         )
-    pays = steps > 500  # compilation takes about half a minute
-    run = _prepared(
-        model, file, recipe, compute=compute, budget={"tokens": tokens}, compiled=pays,
+    worthwhile = steps > 500  # compilation takes about half a minute
+    run = _runner(
+        model, file, recipe, compute=compute, budget={"tokens": tokens}, compiled=worthwhile,
         folder=folder, save_every=save_every, on_step=on_step, handlers=handlers,
     )  # fmt: skip
     return run(steps, warmup_stable_decay(steps, _warmup(steps, recipe), recipe.decay))
@@ -105,7 +105,7 @@ def _warmup(steps: int, recipe: PretrainingRecipe) -> int:
 
 
 def decay_began(history: Sequence[dict], recipe: PretrainingRecipe) -> int:
-    """The step of a finished `pretrain` from which its learning rate fell; 0 if it never did."""
+    """The step from which the learning rate of a finished `pretrain` fell; 0 if it never did."""
     warmup = _warmup(len(history), recipe)
     return min((r["step"] for r in history if r["step"] > warmup and r["factor"] < 1), default=0)
 
@@ -122,20 +122,20 @@ def pretrain_for(
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> tuple[list[dict], int]:
-    """Trains `model` in place for `minutes` of running time, ending decayed.
+    """Trains `model` in place for `minutes` of running time, with the decay at the end.
 
-    Running time counts across resumes. When the share 1 - `decay` of it is used the decay begins,
-    with as many steps as the speed so far promises. From then on the run is one of so many steps
-    and ends decayed, whatever the clock says. Returns the history and the step at which the decay
-    began, which `folder` keeps, too; without a folder the run cannot be resumed.
+    Running time counts across resumes. When the share 1 - `decay` of it is used, the decay begins,
+    with as many steps as the speed so far allows in the rest. From then on the number of steps is
+    fixed, so the run ends decayed, whatever the clock says. Returns the history and the step at
+    which the decay began (also kept in `folder`); without a folder the run cannot be resumed.
 
     Raises ValueError for several processes without a folder.
     """
     from ignite import distributed as idist
 
-    with _somewhere(folder) as place:
+    with _folder_or_temporary(folder) as place:
         seconds = 60 * minutes
-        run = _prepared(
+        run = _runner(
             model, file, recipe, compute=compute, budget={"minutes": minutes},
             compiled=minutes > 5, folder=place, save_every=save_every, on_step=on_step,
             handlers=handlers,
@@ -158,8 +158,8 @@ def pretrain_for(
 
 
 @contextlib.contextmanager
-def _somewhere(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, or one that is gone afterwards."""
+def _folder_or_temporary(folder: str | Path | None) -> Iterator[Path]:
+    """The folder, or a temporary one."""
     from ignite import distributed as idist
 
     if folder is not None:
@@ -171,13 +171,13 @@ def _somewhere(folder: str | Path | None) -> Iterator[Path]:
         yield Path(place)
 
 
-def _prepared(
+def _runner(
     model, file, recipe, *, compute, budget, compiled, folder, save_every, **more
 ) -> Callable:
-    """What both kinds of budget share: a function (steps, schedule, stop_after) -> history.
+    """A function (steps, schedule, stop_after) -> history, for both kinds of budget.
 
-    It may be called twice, for the stable part and then for the decay: the optimizers are made
-    once, and what lies in `folder` is where each call goes on.
+    It may be called twice, for the stable part and then for the decay: the optimizers are built
+    once, and each call resumes from the state in `folder`.
     """
     from tlcourse.training import train
 
@@ -203,8 +203,8 @@ def _prepared(
 
 
 def _digest(model: Transformer) -> str:
-    """Which weights a model has."""
-    found = hashlib.sha256()
+    """A digest of the weights of a model, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
     for tensor in model.state_dict().values():
-        found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
-    return found.hexdigest()[:16]
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()[:16]

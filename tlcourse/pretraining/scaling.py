@@ -8,10 +8,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Law:
-    """loss = floor + (parameters_scale / N) ** a + (tokens_scale / D) ** b, in nats a token.
+    """loss = floor + (parameters_scale / N) ** a + (tokens_scale / D) ** b, in nats per token.
 
-    N parameters, D tokens. What a larger model saves and what more text saves are added (Hoffmann
-    et al., 2022).
+    N parameters, D tokens. The terms of model size and of text are added (Hoffmann et al., 2022).
     """
 
     floor: float
@@ -21,21 +20,21 @@ class Law:
     b: float
 
     def loss(self, parameters, tokens):
-        """Nats a token; numbers or arrays."""
+        """The loss in nats per token, for numbers or arrays."""
         from_size = (self.parameters_scale / np.asarray(parameters)) ** self.a
         return self.floor + from_size + (self.tokens_scale / np.asarray(tokens)) ** self.b
 
 
 def fit_law(parameters: Sequence[float], tokens: Sequence[float], losses: Sequence[float]) -> Law:
-    """The law with the least Huber loss on log losses, over a grid of starts.
+    """The law with the least Huber loss on log losses, over a grid of starting points.
 
-    Raises ValueError for fewer than five runs (the law has five numbers) or when sizes or tokens do
-    not vary: then one of its terms cannot be told from the floor.
+    Raises ValueError for fewer than five runs (the law has five numbers), or if sizes or tokens do
+    not vary: then one of its terms cannot be distinguished from the floor.
     """
-    n, d, found = (np.asarray(part, dtype=float) for part in (parameters, tokens, losses))
-    if len(found) < 5 or len(set(n)) < 2 or len(set(d)) < 2:
+    n, d, nats = (np.asarray(part, dtype=float) for part in (parameters, tokens, losses))
+    if len(nats) < 5 or len(set(n)) < 2 or len(set(d)) < 2:
         raise ValueError(
-            f"expected at least 5 runs of at least 2 sizes and 2 budgets, got {len(found)} runs, "
+            f"expected at least 5 runs of at least 2 sizes and 2 budgets, got {len(nats)} runs, "
             f"{len(set(n))} sizes, {len(set(d))} budgets"
         )
 
@@ -44,20 +43,21 @@ def fit_law(parameters: Sequence[float], tokens: Sequence[float], losses: Sequen
         for floor in (0.5, 1.5, 2.5)
         for scale in (0.1, 1.0, 10.0)
     ]
-    return _fit(n, d, found, starts)
+    return _fit(n, d, nats, starts)
 
 
-def _fit(n: np.ndarray, d: np.ndarray, found: np.ndarray, starts: list[np.ndarray]) -> Law:
-    """The best of the fits that begin at `starts`, logarithms of the law's numbers."""
+def _fit(n: np.ndarray, d: np.ndarray, losses: np.ndarray, starts: list[np.ndarray]) -> Law:
+    """The best of the fits that begin at `starts`, the logarithms of the law's numbers."""
     from scipy.optimize import minimize  # takes half a second to import, for this function alone
 
-    def miss(x: np.ndarray) -> float:
-        residual = np.abs(np.log(Law(*np.exp(x)).loss(n, d)) - np.log(found))
-        bend = 1e-3  # as in Hoffmann et al.: outliers count linearly
-        return np.where(residual < bend, residual**2 / 2, bend * (residual - bend / 2)).sum() * 1e6
+    def huber(x: np.ndarray) -> float:
+        residual = np.abs(np.log(Law(*np.exp(x)).loss(n, d)) - np.log(losses))
+        delta = 1e-3  # as in Hoffmann et al.: outliers count linearly
+        quadratic, linear = residual**2 / 2, delta * (residual - delta / 2)
+        return np.where(residual < delta, quadratic, linear).sum() * 1e6
 
     options = {"maxiter": 4000, "maxfev": 8000, "xatol": 1e-6, "fatol": 1e-9}
-    fits = [minimize(miss, x, method="Nelder-Mead", options=options) for x in starts]
+    fits = [minimize(huber, x, method="Nelder-Mead", options=options) for x in starts]
     return Law(*map(float, np.exp(min(fits, key=lambda fit: fit.fun).x)))
 
 
@@ -71,10 +71,10 @@ def bootstrap(
     repeats: int = 200,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """95 % interval of the law's loss at `at` = (parameters, tokens): runs drawn with replacement.
+    """The bootstrap 95 % interval of the law's loss at `at` = (parameters, tokens).
 
-    `at` None: at the largest of both. `law` is that of all runs; None fits it first.
-    Draws without five different runs, two sizes and two budgets are drawn again.
+    Runs are drawn with replacement. `at` defaults to the largest of both, `law`, the law of all
+    runs, to a fit. Draws without five different runs, two sizes and two budgets are repeated.
     """
     columns = [np.asarray(part, dtype=float) for part in (parameters, tokens, losses)]
     at = (max(parameters), max(tokens)) if at is None else at
@@ -83,8 +83,8 @@ def bootstrap(
     drawn: list[float] = []
     while len(drawn) < repeats:
         rows = generator.integers(len(losses), size=len(losses))
-        n, d, found = (column[rows] for column in columns)
+        n, d, sample = (column[rows] for column in columns)
         if len(set(rows)) >= 5 and len(set(n)) > 1 and len(set(d)) > 1:
-            drawn.append(float(_fit(n, d, found, [start]).loss(*at)))
+            drawn.append(float(_fit(n, d, sample, [start]).loss(*at)))
     low, high = np.quantile(drawn, [0.025, 0.975])
     return float(low), float(high)

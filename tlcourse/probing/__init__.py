@@ -1,4 +1,4 @@
-"""What is in a representation: probes, and what it takes to believe them.
+"""Probing: what a representation contains, measured by probes and their controls.
 
     import torch
     from tlcourse import checkpoints, probing
@@ -14,9 +14,9 @@
 
     words = probing.examples(features, tasks.column(rows, "upos"), 3)
     probe = probing.linear_probe(words.features, words.labels)
-    probe.judge(words.features, words.labels).accuracy      # beside it stands what it must beat:
+    probe.judge(words.features, words.labels).accuracy      # and the baseline it has to beat:
     probing.word_types(words.groups, words.labels).judge(words.groups, words.labels).accuracy
-    probing.selectivity(words, words).value                 # test data come second
+    probing.selectivity(words, words).value                 # training data, test data
     probing.code_length(words.features, words.labels).compression
 
     heads = [row["heads"] for row in rows]
@@ -25,7 +25,7 @@
 
     directions = probing.null_space(words.features, words.labels, rounds=2).directions
 
-    def judge():                                            # a loss, an accuracy: what you like
+    def judge():                                            # any number: a loss, an accuracy
         return float(model(torch.tensor([tokenizer.encode(" The dog barks")])).logsumexp(-1).mean())
 
     def removal(rows):
@@ -33,11 +33,18 @@
 
     probing.judge_removals(judge, {"tags": directions}, removal)      # against random directions
 
-Sentences are lists of words, or texts with the places of their words; what a model is judged by
-comes in as a function. `report` puts one accuracy beside all its baselines.
+Sentences are lists of words, or texts with the spans of their words. Functions that measure a model
+take the measure as an argument. `report` gives an accuracy together with all its baselines.
 """
 
 from tlcourse.probing import tasks, trees
+from tlcourse.probing.ablation import (
+    WAYS,
+    erase_neurons,
+    erase_units,
+    erase_words,
+    erasing_neurons,
+)
 from tlcourse.probing.alignment import Aligned, align, covering, normalised, written
 from tlcourse.probing.baselines import Guess, majority, random_encoder, word_types
 from tlcourse.probing.controls import (
@@ -48,13 +55,6 @@ from tlcourse.probing.controls import (
     control_labels,
     selectivity,
     shuffled_labels,
-)
-from tlcourse.probing.erasing import (
-    WAYS,
-    erase_neurons,
-    erase_units,
-    erase_words,
-    erasing_neurons,
 )
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
@@ -77,7 +77,7 @@ from tlcourse.probing.probes import (
     mix_probe,
     ridge_probe,
 )
-from tlcourse.probing.removal import (
+from tlcourse.probing.projection import (
     Draws,
     NullSpace,
     Removal,
@@ -100,7 +100,7 @@ from tlcourse.probing.tree_scores import (
     judge_distances,
     linear_distances,
 )
-from tlcourse.transformer import changing
+from tlcourse.transformer import intervening
 
 __all__ = [
     "FRACTIONS",
@@ -131,7 +131,6 @@ __all__ = [
     "Task",
     "TreeScore",
     "align",
-    "changing",
     "code_length",
     "control_labels",
     "correlations",
@@ -146,6 +145,7 @@ __all__ = [
     "extract",
     "find_neurons",
     "hidden_probe",
+    "intervening",
     "judge_depths",
     "judge_distances",
     "judge_removals",

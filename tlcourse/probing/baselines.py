@@ -1,4 +1,4 @@
-"""What a probe must beat: guessing, word types, a random encoder."""
+"""The baselines of a probe: the majority label, word types, a random encoder."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from tlcourse.transformer import Transformer
 
 @dataclass(frozen=True)
 class Guess:
-    """A label for each group, and one for all other groups; it sees no vector.
+    """A baseline without vectors: a label for each known group, and one for all other groups.
 
-    A pair may also be known by its first word, as `"dog\\t"`, or by its second, as `"\\tbarks"`;
-    `order` says which of the three ("pair", "first", "second") is asked first, and which next.
+    The label of a pair may also be that of its first word, with the key `"dog\\t"`, or of its
+    second, with the key `"\\tbarks"`; `order` is the order in which these keys are tried.
     """
 
     otherwise: str
@@ -27,50 +27,50 @@ class Guess:
     order: tuple[str, ...] = ("pair", "first", "second")
 
     def predict(self, groups: Iterable[str]) -> np.ndarray:
-        """(items,) labels."""
+        """The predicted labels, (items,)."""
         return np.asarray([self._label(group) for group in groups])
 
     def _label(self, group: str) -> str:
-        ways = _ways(group)
-        asked = (ways[way] for way in self.order if way in ways)
-        return next((self.by_group[way] for way in asked if way in self.by_group), self.otherwise)
+        by_kind = _keys(group)
+        keys = (by_kind[kind] for kind in self.order if kind in by_kind)
+        return next((self.by_group[key] for key in keys if key in self.by_group), self.otherwise)
 
     def judge(self, groups: Iterable[str], labels: Iterable[str]) -> Judgement:
-        """What it says of each item against what is right."""
+        """Compares the predictions with the labels of the items."""
         return Judgement.of(self.predict(groups), np.asarray(list(labels)))
 
 
 def majority(labels: Iterable[str]) -> Guess:
-    """The most frequent label, whatever the item; the first in the alphabet among equals."""
-    return Guess(_commonest(Counter(labels)))
+    """The most frequent label for every item; ties go to the first in the alphabet."""
+    return Guess(_most_frequent(Counter(labels)))
 
 
 def word_types(groups: Iterable[str], labels: Iterable[str]) -> Guess:
-    """The most frequent label of each word type; a type not among `groups` gets the majority's.
+    """The most frequent label of each word type; a type not among `groups` gets the majority label.
 
-    A pair (a group with a tab) may be known as a pair, or by its first or its second word alone:
-    often one word says more than the few pairs that occur again. Asked first is what is right most
-    often on the last fifth of the items when only the others are known; an unseen one backs off to
-    the next.
+    A pair (a group with a tab) is looked up as a pair, by its first word or by its second, because
+    a single word often predicts more than the few pairs that occur again. The order of look-up is
+    the one with the best accuracy on the last fifth of the items, given the labels of the others;
+    an unseen key backs off to the next.
     """
     groups, labels = list(groups), list(labels)
-    found = _counted(groups, labels)
+    guess = _counted(groups, labels)
     if not any(BETWEEN in group for group in groups):
-        return found
+        return guess
     cut = len(groups) * 4 // 5
-    before = _counted(groups[: max(cut, 1)], labels[: max(cut, 1)])
-    orders = permutations(found.order)
-    best = max(orders, key=lambda order: _accuracy(before, order, groups[cut:], labels[cut:]))
-    return replace(found, order=best)
+    earlier = _counted(groups[: max(cut, 1)], labels[: max(cut, 1)])
+    orders = permutations(guess.order)
+    best = max(orders, key=lambda order: _accuracy(earlier, order, groups[cut:], labels[cut:]))
+    return replace(guess, order=best)
 
 
 def _counted(groups: list[str], labels: list[str]) -> Guess:
-    """The most frequent label of each group, and of each word of those that are pairs."""
+    """The most frequent label of each group and, for pairs, of each word."""
     counts: dict[str, Counter] = {}
     for group, label in zip(groups, labels, strict=True):
-        for way in _ways(group).values():
-            counts.setdefault(way, Counter())[label] += 1
-    by_group = {group: _commonest(each) for group, each in counts.items()}
+        for key in _keys(group).values():
+            counts.setdefault(key, Counter())[label] += 1
+    by_group = {key: _most_frequent(key_counts) for key, key_counts in counts.items()}
     return Guess(majority(labels).otherwise, by_group)
 
 
@@ -78,13 +78,13 @@ def _accuracy(guess: Guess, order: tuple[str, ...], groups: list[str], labels: l
     return replace(guess, order=order).judge(groups, labels).accuracy
 
 
-def _ways(group: str) -> dict[str, str]:
-    """As what a group may be known: itself; a pair also by either word."""
+def _keys(group: str) -> dict[str, str]:
+    """The keys under which a group is looked up: itself and, for a pair, either word."""
     first, tab, second = group.partition(BETWEEN)
     return {"pair": group} | ({"first": first + tab, "second": tab + second} if tab else {})
 
 
-def _commonest(counts: Counter) -> str:
+def _most_frequent(counts: Counter) -> str:
     if not counts:
         raise ValueError("expected at least one label, got none")
     return min(counts, key=lambda label: (-counts[label], label))
@@ -92,22 +92,22 @@ def _commonest(counts: Counter) -> str:
 
 @torch.no_grad()
 def random_encoder(model: Transformer, *, seed: int = 0) -> Transformer:
-    """A model of the same shape that has read nothing, on the same device.
+    """An untrained model of the same shape, on the same device.
 
-    Its weights are drawn so that words stay visible and see their context: embeddings with standard
-    deviation 1, matrices with that of 1 / sqrt(inputs), those that write into the residual stream
-    less by sqrt(2 * layers) (Radford et al., 2019). Our own start would not do: there each block is
-    the identity, and no word sees another.
+    Its random weights keep words distinguishable and mix in their context: embeddings have standard
+    deviation 1 and matrices 1 / sqrt(inputs), divided by sqrt(2 * layers) for those that write into
+    the residual stream (Radford et al., 2019). The initial weights of `Transformer` are unsuitable,
+    because there each block is the identity and no word sees another.
     """
-    with torch.random.fork_rng(devices=[]):  # the caller's draws stay
+    with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(seed)
-        drawn = Transformer(model.config, model.blocks[0].attention.kernel)
-        for module in drawn.modules():
+        encoder = Transformer(model.config, model.blocks[0].attention.kernel)
+        for module in encoder.modules():
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight)
             elif isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=module.in_features**-0.5)
-    for block in drawn.blocks:
-        for writes in (block.attention.output, block.down):
-            writes.weight.div_((2 * model.config.layers) ** 0.5)
-    return drawn.to(model.embedding.weight.device).eval()
+    for block in encoder.blocks:
+        for layer in (block.attention.output, block.down):
+            layer.weight.div_((2 * model.config.layers) ** 0.5)
+    return encoder.to(model.embedding.weight.device).eval()

@@ -1,4 +1,4 @@
-"""Whether a probe reads or learns: control tasks, shuffled labels, and the length of a code.
+"""Does a probe read or memorise? Control tasks, shuffled labels and online code length.
 
 Sources: Hewitt & Liang (2019), "Designing and Interpreting Probes with Control Tasks"; Voita &
 Titov (2020), "Information-Theoretic Probing with Minimum Description Length".
@@ -18,48 +18,48 @@ from tlcourse.probing.fitting import Judgement, names_of
 from tlcourse.probing.items import Examples
 from tlcourse.probing.probes import linear_probe
 
-# The shares of the data after which the online code goes on with a new probe (Voita & Titov).
+# The shares of the data at which the online code fits a new probe (Voita & Titov).
 FRACTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 
 
 def control_labels(groups: Iterable[str], labels: Iterable[str], *, seed: int = 0) -> np.ndarray:
-    """(items,) a random label for each word type, always the same one for a type.
+    """Random labels, (items,), the same for all items of a word type.
 
-    It is drawn from the distribution of `labels`, by the seed and the type alone: with the same
-    `labels` a type gets its label in training and test data alike. A probe can only get it right by
-    remembering types.
+    A label is drawn from the distribution of `labels` and depends only on the seed and the type, so
+    with the same `labels` a type has the same label in training and test data. A probe can predict
+    it only by memorising types.
     """
     counts = sorted(Counter(labels).items())
     names = np.asarray([name for name, _ in counts])
-    upto = np.cumsum([count for _, count in counts])
+    cumulative = np.cumsum([count for _, count in counts])
 
     def draw(group: str) -> int:
         digest = hashlib.sha256(f"{seed} {group}".encode()).digest()
         share = int.from_bytes(digest[:6]) / 2**48
-        return int(np.searchsorted(upto, share * upto[-1], side="right"))
+        return int(np.searchsorted(cumulative, share * cumulative[-1], side="right"))
 
     groups = list(groups)
-    drawn = {group: draw(group) for group in set(groups)}
-    return names[[drawn[group] for group in groups]]
+    by_group = {group: draw(group) for group in set(groups)}
+    return names[[by_group[group] for group in groups]]
 
 
 def shuffled_labels(labels: Iterable[str], *, seed: int = 0) -> np.ndarray:
-    """The same labels on other items: whatever a probe still gets right, it guessed."""
+    """The labels in random order: a probe that still predicts some of them does so by chance."""
     labels = np.asarray(list(labels))
     return np.random.default_rng(generator_for(seed, 1).initial_seed()).permutation(labels)
 
 
 @dataclass(frozen=True, eq=False)
 class Selectivity:
-    """A probe on the task and the same kind of probe on the control task, on the same items.
+    """A probe of the task and a probe of the control task, evaluated on the same items.
 
-    Those are the test items whose group is among the training groups: of the others nobody can know
-    the control label, and a probe that fails there shows nothing.
+    These are the test items whose group occurs in training: the control label of the others cannot
+    be known, so an error there shows nothing.
     """
 
     task: Judgement
     control: Judgement
-    known: float  # the share of the test items that these are
+    known: float  # the share of the test items on which both are evaluated
 
     @property
     def value(self) -> float:
@@ -77,9 +77,9 @@ def selectivity(
 ) -> Selectivity:
     """Fits `fit(vectors, labels, seed=, **settings)` on the task and on its control task.
 
-    Control labels follow the types and the label distribution of `train`. Made for tasks about
-    words: few pairs and hardly any sentence occur again, so little is left to judge by, which
-    `known` says. Raises ValueError where no test item has a group of the training items.
+    Control labels follow the types and the label distribution of `train`. This is meant for tasks
+    about words: few pairs and hardly any sentences occur again, so few test items can be used, as
+    `known` shows. Raises ValueError if no test item has a group that occurs in training.
     """
     known = known_items(train, test)
     if not known.any():
@@ -94,7 +94,7 @@ def selectivity(
 
 
 def known_items(train: Examples, test: Examples) -> np.ndarray:
-    """(test items,) whether the group of each is among those of the training items."""
+    """(test items,) True where the group of the item occurs in training."""
     return np.isin(test.groups, train.groups)
 
 
@@ -106,24 +106,24 @@ def judge_control(
     seed: int = 0,
     **settings: Any,
 ) -> Judgement:
-    """What a probe of the control task says of the test items that are known."""
-    control = control_labels(train.groups, train.labels, seed=seed)
-    asked = control_labels(test.groups, train.labels, seed=seed)
-    probe = fit(train.features, control, seed=seed, **settings)
-    return probe.judge(test.features, asked).among(known_items(train, test))
+    """Fits a probe on the control task and evaluates it on the known test items."""
+    train_labels = control_labels(train.groups, train.labels, seed=seed)
+    test_labels = control_labels(test.groups, train.labels, seed=seed)
+    probe = fit(train.features, train_labels, seed=seed, **settings)
+    return probe.judge(test.features, test_labels).among(known_items(train, test))
 
 
 @dataclass(frozen=True)
 class CodeLength:
-    """How many bits it takes to send the labels to someone who has the vectors."""
+    """The number of bits needed to send the labels to a receiver who has the vectors."""
 
     bits: float
-    uniform_bits: float  # items * log2(labels): by someone who learns nothing
+    uniform_bits: float  # items * log2(labels): the code without learning
     parts: tuple[tuple[int, float], ...]  # items sent so far, bits of the block that ends there
 
     @property
     def compression(self) -> float:
-        """How many times shorter than the uniform code."""
+        """The length of the uniform code divided by that of this code."""
         return self.uniform_bits / self.bits
 
 
@@ -136,11 +136,11 @@ def code_length(
     seed: int = 0,
     **settings: Any,
 ) -> CodeLength:
-    """The online code of Voita & Titov (2020): each block by a probe of all blocks before it.
+    """The online code length of Voita & Titov (2020): a probe of earlier blocks codes each block.
 
-    The items come in a random order. The first block costs log2(labels) bits an item. Then a probe
-    is fitted on what was sent, `fit(vectors, labels, names=, seed=, **settings)`; the next block
-    costs its -log2 p. `fractions` says where blocks end, the last at 1; a block without an item is
+    The items are in random order. The first block costs log2(labels) bits per item. Each further
+    block costs -log2 p under a probe of all items before it, fitted by `fit(vectors, labels,
+    names=, seed=, **settings)`. `fractions` are the ends of the blocks; a block without items is
     left out. Raises ValueError for fractions that do not rise to 1.
     """
     labels = np.asarray(list(labels))
@@ -152,9 +152,9 @@ def code_length(
     uniform = float(np.log2(len(names)))
     parts = [(ends[0], ends[0] * uniform)]
     for sent, end in pairwise(ends):
-        known, next_ones = order[:sent], order[sent:end]
-        probe = fit(features[known], labels[known], names=names, seed=seed, **settings)
-        nats = probe.nats(features[next_ones], labels[next_ones])
+        earlier, block = order[:sent], order[sent:end]
+        probe = fit(features[earlier], labels[earlier], names=names, seed=seed, **settings)
+        nats = probe.nats(features[block], labels[block])
         parts.append((end, float(np.sum(nats, dtype=np.float64) / np.log(2))))
     bits = sum(bits for _, bits in parts)
     return CodeLength(bits, len(labels) * uniform, tuple(parts))

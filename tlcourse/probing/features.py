@@ -1,4 +1,4 @@
-"""Frozen hidden states of every layer for words in sentences: read once, kept in half precision."""
+"""The frozen hidden states of words in every layer: computed once, stored in half precision."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ TOKENS_AT_A_TIME = 4096
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Hidden states of words: one row a word, in the order of the sentences.
+    """The hidden states of words, one row per word, in the order of the sentences.
 
-    `layers[0]` is the embeddings, `layers[k]` what block k gives; in a pre-norm model that is the
-    residual stream before the last norm. Each is (words, width) in half precision. The rows of
-    sentence s are `starts[s]` to `starts[s + 1]`; a sentence that was left out has none, and the
-    numbers of the others stay what they were.
+    `layers[0]` is the embeddings and `layers[k]` the output of block k; in a pre-norm model that is
+    the residual stream before the last norm. Each is (words, width) in half precision. The rows of
+    sentence s are `starts[s]` to `starts[s + 1]`. A sentence that was left out has no rows but
+    keeps its number.
     """
 
     layers: tuple[np.ndarray, ...]
@@ -41,19 +41,19 @@ class Features:
         return int(self.starts[-1])
 
     def sentence(self, number: int, layer: int) -> np.ndarray:
-        """(words, width): the words of one sentence; no rows if it was left out."""
+        """The vectors of the words of one sentence, (words, width); no rows if it was left out."""
         return self.layers[layer][self.starts[number] : self.starts[number + 1]]
 
     def sentences(self, layer: int) -> list[np.ndarray]:
-        """`sentence` for each of them."""
+        """The vectors of each sentence, as `sentence` returns them."""
         return [self.sentence(number, layer) for number in range(len(self.starts) - 1)]
 
     def holds(self, sentences: np.ndarray) -> np.ndarray:
-        """(items,) whether the sentence of that number was read."""
+        """(items,) True where the sentence with that number was not left out."""
         return np.diff(self.starts)[sentences] > 0
 
     def rows(self, sentences: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """(items,) the rows of words, counted from 0 in their sentences.
+        """The rows of words, (items,), given their sentences and their numbers there, from 0.
 
         Raises ValueError for a word that its sentence does not have.
         """
@@ -63,12 +63,12 @@ class Features:
             number = int(sentences[wrong][0])
             raise ValueError(
                 f"expected words 0 to {np.diff(self.starts)[number] - 1} of sentence {number}, "
-                f"got word {int(words[wrong][0])}; are these the sentences that were read?"
+                f"got word {int(words[wrong][0])}; pass the sentences given to `extract`"
             )
         return self.starts[sentences] + words
 
     def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The sentence and the place in it of each row: `rows` the other way round."""
+        """The sentence of each row and the number of its word there: the inverse of `rows`."""
         sentences = np.searchsorted(self.starts, rows, side="right") - 1
         return sentences, np.asarray(rows) - self.starts[sentences]
 
@@ -84,15 +84,15 @@ def extract(
     folder: str | Path | None = None,
     compute: Compute | None = None,
 ) -> Features:
-    """The hidden states of each word in each layer: the "mean" of its tokens, the "first", "last".
+    """The hidden states of each word in each layer: the "mean", "first" or "last" of its tokens.
 
-    See `align` for sentences and tokenizers. A sentence of more tokens than the model has positions
-    is left out, which a printed line counts and `left_out` lists. With `folder` the layers are kept
-    there, memory-mapped, and the same call reads them again: same weights, tokens, pooling,
-    precision and code. Without, they are held in memory.
+    See `align` for sentences and tokenizers. A sentence with more tokens than the model has
+    positions is left out; a printed line gives the number of these, and `left_out` lists them. With
+    `folder` the layers are stored there and memory-mapped, and a later call with the same weights,
+    tokens, pooling, precision and code reads them. Without it they are held in memory.
 
-    Raises ValueError for what `align` refuses, another pooling, states that half precision cannot
-    hold, and for a model with hooks where something is to be kept: hooks are not in the key.
+    Raises ValueError for what `align` refuses, another pooling, states beyond half precision, and,
+    with `folder`, for a model with hooks, because hooks are not part of the key.
     """
     if pooling not in POOLINGS:
         raise ValueError(f"expected a pooling out of {', '.join(POOLINGS)}, got {pooling!r}")
@@ -101,13 +101,13 @@ def extract(
     compute = device.choose() if compute is None else compute
     model.to(compute.device).eval()
     aligned = align(tokenizer, sentences, space_after=space_after)
-    fits = [len(each.tokens) <= model.config.max_length for each in aligned]
-    words = [len(each.spans) * fit for each, fit in zip(aligned, fits, strict=True)]
+    fits = [len(sentence.tokens) <= model.config.max_length for sentence in aligned]
+    words = [len(sentence.spans) * fit for sentence, fit in zip(aligned, fits, strict=True)]
     starts = np.concatenate([[0], np.cumsum(words, dtype=np.int64)])
     left_out = tuple(number for number, fit in enumerate(fits) if not fit)
     if left_out:
-        longer = f"{number_of(len(left_out), 'sentence')} of {len(sentences):,}"
-        print(f"[left out] {longer}: more than {model.config.max_length} tokens")
+        count = f"{number_of(len(left_out), 'sentence')} of {len(sentences):,}"
+        print(f"[left out] {count}: more than {model.config.max_length} tokens")
     if not starts[-1]:
         raise ValueError("expected at least one sentence that the model can read, got none")
     shape = (len(model.blocks) + 1, int(starts[-1]), model.config.width)
@@ -125,7 +125,7 @@ def extract(
 def _pooled(
     model: Transformer, aligned: list[Aligned], fits: list[bool], pooling: str, compute: Compute
 ) -> Iterator[tuple[list[int], list[Tensor]]]:
-    """Batches of about equal lengths: the sentences' numbers and, a layer, their words' vectors."""
+    """Batches of about equal lengths: sentence numbers and, for each layer, their word vectors."""
     numbers = [number for number, fit in enumerate(fits) if fit]
     numbers.sort(key=lambda number: len(aligned[number].tokens), reverse=True)
     while numbers:
@@ -138,14 +138,14 @@ def _pooled(
             states = model.hidden_states(tokens.to(compute.device), mask.to(compute.device))
         vectors = []
         for state in states:
-            chosen = state.flatten(0, 1).float()[token] * share[:, None]
-            pooled = chosen.new_zeros(int(word[-1]) + 1, chosen.shape[1])
-            vectors.append(pooled.index_add_(0, word, chosen).cpu())
+            weighted = state.flatten(0, 1).float()[token] * share[:, None]
+            pooled = weighted.new_zeros(int(word[-1]) + 1, weighted.shape[1])
+            vectors.append(pooled.index_add_(0, word, weighted).cpu())
         yield batch, vectors
 
 
 def _pairs(batch: list[Aligned], length: int, pooling: str) -> tuple[Tensor, Tensor, Tensor]:
-    """(pairs,) each: a word of the batch, one of its tokens in the flat batch, that one's share."""
+    """Pairs of a word and a token of it: word, token in the flat batch, weight, (pairs,) each."""
     word, token, share = [], [], []
     count = 0
     for row, sentence in enumerate(batch):
@@ -163,8 +163,8 @@ def _pairs(batch: list[Aligned], length: int, pooling: str) -> tuple[Tensor, Ten
 def _fill(layers: list[np.ndarray], batches: Iterator, starts: np.ndarray) -> None:
     for numbers, vectors in batches:
         rows = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in numbers])
-        for layer, (into, vector) in enumerate(zip(layers, vectors, strict=True)):
-            into[rows] = half = vector.half().numpy()
+        for layer, (states, vector) in enumerate(zip(layers, vectors, strict=True)):
+            states[rows] = half = vector.half().numpy()
             if not np.isfinite(half).all():
                 raise ValueError(
                     f"expected hidden states within half precision (65,504), got "
@@ -173,7 +173,7 @@ def _fill(layers: list[np.ndarray], batches: Iterator, starts: np.ndarray) -> No
 
 
 def _key(model: Transformer, aligned: list[Aligned], pooling: str, compute: Compute) -> str:
-    """What the features depend on, as the start of a sha256."""
+    """The first digits of a sha256 of everything that determines the features."""
     total = hashlib.sha256(Path(__file__).read_bytes())
     settings = (tlcourse.__version__, model.config, model, pooling, compute.precision)
     total.update(repr(settings).encode())
@@ -192,7 +192,7 @@ def _keep(kept: Path, shape: tuple[int, ...], batches: Iterator, starts: np.ndar
             for layer in range(shape[0])
         ]
         _fill(layers, batches, starts)
-        del layers  # no map is open when the folder is renamed, which Windows would refuse
+        del layers  # Windows cannot rename a folder with an open memory map
 
 
 def _open(kept: Path, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:

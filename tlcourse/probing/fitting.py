@@ -1,4 +1,4 @@
-"""How a probe is trained, and what it says afterwards: labels, nats, what it got right."""
+"""Training a probe, and its predictions, losses and accuracy."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,21 +16,21 @@ from tlcourse.training import warmup_stable_decay
 
 ROWS_AT_A_TIME = 8192
 BATCH_SIZE = 1024
-LEAST_STEPS = 300  # however few items there are
+LEAST_STEPS = 300  # also with very few items
 
-Vectors = np.ndarray | Sequence[np.ndarray]  # (items, width), or several of them, a layer each
+Vectors = np.ndarray | Sequence[np.ndarray]  # (items, width), or one such array per layer
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What a probe or a baseline said of each item, and whether that is right."""
+    """The predictions of a probe or a baseline, and which of them are correct."""
 
     predictions: np.ndarray  # (items,) labels
     correct: np.ndarray  # (items,) True or False
 
     @classmethod
     def of(cls, predictions: Iterable, labels: Iterable) -> "Judgement":
-        """From the labels that were said and those that are right; ValueError for no items."""
+        """Compares predictions with as many labels; ValueError if numbers differ or are 0."""
         predictions, labels = np.asarray(predictions), np.asarray(labels)
         if predictions.shape != labels.shape or not len(labels):
             raise ValueError(
@@ -40,28 +40,28 @@ class Judgement:
         return cls(predictions, predictions == labels)
 
     def among(self, chosen: np.ndarray) -> "Judgement":
-        """The same of some items, (items,) True or False; ValueError for none."""
+        """The judgement of the items where `chosen` (items,) is True; ValueError for none."""
         if not chosen.any():
             raise ValueError(f"expected at least one of {len(chosen)} items to be chosen, got none")
         return Judgement(self.predictions[chosen], self.correct[chosen])
 
     @property
     def accuracy(self) -> float:
-        """The share of items that are right."""
+        """The share of correct predictions."""
         return float(self.correct.mean())
 
     def interval(self, sentences: Sequence[int] | None = None) -> Interval:
-        """The accuracy and its 95 % bootstrap interval; whole `sentences` are drawn if given."""
+        """The accuracy with its 95 % bootstrap interval, over `sentences` if these are given."""
         return bootstrap_interval(self.correct, groups=sentences)
 
     def above(self, other: "Judgement", sentences: Sequence[int] | None = None) -> Interval:
-        """How much more accurate this is than `other` on the same items, with the interval."""
+        """The accuracy minus that of `other` on the same items, with its 95 % interval."""
         gain = self.correct.astype(float) - other.correct
         return bootstrap_interval(gain, groups=sentences)
 
 
 class Probe:
-    """A fitted classifier of vectors. `module` maps vectors, as they are, to logits of `labels`."""
+    """A fitted classifier; `module` maps vectors (items, width) to the logits of `labels`."""
 
     def __init__(self, module: nn.Module, labels: list[str], history: list[dict] | None = None):
         self.module, self.labels = module, labels
@@ -69,32 +69,32 @@ class Probe:
 
     @torch.no_grad()
     def logits(self, features: Vectors) -> np.ndarray:
-        """(items, labels) in float32."""
-        place = next(iter(self.module.state_dict().values())).device
+        """The logits, (items, labels), in float32."""
+        device = next(iter(self.module.state_dict().values())).device
         count = len(features if isinstance(features, np.ndarray) else features[0])
         parts = [
-            self.module(gather(features, np.arange(i, min(i + ROWS_AT_A_TIME, count))).to(place))
+            self.module(gather(features, np.arange(i, min(i + ROWS_AT_A_TIME, count))).to(device))
             for i in range(0, count, ROWS_AT_A_TIME)
         ]
         return torch.cat(parts).cpu().numpy()
 
     def predict(self, features: Vectors) -> np.ndarray:
-        """(items,) the likeliest label of each."""
+        """The most probable label of each item, (items,)."""
         return np.asarray(self.labels)[self.logits(features).argmax(axis=1)]
 
     def judge(self, features: Vectors, labels: Iterable[str]) -> Judgement:
-        """What it says of each item against what is right; a label it never met counts as wrong."""
+        """Compares the predictions with the labels; an unknown label counts as wrong."""
         return Judgement.of(self.predict(features), labels)
 
     def nats(self, features: Vectors, labels: Iterable[str]) -> np.ndarray:
-        """(items,) -ln p(label); ValueError for a label it never met: give `names` when fitting."""
+        """-ln p(label), (items,); ValueError for an unknown label (pass `names` when fitting)."""
         targets = numbers_of(labels, self.labels)
         scores = torch.from_numpy(self.logits(features))
         return F.cross_entropy(scores, targets, reduction="none").numpy()
 
 
 class Standardise(nn.Module):
-    """(items, ...) vectors minus their mean, divided by their standard deviation, each unit."""
+    """Vectors (items, ...) minus their mean, divided by their standard deviation, unit by unit."""
 
     def __init__(self, features: np.ndarray):
         super().__init__()
@@ -107,9 +107,9 @@ class Standardise(nn.Module):
 
 
 def moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean and standard deviation of each column, (width,) in float64; 1 where it is 0."""
+    """The mean and standard deviation (1 if it is 0) of each column, (width,) in float64."""
     total = square = 0.0
-    middle = features[:ROWS_AT_A_TIME].mean(axis=0, dtype=np.float64)  # against cancellation
+    middle = features[:ROWS_AT_A_TIME].mean(axis=0, dtype=np.float64)  # avoids cancellation
     for start in range(0, len(features), ROWS_AT_A_TIME):
         part = features[start : start + ROWS_AT_A_TIME].astype(np.float64) - middle
         total, square = total + part.sum(axis=0), square + (part**2).sum(axis=0)
@@ -119,31 +119,31 @@ def moments(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def gather(features: Vectors, rows: np.ndarray) -> Tensor:
-    """(rows, width) in float32; (rows, layers, width) where there are several layers."""
+    """The rows, (rows, width) in float32, or (rows, layers, width) if there are several layers."""
     if isinstance(features, np.ndarray):
         return torch.from_numpy(np.asarray(features[rows], dtype=np.float32))
     return torch.stack([gather(layer, rows) for layer in features], dim=1)
 
 
 def names_of(labels: Iterable[str], names: Iterable[str] | None = None) -> list[str]:
-    """The labels a probe tells apart: `names`, or all there are, sorted; ValueError below two."""
-    found = sorted(set(labels if names is None else names))
-    if len(found) < 2:
-        raise ValueError(f"expected at least two labels to tell apart, got {found}")
-    return [str(name) for name in found]
+    """The labels of a probe, sorted: `names`, or all of `labels`; ValueError for fewer than two."""
+    names = sorted(set(labels if names is None else names))
+    if len(names) < 2:
+        raise ValueError(f"expected at least two labels to tell apart, got {names}")
+    return [str(name) for name in names]
 
 
 def numbers_of(labels: Iterable[str], names: Sequence[str]) -> Tensor:
-    """(items,) the place of each label among `names`; ValueError for one that is not there."""
-    places = {name: number for number, name in enumerate(names)}
+    """The index of each label in `names`, (items,); ValueError for an unknown label."""
+    numbers = {name: number for number, name in enumerate(names)}
     labels = [str(label) for label in labels]
-    unknown = sorted(set(labels) - set(places))
+    unknown = sorted(set(labels) - set(numbers))
     if unknown:
         raise ValueError(
-            f"expected labels out of {list(names)[:8]}, got also {unknown[:8]}; give names= all "
-            "labels when fitting"
+            f"expected labels out of {list(names)[:8]}, got also {unknown[:8]}; pass all labels as "
+            "names= when fitting"
         )
-    return torch.tensor([places[label] for label in labels])
+    return torch.tensor([numbers[label] for label in labels])
 
 
 def fit(
@@ -157,10 +157,11 @@ def fit(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> list[dict]:
-    """Trains a probe in place through the one engine, in float32; returns the engine's history.
+    """Trains a probe in place in float32; returns the history of the training engine.
 
-    Minimises the sum of nats of all items plus `penalty(module)`, by Adam in batches of BATCH_SIZE
-    items for `epochs`, at least LEAST_STEPS steps; the learning rate falls linearly to 0.
+    Minimises the sum of nats over all items plus `penalty(module)`, with Adam in batches of
+    BATCH_SIZE items, for `epochs` but at least LEAST_STEPS steps; the learning rate falls linearly
+    to 0.
     """
     items, size = len(targets), min(BATCH_SIZE, len(targets))
     per_epoch = -(-items // size)
@@ -169,17 +170,17 @@ def fit(
     order = {}
 
     def batch(step: int) -> tuple[Tensor, Tensor]:
-        epoch, place = divmod(step, per_epoch)
+        epoch, index = divmod(step, per_epoch)
         if epoch not in order:
             order.clear()
             order[epoch] = torch.randperm(items, generator=generator_for(seed, epoch)).numpy()
-        rows = np.sort(order[epoch][place * size : (place + 1) * size])
+        rows = np.sort(order[epoch][index * size : (index + 1) * size])
         return gather(features, rows), targets[rows]
 
     def loss(probe: nn.Module, part: tuple[Tensor, ...]) -> tuple[Tensor, int]:
-        vectors, right = part
-        nats = F.cross_entropy(probe(vectors), right, reduction="sum")
-        return nats + penalty(probe) * (len(right) / items), len(right)
+        vectors, targets = part
+        nats = F.cross_entropy(probe(vectors), targets, reduction="sum")
+        return nats + penalty(probe) * (len(targets) / items), len(targets)
 
     optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate)
     return training.train(

@@ -1,4 +1,4 @@
-"""Tasks as values: items to be told apart, with labels and groups; and with vectors, examples."""
+"""Probing tasks: items with labels and groups; with vectors they become examples."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,19 @@ import numpy as np
 
 from tlcourse.probing.features import Features
 
-KINDS = {"word": 1, "pair": 2, "sentence": 0}  # how many words an item has
-BETWEEN = "\t"  # the two forms in the group of a pair: no form has a tab
+KINDS = {"word": 1, "pair": 2, "sentence": 0}  # the number of words of an item
+BETWEEN = "\t"  # separates the two forms in the group of a pair, as no form contains a tab
 
 Sentence = Mapping[str, Any] | Any  # a row of a data set, or an object with its columns
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Items to be told apart: of each its sentence, its words, its label and its group.
+    """The items of a classification task: the sentence, words, label and group of each.
 
-    A group is what a control task gives one random label, and what the baseline of word types
-    knows: the form of a word, the forms of a pair with a tab between them, the text of a sentence.
+    The group is the form of a word, the two forms of a pair separated by a tab, or the text of a
+    sentence. A control task gives all items of a group the same random label, and the baseline of
+    word types predicts the label from the group.
     """
 
     name: str
@@ -35,19 +36,19 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """A task with the vectors of one layer: what probes and baselines take."""
+    """The items of a task with the vectors of one layer: the input of probes and baselines."""
 
-    features: np.ndarray  # (items, width); a pair's two vectors side by side; a sentence's mean
+    features: np.ndarray  # (items, width); pairs: two vectors concatenated; sentences: their mean
     labels: np.ndarray  # (items,)
     groups: np.ndarray  # (items,)
-    sentences: np.ndarray  # (items,) which to draw together when intervals are made
-    kind: str = "word"  # that of the task
+    sentences: np.ndarray  # (items,): bootstrap intervals draw whole sentences
+    kind: str = "word"  # the kind of the task
 
 
 def examples(features: Features, task: Task, layer: int) -> Examples:
-    """The vectors of a task's items; those of sentences that were left out are left out."""
-    there = features.holds(task.sentences)
-    sentences, words = task.sentences[there], task.words[there]
+    """The examples of a task at one layer, without items in sentences that were left out."""
+    kept = features.holds(task.sentences)
+    sentences, words = task.sentences[kept], task.words[kept]
     states = features.layers[layer]
     if task.kind == "sentence":
         means = [features.sentence(i, layer).mean(axis=0, dtype=np.float32) for i in sentences]
@@ -55,19 +56,19 @@ def examples(features: Features, task: Task, layer: int) -> Examples:
     else:
         rows = [features.rows(sentences, column) for column in words.T]
         vectors = np.concatenate([states[row] for row in rows], axis=1)
-    return Examples(vectors, task.labels[there], task.groups[there], sentences, task.kind)
+    return Examples(vectors, task.labels[kept], task.groups[kept], sentences, task.kind)
 
 
 def of(sentence: Sentence, column: str) -> Sequence:
-    """A column of a sentence: an entry a word."""
+    """A column of a sentence, with one entry per word."""
     return sentence[column] if isinstance(sentence, Mapping) else getattr(sentence, column)
 
 
 def _task(name: str, kind: str, items: Iterable[tuple[int, tuple, str, str]]) -> Task:
-    """From items (sentence, words, label, group); ValueError if there are none."""
+    """The task of these items (sentence, words, label, group); ValueError if there are none."""
     items = list(items)
     if not items:
-        raise ValueError(f"expected sentences with something to tell for {name}, got none")
+        raise ValueError(f"expected sentences with a label for {name}, got none")
     sentences, words, labels, groups = zip(*items, strict=True)
     words = np.asarray(words, dtype=np.int64).reshape(len(items), KINDS[kind])
     return Task(name, kind, np.asarray(sentences), words, np.asarray(labels), np.asarray(groups))
@@ -78,15 +79,15 @@ def word_task(
     sentences: Iterable[Sentence],
     label: Callable[[Sentence], Sequence[str | None]],
 ) -> Task:
-    """A label for each word; `label(sentence)` has one a word, None for words to be passed over."""
+    """A task of words; `label(sentence)` returns a label for each word, None to leave it out."""
     return _task(
         name,
         "word",
         (
-            (number, (place,), str(each), of(sentence, "forms")[place])
+            (number, (word,), str(word_label), of(sentence, "forms")[word])
             for number, sentence in enumerate(sentences)
-            for place, each in enumerate(label(sentence))
-            if each is not None
+            for word, word_label in enumerate(label(sentence))
+            if word_label is not None
         ),
     )
 
@@ -96,15 +97,15 @@ def pair_task(
     sentences: Iterable[Sentence],
     label: Callable[[Sentence], Iterable[tuple[int, int, str]]],
 ) -> Task:
-    """A label for each pair; `label(sentence)` gives (word, other word, label)."""
+    """A task of pairs; `label(sentence)` returns tuples (first word, second word, label)."""
     return _task(
         name,
         "pair",
         (
-            (number, (one, other), each, BETWEEN.join([forms[one], forms[other]]))
+            (number, (first, second), pair_label, BETWEEN.join([forms[first], forms[second]]))
             for number, sentence in enumerate(sentences)
             for forms in [of(sentence, "forms")]
-            for one, other, each in label(sentence)
+            for first, second, pair_label in label(sentence)
         ),
     )
 
@@ -112,13 +113,16 @@ def pair_task(
 def sentence_task(
     name: str, sentences: Iterable[Sentence], label: Callable[[Sentence], str | None]
 ) -> Task:
-    """A label for each sentence; None for those to be passed over. TREC's questions are one."""
+    """A task of sentences; `label(sentence)` returns a label, or None for one to leave out.
+
+    TREC's question types are such a task.
+    """
     return _task(
         name,
         "sentence",
         (
-            (number, (), str(each), " ".join(of(sentence, "forms")))
+            (number, (), str(sentence_label), " ".join(of(sentence, "forms")))
             for number, sentence in enumerate(sentences)
-            if (each := label(sentence)) is not None
+            if (sentence_label := label(sentence)) is not None
         ),
     )

@@ -1,4 +1,4 @@
-"""A neuron that counts something: found by its correlation with a signal, checked on other text.
+"""Finding neurons that correlate with a signal, and checking them on other texts.
 
 Source: Karpathy et al. (2016), "Visualizing and Understanding Recurrent Networks", for LSTM cells.
 """
@@ -17,27 +17,27 @@ from tlcourse.transformer import Transformer
 
 TEXTS_AT_A_TIME = 16
 
-Texts = Sequence[Sequence[int]]  # ids
-Signal = Sequence[Sequence[float]]  # of each text a number a token
+Texts = Sequence[Sequence[int]]  # the ids of each text
+Signal = Sequence[Sequence[float]]  # for each text, one number per token
 
 
 def bracket_depth(tokens: Sequence[str]) -> list[int]:
-    """How many brackets are open after each token."""
-    depth, found = 0, []
+    """The number of open brackets after each token."""
+    depth, depths = 0, []
     for token in tokens:
         depth += sum(map(token.count, "([{")) - sum(map(token.count, ")]}"))
         depth = max(depth, 0)
-        found.append(depth)
-    return found
+        depths.append(depth)
+    return depths
 
 
 def inside_quotation(tokens: Sequence[str]) -> list[int]:
-    """1 where a double quotation mark is open after the token, else 0."""
+    """1 after each token where a double quotation mark is open, else 0."""
     return [int(count % 2) for count in np.cumsum([token.count('"') for token in tokens])]
 
 
 def place(tokens: Sequence[str]) -> list[int]:
-    """The number of each token in its text, from 0."""
+    """The position of each token in its text, from 0."""
     return list(range(len(tokens)))
 
 
@@ -46,12 +46,12 @@ SIGNALS = {"bracket depth": bracket_depth, "inside a quotation": inside_quotatio
 
 @dataclass(frozen=True)
 class Neuron:
-    """A feed-forward neuron and how it goes with a signal, where it was found and elsewhere."""
+    """A feed-forward neuron and its correlation with a signal, in the search and on other texts."""
 
     block: int  # from 0
     neuron: int
-    found: float  # Pearson's correlation where it was searched
-    held_out: float  # and on text that the search did not see
+    found: float  # Pearson's correlation on the texts of the search
+    held_out: float  # and on the held-out texts
 
 
 def find_neurons(
@@ -62,54 +62,55 @@ def find_neurons(
     count: int = 5,
     compute: Compute | None = None,
 ) -> list[Neuron]:
-    """The `count` neurons that go most closely with a signal, up or down, best first.
+    """The `count` neurons with the largest absolute correlation with a signal, best first.
 
-    They are looked for in `search`, texts and their signal. Among thousands some fit by chance:
-    `held_out`, other texts and theirs, tells.
+    They are chosen on `search`, texts and their signal. Among thousands of neurons some correlate
+    by chance, which `held_out`, other texts and their signal, reveals.
     """
-    found = correlations(model, *search, compute=compute)
-    check = correlations(model, *held_out, compute=compute)
-    best = np.argsort(-np.abs(found), axis=None, kind="stable")[:count]
-    places = zip(*(part.tolist() for part in np.unravel_index(best, found.shape)), strict=True)
-    return [Neuron(*at, float(found[at]), float(check[at])) for at in places]
+    in_search = correlations(model, *search, compute=compute)
+    elsewhere = correlations(model, *held_out, compute=compute)
+    best = np.argsort(-np.abs(in_search), axis=None, kind="stable")[:count]
+    indices = np.unravel_index(best, in_search.shape)
+    neurons = zip(*(axis.tolist() for axis in indices), strict=True)
+    return [Neuron(*at, float(in_search[at]), float(elsewhere[at])) for at in neurons]
 
 
 def correlations(
     model: Transformer, texts: Texts, signal: Signal, *, compute: Compute | None = None
 ) -> np.ndarray:
-    """(blocks, neurons) Pearson's correlation of each neuron with the signal, over all tokens.
+    """Pearson's correlation of each neuron with the signal over all tokens, (blocks, neurons).
 
-    0 where a neuron never changes. Raises ValueError for a signal that never changes, or is not a
-    number a token.
+    0 where a neuron is constant. Raises ValueError for a constant signal, and for one without a
+    number for each token.
     """
-    if [len(text) for text in texts] != [len(each) for each in signal]:
-        raise ValueError("expected a number for each token of each text; other lengths came")
-    wanted = np.concatenate([np.asarray(each, dtype=np.float64) for each in signal])
-    if not wanted.std():
-        raise ValueError(f"expected a signal that changes, got {wanted[0]} at every token")
-    middle, count = wanted.mean(), len(wanted)
+    if [len(text) for text in texts] != [len(numbers) for numbers in signal]:
+        raise ValueError("expected a number for each token of each text, got other lengths")
+    values = np.concatenate([np.asarray(numbers, dtype=np.float64) for numbers in signal])
+    if not values.std():
+        raise ValueError(f"expected a signal that changes, got {values[0]} at every token")
+    mean, count = values.mean(), len(values)
     total = square = product = 0.0
-    for first, end, seen in _activations(model, texts, compute):
-        part = torch.tensor([value for each in signal[first:end] for value in each]) - middle
-        seen = seen.double()  # (blocks, tokens, neurons)
-        total, square = total + seen.sum(1), square + seen.square().sum(1)
-        product = product + torch.einsum("btn,t->bn", seen, part.to(seen))
+    for first, end, activations in _activations(model, texts, compute):
+        centred = torch.tensor([x for numbers in signal[first:end] for x in numbers]) - mean
+        activations = activations.double()  # (blocks, tokens, neurons)
+        total, square = total + activations.sum(1), square + activations.square().sum(1)
+        product = product + torch.einsum("btn,t->bn", activations, centred.to(activations))
     spread = (square / count - (total / count).square()).clamp_min(0.0).sqrt()
-    found = product / count / (spread * wanted.std())
-    return torch.where(spread > 1e-9, found, 0.0).cpu().numpy()
+    correlation = product / count / (spread * values.std())
+    return torch.where(spread > 1e-9, correlation, 0.0).cpu().numpy()
 
 
 @torch.no_grad()
 def _activations(
     model: Transformer, texts: Texts, compute: Compute | None
 ) -> Iterator[tuple[int, int, Tensor]]:
-    """For texts `first` to `end`: what every neuron gives, (blocks, tokens, neurons)."""
+    """Yields batches of texts: `first`, `end`, and all activations (blocks, tokens, neurons)."""
     compute = device.choose() if compute is None else compute
     model.to(compute.device).eval()
-    seen: list[Tensor] = []
+    layers: list[Tensor] = []
 
     def keep(_, inputs: tuple[Tensor, ...]) -> None:
-        seen.append(inputs[0].float())
+        layers.append(inputs[0].float())
 
     hooks = [block.down.register_forward_pre_hook(keep) for block in model.blocks]
     try:
@@ -118,8 +119,8 @@ def _activations(
             mask = mask.to(compute.device)
             with compute.autocast():
                 model.hidden(tokens.to(compute.device), mask)
-            yield first, first + len(tokens), torch.stack([each[mask] for each in seen])
-            seen.clear()
+            yield first, first + len(tokens), torch.stack([layer[mask] for layer in layers])
+            layers.clear()
     finally:
         for hook in hooks:
             hook.remove()

@@ -1,6 +1,6 @@
-"""The probes: linear, one hidden layer, class means, ridge, and a learnt mix of layers.
+"""The probes: linear, one hidden layer, class means, ridge regression, and a learnt mix of layers.
 
-A probe is fitted on vectors (items, width) and their labels; it is asked with `predict`, `judge`
+A probe is fitted on vectors (items, width) and their labels, and evaluated with `predict`, `judge`
 and `nats`. Sources: Alain & Bengio (2016); Hewitt & Liang (2019); Marks & Tegmark (2023); Peters
 et al. (2018).
 """
@@ -29,22 +29,22 @@ def linear_probe(
     """Multinomial logistic regression on standardised vectors.
 
     Minimises the sum of nats plus l2 / 2 times the squared weights (scikit-learn's C is 1 / l2);
-    the biases are free. `names`: all labels there may be, where some are not among `labels`. The
-    start is zero, so the seed decides the order of the items only.
+    the biases have no penalty. `names` lists all possible labels if some do not occur in `labels`.
+    The weights start at zero, so the seed affects only the order of the items.
     """
     labels = list(labels)
-    known = names_of(labels, names)
-    module = nn.Sequential(Standardise(features), _from_zero(features, known))
+    classes = names_of(labels, names)
+    module = nn.Sequential(Standardise(features), _from_zero(features, classes))
     history = fit(
-        module, features, numbers_of(labels, known),
+        module, features, numbers_of(labels, classes),
         penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
         learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
-    return Probe(module, known, history)
+    return Probe(module, classes, history)
 
 
 def _from_zero(features: np.ndarray, labels: Sequence[str]) -> nn.Linear:
-    """The linear layer of a probe, all zeros."""
+    """The linear layer of a probe, initialised to zeros."""
     head = nn.Linear(features.shape[1], len(labels))
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
@@ -62,29 +62,29 @@ def hidden_probe(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> Probe:
-    """One hidden layer of `hidden` ReLU units on standardised vectors; else as `linear_probe`."""
+    """A probe with a hidden layer of `hidden` ReLU units; otherwise as `linear_probe`."""
     labels = list(labels)
-    known = names_of(labels, names)
-    with torch.random.fork_rng(devices=[]):  # the caller's draws stay
+    classes = names_of(labels, names)
+    with torch.random.fork_rng(devices=[]):  # leaves the caller's random state unchanged
         torch.manual_seed(seed)
-        layers = nn.Linear(features.shape[1], hidden), nn.ReLU(), nn.Linear(hidden, len(known))
+        layers = nn.Linear(features.shape[1], hidden), nn.ReLU(), nn.Linear(hidden, len(classes))
     module = nn.Sequential(Standardise(features), *layers)
     history = fit(
-        module, features, numbers_of(labels, known),
+        module, features, numbers_of(labels, classes),
         penalty=lambda probe: l2 / 2 * sum(probe[i].weight.square().sum() for i in (1, 3)),
         learning_rate=0.003, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
-    return Probe(module, known, history)
+    return Probe(module, classes, history)
 
 
 def mass_mean_probe(
     features: np.ndarray, labels: Iterable[str], *, covariance: bool = True
 ) -> Probe:
-    """The class whose mean is nearest, in closed form (Marks & Tegmark, 2023).
+    """A probe that predicts the class with the nearest mean, in closed form.
 
-    For two classes the direction is the difference of their means. With `covariance` distances are
-    measured after the classes' common covariance is made the identity: linear discriminant analysis
-    with equal priors. Raises ValueError for fewer than two labels.
+    For two classes the direction is the difference of their means. With `covariance`, distances are
+    measured after whitening by the classes' common covariance, which is linear discriminant
+    analysis with equal priors (Marks & Tegmark, 2023). Raises ValueError for fewer than two labels.
     """
     labels = np.asarray(list(labels))
     names = names_of(labels)
@@ -95,7 +95,7 @@ def mass_mean_probe(
         spread = vectors - means[np.searchsorted(names, labels)]
         weight = means @ np.linalg.pinv(spread.T @ spread / len(spread), hermitian=True)
     head = nn.Linear(features.shape[1], len(names))
-    with torch.no_grad():  # -|x - mean|^2 / 2, less what is the same for every class
+    with torch.no_grad():  # -|x - mean|^2 / 2 without the term common to all classes
         head.weight.copy_(torch.from_numpy(weight))
         head.bias.copy_(torch.from_numpy(-(weight * means).sum(axis=1) / 2))
     return Probe(head, names)
@@ -103,24 +103,24 @@ def mass_mean_probe(
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """A linear function of vectors, such as one that reads off a position."""
+    """A linear function of vectors, for example one that predicts the position of a word."""
 
     weight: np.ndarray  # (width,)
     bias: float
 
     def predict(self, features: np.ndarray) -> np.ndarray:
-        """(items,) values."""
+        """The predicted values, (items,)."""
         return np.asarray(features, dtype=np.float64) @ self.weight + self.bias
 
     def r_squared(self, features: np.ndarray, values: Iterable[float]) -> float:
-        """1 minus the share of the variance that is left; below 0: worse than the mean."""
+        """1 minus the share of unexplained variance; below 0 the mean would predict better."""
         values = np.asarray(list(values), dtype=np.float64)
-        left = np.square(values - self.predict(features)).sum()
-        return float(1 - left / np.square(values - values.mean()).sum())
+        residual = np.square(values - self.predict(features)).sum()
+        return float(1 - residual / np.square(values - values.mean()).sum())
 
 
 def ridge_probe(features: np.ndarray, values: Iterable[float], *, l2: float = 1.0) -> Ridge:
-    """Least squares plus l2 times the squared weights, in closed form; the bias is free."""
+    """Least squares plus l2 times the squared weights, in closed form; the bias has no penalty."""
     vectors = np.asarray(features, dtype=np.float64)
     values = np.asarray(list(values), dtype=np.float64)
     mean, middle = vectors.mean(axis=0), values.mean()
@@ -131,7 +131,10 @@ def ridge_probe(features: np.ndarray, values: Iterable[float], *, l2: float = 1.
 
 
 class ScalarMix(nn.Module):
-    """Layers (items, layers, width) to their weighted sum, times a scale (Peters et al., 2018)."""
+    """The scaled weighted sum of layers: (items, layers, width) to (items, width).
+
+    Source: Peters et al. (2018).
+    """
 
     def __init__(self, features: Sequence[np.ndarray]):
         super().__init__()
@@ -145,11 +148,11 @@ class ScalarMix(nn.Module):
 
 
 class MixProbe(Probe):
-    """A linear probe of a learnt mix of layers; it is asked with one array of vectors a layer."""
+    """A linear probe of a learnt mix of layers; its input is one array of vectors per layer."""
 
     @property
     def weights(self) -> np.ndarray:
-        """(layers,) how much of each layer is taken: shares that sum to 1."""
+        """The weight of each layer, (layers,); they sum to 1."""
         return self.module[0].scores.detach().softmax(0).cpu().numpy()
 
 
@@ -163,18 +166,18 @@ def mix_probe(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> MixProbe:
-    """A linear probe of a softmax-weighted sum of layers, the weights learnt with it.
+    """A linear probe of a softmax-weighted sum of layers, trained together with the weights.
 
-    `features` has one array (items, width) a layer. Each layer is standardised first, so that a
-    weight says how much is taken of a layer and not how large its numbers are; `weights` start
-    equal. Else as `linear_probe`.
+    `features` has one array (items, width) per layer. Each layer is standardised first, so that its
+    weight does not depend on the scale of its values. All `weights` start equal; otherwise as
+    `linear_probe`.
     """
     labels = list(labels)
-    known = names_of(labels, names)
-    module = nn.Sequential(ScalarMix(features), _from_zero(features[0], known))
+    classes = names_of(labels, names)
+    module = nn.Sequential(ScalarMix(features), _from_zero(features[0], classes))
     history = fit(
-        module, list(features), numbers_of(labels, known),
+        module, list(features), numbers_of(labels, classes),
         penalty=lambda probe: l2 / 2 * probe[1].weight.square().sum(),
         learning_rate=0.02, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
-    return MixProbe(module, known, history)
+    return MixProbe(module, classes, history)

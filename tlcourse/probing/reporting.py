@@ -1,4 +1,4 @@
-"""One accuracy and all that it has to be seen beside."""
+"""The accuracy of a probe together with its baselines and controls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from tlcourse.probing.probes import linear_probe
 
 @dataclass(frozen=True)
 class Part:
-    """Accuracies on some of the test items; None where there are none."""
+    """Accuracies on a part of the test items; None if the part is empty."""
 
     share: float  # of all test items
     probe: float | None
@@ -30,30 +30,30 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """Accuracies of a probe and of what needs no model, on the same test items.
+    """The accuracies of a probe and of baselines without a model, on the same test items.
 
-    An item is known if its group is among those of the training items: a word by its form, a pair
-    by both forms, a sentence by its text. Word types have no answer of their own for unknown words.
+    An item is known if its group occurs in training: a word by its form, a pair by both forms, a
+    sentence by its text. For unknown words, the baseline of word types predicts the majority label.
 
-    The control is judged on known items, and selectivity is the accuracy on those less the
-    control. Both are None for pairs and sentences, of which too few are known to mean anything, and
-    where no item is known.
+    The control task is evaluated on known items, and selectivity is the accuracy on these minus
+    that of the control. Both are None if no item is known, and for pairs and sentences, of which
+    too few are known.
 
-    A random encoder and the embeddings alone have reports of their own: other `Examples`.
+    A random encoder and the embeddings need reports of their own, from their `Examples`.
     """
 
-    accuracy: Interval  # of the first seed, over test sentences
-    seeds: tuple[float, ...]  # the accuracy with each
+    accuracy: Interval  # with the first seed, over test sentences
+    seeds: tuple[float, ...]  # the accuracy with each seed
     majority: float
     word_types: float
-    above_word_types: Interval  # accuracy less that of the word types, paired, over sentences
-    above_word_types_known: Interval | None  # on known items alone, from two sentences on
+    above_word_types: Interval  # accuracy minus that of word types, paired, over sentences
+    above_word_types_known: Interval | None  # on known items; None for fewer than two sentences
     known: Part
     unknown: Part
     control: float | None
     selectivity: float | None
-    shuffled: float  # trained on shuffled labels, judged on the right ones
-    compression: float | None  # of the online code of the training data; None: not asked
+    shuffled: float  # accuracy of a probe trained on shuffled labels
+    compression: float | None  # of the online code of the training data; None without `code`
 
 
 def report(
@@ -65,50 +65,50 @@ def report(
     code: bool = True,
     **settings: Any,
 ) -> Report:
-    """Fits a probe with each seed, and every control with the first.
+    """Fits a probe with each seed, and every control with the first seed.
 
-    `fit(vectors, labels, seed=, **settings)` is one of the probes; with `code` it must take `names`
-    too. The code's length takes ten more fits.
+    `fit(vectors, labels, seed=, **settings)` is one of the probes; with `code` it must also take
+    `names`. The code length takes ten more fits.
     """
-    chosen, *others = [
+    first, *others = [
         fit(train.features, train.labels, seed=seed, **settings).judge(test.features, test.labels)
         for seed in seeds
     ]
-    there = known_items(train, test)
+    known = known_items(train, test)
     control = None
-    if train.kind == "word" and there.any():
+    if train.kind == "word" and known.any():
         control = judge_control(train, test, fit=fit, seed=seeds[0], **settings).accuracy
     types = word_types(train.groups, train.labels).judge(test.groups, test.labels)
-    mixed = shuffled_labels(train.labels, seed=seeds[0])
-    blind = fit(train.features, mixed, seed=seeds[0], **settings)
+    shuffled = shuffled_labels(train.labels, seed=seeds[0])
+    shuffled_probe = fit(train.features, shuffled, seed=seeds[0], **settings)
     length = None
     if code:
         length = code_length(train.features, train.labels, fit=fit, seed=seeds[0], **settings)
     return Report(
-        accuracy=chosen.interval(test.sentences),
-        seeds=(chosen.accuracy, *(other.accuracy for other in others)),
+        accuracy=first.interval(test.sentences),
+        seeds=(first.accuracy, *(judgement.accuracy for judgement in others)),
         majority=majority(train.labels).judge(test.groups, test.labels).accuracy,
         word_types=types.accuracy,
-        above_word_types=chosen.above(types, test.sentences),
-        above_word_types_known=_above(chosen, types, there, test.sentences),
-        known=_part(chosen, types, there),
-        unknown=_part(chosen, types, ~there),
+        above_word_types=first.above(types, test.sentences),
+        above_word_types_known=_above(first, types, known, test.sentences),
+        known=_part(first, types, known),
+        unknown=_part(first, types, ~known),
         control=control,
-        selectivity=None if control is None else chosen.among(there).accuracy - control,
-        shuffled=blind.judge(test.features, test.labels).accuracy,
+        selectivity=None if control is None else first.among(known).accuracy - control,
+        shuffled=shuffled_probe.judge(test.features, test.labels).accuracy,
         compression=None if length is None else length.compression,
     )
 
 
-def _part(probe: Judgement, types: Judgement, there: np.ndarray) -> Part:
-    if not there.any():
+def _part(probe: Judgement, types: Judgement, chosen: np.ndarray) -> Part:
+    if not chosen.any():
         return Part(0.0, None, None)
-    return Part(float(there.mean()), probe.among(there).accuracy, types.among(there).accuracy)
+    return Part(float(chosen.mean()), probe.among(chosen).accuracy, types.among(chosen).accuracy)
 
 
 def _above(
-    probe: Judgement, types: Judgement, there: np.ndarray, sentences: np.ndarray
+    probe: Judgement, types: Judgement, chosen: np.ndarray, sentences: np.ndarray
 ) -> Interval | None:
-    if len(np.unique(sentences[there])) < 2:
+    if len(np.unique(sentences[chosen])) < 2:
         return None
-    return probe.among(there).above(types.among(there), sentences[there])
+    return probe.among(chosen).above(types.among(chosen), sentences[chosen])

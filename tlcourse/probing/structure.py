@@ -1,9 +1,9 @@
-"""Whole trees in a space: the distance probe and the depth probe (Hewitt & Manning, 2019).
+"""Structural probes of whole trees: distance probe and depth probe (Hewitt & Manning, 2019).
 
-A matrix B is learnt so that |B (h_i - h_j)|^2 is the number of arcs between words i and j, or that
-|B h_i + b|^2 is how deep word i is. (b, which distances do not feel, is ours: vectors are
-standardised first, and it puts the origin back to where roots are.) Trees are given as `heads`,
-counted from 1, the root's 0.
+A matrix B is learnt such that |B (h_i - h_j)|^2 is the number of arcs between words i and j, or
+that |B h_i + b|^2 is the depth of word i. (The bias b, which does not affect distances, is our
+addition: vectors are standardised first, and b moves the origin back to the roots.) Trees are given
+as `heads`, counted from 1; the head of the root is 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ BATCH_SIZE = 32  # sentences
 LEAST_STEPS = 300
 LEARNING_RATE = 0.01
 
-Sentences = Sequence[np.ndarray]  # (words, width) each
+Sentences = Sequence[np.ndarray]  # the vectors (words, width) of each sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,35 +44,35 @@ class StructuralProbe:
 
     @torch.no_grad()
     def project(self, vectors: np.ndarray) -> np.ndarray:
-        """(words, width) to (words, rank): the space in which trees are measured."""
-        place = next(self.module.parameters()).device
-        projected = self.module(torch.from_numpy(np.asarray(vectors, np.float32)).to(place))
+        """(words, width) to (words, rank): the vectors in the space of the probe."""
+        device = next(self.module.parameters()).device
+        projected = self.module(torch.from_numpy(np.asarray(vectors, np.float32)).to(device))
         return projected.cpu().numpy()
 
 
 class DistanceProbe(StructuralProbe):
-    """Squared distances between words that mean arcs of the tree."""
+    """A probe whose squared distances between words predict their distance in the tree."""
 
     def distances(self, vectors: np.ndarray) -> np.ndarray:
-        """(words, width) to (words, words)."""
+        """The predicted distances: (words, width) to (words, words)."""
         projected = torch.from_numpy(self.project(vectors))
-        return _between(projected[None])[0].numpy()
+        return _squared_distances(projected[None])[0].numpy()
 
     def judge(self, vectors: Sentences, heads: Heads, *, keep: Keep = None) -> TreeScore:
-        """The trees it makes of sentences against the gold ones."""
-        return judge_distances([self.distances(each) for each in vectors], heads, keep=keep)
+        """Compares the predicted trees of sentences with the gold trees."""
+        return judge_distances([self.distances(words) for words in vectors], heads, keep=keep)
 
 
 class DepthProbe(StructuralProbe):
-    """Squared lengths of words that mean their depth in the tree."""
+    """A probe whose squared lengths of words predict their depth in the tree."""
 
     def depths(self, vectors: np.ndarray) -> np.ndarray:
-        """(words, width) to (words,)."""
+        """The predicted depths: (words, width) to (words,)."""
         return np.square(self.project(vectors)).sum(axis=1)
 
     def judge(self, vectors: Sentences, heads: Heads, *, keep: Keep = None) -> DepthScore:
-        """The depths it gives words against the gold ones."""
-        return judge_depths([self.depths(each) for each in vectors], heads, keep=keep)
+        """Compares the predicted depths of words with the gold depths."""
+        return judge_depths([self.depths(words) for words in vectors], heads, keep=keep)
 
 
 def distance_probe(
@@ -84,14 +84,13 @@ def distance_probe(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> DistanceProbe:
-    """Learns B (rank, width) from trees, for words' vectors as `Features.sentences` gives them.
+    """Learns B (rank, width) from trees and the vectors of words (see `Features.sentences`).
 
     Minimises the sum over sentences of the mean over pairs of |arcs - |B (h_i - h_j)|^2|. Sentences
-    without words (left out) and of one word are passed over.
+    of one word and those left out of the features are skipped.
     """
-    gold = [trees.distances(each) for each in heads]
-    fitted = _fit(vectors, gold, _between, rank, epochs, seed, compute)
-    return DistanceProbe(*fitted)
+    gold = [trees.distances(tree) for tree in heads]
+    return DistanceProbe(*_fit(vectors, gold, _squared_distances, rank, epochs, seed, compute))
 
 
 def depth_probe(
@@ -103,22 +102,22 @@ def depth_probe(
     seed: int = 0,
     compute: Compute | None = None,
 ) -> DepthProbe:
-    """Learns B (rank, width) from trees: the mean over words of |depth - |B h_i + b|^2|.
+    """Learns B (rank, width) from trees; minimises the mean over words of |depth - |B h_i + b|^2|.
 
-    Else as `distance_probe`.
+    Otherwise as `distance_probe`.
     """
-    gold = [trees.depths(each) for each in heads]
-    return DepthProbe(*_fit(vectors, gold, _lengths, rank, epochs, seed, compute))
+    gold = [trees.depths(tree) for tree in heads]
+    return DepthProbe(*_fit(vectors, gold, _squared_lengths, rank, epochs, seed, compute))
 
 
-def _between(projected: Tensor) -> Tensor:
+def _squared_distances(projected: Tensor) -> Tensor:
     """(sentences, words, rank) to squared distances (sentences, words, words)."""
     square = projected.square().sum(-1)
     product = projected @ projected.transpose(1, 2)
     return (square[:, :, None] + square[:, None] - 2 * product).clamp_min(0.0)
 
 
-def _lengths(projected: Tensor) -> Tensor:
+def _squared_lengths(projected: Tensor) -> Tensor:
     """(sentences, words, rank) to squared lengths (sentences, words)."""
     return projected.square().sum(-1)
 
@@ -132,15 +131,15 @@ def _fit(
     seed: int,
     compute: Compute | None,
 ) -> tuple[nn.Module, list[dict]]:
-    """Learns B so that `measure` of what it makes of words gives what is gold; its history."""
+    """B as a module, trained so that `measure` of projected words matches `gold`; its history."""
     chosen = _chosen(vectors, gold)
-    states, wanted = ([each[number] for number in chosen] for each in (vectors, gold))
+    states, targets = [vectors[number] for number in chosen], [gold[number] for number in chosen]
     steps = max(epochs * -(-len(chosen) // BATCH_SIZE), LEAST_STEPS)
 
     def loss(module: nn.Module, part: tuple[Tensor, ...]) -> tuple[Tensor, int]:
         padded, tree, counts = part
-        off = (measure(module(padded)) - tree).abs().nan_to_num(0.0)  # nan: no word there
-        return (off.flatten(1).sum(1) / counts ** (tree.ndim - 1)).sum(), len(counts)
+        errors = (measure(module(padded)) - tree).abs().nan_to_num(0.0)  # nan marks padding
+        return (errors.flatten(1).sum(1) / counts ** (tree.ndim - 1)).sum(), len(counts)
 
     linear = nn.Linear(states[0].shape[1], rank)
     noise = torch.randn(linear.weight.shape, generator=torch.Generator().manual_seed(seed))
@@ -150,7 +149,7 @@ def _fit(
     module = nn.Sequential(Standardise(np.concatenate(states)), linear)
     compute = device.choose() if compute is None else compute
     history = training.train(
-        module, loss, _batches(states, wanted, steps, seed),
+        module, loss, _batches(states, targets, steps, seed),
         steps=steps, seed=seed, clip=float("inf"),
         optimizers=[torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)],
         schedule=warmup_stable_decay(steps, warmup=0, decay=1.0),
@@ -162,28 +161,31 @@ def _fit(
 def _batches(
     states: Sentences, gold: Sequence[np.ndarray], steps: int, seed: int
 ) -> Callable[[int], tuple[Tensor, ...]]:
-    """Batches of sentences of about equal lengths: vectors, what is gold (else nan), words."""
+    """Batches of sentences of similar length: vectors, gold (padded with nan), word counts."""
     numbers: list[list[int]] = []
     for epoch in range(steps):
-        numbers += bucket_batches([len(each) for each in states], BATCH_SIZE, seed, epoch)
+        numbers += bucket_batches([len(words) for words in states], BATCH_SIZE, seed, epoch)
         if len(numbers) >= steps:
             break
 
     def batch(step: int) -> tuple[Tensor, ...]:
-        parts = [torch.from_numpy(np.asarray(states[i], np.float32)) for i in numbers[step]]
-        counts = torch.tensor([len(part) for part in parts])
-        trees_ = [torch.from_numpy(gold[i]).float() for i in numbers[step]]
+        vectors = [torch.from_numpy(np.asarray(states[i], np.float32)) for i in numbers[step]]
+        counts = torch.tensor([len(words) for words in vectors])
+        measures = [torch.from_numpy(gold[i]).float() for i in numbers[step]]
         longest = int(counts.max())
-        wanted = torch.full((len(parts), *[longest] * trees_[0].ndim), torch.nan)
-        for row, tree in enumerate(trees_):
-            wanted[(row, *(slice(size) for size in tree.shape))] = tree
-        return nn.utils.rnn.pad_sequence(parts, batch_first=True), wanted, counts
+        padded = torch.full((len(vectors), *[longest] * measures[0].ndim), torch.nan)
+        for row, tree in enumerate(measures):
+            padded[(row, *(slice(size) for size in tree.shape))] = tree
+        return nn.utils.rnn.pad_sequence(vectors, batch_first=True), padded, counts
 
     return batch
 
 
 def _chosen(vectors: Sentences, gold: Sequence[np.ndarray]) -> list[int]:
-    """The sentences of more than one word; ValueError unless each has a tree of as many words."""
+    """The numbers of the sentences of two words or more.
+
+    Raises ValueError if there are none, and for a tree with another number of words.
+    """
     if len(vectors) != len(gold):
         raise ValueError(f"expected a tree for each of {len(vectors)} sentences, got {len(gold)}")
     for number, (states, tree) in enumerate(zip(vectors, gold, strict=True)):

@@ -1,9 +1,10 @@
-"""What a probe is asked: labels for words, pairs of words and whole sentences.
+"""Probing tasks: labels for words, pairs of words and whole sentences.
 
 A task is made from tagged sentences: mappings (rows of a data set) or objects with the columns of
-CoNLL-U, `forms`, `upos`, `xpos`, `feats`, `heads`, `deprels`, `misc`, an entry a word; heads count
-words from 1, the root's is 0. Words of a task are counted from 0. `word_task`, `pair_task` and
-`sentence_task` make all others from a function of a sentence: phrases, roles, question types.
+CoNLL-U, `forms`, `upos`, `xpos`, `feats`, `heads`, `deprels` and `misc`, with one entry per word.
+Heads count words from 1, and the head of the root is 0; tasks count words from 0. `word_task`,
+`pair_task` and `sentence_task` make further tasks from a function of a sentence, such as phrases,
+semantic roles or question types.
 
 Sources: Conneau et al. (2018, length, content), Hewitt & Liang (2019, part of speech and head),
 Hewitt & Manning (2019, depth, distance), Tenney et al. (2019, the rest).
@@ -18,24 +19,24 @@ from tlcourse.batching import generator_for
 from tlcourse.probing.items import Sentence, Task, of, pair_task, sentence_task, word_task
 from tlcourse.probing.trees import depths, distances
 
-LENGTHS = (4, 8, 12, 16, 20, 25)  # the longest sentence of each bin but the last
-FARTHEST = 8  # deeper, farther and later places are one label
+LENGTHS = (4, 8, 12, 16, 20, 25)  # the longest sentence of each bin except the last
+FARTHEST = 8  # all depths, distances and positions from here on share one label
 
 
 def column(sentences: Iterable[Sentence], name: str) -> Task:
-    """A column as it is: "upos", "xpos", "deprels", or one of your own, such as entity types."""
+    """The task of predicting a column: "upos", "xpos", "deprels", or a column of your own."""
     return word_task(name, sentences, lambda sentence: of(sentence, name))
 
 
 def key(sentences: Iterable[Sentence], name: str) -> Task:
-    """The value of a key of `feats`, such as "Tense" or "Number", for words that have it."""
+    """The task of predicting a key of `feats`, such as "Tense", for the words that have it."""
     return word_task(name, sentences, lambda sentence: _values(sentence, name))
 
 
 def number(sentences: Iterable[Sentence]) -> Task:
-    """Whether a noun is singular or plural ("Sing", "Plur"); other words and values are not asked.
+    """The task of predicting the number of a noun, "Sing" or "Plur"; other words are left out.
 
-    Verbs and pronouns have a number too, but what `key` "Number" asks of them is another question.
+    Verbs and pronouns also have a number; `key` with "Number" includes them.
     """
 
     def label(sentence: Sentence) -> list[str | None]:
@@ -48,12 +49,12 @@ def number(sentences: Iterable[Sentence]) -> Task:
 
 
 def length(sentences: Iterable[Sentence]) -> Task:
-    """How many words a sentence has, in bins: up to 4, 8, 12, 16, 20, 25, and more."""
+    """The number of words of a sentence, in bins: up to 4, 8, 12, 16, 20, 25, and more."""
 
     def label(sentence: Sentence) -> str:
-        place = int(np.searchsorted(LENGTHS, len(of(sentence, "forms"))))
-        low = LENGTHS[place - 1] + 1 if place else 1
-        return f"{low:02d}-{LENGTHS[place]:02d}" if place < len(LENGTHS) else f"{low:02d}+"
+        bin_ = int(np.searchsorted(LENGTHS, len(of(sentence, "forms"))))
+        low = LENGTHS[bin_ - 1] + 1 if bin_ else 1
+        return f"{low:02d}-{LENGTHS[bin_]:02d}" if bin_ < len(LENGTHS) else f"{low:02d}+"
 
     return sentence_task("length", sentences, label)
 
@@ -61,10 +62,10 @@ def length(sentences: Iterable[Sentence]) -> Task:
 def content(
     sentences: Sequence[Sentence], *, words: Iterable[str] | None = None, most: int = 50
 ) -> Task:
-    """Which of some words is in a sentence, for sentences with just one of them.
+    """The one of `words` that a sentence contains, for sentences with exactly one of them.
 
-    `words` in lower case, for test data those of the training data: `set(task.labels)`. None: the
-    `most` most frequent of at least four letters.
+    `words` are in lower case; for test data pass those of the training data, `set(task.labels)`.
+    None takes the `most` most frequent words of at least four letters.
     """
     if words is None:
         counts = Counter(form for sentence in sentences for form in _lower(sentence))
@@ -73,14 +74,14 @@ def content(
     words = set(words)
 
     def label(sentence: Sentence) -> str | None:
-        found = _lower(sentence) & words
-        return found.pop() if len(found) == 1 else None
+        matches = _lower(sentence) & words
+        return matches.pop() if len(matches) == 1 else None
 
     return sentence_task("content", sentences, label)
 
 
 def position(sentences: Iterable[Sentence]) -> Task:
-    """The place of a word in its sentence, from 0; from FARTHEST on they are one label."""
+    """The position of a word in its sentence, from 0; all from FARTHEST on are one label."""
     return word_task(
         "position",
         sentences,
@@ -89,47 +90,48 @@ def position(sentences: Iterable[Sentence]) -> Task:
 
 
 def seen_before(sentences: Iterable[Sentence]) -> Task:
-    """Whether a word has occurred earlier in its sentence, in upper or lower case.
+    """The task of telling whether a word has occurred before in its sentence, ignoring case.
 
-    Asked are only words that occur again: their first place ("new") and their second ("seen"). So
-    there are as many of each, and neither the label's share nor the word says which.
+    Only words that occur again are items, at their first occurrence ("new") and their second
+    ("seen"). Both labels are equally frequent, so neither their share nor the word predicts them.
     """
 
     def label(sentence: Sentence) -> list[str | None]:
         forms = [form.lower() for form in of(sentence, "forms")]
-        again = {form for form, count in Counter(forms).items() if count > 1}
-        said = ("new", "seen", None)
+        repeated = {form for form, count in Counter(forms).items() if count > 1}
+        labels = ("new", "seen", None)
         return [
-            said[min(forms[:place].count(form), 2)] if form in again else None
-            for place, form in enumerate(forms)
+            labels[min(forms[:word].count(form), 2)] if form in repeated else None
+            for word, form in enumerate(forms)
         ]
 
     return word_task("seen before", sentences, label)
 
 
 def depth(sentences: Iterable[Sentence]) -> Task:
-    """How many arcs a word is below the root of its sentence."""
-    return word_task("depth", sentences, lambda each: _up_to(depths(of(each, "heads")), FARTHEST))
+    """The number of arcs between a word and the root of its sentence."""
+    return word_task("depth", sentences, lambda row: _up_to(depths(of(row, "heads")), FARTHEST))
 
 
 def distance(sentences: Iterable[Sentence], *, seed: int = 0) -> Task:
-    """How many arcs lie between two words: for each word and another one, drawn at random."""
+    """The number of arcs between two words, for each word and another drawn at random."""
 
     def label(sentence: Sentence) -> Iterable[tuple[int, int, str]]:
-        between = distances(of(sentence, "heads"))
-        order = _draw(seed, len(between), len(between))
+        arcs = distances(of(sentence, "heads"))
+        order = _draw(seed, len(arcs), len(arcs))
         pairs = [pair for pair in enumerate(order) if pair[0] != pair[1]]
-        said = _up_to(np.asarray([between[pair] for pair in pairs], dtype=int), FARTHEST)
-        return [(int(a), int(b), each) for (a, b), each in zip(pairs, said, strict=True)]
+        labels = _up_to(np.asarray([arcs[pair] for pair in pairs], dtype=int), FARTHEST)
+        return [(int(a), int(b), name) for (a, b), name in zip(pairs, labels, strict=True)]
 
     return pair_task("distance", sentences, label)
 
 
 def head(sentences: Iterable[Sentence]) -> Task:
-    """Whether the second word is the head of the first.
+    """The task of telling whether the second word is the head of the first.
 
-    For each word with a head, "yes" with it, and "no" with the word as far away on its other side;
-    words that have none there are passed over. So the distance alone says nothing.
+    For each word with a head there are two items: "yes" with its head, and "no" with the word at
+    the same distance on the other side. Words without such a word are left out, so the distance
+    alone predicts nothing.
     """
 
     def label(sentence: Sentence) -> Iterable[tuple[int, int, str]]:
@@ -144,7 +146,7 @@ def head(sentences: Iterable[Sentence]) -> Task:
 
 
 def relation(sentences: Iterable[Sentence]) -> Task:
-    """The relation of a word to its head, both given (`column` "deprels" gives the word alone)."""
+    """The relation of a word to its head, given both (`column` with "deprels" gives one word)."""
 
     def label(sentence: Sentence) -> Iterable[tuple[int, int, str]]:
         for word, above in enumerate(of(sentence, "heads")):
@@ -156,10 +158,10 @@ def relation(sentences: Iterable[Sentence]) -> Task:
 
 def _values(sentence: Sentence, name: str) -> list[str | None]:
     """The value of a key in each word's features, "A=x|B=y"; None for words without it."""
-    pairs = (
-        dict(each.partition("=")[::2] for each in cell.split("|")) for cell in of(sentence, "feats")
+    words = (
+        dict(pair.partition("=")[::2] for pair in cell.split("|")) for cell in of(sentence, "feats")
     )
-    return [each.get(name) for each in pairs]
+    return [values.get(name) for values in words]
 
 
 def _lower(sentence: Sentence) -> set[str]:
@@ -171,5 +173,5 @@ def _up_to(numbers: Iterable[int], most: int) -> list[str]:
 
 
 def _draw(*numbers: int) -> np.ndarray:
-    """A permutation of as many as the last number says, by the numbers alone."""
+    """A permutation whose length is the last number, determined by all the numbers."""
     return np.random.default_rng(generator_for(*numbers).initial_seed()).permutation(numbers[-1])

@@ -1,6 +1,6 @@
 """One Transformer that is GPT-2, BERT and the course's own block.
 
-A configuration says which; looking at attention costs nothing while nobody looks.
+The configuration decides which; attention weights are kept only while they are recorded.
 
     import torch
     from tlcourse.transformer import (
@@ -11,14 +11,14 @@ A configuration says which; looking at attention costs nothing while nobody look
     tokens = torch.randint(300, (2, 9))
     logits = model(tokens)                              # (2, 9, 300)
     assert torch.equal(logits, model.logits(model.hidden(tokens)))
-    with record(model) as seen:                         # the same model, looked at
+    with record(model) as seen:                         # the same model, recorded
         model(tokens)
-    seen.attention[0]                                   # (2, 4, 9, 9): batch, heads, from, to
+    seen.attention[0]                                   # (2, 4, 9, 9): batch, heads, query, key
     count_parameters(gpt2())["total"], count_parameters(bert())["total"]
 
-Optimizers, losses and the training engine know a model by `config`, `blocks`, `hidden`,
-`transformed`, `output_layer`, `logits` and `set_attention`. `EncoderDecoder` offers these, too, so
-it is trained by the same engine; its losses hand it a second sequence:
+Optimizers, losses and the training engine use only `config`, `blocks`, `hidden`, `transformed`,
+`output_layer`, `logits` and `set_attention` of a model. `EncoderDecoder` has these, too, so the
+same engine trains it; its losses pass it a second sequence:
 
     translator = EncoderDecoder(Config(300, 32, layers=2, heads=4, feed_forward=128))
     translator(tokens, source=tokens.flip(1))           # (2, 9, 300)
@@ -32,7 +32,6 @@ from tlcourse.transformer.attention import (
     rotary_table,
     rotate,
 )
-from tlcourse.transformer.changing import changing
 from tlcourse.transformer.config import (
     ACTIVATIONS,
     Config,
@@ -43,6 +42,7 @@ from tlcourse.transformer.config import (
 )
 from tlcourse.transformer.drafts import shapes_alone
 from tlcourse.transformer.encoder_decoder import EncoderDecoder
+from tlcourse.transformer.interventions import intervening
 from tlcourse.transformer.model import Block, Transformer
 from tlcourse.transformer.own import EngineMethods, as_transformer, take_weights
 from tlcourse.transformer.recording import Record, record
@@ -59,11 +59,11 @@ __all__ = [
     "as_transformer",
     "bert",
     "causal_mask",
-    "changing",
     "count_parameters",
     "explicit_attention",
     "flops_per_token",
     "gpt2",
+    "intervening",
     "padding_mask",
     "record",
     "rotary_table",

@@ -7,12 +7,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tlcourse.transformer.config import Config
-from tlcourse.transformer.fused import joins, joint, rms_norm
+from tlcourse.transformer.fused import can_project_jointly, joint_projection, rms_norm
 from tlcourse.transformer.places import angles_of, chosen, mask_of
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
-    """(length, length), True where a query (row) may look at a key (column): itself and before."""
+    """(length, length), True where a query (row) may attend to a key (column), up to itself."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
@@ -22,17 +22,17 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
 
 
 def additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A boolean mask (True = keep) as what explicit attention may add to scores of that type."""
+    """A boolean mask (True = keep) as a term of that type to add to the attention scores."""
     lowest = torch.finfo(dtype).min / 2  # half: the sum with a score stays finite
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, lowest)
 
 
 def explicit_attention(query, key, value, mask, *, change=None) -> tuple[Tensor, Tensor]:
-    """(batch, heads, length, head_dim): softmax(QK^T / sqrt(head_dim)) V, and the weights.
+    """softmax(QK^T / sqrt(head_dim)) V, (batch, heads, length, head_dim), and the weights.
 
-    `mask` is True = keep, or `additive` in the scores' type, broadcast to (batch, heads, length,
-    length), or None. A row that may look nowhere (a padded query) gets uniform weights, never NaN.
-    `change(weights, mask)` gives what is to be taken in the place of the weights.
+    `mask` is boolean (True = keep), or an `additive` mask of the scores' type, broadcast to (batch,
+    heads, length, length), or None. A row that may attend to nothing (a padded query) gets uniform
+    weights, never NaN. `change(weights, mask)` returns the weights to use instead.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
@@ -51,10 +51,10 @@ def rotary_table(
     dtype: torch.dtype = torch.float32,
     base: float = 10_000.0,
 ) -> tuple[Tensor, Tensor]:
-    """(length, head_dim) cosines and signed sines of position times frequency (Su et al., 2021).
+    """Cosines and signed sines of position times frequency, (length, head_dim) each.
 
-    A pair of features is rotated to (x cos - y sin, y cos + x sin): the first sine has a minus.
-    With a higher `base` the slowest pairs turn more slowly, for longer texts.
+    A pair of features is rotated to (x cos - y sin, y cos + x sin), so the first sine is negative.
+    With a higher `base` the slowest pairs rotate more slowly, for longer texts (Su et al., 2021).
     """
     frequency = base ** -(torch.arange(0, head_dim, 2, device=device) / head_dim)
     angle = torch.arange(length, device=device)[:, None] * frequency
@@ -63,16 +63,16 @@ def rotary_table(
 
 
 def rotate(x: Tensor, table: tuple[Tensor, Tensor]) -> Tensor:
-    """(batch, heads, length, head_dim): each pair of features rotated by its position's angle.
+    """Rotates each pair of features of (batch, heads, length, head_dim) by its position's angle.
 
-    A pair is one feature of the first half and one of the second.
+    A pair is a feature of the first half and the corresponding feature of the second half.
     """
     cosine, signed_sine = (part.to(x.dtype) for part in table)
     return torch.addcmul(x * cosine, x.roll(x.shape[-1] // 2, -1), signed_sine)
 
 
-def _behind(prefix: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple:
-    """Keys, values and mask with those of a prefix in front, which everybody may look at."""
+def _with_prefix(prefix: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple:
+    """Keys, values and mask, each preceded by a prefix to which every query may attend."""
     first = prefix.to(key.dtype)[:, None].expand(-1, len(key), -1, -1, -1)
     if mask is not None:
         keep = True if mask.dtype == torch.bool else 0.0
@@ -92,10 +92,9 @@ class Attention(nn.Module):
         self.value = nn.Linear(config.width, config.width)
         self.output = nn.Linear(config.width, config.width)
         self.dropout = nn.Dropout(config.dropout)
-        self.prefix: nn.Parameter | None = (
-            None  # (2, heads, any, head_dim): keys and values that all may look at
-        )
-        self.change = None  # of the weights, in the explicit kernel: see `explicit_attention`
+        # (2, heads, any, head_dim): keys and values that every query sees
+        self.prefix: nn.Parameter | None = None
+        self.change = None  # replaces the weights of the explicit kernel: see `explicit_attention`
 
     def forward(
         self,
@@ -105,18 +104,19 @@ class Attention(nn.Module):
         at: Tensor | None = None,
         source: Tensor | None = None,
     ) -> Tensor:
-        """(batch, length, width) to the same; `mask` True = keep; `table` of the rotary angles.
+        """(batch, length, width) to the same; `mask` is True = keep; `table` has the rotary angles.
 
-        With `at` (batch,) only that position of each row asks, and the result is (batch, 1, width).
+        With `at` (batch,) only that position of each row is a query: the result is (batch, 1,
+        width).
         With `source` (batch, source length, width) this is cross-attention: the keys and values
         are computed from the source, and the last dimension of `mask` is its length.
         """
         layers = self.query, self.key, self.value
-        if at is None and source is None and joins(x, layers):
-            projected = joint(x, layers)
+        if at is None and source is None and can_project_jointly(x, layers):
+            projected = joint_projection(x, layers)
         else:
-            read = x if source is None else source
-            projected = self.query(chosen(x, at)), self.key(read), self.value(read)
+            keys_from = x if source is None else source
+            projected = self.query(chosen(x, at)), self.key(keys_from), self.value(keys_from)
         split = (len(x), -1, self.config.heads, self.config.width // self.config.heads)
         query, key, value = (part.view(split).transpose(1, 2) for part in projected)
         if self.config.qk_norm:
@@ -125,7 +125,7 @@ class Attention(nn.Module):
             query, key = rotate(query, angles_of(table, at)), rotate(key, table)
         mask = mask_of(mask, at)
         if self.prefix is not None:
-            key, value, mask = _behind(self.prefix, key, value, mask)
+            key, value, mask = _with_prefix(self.prefix, key, value, mask)
         if self.kernel == "sdpa":
             mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         else:

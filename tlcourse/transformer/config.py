@@ -1,4 +1,4 @@
-"""Shapes of models as plain configurations, and what they cost in parameters and operations."""
+"""Shapes of models as plain configurations, and their numbers of parameters and operations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,9 +27,9 @@ class Config:
     heads: int = 4
     feed_forward: int = 1024
     max_length: int = 256  # positions
-    causal: bool = True  # each position sees itself and the past; False: the whole sequence
+    causal: bool = True  # each position attends to itself and the past; False: to the whole text
     rotary: bool = True  # False: learned absolute positions
-    norm_first: bool = True  # False: the norm stands after the residual sum (BERT)
+    norm_first: bool = True  # False: the norm follows the residual sum (BERT)
     qk_norm: bool = True
     cross_attention: bool = False  # whether blocks also attend to the states of a second sequence
     activation: str = "relu2"
@@ -74,7 +74,7 @@ def bert(**changes: Any) -> Config:
 
 
 def count_parameters(config: Config) -> dict[str, int]:
-    """Parameters by part, by formula (weights shared with the head are counted once)."""
+    """The number of parameters of each part, by formula, with weights shared by the head once."""
     c, norm = config, 2 * config.width
     attention = 4 * (c.width**2 + c.width)
     block = attention + 2 * c.width * c.feed_forward + c.feed_forward + c.width
@@ -91,12 +91,13 @@ def count_parameters(config: Config) -> dict[str, int]:
 
 
 def flops_per_token(config: Config, length: int) -> int:
-    """Floating-point operations of one forward pass a token, at `length` tokens, head included.
+    """Floating-point operations of a forward pass per token, at `length` tokens, head included.
 
-    Two operations a multiply-add, matrix products only. Scores and mixture are counted over the
-    full square, twice that term of Kaplan et al. (2020); the rest is about 2 operations per
-    parameter of the matrices. A training step takes three times as many, hence "6 N per token".
-    Cross-attention is not counted: its cost depends on the length of the other sequence, too.
+    Only matrix products are counted, with two operations per multiply-add. The attention scores and
+    the weighted sum are counted over the full square, twice that term of Kaplan et al. (2020); the
+    rest is about 2 operations per parameter of the matrices. A training step takes three times as
+    many, hence "6 N per token". Cross-attention is not counted, because its cost also depends on
+    the length of the other sequence.
     """
     projections = 4 * config.width**2 + 2 * config.width * config.feed_forward
     attention = 2 * length * config.width

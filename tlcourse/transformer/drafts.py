@@ -1,4 +1,4 @@
-"""Models without numbers: names and shapes of tensors, for which nothing is allocated."""
+"""Models on the meta device: tensors with names and shapes but without values."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -10,13 +10,13 @@ from torch.overrides import TorchFunctionMode
 
 @contextlib.contextmanager
 def shapes_alone() -> Iterator[None]:
-    """Modules made inside have names and shapes, and no numbers: nothing is allocated or drawn."""
+    """A context in which new modules have names and shapes only: nothing is allocated or drawn."""
     with torch.device("meta"), _Undrawn():
         yield
 
 
 class _Undrawn(TorchFunctionMode):
-    """Leaves out what draws weights, for which PyTorch would import much on the meta device."""
+    """Skips the functions that draw weights, for which PyTorch imports much on the meta device."""
 
     def __torch_function__(
         self, function: Callable, types: Any, arguments: tuple = (), named: dict | None = None

@@ -1,4 +1,4 @@
-"""An encoder and a decoder of the course's own blocks (Vaswani et al., 2017)."""
+"""An encoder-decoder Transformer of the course's own blocks (Vaswani et al., 2017)."""
 
 from dataclasses import replace
 
@@ -9,12 +9,12 @@ from tlcourse.transformer.model import Block, Transformer
 
 
 class EncoderDecoder(nn.Module):
-    """An encoder reads the source from both sides; a causal decoder, which attends to what the
-    encoder computed, writes the target.
+    """A bidirectional encoder reads the source; a causal decoder attends to its states and writes
+    the target.
 
-    Source, target and output layer share one embedding matrix (Raffel et al., 2020). By
-    configuration it is BART (Lewis et al., 2020), or a stack of the course's own blocks. `config`
-    is the shape of each of the two stacks, and `attention` the kernel, as of `Transformer`.
+    Source, target and output layer share one embedding matrix (Raffel et al., 2020). The
+    configuration makes it BART (Lewis et al., 2020) or two stacks of the course's own blocks.
+    `config` is the shape of each stack, and `attention` is the kernel, as for `Transformer`.
     """
 
     def __init__(self, config: Config, attention: str = "sdpa"):
@@ -37,7 +37,7 @@ class EncoderDecoder(nn.Module):
         return self.decoder.output_layer
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
-        """(..., width) to (..., width): what the output layer is multiplied with."""
+        """(..., width) to (..., width): the input of the output layer."""
         return self.decoder.transformed(hidden_states)
 
     def logits(self, hidden_states: Tensor) -> Tensor:
@@ -45,7 +45,7 @@ class EncoderDecoder(nn.Module):
         return self.decoder.logits(hidden_states)
 
     def set_attention(self, kernel: str) -> None:
-        """Switches every layer of both stacks, as `Transformer.set_attention` does."""
+        """Sets the kernel of every layer of both stacks, as `Transformer.set_attention` does."""
         self.encoder.set_attention(kernel)
         self.decoder.set_attention(kernel)
 
@@ -58,7 +58,7 @@ class EncoderDecoder(nn.Module):
     ) -> Tensor:
         """(batch, length) ids of the target to (batch, length, width), after the last norm.
 
-        `source` are ids (batch, source length), `source_mask` is True where there is a token.
+        `source` is ids (batch, source length); `source_mask` is True where there is a token.
         """
         states = self.encode(source, source_mask)
         return self.decoder.hidden(tokens, source=states, source_mask=source_mask)

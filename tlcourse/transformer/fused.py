@@ -1,7 +1,7 @@
-"""Two operations with a backward pass of their own, and three products in one.
+"""Fused operations: RMS norm and squared ReLU with their own backward pass, and joint projections.
 
-On the CPU PyTorch takes the backward pass of both in many steps. The compiler joins steps by
-itself, so it is given the plain form.
+On the CPU, PyTorch's backward pass of both takes many steps. A compiler fuses these steps by
+itself, so it gets the plain form.
 """
 
 import math
@@ -17,42 +17,42 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 
 
 def rms_norm(x: Tensor) -> Tensor:
-    """(..., width) divided by the root of its mean square (Zhang & Sennrich, 2019)."""
+    """x (..., width) divided by the root of its mean square (Zhang & Sennrich, 2019)."""
     if x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.rms_norm(x, x.shape[-1:])
     return _RMSNorm.apply(x)
 
 
 def relu2(x: Tensor) -> Tensor:
-    """The square of what is above 0 (So et al., 2021)."""
+    """The square of the positive part of x (So et al., 2021)."""
     if torch.compiler.is_compiling():
         return F.relu(x).square()
     return _ReLU2.apply(x)
 
 
-def joint(x: Tensor, layers: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
-    """What each of the layers makes of x, in one product."""
+def joint_projection(x: Tensor, layers: Sequence[nn.Linear]) -> tuple[Tensor, ...]:
+    """The outputs of all the layers for x, computed in one product."""
     weight, bias = (torch.cat([getattr(layer, part) for layer in layers]) for part in PARTS)
     return F.linear(x, weight, bias).split([layer.out_features for layer in layers], dim=-1)
 
 
-def joins(x: Tensor, layers: Sequence[nn.Module]) -> bool:
-    """Whether `joint` pays, which it does where autocast would cast x anew for each layer.
+def can_project_jointly(x: Tensor, layers: Sequence[nn.Module]) -> bool:
+    """True if `joint_projection` is faster, that is, if autocast would cast x for each layer.
 
-    Not where another module stands in a layer's place, or a hook waits for what it gives.
+    False if a layer has been replaced by another module or is watched by a hook.
     """
     kind = x.device.type
     return (
         torch.amp.is_autocast_available(kind)
         and torch.is_autocast_enabled(kind)
         and not torch.compiler.is_compiling()
-        and all(type(each) is nn.Linear and each.bias is not None for each in layers)
+        and all(type(layer) is nn.Linear and layer.bias is not None for layer in layers)
         and not any(map(is_watched, layers))
     )
 
 
 def is_watched(module: nn.Module) -> bool:
-    """Whether a hook waits for what goes into the module or comes out, forwards or backwards."""
+    """True if the module has a hook on its inputs or outputs, forward or backward."""
     return any(getattr(module, kind) for kind in HOOKS)
 
 
@@ -71,7 +71,7 @@ class _RMSNorm(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, upstream):
         normed, scale = ctx.saved_tensors
-        along = (upstream * normed).mean(dim=-1, keepdim=True)  # what would only change the length
+        along = (upstream * normed).mean(dim=-1, keepdim=True)  # would change only the length of x
         return torch.addcmul(upstream, normed, along, value=-1).mul_(scale)
 
 

@@ -18,9 +18,9 @@ from tlcourse.transformer.places import chosen
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each with a residual around it; pre-norm or post-norm.
+    """Attention and feed-forward, each with a residual connection; pre-norm or post-norm.
 
-    In a decoder that reads a second sequence (`cross_attention`), cross-attention comes in between.
+    With `cross_attention`, cross-attention to a second sequence comes in between.
     """
 
     def __init__(self, config: Config):
@@ -51,14 +51,14 @@ class Block(nn.Module):
     ) -> Tensor:
         """(batch, length, width) to the same; with `at` (batch,) to (batch, 1, width).
 
-        `source` (batch, source length, width) is what cross-attention reads, where there is one.
+        `source` (batch, source length, width) is the input of cross-attention, if there is any.
         """
         here = chosen(x, at)
         if self.norm_first:
             here = here + self.attention(self.attention_norm(x), mask, table, at)
             if self.cross_attention is not None:
-                asking = self.cross_attention_norm(here)
-                here = here + self.cross_attention(asking, source_mask, None, source=source)
+                queries = self.cross_attention_norm(here)
+                here = here + self.cross_attention(queries, source_mask, None, source=source)
             return here + self.feed_forward(self.feed_forward_norm(here))
         here = self.attention_norm(here + self.attention(x, mask, table, at))
         if self.cross_attention is not None:
@@ -67,17 +67,17 @@ class Block(nn.Module):
         return self.feed_forward_norm(here + self.feed_forward(here))
 
     def attentions(self) -> list[Attention]:
-        """The attention layers, the cross-attention last where there is one."""
-        both = [self.attention, self.cross_attention]
-        return [layer for layer in both if layer is not None]
+        """The attention layers; cross-attention, if there is any, is the last."""
+        layers = [self.attention, self.cross_attention]
+        return [layer for layer in layers if layer is not None]
 
 
 class Transformer(nn.Module):
     """Token ids to hidden states to logits; the head shares the embedding matrix.
 
-    `attention` is the kernel, "sdpa" or "explicit": the same numbers, another speed (except in
-    rows that may look nowhere: zeros, or the mean); the caller chooses. New weights are drawn
-    with standard deviation 0.02; in the pre-norm block the layers that write into the residual
+    `attention` is the kernel, "sdpa" or "explicit". Both give the same numbers at different speeds,
+    except in rows that may attend to nothing, where they give zeros or the mean. New weights have
+    a standard deviation of 0.02; in the pre-norm block the layers that write into the residual
     stream start at zero, so that each block starts as the identity.
     """
 
@@ -103,7 +103,8 @@ class Transformer(nn.Module):
         self.apply(self._initialise)
         if config.norm_first:
             for block in self.blocks:
-                for layer in (*(each.output for each in block.attentions()), block.down):
+                outputs = [attention.output for attention in block.attentions()]
+                for layer in (*outputs, block.down):
                     nn.init.zeros_(layer.weight)
 
     @staticmethod
@@ -114,7 +115,7 @@ class Transformer(nn.Module):
             nn.init.zeros_(module.bias)
 
     def set_attention(self, kernel: str) -> None:
-        """Switches every layer to the kernel "sdpa", "explicit" or "record"."""
+        """Sets the kernel of every layer: "sdpa", "explicit", or "record" (keeps the weights)."""
         if kernel not in ("sdpa", "explicit", "record"):
             raise ValueError(f"expected the kernel 'sdpa', 'explicit' or 'record', got {kernel!r}")
         for block in self.blocks:
@@ -122,7 +123,7 @@ class Transformer(nn.Module):
                 layer.kernel = kernel
 
     def drop_head(self) -> None:
-        """Removes what stands between the body and the output embedding: BERT's transform, bias."""
+        """Removes BERT's transform and bias, so that the head is the embedding matrix alone."""
         self.config = replace(self.config, head_transform=False, head_bias=False)
         self.transform = self.transform_norm = self.head_bias = None
 
@@ -156,8 +157,8 @@ class Transformer(nn.Module):
 
         The arguments are those of `hidden_states`.
         """
-        given = {"types": types, "causal": causal, "source": source, "source_mask": source_mask}
-        x = self.hidden_states(tokens, padding_mask, **given)[-1]
+        options = {"types": types, "causal": causal, "source": source, "source_mask": source_mask}
+        x = self.hidden_states(tokens, padding_mask, **options)[-1]
         return self.norm(x) if self.config.norm_first else x
 
     def hidden_at(
@@ -168,10 +169,10 @@ class Transformer(nn.Module):
         at: Tensor,
         types: Tensor | None = None,
     ) -> Tensor:
-        """What `hidden` gives at position `at` (batch,) of each row alone: (batch, width).
+        """The hidden states at position `at` (batch,) of each row: (batch, width).
 
-        The last block does no more than that takes. It does everything where somebody looks at
-        it, or put something into it that is not known to work position by position.
+        The last block computes only these positions. It computes all of them if it has a hook, is
+        being recorded, or contains a module that is not known to work position by position.
         """
         *earlier, last = self.blocks
         alone = _works_alone(last, self.norm) and not self.config.cross_attention
@@ -193,14 +194,14 @@ class Transformer(nn.Module):
         source: Tensor | None = None,
         source_mask: Tensor | None = None,
     ) -> list[Tensor]:
-        """(batch, length) ids to one (batch, length, width) for the embeddings and each block.
+        """(batch, length) ids to states (batch, length, width) of the embeddings and each block.
 
-        `padding_mask` is boolean, (batch, length), True = token; None if nothing is padded.
-        `causal` (batch,) says for each row whether it sees only the past; None: all rows do as the
-        configuration says. A model with cross-attention also takes `source`, the states (batch,
-        source length, width) of the sequence it attends to, and the padding mask of that sequence.
-        Raises ValueError for another kind of mask, for more tokens than there are positions, and
-        for a source that is missing or that nothing would read.
+        `padding_mask` is boolean, (batch, length), True = token; None if there is no padding.
+        `causal` (batch,) is True for rows that attend only to the past; None leaves all rows to the
+        configuration. A model with cross-attention also takes `source`, the states (batch, source
+        length, width) of the sequence it attends to, and the padding mask of that sequence. Raises
+        ValueError for another kind of mask, for more tokens than the model has positions, and for a
+        source that is missing or that the model cannot use.
         """
         if (source is None) == self.config.cross_attention:
             raise ValueError(
@@ -209,12 +210,12 @@ class Transformer(nn.Module):
                 else "expected no source, since this model has no cross-attention; leave it out"
             )
         x, mask, table = self._inputs(tokens, padding_mask, types, causal)
-        second: tuple[Tensor | None, ...] = ()
+        cross: tuple[Tensor | None, ...] = ()
         if source is not None:
-            second = None, source, self._mask_of_keys(source_mask, source.shape[:2], _precision(x))
+            cross = None, source, self._mask_of_keys(source_mask, source.shape[:2], _precision(x))
         states = [x]
         for block in self.blocks:
-            states.append(block(states[-1], mask, table, *second))
+            states.append(block(states[-1], mask, table, *cross))
         return states
 
     def _inputs(
@@ -224,7 +225,7 @@ class Transformer(nn.Module):
         types: Tensor | None = None,
         causal: Tensor | None = None,
     ) -> tuple:
-        """What the blocks are given: embeddings, mask and rotary table, see `hidden_states`."""
+        """The inputs of the blocks: embeddings, mask and rotary table; see `hidden_states`."""
         _check_mask(padding_mask, tokens.shape)
         x = self.embed(tokens, types)
         length, head_dim = tokens.shape[1], self.config.width // self.config.heads
@@ -234,7 +235,7 @@ class Transformer(nn.Module):
             if causal is not None:
                 allowed = allowed | ~causal[:, None, None, None]
             mask = allowed if mask is None else mask & allowed
-        precision = _precision(x)  # what all layers need is made and cast here once
+        precision = _precision(x)  # mask and table are cast once, for all layers
         if mask is not None and self.blocks[0].attention.kernel != "sdpa":
             mask = additive(mask, precision)
         table = None
@@ -246,7 +247,7 @@ class Transformer(nn.Module):
     def _mask_of_keys(
         self, padding_mask: Tensor | None, shape: torch.Size, precision: torch.dtype
     ) -> Tensor | None:
-        """The padding mask of a source as its cross-attention takes it, (batch, 1, 1, length)."""
+        """The padding mask of a source in the form for cross-attention, (batch, 1, 1, length)."""
         _check_mask(padding_mask, shape)
         if padding_mask is None:
             return None
@@ -255,7 +256,7 @@ class Transformer(nn.Module):
         return additive(mask, precision) if explicit else mask
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
-        """(..., width) to (..., width): what the output layer is multiplied with."""
+        """(..., width) to (..., width): the input of the output layer."""
         if self.transform is None or self.transform_norm is None:
             return hidden_states
         hidden_states = ACTIVATIONS[self.config.activation](self.transform(hidden_states))
@@ -263,14 +264,14 @@ class Transformer(nn.Module):
 
     @property
     def output_layer(self) -> tuple[Tensor, Tensor | None]:
-        """The matrix (vocabulary, width), which is the embedding's, and the bias of the logits.
+        """The matrix (vocabulary, width), shared with the embedding, and the bias of the logits.
 
-        For losses that never hold all logits; `logits` is for everybody else.
+        Used by losses that never hold all logits at once; otherwise call `logits`.
         """
         return self.embedding.weight, self.head_bias
 
     def logits(self, hidden_states: Tensor) -> Tensor:
-        """(..., width) hidden states, as `hidden` gives them, to (..., vocabulary) logits."""
+        """(..., width) hidden states, as returned by `hidden`, to (..., vocabulary) logits."""
         return F.linear(self.transformed(hidden_states), *self.output_layer)
 
     def forward(
@@ -281,7 +282,7 @@ class Transformer(nn.Module):
 
 
 def _check_mask(padding_mask: Tensor | None, shape: torch.Size) -> None:
-    """Raises ValueError unless this is no mask, or a boolean one of that shape (batch, length)."""
+    """Raises ValueError unless the mask is None, or boolean and of that shape (batch, length)."""
     if padding_mask is None or (padding_mask.dtype, padding_mask.shape) == (torch.bool, shape):
         return
     raise ValueError(
@@ -292,20 +293,21 @@ def _check_mask(padding_mask: Tensor | None, shape: torch.Size) -> None:
 
 
 def _precision(x: Tensor) -> torch.dtype:
-    """The type that products with `x` have: autocast's, where it is on."""
+    """The type of products with `x`: that of autocast if it is enabled."""
     kind = x.device.type
     on = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
     return torch.get_autocast_dtype(kind) if on else x.dtype
 
 
 def _works_alone(*modules: nn.Module) -> bool:
-    """Whether all parts work position by position, and no hook waits for what they give.
+    """True if all submodules work position by position and none has a hook.
 
-    A module of one's own may say so of itself: `position_wise = True`.
+    A module of your own declares this with the attribute `position_wise = True`.
     """
-    known = (Block, Attention, nn.Linear, nn.LayerNorm, nn.Dropout)
+    position_wise = (Block, Attention, nn.Linear, nn.LayerNorm, nn.Dropout)
     return all(
-        (type(part) in known or getattr(part, "position_wise", False)) and not is_watched(part)
+        (type(part) in position_wise or getattr(part, "position_wise", False))
+        and not is_watched(part)
         for module in modules
         for part in module.modules()
     )

@@ -1,13 +1,13 @@
-"""A model of one's own in the package's hands: the methods it is called by, and its weights.
+"""Using a model of your own with this package: the methods it needs, and conversion of weights.
 
-What lesson 02 builds, `Model(config)`, has `config`, `embedding`, `blocks`, `norm`, `hidden`,
-`logits` and `forward`. Its names are those of `Transformer`, except that the feed-forward layer is
-a module: `blocks.0.feed_forward.up.weight` there is `blocks.0.up.weight` here.
+The class built in lesson 02, `Model(config)`, has `config`, `embedding`, `blocks`, `norm`,
+`hidden`, `logits` and `forward`. Its parameters have the names of `Transformer`, except that the
+feed-forward layer is a module: `blocks.0.feed_forward.up.weight` is `blocks.0.up.weight` there.
 
     class MyModel(EngineMethods, Model): ...
 
-    mine = take_weights(MyModel(shipped.config), shipped)    # the shipped weights in my class
-    theirs = as_transformer(mine)                            # and back: to save it, to look inside
+    model = take_weights(MyModel(shipped.config), shipped)   # the shipped weights in your class
+    copy = as_transformer(model)                             # and back, to save it or look inside
 """
 
 import re
@@ -26,10 +26,10 @@ _SHOWN = 3  # names in a message
 
 
 class EngineMethods:
-    """What the engine, losses, evaluation and classifiers call besides `hidden` and `logits`.
+    """The methods that training, losses, evaluation and classifiers need beyond `hidden`, `logits`.
 
-    A mixin that stands first: `class MyModel(EngineMethods, Model): ...`. The logits have no bias
-    and the head is the embedding, so there is nothing in between.
+    A mixin, to be named first: `class MyModel(EngineMethods, Model): ...`. The head is the
+    embedding, without a bias or a layer before it.
     """
 
     config: Config
@@ -39,25 +39,25 @@ class EngineMethods:
 
     @property
     def output_layer(self) -> tuple[Tensor, None]:
-        """The matrix (vocabulary, width), which is the embedding's, and no bias."""
+        """The matrix (vocabulary, width), shared with the embedding, and None for the bias."""
         return self.embedding.weight, None
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
-        """(..., width) to the same: what the output layer is multiplied with."""
+        """(..., width) to (..., width): the input of the output layer, here `hidden_states`."""
         return hidden_states
 
     def hidden_at(
         self, tokens: Tensor, padding_mask: Tensor | None = None, *, at: Tensor
     ) -> Tensor:
-        """What `hidden` gives at position `at` (batch,) of each row: (batch, width)."""
+        """The hidden states at position `at` (batch,) of each row: (batch, width)."""
         return chosen(self.hidden(tokens, padding_mask), at)[:, 0]
 
     def hidden_states(self, tokens: Tensor, padding_mask: Tensor | None = None) -> list[Tensor]:
-        """(batch, length) ids to one (batch, length, width) for the embeddings and each block."""
+        """(batch, length) ids to states (batch, length, width) of the embeddings and each block."""
         states: list[Tensor] = []
         first = self.blocks[0].register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
         hooks = [first] + [
-            block.register_forward_hook(lambda *seen: states.append(seen[-1]))
+            block.register_forward_hook(lambda _, __, output: states.append(output))
             for block in self.blocks
         ]
         try:
@@ -68,37 +68,37 @@ class EngineMethods:
         return states
 
     def set_attention(self, kernel: str) -> None:
-        """Changes nothing: the model has one kernel, its own."""
+        """Does nothing, because the model has a single kernel."""
 
 
 def take_weights(model: nn.Module, reference: Transformer) -> nn.Module:
-    """Copies the weights of a `Transformer` of the same configuration into `model`; returns it.
+    """Copies the weights of a `Transformer` of the same configuration into `model`, and returns it.
 
-    By name: both have the same parameters, see the top of this file. Raises ValueError that says
-    which configuration, names or shapes differ; then nothing is copied.
+    Parameters correspond by name, see the docstring of this module. Raises ValueError, before
+    anything is copied, if configurations, names or shapes differ, and names the differences.
     """
-    _same_shape(_config(model), reference.config)
-    mine, theirs = _parameters(model), _renamed(reference)
-    _same_names(mine, theirs)
+    _check_configurations(_config(model), reference.config)
+    parameters, sources = dict(model.named_parameters()), _renamed(reference)
+    _check_parameters(parameters, sources)
     with torch.no_grad():
-        for name, parameter in mine.items():
-            parameter.copy_(theirs[name])
+        for name, parameter in parameters.items():
+            parameter.copy_(sources[name])
     return model
 
 
 def as_transformer(model: nn.Module) -> Transformer:
     """A new `Transformer` with the weights of `model`, on its device and in its mode.
 
-    Raises ValueError that says which names or shapes differ from those of a `Transformer`.
+    Raises ValueError if names or shapes differ from those of a `Transformer`, and names them.
     """
-    with torch.random.fork_rng(devices=[]):  # a new model draws weights; the caller's draws stay
-        found = Transformer(_config(model))
-    mine, theirs = _parameters(model), _renamed(found)
-    _same_names(mine, theirs)
+    with torch.random.fork_rng(devices=[]):  # drawing weights must not advance the caller's state
+        copy = Transformer(_config(model))
+    sources, parameters = dict(model.named_parameters()), _renamed(copy)
+    _check_parameters(sources, parameters)
     with torch.no_grad():
-        for name, parameter in theirs.items():
-            parameter.copy_(mine[name])
-    return found.to(next(model.parameters()).device).train(model.training)
+        for name, parameter in parameters.items():
+            parameter.copy_(sources[name])
+    return copy.to(next(model.parameters()).device).train(model.training)
 
 
 def _config(model: nn.Module) -> Config:
@@ -111,55 +111,54 @@ def _config(model: nn.Module) -> Config:
     return config
 
 
-def _same_shape(mine: Config, theirs: Config) -> None:
-    """Dropout moves no weight, so it may differ."""
-    differ = [
-        f"{each.name} {getattr(mine, each.name)} against {getattr(theirs, each.name)}"
-        for each in fields(Config)
-        if each.name != "dropout" and getattr(mine, each.name) != getattr(theirs, each.name)
+def _check_configurations(config: Config, reference: Config) -> None:
+    """Raises ValueError if any field but dropout, which has no weights, differs."""
+    differences = [
+        f"{name} {getattr(config, name)} against {getattr(reference, name)}"
+        for name in (field.name for field in fields(Config))
+        if name != "dropout" and getattr(config, name) != getattr(reference, name)
     ]
-    if differ:
+    if differences:
         raise ValueError(
-            f"expected a model of the reference's configuration, got {', '.join(differ)}; build "
-            "it as `Model(reference.config)`"
+            f"expected a model of the reference's configuration, got {', '.join(differences)}; "
+            "build it as `Model(reference.config)`"
         )
 
 
-def _parameters(model: nn.Module) -> dict[str, nn.Parameter]:
-    return dict(model.named_parameters())
-
-
 def _renamed(model: Transformer) -> dict[str, nn.Parameter]:
-    """The parameters of a `Transformer` by the names that they have in a model of one's own."""
+    """The parameters of a `Transformer` under their names in the model of lesson 02."""
     return {
-        _FEED_FORWARD.sub(r"\1feed_forward.\2.", name): each
-        for name, each in model.named_parameters()
+        _FEED_FORWARD.sub(r"\1feed_forward.\2.", name): parameter
+        for name, parameter in model.named_parameters()
     }
 
 
-def _same_names(mine: dict[str, nn.Parameter], theirs: dict[str, nn.Parameter]) -> None:
-    """Raises ValueError unless both have the same names and shapes."""
-    missing = [name for name in theirs if name not in mine]
-    unknown = [name for name in mine if name not in theirs]
+def _check_parameters(
+    parameters: dict[str, nn.Parameter], reference: dict[str, nn.Parameter]
+) -> None:
+    """Raises ValueError if names or shapes differ."""
+    missing = [name for name in reference if name not in parameters]
+    unknown = [name for name in parameters if name not in reference]
     if missing or unknown:
-        said = [
-            f"{word} {_some(names)}"
+        differences = [
+            f"{word} {_abbreviated(names)}"
             for word, names in (("without", missing), ("with", unknown))
             if names
         ]
         raise ValueError(
-            f"expected a model with the parameters of a Transformer, got one {' and '.join(said)}; "
-            "rename its layers"
+            "expected a model with the parameters of a Transformer, got one "
+            f"{' and '.join(differences)}; rename its layers"
         )
-    for name, each in mine.items():
-        if each.shape != theirs[name].shape:
+    for name, parameter in parameters.items():
+        shape = tuple(reference[name].shape)
+        if parameter.shape != shape:
             raise ValueError(
-                f"expected {name} of shape {tuple(theirs[name].shape)}, got {tuple(each.shape)}; "
-                "take the sizes from `config`"
+                f"expected {name} of shape {shape}, got {tuple(parameter.shape)}; take the sizes "
+                "from `config`"
             )
 
 
-def _some(names: list[str]) -> str:
-    """The first names, and how many more there are."""
+def _abbreviated(names: list[str]) -> str:
+    """The first names, and the number of further ones."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

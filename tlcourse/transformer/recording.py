@@ -1,4 +1,4 @@
-"""Looking at what a model does while it does it."""
+"""Recording the attention weights and hidden states of a model while it runs."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tlcourse.transformer.model import Transformer
 
 @dataclass
 class Record:
-    """What `record` saw: one entry a layer."""
+    """The tensors kept by `record`, one entry per layer."""
 
     attention: list[Tensor] = field(default_factory=list)  # (batch, heads, length, length)
     cross_attention: list[Tensor] = field(default_factory=list)  # (…, length, source length)
@@ -20,10 +20,10 @@ class Record:
 
 @contextlib.contextmanager
 def record(model: Transformer) -> Iterator[Record]:
-    """Keeps attention weights and hidden states of each forward pass inside the block.
+    """A context that keeps the attention weights and hidden states of the last forward pass.
 
-    The same layers switch to the explicit kernel and back; outside the block looking costs nothing.
-    `hidden_states[0]` is the embeddings, then one entry a block; a new pass replaces the old.
+    Inside, the layers use the explicit kernel; outside, recording costs nothing. `hidden_states[0]`
+    is the embeddings, followed by one entry per block. Each forward pass replaces the last.
     """
     seen = Record()
     layers = [layer for block in model.blocks for layer in block.attentions()]

@@ -11,75 +11,102 @@
         note="Size small, WikiText-2.",
     )
 
-What is drawn comes first, all else by keyword. Every figure has the finding as its `title`, an
-`alt` text for who cannot see it, and a label with the unit on each axis: without them it is a
-ValueError. As the last value of a cell it shows itself. A figure of one's own:
+What is drawn comes first, everything else is passed by keyword. Every figure has the finding as
+its `title`, an `alt` text for those who cannot see it, and a label with the unit on each axis:
+without them it raises ValueError. A `note` stands small below it. Drawings describe themselves
+where no `alt` is given. As the last value of a cell, a figure shows itself.
+
+A chart that several lessons use is in the module of its form (`bars`, `dots`, `lines`, `heat_maps`,
+`panels`, `links`, `hover`, `interactive`); one that a single lesson uses is in `lesson_NN`. A
+figure of your own:
 
     picture, axes = figure("The loss falls")
     axes.plot(losses)
     finish(picture, "A falling line.")
 """
 
-from tlcourse.views.adaptation import movement, trade_off, unbeaten
-from tlcourse.views.attention import difference_map, heat_map, mask_maps
-from tlcourse.views.attention_diagrams import attention_heads, attention_lookup
-from tlcourse.views.behaviour import attractors, growth, removal
-from tlcourse.views.bpe import merge_rows, trainer_race
-from tlcourse.views.bpe_diagrams import cuts_of_word, pattern_parts, text_to_ids
-from tlcourse.views.classification import confusion
-from tlcourse.views.diagrams import control_task, probe_on_frozen_body
-from tlcourse.views.differences import paired_differences
-from tlcourse.views.dots import grouped_dots, scatter, strips
-from tlcourse.views.finetuning_deeper import batch_in_parts, learning_rate_sweep
-from tlcourse.views.finetuning_diagrams import classifier_on_body
-from tlcourse.views.finetuning_results import errors_by_labels, errors_by_rate, flipped_sums
-from tlcourse.views.front import road, story
-from tlcourse.views.gains import paired_gains
-from tlcourse.views.head_curves import birth_curves, pruning_curve
-from tlcourse.views.head_scores import ablation_grid, score_grid
-from tlcourse.views.heads import head_grid
+from tlcourse.views.bars import horizontal_bars
+from tlcourse.views.dots import (
+    KNOB_COLOURS,
+    Panel,
+    grouped_dots,
+    paired_differences,
+    scatter,
+    scheme_board,
+    strips,
+)
+from tlcourse.views.heat_maps import (
+    ablation_grid,
+    difference_map,
+    head_grid,
+    heat_map,
+    importance,
+    mask_maps,
+    movement,
+    score_grid,
+    task_by_layer,
+)
 from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
-from tlcourse.views.laws import predicted_and_true
-from tlcourse.views.lens import lens_table, state_paths
-from tlcourse.views.lines import curves, horizontal_bars
-from tlcourse.views.links import token_lines, token_shades
-from tlcourse.views.looking_diagrams import attention_record, induction_pattern
-from tlcourse.views.memory_bars import memory_bars
-from tlcourse.views.more_signal_deeper import gains_and_reach
-from tlcourse.views.more_signal_deeper_diagrams import self_training_loop, two_masks
-from tlcourse.views.more_signal_diagrams import decision_path, signal_pipeline
-from tlcourse.views.objectives import over_tokens_and_targets
-from tlcourse.views.positions import clocks, score_maps
-from tlcourse.views.pretraining import (
+from tlcourse.views.lesson_00 import road, story
+from tlcourse.views.lesson_01 import merge_rows, pattern_parts, text_to_ids, trainer_race
+from tlcourse.views.lesson_01b import cuts_of_word
+from tlcourse.views.lesson_02 import (
+    attention_heads,
+    attention_lookup,
+    block_and_stream,
+    clocks,
+    feed_forward_layer,
+    score_maps,
+    whole_model,
+)
+from tlcourse.views.lesson_02b import gated_feed_forward_layer, grouped_heads
+from tlcourse.views.lesson_03 import (
     LiveCurve,
     long_and_short,
-    seen_and_asked,
-    smooth,
-)
-from tlcourse.views.pretraining_diagrams import (
     nats_of_targets,
     next_and_hidden,
+    over_tokens_and_targets,
+    sampling_bars,
     three_phases,
     training_loop,
 )
-from tlcourse.views.probing import by_layer, code_lengths, selectivity_by_layer, task_by_layer
-from tlcourse.views.rate_grids import rate_grids
-from tlcourse.views.relatives_diagrams import lora_relatives
-from tlcourse.views.sampling import sampling_bars
-from tlcourse.views.scheme_board import KNOB_COLOURS, Panel, scheme_board
-from tlcourse.views.scheme_diagrams import block_with_schemes, four_knobs
-from tlcourse.views.step_diagrams import interrupted_run, logits_in_chunks
-from tlcourse.views.style import COLOURS, Picture, figure, finish
-from tlcourse.views.transformer_diagrams import (
-    block_and_stream,
-    feed_forward_layer,
-    gated_feed_forward_layer,
-    grouped_heads,
-    whole_model,
+from tlcourse.views.lesson_03b import (
+    interrupted_run,
+    logits_in_chunks,
+    predicted_and_true,
+    seen_and_asked,
 )
-from tlcourse.views.trees import arcs
-from tlcourse.views.words import importance, neuron, words_in_context
+from tlcourse.views.lesson_04 import (
+    classifier_on_body,
+    errors_by_labels,
+    errors_by_rate,
+    flipped_sums,
+)
+from tlcourse.views.lesson_04b import batch_in_parts, confusion, learning_rate_sweep
+from tlcourse.views.lesson_05 import block_with_schemes, four_knobs, rate_grids
+from tlcourse.views.lesson_05b import lora_relatives, memory_bars
+from tlcourse.views.lesson_06 import decision_path, paired_gains, signal_pipeline
+from tlcourse.views.lesson_06b import gains_and_reach, self_training_loop, trade_off, two_masks
+from tlcourse.views.lesson_07 import (
+    control_task,
+    probe_on_frozen_body,
+    removal,
+    selectivity_by_layer,
+)
+from tlcourse.views.lesson_07b import attractors, growth, neuron, words_in_context
+from tlcourse.views.lesson_08 import (
+    attention_record,
+    birth_curves,
+    induction_pattern,
+    lens_table,
+    pruning_curve,
+)
+from tlcourse.views.lesson_08b import state_paths
+from tlcourse.views.lines import curves, smooth
+from tlcourse.views.links import arcs, token_lines
+from tlcourse.views.panels import by_layer
+from tlcourse.views.style import COLOURS, Picture, figure, finish
 
 __all__ = [
     "COLOURS",
@@ -100,7 +127,6 @@ __all__ = [
     "by_layer",
     "classifier_on_body",
     "clocks",
-    "code_lengths",
     "confusion",
     "control_task",
     "curves",
@@ -166,12 +192,10 @@ __all__ = [
     "text_to_ids",
     "three_phases",
     "token_lines",
-    "token_shades",
     "trade_off",
     "trainer_race",
     "training_loop",
     "two_masks",
-    "unbeaten",
     "whole_model",
     "words_in_context",
 ]

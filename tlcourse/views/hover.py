@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tlcourse import files
-from tlcourse.views.attention import heat_map
+from tlcourse.views.heat_maps import heat_map
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.style import Picture
 

@@ -1,12 +1,12 @@
-"""Curves with labels at their ends, and horizontal bars, both with intervals."""
+"""Curves with their names at their ends and intervals, numbers on axes, moving averages."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
-import matplotlib.ticker
 import numpy as np
+from matplotlib.ticker import NullFormatter
 
-from tlcourse.views.style import CYCLE, GREY, Picture, figure, finish, label_axes
+from tlcourse.views.style import CYCLE, GREY, Picture, Texts, figure, finish, label_axes
 
 BARS_UP_TO = 10  # points; a longer curve shows its interval as a band
 
@@ -37,25 +37,12 @@ def label_ends(
     at = np.array([to_axes.transform((x, y)) for x, y, _, _ in ends])
     places = _spread(at[:, 1], size / 60 / height)
     for (x, y, text, colour), place in zip(ends, places, strict=True):
-        axes.annotate(
-            text,
-            xy=(x, y),
-            xytext=(1.03, place),
-            textcoords="axes fraction",
-            color=colour,
-            fontsize=size,
-            fontweight="bold",
-            va="center",
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "lw": 0.8,
-                "shrinkA": 1,
-                "shrinkB": 2,
-                "relpos": (0, 0.5),  # from the text's left edge: never through another label
-            },
-            annotation_clip=False,
-        )
+        # the line begins at the text's left edge: it never runs through another label
+        line = {"arrowstyle": "-", "color": colour, "lw": 0.8, "relpos": (0, 0.5)}
+        line |= {"shrinkA": 1, "shrinkB": 2}
+        font = {"color": colour, "fontsize": size, "fontweight": "bold", "va": "center"}
+        where = {"xytext": (1.03, place), "textcoords": "axes fraction", "annotation_clip": False}
+        axes.annotate(text, (x, y), arrowprops=line, **where, **font)
 
 
 def plain(value: float, _: Any = None) -> str:
@@ -64,6 +51,13 @@ def plain(value: float, _: Any = None) -> str:
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):g}{letter}".replace("-", "−")
     return f"{value:g}".replace("-", "−")
+
+
+def log_scale(axis: Any) -> None:
+    """Makes an axis logarithmic, with the numbers of its major ticks alone, as by `plain`."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _interval(axes: Any, x: np.ndarray, y: np.ndarray, low: Any, high: Any, colour: str) -> None:
@@ -110,82 +104,44 @@ def draw_curves(
 def curves(
     series: Mapping[str, tuple],
     *,
-    title: str = "",
-    alt: str = "",
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
     x_ticks: Sequence[float] | None = None,
-    note: str | None = None,
     height: float = 3.8,
     dashed: Collection[str] = (),
     levels: Mapping[str, float] | None = None,
     top: float | None = None,
+    **texts: Unpack[Texts],
 ) -> Picture:
     """Curves with their names at the right end.
 
-    `series` maps a name to (x, y) or (x, y, low, high); an interval is drawn as bars for up to
-    10 points, else as a band. Labels carry the units. One series alone gets no name. Series named
-    in `dashed` are drawn dashed, so that one that they cover is still seen. `levels` maps names
-    to heights of grey lines (chance, a bound); the y axis then starts at 0. With `top` it runs from
-    0 to there: shares end at 100 %, probabilities at 1. Raises ValueError for no series, or more
-    than 14 (7 colours, full and dashed), and without title, alt text or the labels of both axes.
+    `series` maps a name to (x, y) or (x, y, low, high); an interval is drawn as bars for up to 10
+    points, else as a band. Labels carry the units. One series alone gets no name. Series named in
+    `dashed` are drawn dashed, so that one that they cover is still seen. `levels` maps names to
+    heights of grey lines (chance, a bound); the y axis then starts at 0. With `top` it runs from 0
+    to there: shares end at 100 %, probabilities at 1. Raises ValueError for no series, or more than
+    14 (7 colours, full and dashed).
     """
     if not 1 <= len(series) <= 2 * len(CYCLE):
         raise ValueError(f"expected 1 to {2 * len(CYCLE)} curves in one figure, got {len(series)}")
-    picture, axes = figure(title, height)
+    picture, axes = figure(height=height, **texts)
     label_axes(axes, x=x_label, y=y_label)
-    for wanted, axis, scale in (
-        (log_x, axes.xaxis, axes.set_xscale),
-        (log_y, axes.yaxis, axes.set_yscale),
-    ):
+    for wanted, axis in ((log_x, axes.xaxis), (log_y, axes.yaxis)):
+        axis.set_major_formatter(plain)
         if wanted:
-            scale("log")
-            axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(plain))
+            log_scale(axis)
     draw_curves(axes, series, height * 0.66, dashed, levels, top)
     if x_ticks is not None:
         axes.set_xticks(x_ticks)
         axes.set_xticks([], minor=True)
-    return finish(picture, alt, note)
+    return finish(picture)
 
 
-def horizontal_bars(
-    values: Mapping[str, float | tuple[float, float, float]],
-    *,
-    title: str = "",
-    alt: str = "",
-    x_label: str = "",
-    number: str = "{:.1f}",
-    highlight: str | None = None,
-    note: str | None = None,
-) -> Picture:
-    """Horizontal bars from top to bottom, each with its number; a tuple is (value, low, high).
-
-    `number` formats what stands at a bar; the bar named `highlight` has another colour. Raises
-    ValueError for no bars, for a highlight that is none of them, and without title, alt text or
-    label of the axis.
-    """
-    if not values or (highlight is not None and highlight not in values):
-        raise ValueError(f"expected bars, and {highlight!r} among them; got {list(values)}")
-    picture, axes = figure(title, 1.35 + (0.34 if len(values) <= 12 else 0.25) * len(values))
-    numbers = [v if isinstance(v, tuple) else (v, v, v) for v in values.values()]
-    low, high = min(0.0, *map(min, numbers)), max(0.0, *map(max, numbers))
-    reach = max(high, -low)
-    for row, (name, (value, *ends)) in enumerate(zip(values, numbers, strict=True)):
-        axes.barh(row, value, height=0.62, color=CYCLE[1] if name == highlight else CYCLE[0])
-        if ends[0] != ends[1]:
-            axes.hlines(row, *ends, color="black", lw=1.6)
-            axes.plot(ends, [row, row], "|", color="black", ms=8)
-        text = number.format(value).replace("-", "−")
-        axes.text(max(value, *ends, 0.0) + 0.015 * reach, row, text, va="center")
-    axes.set_yticks(range(len(values)), list(values))
-    axes.set_xlim(1.16 * low, high + 0.16 * reach)
-    axes.set_ylim(len(values) - 0.5, -0.5)
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_color(GREY)
-    axes.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(plain))
-    label_axes(axes, x=x_label)
-    return finish(picture, alt, note)
+def smooth(values: Sequence[float], width: int) -> np.ndarray:
+    """(n,) the mean of each value and the up to `width` - 1 values before it."""
+    total = np.concatenate([[0.0], np.cumsum(np.asarray(values, float))])
+    stop = np.arange(1, len(total))
+    start = np.maximum(0, stop - width)
+    return (total[stop] - total[start]) / (stop - start)

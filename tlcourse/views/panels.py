@@ -2,12 +2,21 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from tlcourse.views.lines import label_ends
-from tlcourse.views.style import GREY, Picture, figure, label_axes, text_width
+from tlcourse.views.style import (
+    GREY,
+    Picture,
+    Texts,
+    colours_of,
+    figure,
+    finish,
+    label_axes,
+    text_width,
+)
 
 MOST = 6  # panels in one figure
 DASHES = (":", "--", "-.", (0, (6, 1)), (0, (1, 4)), (0, (3, 1, 1, 1, 1, 1)))
@@ -33,19 +42,19 @@ def with_ends(values: Values, count: int | None = None, what: str = "series") ->
 
 
 def panels(
-    title: str, headings: Sequence[str], *, height: float = 1.75, **subplots: Any
+    headings: Sequence[str], *, height: float = 1.75, **figure_options: Any
 ) -> tuple[Picture, list[Any]]:
     """A figure with a panel of that height (inches) for each heading; one alone has none.
 
-    Up to three stand in a row, four in two rows. `subplots` goes to `figure` (`sharey=True`).
-    Raises ValueError for no panel or more than six, and without title.
+    Up to three stand in a row, four in two rows. `figure_options` go to `figure` (`sharey=True`).
+    Raises ValueError for no panel or more than six.
     """
     if not 1 <= len(headings) <= MOST:
         raise ValueError(f"expected 1 to {MOST} panels in one figure, got {len(headings)}")
     columns = 2 if len(headings) == 4 else min(3, len(headings))
     rows = -(-len(headings) // columns)
     tall = 4.0 if len(headings) == 1 else 1.25 + rows * height
-    picture, grid = figure(title, tall, rows=rows, columns=columns, squeeze=False, **subplots)
+    picture, grid = figure(height=tall, rows=rows, columns=columns, squeeze=False, **figure_options)
     shown = list(grid.flat)[: len(headings)]
     for axes in list(grid.flat)[len(headings) :]:
         axes.set_visible(False)
@@ -76,12 +85,16 @@ def label_below(shown: Sequence[Any], x_label: str) -> None:
 
 def draw_line(
     axes: Any, x: Sequence[float], values: np.ndarray, colour: str, dash: Any = "-"
-) -> None:
-    """A line through (3, n) values with its interval as a band; grey ones are thin, unmarked."""
+) -> tuple[float, float, str]:
+    """Draws (3, n) values as a line, their interval as a band; grey lines are thin, unmarked.
+
+    Returns where the line ends, and its colour, as `name_lines` takes them.
+    """
     mark = {"lw": 1.6} if colour == GREY else {"lw": 2.2, "marker": "o", "ms": 5}
     axes.plot(x, values[0], color=colour, ls=dash, zorder=1.5 if colour == GREY else 3, **mark)
     if np.isfinite(values[1:]).any():
         axes.fill_between(x, *values[1:], color=colour, alpha=0.2, lw=0, label="_interval")
+    return x[-1], values[0, -1], colour
 
 
 def name_lines(shown: Sequence[Any], ends: Sequence[Mapping[str, tuple]], height: float) -> None:
@@ -126,7 +139,63 @@ def _name_inside(axes: Any, name: str, end: tuple[float, float], colour: str) ->
             room = min(np.abs(each - y)[half].min() for each in heights)
             if room > best[0]:
                 best = (room, x[at], y[at], align)
-    axes.text(
-        best[1], best[2], name, ha=best[3], va="center", color=colour, fontsize=9,
-        fontweight="bold", transform=axes.transAxes,
-    )  # fmt: skip
+    font = {"color": colour, "fontsize": 9, "fontweight": "bold", "transform": axes.transAxes}
+    axes.text(best[1], best[2], name, ha=best[3], va="center", **font)
+
+
+def by_layer(
+    tasks: Mapping[str, Mapping[str, Values]],
+    baselines: Mapping[str, Mapping[str, float | Values]] | None = None,
+    *,
+    y_label: str = "accuracy",
+    x_label: str = "layer",
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Scores by layer, a panel a task (one to six, on the same axes), baselines in grey.
+
+    `tasks` maps a task to series, a series to its values: embeddings ("emb"), then layer 1 to the
+    last, each a number or (value, low, high), whose interval is drawn as a band. `baselines` maps a
+    task to others: a number is the same at every layer, values are as above. Every line is named at
+    the right of its row. Raises ValueError where tasks differ in series or layers, or for a
+    baseline of no task.
+    """
+    names = {tuple(each) for each in tasks.values()}
+    counts = {len(values) for each in tasks.values() for values in each.values()}
+    if len(names) > 1 or len(counts) > 1:
+        raise ValueError(
+            f"expected the same series and layers in every task, got series "
+            f"{sorted(names)} with {sorted(counts)} layers"
+        )
+    greys = baselines or {}
+    if set(greys) - set(tasks):
+        raise ValueError(f"expected baselines of {list(tasks)}, got some of {list(greys)}")
+    picture, shown = panels(list(tasks), sharex=True, sharey=True, **texts)
+    layers = np.arange(counts.pop())
+    colours = colours_of(names.pop())
+    every = dict.fromkeys(name for each in greys.values() for name in each)
+    dashes = dict(zip(every, DASHES * len(every), strict=False))
+    ends: list[dict[str, tuple]] = []
+    for axes, (task, series) in zip(shown, tasks.items(), strict=True):
+        flat = {
+            name: np.broadcast_to(v, len(layers)) if np.ndim(v) == 0 else v
+            for name, v in greys.get(task, {}).items()
+        }
+        ends.append({})
+        for name, values in {**flat, **series}.items():
+            drawn = with_ends(values, len(layers), name)
+            colour = GREY if name in flat else colours[name]
+            dash = dashes[name] if name in flat else "-"
+            ends[-1][name] = draw_line(axes, layers, drawn, colour, dash)
+    label_layers(shown, len(layers), x_label, y_label)
+    name_lines(shown, ends, 2.6 if len(shown) == 1 else 1.25)
+    return finish(picture)
+
+
+def label_layers(shown: Sequence[Any], count: int, x_label: str, y_label: str) -> None:
+    """Names layers below each panel, as many as fit, and the axes at the outer edges."""
+    columns = shown[0].get_subplotspec().get_gridspec().ncols
+    step = -(-count // {1: 14, 2: 9}.get(columns, 5))
+    for place, axes in enumerate(shown):
+        axes.set_xticks(range(0, count, step), [i or "emb" for i in range(0, count, step)])
+        label_axes(axes, **({} if place % columns else {"y": y_label}))
+    label_below(shown, x_label)

@@ -9,7 +9,7 @@ import html
 import io
 import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypedDict
 
 import matplotlib
 import numpy as np
@@ -20,7 +20,6 @@ from PIL import Image
 
 WIDTH = 7.0  # inches
 DPI = 144  # of the PNG; shown at 96, so that it stays sharp when projected
-
 COLOURS = {
     "blue": "#0072B2",
     "vermillion": "#D55E00",
@@ -34,6 +33,9 @@ COLOURS = {
 CYCLE = tuple(COLOURS[name] for name in list(COLOURS)[:7])  # yellow is too pale for a line
 GREY = "#595959"
 _FIXED = {"causal": "blue", "masked": "vermillion"}  # what keeps its colour in every figure
+ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1), "frameon": False}  # of a legend
+MIDDLE = {"ha": "center", "va": "center"}  # of a text
+NEAR = {"textcoords": "offset points", "fontweight": "bold"}  # a bold note beside a point
 SHADES = "Blues"  # light to dark in one hue: the order is seen without seeing colours
 
 _STYLE: dict[str, Any] = {
@@ -63,10 +65,11 @@ def use_style() -> None:
 class Picture(Figure):
     """A matplotlib figure that shows itself as PNG with its alt text, in notebooks and nbconvert.
 
-    `alt` is empty until `finish` sets it.
+    `alt` is empty until `figure` or `finish` is given one.
     """
 
     alt = ""
+    note: str | None = None
 
     def png(self) -> bytes:
         """The figure as PNG with at most 256 colours, a third of the size of one with all."""
@@ -91,32 +94,45 @@ class Picture(Figure):
         return f"Figure: {self.alt}" if self.alt else super().__repr__()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        data = {
-            "image/png": base64.b64encode(self.png()).decode("ascii"),
-            "text/plain": repr(self),
-        }
+        data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
         width = round(self.get_figwidth() * 96)
         return data, {"image/png": {"alt": self.alt, "width": width}}
 
 
+class Texts(TypedDict, total=False):
+    """What every chart and drawing takes by keyword and hands on to `figure`."""
+
+    title: str  # the finding, in a sentence
+    alt: str  # what is to be seen, for those who cannot see it
+    note: str | None  # small below the figure: size, data, hardware
+
+
 def figure(
-    title: str, height: float = 3.8, *, rows: int = 1, columns: int = 1, **subplots: Any
+    title: str = "",
+    height: float = 3.8,
+    *,
+    rows: int = 1,
+    columns: int = 1,
+    alt: str = "",
+    note: str | None = None,
+    **subplots: Any,
 ) -> tuple[Picture, Any]:
     """A figure 7 inches wide and its axes (an array of them for more than one).
 
-    `title` is the finding, in a sentence; `height` is in inches; `subplots` goes to
-    `Figure.subplots` (`sharey=True`, `width_ratios=[2, 1]`). Raises ValueError without a title.
+    `title` is the finding, in a sentence; `height` is in inches; `alt` and `note` wait for
+    `finish`; `subplots` goes to `Figure.subplots` (`sharey=True`, `width_ratios=[2, 1]`). Raises
+    ValueError without a title.
     """
     if not title.strip():
         raise ValueError("expected a title that says what the figure shows, got an empty one")
     use_style()
     lines = _wrapped(title)
     picture = Picture(figsize=(WIDTH, height), layout="constrained")
+    picture.alt, picture.note = " ".join(alt.split()), note
     picture.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
-    picture.suptitle(
-        "\n".join(lines), x=0.012, ha="left", fontsize=13, fontweight="bold", linespacing=1.2,
-        parse_math=False,  # a title may name a token that holds a $
-    )  # fmt: skip
+    bold = {"fontsize": 13, "fontweight": "bold", "linespacing": 1.2}
+    # a title may name a token that holds a $
+    picture.suptitle("\n".join(lines), x=0.012, ha="left", parse_math=False, **bold)
     return picture, picture.subplots(rows, columns, **subplots)
 
 
@@ -129,19 +145,20 @@ def _wrapped(title: str) -> list[str]:
     return lines
 
 
-def finish(picture: Picture, alt: str, note: str | None = None) -> Picture:
-    """Gives a figure its alt text (what is to be seen, for who cannot see it) and returns it.
+def finish(picture: Picture, alt: str = "", note: str | None = None) -> Picture:
+    """Gives a figure its alt text and its note, and returns it.
 
-    `note` stands small below the figure: size, data, hardware. Raises ValueError without alt.
+    `alt` says what is to be seen, for those who cannot see it; one that `figure` was given takes
+    precedence. `note` stands small below the figure (size, data, hardware), before the one that
+    `figure` was given. Raises ValueError where neither gave an alt text.
     """
-    if not alt.strip():
+    picture.alt = picture.alt or " ".join(alt.split())
+    if not picture.alt:
         raise ValueError("expected alt text that says what is to be seen, got an empty one")
-    picture.alt = " ".join(alt.split())
+    note = " ".join(filter(None, [note, picture.note]))
     if note:
-        picture.supxlabel(
-            textwrap.fill(note, 88), x=0.012, ha="left", fontsize=9.5, color=GREY, linespacing=1.2,
-            parse_math=False,
-        )  # fmt: skip
+        small = {"fontsize": 9.5, "color": GREY, "linespacing": 1.2, "parse_math": False}
+        picture.supxlabel(textwrap.fill(note, 88), x=0.012, ha="left", **small)
     return picture
 
 

@@ -14,7 +14,7 @@ import matplotlib
 from matplotlib.font_manager import get_font
 from matplotlib.patches import FancyBboxPatch
 
-from tlcourse.views.style import ink_on, text_width
+from tlcourse.views.style import MIDDLE, ink_on, text_width
 
 CHARACTER = 0.0953  # inches: DejaVu Sans Mono at 11.4 points
 ROW = 0.36  # inches
@@ -99,13 +99,8 @@ def draw_boxes(
     for text, (left, row, width), fill, (edge, line) in zip(
         drawn, places, fills, edges, strict=True
     ):
-        axes.add_patch(
-            FancyBboxPatch(
-                (left, row + 0.06), width, 0.8, boxstyle="round,pad=0,rounding_size=0.25",
-                fc=fill, ec=edge, lw=line, mutation_aspect=CHARACTER / ROW,
-            )
-        )  # fmt: skip
-        axes.text(
-            left + width / 2, row + 0.46, text, family=FONTS, fontsize=11.4, ha="center",
-            va="center", color=ink_on(fill), parse_math=False,
-        )  # fmt: skip
+        look = {"fc": fill, "ec": edge, "lw": line, "mutation_aspect": CHARACTER / ROW}
+        style = "round,pad=0,rounding_size=0.25"
+        axes.add_patch(FancyBboxPatch((left, row + 0.06), width, 0.8, boxstyle=style, **look))
+        font = {"family": FONTS, "fontsize": 11.4, "color": ink_on(fill), "parse_math": False}
+        axes.text(left + width / 2, row + 0.46, text, **font, **MIDDLE)

@@ -1,4 +1,4 @@
-"""Derives a sentence: rules are chosen by their weights, words are put in, pronouns find a noun."""
+"""Derives sentences: draws rules by their weights, inserts words, resolves pronouns."""
 
 import random
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from tlcourse.corpora.treebank.words import Word, function_word, inflected, pron
 
 RULES = rules()
 PRONOMINAL = {"Pronoun", "Possessive", "Self"}
-OPENING = {"clause", "S.agree", "S.who", "S.whom"}  # a clause: a pronoun means none of its own
+OPENING = {"clause", "S.agree", "S.who", "S.whom"}  # clauses: the antecedent is outside
 
 
 @dataclass
 class Leaf:
-    """A word in its place; places count from 0. `number` is that of a noun or a pronoun."""
+    """A word at a place, counted from 0; `number` is set for nouns and pronouns."""
 
     word: Word
     place: int
@@ -25,7 +25,7 @@ class Leaf:
 
 @dataclass
 class Node:
-    """A phrase, or a part without a name: its children, their relations, its head's place."""
+    """A phrase or an unnamed part of one: its children, their relations, the place of its head."""
 
     name: str
     children: list["Node | Leaf"]
@@ -35,7 +35,7 @@ class Node:
 
 @dataclass
 class Clause:
-    """What pronouns must know of a clause: its subject, and who was named by a pronoun in it."""
+    """What constrains pronouns in a clause: its subject, and the nouns that have a pronoun."""
 
     subject: Leaf | None = None
     named: set[int] = field(default_factory=set)
@@ -53,7 +53,7 @@ class Derivation:
         self.tree = self._expand(start, features)
 
     def _draw(self, choices: Sequence | dict):
-        """One of the choices; of a dict, by weight. Only `random()` is the same in all Pythons."""
+        """One of the choices; of a dict, by weight. Only `random()` is stable across versions."""
         weighted = list(choices.items()) if isinstance(choices, dict) else [(c, 1) for c in choices]
         point = self.chance.random() * sum(weight for _, weight in weighted)
         for choice, weight in weighted:
@@ -81,11 +81,11 @@ class Derivation:
         return Node(symbol.split(".")[0], children, relations, place)
 
     def _rule(self, symbol: str, features: dict) -> Rule:
-        """One of the rules that hold; what their guards ask for and is not there is drawn."""
+        """A rule whose guards hold, drawn by weight; features that guards need are drawn first."""
         holding = {
             number: rule.weight
             for number, rule in enumerate(RULES[symbol])
-            if all([self._holds(guard, features) for guard in rule.guards])
+            if all(self._holds(guard, features) for guard in rule.guards)
             and (
                 rule.children[0].symbol not in PRONOMINAL
                 or self._antecedents(
@@ -112,21 +112,21 @@ class Derivation:
         return features[name]
 
     def _features(self, child: Child, own: dict, drawn: dict) -> dict:
-        """A child's features; those that its parent has not are drawn into `drawn`."""
-        found = {}
+        """A child's features; those that its parent lacks are drawn into `drawn`."""
+        values = {}
         for name, value in child.features:
             if name.endswith("?"):
-                found |= {key: own[key] for key in (name[:-1],) if key in own}
+                values |= {key: own[key] for key in (name[:-1],) if key in own}
             elif value == "k-1":
-                found[name] = own["k"] - 1
+                values[name] = own["k"] - 1
             elif value in DRAWN:
                 drawn |= {key: own[key] for key in (value,) if key in own}
-                found[name] = self._value(value, drawn)
+                values[name] = self._value(value, drawn)
             elif value == "f":
-                found[name] = own["f"]
+                values[name] = own["f"]
             else:
-                found[name] = int(value) if value.isdecimal() else value
-        return found
+                values[name] = int(value) if value.isdecimal() else value
+        return values
 
     def _leaf(self, symbol: str, features: dict) -> Leaf:
         number, tense = features.get("n", "sg"), features.get("t", "pres")
@@ -145,20 +145,20 @@ class Derivation:
         return leaf
 
     def _lexeme(self, group: str, kind: str | None) -> Lexeme:
-        """A word of a class that the sentence has not yet had."""
+        """A word of a class that the sentence does not have yet."""
         kind = "thing" if (group, kind) == ("Adjective", "place") else kind
-        fitting = [each for each in LEXICON[group] if not kind or each.kind in ("", kind)]
-        lexeme = self._draw([each for each in fitting if each not in self.used])
+        fitting = [word for word in LEXICON[group] if not kind or word.kind in ("", kind)]
+        lexeme = self._draw([word for word in fitting if word not in self.used])
         self.used.add(lexeme)
         return lexeme
 
     def _antecedents(self, symbol: str, features: dict) -> list[Leaf]:
-        """The nouns that a pronoun may mean: each the only one before it that its form fits.
+        """The nouns that a pronoun may refer to: its form fits no other noun before it.
 
-        It is none of the pronoun's own clause; but a reflexive's is the subject of its clause.
+        They are outside the pronoun's own clause, but a reflexive's is the subject of its clause.
         """
         own = self.clauses[-1]
-        found = []
+        candidates = []
         for noun, clause in self.nouns:
             name, kind = pronoun_for(noun), noun.word.lexeme.kind
             near = noun is own.subject if symbol == "Self" else clause is not own
@@ -170,9 +170,9 @@ class Derivation:
                 symbol == "Possessive" and kind != "being"
             ):
                 continue
-            if sum(may_mean(name, other) for other, _ in self.nouns) == 1:
-                found.append(noun)
-        return found
+            if sum(may_refer(name, other) for other, _ in self.nouns) == 1:
+                candidates.append(noun)
+        return candidates
 
     def _pronoun(self, symbol: str, features: dict) -> Leaf:
         noun = self._draw(self._antecedents(symbol, features))
@@ -182,14 +182,14 @@ class Derivation:
 
 
 def pronoun_for(noun: Leaf) -> str | None:
-    """The pronoun that means a noun and is sure to; None for "the doctor", who is he or she."""
+    """The pronoun for a noun; None where it is ambiguous ("the doctor" is he or she)."""
     if noun.number == "pl":
         return "they"
     return {"m": "he", "f": "she", "n": "it"}.get(noun.word.lexeme.gender)
 
 
-def may_mean(pronoun: str, noun: Leaf) -> bool:
-    """Whether a pronoun can mean a noun, by gender and number."""
+def may_refer(pronoun: str, noun: Leaf) -> bool:
+    """True if a pronoun can refer to a noun, by gender and number."""
     if pronoun == "they" or noun.number == "pl":
         return pronoun == "they" and noun.number == "pl"
     fitting = {"m": ("he",), "f": ("she",), "c": ("he", "she"), "x": ("he", "she", "it")}

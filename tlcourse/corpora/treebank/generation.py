@@ -1,4 +1,4 @@
-"""As many sentences as are wanted, and pairs that differ in the agreement of one verb."""
+"""Generates sentences, and pairs of them that differ in the agreement of one verb."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 NAME, SOURCE = "treebank", "grammar of the course"
 MOST_ATTRACTORS = 4
-LONGEST = 40  # words; a longer sentence is drawn again
+LONGEST = 40  # words; longer sentences are drawn again
 
 
 class AgreementPair(NamedTuple):
     """Two sentences that differ in one verb: it agrees with its subject in `good` only.
 
-    `verb` and `subject` are words, counted from 1; the `attractors` nouns between them are all of
-    the other number.
+    `verb` and `subject` are word numbers, counted from 1; the `attractors` nouns between them all
+    have the other number.
     """
 
     good: Sentence
@@ -35,21 +35,21 @@ class AgreementPair(NamedTuple):
 
 
 def generate(count: int, *, seed: int = 0) -> list[Sentence]:
-    """`count` sentences of the grammar, all different; more of them begin with the same ones.
+    """`count` different sentences of the grammar; a larger count continues the same sequence.
 
-    Raises ValueError on a negative count.
+    Raises ValueError if the count is negative.
     """
     _check(count)
-    found = _different(random.Random(f"treebank {seed}"), f"{NAME}-{seed}")
-    return [next(found) for _ in range(count)]
+    sentences = _distinct(random.Random(f"treebank {seed}"), f"{NAME}-{seed}")
+    return [next(sentences) for _ in range(count)]
 
 
 def _check(count: int) -> None:
     if count < 0:
-        raise ValueError(f"expected a number of sentences, 0 or more, got {count}")
+        raise ValueError(f"expected a number of sentences of at least 0, got {count}")
 
 
-def _different(chance: random.Random, name: str) -> Iterator[Sentence]:
+def _distinct(chance: random.Random, name: str) -> Iterator[Sentence]:
     seen: set[str] = set()
     while True:
         sentence = written(Derivation(chance), f"{name}-{len(seen):05d}")
@@ -61,9 +61,9 @@ def _different(chance: random.Random, name: str) -> Iterator[Sentence]:
 def splits(
     train: int = 2000, validation: int = 400, test: int = 400, *, seed: int = 0
 ) -> datasets.DatasetDict:
-    """Sentences as a data set with the columns of UD English EWT; no sentence is in two splits.
+    """A data set of sentences with the columns of UD English EWT; no sentence is in two splits.
 
-    `conllu.Sentence.of(row)` is the sentence of a row. Raises ValueError on a negative size.
+    `conllu.Sentence.of(row)` is the sentence of a row. Raises ValueError if a size is negative.
     """
     import datasets
 
@@ -72,39 +72,39 @@ def splits(
     sizes = {"train": train, "validation": validation, "test": test}
     _check(min(sizes.values()))
     rows = [sentence.row for sentence in generate(sum(sizes.values()), seed=seed)]
-    found, first = Splits(), 0
+    result, first = Splits(), 0
     for split, size in sizes.items():
-        some, first = rows[first : first + size], first + size
-        found[split] = datasets.Dataset.from_dict({c: [row[c] for row in some] for c in COLUMNS})
-        found[split].info.dataset_name, found[split].info.description = NAME, SOURCE
-    return found
+        part, first = rows[first : first + size], first + size
+        result[split] = datasets.Dataset.from_dict({c: [row[c] for row in part] for c in COLUMNS})
+        result[split].info.dataset_name, result[split].info.description = NAME, SOURCE
+    return result
 
 
 def agreement_pairs(
     count: int, *, attractors: int = 1, seed: int = 0, nonsense: bool = False
 ) -> list[AgreementPair]:
-    """`count` different pairs with 0 to 4 attractors: nouns of the other number than the subject.
+    """`count` different pairs with 0 to 4 attractors, nouns whose number is not the subject's.
 
-    They stand between subject and verb, in prepositional phrases and relative clauses, and no other
-    noun does (Linzen et al., 2016; Marvin & Linzen, 2018). Every second subject is plural. With
-    `nonsense` each is a version without sense (Gulordava et al., 2018) of the pair that has its
-    place without it. Raises ValueError on another number of attractors, or a negative count.
+    The attractors are the only nouns between subject and verb, in prepositional phrases and
+    relative clauses (Linzen et al., 2016; Marvin & Linzen, 2018). Every second subject is plural.
+    With `nonsense`, each pair is the nonsense version (Gulordava et al., 2018) of the pair at the
+    same index without it. Raises ValueError for more attractors, or a negative count.
     """
     if attractors not in range(MOST_ATTRACTORS + 1):
         raise ValueError(f"expected 0 to {MOST_ATTRACTORS} attractors, got {attractors}")
     _check(count)
-    chance, found = random.Random(f"agreement {attractors} {seed}"), {}
-    while len(found) < count:
-        number, other = ("sg", "pl") if len(found) % 2 == 0 else ("pl", "sg")
+    chance, by_text = random.Random(f"agreement {attractors} {seed}"), {}
+    while len(by_text) < count:
+        number, other = ("sg", "pl") if len(by_text) % 2 == 0 else ("pl", "sg")
         derivation = Derivation(chance, "S.agree", n=number, m=other, k=attractors, t="pres")
-        sentence = written(derivation, f"agreement-{attractors}-{seed}-{len(found):05d}")
-        found.setdefault(sentence.text, sentence)
-    sentences = found.values()
-    return [_pair(without_sense(each, seed=seed) if nonsense else each) for each in sentences]
+        sentence = written(derivation, f"agreement-{attractors}-{seed}-{len(by_text):05d}")
+        by_text.setdefault(sentence.text, sentence)
+    sentences = by_text.values()
+    return [_pair(without_sense(s, seed=seed) if nonsense else s) for s in sentences]
 
 
 def _pair(good: Sentence) -> AgreementPair:
-    """The pair of a sentence: its main verb, or the auxiliary of it, in the other number."""
+    """The pair of a sentence and the same with its main verb (or auxiliary) in the other number."""
     root = good.heads.index(0) + 1
     auxiliaries = [
         word
@@ -112,20 +112,20 @@ def _pair(good: Sentence) -> AgreementPair:
         if head == root and tag == "AUX"
     ]
     finite = auxiliaries[0] if auxiliaries else root
-    found = next(each for each in agreements(good) if each.verb == finite)
+    agreement = next(candidate for candidate in agreements(good) if candidate.verb == finite)
     columns = {name: list(getattr(good, name)) for name in ("forms", "xpos", "feats")}
-    place = found.verb - 1
-    columns["forms"][place] = found.other_form
+    place = agreement.verb - 1
+    columns["forms"][place] = agreement.other_form
     columns["xpos"][place] = {"VBZ": "VBP", "VBP": "VBZ"}[good.xpos[place]]
     columns["feats"][place] = swapped_number(good.feats[place])
     bad = replace(good, **{name: tuple(values) for name, values in columns.items()})
     tree = with_leaves(tree_of(good), bad.forms, bad.xpos)
     bad = replace(bad, comments=(good.comments[0], f"text = {bad.text}", f"tree = {tree}"))
-    return AgreementPair(good, bad, found.verb, found.subject, found.attractors)
+    return AgreementPair(good, bad, agreement.verb, agreement.subject, agreement.attractors)
 
 
 def swapped_number(feats: str) -> str:
-    """Features with the other number."""
+    """Features with the grammatical number swapped."""
     number = key_of(feats, "Number")
     other = {"Sing": "Plur", "Plur": "Sing"}[number]
     return feats.replace(f"Number={number}", f"Number={other}")

@@ -1,17 +1,17 @@
-"""The grammar: weighted rules, with a head, relations and features, that a person can read.
+"""The grammar: weighted rules with heads, relations and features, in a readable notation.
 
-A rule is `weight parent -> children`. `*` is the head of the children; another child has the name
-of its relation to the head. A name in lower case makes no phrase; what stands behind a point, as in
-VP.bare, is no part of a phrase's name. Features in brackets:
+A rule is `weight parent -> children`. `*` marks the head; every other child is followed by its
+relation to the head. A name in lower case does not make a phrase; a suffix after a point, as in
+VP.bare, is not part of a phrase's name. Features in brackets:
 
-    NP(n a)       the parent's number and kind; what the parent has not is drawn, once for a rule
-    NP(m?)        the parent's, if it has one
+    NP(n a)       the parent's number and kind; what the parent lacks is drawn, once for a rule
+    NP(m?)        the parent's m, if it has one
     NP(n=m)       the number is the parent's m, or drawn
     NP(k=k-1)     one less than the parent's
     on the left   a rule holds only for these values; (k>0), (m) "has one", (!m) "has none"
 
-n number · t tense · a kind (being, thing, place) · f place of a pronoun · k how many nouns follow
-in the modifiers · m the number of all of these, where it is wanted.
+n number · t tense · a kind (being, thing, place) · f form of a pronoun · k number of nouns in the
+modifiers that follow · m the grammatical number of all of these, if it is fixed.
 """
 
 import re
@@ -34,7 +34,7 @@ RULES = """
  1 clause -> NP(n a=being f=subject):nsubj:pass VP.passive(n t a=being):*
  2 clause -> NP(n a=thing f=subject):nsubj:pass VP.passive(n t a=thing):*
 
-# Sentences whose subject is followed by k nouns of the number m
+# Sentences whose subject is followed by k nouns with the number m
  6 S.agree -> NP(n a=being k m):nsubj VP(n t a=being m):* Stop:punct
  3 S.agree -> NP(n a=thing k m):nsubj VP(n t a=thing m):* Stop:punct
  1 S.agree -> NP(n a=being k m):nsubj:pass VP.passive(n t a=being):* Stop:punct
@@ -67,7 +67,7 @@ RULES = """
  1 PP.by    -> By:case NP(a=being):*
  1 PP.where -> Near:case NP(a=place):*
 
-# Noun phrases: pronouns, names, nouns, and nouns with k nouns in what follows them
+# Noun phrases: pronouns, names, nouns, and nouns with k nouns in their modifiers
 16 NP(k=0) -> noun(n a m?):*
  3 NP(k=0 n=sg a=being !m) -> Name:*
 30 NP(k=0 f=subject) -> Pronoun(n a f):*
@@ -99,7 +99,7 @@ RULES = """
  1 WHNP -> Relative:*
 """
 
-# What a feature may be, with weights; drawn where a rule asks for one that the parent has not.
+# The values of features, with weights; drawn if a rule needs a feature that the parent lacks.
 DRAWN = {
     "n": {"sg": 11, "pl": 9},
     "t": {"pres": 3, "past": 2},
@@ -111,7 +111,7 @@ DRAWN["m"] = DRAWN["n"]
 
 @dataclass(frozen=True)
 class Child:
-    """A child in a rule: its symbol, what its features are made of, its relation ("*": head)."""
+    """A child in a rule: its symbol, the source of its features, its relation ("*": head)."""
 
     symbol: str
     features: tuple[tuple[str, str], ...]
@@ -120,7 +120,7 @@ class Child:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: how often, for which features of the parent, and its children."""
+    """A rule: its weight, its conditions on the parent's features, its children."""
 
     weight: int
     guards: tuple[str, ...]
@@ -131,18 +131,18 @@ SYMBOL = re.compile(r"([A-Za-z.]+)(?:\(([^)]*)\))?(?::(\S+))?")
 
 
 def _child(symbol: str, features: str, relation: str) -> Child:
-    pairs = (each.partition("=") for each in features.split())
+    pairs = (feature.partition("=") for feature in features.split())
     return Child(symbol, tuple((name, value or name) for name, _, value in pairs), relation)
 
 
 def rules(text: str = RULES) -> dict[str, list[Rule]]:
     """The rules of every symbol, in the order of the text."""
-    found = defaultdict(list)
+    by_symbol = defaultdict(list)
     for line in text.splitlines():
         if line and not line.startswith("#"):
             left, right = line.split(" -> ")
             weight, parent = left.split(maxsplit=1)
             symbol, guards, _ = SYMBOL.match(parent).groups()
             children = tuple(_child(s, f or "", r) for s, f, r in SYMBOL.findall(right))
-            found[symbol].append(Rule(int(weight), tuple((guards or "").split()), children))
-    return dict(found)
+            by_symbol[symbol].append(Rule(int(weight), tuple((guards or "").split()), children))
+    return dict(by_symbol)

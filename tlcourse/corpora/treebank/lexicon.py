@@ -1,7 +1,7 @@
-"""The content words, in classes that the rules ask for.
+"""The content words, in the classes that the rules name.
 
-A noun is given as `king` or `man/men`; a verb as `laugh`, `sleep/slept` or `see/saw/seen` (its past
-and its participle); other forms are regular.
+A noun is written `king` or `man/men`; a verb `laugh`, `sleep/slept` or `see/saw/seen` (its past and
+its participle); other forms are regular.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ NAMES = {
     "m": "David Thomas Peter Robert Henry Daniel Martin",
     "f": "Anna Mary Sarah Emma Julia Laura Alice Helen",
 }
-VERBS = {  # a class is called by a verb of it
+VERBS = {  # a class is named after one of its verbs
     "Laugh": "laugh smile sleep/slept cry dance swim/swam/swum run/ran/run walk sing/sang/sung "
     "arrive wait work travel shout whisper listen pray sneeze yawn wander hesitate return escape "
     "talk rest wink cough kneel/knelt complain",
@@ -62,7 +62,7 @@ BECAUSE = "because while before after if although"
 
 @dataclass(frozen=True)
 class Lexeme:
-    """A word of the lexicon: its class, its forms, and what rules may ask of it."""
+    """A word of the lexicon: its class, its forms, and the properties that rules test."""
 
     group: str  # Noun, Name, Adjective, Adverb or a class of VERBS
     parts: tuple[str, ...]

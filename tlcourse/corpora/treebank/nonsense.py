@@ -1,4 +1,4 @@
-"""Sentences without sense: "colorless green ideas", as in Gulordava et al. (2018)."""
+"""Nonsense sentences ("colorless green ideas"), as in Gulordava et al. (2018)."""
 
 import random
 
@@ -15,9 +15,9 @@ def without_sense(sentence: Sentence, *, seed: int = 0) -> Sentence:
     """The sentence with every content word replaced by another of its category and form.
 
     Beings become things or places and these become beings, so that doors sneeze; a verb is replaced
-    by one that takes the same parts, a name by a name. Tags, features, heads, relations, roles and
-    agreement stay; what a pronoun means is not kept. The same seed gives the same version. Raises
-    ValueError on a sentence whose words are not those of the grammar.
+    by one with the same arguments, a name by a name. Tags, features, heads, relations, roles and
+    agreement are kept, antecedents of pronouns are not. The same seed gives the same version.
+    Raises ValueError for a sentence with a word that is not in the lexicon.
     """
     chance, used = random.Random(f"{seed} {sentence.text}"), set(sentence.lemmas)
     words = []
@@ -41,19 +41,19 @@ def without_sense(sentence: Sentence, *, seed: int = 0) -> Sentence:
 
 
 def _another(sentence: Sentence, place: int, used: set[str], chance: random.Random) -> Word:
-    """A word for the content word at `place`, in its form, none of those `used`."""
+    """A word that replaces the content word at `place`, in the same form; none of `used`."""
     lemma, tag = sentence.lemmas[place], sentence.xpos[place]
     own = BY_LEMMA.get((sentence.upos[place], lemma))
     if own is None:
         raise ValueError(f"expected a sentence of the treebank's own words, got one with {lemma!r}")
-    fitting = [each for each in LEXICON[own.group] if _fits(own, each) and each.lemma not in used]
+    fitting = [word for word in LEXICON[own.group] if _fits(own, word) and word.lemma not in used]
     chosen = fitting[int(chance.random() * len(fitting))]
     plural = tag == "NNS" or key_of(sentence.feats[place], "Number") == "Plur"
     return inflected(chosen, "pl" if plural else "sg", TENSES.get(tag, "pres"))
 
 
 def _fits(own: Lexeme, other: Lexeme) -> bool:
-    """Whether a word of the same class may take the place of `own`."""
+    """True if a word of the same class may replace `own`."""
     if own.group == "Noun":
         return (own.kind == "being") != (other.kind == "being")
     return own.kind == other.kind

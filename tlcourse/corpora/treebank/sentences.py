@@ -1,12 +1,12 @@
-"""From a derivation to a sentence in CoNLL-U, and from such a sentence to what the grammar knows.
+"""From a derivation to a sentence in CoNLL-U, and from such a sentence to its annotation.
 
 The comment `tree` is the bracketed tree of phrases. The keys of MISC:
 
     Role=Agent:5,Patient:3           the word is the agent of word 5 and the patient of word 3
-    Antecedent=2                     the pronoun means word 2
-    Subject=2 | Attractors=1         the finite verb agrees with word 2; so many nouns of the other
-                                     number stand between the two
-    OtherForm=laugh                  the verb's form for the other number, where it differs
+    Antecedent=2                     the pronoun refers to word 2
+    Subject=2 | Attractors=1         the finite verb agrees with word 2; the number of nouns
+                                     between the two that have the other number
+    OtherForm=laugh                  the verb's form for the other number, if it differs
 
 Words are counted from 1, as heads are.
 """
@@ -14,6 +14,7 @@ Words are counted from 1, as heads are.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ class Role(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """The finite verb `verb` agrees with `subject`, over so many nouns of the other number."""
+    """The finite verb `verb` agrees with `subject` across so many `attractors`."""
 
     verb: int
     subject: int
@@ -41,23 +42,23 @@ class Agreement(NamedTuple):
 
 
 def roles(sentence: Sentence) -> list[Role]:
-    """Who does what and to whom; a passive's subject is a patient. Not marked: with adjectives."""
-    found = []
+    """Agents and patients of the verbs; a passive's subject is a patient. Adjectives have none."""
+    result = []
     for word, misc in enumerate(sentence.misc, start=1):
-        for each in filter(None, (key_of(misc, "Role") or "").split(",")):
-            role, _, verb = each.partition(":")
-            found.append(Role(word, int(verb), role.lower()))
-    return found
+        for pair in filter(None, (key_of(misc, "Role") or "").split(",")):
+            role, _, verb = pair.partition(":")
+            result.append(Role(word, int(verb), role.lower()))
+    return result
 
 
 def antecedents(sentence: Sentence) -> dict[int, int]:
-    """For each pronoun that means an earlier noun, that noun."""
-    meant = {word: key_of(misc, "Antecedent") for word, misc in enumerate(sentence.misc, start=1)}
-    return {word: int(noun) for word, noun in meant.items() if noun}
+    """For each pronoun with an antecedent, that noun; both are word numbers."""
+    nouns = {word: key_of(misc, "Antecedent") for word, misc in enumerate(sentence.misc, start=1)}
+    return {word: int(noun) for word, noun in nouns.items() if noun}
 
 
 def agreements(sentence: Sentence) -> list[Agreement]:
-    """The finite verbs and auxiliaries, and what they agree with."""
+    """The finite verbs and auxiliaries, each with its subject."""
     return [
         Agreement(
             word,
@@ -76,51 +77,51 @@ def tree_of(sentence: Sentence) -> str:
 
 
 def phrases(sentence: Sentence) -> list[tuple[str, str]]:
-    """For each word, the name of the phrase that it is in, and of the one around that ("" if none).
+    """For each word, the names of its phrase and of the phrase around that ("" if none).
 
-    They are S, SBAR, NP, VP, PP, ADJP, ADVP and WHNP.
+    Names are S, SBAR, NP, VP, PP, ADJP, ADVP and WHNP.
     """
     names = [["", *(name for name, _ in around)] for around in _around(sentence)]
-    return [(each[-1], each[-2]) for each in names]
+    return [(path[-1], path[-2]) for path in names]
 
 
 def chunks(sentence: Sentence) -> list[str]:
-    """For each word "B-NP" where a chunk begins, "I-NP" inside it, and "O" outside of all.
+    """For each word "B-NP" where a chunk begins, "I-NP" inside it, "O" outside all chunks.
 
-    A chunk is a run of words that are in the same phrase, and in no smaller one (after Tjong Kim
-    Sang & Buchholz, 2000). What is in a clause alone, such as its full stop, is outside.
+    A chunk is a run of words that are in the same phrase and in no smaller one (after Tjong Kim
+    Sang & Buchholz, 2000). Words directly in a clause, such as its full stop, are outside.
     """
-    found, before = [], None
+    tags, before = [], None
     for *_, phrase in _around(sentence):
         name = phrase[0]
-        found.append("O" if name in CLAUSES else f"{'I' if phrase == before else 'B'}-{name}")
+        tags.append("O" if name in CLAUSES else f"{'I' if phrase == before else 'B'}-{name}")
         before = phrase
-    return found
+    return tags
 
 
 def _around(sentence: Sentence) -> list[list[tuple[str, int]]]:
-    """For each word the phrases around it, from the sentence down: name and number of each."""
-    above, found, numbers = [], [], count()
+    """For each word its phrases from the sentence down, each as (name, number)."""
+    above, paths, numbers = [], [], count()
     for opened, name, closed in re.findall(
         r"\((\S+) (?!\()|\((\S+) (?=\()|(\))", tree_of(sentence)
     ):
         if opened:
-            found.append([*above])
+            paths.append([*above])
         if closed:
             above.pop()
         else:
             above.append((opened or name, next(numbers)))
-    return found
+    return paths
 
 
 def with_leaves(tree: str, forms: Iterable[str], tags: Iterable[str]) -> str:
-    """A bracketed tree with other words, and their fine tags."""
+    """A bracketed tree with its words and fine tags replaced."""
     leaves = zip(tags, forms, strict=True)
     return re.sub(r"\([^ ()]+ [^ ()]+\)", lambda _: "({} {})".format(*next(leaves)), tree)
 
 
 def bracketed(node: Node | Leaf, forms: list[str]) -> str:
-    """A node of a derivation and what is below it, in brackets."""
+    """A node of a derivation as a bracketed tree."""
     if isinstance(node, Leaf):
         return f"({node.word.xpos} {forms[node.place]})"
     inner = " ".join(bracketed(child, forms) for child in node.children)
@@ -137,8 +138,8 @@ def written(derivation: Derivation, name: str) -> Sentence:
     for leaf in derivation.leaves:
         if leaf.antecedent is not None:
             misc[leaf.place].append(f"Antecedent={leaf.antecedent + 1}")
-    for word, found in _roles(derivation, heads, relations).items():
-        misc[word - 1].append("Role=" + ",".join(f"{role}:{verb}" for verb, role in found))
+    for word, pairs in _roles(derivation, heads, relations).items():
+        misc[word - 1].append("Role=" + ",".join(f"{role}:{verb}" for verb, role in pairs))
     for place, keys in _agreements(derivation, heads, relations).items():
         misc[place - 1] += keys
     return laid_out(
@@ -155,16 +156,16 @@ def written(derivation: Derivation, name: str) -> Sentence:
 
 
 def spelled(forms: list[str]) -> list[str]:
-    """The forms with "an" before a vowel, and the first letter a capital."""
-    found = [
+    """The forms with "an" before a vowel, and the first one capitalised."""
+    result = [
         "an" if form == "a" and after[0] in "aeiou" else form
         for form, after in zip(forms, [*forms[1:], "."], strict=True)
     ]
-    return [found[0][0].upper() + found[0][1:], *found[1:]]
+    return [result[0][0].upper() + result[0][1:], *result[1:]]
 
 
 def laid_out(forms: list[str], *columns: list) -> Sentence:
-    """A sentence of its columns and comments: spaces, multi-word tokens and the text added."""
+    """A sentence from columns and comments; adds spacing, multi-word tokens and the text."""
     *columns, misc, comments = columns
     for word, form in enumerate(forms[1:]):
         if form in (".", ","):
@@ -176,13 +177,13 @@ def laid_out(forms: list[str], *columns: list) -> Sentence:
     )
     cells = ["|".join(sorted(keys)) or "_" for keys in misc]
     parts = (forms, *columns, cells)
-    found = Sentence(*map(tuple, parts), multiwords=tokens, comments=tuple(comments))
-    said = (comments[0], f"text = {found.text}", *comments[1:])
-    return Sentence(*map(tuple, parts), multiwords=tokens, comments=said)
+    sentence = Sentence(*map(tuple, parts), multiwords=tokens)
+    comments = (comments[0], f"text = {sentence.text}", *comments[1:])
+    return replace(sentence, comments=comments)
 
 
 def _attach(node: Node | Leaf, heads: list[int], relations: list[str]) -> None:
-    """Puts the heads (from 1) and relations below a node into the lists."""
+    """Fills in the heads (word numbers) and relations of all words below a node."""
     if isinstance(node, Leaf):
         return
     for child, relation in zip(node.children, node.relations, strict=True):
@@ -194,17 +195,17 @@ def _attach(node: Node | Leaf, heads: list[int], relations: list[str]) -> None:
 
 def _children(heads: list[int], relations: list[str]) -> dict[int, dict[str, int]]:
     """For every word, its children by relation."""
-    found: dict[int, dict[str, int]] = defaultdict(dict)
+    children: dict[int, dict[str, int]] = defaultdict(dict)
     for word, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
-        found[head][relation] = word
-    return found
+        children[head][relation] = word
+    return children
 
 
 def _roles(
     derivation: Derivation, heads: list[int], relations: list[str]
 ) -> dict[int, list[tuple[int, str]]]:
-    """The verbs and roles of each word that has any; "that" passes its role to its noun."""
-    found, children = defaultdict(list), _children(heads, relations)
+    """For each word with roles, its (verb, role) pairs; "that" passes its role to its noun."""
+    roles_of, children = defaultdict(list), _children(heads, relations)
     for leaf in derivation.leaves:
         verb, below = leaf.place + 1, children[leaf.place + 1]
         if leaf.word.upos != "VERB":
@@ -217,15 +218,15 @@ def _roles(
             arguments[noun] = "Patient"
         for word, role in arguments.items():
             relative = derivation.leaves[word - 1].word.feats == "PronType=Rel"
-            found[noun if relative else word].append((verb, role))
-    return {word: sorted(pairs) for word, pairs in sorted(found.items())}
+            roles_of[noun if relative else word].append((verb, role))
+    return {word: sorted(pairs) for word, pairs in sorted(roles_of.items())}
 
 
 def _agreements(
     derivation: Derivation, heads: list[int], relations: list[str]
 ) -> dict[int, list[str]]:
-    """What MISC says of each finite verb and auxiliary: its subject, attractors, other form."""
-    found, children = {}, _children(heads, relations)
+    """The MISC entries of finite verbs, by place: subject, attractors, other form."""
+    entries, children = {}, _children(heads, relations)
     leaves = derivation.leaves
     for leaf in leaves:
         if "VerbForm=Fin" not in leaf.word.feats:
@@ -235,9 +236,9 @@ def _agreements(
         subject = below["nsubj"] if "nsubj" in below else below["nsubj:pass"]
         if leaves[subject - 1].number is None:  # "that"
             subject = heads[head - 1]
-        between = [each.number for each in leaves[subject : leaf.place] if each.word.lexeme]
+        between = [word.number for word in leaves[subject : leaf.place] if word.word.lexeme]
         others = {"sg": "pl", "pl": "sg"}[leaves[subject - 1].number]
-        found[leaf.place + 1] = [f"Subject={subject}", f"Attractors={between.count(others)}"]
+        entries[leaf.place + 1] = [f"Subject={subject}", f"Attractors={between.count(others)}"]
         if leaf.word.other:
-            found[leaf.place + 1].append(f"OtherForm={leaf.word.other}")
-    return found
+            entries[leaf.place + 1].append(f"OtherForm={leaf.word.other}")
+    return entries

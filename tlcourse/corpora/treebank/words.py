@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tlcourse.corpora.treebank.lexicon import BECAUSE, NEAR, NUMBERS, Lexeme
 
-DETERMINERS = {  # number: form and features, the commonest first and twice
+DETERMINERS = {  # number: form and features, the most common first and twice
     "sg": "the/Definite=Def|PronType=Art the/Definite=Def|PronType=Art a/Definite=Ind|PronType=Art "
     "this/Number=Sing|PronType=Dem that/Number=Sing|PronType=Dem every/PronType=Tot",
     "pl": "the/Definite=Def|PronType=Art the/Definite=Def|PronType=Art some/PronType=Ind "
@@ -20,12 +20,12 @@ PRONOUNS = {  # subject, object, possessive, reflexive
 }
 
 
-PLACES = ("subject", "object", "of", "self")  # those of a pronoun's forms
+PLACES = ("subject", "object", "of", "self")  # the order of a pronoun's forms
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word form: what CoNLL-U says of it alone. `other` is the form for the other number."""
+    """A word form with its columns in CoNLL-U; `other` is the form for the other number."""
 
     form: str
     lemma: str
@@ -37,7 +37,7 @@ class Word:
 
 
 def with_s(word: str) -> str:
-    """The plural of a noun, the third person of a verb."""
+    """The plural of a noun, or the third person singular of a verb."""
     if word.endswith(("s", "x", "z", "ch", "sh", "o")):
         return f"{word}es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -79,7 +79,7 @@ def verb(
     others: dict[str, str] | None = None,
     lexeme: Lexeme | None = None,
 ) -> Word:
-    """A verb form out of the `finite` ones: present singular and plural, past both, or `others`."""
+    """A form of a verb; `finite` is present singular and plural, past singular and plural."""
     if tense == "bare":
         return Word(others[tense], lemma, upos, "VB", "VerbForm=Inf", lexeme)
     if tense == "done":
@@ -108,7 +108,7 @@ FIXED = {
 
 
 def function_word(symbol: str, number: str, tense: str, draw: Callable[[Sequence], str]) -> Word:
-    """A function word in the form that is asked for; `draw` chooses where there are several."""
+    """A function word in the given number and tense; `draw` chooses if there are several."""
     if symbol == "Be":
         return verb("be", "AUX", ("is", "are", "was", "were"), number, tense)
     if symbol == "Do":
@@ -129,7 +129,7 @@ def function_word(symbol: str, number: str, tense: str, draw: Callable[[Sequence
 
 
 def pronoun(name: str, place: str) -> Word:
-    """The form of he, she, it or they for a place in the sentence, one of PLACES."""
+    """The form of he, she, it or they for one of PLACES."""
     *forms, gender = PRONOUNS[name]
     number = PLACES.index(place)
     feats = [f"Case={('Nom', 'Acc', 'Gen', 'Acc')[number]}", gender, "Person=3"]

@@ -1,0 +1,154 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tests.views.drawn import SAID, nothing_overlaps, refused, said, texts
+from tlcourse.transformer import Block, Config, Transformer
+from tlcourse.views import (
+    attention_heads,
+    attention_lookup,
+    block_and_stream,
+    clocks,
+    feed_forward_layer,
+    score_maps,
+    whole_model,
+)
+
+WORDS, QUERY = ["the", "cat", "sat"], [1, 1, 1, 1]
+KEYS = [[1, 1, 0, 0], [1, 1, 1, 1], [1, -1, 1, -1]]
+VALUES, SCORES, WEIGHTS = [[1, 0], [0, 1], [1, 1]], [1, 2, 0], [0.24, 0.67, 0.09]
+
+
+def looked_up(**changes):
+    given = {"values": VALUES, "scores": SCORES, "weights": WEIGHTS} | changes
+    return attention_lookup(WORDS, QUERY, KEYS, **given, **SAID)
+
+
+def test_the_lookup_shows_every_step_and_mixes_the_values_by_the_weights():
+    picture = looked_up()
+    nothing_overlaps(picture)
+    written = said(picture)
+    assert {"the", "cat", "sat", "0.24", "0.67", "0.09"} <= set(written)
+    assert {"1, 1, 0, 0", "1, −1, 1, −1"} <= set(written)
+    mixture = np.array(WEIGHTS) @ np.array(VALUES)
+    assert f"mixture: {mixture[0]:.2g}, {mixture[1]:.2g}" in written
+    assert any(text.startswith("query of sat") for text in written)
+    bold = [text.get_text() for text in texts(picture) if text.get_fontweight() == "bold"]
+    assert f"{WEIGHTS[1]:.2f}" in bold and f"{WEIGHTS[0]:.2f}" not in bold
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4, 6])
+def test_heads_share_the_width(heads):
+    picture = attention_heads(240, heads, **SAID)
+    nothing_overlaps(picture)
+    written = said(picture)
+    assert written.count(str(240 // heads)) >= heads and "240" in " ".join(written)
+    assert all(f"head {n}: attention on {240 // heads}" in written for n in range(heads))
+
+
+def test_without_an_alt_text_the_pictures_say_what_they_show():
+    given = {"values": VALUES, "scores": SCORES, "weights": WEIGHTS, "title": "The finding."}
+    lookup = attention_lookup(WORDS, QUERY, KEYS, **given)
+    assert "sat" in lookup.alt and "cat 0.67" in lookup.alt
+    assert "4 heads attend with 64 features" in attention_heads(256, 4, title="The finding.").alt
+    assert attention_heads(256, 4, **SAID).alt == SAID["alt"]
+
+
+def arcs(picture):
+    return [
+        text.get_text() for axes in picture.axes for text in axes.texts if "°" in text.get_text()
+    ]
+
+
+def test_score_maps_stand_in_units_of_their_spread_on_one_scale() -> None:
+    maps = {"a": np.eye(2), "b": 5 - 3 * np.eye(2), "c": np.diag([1.0, 0, 0, 0])}
+    picture = score_maps(maps, title="Three maps", alt="alt")
+    images = [axes.images[0] for axes in picture.axes if axes.images]
+    assert np.allclose(images[0].get_array(), 2 * np.eye(2) - 1)
+    assert np.allclose(images[1].get_array(), 1 - 2 * np.eye(2))
+    largest = 15**0.5  # one of 16 is 1, the others 0
+    assert all(image.get_clim() == pytest.approx((-largest, largest)) for image in images)
+    assert picture.alt == "alt" and picture.png()[:4] == b"\x89PNG"
+
+
+def test_clocks_write_the_angle_between_the_hands() -> None:
+    quarter = np.pi / 2
+    row = [0, quarter, 0.1], [quarter, 0, 2 * np.pi]
+    picture = clocks({"one row": row}, ["a", "b", "c"], title="Clocks", alt="alt")
+    assert arcs(picture) == ["+90°", "-90°", "-6°"]
+
+
+def test_turning_both_hands_leaves_the_angle() -> None:
+    rows = {f"at {shift}": ([1 + shift], [2 + shift]) for shift in (0.0, 3.0, 40.0)}
+    picture = clocks(rows, ["a"], **SAID)
+    assert arcs(picture) == ["+57°"] * 3
+    said = [text.get_text() for axes in picture.axes for text in axes.texts]
+    assert set(rows) < set(said)
+
+
+def boxes_of(picture):
+    return [patch.get_bbox() for patch in picture.axes[0].patches if hasattr(patch, "get_bbox")]
+
+
+def test_the_block_has_the_names_of_the_code_and_its_boxes_lie_apart():
+    picture = block_and_stream(768, 3072, heads=12, **SAID)
+    nothing_overlaps(picture)
+    written = " ".join(said(picture))
+    for name in ("attention_norm", "feed_forward_norm"):
+        assert name in written and name in Block.__init__.__code__.co_names
+    assert "12 heads" in written and "768 → 3072 → 768" in written
+    assert "(batch, length, 768)" in written
+    assert not any(a.overlaps(b) for a, b in combinations(boxes_of(picture), 2))
+
+
+def test_the_model_has_the_names_of_the_code_and_the_sizes_of_its_configuration():
+    config = Config(vocabulary_size=50_257, width=768, layers=12, heads=12)
+    picture = whole_model(config, **SAID)
+    nothing_overlaps(picture)
+    written = " ".join(said(picture))
+    for name in ("embedding", "norm", "blocks"):
+        assert name in written and name in Transformer.__init__.__code__.co_names
+    assert "50,257 × 768" in written and "12 blocks" in written
+    assert "(batch, length, 50,257)" in written
+    assert not any(a.overlaps(b) for a, b in combinations(boxes_of(picture), 2))
+
+
+@pytest.mark.parametrize(("width", "wide"), [(256, 1024), (768, 3072), (64, 64)])
+def test_the_feed_forward_layer_takes_each_token_alone(width, wide):
+    picture = feed_forward_layer(width, wide, **SAID)
+    nothing_overlaps(picture)
+    written = said(picture)
+    assert written.count(str(width)) == (9 if wide == width else 6)
+    assert written.count(str(wide)) == (9 if wide == width else 3)
+    assert not any(a.overlaps(b) for a, b in combinations(boxes_of(picture), 2))
+    rows = {round(box.y0, 3) for box in boxes_of(picture)}
+    assert len(rows) == 3
+
+
+def test_without_an_alt_text_a_model_says_what_it_shows():
+    config = Config(vocabulary_size=50_257, width=768, layers=12, heads=12)
+    assert "12 blocks" in whole_model(config, title="The finding.").alt
+    assert "256 features become 1024" in feed_forward_layer(256, 1024, title="The finding.").alt
+    assert "stream" in block_and_stream(64, 256, title="The finding.").alt
+    with pytest.raises(ValueError, match="title"):
+        whole_model(config)
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
+        looked_up(scores=[1, 2])
+    five = {"values": [[1]] * 5, "scores": [0] * 5, "weights": [0.2] * 5}
+    refused("1 to 4 words", attention_lookup, ["a"] * 5, [1], [[1]] * 5, **five)
+    for wrong in ((256, 0), (256, 3), (256, 8), (0, 1)):
+        refused("heads that divide", attention_heads, *wrong)
+    for maps in (
+        {},
+        {"a": np.eye(3)[:2]},
+        {"a": np.ones((2, 2))},
+        dict.fromkeys("abcd", np.eye(2)),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            score_maps(maps, title="title", alt="alt")
+    refused(r"2 names .* got \[1, 1\]", clocks, {"row": ([0], [0])}, ["a", "b"])
+    refused("expected as many", clocks, {}, ["a"])

@@ -1,0 +1,133 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from tests.views.drawn import SAID, column_names, inks, refused, titles_of, words_in
+from tlcourse.views import attractors, growth, neuron, words_in_context
+from tlcourse.views.style import COLOURS, GREY
+
+TOKENS = [0, 1e5, 1e6, 2e7]
+SCORES = {
+    "POS (accuracy)": {"causal": (TOKENS, [0.7, 0.8, 0.85, 0.9]), "masked": (TOKENS, [0.7] * 4)},
+    "LM loss (nats)": {"causal": (TOKENS, [9, 6, 5, 4])},
+}
+
+
+def test_attractors_are_full_with_sense_and_dashed_without():
+    sense = {"causal": [(0.9, 0.88, 0.92), (0.7, 0.66, 0.74)], "LSTM": [0.8, 0.5]}
+    axes = attractors(sense, {"causal": [0.8, 0.6]}, **SAID, note="Wilson.").axes[0]
+    chance, full, dashed, lstm = axes.lines
+    assert set(chance.get_ydata()) == {0.5} and chance.get_color() == GREY
+    assert full.get_ydata().tolist() == [0.9, 0.7] and dashed.get_ydata().tolist() == [0.8, 0.6]
+    assert full.get_color() == dashed.get_color() == COLOURS["blue"] != lstm.get_color()
+    assert full.get_linestyle() == "-" and dashed.get_linestyle() == "--"
+    assert (
+        np.abs(full.get_xdata() - [0, 1]).max() < 0.3 and full.get_xdata()[0] != lstm.get_xdata()[0]
+    )
+    ends = axes.collections[0].get_segments()
+    assert [end[:, 1].tolist() for end in ends] == [[0.88, 0.92], [0.66, 0.74]]
+    assert set(inks(axes)) == {"causal", "LSTM", "chance"}
+    assert column_names(axes) == ["0", "1"]
+    assert "Dashed: nonsense" in axes.figure.get_supxlabel()
+    assert attractors({"a": [0.5]}, **SAID).get_supxlabel() == ""
+
+
+def test_growth_has_a_panel_a_score_and_keeps_what_comes_before_training():
+    picture = growth(SCORES, {"POS (accuracy)": {"word types": 0.82}}, **SAID)
+    first, second = picture.axes
+    assert titles_of((first, second)) == list(SCORES)
+    assert first.get_ylim() != second.get_ylim() and first.get_xlim() == second.get_xlim()
+    assert first.get_xticks().tolist() == [0, 1e5, 1e6, 1e7]
+    assert column_names(second) == ["0", "100k", "1M", "10M"]
+    assert inks(second) == {"causal": COLOURS["blue"]}
+    assert inks(first) == {"word types": GREY, "masked": COLOURS["vermillion"]}
+    assert first.get_xlabel().split() == ["tokens", "read", "(logarithmic)"]
+
+
+def test_growth_alone_has_its_label_and_a_plain_logarithm_without_zero():
+    scores = {"UUAS": {"causal": ([1e5, 1e7], [(0.4, 0.3, 0.5), (0.5, 0.4, 0.6)])}}
+    (axes,) = growth(scores, **SAID).axes
+    assert (axes.get_ylabel(), axes.get_xscale(), len(axes.collections)) == ("UUAS", "log", 1)
+    levels = {"POS": {"chance": 0.5}}
+    refused(r"levels of \['UUAS'\], got some of \['POS'\]", growth, scores, levels)
+    long = {"UUAS": {"causal": ([1e5], [0.4, 0.5])}}
+    refused("expected 1 values for 'causal', got 2", growth, long)
+    refused("at least one score with tokens above 0", growth, {})
+
+
+SENSES = ["game"] * 20 + ["theatre"] * 20
+CONTEXTS = {i: f"they play {i} here" for i in range(0, 40, 4)}
+
+
+def cloud(apart: float):
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    points[20:] += apart
+    return points
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_labels_cover_no_other_and_stay_inside(count):
+    points = {f"layer {i}": cloud(i) for i in range(count)}
+    picture = words_in_context(points, SENSES, CONTEXTS, **SAID)
+    picture.draw_without_rendering()
+    for axes in picture.axes:
+        boxes = [Text.get_window_extent(text) for text in axes.texts]
+        assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+        outer = axes.get_window_extent()
+        assert all(outer.x0 <= b.x0 and b.x1 <= outer.x1 for b in boxes)
+        written = [text for text in axes.texts if text.get_text() in CONTEXTS.values()]
+        assert len(written) >= 4
+        colours = {text.get_text(): text.get_color() for text in written}
+        for number, context in CONTEXTS.items():
+            ink = COLOURS["blue" if number < 20 else "vermillion"]
+            assert colours.get(context, ink) == ink
+
+
+def test_all_fit_where_points_are_far_apart():
+    points = np.stack([np.arange(12) % 3, np.arange(12) // 3], axis=1)
+    contexts = {i: f"a word {i}" for i in range(12)}
+    picture = words_in_context({"layer": points}, ["s"] * 12, contexts, **SAID)
+    assert words_in(picture.axes[0]) == list(contexts.values())
+
+
+def test_senses_are_named_in_their_colours():
+    picture = words_in_context({"a": cloud(0), "b": cloud(3)}, SENSES, **SAID, x_label="PCA 1")
+    first, second = picture.axes
+    named = {text.get_text(): text.get_color() for text in first.get_legend().get_texts()}
+    assert named == {"game": COLOURS["blue"], "theatre": COLOURS["vermillion"]}
+    assert [line.get_color() for line in second.lines] == list(named.values())
+    assert len({line.get_marker() for line in second.lines}) == 2
+    assert (first.get_xlabel(), second.texts[0].get_text()) == ("PCA 1", "b")
+    picture.draw_without_rendering()
+    legend = first.get_legend().get_window_extent()
+    assert not legend.overlaps(picture._suptitle.get_window_extent())
+    assert not legend.overlaps(first.get_window_extent())
+
+
+def test_a_neuron_colours_the_text_and_stands_above_what_it_tracks():
+    tokens = [" The", " mill", " (", " old", " )", "\n"]
+    picture = neuron(tokens, [0, 0, 1, 2, 0, 0], {"bracket depth": [0, 0, 1, 1, 0, 0]}, **SAID)
+    text, curve, signal = picture.axes
+    assert words_in(text) == ["The", "mill", "(", "old", ")", "↵"]
+    shades = [sum(box.get_facecolor()[:3]) for box in text.patches]
+    assert shades[3] == min(shades) and shades[0] == shades[5] == max(shades)
+    assert curve.lines[0].get_ydata().tolist() == [0, 0, 1, 2, 0, 0]
+    assert signal.lines[0].get_ydata().tolist() == [0, 0, 1, 1, 0, 0]
+    assert titles_of((curve, signal)) == ["activation", "bracket depth"]
+    assert signal.get_xlabel() == "token of the text"
+    for wrong in ({"activations": [1]}, {"activations": [0] * 6, "signals": {"x": [1]}}):
+        refused("a number for each of 6 tokens", neuron, tokens, **wrong)
+
+
+def test_what_cannot_be_drawn_is_refused():
+    message = r"nonsense of these only, got \['a'\] and \['b'\]"
+    refused(message, attractors, {"a": [0.5]}, {"b": [0.5]})
+    refused("expected 2 values for 'b', got 1", attractors, {"a": [0.5, 0.6], "b": [0.5]})
+    message = r"panels of shape \(40, 2\), one point for each sense"
+    refused(message, words_in_context, {"a": np.ones((3, 2))}, SENSES)
+    refused("1 to 6 panels", words_in_context, {}, SENSES)
+    for wrong in ({40: "x"}, dict.fromkeys(range(13), "x")):
+        message = "at most 12 contexts of occurrences 0 to 39"
+        refused(message, words_in_context, {"a": cloud(0)}, SENSES, wrong)

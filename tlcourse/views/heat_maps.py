@@ -1,0 +1,577 @@
+"""Matrices as coloured cells: attention over tokens, masks, heads, layers and tasks.
+
+Blocks and heads are counted from 0: "head 3.1" is block 3, head 1.
+"""
+
+import textwrap
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+import matplotlib
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.colors import PowerNorm
+from matplotlib.patches import Rectangle
+
+from tlcourse.views.lines import plain
+from tlcourse.views.style import (
+    COLOURS,
+    MIDDLE,
+    SHADES,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    ink_on,
+    label_axes,
+    text_width,
+)
+from tlcourse.views.tokens import brief, fitting, named
+
+NUMBERS_UP_TO = 10  # tokens; a larger map has no numbers in its cells
+_LONGEST = 1.0  # inches of a name
+LINES_UP_TO = 40  # tokens; a larger map has no lines between its cells
+_PALE = "#EDEDED"
+_HEADS_WIDE = 5.6  # inches of all maps or grids side by side
+_GAP = 0.06  # of a map, between two
+Head = tuple[int, int]
+_IN_A_ROW = 4  # scores side by side
+SMALLEST = 7  # points; numbers that would be smaller are left out
+
+
+def scale(values: np.ndarray) -> tuple[str, float, float]:
+    """Colours and their ends: around zero if anything is below it."""
+    reach = float(np.abs(values).max()) or 1.0
+    return ("PuOr", -reach, reach) if values.min() < 0 else (SHADES, 0.0, reach)
+
+
+def bare(axes: Any, **ticks: Any) -> None:
+    """Takes away what a grid of cells does not need: tick marks, grid, frame."""
+    axes.tick_params(length=0, **ticks)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+
+
+def colour_bar(
+    picture: Picture, image: Any, axes: Any, label: str, *, size: float = 10, **place: Any
+) -> Any:
+    """A colour bar without a frame at `axes`; `label` names the colours, with their unit."""
+    bar = picture.colorbar(image, ax=axes, **{"pad": 0.02, "aspect": 30, **place})
+    bar.set_label(label, fontsize=size)
+    bar.outline.set_visible(False)
+    return bar
+
+
+def numbers(values: np.ndarray, form: str) -> np.ndarray:
+    """The values as texts, with a minus sign that is as wide as a plus."""
+    return np.vectorize(lambda value: form.format(value).replace("-", "−"))(values)
+
+
+def write_cells(
+    axes: Any, image: Any, texts: Any, size: float, *, bold: Any = None, **font: Any
+) -> None:
+    """Writes a text into each cell of `image`, in black or white, whichever is easier to read.
+
+    `texts` and `bold` are (rows, columns), like the image.
+    """
+    font = {**MIDDLE, "fontsize": size, **font}
+    for (row, column), value in np.ndenumerate(image.get_array()):
+        if text := texts[row][column]:
+            weight = "bold" if bold is not None and bold[row][column] else "normal"
+            ink = ink_on(image.cmap(image.norm(value)))
+            axes.text(column, row, text, color=ink, fontweight=weight, **font)
+
+
+def _checked(matrix: Any, queries: Sequence[str], keys: Sequence[str], name: str) -> np.ndarray:
+    matrix = np.asarray(matrix)
+    wanted = (len(queries), len(keys))
+    if matrix.shape != wanted:
+        raise ValueError(
+            f"expected {name} of shape (queries, keys) = {wanted}, a row and a column for each "
+            f"token; got shape {matrix.shape}"
+        )
+    return matrix
+
+
+def _cells(axes: Any, matrix: np.ndarray, colours: Any, ends: tuple[float, float]) -> Any:
+    """Draws one square per cell, white lines between them; `ends` are the scale's."""
+    image = axes.imshow(matrix, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="equal")
+    if max(matrix.shape) <= LINES_UP_TO:
+        _part(axes, *matrix.shape)
+    axes.grid(False)
+    axes.tick_params(length=0)
+    axes.spines[:].set(visible=True, color="#8C8C8C", linewidth=0.8)
+    return image
+
+
+def _part(axes: Any, rows: int, columns: int) -> None:
+    """Draws white lines between so many cells."""
+    axes.hlines(np.arange(1, rows) - 0.5, -0.5, columns - 0.5, color="white", lw=1)
+    axes.vlines(np.arange(1, columns) - 0.5, -0.5, rows - 0.5, color="white", lw=1)
+
+
+def _names(axes: Any, queries: Sequence[str], keys: Sequence[str], side: float) -> float:
+    """Writes queries at the left and keys on top, upright only where they are short.
+
+    `side` is that of the map's longer side, in inches. Where not all names fit, it is every second,
+    third, and so on. Returns the size of the names, in points.
+    """
+    pitch = side / max(len(queries), len(keys))
+    size = float(np.clip(0.72 * 72 * pitch, 8, 12))
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    across, down = (named(len(each), pitch * len(each), size) for each in (keys, queries))
+    above = [fitting(keys[i], _LONGEST, size) for i in across]
+    slanted = max(map(len, above)) > 2
+    turned = {"rotation": 55, "ha": "left"} if slanted else {"rotation": 0, "ha": "center"}
+    font = {"fontsize": size, "rotation_mode": "anchor", "parse_math": False}
+    axes.set_xticks(across, above, **turned, **font)
+    left = [fitting(queries[i], 1.3 * _LONGEST, size) for i in down]
+    axes.set_yticks(down, left, fontsize=size, parse_math=False)
+    return size
+
+
+def mask_maps(
+    masks: Mapping[str, Any],
+    queries: Sequence[str],
+    *,
+    keys: Sequence[str] | None = None,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """One to three boolean masks (queries, keys) side by side, each under its name; True = keep.
+
+    Kept cells are blue with a dot, dropped ones pale with a cross. A mask of one row is that of all
+    queries. Raises ValueError when a mask is not boolean or its shape does not fit the tokens.
+    """
+    keys, count = queries if keys is None else keys, len(masks)
+    if not 1 <= count <= 3:
+        raise ValueError(f"expected one to three masks side by side, got {count}")
+    side = min(3.4, 5.6 / count, 0.65 * len(keys))  # inches, of one mask
+    tall = side * len(queries) / len(keys)
+    height = min(tall, side) + (2.1 if count < 3 else 1.8)
+    picture, grid = figure(height=height, columns=count, squeeze=False, sharey=True, **texts)
+    picture.set_layout_engine("compressed")
+    colours = matplotlib.colors.ListedColormap([_PALE, COLOURS["blue"]])
+    for axes, (name, mask) in zip(grid[0], masks.items(), strict=True):
+        mask = np.asarray(mask)
+        mask = np.repeat(mask, len(queries), axis=0) if len(mask) == 1 else mask
+        mask = _checked(mask, queries, keys, f"the mask {name!r}")
+        if mask.dtype != bool:
+            raise ValueError(f"expected a boolean mask {name!r} (True = keep), got {mask.dtype}")
+        _cells(axes, mask, colours, (0, 1))
+        size = _names(axes, queries, keys, max(side, tall))
+        for (row, column), keep in np.ndenumerate(mask):
+            mark, ink = ("●", "white") if keep else ("×", "#767676")
+            axes.text(column, row, mark, color=ink, fontsize=0.8 * size, **MIDDLE)
+        axes.text(
+            0.5, -0.03, name, transform=axes.transAxes, ha="center", va="top", fontweight="bold"
+        )
+    grid[0, 0].set_ylabel("query: this token looks")
+    grid[0, 0].set_xlabel("key: at this token", fontsize=12)
+    return finish(picture, note="●  True = keep      ×  False = drop     ")
+
+
+def heat_map(
+    weights: Any,
+    queries: Sequence[str],
+    *,
+    keys: Sequence[str] | None = None,
+    label: str = "attention weight",
+    y_label: str = "query",
+    breaks: Sequence[int] = (),
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Attention weights (queries, keys) of one head over tokens; rows are queries.
+
+    Up to 10 tokens the numbers stand in the cells; of very many tokens every nth is named. `label`
+    names the colour bar, `y_label` what the rows are (one query in several heads, for example).
+    `breaks` are the positions where another sentence begins: a line is drawn before each. Raises
+    ValueError when the shape does not fit the tokens, or for a break outside.
+    """
+    weights = _checked(weights, queries, queries if keys is None else keys, "weights")
+    colours = SHADES, 0.0, weights.max(), "{:.2f}"
+    labels = {"label": label, "y_label": y_label}
+    picture, axes = _map(weights.astype(float), queries, keys, colours, **labels, **texts)
+    if (keys is not None and breaks) or not all(0 < each < len(queries) for each in breaks):
+        raise ValueError(
+            f"expected breaks from 1 to {len(queries) - 1}, and no other keys, got {list(breaks)}"
+        )
+    for each in breaks:
+        axes.axhline(each - 0.5, color="black", lw=1.4)
+        axes.axvline(each - 0.5, color="black", lw=1.4)
+    return picture
+
+
+def difference_map(
+    first: Any,
+    second: Any,
+    tokens: Sequence[str],
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Attention of one head less that of another over the same tokens, both (n, n).
+
+    `first` minus `second`: after minus before, causal minus masked. Purple is more in the first,
+    orange more in the second. Up to 10 tokens the numbers stand in the cells. Raises ValueError
+    when a shape does not fit the tokens.
+    """
+    first, second = (
+        _checked(each, tokens, tokens, f"weights of {name!r}").astype(float)
+        for each, name in zip((first, second), names, strict=True)
+    )
+    difference = first - second
+    reach = float(np.abs(difference).max()) or 1.0
+    label = f"attention weight: {names[0]} minus {names[1]}"
+    colours = "PuOr", -reach, reach, "{:+.2f}"
+    return _map(difference, tokens, None, colours, label=label, y_label="query", **texts)[0]
+
+
+def _map(
+    matrix: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str] | None,
+    colouring: tuple[str, float, float, str],
+    *,
+    label: str,
+    y_label: str,
+    **texts: Unpack[Texts],
+) -> tuple[Picture, Any]:
+    """One matrix with its names; `colouring`: colours, their ends, a number's format."""
+    keys = queries if keys is None else keys
+    colours, low, high, number = colouring
+    side = min(4.4, 0.8 * max(len(keys), len(queries)))  # inches
+    tall = min(side, side * len(queries) / len(keys))
+    picture, axes = figure(height=tall + 1.6 + (0.3 if texts.get("note") else 0), **texts)
+    picture.set_layout_engine("compressed")
+    image = _cells(axes, matrix, colours, (low, high))
+    _names(axes, queries, keys, side)
+    if max(matrix.shape) <= NUMBERS_UP_TO:
+        written = np.vectorize(lambda value: _short(number.format(value)))(matrix)
+        write_cells(axes, image, written, 10 if len(keys) > 5 else 13)
+    axes.set_ylabel(y_label)
+    axes.set_xlabel("key")
+    colour_bar(picture, image, axes, label, size=12, shrink=0.7, pad=0.04, aspect=20)
+    return finish(picture), axes
+
+
+def _short(number: str) -> str:
+    """+0.12 as +.12, -0.12 as −.12, and what rounds to nothing without a sign."""
+    if not number.strip("+-0."):
+        return number.lstrip("+-0") or "0"
+    return number.replace("0.", ".", 1).replace("-", "−") if abs(float(number)) < 1 else number
+
+
+def importance(
+    effects: Any,
+    rows: Sequence[str],
+    columns: Sequence[Any],
+    *,
+    x_label: str = "",
+    label: str = "",
+    **texts: Unpack[Texts],
+) -> Picture:
+    """What a judgement depends on: (rows, columns), such as words × layers or words × units.
+
+    Purple is above zero, orange below; blue where nothing is below. Numbers stand in the cells of
+    up to 10 columns; of many columns some are named. `label` names the colours, with the unit.
+    Raises ValueError when the shape does not fit the names.
+    """
+    effects = np.asarray(effects, float)
+    if effects.shape != (len(rows), len(columns)) or not effects.size or not label.strip():
+        raise ValueError(
+            f"expected effects of shape {(len(rows), len(columns))}, a row a name, and a label "
+            f"with their unit; got shape {effects.shape} and label {label!r}"
+        )
+    colours, low, high = scale(effects)
+    picture, axes = figure(height=1.8 + 0.27 * len(rows), **texts)
+    image = axes.imshow(effects, aspect="auto", cmap=colours, vmin=low, vmax=high)
+    if len(columns) <= 10:
+        write_cells(axes, image, numbers(np.round(effects, 2) + 0.0, "{:.2f}"), 10)
+    long = max(len(str(each)) for each in columns) >= 4
+    slanted = long and 8 < len(columns) <= 16
+    step = -(-len(columns) // (16 if slanted or not long else 8))
+    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+    axes.set_xticks(range(0, len(columns), step), [str(each) for each in columns[::step]], **turned)
+    axes.set_yticks(range(len(rows)), rows)
+    bare(axes)
+    label_axes(axes, x=x_label)
+    colour_bar(picture, image, axes, label)
+    return finish(picture)
+
+
+def task_by_layer(
+    scores: Mapping[str, Sequence[float]],
+    baseline: Mapping[str, float | Sequence[float]] | None = None,
+    *,
+    label: str = "accuracy above the baseline",
+    number: str = "{:+.2f}",
+    framed: str = "the best layer of each row",
+    **texts: Unpack[Texts],
+) -> Picture:
+    """A heat map of tasks (rows) × layers (embeddings first), with the largest of each row framed.
+
+    `framed` says what the largest is. Cells show the score less its task's `baseline` (one number,
+    or one a layer), purple above and orange below; without one the score, in blue. `label` names
+    the colours, with the unit. Raises ValueError where tasks differ in layers or lack a baseline.
+    """
+    tasks = list(scores)
+    counts = {len(values) for values in scores.values()}
+    if len(counts) != 1 or (baseline is not None and set(tasks) - set(baseline)):
+        raise ValueError(
+            f"expected as many layers for every task, and its baseline if any has one; got "
+            f"{sorted(counts)} layers for {tasks}, baselines {list(baseline or {})}"
+        )
+    cells = np.array(
+        [np.subtract(scores[t], 0 if baseline is None else baseline[t]) for t in tasks]
+    )
+    reach = np.abs(cells).max() or 1.0
+    low, colours = (min(0.0, cells.min()), SHADES) if baseline is None else (-reach, "PuOr")
+    shades = matplotlib.colormaps[colours].resampled(25)
+    picture, axes = figure(height=1.9 + 0.36 * len(tasks), **texts)
+    image = axes.imshow(cells, aspect="auto", cmap=shades, vmin=1.25 * low, vmax=1.25 * reach)
+    best = np.arange(cells.shape[1]) == cells.argmax(axis=1, keepdims=True)
+    size = min(11, 72 * 4.2 / cells.shape[1] / 3.3)
+    write_cells(axes, image, numbers(cells, number), size, bold=best)
+    for row, column in np.argwhere(best):
+        corner = column - 0.46, row - 0.44
+        axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, ec="black", lw=2))
+    axes.set_xticks(range(cells.shape[1]), ["emb", *range(1, cells.shape[1])])
+    axes.set_yticks(range(len(tasks)), tasks)
+    bare(axes)
+    label_axes(axes, x="layer")
+    bar = colour_bar(picture, image, axes, label)
+    bar.ax.set_ylim(low, reach)  # the darkest shades are left out: black is seen on all others
+    return finish(picture, note=f"Framed: {framed}.")
+
+
+def movement(factors: Mapping[str, tuple[Sequence[str], Any]], **texts: Unpack[Texts]) -> Picture:
+    """Which groups of parameters move when: a panel a scheme, a row a group, the output on top.
+
+    `factors` maps a scheme's name to its groups' names, from input to output, and (groups, steps)
+    learning rates as shares of the recipe's; white does not move. Darker is faster,
+    logarithmically.
+    """
+    columns = min(2, len(factors))
+    rows = -(-len(factors) // columns)
+    most = max(len(names) for names, _ in factors.values())
+    height = 0.9 + rows * (0.75 + 0.19 * most)
+    picture, axes = figure(height=height, rows=rows, columns=columns, squeeze=False, **texts)
+    top = max(np.max(values) for _, values in factors.values())
+    low, high = np.log10(top / 1000), np.log10(top)
+    for panel, (name, (groups, values)) in zip(axes.flat, factors.items(), strict=False):
+        values = np.asarray(values, float)
+        shade = np.log10(np.maximum(values, top / 1000))
+        shade = np.ma.masked_where(values == 0, shade)
+        place = {"extent": (0, 100, -0.5, len(groups) - 0.5), "origin": "lower", "aspect": "auto"}
+        drawn = panel.imshow(shade, SHADES, vmin=low, vmax=high, interpolation="nearest", **place)
+        panel.set_title(name, loc="left", fontsize=12)
+        panel.set_yticks(range(len(groups)), groups, fontsize=9)
+        panel.set_xticks([0, 50, 100], ["0 %", "50 %", "100 %"])
+        panel.grid(False)
+    for panel in list(axes.flat)[len(factors) :]:
+        panel.set_visible(False)
+    for panel in axes[-1]:
+        panel.set_xlabel("of the steps")
+    bar = picture.colorbar(drawn, ax=axes, fraction=0.035, pad=0.02)
+    bar.set_ticks(high - np.arange(4), labels=[plain(top / 10**n) for n in range(4)])
+    bar.set_label("learning rate\n(share of the recipe's)")
+    return finish(picture)
+
+
+def head_grid(
+    weights: Any, tokens: Sequence[str], *, mark: Collection[Head] = (), **texts: Unpack[Texts]
+) -> Picture:
+    """The attention of every head, (layers, heads, queries, keys), as one map a head.
+
+    In each map rows are queries and columns keys. One scale for all, stretched near zero (the shade
+    is the square root of the weight), so that small weights are seen. `mark` holds heads as (layer,
+    head), framed. Raises ValueError when the shape does not fit the tokens, or for a marked head
+    that is not there.
+    """
+    weights = np.asarray(weights, np.float32)
+    length = len(tokens)
+    if weights.ndim != 4 or weights.shape[2:] != (length, length) or not weights.size:
+        raise ValueError(
+            f"expected weights of shape (layers, heads, {length}, {length}) for {length} tokens, "
+            f"got shape {weights.shape}"
+        )
+    layers, heads = weights.shape[:2]
+    if not all(0 <= layer < layers and 0 <= head < heads for layer, head in mark):
+        raise ValueError(
+            f"expected marks (layer, head) below ({layers}, {heads}), got {sorted(mark)}"
+        )
+    wide = min(_HEADS_WIDE / heads, 2.4)  # inches of a map
+    high = min(wide, max(0.62 * wide, 5.2 / layers))
+    picture, axes = figure(height=high * layers + 1.35 + (0.2 if texts.get("note") else 0), **texts)
+    norm = PowerNorm(0.5, 0, float(weights.max()) or 1.0)
+    for layer, head in np.ndindex(layers, heads):
+        corners = (head + _GAP, head + 1 - _GAP, layer + 1 - _GAP, layer + _GAP)
+        image = axes.imshow(weights[layer, head], cmap=SHADES, norm=norm, extent=corners)
+    axes.set_aspect("auto")
+    axes.set(xlim=(0, max(heads, _HEADS_WIDE / wide)), ylim=(layers, 0))
+    _frames(axes, np.ndindex(layers, heads), ("#8C8C8C", 0.6))
+    _frames(axes, mark, (COLOURS["vermillion"], 2.4))
+    axes.set_xticks(np.arange(heads) + 0.5, column_names(heads, wide))
+    axes.set_yticks(np.arange(layers) + 0.5, [f"block {layer}" for layer in range(layers)])
+    bare(axes, labelsize=10)
+    axes.xaxis.tick_top()
+    bar = colour_bar(picture, image, axes, "attention weight", size=11, aspect=40, shrink=0.8)
+    bar.set_ticks([t for t in (0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1) if t <= norm.vmax])
+    bar.ax.tick_params(labelsize=10)
+    text = " ".join(brief(token, 20) for token in tokens)
+    text = text if len(text) <= 76 else text[:75] + "…"
+    legend = f"{length} tokens: “{text}”"
+    return finish(picture, note=f"{legend}." if texts.get("note") else legend)
+
+
+def _frames(axes: Any, heads: Iterable[Head], line: tuple[str, float]) -> None:
+    """A frame of this colour and width (points) around the map of each head."""
+    low, high = _GAP, 1 - _GAP
+    square = np.array([(low, low), (high, low), (high, high), (low, high), (low, low)])
+    frames = [square + (head, layer) for layer, head in heads]
+    axes.add_collection(LineCollection(frames, colors=line[0], linewidths=line[1]), autolim=False)
+
+
+def column_names(heads: int, pitch: float) -> list[str]:
+    """The names of the columns, short where a column has less than 0.7 inches."""
+    return [f"head {head}" if pitch >= 0.7 else str(head) for head in range(heads)]
+
+
+def _checked_scores(scores: Any, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """The scores as (layers, heads), of that shape if one is given."""
+    scores = np.asarray(scores, float)
+    if scores.ndim != 2 or not scores.size or (shape is not None and scores.shape != shape):
+        raise ValueError(
+            f"expected {name} of shape {shape or '(layers, heads)'}, got shape {scores.shape}"
+        )
+    return scores
+
+
+def _written(values: np.ndarray, colours: tuple[str, float, float], number: str) -> list[str]:
+    """The numbers of the cells: a sign where some are below zero, no 0 before the point."""
+    signed = colours[1] < 0
+    texts = []
+    for value in values.flat:
+        text = number.format(abs(value)).removeprefix("0") or "0"
+        rounds_to_zero = not text.strip("0.")
+        sign = "" if rounds_to_zero or not signed else "−" if value < 0 else "+"
+        texts.append(sign + text)
+    return texts
+
+
+def _score_cells(
+    axes: Any,
+    values: np.ndarray,
+    colours: tuple[str, float, float],
+    number: str,
+    room: tuple[float, float],
+) -> tuple[Any, bool]:
+    """Draws a cell a head, with its number if that fits; returns the image and whether it does.
+
+    `room` is the width of a cell and the height of all, in inches.
+    """
+    image = axes.imshow(values, aspect="auto", cmap=colours[0], vmin=colours[1], vmax=colours[2])
+    layers, heads = values.shape
+    texts = _written(values, colours, number)
+    widest = max(text_width(text, 10) for text in set(texts))
+    size = min(11.0, 10 * 0.8 * room[0] / widest)
+    if size >= SMALLEST:
+        write_cells(axes, image, np.reshape(texts, values.shape), size)
+    _part(axes, layers, heads)
+    axes.set_yticks(named(layers, room[1], 10))
+    bare(axes, labelsize=10)
+    return image, size >= SMALLEST
+
+
+def score_grid(
+    scores: Mapping[str, Any],
+    beside: Mapping[str, Any] | None = None,
+    *,
+    names: tuple[str, str] = ("trained", "random weights"),
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Scores a head over a corpus, (layers, heads) each, as small grids; four in a row.
+
+    `beside` holds the same scores of another model, drawn below on the same colours: what a score
+    is worth shows beside random weights. `names` are the two models'. Numbers stand in the cells
+    where they fit, else a colour bar below. Raises ValueError for no scores, shapes that differ,
+    or other scores beside.
+    """
+    beside = beside or {}
+    first = next(iter(scores.values()), np.empty(0))
+    shape = _checked_scores(first, "scores").shape
+    if beside and set(beside) != set(scores):
+        raise ValueError(f"expected the same scores beside, got {list(scores)} and {list(beside)}")
+    rows = 2 if beside else 1
+    columns = min(_IN_A_ROW, len(scores))
+    banks = -(-len(scores) // columns)
+    high = float(np.clip(0.21 * shape[0], 0.9, 1.5))
+    height = 0.75 + banks * (rows * (high + 0.08) + 0.75)
+    size = {"rows": rows * banks, "columns": columns, "squeeze": False}
+    picture, grid = figure(height=height, **size, **texts)
+    room = 5.9 / columns / shape[1]
+    for place in range(banks * columns):
+        bank, column = divmod(place, columns)
+        pair = grid[rows * bank : rows * (bank + 1), column]
+        if place >= len(scores):
+            for axes in pair:
+                axes.set_visible(False)
+            continue
+        name = list(scores)[place]
+        drawn = [
+            _checked_scores(each[name], f"{name!r}", shape) for each in (scores, beside) if each
+        ]
+        colours = scale(np.concatenate(drawn))
+        number = "{:.2f}" if max(-colours[1], colours[2]) <= 1 else "{:.1f}"
+        for axes, values, model in zip(pair, drawn, names, strict=False):
+            image, fits = _score_cells(axes, values, colours, number, (room, high))
+            axes.set_xticks(named(shape[1], room * shape[1], 10) if axes is pair[-1] else [])
+            if column == 0:
+                label_axes(axes, y=f"{model}\nblock" if beside else "block")
+                axes.yaxis.label.set_size(10)
+            else:
+                axes.set_yticks([])
+        pair[0].set_title(name, fontsize=11, loc="left")
+        pair[-1].set_xlabel("head", fontsize=10)
+        if not fits:
+            across = {"orientation": "horizontal", "aspect": 16, "shrink": 0.9}
+            colour_bar(picture, image, list(pair), "", **across).ax.tick_params(labelsize=9)
+    return finish(picture)
+
+
+def ablation_grid(
+    changes: Any,
+    beside: Mapping[str, Any] | None = None,
+    *,
+    label: str = "rise of the loss (nats per token)",
+    x_label: str = "removed",
+    number: str = "{:.3f}",
+    **texts: Unpack[Texts],
+) -> Picture:
+    """What each head changes, (layers, heads), as when it is removed; purple above zero.
+
+    Orange is below zero. `beside` maps names to further columns, (layers,) each, on the same
+    colours: "feed-forward", "whole block". `label` names the colours, with the unit; `number`
+    formats what stands in a cell. Raises ValueError where shapes do not fit.
+    """
+    beside = beside or {}
+    changes = _checked_scores(changes, "changes")
+    layers, heads = changes.shape
+    if any(np.shape(each) != (layers,) for each in beside.values()):
+        raise ValueError(
+            f"expected columns of {layers} values, one a block, got shapes "
+            f"{ ({name: np.shape(each) for name, each in beside.items()}) }"
+        )
+    cells = np.column_stack([changes, *beside.values()])
+    reach, columns = float(np.abs(cells).max()) or 1.0, cells.shape[1]
+    high, wide = float(np.clip(0.34 * layers, 1.2, 4.2)), 5.4 / columns
+    picture, axes = figure(height=1.7 + high, **texts)
+    image, _ = _score_cells(axes, cells, ("PuOr", -reach, reach), number, (wide, high))
+    names = [*column_names(heads, wide), *(textwrap.fill(name, 10) for name in beside)]
+    axes.set_xticks(range(columns), names)
+    if beside:
+        axes.axvline(heads - 0.5, color="white", lw=5)
+    label_axes(axes, x=x_label, y="block")
+    label_axes(colour_bar(picture, image, axes, label).ax, y=label)
+    return finish(picture)

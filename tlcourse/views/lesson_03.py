@@ -1,0 +1,423 @@
+"""Figures of lesson 03: the loop, the two objectives, losses as they fall, sampling."""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from tlcourse.views.diagrams import ACROSS, Box, Point, arrow, box, canvas, chain, label, word_width
+from tlcourse.views.interactive import widgets_on
+from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
+from tlcourse.views.style import (
+    COLOURS,
+    CYCLE,
+    GREY,
+    NEAR,
+    Picture,
+    Texts,
+    colours_of,
+    figure,
+    finish,
+    label_axes,
+)
+from tlcourse.views.tokens import visible
+
+Run = tuple[Sequence[float], Sequence[float], Sequence[float]]
+MASK = "<mask>"
+Answered = tuple[Sequence[str], Mapping[int, tuple[str, float]]]
+SETTINGS = ({"temperature": 0.5}, {"temperature": 1.5}, {"top_k": 3}, {"top_p": 0.5})
+_PALE_BAR = "#DDDDDD"
+
+
+def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> Picture:
+    """The same losses twice: over the tokens that were read, and over the targets asked for.
+
+    `runs` maps a name to (tokens, targets, losses), a number a step. Raises ValueError where these
+    differ in length.
+    """
+    picture, row = figure(height=3.7, columns=2, sharey=True, **texts)
+    colours = colours_of(runs)
+    for place, (axes, caption) in enumerate(
+        zip(row, ("tokens read", "targets asked for"), strict=True)
+    ):
+        for name, run in runs.items():
+            if len(set(map(len, run))) > 1:
+                raise ValueError(
+                    f"expected tokens, targets and losses of the same steps for {name!r}, got "
+                    f"{[*map(len, run)]} numbers"
+                )
+            axes.plot(run[place], run[2], color=colours[name])
+        axes.xaxis.set_major_formatter(plain)
+        axes.tick_params(labelsize=10)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlim(left=0)
+        label_axes(axes, x=caption)
+    right = row[1].get_xlim()[1]
+    for name, (_, targets, losses) in runs.items():
+        inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
+        above = {"ha": "right", "va": "bottom", "xytext": (0, 14)}
+        where = {"ha": "center", "va": "top", "xytext": (0, -8)} if inside else above
+        row[1].annotate(name, (targets[-1], losses[-1]), color=colours[name], **where, **NEAR)
+    label_axes(row[0], y="loss (nats per target)")
+    return finish(picture)
+
+
+def long_and_short(
+    long: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    short: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Losses over tokens read (logarithmic), of long runs and of much shorter ones.
+
+    Both map a name to (tokens, losses). Long runs have their names at the right, short ones below
+    their beginnings.
+    """
+    picture, axes = figure(height=4.2, **texts)
+    log_scale(axes.xaxis)
+    label_axes(axes, x="tokens read in this run (logarithmic)", y="loss (nats per target)")
+    for name, (tokens, losses) in short.items():
+        axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
+        start, ink = (tokens[0], losses[0]), COLOURS["green"]
+        axes.annotate(name, start, (0, -4), va="top", color=ink, **NEAR)
+    draw_curves(axes, long, 2.8)
+    if len(long) == 1:  # one curve alone gets no name from there
+        ((name, (tokens, losses)),) = long.items()
+        label_ends(axes, [(tokens[-1], losses[-1], name, CYCLE[0])], 2.8)
+    return finish(picture)
+
+
+class LiveCurve:
+    """Draws the loss while a run goes on; an `on_step` callback of the engine.
+
+    The figure in the cell's output is redrawn every few seconds; without widgets it is drawn once,
+    at the last step. `against` maps names of earlier runs to their histories, drawn beside it. A
+    run that begins at a later step is smoothed as what goes on from the first of them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        steps: int,
+        tokens_a_step: int,
+        *,
+        against: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
+        note: str | None = None,
+        every: float = 3.0,  # seconds
+    ):
+        self.name, self.steps, self.tokens_a_step = name, steps, tokens_a_step
+        self.against, self.note, self.every = dict(against or {}), note, every
+        self.history: list[dict] = []
+        self.handle, self.drawn = None, time.perf_counter()
+
+    def __call__(self, record: dict) -> None:
+        """Takes one step's record."""
+        self.history.append(record)
+        last = record["step"] == self.steps - 1
+        if last or (widgets_on() and time.perf_counter() - self.drawn > self.every):
+            picture = self.picture()
+            if self.handle is None:
+                from IPython.display import display  # takes longer to import than all views
+
+                self.handle = display(picture, display_id=True)
+            else:
+                self.handle.update(picture)
+            self.drawn = time.perf_counter()
+
+    def watching(self, loss: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is asked for.
+
+        For a loop of one's own, which has no callbacks.
+        """
+
+        def watched(model: Any, batch: Any) -> tuple[Any, Any]:
+            nats, targets = loss(model, batch)
+            total = nats.item() if hasattr(nats, "item") else nats
+            self({"step": len(self.history), "loss": total / float(targets)})
+            return nats, targets
+
+        return watched
+
+    def picture(self) -> Picture:
+        """The figure of what has come so far; its title tells the smoothed loss."""
+        lines = {name: self._line(history) for name, history in self.against.items()}
+        lines[self.name] = self._line(self.history, self._before())
+        start, now = (lines[self.name][1][place] for place in (0, -1))
+        done = len(self.history) * self.tokens_a_step
+        title = f"{self.name}: from {start:.2f} to {now:.2f} nats per target in {done:,} tokens"
+        labels = {"x_label": "tokens read", "y_label": "loss (nats per target)"}
+        picture = curves(lines, title=title, alt=title, note=self.note, **labels)
+        picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)
+        return picture
+
+    def _before(self) -> list[Mapping[str, float]]:
+        """What the first of `against` did before this run went on from it."""
+        earlier = next(iter(self.against.values()), ())
+        return [record for record in earlier if record["step"] < self.history[0]["step"]]
+
+    def _line(
+        self, history: Sequence[Mapping[str, float]], before: Sequence[Mapping[str, float]] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        losses = [record["loss"] for record in (*before, *history)]
+        tokens = (np.array([record["step"] for record in history]) + 1) * self.tokens_a_step
+        return tokens, smooth(losses, max(1, self.steps // 15))[len(before) :]
+
+
+def _word(token: str) -> str:
+    """A token as it is drawn: without the space that begins a word."""
+    return visible(token.removeprefix(" "))
+
+
+def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack[Texts]) -> Picture:
+    """A step of pretraining: tokens to a loss along the top, the gradient back along the bottom.
+
+    Blue is what the learner writes.
+    """
+    picture, axes = canvas(2.55, **texts)
+    top, low = 1.75, 0.62
+    mine = {"colour": "blue", "height": 0.42}
+    file = box(axes, (0.55, top), "token\nfile", colour="grey", height=0.42)
+    cut = box(axes, (1.75, top), "windows", **mine)
+    model = box(axes, (3.35, top), "model", width=0.85, **mine)
+    loss = box(axes, (5.0, top), "causal_loss", **mine)
+    found = box(axes, (6.25, top), "nats,\ntargets", height=0.42)
+    row = (file, cut, model, loss, found)
+    chain(axes, row)
+    shapes = f"({batch_size}, {length} + 1)", f"({batch_size}, {length}, {vocabulary:,})"
+    for x, caption, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
+        label(axes, (x, top + 0.55), caption, align="center", colour="grey")
+        label(axes, (x, top + 0.37), shape, align="center", colour="grey")
+    mean = box(axes, (6.25, low), "nats /\ntargets", height=0.42)
+    clip = box(axes, (5.0, low), "gradient,\nclipped", height=0.42)
+    step = box(axes, (3.35, low), "optimizer", width=0.85, height=0.42)
+    rate = box(axes, (1.75, low), "schedule", **mine)
+    arrow(axes, found.bottom, mean.top)
+    arrow(axes, mean.left, clip.right)
+    arrow(axes, clip.left, step.right)
+    arrow(axes, step.top, model.bottom)
+    arrow(axes, rate.right, step.left)
+    label(axes, (3.43, (top + low) / 2), "moves the weights", colour="grey")
+    label(axes, (2.52, low + 0.32), "learning rate", align="center", colour="grey")
+    label(axes, (0.05, 0.1), "blue: you write it", colour="blue")
+    label(axes, (ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
+    description = (
+        "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
+        "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
+        "optimizer, whose learning rate comes from the schedule, moves the weights."
+    )
+    return finish(picture, description)
+
+
+def next_and_hidden(
+    tokens: Sequence[str], hidden: Collection[int], **texts: Unpack[Texts]
+) -> Picture:
+    """The two questions: what goes in, what is asked for, and who sees whom.
+
+    Above the next token (a decoder: only what stands before is seen), below the tokens at the
+    places `hidden` (an encoder: both sides are seen). Raises ValueError for a place that is not
+    there, or for tokens that do not fit.
+    """
+    if not hidden or not set(hidden) <= set(range(len(tokens))):
+        raise ValueError(f"expected places from 0 to {len(tokens) - 1}, got {sorted(hidden)}")
+    names = [_word(token) for token in tokens]
+    wide = max(word_width(name) for name in [*names, MASK]) + 0.13
+    left, cell = 0.68, 0.15
+    if left + wide * len(tokens) > 5.5:
+        raise ValueError(
+            f"expected tokens that fit into {5.5 - left:.1f} inches, got {len(tokens)}; take fewer"
+        )
+    picture, axes = canvas(3.3, **texts)
+    asked = [*names[1:], None]
+    masked = [MASK if place in hidden else name for place, name in enumerate(names)]
+    gaps = [name if place in hidden else None for place, name in enumerate(names)]
+    for top, heading, seen, targets, causal in (
+        (3.15, "next token: a decoder, as GPT", names, asked, True),
+        (1.45, "hidden tokens: an encoder, as BERT", masked, gaps, False),
+    ):
+        label(axes, (0.05, top), heading, bold=True)
+        label(axes, (0.62, top - 0.4), "goes in", colour="grey", align="right")
+        label(axes, (0.62, top - 0.95), "asked for", colour="blue", align="right")
+        _questions(axes, (left, top - 0.4), wide, seen, targets)
+        label(axes, (5.6, top), "who sees whom", colour="grey")
+        _who_sees_whom(axes, (5.6, top - 0.2), cell, len(tokens), causal)
+    description = (
+        f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
+        f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
+        "every token sees all."
+    )
+    return finish(picture, description)
+
+
+def _questions(
+    axes: Any, at: Point, wide: float, seen: Sequence[str], targets: Sequence[str | None]
+) -> None:
+    """A row of tokens, and below each, where there is one, its target in blue."""
+    for place, (token, target) in enumerate(zip(seen, targets, strict=True)):
+        x = at[0] + wide * (place + 0.5)
+        above = box(axes, (x, at[1]), token, width=wide - 0.05, height=0.26, colour="grey")
+        if target is not None:
+            below = box(
+                axes, (x, at[1] - 0.55), target, width=wide - 0.05, height=0.26, colour="blue"
+            )
+            arrow(axes, above.bottom, below.top, colour="blue")
+
+
+def _who_sees_whom(axes: Any, corner: Point, cell: float, count: int, causal: bool) -> None:
+    """A small map, a row a query: filled where a key is seen."""
+    for row in range(count):
+        for column in range(count):
+            middle = corner[0] + cell * (column + 0.5), corner[1] - cell * (row + 0.5)
+            kept = column <= row or not causal
+            box(
+                axes,
+                middle,
+                width=cell,
+                height=cell,
+                colour="faint",
+                fill=COLOURS["blue"] if kept else None,
+            )
+
+
+def nats_of_targets(
+    rows: Mapping[str, Answered], *, pad: str = "<pad>", **texts: Unpack[Texts]
+) -> Picture:
+    """What each target costs, as bars, and at the right the sum, the count and their quotient.
+
+    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Places
+    that hold `pad` are white. Raises ValueError for a place that is not there, for tokens that do
+    not fit, or for a row without targets.
+    """
+    picture, axes = canvas(1.95 * len(rows), **texts)
+    for name, (seen, targets) in rows.items():
+        if not targets or not set(targets) <= set(range(len(seen))):
+            raise ValueError(
+                f"expected targets at places from 0 to {len(seen) - 1} for {name!r}, got "
+                f"{sorted(targets)}"
+            )
+    longest = max(len(seen) for seen, _ in rows.values())
+    wide, left = 5.5 / longest, 0.05
+    drawn = [text for seen, found in rows.values() for text in (*seen, *dict(found.values()))]
+    if max(word_width(_word(text)) for text in drawn) > wide - 0.04:
+        raise ValueError(f"expected tokens that fit into {wide:.2f} inches, got {longest} tokens")
+    most = max(nats for _, found in rows.values() for _, nats in found.values())
+    summaries = []
+    for number, (name, (seen, targets)) in enumerate(rows.items()):
+        ground = 1.95 * (len(rows) - number) - 1.55
+        label(axes, (0.1, ground + 1.4), name, bold=True)
+        for place, token in enumerate(seen):
+            _token(axes, (left + wide * (place + 0.5), ground), wide, token, token == pad)
+        for place, (target, nats) in targets.items():
+            foot = left + wide * (place + 0.5), ground + 0.2
+            _cost(axes, foot, wide, target, nats, 0.62 * nats / most)
+        total, count = sum(nats for _, nats in targets.values()), len(targets)
+        quotient = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
+        label(axes, (5.75, ground + 0.6), quotient, colour="blue")
+        summaries.append(
+            f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each"
+        )
+    return finish(picture, "; ".join(summaries))
+
+
+def _token(axes: Any, middle: Point, wide: float, text: str, is_pad: bool) -> Box:
+    hue = "faint" if is_pad else "grey"
+    return box(axes, middle, _word(text), width=wide - 0.05, height=0.26, colour=hue)
+
+
+def _cost(axes: Any, foot: Point, wide: float, target: str, nats: float, tall: float) -> None:
+    """A bar as tall as the target is hard to predict, the nats and the target above it."""
+    tall = max(tall, 0.02)
+    middle = foot[0], foot[1] + tall / 2
+    box(axes, middle, width=0.5 * wide, height=tall, colour="blue", fill=COLOURS["blue"])
+    label(axes, (foot[0], foot[1] + tall + 0.1), f"{nats:.1f}", align="center", colour="blue")
+    label(axes, (foot[0], foot[1] + tall + 0.27), _word(target), align="center")
+
+
+def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Picture:
+    """Pretrain, adapt, judge: boxes from left to right, with what each reads below it.
+
+    A phase is (name, what is done, what it reads); lines are broken by `\\n`. Raises ValueError for
+    no phase, or for more than four.
+    """
+    if not 1 <= len(phases) <= 4:
+        raise ValueError(f"expected 1 to 4 phases, got {len(phases)}")
+    picture, axes = canvas(1.75, **texts)
+    room = ACROSS / len(phases)
+    drawn = []
+    for place, (name, done, reads) in enumerate(phases):
+        x = room * (place + 0.5)
+        fill = "blue" if place == 0 else "grey"
+        drawn.append(box(axes, (x, 1.1), width=room - 0.5, height=0.95, fill=fill))
+        label(axes, (x, 1.42), name, align="center", bold=True)
+        label(axes, (x, 1.02), done, align="center")
+        label(axes, (x, 0.3), reads, align="center", colour="grey")
+    chain(axes, drawn)
+    description = "; then ".join(f"{name}: {done}, {reads}" for name, done, reads in phases)
+    return finish(picture, description.replace("\n", " "))
+
+
+def sampling_bars(
+    logits: Sequence[float],
+    name: Callable[[int], str],
+    *,
+    settings: Sequence[Mapping[str, float]] = SETTINGS,
+    shown: int = 8,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """A panel for each setting: the probabilities of the likeliest tokens, and of all others.
+
+    `logits` (vocabulary,) are those of the next token, `name(token)` its text. Blue is what can be
+    drawn, pale grey what it would be as learnt, at temperature 1 with nothing cut. Raises
+    ValueError for no setting, or more than 4.
+    """
+    if not 1 <= len(settings) <= 4:
+        raise ValueError(f"expected 1 to 4 settings, one a panel, got {len(settings)}")
+    scores = np.asarray(logits, float)
+    order = np.argsort(-scores, kind="stable")[:shown]
+    rows = [visible(name(int(token)).strip() or name(int(token))) for token in order]
+    rows.append(f"{len(scores) - len(order):,} others")
+    learnt = _shown(_shares(scores), order)
+    headings = [
+        ", ".join(f"{knob.replace('_', '-')} {value:g}" for knob, value in setting.items())
+        for setting in settings
+    ]
+    picture, grid = figure(height=3.6, columns=len(settings), sharey=True, squeeze=False, **texts)
+    shares_in_words = []
+    for axes, heading, setting in zip(grid[0], headings, settings, strict=True):
+        kept = _shown(_shares(scores, **setting), order)
+        axes.barh(range(len(rows)), learnt, color=_PALE_BAR, height=0.8)
+        axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
+        shares_in_words.append(f"{heading}: {rows[0]} {kept[0]:.0f} %, {rows[-1]} {kept[-1]:.0f} %")
+        axes.set_title(heading, loc="left", fontsize=11)
+        axes.set_xlim(0, 100)
+        axes.set_xticks([0, 50, 100])
+        axes.tick_params(labelsize=10)
+        axes.grid(False, axis="y")
+        label_axes(axes, x="share (%)")
+        axes.xaxis.label.set_size(10)
+    first = grid[0][0]
+    first.set_yticks(range(len(rows)), rows, parse_math=False)
+    first.set_ylim(len(rows) - 0.4, -0.6)
+    first.get_yticklabels()[-1].set_color(GREY)
+    description = f"As learnt: {rows[0]} {learnt[0]:.0f} %, {rows[-1]} {learnt[-1]:.0f} %. "
+    return finish(picture, description + "; ".join(shares_in_words))
+
+
+def _shares(
+    scores: np.ndarray, temperature: float = 1.0, top_k: int | None = None, top_p: float = 1.0
+) -> np.ndarray:
+    """(vocabulary,) probabilities: temperature, then the top k, then the top p of what is left."""
+    order = np.argsort(-scores, kind="stable")
+    sorted_ = np.exp((scores[order] - scores.max()) / temperature)
+    if top_k is not None:
+        sorted_[top_k:] = 0.0
+    sorted_ /= sorted_.sum()
+    sorted_[np.cumsum(sorted_) - sorted_ >= top_p] = 0.0
+    found = np.empty_like(sorted_)
+    found[order] = sorted_ / sorted_.sum()
+    return found
+
+
+def _shown(shares: np.ndarray, order: np.ndarray) -> Any:
+    """In per cent: those of the tokens of `order`, and of all others together."""
+    return 100 * np.append(shares[order], max(0.0, 1 - shares[order].sum()))

@@ -1,0 +1,188 @@
+"""Figures of lesson 05: learning rates of schemes, a block with schemes, the four knobs."""
+
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Unpack
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator, StrMethodFormatter
+
+from tlcourse.views.diagrams import ACROSS, arrow, box, canvas, chain, label, stroke
+from tlcourse.views.dots import KNOB_COLOURS
+from tlcourse.views.lines import label_ends
+from tlcourse.views.panels import head
+from tlcourse.views.style import GREY, Picture, Texts, colours_of, figure, finish, label_axes
+
+
+def rate_grids(
+    families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]],
+    columns: Sequence[str],
+    *,
+    level: float | None = None,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Numbers over learning rates (logarithmic): a row of panels a family, a column a number.
+
+    `families` maps a family to its schemes (seven at most, of all families), a scheme to {learning
+    rate: numbers}, one for each of `columns`. In every column the learning rate with the lowest
+    first number, an error, is ringed. `level` is an error to hold all against, dotted. Errors above
+    twice the lowest are cut off. Raises ValueError for a family without schemes, or a scheme
+    without numbers or with others than columns.
+    """
+    _refuse_other_numbers(families, len(columns))
+    size = {"rows": len(families), "columns": len(columns), "squeeze": False}
+    height = 1.2 + 1.9 * len(families)
+    picture, grid = figure(height=height, sharex=True, sharey="col", **size, **texts)
+    colours = colours_of([name for schemes in families.values() for name in schemes])
+    ends = []
+    for row, (family, schemes) in zip(grid, families.items(), strict=True):
+        ends.append([_curves(row, name, schemes[name], colours[name]) for name in schemes])
+        head(row[0], family, len(columns))
+    first = grid[0, 0]
+    every = (found for schemes in families.values() for found in schemes.values())
+    lowest = min(error for found in every for error, *_ in found.values())
+    first.set_ylim(top=min(first.get_ylim()[1], 2 * lowest))
+    first.set_xscale("log")
+    first.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    first.xaxis.set_minor_locator(NullLocator())
+    for axes, name in zip(grid.T, columns, strict=True):
+        label_axes(axes[-1], x="learning rate")
+        for each in axes:
+            label_axes(each, y=name)
+    if level is not None:
+        for axes in grid[:, 0]:
+            axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
+    for row, labels in zip(grid, ends, strict=True):
+        label_ends(row[-1], labels, 1.5, 10.5)
+    return finish(picture)
+
+
+def _refuse_other_numbers(
+    families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]], columns: int
+) -> None:
+    """Raises ValueError for a family without schemes, or a scheme with other numbers."""
+    if not families or not all(families.values()):
+        raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
+    for name, points in (item for schemes in families.values() for item in schemes.items()):
+        if {len(numbers) for numbers in points.values()} != {columns}:
+            raise ValueError(
+                f"expected {columns} numbers at each learning rate of {name!r}, got {points}"
+            )
+
+
+def _curves(
+    row: Sequence[Axes], name: str, points: Mapping[float, Sequence[float]], colour: str
+) -> tuple[float, float, str, str]:
+    """Draws a scheme's curves into a row of panels; returns the label of the last one's end."""
+    rates, numbers = zip(*sorted(points.items()), strict=True)
+    best = numbers.index(min(numbers, key=itemgetter(0)))
+    for axes, values in zip(row, zip(*numbers, strict=True), strict=True):
+        axes.plot(rates, values, "o-", color=colour, ms=4)
+        axes.plot(rates[best], values[best], "o", ms=11, mfc="none", mec=colour, mew=1.6)
+    return rates[-1], numbers[-1][-1], name, colour
+
+
+def block_with_schemes(
+    width: int,
+    feed_forward: int,
+    *,
+    rank: int = 8,
+    bottleneck: int = 32,
+    prefix: int = 10,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """A block's layers with what schemes add to them (blue) and what they move (named in orange).
+
+    LoRA beside query and value, a prefix before keys and values, adapters behind attention and
+    feed-forward, the biases, the norms.
+    """
+    picture, axes = canvas(3.4, **texts)
+    stream, row = 0.35, 1.55
+    stroke(axes, (0.05, stream), (6.5, stream), colour="black")
+    arrow(axes, (6.4, stream), (ACROSS, stream), colour="black")
+    label(axes, (0.05, 0.12), f"residual stream, width {width}", bold=True)
+    norm = box(axes, (0.45, row), "norm", colour="grey")
+    arrow(axes, (0.45, stream), norm.bottom)
+    parts = {}
+    for name, y in (("query", 2.35), ("key", row), ("value", 0.9)):
+        parts[name] = box(axes, (1.35, y), name, width=0.62, colour="grey")
+        arrow(axes, norm.right, parts[name].left)
+    mixed = box(axes, (2.2, row), "attend", colour="grey")
+    for name in ("query", "key", "value"):
+        arrow(axes, parts[name].right, mixed.left)
+    output = box(axes, (3.0, row), "output", colour="grey", width=0.62)
+    arrow(axes, mixed.right, output.left)
+    second = box(axes, (4.4, row), "norm", colour="grey")
+    up = box(axes, (5.05, row), "up", colour="grey", width=0.42)
+    down = box(axes, (5.7, row), "down", colour="grey", width=0.56)
+    arrow(axes, (4.4, stream), second.bottom)
+    arrow(axes, second.right, up.left)
+    arrow(axes, up.right, down.left)
+    added = {"colour": "blue"}
+    for after, x in ((output, 3.72), (down, 6.4)):
+        adapter = box(axes, (x, row), "adapter", width=0.64, **added)
+        arrow(axes, after.right, adapter.left, colour="blue")
+        arrow(axes, adapter.bottom, (x, stream))
+    for x in (3.72, 6.4):
+        label(axes, (x + 0.06, 0.75), f"{width}\n→ {bottleneck}\n→ {width}", colour="blue")
+    lora = box(axes, (1.35, 3.05), f"LoRA: A {rank} × {width}, B {width} × {rank}", **added)
+    arrow(axes, lora.bottom, parts["query"].top, colour="blue")
+    side = box(axes, (2.35, 0.9), "LoRA", **added)
+    arrow(axes, side.left, parts["value"].right, colour="blue")
+    keys = box(axes, (2.75, 2.45), f"prefix: {prefix} learned\nkeys and values", **added)
+    arrow(axes, keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
+    _what_moves(axes, f"grey: frozen; up is {width} → {feed_forward}")
+    description = (
+        "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
+        "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
+        "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
+    )
+    return finish(picture, description)
+
+
+def _what_moves(axes: Any, rest: str) -> None:
+    """The names of both knobs that a block can show, and who moves old weights."""
+    orange = KNOB_COLOURS["groups"]
+    label(axes, (4.3, 3.25), "edit: what is added", colour="blue", bold=True)
+    label(axes, (4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
+    for y, caption in (
+        (2.72, "BitFit: all biases"),
+        (2.5, "norms only: gains and biases"),
+        (2.28, "top layers: whole blocks, from the top"),
+    ):
+        label(axes, (4.3, y), caption, colour=orange)
+    label(axes, (4.3, 2.02), rest, colour="grey")
+
+
+def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
+    """The training loop with its four knobs, in colours; `choices` says what each is set to.
+
+    `choices` maps edit, groups, schedule and extra_loss to a few words. Raises ValueError for other
+    knobs.
+    """
+    asks = {"edit": "what is added?", "groups": "what moves?"}
+    asks |= {"schedule": "how fast, when?", "extra_loss": "what else counts?"}
+    if set(choices) != set(asks):
+        raise ValueError(f"expected the knobs {', '.join(asks)}, got {', '.join(choices)}")
+    picture, axes = canvas(2.55, **texts)
+    row, places = 0.75, {"edit": 0.9, "groups": 2.55, "schedule": 4.2, "extra_loss": 5.85}
+    steps = "model", "optimizer", "learning rate\nof each step", "loss"
+    drawn = []
+    for (name, caption), text in zip(asks.items(), steps, strict=True):
+        colour, x = KNOB_COLOURS[name], places[name]
+        label(axes, (x, 2.35), name, colour=colour, align="center", bold=True)
+        label(axes, (x, 2.13), caption, colour=colour, align="center")
+        knob = box(axes, (x, 1.67), choices[name], edge=colour, width=1.5, height=0.5)
+        step = box(axes, (x, row), text, colour="grey", width=1.2, height=0.44)
+        arrow(axes, knob.bottom, step.top, colour=colour)
+        drawn.append(step)
+    chain(axes, drawn)
+    end, back = drawn[-1].bottom, drawn[2].bottom
+    stroke(axes, end, (end[0], 0.27), (back[0], 0.27))
+    arrow(axes, (back[0], 0.27), back)
+    middle = (end[0] + back[0]) / 2, 0.12
+    label(axes, middle, "gradient, step, next batch", align="center", colour="grey")
+    description = "A training loop with four knobs: " + "; ".join(
+        f"{name} ({asks[name]}) is set to {choice}" for name, choice in choices.items()
+    ).replace("\n", " ")
+    return finish(picture, description)

@@ -1,0 +1,114 @@
+"""Figures of lesson 06: gains in pairs, where signals enter, what to try first."""
+
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Unpack
+
+import numpy as np
+
+from tlcourse.views.bars import name_rows
+from tlcourse.views.diagrams import Box, arrow, box, canvas, label, stroke
+from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
+
+Gain = tuple[Sequence[float], tuple[float, float, float]]  # each pair's; mean, low, high
+STAGES = ("pretrain", "TAPT", "adapt", "judge")
+
+
+def paired_gains(rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack[Texts]) -> Picture:
+    """A row for each comparison: a small dot for every pair, the mean, and its interval.
+
+    `rows` maps a name to (the pairs, (mean, low, high)). An interval that leaves out 0 is blue, the
+    others are grey. Raises ValueError without rows.
+    """
+    if not rows or not all(len(each) for each, _ in rows.values()):
+        raise ValueError(f"expected rows with at least one pair each, got {dict(rows)}")
+    picture, axes = figure(height=1.5 + 0.55 * len(rows), **texts)
+    axes.axvline(0, color="black", lw=1.4, zorder=1)
+    for row, (each, (mean, low, high)) in enumerate(rows.values()):
+        colour = COLOURS["blue"] if low > 0 or high < 0 else "#8C8C8C"
+        axes.plot(each, np.full(len(each), row + 0.17), "o", color=GREY, ms=3.5, alpha=0.6)
+        axes.hlines(row - 0.08, low, high, color=colour, lw=2.4)
+        axes.plot(mean, row - 0.08, "o", color=colour, ms=8, zorder=3)
+    name_rows(axes, list(rows), 0.6)
+    label_axes(axes, x=x_label)
+    return finish(picture)
+
+
+def signal_pipeline(
+    signals: Mapping[str, Sequence[str]], yours: Collection[str] = (), **texts: Unpack[Texts]
+) -> Picture:
+    """Pretrain, TAPT, adapt, judge, and above each stage the signals that enter it.
+
+    `signals` maps a stage of STAGES to its signals, lines broken by `\\n`; those in `yours` are
+    blue. Raises ValueError for another stage, or for a signal in `yours` that is not there.
+    """
+    there = {signal for each in signals.values() for signal in each}
+    if not set(signals) <= set(STAGES) or not set(yours) <= there:
+        raise ValueError(
+            f"expected stages out of {', '.join(STAGES)} and signals of theirs as yours, got "
+            f"{list(signals)} and {sorted(yours)}"
+        )
+    rows = max(len(each) for each in signals.values())
+    height = 0.75 + 0.62 * rows
+    picture, axes = canvas(height, **texts)
+    places = dict(zip(STAGES, (0.7, 2.36, 4.47, 6.2), strict=True))
+    wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "judge": 1.1}
+    mine = {stage for stage, each in signals.items() if set(each) & set(yours)}
+    drawn = {}
+    for stage, x in places.items():
+        size = {"width": wide[stage], "height": 0.36}
+        fill = "blue" if stage in mine else "grey"
+        drawn[stage] = box(axes, (x, 0.3), stage, fill=fill, bold=True, **size)
+    for stage, following in pairwise(STAGES):
+        arrow(axes, drawn[stage].right, drawn[following].left)
+    for stage, each in signals.items():
+        _enter(axes, drawn[stage], each, yours)
+    description = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())
+    return finish(picture, f"Pretrain, TAPT, adapt, judge. {description}".replace("\n", " "))
+
+
+def _enter(axes: Any, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:
+    """The signals of a stage, one above the other, and a line down its left side into the stage."""
+    left, foot = stage.left[0], stage.top[1]
+    for row, signal in enumerate(signals):
+        y = foot + 0.5 + 0.62 * row
+        mine, middle = signal in yours, (stage.middle[0] + 0.06, y)
+        hue = "blue" if mine else "white"
+        drawn = box(axes, middle, signal, width=stage.width - 0.12, height=0.46, colour=hue)
+        stroke(axes, (left, y), drawn.left, colour="blue" if mine else "grey")
+    top = foot + 0.5 + 0.62 * (len(signals) - 1)
+    stroke(axes, (left, foot + 0.12), (left, top))
+    arrow(axes, (left, foot + 0.2), (left, foot - 0.02))
+
+
+def decision_path(branches: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Picture:
+    """Questions from top to bottom; the answer "yes" leads to a piece of advice and its evidence.
+
+    A branch is (question, advice, evidence). Raises ValueError for none, or for more than 7.
+    """
+    if not 1 <= len(branches) <= 7:
+        raise ValueError(f"expected 1 to 7 branches, got {len(branches)}")
+    wrapped = [
+        tuple(textwrap.fill(text, at) for text, at in zip(each, (25, 32, 29), strict=True))
+        for each in branches
+    ]
+    tall = [0.2 + 0.17 * max(1 + text.count("\n") for text in each) for each in wrapped]
+    gap = 0.2
+    height = sum(tall) + gap * len(tall) + 0.25
+    picture, axes = canvas(height, **texts)
+    label(axes, (4.75, height - 0.1), "what the stored runs say", colour="grey")
+    above, top = None, height - 0.27
+    for (question, advice, evidence), room in zip(wrapped, tall, strict=True):
+        y = top - room / 2
+        asked = box(axes, (0.95, y), question, width=1.85, height=room, colour="grey")
+        advised = box(axes, (3.4, y), advice, width=2.4, height=room, colour="blue")
+        arrow(axes, asked.right, advised.left, colour="blue")
+        label(axes, (4.75, y), evidence)
+        if above is not None:
+            arrow(axes, above.bottom, asked.top)
+        above, top = asked, top - room - gap
+    description = " ".join(
+        f"{question} {advice} ({evidence})" for question, advice, evidence in branches
+    )
+    return finish(picture, description)

@@ -1,0 +1,365 @@
+"""Figures of lesson 08: induction heads, pruning, the logit lens, where a block is read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from tlcourse.views.diagrams import (
+    ACROSS,
+    Box,
+    Point,
+    arrow,
+    box,
+    canvas,
+    label,
+    stroke,
+    word_width,
+)
+from tlcourse.views.heat_maps import bare, colour_bar, write_cells
+from tlcourse.views.lines import label_ends, plain
+from tlcourse.views.panels import Values, with_ends
+from tlcourse.views.style import (
+    COLOURS,
+    GREY,
+    NEAR,
+    SHADES,
+    Picture,
+    Texts,
+    colours_of,
+    figure,
+    finish,
+    label_axes,
+)
+from tlcourse.views.tokens import brief, fitting
+
+Series = Sequence[float] | Mapping[str, Sequence[float]]
+_COLUMNS = 12  # positions in a row of the table
+_ROWS = 3  # of the table, one below the other
+_WIDE = 5.6  # inches of a row
+_SIZE = 9  # points
+_STREAM = 0.75  # inches, the height of the residual stream
+_TOKENS_AT = 1.35  # inches, the height of the tokens
+_MOST_HEADS = 16
+
+
+def birth_curves(
+    steps: Sequence[float],
+    loss: Series,
+    score: Any,
+    *,
+    jump: float | None = None,
+    x_label: str = "training step",
+    loss_label: str = "loss (nats per token)",
+    score_label: str = "induction score",
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Losses above scores over the same steps, with a line where the score jumps.
+
+    `loss` is a value a step, or maps names to such values; `score` likewise, or it is (steps,
+    layers, heads). The score that ends highest is coloured and named, the others are grey. `jump`
+    is the step of the line; None takes the first at which that score is past the middle between its
+    first value and its highest (Olsson et al., 2022, see the loss fall there). Raises ValueError
+    where steps and values differ in number.
+    """
+    losses, scores = _series(loss), _series(score)
+    counts = {values.shape for each in (losses, scores) for values in each.values()}
+    if counts != {(len(steps),)} or len(steps) < 2:
+        raise ValueError(
+            f"expected a loss and a score for each of {len(steps)} steps, at least two, got shapes "
+            f"{sorted(counts)}"
+        )
+    best = max(scores, key=lambda name: scores[name][-1])
+    if jump is None:
+        values = scores[best]
+        jump = steps[int(np.argmax(values >= (values[0] + values.max()) / 2))]
+    picture, (upper, lower) = figure(height=5.0, rows=2, sharex=True, **texts)
+    colours = colours_of(losses)
+    for name, values in losses.items():
+        upper.plot(steps, values, color=colours[name])
+    for name, values in sorted(scores.items(), key=lambda each: each[0] == best):
+        if name == best:
+            lower.plot(steps, values, color=COLOURS["green"], lw=2.6)
+        else:
+            lower.plot(steps, values, color="#A6A6A6", lw=1.2)
+    for axes in (upper, lower):
+        axes.axvline(jump, color=GREY, lw=1.4, ls=":", zorder=1)
+        axes.margins(x=0.01)
+    lower.set_ylim(min(0.0, lower.get_ylim()[0]), lower.get_ylim()[1])
+    label_axes(upper, y=loss_label)
+    label_axes(lower, x=x_label, y=score_label)
+    above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    look = {"va": "bottom", "ha": "center", "color": GREY, "fontsize": 10.5}
+    upper.annotate(f"step {jump:,g}", (jump, 1), (0, 2), **above, **look)
+    if len(losses) > 1:
+        label_ends(upper, [(steps[-1], v[-1], n, colours[n]) for n, v in losses.items()], 1.7, 11)
+    if len(scores) > 1:
+        label_ends(lower, [(steps[-1], scores[best][-1], best, COLOURS["green"])], 1.7, 11)
+    picture.align_ylabels()
+    return finish(picture)
+
+
+def _series(values: Any) -> dict[str, np.ndarray]:
+    """Arrays by name: "" for a single one, "head 1.2" for the heads of (steps, layers, heads)."""
+    if isinstance(values, Mapping):
+        return {name: np.asarray(each, float) for name, each in values.items()}
+    values = np.asarray(values, float)
+    if values.ndim != 3:
+        return {"": values}
+    return {
+        f"head {layer}.{head}": values[:, layer, head]
+        for layer, head in np.ndindex(values.shape[1:])
+    }
+
+
+def pruning_curve(
+    removed: Sequence[int],
+    errors: Mapping[str, Values],
+    baseline: float,
+    *,
+    allowed: float = 1.0,
+    x_label: str = "heads removed",
+    y_label: str = "error (%)",
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Error over the number of heads removed (Michel et al., 2019), and what still is allowed.
+
+    `errors` maps an order of removing to values at `removed`, each a number or (value, low, high),
+    drawn as a band; `baseline` is the error of the whole model in per cent, and the dashed line
+    lies `allowed` points above. The first order is coloured, and its last point that is not above
+    that line is marked: so many heads can go; the others are grey. The y axis is logarithmic where
+    no error is 0. Raises ValueError where numbers of values differ, or for no errors.
+    """
+    if not errors or len(removed) < 2:
+        raise ValueError(f"expected errors at two numbers of heads or more, got {dict(errors)}")
+    drawn = {name: with_ends(values, len(removed), name) for name, values in errors.items()}
+    picture, axes = figure(height=4.2, **texts)
+    first, limit, x = next(iter(drawn)), baseline + allowed, np.asarray(removed, float)
+    ends = []
+    for name, (value, low, high) in list(drawn.items())[::-1]:
+        colour = COLOURS["blue"] if name == first else GREY
+        axes.plot(x, value, "o-", color=colour, ms=5, lw=2.2 if name == first else 1.6)
+        if np.isfinite(low).any():
+            axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
+        ends.append((x[-1], value[-1], name, colour))
+    axes.axhline(baseline, color=GREY, lw=1.2, ls=":", zorder=1)
+    axes.axhline(limit, color=COLOURS["vermillion"], lw=1.6, ls="--", zorder=1)
+    more = f"{allowed:g} point{'' if allowed == 1 else 's'} more"
+    ends.append((x[-1], baseline, "all heads", GREY))
+    ends.append((x[-1], limit, more, COLOURS["vermillion"]))
+    everything = np.concatenate([[baseline], *(each.ravel() for each in drawn.values())])
+    low = float(np.nanmin(everything))
+    if low > 0:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=0.6 * low)
+        for axis in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            axis(plain)
+        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    else:
+        axes.set_ylim(bottom=0)
+    _mark_last(axes, removed, drawn[first][0], limit)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    label_axes(axes, x=x_label, y=f"{y_label}, logarithmic" if low > 0 and y_label else y_label)
+    label_ends(axes, ends, 2.8, 11)
+    return finish(picture)
+
+
+def _mark_last(axes: Any, removed: Sequence[int], errors: np.ndarray, limit: float) -> None:
+    """A ring around the last point within the limit, which says how many heads can go."""
+    within = np.flatnonzero(errors <= limit)
+    if not len(within):
+        return
+    last, count = within[-1], removed[within[-1]]
+    axes.plot(removed[last], errors[last], "o", ms=12, mfc="none", mec="black", mew=2)
+    text, back = f"{count or 'none'} can go", {"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1}
+    below = {"ha": "center", "va": "top", "bbox": back}
+    axes.annotate(text, (count, errors[last]), (0, -24), **below, **NEAR)
+
+
+def lens_table(
+    tokens: Sequence[str],
+    words: Sequence[Sequence[str]],
+    probabilities: Any,
+    *,
+    right: Sequence[str | None] | None = None,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """The logit lens (nostalgebraist, 2020): the best token of each layer at each position.
+
+    `words` and `probabilities` are (layers + 1, n), the embeddings first and drawn at the bottom,
+    above the tokens that are read; a cell is the darker, the higher the probability. `right` are
+    the tokens that would be right, (n,), None where there is none: a cell that has it is bold. Up
+    to 12 positions stand in a row, up to 36 in the table; of more the last 36 are shown, and the
+    note says so. Raises ValueError when shapes do not fit.
+    """
+    probabilities, count = np.asarray(probabilities, float), len(tokens)
+    shape = (len(words), count)
+    wrong = probabilities.shape != shape or any(len(row) != count for row in words)
+    if wrong or not probabilities.size or (right is not None and len(right) != count):
+        raise ValueError(
+            f"expected words and probabilities of shape (layers + 1, {count}), and a right token "
+            f"for each of {count} if any; got {len(words)} rows of words, probabilities of shape "
+            f"{probabilities.shape} and {None if right is None else len(right)} right tokens"
+        )
+    shown = range(max(0, count - _COLUMNS * _ROWS), count)
+    columns = min(_COLUMNS, len(shown))
+    rows = [shown[i : i + columns] for i in range(0, len(shown), columns)]
+    answers = [None] * count if right is None else right
+    high, room = 0.23 * len(words), 0.92 * _WIDE / columns
+    picture, grid = figure(
+        height=0.95 + len(rows) * (high + 0.4), rows=len(rows), squeeze=False, **texts
+    )
+    for axes, positions in zip(grid[:, 0], rows, strict=True):
+        image = axes.imshow(
+            probabilities[:, positions], aspect="auto", cmap=SHADES, vmin=0, vmax=1, origin="lower"
+        )
+        bold = [[row[position] == answers[position] for position in positions] for row in words]
+        short = [[fitting(row[position], room, _SIZE) for position in positions] for row in words]
+        font = {"va": "center_baseline", "parse_math": False}
+        write_cells(axes, image, short, _SIZE, bold=bold, **font)
+        axes.set_xlim(-0.5, columns - 0.5)
+        read = [fitting(tokens[position], room, _SIZE) for position in positions]
+        axes.set_xticks(range(len(positions)), read, fontsize=_SIZE, parse_math=False)
+        axes.set_yticks(range(len(words)), ["emb", *range(1, len(words))], fontsize=_SIZE)
+        bare(axes)
+        label_axes(axes, y="layer")
+    label_axes(grid[-1, 0], x="token read")
+    colour_bar(picture, image, grid, "probability of the best token", pad=0.01)
+    notes = ["Bold: the right token."] if right is not None else []
+    if len(shown) < count:
+        notes.append(f"The last {len(shown)} of {count} positions.")
+    return finish(picture, note=" ".join(notes))
+
+
+def attention_record(
+    layer: int, head: int, *, heads: int = 0, width: int = 0, **texts: Unpack[Texts]
+) -> Picture:
+    """Where in a block attention and hidden states are read (blue) and changed (vermillion).
+
+    A pre-norm block: its number is `layer`, and `head` the one that is switched off, both from 0;
+    it has `heads` of them and is `width` wide. Names are those of the modules. Raises ValueError
+    for a head that is not there, or heads that do not divide the width.
+    """
+    fits = 0 < heads <= _MOST_HEADS and width > 0 and width % heads == 0
+    if not fits or not 0 <= head < heads or layer < 0:
+        raise ValueError(
+            f"expected a head of 1 to {_MOST_HEADS} that divide the width, got block {layer}, head "
+            f"{head} of {heads} and width {width}"
+        )
+    picture, axes = canvas(3.25, **texts)
+    norm = box(axes, (0.72, 1.4), "attention_norm", colour="grey")
+    query, key, value = (
+        box(axes, (1.75, y), name, width=0.56, colour="grey")
+        for name, y in (("query", 2.4), ("key", 2.05), ("value", 1.4))
+    )
+    weights = box(axes, (2.75, 2.22), "softmax of\nquery · key", colour="blue")
+    for part in (query, key, value):
+        arrow(axes, norm.right, part.left)
+    for part in (query, key):
+        arrow(axes, part.right, (weights.left[0], part.middle[1]))
+    mixed = _slices(axes, (3.75, 1.4), heads, head)
+    arrow(axes, value.right, mixed.left)
+    arrow(axes, weights.bottom, (weights.middle[0], 1.42))
+    label(axes, (2.68, 1.72), "weights × value", align="right", colour="grey")
+    output = box(axes, (4.55, 1.4), "output", colour="grey")
+    arrow(axes, mixed.right, output.left)
+    forward = box(axes, (5.7, 1.4), "feed_forward_norm,\nup, down", colour="grey")
+    _stream(axes, (norm, output, forward))
+    shape = f"(batch, {heads} heads, queries, keys)"
+    _said(axes, (weights.middle[0], 3.0), f"read: seen.attention[{layer}]", shape, "blue")
+    arrow(axes, weights.top, (weights.middle[0], 2.7), colour="blue")
+    off = f"its {width // heads} of {width:,} numbers: 0 or their mean"
+    _said(axes, (5.0, 2.6), f"change: switch head {layer}.{head} off", off, "vermillion")
+    arrow(axes, (4.45, 2.28), (mixed.right[0] - 0.02, mixed.top[1] + 0.03), colour="vermillion")
+    label(axes, (0.05, 0.5), f"read: seen.hidden_states[{layer}]", colour="blue", bold=True)
+    after = f"read: seen.hidden_states[{layer + 1}]"
+    label(axes, (ACROSS, 0.5), after, colour="blue", align="right", bold=True)
+    patch = "change: patch, a state of another text takes its place"
+    label(axes, (ACROSS, 0.27), patch, colour="vermillion", align="right", bold=True)
+    return finish(picture)
+
+
+def _said(axes: Any, at: Point, first: str, second: str, colour: str) -> None:
+    """Two lines around a point, the first bold."""
+    label(axes, at, first, colour=colour, align="center", bold=True)
+    label(axes, (at[0], at[1] - 0.18), second, colour=colour, align="center")
+
+
+def _slices(axes: Any, middle: Point, heads: int, head: int) -> Box:
+    """What the heads give, one cell each from top to bottom, one of them switched off."""
+    tall = min(0.2, 0.9 / heads)
+    for each in range(heads):
+        y = middle[1] + tall * ((heads - 1) / 2 - each)
+        hue = "vermillion" if each == head else "white"
+        cell = box(axes, (middle[0], y), width=0.5, height=tall, colour=hue)
+        if tall >= 0.15:
+            label(axes, cell.middle, f"head {each}", align="center")
+    return Box(middle, 0.5, tall * heads)
+
+
+def _stream(axes: Any, parts: tuple[Box, Box, Box]) -> None:
+    """The residual stream below, from which norms read and to which two sums add."""
+    norm, output, forward = parts
+    sums = [box(axes, (x, _STREAM), "+", width=0.2, height=0.2) for x in (output.middle[0], 6.25)]
+    edges = [0.05, *(x for each in sums for x in (each.left[0], each.right[0])), ACROSS]
+    for left, right in ((0, 1), (2, 3)):
+        stroke(axes, (edges[left], _STREAM), (edges[right], _STREAM))
+    arrow(axes, sums[1].right, (ACROSS, _STREAM))
+    arrow(axes, (norm.middle[0], _STREAM), norm.bottom)
+    arrow(axes, output.bottom, sums[0].top)
+    arrow(axes, (5.15, _STREAM), (5.15, forward.bottom[1]))
+    arrow(axes, (6.25, forward.bottom[1]), sums[1].top)
+    label(axes, (2.6, _STREAM + 0.12), "residual stream", colour="grey", align="center")
+
+
+def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
+    """A B … A → B: how two heads continue a text whose last token stood in it before.
+
+    In `tokens` the last one (A) stands a second time; what followed it the first time (B) is what
+    comes next: one head looks at the previous token, an induction head in a later layer finds it
+    (Elhage et al., 2021; Olsson et al., 2022). Raises ValueError where the last token does not
+    stand before with another one behind it, or for too many tokens for the width.
+    """
+    before = [i for i, token in enumerate(tokens[:-2]) if token == tokens[-1]]
+    if not before:
+        raise ValueError(
+            f"expected a last token that stands before, another one behind it, got {list(tokens)}"
+        )
+    names = [brief(token) for token in tokens]
+    wide = [max(0.4, word_width(name, bold=True) + 0.2) for name in names]
+    first, room = before[-1], ACROSS - 0.7 - wide[before[-1] + 1]
+    total = sum(wide)
+    if total > room:
+        raise ValueError(
+            f"expected tokens that fit into {room:.1f} inches, got {total:.1f}; take fewer"
+        )
+    picture, axes = canvas(2.75, **texts)
+    lefts = (room - total) / 2 + 0.1 + np.cumsum([0, *wide])
+    boxes = []
+    for place, (name, left, width) in enumerate(zip(names, lefts, wide, strict=False)):
+        letter = {first: "A", first + 1: "B", len(tokens) - 1: "A"}.get(place)
+        fill = {"A": "blue", "B": "vermillion", None: "white"}[letter]
+        size = {"width": width - 0.06, "height": 0.28}
+        middle, bold = (left + width / 2, _TOKENS_AT), letter is not None
+        boxes.append(box(axes, middle, name, fill=fill, bold=bold, **size))
+    next_one = (lefts[-1] + 0.5 + wide[first + 1] / 2, _TOKENS_AT)
+    size = {"width": wide[first + 1] - 0.06, "height": 0.28}
+    predicted = box(axes, next_one, names[first + 1], colour="vermillion", bold=True, **size)
+    arrow(axes, boxes[-1].right, predicted.left, colour="vermillion")
+    a, b = names[first], names[first + 1]
+    _arc(axes, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
+    _arc(axes, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")
+    x = min(max(boxes[first + 1].middle[0], 2.1), 4.7)
+    label(axes, (x, 0.62), "1. previous-token head", colour="blue", align="center", bold=True)
+    text = f"“{b}” looks one back and takes along:\nbefore me stands “{a}”"
+    label(axes, (x, 0.32), text, colour="blue", align="center")
+    x = min(max((boxes[-1].middle[0] + boxes[first + 1].middle[0]) / 2, 2.5), 4.3)
+    text = f"“{a}” looks for “before me stands {a}”, finds “{b}”, copies it"
+    _said(axes, (x, 2.6), "2. induction head", text, "vermillion")
+    return finish(picture)
+
+
+def _arc(axes: Any, start: Point, end: Point, height: float, colour: str) -> None:
+    """A bent arrow of 1 pt whose middle lies `height` inches above its ends."""
+    arrow(axes, start, end, colour=colour, bend=2 * height / abs(end[0] - start[0]))

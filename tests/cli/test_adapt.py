@@ -200,7 +200,7 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
         (["--model", "causal-smal"], "got 'causal-smal'; did you mean causal-small?"),
         (
             ["--model", "masked-small", "--scheme", "with-the-lm-loss"],
-            "a causal model for the scheme with the LM loss, which foretells the next word, got "
+            "a causal model for the scheme with the LM loss, which predicts the next word, got "
             "masked-small",
         ),
         (["--text", "label"], "expected different columns"),

@@ -5,11 +5,11 @@
     main(["data", "trec"])    # what `tlcourse data trec` does in a shell; 0 when all went well
     main(["progress"])
 
-`main` imports the module of the command that is asked for, and no other; that one imports what it
-works with when it runs. So lists, help and wrong words are quick: none of them loads PyTorch. A new
-command is a module here with OPTIONS, `run(arguments)`, which returns the exit code, and, where it
-changes anything, `left(arguments)`, which says what is there when it is stopped; and a line in
-`command_line.COMMANDS`. `options` makes options of a dataclass's fields.
+`main` imports only the module of the command that it runs, and that module imports what it needs
+when it runs. Lists, help and errors on wrong words are therefore quick: none of them loads PyTorch.
+A new command is a module here with OPTIONS, `run(arguments)`, which returns the exit code, and, if
+it changes anything, `left(arguments)`, which returns what is left behind by a command that was
+stopped; and a line in `command_line.COMMANDS`. `options` makes options of a dataclass's fields.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ __all__ = ["main"]
 
 
 def __getattr__(name: str) -> Any:
-    """`main`, imported when it is first used: a process listens to signals before (`signals`)."""
+    """Returns `main`, which is imported on first use, after `signals.begin`."""
     if name != "main":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tlcourse.cli.command_line import main

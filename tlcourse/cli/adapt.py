@@ -47,7 +47,7 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Adapts a model to a file and saves it; whatever is wrong is told before the training."""
+    """Adapts a model to a file and saves it; bad input is refused before the training."""
     out = arguments.out.absolute()
     files.refuse_occupied(arguments.out)  # before PyTorch is imported, which takes seconds
     busy = (
@@ -59,7 +59,7 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def _run(arguments: SimpleNamespace) -> int:
-    """What `run` does, once no other command can write the same folder."""
+    """Does the work of `run` while no other command can write the same folder."""
     import torch
 
     from tlcourse import checkpoints, device
@@ -101,40 +101,40 @@ def _run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped: the folder is written whole or not at all."""
+    """Returns what is left behind when stopped: the folder is written whole or not at all."""
     saved = (arguments.out / "classifier.json").exists()
     return f"the classifier is saved in {arguments.out}" if saved else "nothing was written"
 
 
 def typed(name: str) -> str:
-    """A name as it is typed on a command line: "LoRA, all layers" is lora-all-layers."""
+    """Returns a name as it is typed on a command line: lora-all-layers for "LoRA, all layers"."""
     return name.lower().replace(",", "").replace(" ", "-")
 
 
-def name_typed_as(asked: str, names: Iterable[str], what: str) -> str:
-    """The one of `names` that is typed as `asked`; raises ValueError that lists them."""
+def name_typed_as(word: str, names: Iterable[str], what: str) -> str:
+    """Returns the name that is typed as `word`; raises ValueError that lists the names."""
     by_typed = {typed(name): name for name in names}
-    if typed(asked) not in by_typed:
-        near = nearest(typed(asked), by_typed)
-        raise ValueError(f"expected a {what} out of {', '.join(by_typed)}, got {asked!r}{near}")
-    return by_typed[typed(asked)]
+    if typed(word) not in by_typed:
+        near = nearest(typed(word), by_typed)
+        raise ValueError(f"expected a {what} out of {', '.join(by_typed)}, got {word!r}{near}")
+    return by_typed[typed(word)]
 
 
 def _recipe(arguments: SimpleNamespace, scheme: Scheme, rows: int, *, released: bool) -> Recipe:
-    """The scheme's, with what is asked for in its place.
+    """Returns the scheme's recipe with the values that the options give.
 
-    Epochs that are asked for are those that are run: a file of few rows gets no more of them. A
-    learning rate that is asked for is the head's, too, times its factor.
+    If --epochs is given, a file of few rows gets no further epochs. If --learning-rate is given, it
+    applies to the head, too, times its factor.
     """
     from tlcourse.adaptation import preset
 
-    asked: dict[str, Any] = {name: getattr(arguments, name) for name in RECIPE}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if "epochs" in asked:
-        asked |= {"min_steps": 0, "stop_below": None}
-    if "learning_rate" in asked:
-        asked["head_learning_rate"] = None
-    return replace(preset(scheme, rows, released=released), **{"stop_below": LEARNT} | asked)
+    options: dict[str, Any] = {name: getattr(arguments, name) for name in RECIPE}
+    given = {name: value for name, value in options.items() if value is not None}
+    if "epochs" in given:
+        given |= {"min_steps": 0, "stop_below": None}
+    if "learning_rate" in given:
+        given["head_learning_rate"] = None
+    return replace(preset(scheme, rows, released=released), **{"stop_below": LEARNT} | given)
 
 
 def _columns(arguments: SimpleNamespace) -> tables.Columns:
@@ -152,7 +152,7 @@ def _columns(arguments: SimpleNamespace) -> tables.Columns:
 def _read(
     arguments: SimpleNamespace, columns: tables.Columns
 ) -> tuple[tables.Examples, tables.Examples | None]:
-    """What is learnt and what is tested; says what is in there, and what is odd."""
+    """Returns training and test examples; prints a summary, and what may be a mistake."""
     from tlcourse.adaptation import tables, validation
 
     tables_read = {}
@@ -171,10 +171,10 @@ def _read(
 
 
 def _refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
-    """Raises ValueError for a column that a table lacks; it says how its own one is named."""
-    asked = {"--text": columns.text, "--pair": columns.pair, "--label": columns.label}
-    others = [name for name in table.columns if name not in asked.values()]
-    for option, name in asked.items():
+    """Raises ValueError for a missing column; the message says how to name the table's own."""
+    expected = {"--text": columns.text, "--pair": columns.pair, "--label": columns.label}
+    others = [name for name in table.columns if name not in expected.values()]
+    for option, name in expected.items():
         if name is None or name in table.columns:
             continue
         alike = twin(name, table.columns)
@@ -190,12 +190,12 @@ def _refuse_other_columns(table: tables.Table, columns: tables.Columns) -> None:
 
 
 def _refuse_two_sided(scheme: Scheme, body: Transformer, base: str) -> None:
-    """Raises ValueError for a scheme that foretells the next word, of a model that sees it."""
+    """Raises ValueError if the scheme predicts the next word and the model is not causal."""
     from tlcourse.adaptation import LanguageModelling
 
     if isinstance(scheme.extra_loss, LanguageModelling) and not body.config.causal:
         raise ValueError(
-            f"expected a causal model for the scheme {scheme.name}, which foretells the next word, "
+            f"expected a causal model for the scheme {scheme.name}, which predicts the next word, "
             f"got {base}, which sees it; give --model causal-small, or another --scheme"
         )
 
@@ -211,7 +211,7 @@ def _refuse_single_texts(counts: Mapping[str, int], columns: tables.Columns) -> 
 
 
 def _not_learnt(wrong: int, rows: int, counts: Mapping[str, int]) -> Iterator[str]:
-    """A line for a model that gets half as much of its training texts wrong as a constant does."""
+    """Yields a line if the training error is more than half of that of the commonest label."""
     if 2 * wrong > rows - max(counts.values()):
         yield (
             f"it has not learnt its training texts yet ({100 * wrong / rows:.1f} % of them wrong): "
@@ -232,7 +232,7 @@ def _adapt(
     seed: int,
     compute: Compute,
 ) -> Classifier:
-    """Trains with a progress bar and says how it went."""
+    """Returns the adapted classifier; shows a progress bar and prints a summary."""
     from tqdm import tqdm
 
     from tlcourse.adaptation import adapt
@@ -259,7 +259,7 @@ def _adapt(
 
 
 def _say_how_it_went(adapted: Classifier, steps: int) -> None:
-    """Prints how many of the steps it took, and what moved."""
+    """Prints the number of steps, and of the parameters that were trained."""
     from tlcourse.adaptation import Unchanged
 
     report = adapted.report
@@ -282,7 +282,7 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
 
 
 def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute) -> dict[str, Any]:
-    """The name of a file, how many rows it has, and the lines of those that went wrong."""
+    """Returns the name of a file, its number of rows, and the lines that were misclassified."""
     from tlcourse.adaptation import wrong
 
     try:
@@ -300,17 +300,16 @@ def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute)
 def _tested(
     classifier: Classifier, train: tables.Examples, test: tables.Examples, compute: Compute
 ) -> dict[str, Any]:
-    """The errors on texts that were not learnt; says them, beside what is simpler."""
+    """Returns the errors on the test texts; prints them beside those of simpler classifiers."""
     from tlcourse.adaptation import comparing, serialization, validation
     from tlcourse.metrics import wilson_interval
 
     _say(validation.repeated(train, test))
-    found = _errors(classifier, test, compute)
-    found["interval"] = wilson_interval(len(found["wrong"]), found["rows"])
-    print(f"test error: {serialization.in_words(found)}")
-    for line in comparing.with_simpler(train, test, found["wrong"]):
-        print(line)
-    return found
+    errors = _errors(classifier, test, compute)
+    errors["interval"] = wilson_interval(len(errors["wrong"]), errors["rows"])
+    print(f"test error: {serialization.in_words(errors)}")
+    _say(comparing.with_simpler(train, test, errors["wrong"]))
+    return errors
 
 
 def _say_where(folder: Path, record: dict[str, Any]) -> None:

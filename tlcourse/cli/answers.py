@@ -13,7 +13,7 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Writes the file, or takes over the answers in it and says of each what became of it."""
+    """Writes the file, or imports the answers in it and prints the outcome of each."""
     from tlcourse.exercises import answers
 
     work = answers.export if arguments.way == "export" else answers.load_from
@@ -22,7 +22,7 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped: the file, and each answer, is whole or not there."""
+    """Returns what is left behind when stopped: each file is written whole or not at all."""
     if arguments.way == "import":
         return "each answer is taken whole or not at all; the same command again takes the rest"
     written = arguments.file.exists()

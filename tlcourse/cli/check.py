@@ -23,13 +23,13 @@ ENOUGH_MEMORY = 3.5  # GiB; the lessons at size small stay below 2
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Reports a line a check; returns 1 if one of them failed."""
-    found = results()
-    for result in found:
+    """Reports a line per check; returns 1 if one of them failed."""
+    checked = results()
+    for result in checked:
         report(str(result))
-    failed = sum(not result.good for result in found)
+    failed = sum(not result.good for result in checked)
     ready = "Ready: open a lesson in Colab" if environment.on_colab() else "Ready: `tlcourse lab`"
-    print(f"{failed} of {len(found)} failed" if failed else ready)
+    print(f"{failed} of {len(checked)} failed" if failed else ready)
     return min(failed, 1)
 
 
@@ -50,7 +50,7 @@ class Result:
 
 
 def results() -> list[Result]:
-    """Environment, versions, device, precision, kernel, memory and data of this machine."""
+    """Returns the results: environment, versions, kernel, device, precision, memory and data."""
     machine = (_python, _versions, _kernel, _size, _compute, _waiting, _memory)
     checks = (*machine, _bundled, _data, _released, _my)
     return [result for check in checks for result in check()]
@@ -68,7 +68,7 @@ def _python() -> Iterator[Result]:
 
 
 def _versions() -> Iterator[Result]:
-    """The libraries that the package's own metadata asks for, each against its lowest version."""
+    """Yields a result for each library that the package's metadata requires."""
     try:
         requirements = environment.requirements()
     except metadata.PackageNotFoundError:
@@ -77,23 +77,24 @@ def _versions() -> Iterator[Result]:
     yield from map(version_result, map(Requirement, requirements))
 
 
-def version_result(asked: Requirement) -> Result:
-    """Whether a distribution is there, in a version that will do.
+def version_result(requirement: Requirement) -> Result:
+    """Returns whether a distribution is installed in a version that the requirement allows.
 
     A preview of a version counts as that version: vendors ship builds of PyTorch called 2.9.0a0.
     """
-    install = f'run: python -m pip install "{asked}"'
+    install, name = f'run: python -m pip install "{requirement}"', requirement.name
     try:
-        there = metadata.version(asked.name)
+        installed = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return Result(False, f"{asked.name} is not installed", install)
-    good = asked.specifier.contains(Version(there).base_version)
-    wanted = f" ({asked.specifier})".replace(">=", "at least ") if asked.specifier else ""
-    return Result(good, f"{asked.name} {there}{wanted}", install)
+        return Result(False, f"{name} is not installed", install)
+    specifier = requirement.specifier
+    good = specifier.contains(Version(installed).base_version)
+    needed = f" ({specifier})".replace(">=", "at least ") if specifier else ""
+    return Result(good, f"{name} {installed}{needed}", install)
 
 
 def _kernel() -> Iterator[Result]:
-    """The notebook kernel must be this Python, not another one that was registered before."""
+    """Yields whether the notebook kernel is this Python, and not one registered earlier."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     repair = "run: python -m ipykernel install --sys-prefix"
@@ -107,8 +108,8 @@ def _kernel() -> Iterator[Result]:
 
 
 def _together(program: str, other: str) -> bool:
-    """Whether two programs lie in one folder: environments link to one and the same Python."""
-    folders = (os.path.realpath(os.path.dirname(each)) for each in (program, other))
+    """True if two programs are in one folder: environments may link to the same Python."""
+    folders = (os.path.realpath(os.path.dirname(path)) for path in (program, other))
     return os.path.exists(program) and len(set(folders)) == 1
 
 
@@ -131,7 +132,7 @@ def _compute() -> Iterator[Result]:
 
 
 def _waiting() -> Iterator[Result]:
-    """How threads wait for each other; libgomp, on Linux, is the one that reads it."""
+    """Yields how threads wait for each other, a setting that libgomp reads, on Linux."""
     spins = os.environ.get("GOMP_SPINCOUNT", "as they like")
     yield Result(True, f"threads that wait for each other spin {spins} times (GOMP_SPINCOUNT)")
 
@@ -139,9 +140,9 @@ def _waiting() -> Iterator[Result]:
 def _memory() -> Iterator[Result]:
     from tlcourse import device
 
-    there = device.memory_in_gib()
-    good = not there < ENOUGH_MEMORY  # nan, where the system does not say, passes
-    yield Result(good, f"{there:.1f} GiB of memory", "close programs, use TLCOURSE_SIZE=tiny")
+    memory = device.memory_in_gib()
+    good = not memory < ENOUGH_MEMORY  # true for nan, which stands for an unknown size
+    yield Result(good, f"{memory:.1f} GiB of memory", "close programs, use TLCOURSE_SIZE=tiny")
 
 
 def _bundled() -> Iterator[Result]:
@@ -159,7 +160,7 @@ def _data() -> Iterator[Result]:
 
 
 def _released() -> Iterator[Result]:
-    """The models of others that lessons show where they are at hand; none is needed."""
+    """Yields which released models are at hand; the lessons work without them."""
     from tlcourse import released
 
     here = [
@@ -183,7 +184,7 @@ def _my() -> Iterator[Result]:
 
 
 def _attempt(describe: Callable[[], str], do: str = "") -> Result:
-    """What `describe` says; `do` is for errors that do not say what to do themselves."""
+    """Returns what `describe` returns as a result; `do` completes errors that name no remedy."""
     try:
         return Result(True, describe())
     except (ValueError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Which commands there are, and how one is run."""
+"""The commands, and how one of them is run."""
 
 import contextlib
 import os
@@ -35,10 +35,10 @@ COMMANDS = {  # the first lines of their modules
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code.
 
-    0 good; 1 failed, or no command, after a list of them, as git does; 2 a wrong word, or what
-    cannot be done with what was given, told in one line; 130 stopped by Ctrl-C, 143 by SIGTERM,
-    with one line, in which the command's `left(arguments)` says what is left behind; 141, without
-    a word, when nobody reads what it says any more, as behind `| head -1`.
+    0: success. 1: failure; also without a command, after a list of them, as git does. 2: a wrong
+    word, or input that cannot be used, with a line that says so. 130: stopped by Ctrl-C, 143: by
+    SIGTERM, with a line in which the command's `left(arguments)` says what is left behind. 141,
+    without a line: nobody reads the output any more, as in a pipe to `head -1`.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     with signals.Stoppable() as stoppable:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except click.exceptions.Exit as ended:  # after --help and --version
             stoppable.status = ended.exit_code if words else 1
         except BaseException as error:
-            # What a library makes of an interrupt is none of its errors.
+            # A library may have turned the interrupt into an error of its own.
             if isinstance(error, KeyboardInterrupt) or (stoppable.number and not stoppable.late):
                 stoppable.status = _stopped(stoppable, context)
             elif isinstance(error, BrokenPipeError):
@@ -79,11 +79,11 @@ def _refuse_other_bytes(words: Sequence[str]) -> None:
 
 
 def _flushed(status: int) -> int:
-    """The exit code, once all that was said is out; UNREAD where nobody reads it any more."""
+    """Returns the exit code after flushing the output; UNREAD if nobody reads that any more."""
     try:
         print(end="", flush=True)
     except OSError as error:
-        # What is left goes nowhere; Python would complain of it when it ends.
+        # The rest is discarded; otherwise Python would complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return status or UNREAD
@@ -94,13 +94,13 @@ def _flushed(status: int) -> int:
 
 
 def _line(error: BaseException) -> str | None:
-    """What an error says, in one line, and what to do; None for a mistake of ours."""
+    """Returns an error as one line that says what to do; None for a bug of this package."""
     if isinstance(error, click.BadParameter) and isinstance(error.param, Option | Argument):
         return f"argument {error.param.row()[0].split()[0]}: {error.message}"
     if isinstance(error, click.ClickException):
         return error.format_message()
-    if isinstance(error, ImportError) and (them := environment.missing()):
-        return environment.lacking(them, "run", ": python -m pip")
+    if isinstance(error, ImportError) and (packages := environment.missing()):
+        return environment.lacking(packages, "run", ": python -m pip")
     if not isinstance(error, ValueError | OSError | FloatingPointError):
         return None
     full = isinstance(error, OSError) and error.errno in files.FULL
@@ -109,7 +109,7 @@ def _line(error: BaseException) -> str | None:
 
 
 def _stopped(stoppable: signals.Stoppable, context: click.Context | None) -> int:
-    """Says that a command was stopped, and what it leaves; returns the exit code."""
+    """Prints that a command was stopped, and what is left behind; returns the exit code."""
     running = context and context.meta.get("command")
     left = running.command.left(running.obj) if running else "nothing was changed"
     if os.environ.get("RANK", "0") == "0":  # of several, under torchrun, the first one speaks
@@ -119,14 +119,14 @@ def _stopped(stoppable: signals.Stoppable, context: click.Context | None) -> int
 
 
 class Overview(click.Group):
-    """All commands; the module of one is imported when it is asked for, and no other."""
+    """All commands; only the module of the one that is run is imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, in the order of COMMANDS."""
+        """Returns the names of the commands, in the order of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> Command:
-        """The command of that name; raises UsageError that lists all and names the nearest."""
+        """Returns a command by name; raises UsageError that lists all and names the nearest."""
         if cmd_name not in COMMANDS:
             raise click.UsageError(
                 f"expected a command out of {', '.join(COMMANDS)}, got {cmd_name!r}"
@@ -135,14 +135,14 @@ class Overview(click.Group):
         return Command(cmd_name, COMMANDS[cmd_name], import_module(f"tlcourse.cli.{cmd_name}"))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click; an option here ends the command, and a wrong one is told as elsewhere."""
+        """Parses as click does, but refuses wrong options with the course's own message."""
         if args[0].startswith("-"):
             names = [name for param in self.get_params(ctx) for name in param.opts]
             args = [option_meant(args[0], names, "; `tlcourse --help` lists those there are")]
         return super().parse_args(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
-        """What `tlcourse` alone and `tlcourse --help` show."""
+        """Returns the page that `tlcourse` alone and `tlcourse --help` show."""
         return page_of_help(
             ["tlcourse", "COMMAND", "[OPTIONS]"],
             "A course on transfer learning in NLP. `tlcourse COMMAND --help` shows the options of "

@@ -1,4 +1,4 @@
-"""Lines on a terminal: a little colour where it has it; the words are the same without."""
+"""Lines on a terminal, in colour if it has colours."""
 
 import sys
 from typing import TYPE_CHECKING, TextIO
@@ -24,7 +24,7 @@ def console(stream: TextIO) -> "Console":
 
 
 def complain(text: str) -> None:
-    """Says on the error stream, in one line, that something went wrong."""
+    """Prints a line on the error stream that says what went wrong."""
     _print("tlcourse:", "red", f" {text}", sys.stderr)
 
 

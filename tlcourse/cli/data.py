@@ -9,7 +9,7 @@ OPTIONS = [Argument("name", "one data set (default: all)", required=False)]
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Describes one data set or all; what is not as expected is a line that says so."""
+    """Describes one data set or all; a data set that is not as expected gets a line."""
     from tlcourse import corpora
     from tlcourse.corpora import catalogue
 
@@ -25,5 +25,5 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped."""
+    """Returns what is left behind by a command that was stopped."""
     return "nothing was changed; data sets that are not listed above were not looked at"

@@ -33,7 +33,7 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Measures a checkpoint and writes its log and its card; a shipped one's only if asked to."""
+    """Measures a checkpoint and writes its log and card; a shipped one's only with --write."""
     from tlcourse import checkpoints
 
     write = arguments.write or not checkpoints.is_shipped(arguments.checkpoint)
@@ -46,7 +46,7 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped, and the command that goes on."""
+    """Returns what is left behind when stopped, and the command that continues."""
     on = ["--on", *arguments.on] if arguments.on else []
     on += ["--write"] * arguments.write
     words = shlex.join(["tlcourse", "evaluate", arguments.checkpoint, *on])
@@ -60,11 +60,11 @@ def evaluate(
     write: bool = True,
     compute: Compute | None = None,
 ) -> Path:
-    """Measures a checkpoint, shipped or in a folder, as it lies there: in half precision.
+    """Measures a checkpoint, shipped or in a folder, in the half precision it is saved in.
 
     The figures are printed. With `write` they replace those in `training.json`, from which
-    `README.md` is written; a reader sees each file old or new, never half. `on`: what of MEASURES
-    is measured besides that of which the log has figures. Returns the folder.
+    `README.md` is written; each file is replaced as a whole. `on` are the MEASURES to take besides
+    those of which the log has figures. Returns the folder.
     """
     from tlcourse import checkpoints, device, pretraining
     from tlcourse.evaluation import measuring, model_card
@@ -92,7 +92,7 @@ def evaluate(
 
 @contextlib.contextmanager
 def _to_be_written(folder: Path) -> Iterator[None]:
-    """The block measures the checkpoint in `folder`; OSError where its figures cannot be kept."""
+    """Locks a checkpoint's folder during the block; raises OSError if it cannot be written."""
     do = "copy it to a place that can be, and measure the copy"
     files.refuse_unwritable(folder, "the folder of a checkpoint", do)
     busy = (

@@ -13,7 +13,7 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Writes the page, outputs as the notebook has them; says where it is."""
+    """Writes the page with the notebook's saved outputs; prints its path."""
     from tlcourse import lessons
     from tlcourse.lessons import export
 
@@ -28,5 +28,5 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped."""
+    """Returns what is left behind by a command that was stopped."""
     return "no page is half written"

@@ -18,7 +18,7 @@ BEHIND = "an option of JupyterLab"
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Copies what is new and starts JupyterLab, whose kernels keep answers in the same folder."""
+    """Copies new lessons and starts JupyterLab, whose kernels keep answers in that folder."""
     from tlcourse.lessons import learners_copy, serving
 
     folder = _folder(arguments)
@@ -37,7 +37,7 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped: each lesson is copied whole or not at all."""
+    """Returns what is left behind when stopped: each lesson is copied whole or not at all."""
     return f"JupyterLab is not running; your copy of the lessons is in {_folder(arguments)}"
 
 
@@ -46,6 +46,6 @@ def _folder(arguments: SimpleNamespace) -> Path:
 
 
 def refuse_unwritable(folder: Path) -> None:
-    """Raises OSError where a learner's folder cannot be made, or nothing written into it."""
+    """Raises OSError if a learner's folder cannot be made or written to."""
     do = "name another with TLCOURSE_MY, or --folder"
     files.refuse_unwritable(folder, "a folder for your copy and answers", do)

@@ -1,4 +1,4 @@
-"""Options, arguments and commands of click, with what the course asks of them.
+"""Options, arguments and commands of click, extended for the course.
 
 - An option of several values takes all words up to the next option: `--corpus a.txt b.txt`.
 - The beginning of an option is enough, and a word with a space in it is never one.
@@ -259,7 +259,7 @@ class Command(click.Command):
         return words, rest, given
 
     def _like_an_option(self, word: str) -> bool:
-        """Whether a word is an option; one with a single minus only where it matters."""
+        """True if a word is an option; with a single minus only for a command with BEHIND."""
         start = "-" if self.behind else "--"
         return word.startswith(start) and " " not in word and not NEGATIVE.fullmatch(word)
 
@@ -267,7 +267,7 @@ class Command(click.Command):
         return word != "--" and not self._like_an_option(word)
 
     def _otherwise(self, words: Sequence[str]) -> str:
-        """What is to be done with the first of the words, which is like no option."""
+        """Returns what to do with the first of the words, which resembles no option."""
         if not self.behind:
             return f"; `tlcourse {self.name} --help` lists those there are"
         more = takewhile(lambda word: not word.startswith("-"), words[1:])

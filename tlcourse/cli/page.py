@@ -27,16 +27,22 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Builds the page; says what is in it and how it is opened."""
+    """Builds the page; prints what is in it and how to open it."""
     out = arguments.out
     refuse = files.refuse_no_page if out.suffix == ".html" else files.refuse_occupied
     refuse(out)  # before PyTorch is imported, which takes seconds
     from tlcourse.page import build
     from tlcourse.page.models import DEFAULT_MODELS, chosen
 
+<<<<<<< HEAD
     asked = arguments.model or DEFAULT_MODELS
     index = build(out, asked)
     names = ", ".join(each.name for each in chosen(asked))
+=======
+    models = arguments.model or USUALLY
+    index = build(out, models)
+    names = ", ".join(model.name for model in chosen(models))
+>>>>>>> habits
     size = sum(path.stat().st_size for path in ([index] if index == out else out.rglob("*")))
     if index == out:
         print(f"{out} is written, {size / 1e6:.1f} MB with {names}: open it in a browser")
@@ -49,5 +55,5 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped."""
+    """Returns what is left behind by a command that was stopped."""
     return "no page is half written"

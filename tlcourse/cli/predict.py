@@ -46,8 +46,8 @@ def run(arguments: SimpleNamespace) -> int:
         table = tables.read(arguments.csv)
         texts = tables.texts(table, columns)
         _warn(classifier, texts)
-        found = classifier.probabilities(texts, compute=compute)
-        rows, out = tables.with_predictions(table, classifier.labels, found), arguments.out
+        probabilities = classifier.probabilities(texts, compute=compute)
+        rows, out = tables.with_predictions(table, classifier.labels, probabilities), arguments.out
         content = tables.lines(rows, table.path if out is None else out)
         if out is None:
             sys.stdout.write(content)
@@ -57,14 +57,14 @@ def run(arguments: SimpleNamespace) -> int:
         return 0
     texts = _texts(arguments.texts, columns.pair is not None)
     _warn(classifier, texts)
-    found = classifier.probabilities(texts, compute=compute)
-    for text, row in zip(texts, found, strict=True):
+    probabilities = classifier.probabilities(texts, compute=compute)
+    for text, row in zip(texts, probabilities, strict=True):
         print(_line(text, classifier.labels, row))
     return 0
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped: the file is written whole or not at all."""
+    """Returns what is left behind when stopped: the file is written whole or not at all."""
     written = arguments.out is not None and arguments.out.exists()
     return f"the rows are written to {arguments.out}" if written else "nothing was written"
 
@@ -90,7 +90,7 @@ def _refuse(arguments: SimpleNamespace) -> None:
 
 
 def _columns(classifier: Classifier, folder: Path) -> tables.Columns:
-    """The columns that a classifier learnt from; the usual ones where its folder names none."""
+    """Returns the columns that a classifier learnt from; the defaults if it names none."""
     from tlcourse.adaptation import tables
 
     try:
@@ -103,7 +103,7 @@ def _columns(classifier: Classifier, folder: Path) -> tables.Columns:
 
 
 def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
-    """The texts of the command line, else the lines of the standard input, empty ones left out."""
+    """Returns the texts of the command line, else the non-empty lines of the standard input."""
     for number, text in enumerate(given, start=1):
         if not text.strip():
             raise ValueError(f"expected texts behind the folder, but number {number} is empty")
@@ -129,7 +129,7 @@ def _texts(given: Sequence[str], pairs: bool) -> list[Text]:
 
 
 def _lines() -> list[str]:
-    """The lines of the standard input: UTF-8 in any locale, without a byte order mark."""
+    """Returns the lines of the standard input: UTF-8 in any locale, without byte order mark."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
     try:
@@ -142,7 +142,7 @@ def _lines() -> list[str]:
 
 
 def _warn(classifier: Classifier, texts: Sequence[Text]) -> None:
-    """Says, beside the answers, what is not read of long texts."""
+    """Prints, on the error stream, how long texts are read."""
     from tlcourse.adaptation import validation
 
     for line in validation.long_texts(classifier, texts):
@@ -150,7 +150,7 @@ def _warn(classifier: Classifier, texts: Sequence[Text]) -> None:
 
 
 def _line(text: Text, labels: Sequence[str], probabilities: Tensor) -> str:
-    """Label, probabilities (the likeliest first) and text, with tabs between them."""
+    """Returns label, probabilities (the likeliest first) and text, separated by tabs."""
     order = probabilities.argsort(descending=True).tolist()
     listed = ", ".join(f"{labels[place]} {probabilities[place].item():.3f}" for place in order)
     shown = text if isinstance(text, str) else " | ".join(text)

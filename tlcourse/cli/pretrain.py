@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tlcourse.bpe import Tokenizer
     from tlcourse.transformer import Config, Transformer
 
-PATIENCE = timedelta(hours=6)  # how long the other processes wait for the first one's preparation
-LOCK = ".run.lock"  # in the folder of a run, while it goes on
-TOKENS = 1e6  # where no budget is given
-SHAPE = {  # the fields of a configuration that can be asked for: option, range, help, default
+PATIENCE = timedelta(hours=6)  # how long other processes wait for the first one to prepare
+LOCK = ".run.lock"  # in the folder of a run, while it lasts
+TOKENS = 1e6  # the default budget
+SHAPE = {  # the fields of a configuration that have an option: option, range, help, default
     "width": ("--width", COUNT, "features", "256"),
     "layers": ("--layers", COUNT, "blocks", "6"),
     "heads": ("--heads", COUNT, "heads a block; they share the width", "4"),
@@ -68,7 +68,7 @@ OPTIONS = [
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped, and the command that goes on."""
+    """Returns what is left behind when stopped, and the command that continues."""
     from tlcourse.cli.command_line import overview
 
     words = shlex.join(overview.get_command(None, "pretrain").words_of(arguments))
@@ -80,7 +80,7 @@ def left(arguments: SimpleNamespace) -> str:
 
 
 def _there(arguments: SimpleNamespace) -> str:
-    """What a run leaves that was stopped in a stage."""
+    """Returns what is left behind by a run that was stopped in `arguments.stage`."""
     out, stage = arguments.out, getattr(arguments, "stage", "begin")
     if stage == "train" or (stage == "prepare" and (_prepared(arguments) / "corpus.json").exists()):
         from tlcourse.training import steps_in
@@ -97,13 +97,13 @@ def _there(arguments: SimpleNamespace) -> str:
 
 
 def _enter(arguments: SimpleNamespace, stage: str) -> None:
-    """The run goes from one stage to the next, unless it was stopped."""
+    """Notes the next stage of the run; raises `signals.Stop` if it was stopped."""
     signals.check()
     arguments.stage = stage
 
 
 def _check(arguments: SimpleNamespace) -> None:
-    """Refuses at once what could not be done; a ValueError says what there should be."""
+    """Raises ValueError or OSError, before any work, for options that cannot be fulfilled."""
     size, length, out = arguments.batch_size, arguments.length, arguments.out
     if arguments.tokens is not None and arguments.minutes is not None:
         raise ValueError("expected --tokens or --minutes, got both; give one budget")
@@ -143,7 +143,7 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def _run(arguments: SimpleNamespace) -> int:
-    """What `run` does, once no other run can come in between."""
+    """Does the work of `run` while no other process can write to the same run."""
     import torch
     from ignite import distributed as idist
 
@@ -192,9 +192,9 @@ def _run(arguments: SimpleNamespace) -> int:
 
 
 def _finish(arguments: SimpleNamespace, model, tokenizer, legs: list[dict], compute) -> None:
-    """Writes the checkpoint and measures it, unless that was done already.
+    """Writes the checkpoint and measures it, unless that was done before.
 
-    Pronouns are measured only if some of its text is known to be English.
+    Pronouns are measured only if some of the corpora are known to be English.
     """
     from tlcourse import checkpoints
     from tlcourse.cli.evaluate import evaluate
@@ -218,7 +218,7 @@ def _finish(arguments: SimpleNamespace, model, tokenizer, legs: list[dict], comp
 
 
 def _was_finished(folder: Path, legs: list[dict]) -> bool:
-    """Whether a checkpoint of these legs is there, and measured."""
+    """True if the checkpoint of these stages was written and measured."""
     from tlcourse import checkpoints
 
     if not all((folder / name).exists() for name in ("model.safetensors", "training.json")):
@@ -231,7 +231,7 @@ def _was_finished(folder: Path, legs: list[dict]) -> bool:
 def _prepare(
     arguments: SimpleNamespace, prepared: Path, shape: Config, known: Tokenizer | None
 ) -> None:
-    """Makes the vocabulary and the token file; says what they are of and what the budget is."""
+    """Makes the vocabulary and the token file; prints the budget and their sources."""
     from tlcourse import pretraining
 
     minutes, step = arguments.minutes, arguments.batch_size * arguments.length
@@ -260,7 +260,7 @@ def _recipe(arguments: SimpleNamespace) -> PretrainingRecipe:
 
 
 def _watchers(arguments: SimpleNamespace) -> list:
-    """What gets a record of every step, besides the progress bar."""
+    """Returns the loggers that get a record of every step, besides the progress bar."""
     from tlcourse.pretraining import logs
 
     per_step = arguments.batch_size * arguments.length
@@ -290,7 +290,7 @@ def _train(arguments, model, file, recipe, compute, watchers) -> tuple[list[dict
 def _start(
     arguments: SimpleNamespace,
 ) -> tuple[Config, Transformer | None, Tokenizer | None, list[dict]]:
-    """The shape of the model, and what it starts from: model, vocabulary, the legs behind it."""
+    """Returns the model's configuration, and the model, vocabulary and stages it starts from."""
     from tlcourse import checkpoints
     from tlcourse.evaluation import model_card
     from tlcourse.transformer import Config
@@ -303,11 +303,11 @@ def _start(
     legs = model_card.log_of(arguments.start)["legs"]
     base, known = checkpoints.load(arguments.start)
     own = {name: getattr(base.config, name) for name in SHAPE}
-    other = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]
-    if other:
+    wrong = [f"{SHAPE[name][0]} {value}" for name, value in given.items() if value != own[name]]
+    if wrong:
         stated = ", ".join(f"{SHAPE[name][0]} {value}" for name, value in own.items())
         raise ValueError(
-            f"expected the shape of the start ({stated}), got {', '.join(other)} beside --start; "
+            f"expected the shape of the start ({stated}), got {', '.join(wrong)} beside --start; "
             "leave that out"
         )
     # `log_of` has refused a start that others released, so the vocabulary is one of the course.

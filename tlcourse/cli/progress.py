@@ -9,7 +9,7 @@ OPTIONS: list[Option] = []
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Prints the table; what of it could not be read is a line beside it."""
+    """Prints the table, and a line on the error stream for each answer that is unreadable."""
     from tlcourse.exercises import answers, messages, table
 
     kept = answers.states()

@@ -13,7 +13,7 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Asks and removes; what is kept of a file that cannot be read is removed, too."""
+    """Removes the answer after a question; one that is unreadable can be removed, too."""
     from tlcourse.exercises import answers, task
 
     try:
@@ -36,17 +36,17 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped."""
+    """Returns what is left behind by a command that was stopped."""
     return "nothing is removed"
 
 
 def _agreed(id: str) -> bool:
-    """Asks on the terminal; raises ValueError where nobody can answer."""
+    """True if the user agrees on the terminal; raises ValueError if there is no terminal."""
     if not sys.stdin.isatty():
         raise ValueError("expected --yes, as there is no terminal to ask on; nothing is removed")
     try:
-        said = input(f"Remove your answer to {id}? [y/N] ")
+        reply = input(f"Remove your answer to {id}? [y/N] ")
     except EOFError:
-        said = ""
+        reply = ""
         print()
-    return said.strip().lower() in ("y", "yes")
+    return reply.strip().lower() in ("y", "yes")

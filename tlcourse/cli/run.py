@@ -21,7 +21,7 @@ OPTIONS = [
 
 
 def run(arguments: SimpleNamespace) -> int:
-    """Executes the lesson and says each cell; a cell that raises is named."""
+    """Executes the lesson and prints each cell's progress; names a cell that raises."""
     from tlcourse import lessons
 
     lesson = lessons.get(arguments.lesson)
@@ -44,5 +44,5 @@ def run(arguments: SimpleNamespace) -> int:
 
 
 def left(arguments: SimpleNamespace) -> str:
-    """What there is when it was stopped: what a run writes is written at its end, at once."""
+    """Returns what is left behind when stopped: a run writes its results at its end."""
     return "nothing was written; the lesson is unchanged"

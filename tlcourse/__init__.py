@@ -10,7 +10,7 @@ In a notebook it raises ImportError, which says what to install, where a library
 import os
 import sys
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 SPINS = "1500"
 TOO_LATE = "torch" in sys.modules and "GOMP_SPINCOUNT" not in os.environ

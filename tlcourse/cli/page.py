@@ -34,15 +34,9 @@ def run(arguments: SimpleNamespace) -> int:
     from tlcourse.page import build
     from tlcourse.page.models import DEFAULT_MODELS, chosen
 
-<<<<<<< HEAD
     asked = arguments.model or DEFAULT_MODELS
     index = build(out, asked)
     names = ", ".join(each.name for each in chosen(asked))
-=======
-    models = arguments.model or USUALLY
-    index = build(out, models)
-    names = ", ".join(model.name for model in chosen(models))
->>>>>>> habits
     size = sum(path.stat().st_size for path in ([index] if index == out else out.rglob("*")))
     if index == out:
         print(f"{out} is written, {size / 1e6:.1f} MB with {names}: open it in a browser")

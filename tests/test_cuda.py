@@ -129,9 +129,13 @@ def test_fine_tuning_gives_probabilities_near_the_cpus(exact):
     found = []
     for compute in (CPU, exact):
         start = Classifier.from_checkpoint(
-            "causal-small", labels=corpora.TREC_LABELS, pooling="mean", seed=0, compute=compute,
+            "causal-small",
+            labels=corpora.TREC_LABELS,
+            pooling="mean",
+            seed=0,
+            compute=compute,
             dropout=0.0,
-        )  # fmt: skip
+        )
         recipe = Recipe(epochs=2, batch_size=8)
         adapted = adapt(start, data["text"], data["label"], recipe=recipe, compute=compute)
         found.append(adapted.probabilities(data["text"][:8], compute=compute).cpu())

@@ -101,8 +101,10 @@ def start(arguments: list[str], **variables: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, *arguments],
         env=os.environ | PLAIN | {"PYTHONPATH": str(files.root())} | variables,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
 
 
 @pytest.fixture(scope="module")

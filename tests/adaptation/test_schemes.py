@@ -69,9 +69,15 @@ def make(tokenizer, layers=4, dropout=0.1, pooling="mean", **shape):
 
 def run(tokenizer, scheme, classifier=None, recipe=RECIPE, on_step=(), seed=0):
     adapted = adapt(
-        classifier or make(tokenizer), TEXTS, LABELLED, scheme=scheme, recipe=recipe, seed=seed,
-        compute=CPU, on_step=on_step,
-    )  # fmt: skip
+        classifier or make(tokenizer),
+        TEXTS,
+        LABELLED,
+        scheme=scheme,
+        recipe=recipe,
+        seed=seed,
+        compute=CPU,
+        on_step=on_step,
+    )
     return adapted, adapted.report
 
 

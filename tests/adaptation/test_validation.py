@@ -85,5 +85,6 @@ def test_the_verdict_says_what_to_use_and_what_may_be_chance():
     )
     alike = verdict([1], [2], 16)
     assert "6.2 % wrong, the model 6.2 %: counting does as well; use it, it is smaller" in alike
-    assert alike.endswith("give more texts with labels, from which the model may learn more than "
-                          "counting does")  # fmt: skip
+    assert alike.endswith(
+        "give more texts with labels, from which the model may learn more than counting does"
+    )

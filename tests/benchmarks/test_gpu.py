@@ -251,8 +251,9 @@ def test_a_measurement_that_fails_or_takes_too_long_is_noted(monkeypatch):
     code = {"fails": "import sys; sys.exit('no such luck')", "waits": "import time; time.sleep(60)"}
     monkeypatch.setattr(measuring, "command_of", lambda name, _: [sys.executable, "-c", code[name]])
     assert measuring.in_child("fails", 30) == {
-        "rows": [], "failed": "it ended with status 1; no such luck",
-    }  # fmt: skip
+        "rows": [],
+        "failed": "it ended with status 1; no such luck",
+    }
     assert measuring.in_child("waits", 0.2) == {"rows": [], "failed": "it was ended after 0 s; "}
 
 

@@ -15,8 +15,10 @@ from tlcourse.adaptation import FULL, Recipe, adapt
 
 def found(wrong, **more):
     return {"wrong": list(range(wrong)), "of": 100, "dev": [50.0, float(wrong)]} | {
-        "seconds": 1.0, "forgetting": 0.5, **more,
-    }  # fmt: skip
+        "seconds": 1.0,
+        "forgetting": 0.5,
+        **more,
+    }
 
 
 @pytest.fixture

@@ -57,10 +57,11 @@ def test_a_task_that_lacks_a_way_to_learn_has_an_empty_cell() -> None:
     rows = [
         {"task": task, "labels": labels, "scheme": scheme, "mean": mean, "interval": [5.0, 9.0]}
         for task, labels, scheme, mean in (
-            ("trec", 100, "TF-IDF", 7.0), ("imdb", 2000, "TF-IDF", 8.0),
+            ("trec", 100, "TF-IDF", 7.0),
+            ("imdb", 2000, "TF-IDF", 8.0),
             ("imdb", 2000, "cut texts", 6.25),
         )
-    ]  # fmt: skip
+    ]
     assert tasks.section(MADE | {"rows": rows, "model": "ours"}).splitlines()[4:] == [
         "| | trec, 100 | imdb, 2,000 |",
         "|---|---:|---:|",
@@ -82,8 +83,9 @@ def test_of_each_grid_the_best_point_stands_with_its_interval() -> None:
             row("LoRA", 32, 2e-3, 3.6, 9.0),
             row("from scratch", None, 5e-4, 24.0, None),
         ],
-        "what": {"LoRA": "rank", "from scratch": ""}, "epochs": 5,
-    }  # fmt: skip
+        "what": {"LoRA": "rank", "from scratch": ""},
+        "epochs": 5,
+    }
     lines = grid_search.section(MADE | study).splitlines()
     assert "500 dev questions" in lines[2] and "5 epochs" in lines[2]
     assert lines[-2:] == [  # the first of two best; 18 of 500 is 2.3 to 5.6 %
@@ -105,11 +107,20 @@ def _two_schemes_tested() -> dict:
     full = row("full fine-tuning", [list(range(20)), list(range(30))], **cost)
     lora = row("LoRA", [list(range(45)), list(range(40))], **cost | {"forgetting": None})
     return MADE | {
-        "rows": [lora, full], "counting": [row("TF-IDF", [list(range(50))])], "model": "ours",
-        "comparisons": [{"scheme": "LoRA", "labels": 5452, "points": 3.5, "p_holm": 0.01,
-                         "points_interval": [1.0, 6.0]}],
+        "rows": [lora, full],
+        "counting": [row("TF-IDF", [list(range(50))])],
+        "model": "ours",
+        "comparisons": [
+            {
+                "scheme": "LoRA",
+                "labels": 5452,
+                "points": 3.5,
+                "p_holm": 0.01,
+                "points_interval": [1.0, 6.0],
+            }
+        ],
         "what_is": list(range(10, 210)),
-    }  # fmt: skip
+    }
 
 
 TESTED = [  # of 20 and 30 that are wrong the first ten are others: 10 and 20 of 200
@@ -140,8 +151,9 @@ def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> N
     def apart(scheme, labels, points, p):
         span = [points - 1, points + 1]
         return {"scheme": scheme, "labels": labels, "points": points} | {
-            "points_interval": span, "p_holm": p,
-        }  # fmt: skip
+            "points_interval": span,
+            "p_holm": p,
+        }
 
     names = {"full fine-tuning": 5e-4, "frozen body": 8e-3}
     few = {
@@ -150,11 +162,13 @@ def test_with_few_labels_each_stands_beside_full_fine_tuning_and_counting() -> N
         "choices": {name: {"recipe": {"learning_rate": rate}} for name, rate in names.items()},
         "comparisons": [apart("frozen body", 500, 3.0, 0.01), apart("frozen body", 100, 0.5, 0.01)],
         "against_counting": [
-            apart("full fine-tuning", 100, -3.0, 0.2), apart("full fine-tuning", 500, -3.0, 0.01),
-            apart("frozen body", 100, -3.0, 0.01), apart("frozen body", 500, 3.0, 0.01),
+            apart("full fine-tuning", 100, -3.0, 0.2),
+            apart("full fine-tuning", 500, -3.0, 0.01),
+            apart("frozen body", 100, -3.0, 0.01),
+            apart("frozen body", 500, 3.0, 0.01),
         ],
         "model": "ours",
-    }  # fmt: skip
+    }
     lines = STUDIES["few_labels"].section(MADE | few).splitlines()
     assert "20 draws" in lines[2]
     assert lines[4:] == [
@@ -179,13 +193,15 @@ def test_more_signal_is_a_row_a_way_and_a_column_a_number_of_labels() -> None:
 
     study = {
         "rows": [
-            row("full fine-tuning", 100, 7.0, 10), row("TAPT", 100, 5.0, 10),
-            row("full fine-tuning", 5452, 4.5, 5), row("TAPT", 5452, 4.4, 5),
+            row("full fine-tuning", 100, 7.0, 10),
+            row("TAPT", 100, 5.0, 10),
+            row("full fine-tuning", 5452, 4.5, 5),
+            row("TAPT", 5452, 4.4, 5),
             row("ensemble", 100, 7.5, 10),
         ],
         "comparisons": [entry(100, -2.0, 0.01), entry(5452, -0.1, 0.9)],
         "model": "ours",
-    }  # fmt: skip
+    }
     table = [
         "|  | 100 labels, 10 draws | 5,452 labels, 5 seeds | seconds | forgets |",
         "|---|---:|---:|---:|---:|",

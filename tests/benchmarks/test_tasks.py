@@ -153,8 +153,9 @@ def test_paraphrases_are_held_against_rows_of_this_study_and_others_against_stor
         wrong = [list(range(missed))] * 3
         errors = [float(missed)] * 3
         return {"task": task, "labels": 100, "scheme": scheme, "model": model, "judged": 100} | {
-            "wrong": wrong, "errors": errors,
-        }  # fmt: skip
+            "wrong": wrong,
+            "errors": errors,
+        }
 
     name = released.MODEL
     rows = [made("rte", FULL.name, name, 40), made("mrpc", FULL.name, name, 20)]

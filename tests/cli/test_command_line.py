@@ -283,8 +283,11 @@ def test_what_cannot_be_said_for_want_of_room_is_one_line(variables):
     with open("/dev/full", "w", encoding="utf-8") as full:
         told = subprocess.run(
             [sys.executable, "-m", "tlcourse", "progress"],
-            env=os.environ | variables, stdout=full, stderr=subprocess.PIPE, encoding="utf-8",
-        )  # fmt: skip
+            env=os.environ | variables,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
     assert (told.returncode, told.stderr) == (
         2,
         "tlcourse: [Errno 28] No space left on device; free some space and run the same command "

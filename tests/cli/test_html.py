@@ -46,8 +46,9 @@ def test_the_page_has_the_alt_texts_of_the_figures(one_lesson, tmp_path, monkeyp
     assert capsys.readouterr().out.startswith("wrote 00_a_lesson.html")
     page = (tmp_path / "00_a_lesson.html").read_text(encoding="utf-8")
     assert figures(page) == [
-        'A line <falls>, "steeply" & far.', "No description has been provided for this image"
-    ]  # fmt: skip
+        'A line <falls>, "steeply" & far.',
+        "No description has been provided for this image",
+    ]
     assert "<title>00_a_lesson</title>" in page and Pictures(page).found[0]["width"] == "672"
     out = tmp_path / "pages" / "mine.html"
     assert main(["html", str(one_lesson.path), "--out", str(out)]) == 0
@@ -56,8 +57,12 @@ def test_the_page_has_the_alt_texts_of_the_figures(one_lesson, tmp_path, monkeyp
 
 def test_every_figure_of_a_lesson_has_its_alt_text_on_the_page(tmp_path):
     lesson = every()[0]
-    outputs = [out for cell in finding.code_cells(finding.read_notebook(lesson.path))
-               for out in cell.outputs if "image/png" in out.get("data", {})]  # fmt: skip
+    outputs = [
+        out
+        for cell in finding.code_cells(finding.read_notebook(lesson.path))
+        for out in cell.outputs
+        if "image/png" in out.get("data", {})
+    ]
     assert outputs
     assert main(["html", lesson.id, "--out", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -32,8 +32,10 @@ def test_a_line_is_a_pair_and_one_of_polarity_items_two(tmp_path: Path) -> None:
 def test_the_order_of_the_file_does_not_matter_and_the_first_pairs_are_a_fair_sample(
     tmp_path: Path,
 ) -> None:
-    lines = [PAIR | {"sents": [f"the {n} sings", f"the {n} sing"], "case": str(n // 500)}
-             for n in range(1000)]  # fmt: skip
+    lines = [
+        PAIR | {"sents": [f"the {n} sings", f"the {n} sing"], "case": str(n // 500)}
+        for n in range(1000)
+    ]
     found = rows(tmp_path, *lines)
     assert found == rows(tmp_path, *reversed(lines))
     assert [row["pair"] for row in found] == list(range(1000))

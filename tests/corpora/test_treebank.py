@@ -16,11 +16,17 @@ from tlcourse.corpora.ud_english_ewt import FILES
 
 SENTENCES = treebank.generate(1500, seed=1)
 BEINGS = {
-    word.split("/")[0] for (kind, _), words in lexicon.NOUNS.items() if kind == "being"
+    word.split("/")[0]
+    for (kind, _), words in lexicon.NOUNS.items()
+    if kind == "being"
     for word in words.split()
-}  # fmt: skip
-PRONOUNS = {"he": "he him his himself", "she": "she her hers herself", "it": "it its itself",
-            "they": "they them their themselves"}  # fmt: skip
+}
+PRONOUNS = {
+    "he": "he him his himself",
+    "she": "she her hers herself",
+    "it": "it its itself",
+    "they": "they them their themselves",
+}
 
 
 def below(sentence: Sentence, word: int) -> set[int]:

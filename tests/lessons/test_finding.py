@@ -66,8 +66,11 @@ def test_a_deeper_lesson_is_in_the_readmes_table_and_in_the_learners_copy(
 ) -> None:
     rows = readme.lessons_table({"01": {"minutes": 2.5}, "01b": {"minutes": 1.5}}).splitlines()[2:6]
     assert [row.split(" | ")[3] for row in rows] == [
-        "not measured yet", "2.5", "1.5", "not measured yet"
-    ]  # fmt: skip
+        "not measured yet",
+        "2.5",
+        "1.5",
+        "not measured yet",
+    ]
     assert rows[2].startswith("| [The title of 01b_bpe_deeper](notebooks/01b_bpe_deeper.ipynb) | ")
     assert rows[2].endswith("/blob/main/notebooks/01b_bpe_deeper.ipynb) |")
     assert len(copies.learners_copy(tmp_path / "my")) == 4

@@ -16,10 +16,15 @@ def model_of(*, causal: bool = True, layers: int = 2, max_length: int = 64) -> T
     torch.manual_seed(0)
     model = Transformer(
         Config(
-            TOKENIZER.vocabulary_size, 16, layers, 2, feed_forward=32, max_length=max_length,
+            TOKENIZER.vocabulary_size,
+            16,
+            layers,
+            2,
+            feed_forward=32,
+            max_length=max_length,
             causal=causal,
         )
-    )  # fmt: skip
+    )
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))

@@ -100,8 +100,9 @@ def test_signals():
 def texts_of(count: int, seed: int) -> list[list[int]]:
     generator = np.random.default_rng(seed)
     size = TOKENIZER.vocabulary_size
-    return [generator.integers(8, size, int(generator.integers(3, 20))).tolist()
-            for _ in range(count)]  # fmt: skip
+    return [
+        generator.integers(8, size, int(generator.integers(3, 20))).tolist() for _ in range(count)
+    ]
 
 
 @torch.no_grad()

@@ -70,9 +70,10 @@ def test_every_word_has_its_own_characters_in_the_normal_form(kind):
 
 def test_flags_default_to_a_space_after_each_word():
     words = ["The", "rain", "fell"]
-    (bare,), (text,) = align(TOKENIZER, [words]), align(
-        TOKENIZER, [("The rain fell", [(0, 3), (4, 8), (9, 13)])]
-    )  # fmt: skip
+    (bare,), (text,) = (
+        align(TOKENIZER, [words]),
+        align(TOKENIZER, [("The rain fell", [(0, 3), (4, 8), (9, 13)])]),
+    )
     assert bare == text
     assert bare.tokens == [EOS, *TOKENIZER.encode(" The rain fell")]
 

@@ -244,8 +244,18 @@ def test_fractions_that_do_not_rise_to_1_are_refused(fractions):
 
 def test_blocks_are_the_papers():
     assert [round(100 * share, 2) for share in controls.FRACTIONS] == [
-        0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.25, 12.5, 25, 50, 100,
-    ]  # fmt: skip
+        0.1,
+        0.2,
+        0.4,
+        0.8,
+        1.6,
+        3.2,
+        6.25,
+        12.5,
+        25,
+        50,
+        100,
+    ]
 
 
 def test_a_report_is_its_parts():

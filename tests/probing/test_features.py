@@ -135,15 +135,22 @@ def test_the_same_on_a_model_of_hugging_face():
     """A random BERT: our rows are those of its own `hidden_states`, at its own offsets."""
     torch.manual_seed(0)
     config = transformers.BertConfig(
-        vocab_size=12, max_position_embeddings=16, hidden_size=16, intermediate_size=32,
-        num_hidden_layers=2, num_attention_heads=2,
-    )  # fmt: skip
+        vocab_size=12,
+        max_position_embeddings=16,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+    )
     theirs, tokenizer = transformers.BertForMaskedLM(config).eval(), wordpiece()
     words, flags = ["The", "rains", "do", "n't", "fell"], [True, True, False, True, False]
     found = extract(
-        from_huggingface(theirs), tokenizer, [words, words[:2]],
-        space_after=[flags, flags[:2]], compute=PLAIN,
-    )  # fmt: skip
+        from_huggingface(theirs),
+        tokenizer,
+        [words, words[:2]],
+        space_after=[flags, flags[:2]],
+        compute=PLAIN,
+    )
     with torch.no_grad():
         batch = tokenizer("The rains don't fell", return_tensors="pt")
         assert tokenizer.convert_ids_to_tokens(batch["input_ids"][0].tolist()) == (

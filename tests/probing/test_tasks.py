@@ -96,8 +96,10 @@ def test_trees():
     assert trees.edges(ROWS[0]["heads"]) == {(0, 1), (1, 2), (3, 5), (4, 5), (2, 5), (2, 6)}
     assert trees.spanning_tree(between) == trees.edges(ROWS[0]["heads"])
     assert trees.spanning_tree(between, [True, True, True, False, False, True, False]) == {
-        (0, 1), (1, 2), (2, 5),
-    }  # fmt: skip
+        (0, 1),
+        (1, 2),
+        (2, 5),
+    }
     for heads in ([0, 0], [2, 1], [2, 3, 2, 0], [5, 0]):
         with pytest.raises(ValueError, match="expected heads of one tree"):
             trees.distances(heads)
@@ -122,8 +124,13 @@ def test_syntactic_tasks():
     assert pairs and all(label == str(between[pair]) for pair, label in pairs.items())
     # saw's cats mirrored: from 5 over 2 is -1, so no pair; dog's head 2, mirrored 0
     assert as_pairs(tasks.head(ROWS), 0) == {
-        (1, 2): "yes", (1, 0): "no", (4, 5): "yes", (4, 3): "no", (3, 5): "yes", (3, 1): "no",
-    }  # fmt: skip
+        (1, 2): "yes",
+        (1, 0): "no",
+        (4, 5): "yes",
+        (4, 3): "no",
+        (3, 5): "yes",
+        (3, 1): "no",
+    }
     assert as_pairs(tasks.relation(ROWS), 1) == {(0, 1): "nsubj", (2, 1): "obj"}
     assert tasks.relation(ROWS).groups[-1] == "themselves\tsee"
 

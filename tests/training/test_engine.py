@@ -83,9 +83,15 @@ def test_it_goes_on_from_where_a_loop_by_hand_has_stopped():
     theirs, moved_by = copy.deepcopy((mine, optimizer))
     begin = [lambda engine: setattr(engine.state, "iteration", 4)]
     history = train(
-        theirs, loss_of(), batch_of, steps=STEPS, optimizers=[moved_by], schedule=factor,
-        compute=PLAIN, handlers=begin,
-    )  # fmt: skip
+        theirs,
+        loss_of(),
+        batch_of,
+        steps=STEPS,
+        optimizers=[moved_by],
+        schedule=factor,
+        compute=PLAIN,
+        handlers=begin,
+    )
     assert [record["step"] for record in history] == [4, 5, 6, 7, 8]
     assert [record["loss"] for record in history] == pytest.approx(go_on(range(4, 9)), rel=1e-5)
 
@@ -169,9 +175,15 @@ def fit(accumulate: int = 1, clip: float = 1e9, steps: int = 3, rate: float = 0.
     model = nn.Linear(3, 1)
     optimizers = [torch.optim.SGD(model.parameters(), lr=rate)]
     history = train(
-        model, linear_loss, linear_batch, steps=steps, optimizers=optimizers, compute=PLAIN,
-        clip=clip, accumulate=accumulate,
-    )  # fmt: skip
+        model,
+        linear_loss,
+        linear_batch,
+        steps=steps,
+        optimizers=optimizers,
+        compute=PLAIN,
+        clip=clip,
+        accumulate=accumulate,
+    )
     return model, history
 
 
@@ -228,10 +240,15 @@ def test_each_group_keeps_its_own_rate_times_the_schedule():
     optimizer = torch.optim.SGD(groups)
     seen = []
     train(
-        model, linear_loss, linear_batch, steps=4, optimizers=[optimizer],
-        schedule=warmup_stable_decay(4, 2, 0.5), compute=PLAIN,
+        model,
+        linear_loss,
+        linear_batch,
+        steps=4,
+        optimizers=[optimizer],
+        schedule=warmup_stable_decay(4, 2, 0.5),
+        compute=PLAIN,
         on_step=[lambda record: seen.append([g["lr"] for g in optimizer.param_groups])],
-    )  # fmt: skip
+    )
     wanted = [[0.25, 0.01], [0.5, 0.02], [0.5, 0.02], [0.25, 0.01]]
     assert [rate for pair in seen for rate in pair] == pytest.approx(sum(wanted, []))
 
@@ -246,9 +263,14 @@ def test_a_schedule_may_count_in_numpy():
         return {"weight": np.cos(0.0), "bias": np.float64(0.0)}
 
     train(
-        model, linear_loss, linear_batch, steps=2, optimizers=[optimizer], schedule=schedule,
+        model,
+        linear_loss,
+        linear_batch,
+        steps=2,
+        optimizers=[optimizer],
+        schedule=schedule,
         compute=PLAIN,
-    )  # fmt: skip
+    )
     assert [torch.equal(p, was) for (_, p), was in zip(named, before, strict=True)] == [False, True]
 
 

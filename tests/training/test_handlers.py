@@ -48,17 +48,26 @@ def test_the_learning_rate_finder_of_ignite_and_all_is_as_before_it():
     model, optimizer = little()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     engine = Trainer(
-        model, linear_loss, [linear_batch(k) for k in range(4)], optimizers=[optimizer],
-        compute=PLAIN, clip=math.inf,
-    )  # fmt: skip
+        model,
+        linear_loss,
+        [linear_batch(k) for k in range(4)],
+        optimizers=[optimizer],
+        compute=PLAIN,
+        clip=math.inf,
+    )
     used, finder = [], FastaiLRFinder()
     engine.add_event_handler(
         Events.ITERATION_STARTED, lambda: used.append(optimizer.param_groups[0]["lr"])
     )
     with finder.attach(
-        engine, {"model": model, "optimizer": optimizer}, num_iter=25, start_lr=1e-4, end_lr=100.0,
-        output_transform=lambda record: record["loss"], diverge_th=100.0,
-    ) as sweep:  # fmt: skip
+        engine,
+        {"model": model, "optimizer": optimizer},
+        num_iter=25,
+        start_lr=1e-4,
+        end_lr=100.0,
+        output_transform=lambda record: record["loss"],
+        diverge_th=100.0,
+    ) as sweep:
         sweep.run()
     found = finder.get_results()
     assert len(found["lr"]) > 10 > engine.steps  # it goes through the batches again
@@ -70,9 +79,13 @@ def test_the_learning_rate_finder_of_ignite_and_all_is_as_before_it():
     engine.run()  # and the same engine then trains as if nothing had been
     other, own = little()
     history = train(
-        other, linear_loss, [linear_batch(k) for k in range(4)], optimizers=[own], compute=PLAIN,
+        other,
+        linear_loss,
+        [linear_batch(k) for k in range(4)],
+        optimizers=[own],
+        compute=PLAIN,
         clip=math.inf,
-    )  # fmt: skip
+    )
     assert same(model, other) and without_time(engine.history) == without_time(history)
 
 
@@ -100,9 +113,11 @@ def test_a_logger_of_ignite_gets_the_records(tmp_path):
 
     def attach(engine):
         logger.attach_output_handler(
-            engine, Events.ITERATION_COMPLETED, "training",
+            engine,
+            Events.ITERATION_COMPLETED,
+            "training",
             output_transform=lambda record: {"loss": record["loss"], "norm": record["norm"]},
-        )  # fmt: skip
+        )
 
     run(handlers=[attach])
     logger.close()
@@ -119,9 +134,15 @@ def test_without_a_schedule_ignite_s_own_sets_the_learning_rates():
         engine.add_event_handler(Events.ITERATION_STARTED, rates)
 
     history = train(
-        model, linear_loss, linear_batch, steps=4, optimizers=[optimizer], compute=PLAIN,
-        handlers=[attach], on_step=[lambda _: seen.append(optimizer.param_groups[0]["lr"])],
-    )  # fmt: skip
+        model,
+        linear_loss,
+        linear_batch,
+        steps=4,
+        optimizers=[optimizer],
+        compute=PLAIN,
+        handlers=[attach],
+        on_step=[lambda _: seen.append(optimizer.param_groups[0]["lr"])],
+    )
     assert seen == pytest.approx([0.1, 0.2, 0.3, 0.4])
     assert {record["factor"] for record in history} == {1.0}
 
@@ -174,9 +195,15 @@ def test_after_an_exception_modes_gradients_and_requests_are_as_before(error, pl
     done: list[dict] = []
     with caplog.at_level(logging.INFO), pytest.raises(error):
         train(
-            model, failing, linear_batch, steps=5, optimizers=[optimizer], schedule=schedule,
-            compute=PLAIN, on_step=[stop],
-        )  # fmt: skip
+            model,
+            failing,
+            linear_batch,
+            steps=5,
+            optimizers=[optimizer],
+            schedule=schedule,
+            compute=PLAIN,
+            on_step=[stop],
+        )
     assert [module.training for module in model.modules()] == [True, True, False, True]
     assert [p.requires_grad for p in model.parameters()] == [True, True, False, True]
     assert all(p.grad is None for p in model.parameters())
@@ -255,9 +282,13 @@ def test_a_sequence_of_batches_is_one_epoch_or_as_many_steps_as_are_asked_for():
     longer = train(model, linear_loss, batches, steps=7, optimizers=[optimizer], compute=PLAIN)
     other, optimizer = little()
     again = train(
-        other, linear_loss, lambda step: batches[step % 3], steps=7, optimizers=[optimizer],
+        other,
+        linear_loss,
+        lambda step: batches[step % 3],
+        steps=7,
+        optimizers=[optimizer],
         compute=PLAIN,
-    )  # fmt: skip
+    )
     assert same(model, other) and without_time(longer) == without_time(again)
 
 
@@ -287,8 +318,12 @@ def test_without_a_seed_dropout_goes_on_from_pytorch_s_own_generator():
     def drawn(seed: int):
         torch.manual_seed(seed)
         return train(
-            nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.5)), linear_loss, linear_batch, steps=3,
-            compute=PLAIN, seed=None,
-        )  # fmt: skip
+            nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.5)),
+            linear_loss,
+            linear_batch,
+            steps=3,
+            compute=PLAIN,
+            seed=None,
+        )
 
     assert without_time(drawn(1)) == without_time(drawn(1)) != without_time(drawn(2))

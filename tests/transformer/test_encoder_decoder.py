@@ -12,9 +12,18 @@ from tlcourse.transformer import Config, EncoderDecoder, Transformer, count_para
 
 SHAPE = Config(60, width=32, layers=2, heads=4, feed_forward=64, max_length=20)
 BART = Config(
-    60, width=32, layers=2, heads=4, feed_forward=64, max_length=20, rotary=False,
-    norm_first=False, qk_norm=False, activation="gelu", head_bias=True,
-)  # fmt: skip
+    60,
+    width=32,
+    layers=2,
+    heads=4,
+    feed_forward=64,
+    max_length=20,
+    rotary=False,
+    norm_first=False,
+    qk_norm=False,
+    activation="gelu",
+    head_bias=True,
+)
 LAYERS = {  # theirs → ours
     "self_attn.q_proj": "attention.query",
     "self_attn.k_proj": "attention.key",
@@ -41,10 +50,19 @@ def ids(*shape: int, seed: int = 0, size: int = 60) -> torch.Tensor:
 def bart():
     torch.manual_seed(0)
     config = BartConfig(
-        vocab_size=60, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, dropout=0.0,
-        max_position_embeddings=20, attn_implementation="eager", init_std=0.2,
-    )  # fmt: skip
+        vocab_size=60,
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        dropout=0.0,
+        max_position_embeddings=20,
+        attn_implementation="eager",
+        init_std=0.2,
+    )
     model = BartForConditionalGeneration(config).eval()
     model.final_logits_bias.normal_()
     return model
@@ -180,10 +198,13 @@ def test_the_one_engine_teaches_it_to(turned):
     model = EncoderDecoder(Config(len(SPECIALS) + LETTERS, 32, 2, 2, 64, LENGTH + 2))
     recipe, steps = PretrainingRecipe(learning_rate=1e-2), 250
     train(
-        model, lambda model, batch: sequence_to_sequence_loss(model, *batch), pairs(turned),
-        steps=steps, optimizers=optimizers_for(model, recipe),
+        model,
+        lambda model, batch: sequence_to_sequence_loss(model, *batch),
+        pairs(turned),
+        steps=steps,
+        optimizers=optimizers_for(model, recipe),
         schedule=warmup_stable_decay(steps, 10, 0.5),
-    )  # fmt: skip
+    )
     source, target = pairs(turned)(10_000)
     right = (written(model, source) == target).all(dim=1)
     assert right.float().mean() > 0.9

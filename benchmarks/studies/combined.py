@@ -27,7 +27,7 @@ from benchmarks.studies.search_space import COMBINED, task_at
 from benchmarks.studies.trials import MODEL, POOLING, Job
 from benchmarks.table import line, signed, source, wilson_cell
 from tlcourse import corpora, metrics, results
-from tlcourse.adaptation import Classifier, Recipe, wrong
+from tlcourse.adaptation import Classifier, Recipe, misclassified
 
 BASE, (BOTH,) = "gradual unfreezing", tuple(COMBINED)
 TEACHERS, STUDENTS = (0, 1, 2, 3, 4), (0, 1, 2)  # their seeds
@@ -179,7 +179,7 @@ def measure_distilled() -> dict:
     students = runner.run_all(Student(*known, seed) for seed in STUDENTS)
     test = transfer.questions("all", 0, "test")[1]
     mean = sum(torch.tensor(run["test"]) for run in teachers)
-    together = {"wrong": wrong(mean, test["label"], corpora.TREC_LABELS), "of": len(test)}
+    together = {"wrong": misclassified(mean, test["label"], corpora.TREC_LABELS), "of": len(test)}
     rows = [
         _row("one model", teachers),
         _row("five models together", [together]),

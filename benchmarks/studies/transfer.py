@@ -21,7 +21,7 @@ from benchmarks import clocks, runner
 from benchmarks.studies.initial_models import SCRATCH, body_of, weights_of
 from benchmarks.table import error_cell, wilson_cell
 from tlcourse import checkpoints, corpora, metrics
-from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, wrong
+from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, misclassified
 from tlcourse.adaptation.presets import MIN_STEPS
 from tlcourse.corpora import label_subset, trec_with_dev
 from tlcourse.corpora.trec import DEV_SEED
@@ -99,7 +99,7 @@ def questions(
 def judged(classifier: Classifier, rows: Dataset) -> dict:
     """What a job says of a classifier: which rows it gets "wrong", "of" how many."""
     guesses = classifier.probabilities(rows["text"])
-    return {"wrong": wrong(guesses, rows["label"], classifier.labels), "of": len(rows)}
+    return {"wrong": misclassified(guesses, rows["label"], classifier.labels), "of": len(rows)}
 
 
 def choose_pooling(
@@ -131,7 +131,7 @@ def choose_pooling(
             chosen = [[column[row] for row in train] for column in (texts, labels)]
             fitted = adapt(start, *chosen, recipe=recipe, seed=seed, compute=compute)
             guesses = fitted.probabilities([texts[row] for row in held_out], compute=compute)
-            missed += len(wrong(guesses, [labels[row] for row in held_out], names))
+            missed += len(misclassified(guesses, [labels[row] for row in held_out], names))
         errors[pooling] = missed / len(texts)
     return {"pooling": min(errors, key=errors.__getitem__), "errors": errors}
 

@@ -23,8 +23,8 @@ from tlcourse.adaptation import (
     Recipe,
     Scheme,
     classification_loss,
+    misclassified,
     prepare,
-    wrong,
 )
 from tlcourse.batching import pad
 from tlcourse.evaluation import evaluate
@@ -67,7 +67,7 @@ class Job(runner.Job):
             each_epoch = self.split == "dev" and self.labels == "all"
             models, costs = _single(task, held_out if each_epoch else None)
         guesses = sum(model.probabilities(held_out["text"]) for model in models)
-        missed = wrong(guesses, held_out["label"], corpora.TREC_LABELS)
+        missed = misclassified(guesses, held_out["label"], corpora.TREC_LABELS)
         after = sum(_nats(model) for model in models) / len(models)
         forgetting = after - _nats_before(task) if task.model == self.model else None
         return costs | {"wrong": missed, "of": len(held_out), "forgetting": forgetting}

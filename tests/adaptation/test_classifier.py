@@ -15,7 +15,7 @@ from tlcourse.adaptation import (
     adapt,
     classification_loss,
     encode,
-    wrong,
+    misclassified,
 )
 from tlcourse.batching import pad
 from tlcourse.bpe import CLS, PAD, SEP, Tokenizer, normalise
@@ -147,7 +147,7 @@ def test_what_only_the_second_part_tells_is_learnt(tokenizer):
     targets = ["HUM", "NUM", "HUM", "NUM"] * 4
     recipe = Recipe(epochs=40, learning_rate=3e-3, batch_size=8)
     classifier = adapt(make(tokenizer), pairs, targets, compute=CPU, recipe=recipe)
-    assert wrong(classifier.probabilities(pairs, compute=CPU), targets, LABELS) == []
+    assert misclassified(classifier.probabilities(pairs, compute=CPU), targets, LABELS) == []
     assert classifier.predict(pairs, compute=CPU) == targets
 
 
@@ -181,7 +181,7 @@ def test_full_fine_tuning_moves_every_parameter_and_learns(tokenizer):
     assert moved(adapted, before) == set(before)
     assert moved(classifier, before) == set()  # what is adapted is a copy
     assert history[-1]["loss"] < 0.2 * history[0]["loss"]
-    assert wrong(adapted.probabilities(TEXTS, compute=CPU), TARGETS, LABELS) == []
+    assert misclassified(adapted.probabilities(TEXTS, compute=CPU), TARGETS, LABELS) == []
 
 
 def test_what_asks_for_no_gradient_stays(tokenizer):
@@ -268,9 +268,9 @@ def test_two_classifiers_on_one_body_share_its_weights_alone(tokenizer):
 
 def test_wrong_gives_the_numbers_of_the_questions():
     probabilities = torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
-    assert wrong(probabilities, ["HUM", "LOC", "LOC"], LABELS) == [1]
+    assert misclassified(probabilities, ["HUM", "LOC", "LOC"], LABELS) == [1]
     with pytest.raises(ValueError):
-        wrong(probabilities, ["HUM"], LABELS)
+        misclassified(probabilities, ["HUM"], LABELS)
 
 
 def test_a_training_ends_early_once_twenty_steps_are_below_what_is_asked(tokenizer):

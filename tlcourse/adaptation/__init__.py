@@ -18,7 +18,7 @@ name; a choice of your own is a frozen dataclass with `__call__`.
 
 from tlcourse.adaptation import baselines, leaderboard
 from tlcourse.adaptation.adapting import adapt, classification_loss, prepare
-from tlcourse.adaptation.classifier import POOLINGS, Classifier, wrong
+from tlcourse.adaptation.classifier import POOLINGS, Classifier, misclassified
 from tlcourse.adaptation.edits import (
     AdapterLayer,
     Adapters,
@@ -105,9 +105,9 @@ __all__ = [
     "head_names",
     "leaderboard",
     "merge_lora",
+    "misclassified",
     "prepare",
     "preset",
     "pretrain_on_texts",
     "self_train",
-    "wrong",
 ]

@@ -331,7 +331,7 @@ class Classifier(nn.Module):
         return self.classify(self.features(tokens, mask))
 
 
-def wrong(probabilities: Tensor, labels: Sequence[str], names: Sequence[str]) -> list[int]:
+def misclassified(probabilities: Tensor, labels: Sequence[str], names: Sequence[str]) -> list[int]:
     """Returns the indices of the texts whose likeliest label is not the true one.
 
     `probabilities` is (texts, labels), `labels` the true label of each text, `names` all labels.

@@ -283,7 +283,7 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
 
 def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute) -> dict[str, Any]:
     """Returns the name of a file, its number of rows, and the lines that were misclassified."""
-    from tlcourse.adaptation import wrong
+    from tlcourse.adaptation import misclassified
 
     try:
         probabilities = classifier.probabilities(examples.texts, compute=compute)
@@ -292,7 +292,7 @@ def _errors(classifier: Classifier, examples: tables.Examples, compute: Compute)
             "expected probabilities of the adapted model, got NaN: its last step went too far; "
             "give a lower --learning-rate"
         ) from None
-    rows = wrong(probabilities, examples.labels, classifier.labels)
+    rows = misclassified(probabilities, examples.labels, classifier.labels)
     lines = [examples.lines[row] for row in rows]
     return {"file": examples.path.name, "rows": len(examples.texts), "wrong": lines}
 

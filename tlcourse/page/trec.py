@@ -25,8 +25,8 @@ from tlcourse.adaptation import (
     Recipe,
     Scheme,
     adapt,
+    misclassified,
     serialization,
-    wrong,
 )
 from tlcourse.adaptation.serialization import RECORD, in_words
 from tlcourse.metrics import wilson_interval
@@ -94,7 +94,7 @@ def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
 
 def tested(classifier: Classifier, texts: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
     """The misclassified questions, computed in float32, and the interval of their share."""
-    rows = wrong(classifier.probabilities(texts, compute=PLAIN), labels, classifier.labels)
+    rows = misclassified(classifier.probabilities(texts, compute=PLAIN), labels, classifier.labels)
     interval = wilson_interval(len(rows), len(texts))
     return {"rows": len(texts), "wrong": rows, "interval": list(interval)}
 

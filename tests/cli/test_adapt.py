@@ -387,7 +387,7 @@ def test_a_page_of_an_adapted_released_model_is_refused(tmp_path, released, caps
     out = str(tmp_path / "page.html")
     assert main(["page", "--out", out, "--model", "causal-small", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "expected a model of the course's own block" in line and "norm_first" in line
+    assert "expected a model with the course's own block" in line and "norm_first" in line
     assert not (tmp_path / "page.html").exists()
 
 

@@ -85,7 +85,8 @@ class Derivation:
         holding = {
             number: rule.weight
             for number, rule in enumerate(RULES[symbol])
-            if all(self._holds(guard, features) for guard in rule.guards)
+            # A list: every guard draws its features, whether another one fails or not.
+            if all([self._holds(guard, features) for guard in rule.guards])  # noqa: C419
             and (
                 rule.children[0].symbol not in PRONOMINAL
                 or self._antecedents(

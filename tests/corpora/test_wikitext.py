@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlcourse.corpora.wikitext import articles_of, canonical
+from tlcourse.corpora.wikitext import articles_of, canonical, wikitext
 
 TWO = [
     " \n",
@@ -62,3 +62,8 @@ def test_articles_are_the_whole_text(lines: list[str]) -> None:
 
 def test_rows_are_those_of_the_hub() -> None:
     assert [canonical(line) for line in (" \n", "\n", " a \n")] == ["", "", " a \n"]
+
+
+def test_what_a_data_set_says_of_itself_stands_above_the_form():
+    assert wikitext("x", {}, {}).licence == "CC BY-SA 3.0"
+    assert wikitext("x", {}, {}, licence="CC0").licence == "CC0"

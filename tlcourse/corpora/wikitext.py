@@ -33,7 +33,7 @@ def count(text: str) -> Counted:
 
 def wikitext(name: str, files: dict[str, str], facts: dict[str, Facts], **more: Any) -> Corpus:
     """A data set of this form, with the column text; `more` are other fields of Corpus."""
-    more |= {"kind": "Wikipedia", "licence": "CC BY-SA 3.0"}
+    more = {"kind": "Wikipedia", "licence": "CC BY-SA 3.0"} | more
     return Corpus(name, files, facts, {"text": "text"}, parse, count, **more)
 
 

@@ -1,6 +1,8 @@
-"""Parts of the sections of RESULTS.md: tables, and shares with their intervals in percent."""
+"""Parts of the sections of RESULTS.md: tables, their cells, and what a section rests on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from tlcourse.metrics import wilson_interval
 
 
 def section(*blocks: str) -> str:
@@ -11,7 +13,7 @@ def section(*blocks: str) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
     """A table whose first `left` columns are aligned left, the others right."""
     rule = "|" + "---|" * left + "---:|" * (len(head) - left)
-    first, *lines = (f"| {' | '.join(cells)} |" for cells in (head, *rows))
+    first, *lines = (line(*cells) for cells in (head, *rows))
     return "\n".join([first.replace("|  |", "| |"), rule, *lines])
 
 
@@ -23,3 +25,39 @@ def percent(interval: Sequence[float]) -> str:
 def points(interval: Sequence[float]) -> str:
     """A difference of shares and the ends of its interval, as "+4.0 (+3.0 to +5.0)"."""
     return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in interval))
+
+
+def line(*cells: str | int) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def error_cell(row: Mapping) -> str:
+    """The mean of a row, and its interval."""
+    return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
+
+
+def wilson_cell(error: float, of: int) -> str:
+    """An error in percent of so many questions, and Wilson's interval."""
+    interval = wilson_interval(round(error * of / 100), of)
+    return error_cell({"mean": error, "interval": [100 * end for end in interval]})
+
+
+def points_cell(entry: Mapping | None) -> str:
+    """By how many points two rows differ, the interval and the corrected p; nothing for None."""
+    if entry is None:
+        return ""
+    low, high = entry["points_interval"]
+    p = "< 0.001" if entry["p_holm"] < 5e-4 else f"= {entry['p_holm']:.3f}"
+    return f"{entry['points']:+.1f} ({low:+.1f} to {high:+.1f}), p {p}"
+
+
+def signed(number: float | None) -> str:
+    """A number with its sign; nothing for None."""
+    return "" if number is None else f"{number:+.2f}"
+
+
+def source(study: Mapping, lessons: str) -> str:
+    """What a section of RESULTS.md rests on: data, machine, command and lessons."""
+    command = f"`python -m benchmarks {study['job']}`"
+    return f"{study['data']}; {study['machine']} ({command}; {lessons})."

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from tlcourse.metrics import wilson_interval
-
 COLUMNS = {  # key of a row, and what stands above its column
     "job": "job",
     "vocabulary": "vocabulary",
@@ -60,39 +58,3 @@ def _cell(key: str, row: Mapping) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def line(*cells: str | int) -> str:
-    """A row of a Markdown table."""
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-def error_cell(row: Mapping) -> str:
-    """The mean of a row, and its interval."""
-    return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
-
-
-def wilson_cell(error: float, of: int) -> str:
-    """An error in percent of so many questions, and Wilson's interval."""
-    interval = wilson_interval(round(error * of / 100), of)
-    return error_cell({"mean": error, "interval": [100 * end for end in interval]})
-
-
-def points_cell(entry: Mapping | None) -> str:
-    """By how many points two rows differ, the interval and the corrected p; nothing for None."""
-    if entry is None:
-        return ""
-    low, high = entry["points_interval"]
-    p = "< 0.001" if entry["p_holm"] < 5e-4 else f"= {entry['p_holm']:.3f}"
-    return f"{entry['points']:+.1f} ({low:+.1f} to {high:+.1f}), p {p}"
-
-
-def signed(number: float | None) -> str:
-    """A number with its sign; nothing for None."""
-    return "" if number is None else f"{number:+.2f}"
-
-
-def source(study: Mapping, lessons: str) -> str:
-    """What a section of RESULTS.md rests on: data, machine, command and lessons."""
-    command = f"`python -m benchmarks {study['job']}`"
-    return f"{study['data']}; {study['machine']} ({command}; {lessons})."

@@ -20,12 +20,12 @@ from typing import Any
 import torch
 
 from benchmarks import runner
+from benchmarks.markdown import line, signed, source, wilson_cell
 from benchmarks.studies import transfer
 from benchmarks.studies.grid_search import CONFIRMED, EPOCHS
 from benchmarks.studies.multi_stage import QUESTION, Task, sentences_elsewhere, student
 from benchmarks.studies.search_space import COMBINED, task_at
 from benchmarks.studies.trials import MODEL, POOLING, Job
-from benchmarks.table import line, signed, source, wilson_cell
 from tlcourse import corpora, metrics, results
 from tlcourse.adaptation import Classifier, Recipe, misclassified
 

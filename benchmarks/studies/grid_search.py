@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from benchmarks import runner
+from benchmarks.markdown import line, signed, source, wilson_cell
 from benchmarks.studies.search_space import SPACE
 from benchmarks.studies.trials import MODEL, Job
-from benchmarks.table import line, signed, source, wilson_cell
 from tlcourse.adaptation import leaderboard
 from tlcourse.adaptation.presets import MIN_STEPS
 

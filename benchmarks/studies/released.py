@@ -26,10 +26,10 @@ from scipy.stats import spearmanr
 from torch.nn import functional as F
 
 from benchmarks import clocks, runner
+from benchmarks.markdown import error_cell, line, points_cell, source
 from benchmarks.studies import grid_search, transfer
 from benchmarks.studies.comparison import apart
 from benchmarks.studies.trials import step_memory
-from benchmarks.table import error_cell, line, points_cell, source
 from tlcourse import corpora, results
 from tlcourse.adaptation import (
     FULL,

@@ -40,9 +40,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import runner
+from benchmarks.markdown import error_cell, line, points_cell, source
 from benchmarks.studies import released
 from benchmarks.studies.comparison import apart
-from benchmarks.table import error_cell, line, points_cell, source
 from tlcourse import checkpoints, corpora, device, results
 from tlcourse.adaptation import (
     FULL,

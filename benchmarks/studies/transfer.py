@@ -18,8 +18,8 @@ from datasets import Dataset, DatasetDict
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks import clocks, runner
+from benchmarks.markdown import error_cell, wilson_cell
 from benchmarks.studies.initial_models import SCRATCH, body_of, weights_of
-from benchmarks.table import error_cell, wilson_cell
 from tlcourse import checkpoints, corpora, metrics
 from tlcourse.adaptation import Classifier, Recipe, adapt, baselines, misclassified
 from tlcourse.adaptation.presets import MIN_STEPS

@@ -11,13 +11,13 @@ from itertools import product
 from typing import Any
 
 from benchmarks import runner
+from benchmarks.markdown import error_cell, line, points_cell, signed, source
 from benchmarks.studies import comparison, grid_search, transfer
 from benchmarks.studies.comparison import FEW, PRIMARY, asked_what
 from benchmarks.studies.grid_search import CONFIRMED, EPOCHS, GRID_EPOCHS
 from benchmarks.studies.multi_stage import ELSEWHERE, MULTI_STAGE, READINGS, TAPT, TAPT_TOKENS
 from benchmarks.studies.search_space import MAIN, SPACE
 from benchmarks.studies.trials import MODEL, Job
-from benchmarks.table import error_cell, line, points_cell, signed, source
 from tlcourse import results
 from tlcourse.adaptation import FULL, leaderboard
 

@@ -3,7 +3,7 @@
 import sys
 
 from benchmarks import __main__ as command
-from benchmarks import results_page, table
+from benchmarks import markdown, results_page
 from benchmarks.studies import grid_search, tasks, transfer
 from benchmarks.studies.trec import STUDIES
 from tlcourse import files
@@ -22,14 +22,14 @@ def test_the_command_writes_the_page_and_says_whether_it_changed(monkeypatch, tm
 
 def test_cells_show_intervals_and_what_differs() -> None:
     entry = {"points": 1.04, "points_interval": [0.0, 2.0], "p_holm": 0.02}
-    assert table.points_cell(entry) == "+1.0 (+0.0 to +2.0), p = 0.020"
-    assert table.points_cell(entry | {"p_holm": 1e-9}).endswith(", p < 0.001")
-    assert table.points_cell(None) == table.signed(None) == ""
-    assert table.signed(1.5) == "+1.50"
-    assert table.error_cell({"mean": 9.25, "interval": [8.0, 10.0]}) == "9.2 (8.0-10.0)"
-    assert table.wilson_cell(3.6, 500) == "3.6 (2.3-5.6)"  # 18 errors, as published
+    assert markdown.points_cell(entry) == "+1.0 (+0.0 to +2.0), p = 0.020"
+    assert markdown.points_cell(entry | {"p_holm": 1e-9}).endswith(", p < 0.001")
+    assert markdown.points_cell(None) == markdown.signed(None) == ""
+    assert markdown.signed(1.5) == "+1.50"
+    assert markdown.error_cell({"mean": 9.25, "interval": [8.0, 10.0]}) == "9.2 (8.0-10.0)"
+    assert markdown.wilson_cell(3.6, 500) == "3.6 (2.3-5.6)"  # 18 errors, as published
     source = "TREC-6; 2 threads (`python -m benchmarks a-study`; lesson 06)."
-    assert table.source(MADE, "lesson 06") == source
+    assert markdown.source(MADE, "lesson 06") == source
 
 
 def test_results_are_a_table_of_methods_and_labels() -> None:

@@ -50,7 +50,7 @@ class Recipe:
     """How long and how fast to adapt; the defaults were chosen on TREC's dev split."""
 
     epochs: int = setting(4, COUNT, "passes over the texts")
-    learning_rate: float = setting(5e-4, POSITIVE, "of AdamW; a group has this times its factor")
+    learning_rate: float = setting(5e-4, POSITIVE, "of AdamW; a group multiplies it by its factor")
     batch_size: int = setting(32, COUNT, "texts a step")
     weight_decay: float = setting(0.01, NOT_NEGATIVE, "of AdamW")
     min_steps: int = setting(0, WHOLE, "small sets get more epochs, until so many steps")
@@ -58,7 +58,7 @@ class Recipe:
         None, NOT_NEGATIVE, "nats: ends once the mean loss of 20 steps is below it"
     )
     head_learning_rate: float | None = setting(
-        None, POSITIVE, 'of the group "head", not its factor'
+        None, POSITIVE, 'of the group "head", in place of its factor'
     )
 
     def __post_init__(self) -> None:

@@ -132,7 +132,10 @@ def too_late() -> None:
 
 
 def begin() -> None:
-    """Listens to signals from now on; for a process that is one command. None may make it noisy."""
+    """Listens to signals from now on, so that none prints a traceback.
+
+    For a process that is one command.
+    """
     _listen(_too_early, _of_a_command())
     atexit.register(_listen, signal.SIG_IGN, _of_a_command())  # registered first, so called last
 

@@ -39,10 +39,10 @@ OPTIONS = [
         "a shipped name, a released one such as all-MiniLM-L6-v2, or a folder of either kind",
         default="causal-small",
     ),
-    Option("--scheme", "such as lora; a wrong one lists all", default="full-fine-tuning"),
-    Option("--pooling", "such as last-token; a wrong one lists all", default="mean"),
+    Option("--scheme", "such as lora; an unknown name lists all", default="full-fine-tuning"),
+    Option("--pooling", "such as last-token; an unknown name lists all", default="mean"),
     *options_of(Recipe, RECIPE, **dict.fromkeys(RECIPE, OWN) | {"epochs": OF_THE_ROWS}),
-    Option("--seed", "of head, batches and dropout", SEED, default=0),
+    Option("--seed", "of the head, the batches and dropout", SEED, default=0),
 ]
 
 

@@ -21,11 +21,14 @@ A story. After it you will be able to run it.
 
 **The question:** does it run?
 
-**Minutes:** …
+**You need:** nothing"""
+CLOSING = """## What changed since 2019
 
-**What comes before:** nothing. **What is downloaded:** nothing.
+All.
 
-**What changed since 2019:** all."""
+**Run time:** …
+
+**Data:** none"""
 
 
 @pytest.fixture
@@ -37,6 +40,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         for number, source in enumerate(sources, 1):
             cells.append(nbformat.v4.new_markdown_cell(f"## Part {number}"))
             cells.append(nbformat.v4.new_code_cell(source))
+        cells.append(nbformat.v4.new_markdown_cell(CLOSING))
         path = tmp_path / "notebooks" / f"{id}_a_lesson.ipynb"
         path.parent.mkdir(exist_ok=True)
         nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
@@ -201,14 +205,14 @@ def test_commit_outputs(course, tmp_path) -> None:
 
     log = files.read_json(tmp_path / execution.RESULTS)["00"]
     assert "float32" in log["machine"]
-    line = f"**Minutes:** {log['minutes']} at size tiny on 2 CPU cores without bf16"
-    assert line in book.cells[0].source
+    line = f"**Run time:** {log['minutes']} minutes at size tiny on 2 CPU cores without bf16"
+    assert line in book.cells[-1].source
     stored = files.read_json(tmp_path / "benchmarks/results/headlines.json")
     assert stored["lesson.answer"]["value"] == 42
 
     execution.state_minutes(book, log | {"minutes": 9.9})
-    assert book.cells[0].source.count(guards.MINUTES) == 1
-    assert "**Minutes:** 9.9 at" in book.cells[0].source
+    assert book.cells[-1].source.count(guards.MINUTES) == 1
+    assert "**Run time:** 9.9 minutes at" in book.cells[-1].source
 
 
 def test_a_deeper_lesson_has_a_log_of_its_own(course, tmp_path) -> None:
@@ -220,9 +224,9 @@ def test_a_deeper_lesson_has_a_log_of_its_own(course, tmp_path) -> None:
     log = files.read_json(tmp_path / execution.RESULTS)
     assert list(log) == ["00", "00b", "01"]
     assert (log["00"], log["00b"]["size"]) == ({"minutes": 3}, "tiny")
-    opening = finding.read_notebook(lesson.path).cells[0].source
-    assert first_cell.badge("00b_a_lesson.ipynb") in opening
-    assert f"**Minutes:** {log['00b']['minutes']} at size tiny" in opening
+    cells = finding.read_notebook(lesson.path).cells
+    assert first_cell.badge("00b_a_lesson.ipynb") in cells[0].source
+    assert f"**Run time:** {log['00b']['minutes']} minutes at size tiny" in cells[-1].source
 
 
 @pytest.mark.parametrize(
@@ -244,7 +248,7 @@ def test_commit_outputs_refuses_and_changes_nothing(course, tmp_path, source, sa
 
 def test_minutes_need_a_line() -> None:
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
-    with pytest.raises(ValueError, match="Minutes"):
+    with pytest.raises(ValueError, match="Run time"):
         execution.state_minutes(book, {"minutes": 1, "size": "small"})
 
 

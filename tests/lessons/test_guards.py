@@ -11,20 +11,22 @@ from tlcourse.lessons import first_cell, guards
 def broken(**changes: Any) -> Any:
     """A complete notebook with one thing wrong."""
     opening = (
-        "# 00 · Title\n\nYou will be able to: x\n\n**Minutes:** 1\n\n**What comes before:** -\n\n"
+        "# 00 · Title\n\n**You build:** it\n\n**The question:** why?\n\n"
+        "You will be able to: x\n\n**You need:** Python"
     )
-    opening += "**You build:** it\n\n**The question:** why?\n\n"
-    opening += "**What is downloaded:** -\n\n**What changed since 2019:** -"
+    closing = "## What changed since 2019\n\nAll.\n\n**Run time:** 1\n\n**Data:** none"
     cells = [
         nbformat.v4.new_markdown_cell(opening),
         nbformat.v4.new_code_cell("1 + 1", execution_count=1),
+        nbformat.v4.new_markdown_cell(closing),
     ]
     book = nbformat.v4.new_notebook(cells=cells, metadata=first_cell.METADATA)
     code = book.cells[1]
     code.source = changes.get("source", code.source)
     code.execution_count = changes.get("count", 1)
     code.outputs = [nbformat.v4.new_output(**changes["output"])] if "output" in changes else []
-    book.cells[0].source = opening.replace(changes.get("without", "nothing left out"), "")
+    for cell in book.cells[::2]:
+        cell.source = cell.source.replace(changes.get("without", "nothing left out"), "")
     book.metadata.update(changes.get("metadata", {}))
     return book
 
@@ -42,13 +44,13 @@ def figure(**metadata: Any) -> dict[str, Any]:
 
 def test_minutes_that_are_not_the_rules_are_told() -> None:
     book = broken()
-    book.cells.append(nbformat.v4.new_markdown_cell("## 0.1 A *(core, 5 minutes)*"))
+    book.cells.insert(1, nbformat.v4.new_markdown_cell("## 0.1 A *(core, 5 minutes)*"))
     opening = book.cells[0].source
     said = guards.complaints_about_source(book)
     assert ["study time" in each for each in said] == [True], "it is not stated"
     book.cells[0].source = f"{opening}\n\n**Study time:** 5 minutes for the core"
     assert guards.complaints_about_source(book) == []
-    book.cells[-1].source = "## 0.1 A *(core, 10 minutes)*"
+    book.cells[1].source = "## 0.1 A *(core, 10 minutes)*"
     assert ["study time" in each for each in guards.complaints_about_source(book)] == [True]
 
 
@@ -59,7 +61,9 @@ def test_minutes_that_are_not_the_rules_are_told() -> None:
         ({"without": "You will be able to"}, "you will be able to"),
         ({"without": "**You build:**"}, "you build"),
         ({"without": "**The question:**"}, "the question"),
-        ({"without": "**What changed since 2019:**"}, "what changed since 2019"),
+        ({"without": "**You need:**"}, "you need"),
+        ({"without": "## What changed since 2019"}, "what changed since 2019"),
+        ({"without": "**Data:**"}, "data"),
         ({"source": "x = 1\n" * 41}, "41 lines; at most 40"),
         ({"source": "x = 1\n" * 12}, "median"),
         ({"count": 3}, "in order"),

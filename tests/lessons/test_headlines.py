@@ -22,26 +22,31 @@ def keep(clone, **record):
 @pytest.mark.parametrize(
     ("stored", "mine", "tolerance", "said"),
     [
-        (88.0, 88.0, 0.0, "-> same"),
-        (88.04, 87.96, 0.0, "-> same"),  # both are printed as 88
-        (88.0, 60.0, 0.5, "-> expected at this size"),
-        (88.0, 60.0, 0.1, "-> look here"),
-        (-2.0, -2.1, 0.1, "-> expected at this size"),
-        (3834, 3833, 0.0, "-> look here"),
+        (88.0, 88.0, 0.0, "✓ bpe.speedup: 88 times"),
+        (88.04, 87.96, 0.0, "✓ bpe.speedup: 88 times"),  # both are printed as 88
+        (88.0, 60.0, 0.5, "✓ bpe.speedup: 60 times (stored run: 88 times)"),
+        (-2.0, -2.1, 0.1, "✓ bpe.speedup: -2.1 times (stored run: -2 times)"),
     ],
 )
-def test_verdict(clone, capsys, stored, mine, tolerance, said):
+def test_numbers_that_agree_take_one_line(clone, capsys, stored, mine, tolerance, said):
     keep(clone, value=stored)
     headline("bpe.speedup", mine, unit="times", data="sample", tolerance=tolerance)
-    assert capsys.readouterr().out.splitlines()[-1].strip() == said
+    assert capsys.readouterr().out.splitlines() == [said]
 
 
-def test_says_both_numbers_and_where_they_come_from(clone, capsys):
-    keep(clone, value=88.04)
-    headline("bpe.speedup", 61.5, unit="times", data="sample", tolerance=0.5)
-    assert capsys.readouterr().out.splitlines()[:2] == [
-        "bpe.speedup: 61.5 times (size tiny, sample)",
-        "    stored: 88 times (size tiny, sample, 2 CPU threads)",
+@pytest.mark.parametrize(
+    ("mine", "tolerance", "said"),
+    [(60.0, 0.1, "60 times, but the stored run had 88 times"), (3833, 0.0, "3,833 times, but")],
+)
+def test_numbers_that_disagree_are_told_with_their_origins(clone, capsys, mine, tolerance, said):
+    keep(clone, value=88.04 if mine < 100 else 3834)
+    headline("bpe.speedup", mine, unit="times", data="sample", tolerance=tolerance)
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"✗ bpe.speedup: {said}") and first.endswith("look here")
+    assert rest == [
+        "    this run: size tiny, sample",
+        "    stored run: size tiny, sample, 2 CPU threads",
+        "    Lesson 00, section 0.5, explains what this means.",
     ]
 
 
@@ -49,12 +54,12 @@ def test_says_both_numbers_and_where_they_come_from(clone, capsys):
 def test_does_not_compare_what_cannot_be_compared(clone, capsys, other):
     keep(clone, value=88.0, **other)
     headline("bpe.speedup", 88.0, unit="times", data="sample")
-    assert "-> not compared: the stored run had" in capsys.readouterr().out
+    assert "(not compared: the stored run had" in capsys.readouterr().out
 
 
 def test_without_a_stored_number(clone, capsys):
-    headline("bpe.speedup", 12.0)
-    assert "stored: nothing yet" in capsys.readouterr().out
+    headline("bpe.x", 12.0)
+    assert capsys.readouterr().out == "bpe.x: 12\n"
     assert not (clone / headlines.STORE).exists()
 
 
@@ -64,7 +69,7 @@ def test_a_collecting_run_stores_what_it_printed(clone, capsys, monkeypatch):
     monkeypatch.setenv(headlines.COLLECT, str(collected))
     headline("bpe.speedup", 50.0, unit="times", data="sample")
     headline("bpe.equal", 3834, unit="merges", data="sample")
-    assert capsys.readouterr().out.count("-> same") == 2
+    assert capsys.readouterr().out.count("✓") == 2
     assert files.read_json(clone / headlines.STORE)["bpe.speedup"]["value"] == 88.0
     assert store(collected) == [
         "bpe.speedup: 88 times -> 50 times",
@@ -75,7 +80,7 @@ def test_a_collecting_run_stores_what_it_printed(clone, capsys, monkeypatch):
     assert stored["bpe.speedup"]["hardware"]
     monkeypatch.delenv(headlines.COLLECT)
     headline("bpe.equal", 3834, unit="merges", data="sample")
-    assert "-> same" in capsys.readouterr().out
+    assert "✓" in capsys.readouterr().out
 
 
 def test_storing_nothing_writes_nothing(clone):

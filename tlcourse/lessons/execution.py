@@ -167,13 +167,13 @@ def clean(notebook: Any) -> Any:
 
 
 def state_minutes(notebook: Any, log: dict[str, Any]) -> None:
-    """Writes the minutes of a run's log into the line of the opening block that states them."""
-    said = f"{guards.MINUTES} {log['minutes']} at size {log['size']} on 2 CPU cores without bf16"
+    """Writes the minutes of a run's log into the line of the lesson that states them."""
+    said = f"{guards.MINUTES} {log['minutes']} minutes at size {log['size']} on 2 CPU cores"
     for cell in notebook.cells:
         lines = cell.source.split("\n")
         for number, line in enumerate(lines):
             if cell.cell_type == "markdown" and line.startswith(guards.MINUTES):
-                lines[number] = f"{said} (measured by `tlcourse run --commit-outputs`)"
+                lines[number] = f"{said} without bf16 (measured by `tlcourse run --commit-outputs`)"
                 cell.source = "\n".join(lines)
                 return
     raise ValueError(f"expected a line that starts with {guards.MINUTES!r}, found none; add one")

@@ -10,16 +10,14 @@ from typing import Any
 from tlcourse.lessons import studying
 from tlcourse.lessons.finding import code_cells, opening
 
-MINUTES = "**Minutes:**"
+MINUTES = "**Run time:**"
 OPENING = (
     "**you build:** ",
     "**the question:** ",
     "you will be able to",
-    MINUTES.lower(),
-    "what comes before",
-    "what is downloaded",
-    "what changed since 2019",
+    "**you need:** ",
 )
+CLOSING = "## what changed since 2019", MINUTES.lower(), "**data:** "
 FIRST_CELL = "run `python -m tlcourse.lessons.first_cell`"
 LONGEST_CELL = 40  # lines
 LARGEST_FILE = 1_500_000  # bytes; GitHub stops rendering somewhat above
@@ -62,13 +60,15 @@ def absolute_paths(notebook: Any) -> list[str]:
 
 
 def complaints_about_source(notebook: Any) -> list[str]:
-    """Complaints about the opening block, the length of cells, ids and kernel."""
+    """Complaints about the opening and closing blocks, the length of cells, ids and kernel."""
     faults = []
     first = notebook.cells[0] if notebook.cells else None
     if first is None or not first.source.startswith("# "):
         faults.append("the first cell does not begin with the title ('# …')")
     block = opening(notebook).lower()
     faults += [f"the opening block does not say {part!r}" for part in OPENING if part not in block]
+    end = notebook.cells[-1].source.lower() if notebook.cells else ""
+    faults += [f"the last cell does not say {part!r}" for part in CLOSING if part not in end]
     lengths = [len(cell.source.splitlines()) for cell in code_cells(notebook)]
     if lengths and max(lengths) > LONGEST_CELL:
         faults.append(f"a code cell has {max(lengths)} lines; at most {LONGEST_CELL}")

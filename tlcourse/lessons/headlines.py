@@ -1,17 +1,15 @@
-"""A lesson's headline numbers, each printed beside that of the stored run.
+"""Compares a lesson's headline numbers with those of the stored run.
 
     headline("bpe.speedup", 85.2, "times", data="WikiText-2", tolerance=0.5)
 
-prints
+prints one line if the two agree, which means that they print alike or differ by no more than the
+tolerance:
 
-    bpe.speedup: 85.2 times (size small, WikiText-2)
-        stored: 88.1 times (size small, WikiText-2, 2 CPU threads (x86_64, AVX2), float32)
-        -> expected at this size
+    ✓ bpe.speedup: 85.2 times (stored run: 88.1 times)
 
-The last line says "same" if both print alike, "expected at this size" if they differ by no more
-than the tolerance, "look here" if they differ by more. Numbers of another size or other data are
-not compared. Only `tlcourse run NN --commit-outputs` stores numbers: it names a file in
-TLCOURSE_HEADLINES, to which the lesson writes its numbers, and copies them into
+If they differ by more, it says "look here" and where each number comes from. Numbers of another
+size or on other data are not compared. Only `tlcourse run NN --commit-outputs` stores numbers: it
+names a file in TLCOURSE_HEADLINES, to which the lesson writes its numbers, and copies them into
 `benchmarks/results/headlines.json` after the whole lesson has run.
 """
 
@@ -30,7 +28,7 @@ Record = dict[str, str | int | float]
 def headline(
     name: str, value: float, unit: str = "", *, data: str = "", tolerance: float = 0.0
 ) -> None:
-    """Prints `value` beside the stored one and the verdict.
+    """Prints `value` and whether it agrees with the stored one.
 
     `name` is `topic.what`; `data` names the data ("WikiText-2", "bundled sample"); `tolerance` is
     relative to the stored value: 0.1 allows 10 %. Counts need none, timings a large one.
@@ -44,24 +42,30 @@ def headline(
         )
     value = value if isinstance(value, int) else float(value)
     record: Record = {"value": value, "unit": unit, "size": sizes.current().name, "data": data}
-    print(f"{name}: {_amount(record)} ({_where(record)})")
     stored = _collect(name, record) or _read(files.root() / STORE).get(name)
-    if stored is None:
-        print("    stored: nothing yet")
-        return
-    print(f"    stored: {_amount(stored)} ({_where(stored)})")
-    print(f"    -> {verdict(record, stored, tolerance)}")
+    print(
+        f"{name}: {_amount(record)}"
+        if stored is None
+        else compared(name, record, stored, tolerance)
+    )
 
 
-def verdict(record: Record, stored: Record, tolerance: float) -> str:
-    """The result of comparing a record with the stored one, as lessons print it."""
+def compared(name: str, record: Record, stored: Record, tolerance: float) -> str:
+    """What `headline` prints of a record and the stored one: one line, unless they disagree."""
+    mine, theirs = _amount(record), _amount(stored)
     for key in ("size", "data"):
         if record[key] != stored[key]:
-            return f"not compared: the stored run had {key} {stored[key]}, this one {record[key]}"
-    if _amount(record) == _amount(stored):
-        return "same"
-    near = abs(record["value"] - stored["value"]) <= tolerance * abs(stored["value"])
-    return "expected at this size" if near else "look here"
+            return f"{name}: {mine} (not compared: the stored run had {key} {stored[key]})"
+    if mine == theirs:
+        return f"✓ {name}: {mine}"
+    if abs(record["value"] - stored["value"]) <= tolerance * abs(stored["value"]):
+        return f"✓ {name}: {mine} (stored run: {theirs})"
+    return (
+        f"✗ {name}: {mine}, but the stored run had {theirs}: look here\n"
+        f"    this run: {_where(record)}\n"
+        f"    stored run: {_where(stored)}\n"
+        "    Lesson 00, section 0.5, explains what this means."
+    )
 
 
 def store(collected: Path) -> list[str]:

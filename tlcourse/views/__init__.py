@@ -48,7 +48,7 @@ from tlcourse.views.heat_maps import (
 )
 from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
-from tlcourse.views.lesson_00 import road, story
+from tlcourse.views.lesson_00 import answer_bars, dev_errors, road, story
 from tlcourse.views.lesson_01 import merge_rows, pattern_parts, text_to_ids, trainer_race
 from tlcourse.views.lesson_01b import cuts_of_word
 from tlcourse.views.lesson_02 import (
@@ -115,6 +115,7 @@ __all__ = [
     "Panel",
     "Picture",
     "ablation_grid",
+    "answer_bars",
     "arcs",
     "attention_heads",
     "attention_lookup",
@@ -132,6 +133,7 @@ __all__ = [
     "curves",
     "cuts_of_word",
     "decision_path",
+    "dev_errors",
     "difference_map",
     "errors_by_labels",
     "errors_by_rate",

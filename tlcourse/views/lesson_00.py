@@ -1,4 +1,4 @@
-"""Figures of lesson 00: the road through the lessons, and the whole story on one text."""
+"""Figures of lesson 00: the road through the lessons, errors, and the story on one text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -6,15 +6,26 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.patches import FancyArrowPatch
 
+from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, arrow, box, canvas, label, stroke, word_width
 from tlcourse.views.style import COLOURS, Picture, Texts, finish
 from tlcourse.views.tokens import visible
 
+STATIONS = (
+    ("01 Tokens", "a tokenizer that you trained", "build"),
+    ("02 Transformer", "a model that you wrote", "build"),
+    ("03 Pretraining", "a model that has read", "build"),
+    ("04 Fine-tuning", "a classifier, and how sure to be of it", "adapt"),
+    ("05 Schemes", "adapters, LoRA, schedules", "adapt"),
+    ("06 More signal", "learning from texts without labels", "adapt"),
+    ("07 Probing", "what the model knows", "look"),
+    ("08 Looking inside", "what its heads do", "look"),
+)
 _FILLS = {"build": "blue", "adapt": "vermillion", "look": "grey"}
 _SAID = {"build": "build a language model", "adapt": "teach it a task", "look": "look inside"}
 
 
-def road(stations: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Picture:
+def road(stations: Sequence[tuple[str, str, str]] = STATIONS, **texts: Unpack[Texts]) -> Picture:
     """The lessons as stations of a road, each with what is carried on from it.
 
     A station is (name, what the learner has then, part), the part one of "build", "adapt" and
@@ -25,6 +36,11 @@ def road(stations: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Pi
         raise ValueError(
             f"expected stations (name, what one has then, part of {list(_FILLS)}), got {stations!r}"
         )
+    texts = {
+        "title": "From bytes to an answer: the road through the lessons",
+        "alt": "Boxes joined by arrows, one for each lesson: "
+        + ", ".join(f"{name} ({has})" for name, has, _ in stations),
+    } | texts
     rows = -(-len(stations) // 4)
     picture, axes = canvas(1.15 * rows + 0.35, **texts)
     wide, before, last = 1.5, None, 0
@@ -90,6 +106,12 @@ def story(
         raise ValueError(
             f"expected one weight a token, {len(tokens)}, got an array of shape {weights.shape}"
         )
+    texts = {
+        "title": "Pretrained: what comes next. Fine-tuned: what is asked for.",
+        "alt": f"A text cut into tokens, with arcs from the token {tokens[at]} to those before "
+        "it. An arrow leads from it to bars of the likeliest next tokens, and a bracket under the "
+        "whole text leads to bars of the kinds of answer.",
+    } | texts
     picture, axes = canvas(3.35, **texts)
     names = [visible(token) for token in tokens]
     widths = [word_width(name) * 1.05 + 0.16 for name in names]
@@ -122,6 +144,42 @@ def story(
     arrow(axes, (middles[looks][0], 1.99), (middles[looks][0], 1.66), colour="blue")
     _bars(axes, here, f"3  pretrained: what follows “{cut}”?", likely, "blue")
     return finish(picture)
+
+
+def dev_errors(
+    errors: Mapping[str, tuple[float, float, float]],
+    ours: str,
+    counting: str,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Bars of error in %, each (share, low, high); the title says if `ours` beats `counting`."""
+    fewer = errors[counting][0] - errors[ours][0]
+    title = "Errors on the dev set"
+    if fewer > 0:
+        title = f"Fine-tuning makes {100 * fewer:.0f} points fewer errors than counting words"
+    bars = {name: tuple(100 * share for share in shares) for name, shares in errors.items()}
+    return horizontal_bars(
+        bars,
+        x_label="dev error (%)",
+        highlight=ours,
+        **{
+            "title": title,
+            "alt": "Bars of dev error: " + ", ".join(f"{k} {v[0]:.1f} %" for k, v in bars.items()),
+        }
+        | texts,
+    )
+
+
+def answer_bars(question: str, probabilities: Mapping[str, float]) -> Picture:
+    """Bars of the probability of each label for a question, the best one highlighted."""
+    best = max(probabilities, key=lambda label: probabilities[label])
+    return horizontal_bars(
+        {label: 100 * share for label, share in probabilities.items()},
+        title=f"“{question}” {best}, says the model",
+        alt=f"Bars of the probability of each label; {best} has {probabilities[best]:.0%}.",
+        x_label="probability (%)",
+        highlight=best,
+    )
 
 
 def _bars(axes: Any, left: float, caption: str, shares: Mapping[str, float], colour: str) -> None:

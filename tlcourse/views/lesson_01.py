@@ -115,6 +115,19 @@ def trainer_race(
     `highlight` is coloured, all others are grey. Raises ValueError for no trainer, an unknown
     highlight, or one without a positive time.
     """
+    middle = {name: sorted(times)[len(times) // 2] for name, times in seconds.items()}
+    order = sorted(visited, key=lambda name: visited[name])
+    faster = order == sorted(visited, key=lambda name: middle[name])
+    told = ", ".join(
+        f"{name} {f'{visited[name]:,.0f}' if name in visited else 'not counted'} and {each:.2g}"
+        for name, each in middle.items()
+    )
+    texts = {
+        "title": "The fewer words a trainer visits, the faster it is"
+        if faster
+        else "Words visited and seconds of four trainers",
+        "alt": f"Words visited per merge, and median seconds: {told}",
+    } | texts
     known = highlight is None or highlight in seconds
     if not seconds or not known or not all(len(s) and min(s) > 0 for s in seconds.values()):
         raise ValueError(
@@ -157,7 +170,7 @@ def _dots(axes: Any, row: int, values: Sequence[float], text: str, colour: str) 
 
 def text_to_ids(
     words: Sequence[tuple[str, Sequence[str], Sequence[str], Sequence[int]]],
-    makers: Sequence[str] = ("", "", "", ""),
+    makers: Sequence[str] = ("pre_tokenise", "byte_symbols", "encode_pre_token", "vocabulary"),
     **texts: Unpack[Texts],
 ) -> Picture:
     """The way of a text through a tokenizer: pre-tokens, byte symbols, tokens, ids.
@@ -168,6 +181,11 @@ def text_to_ids(
     """
     if not words or len(makers) != 4:
         raise ValueError(f"expected words and the makers of 4 rows, got {len(words)} and {makers}")
+    texts = {
+        "title": "From text to ids",
+        "alt": "Five rows: the text, its pre-tokens, the symbols of their bytes, the tokens after "
+        "all merges, and their ids.",
+    } | texts
     cell = _wide(s for w in words for s in w[1])
     lanes = []  # the width of each word's column
     for _, symbols, tokens, ids in words:
@@ -232,6 +250,10 @@ def pattern_parts(
     lost = {name for _, name in pieces} - set(parts)
     if not pieces or lost:
         raise ValueError(f"expected pieces, each of a part of {list(parts)}, got {pieces}")
+    texts = {
+        "title": "Which part of the pattern matches which piece",
+        "alt": ", ".join(f"{name} {piece!r}" for piece, name in pieces),
+    } | texts
     names = [f"{name}: {caption}" for name, caption in parts.items()]
     start = max(word_width(name) for name in names) * 1.05 + 0.25
     wide = [_wide([visible(text)]) for text, _ in pieces]

@@ -21,7 +21,7 @@ STORED = {
     "rows": [row("full", 100, 30.0), row("LoRA", 100, 28.0), row("LoRA", 5452, 6.0)],
     "comparisons": [
         {"scheme": "LoRA", "labels": 100, "points": -2.0, "p_holm": 0.0123}
-        | {"points_interval": [-3.0, -1.0]},
+        | {"points_interval": [-3.0, -1.0]}
     ],
 }
 

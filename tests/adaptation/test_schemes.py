@@ -213,11 +213,7 @@ def test_stages_are_those_of_the_papers():
     flat = Triangular()
     assert stages_of(GradualUnfreezing(flat)) == [NAMES[3:], NAMES[2:], NAMES[1:], NAMES]
     assert stages_of(SequentialUnfreezing(flat)) == [NAMES[-1:], NAMES[1:], NAMES]
-    assert stages_of(ChainThaw(flat)) == [
-        ["head"],
-        *([name] for name in NAMES),
-        NAMES,
-    ]
+    assert stages_of(ChainThaw(flat)) == [["head"], *([name] for name in NAMES), NAMES]
 
 
 @pytest.mark.parametrize(
@@ -247,10 +243,7 @@ def test_the_ratio_of_two_rates_stays_whenever_both_move(tokenizer, schedule, mo
     assert any(each["embedding"] > 0 for each in rates)
 
 
-@pytest.mark.parametrize(
-    "schedule",
-    [GradualUnfreezing, ChainThaw, SequentialUnfreezing],
-)
+@pytest.mark.parametrize("schedule", [GradualUnfreezing, ChainThaw, SequentialUnfreezing])
 def test_at_every_step_what_is_frozen_stays_with_its_optimizer_state(
     tokenizer, schedule, monkeypatch
 ):
@@ -415,8 +408,7 @@ def test_the_fisher_information_of_a_logistic_regression_has_a_closed_form():
     x, targets = torch.randn(40, 3), torch.randint(2, (40,)).float()
     model = torch.nn.Linear(3, 1)
     found = fisher(
-        model,
-        lambda m: -F.binary_cross_entropy_with_logits(m(x)[:, 0], targets, reduction="none"),
+        model, lambda m: -F.binary_cross_entropy_with_logits(m(x)[:, 0], targets, reduction="none")
     )
     off = targets - model(x)[:, 0].sigmoid()
     torch.testing.assert_close(found["weight"], (off[:, None] * x).pow(2).mean(0)[None].detach())

@@ -101,10 +101,7 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="expected a pooling out of mean, first, last"):
         extract(model, TOKENIZER, SENTENCES, pooling="max")
     direction = np.eye(16)[:1]
-    with (
-        removing(model, direction, 1),
-        pytest.raises(ValueError, match="without hooks"),
-    ):
+    with removing(model, direction, 1), pytest.raises(ValueError, match="without hooks"):
         extract(model, TOKENIZER, SENTENCES, folder=tmp_path, compute=PLAIN)
     with torch.no_grad():
         model.embedding.weight.mul_(1e6)

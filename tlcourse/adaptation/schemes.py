@@ -16,12 +16,7 @@ from tlcourse.adaptation.groups import (
     TopLayers,
 )
 from tlcourse.adaptation.knobs import by_name, check_choice, from_plain, short, to_plain
-from tlcourse.adaptation.schedules import (
-    GradualUnfreezing,
-    Schedule,
-    SlantedTriangular,
-    Triangular,
-)
+from tlcourse.adaptation.schedules import GradualUnfreezing, Schedule, SlantedTriangular, Triangular
 
 CHOICES = {"edit": edits, "groups": groups, "schedule": schedules, "extra_loss": extra_losses}
 

@@ -20,11 +20,7 @@ from tlcourse.lessons import finding, studying
 MISSING_ON_COLAB = ("pytorch-ignite",)
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
 METADATA = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
         "file_extension": ".py",
         "mimetype": "text/x-python",

@@ -38,13 +38,7 @@ take the measure as an argument. `report` gives an accuracy together with all it
 """
 
 from tlcourse.probing import tasks, trees
-from tlcourse.probing.ablation import (
-    WAYS,
-    erase_neurons,
-    erase_units,
-    erase_words,
-    erasing_neurons,
-)
+from tlcourse.probing.ablation import WAYS, erase_neurons, erase_units, erase_words, erasing_neurons
 from tlcourse.probing.alignment import Aligned, align, covering, normalised, written
 from tlcourse.probing.baselines import Guess, majority, random_encoder, word_types
 from tlcourse.probing.controls import (
@@ -58,14 +52,7 @@ from tlcourse.probing.controls import (
 )
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
-from tlcourse.probing.items import (
-    Examples,
-    Task,
-    examples,
-    pair_task,
-    sentence_task,
-    word_task,
-)
+from tlcourse.probing.items import Examples, Task, examples, pair_task, sentence_task, word_task
 from tlcourse.probing.neurons import SIGNALS, Neuron, correlations, find_neurons
 from tlcourse.probing.probes import (
     MixProbe,

@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 
-from tests.adaptation.test_classifier import CPU
+from tests.adaptation.made import CPU
 from tests.released import save_bert, save_gpt2
 from tlcourse.adaptation import (
     POOLINGS,

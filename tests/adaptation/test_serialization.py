@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.adaptation.made import CPU, LABELLED, TEXTS, TOKENIZER, make
 from tlcourse import checkpoints, files
 from tlcourse.adaptation import (
     EWC,
@@ -26,31 +27,15 @@ from tlcourse.adaptation import (
     adapt,
     serialization,
 )
-from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
-from tlcourse.transformer import Config, Transformer
 
-TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"]
-LABELLED = ["HUM", "LOC", "NUM", "HUM"]
-CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 FILES = {"README.md", "classifier.json", "config.json", "model.safetensors", "tokenizer.json"}
-TOKENIZER = Tokenizer.train(TEXTS, 280)
 RECIPE = Recipe(epochs=3, learning_rate=1e-2)
 FULL = SCHEMES["full fine-tuning"]
 
 
-def unadapted(pooling="mean", dropout=0.1, **shape):
-    torch.manual_seed(0)
-    config = Config(TOKENIZER.vocabulary_size, 16, 3, 2, 32, 48, **shape)
-    body = Transformer(config, "explicit")
-    for parameter in body.parameters():  # new blocks start as the identity: make them speak
-        parameter.data.add_(0.1 * torch.randn_like(parameter))
-    return Classifier(body, TOKENIZER, sorted(set(LABELLED)), pooling=pooling, dropout=dropout)
-
-
 def adapted(scheme=FULL, pooling="mean", texts=TEXTS, **shape):
     scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
-    start = unadapted(pooling, **shape)
+    start = make(pooling, layers=3, **shape)
     return adapt(start, texts, LABELLED, scheme=scheme, recipe=RECIPE, compute=CPU)
 
 
@@ -81,13 +66,6 @@ def test_every_scheme_comes_back_and_predicts_the_same(tmp_path, name):
     assert found.added == classifier.added
     assert eval(repr(found.scheme), vars(sys.modules["tlcourse.adaptation"])) == SCHEMES[name]
     shutil.rmtree(tmp_path / "mine")  # no file is held open
-
-
-def test_a_new_classifier_can_be_saved_too(tmp_path):
-    classifier = unadapted()
-    classifier.save(tmp_path / "mine")
-    found = Classifier.load(tmp_path / "mine", compute=CPU)
-    assert found.scheme is None and torch.equal(answers(found), answers(classifier))
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -291,10 +269,11 @@ def test_numbers_of_numpy_are_kept_as_those_of_python(tmp_path):
     assert Classifier.load(tmp_path / "mine", knobs=[MyLoRA]).scheme == scheme
 
 
-def test_dropout_comes_back(tmp_path):
-    classifier = unadapted(dropout=0.5)
+def test_a_classifier_that_was_not_adapted_comes_back_with_its_dropout(tmp_path):
+    classifier = make(dropout=0.5)
     classifier.save(tmp_path / "mine")
-    found = Classifier.load(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine", compute=CPU)
+    assert found.scheme is None and torch.equal(answers(found), answers(classifier))
     assert {m.p for m in found.modules() if isinstance(m, torch.nn.Dropout)} == {0.5}
     record = files.read_json(tmp_path / "mine" / "classifier.json")
     del record["dropout"]  # as earlier versions wrote it
@@ -337,7 +316,7 @@ def test_another_process_loads_compares_and_prints(tmp_path):
 
 
 def test_ewc_keeps_the_digest_of_its_importance(tmp_path):
-    start = unadapted()
+    start = make()
     importance = {name: torch.rand_like(p) for name, p in start.body.named_parameters()}
     scheme = Scheme("EWC", extra_loss=EWC(importance, 0.5))
     classifier = adapt(start, TEXTS, LABELLED, scheme=scheme, recipe=RECIPE, compute=CPU)
@@ -440,14 +419,6 @@ def test_another_edit_on_top_is_refused_and_the_same_goes_on(tmp_path):
 # Folders that do not fit
 
 
-def test_a_folder_of_an_earlier_version_still_loads(folder):
-    record = files.read_json(folder / "classifier.json")
-    recipe = {"epochs": 3, "rate": 0.01, "batch": 32}
-    files.write_json(folder / "classifier.json", record | {"scheme": "LoRA", "recipe": recipe})
-    found = Classifier.load(folder, compute=CPU)
-    assert found.scheme == SCHEMES["LoRA"] and torch.equal(answers(found), answers(adapted("LoRA")))
-
-
 def test_a_folder_that_is_none_is_told(tmp_path):
     checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER)
     for path in (tmp_path / "nowhere", tmp_path, tmp_path / "base"):
@@ -491,18 +462,6 @@ def test_a_width_that_no_configuration_has_is_told(folder, width):
     files.write_json(folder / "config.json", config | {"width": width})
     with pytest.raises(ValueError, match="expected .* width in .*config.json, got"):
         Classifier.load(folder)
-
-
-def test_weights_and_answers_that_are_not_finite(folder):
-    weights = load_file(folder / "model.safetensors")
-    save_file(weights | {"head.bias": torch.tensor([1.0, torch.inf, 0])}, folder / "new")
-    (folder / "new").replace(folder / "model.safetensors")
-    with pytest.raises(ValueError, match="finite weights in .*, got NaN or infinity in head.bias"):
-        Classifier.load(folder)
-    save_file(weights | {"head.weight": torch.full((3, 16), 3e38)}, folder / "new")
-    (folder / "new").replace(folder / "model.safetensors")
-    with pytest.raises(FloatingPointError, match="expected finite probabilities, got NaN or inf"):
-        answers(Classifier.load(folder))
 
 
 @pytest.mark.parametrize(

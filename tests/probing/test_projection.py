@@ -4,7 +4,6 @@ import torch
 
 from tests.probing.made import PLAIN, blobs, model_of
 from tlcourse.probing import (
-    fitting,
     intervening,
     judge_removals,
     linear_probe,
@@ -20,11 +19,6 @@ from tlcourse.probing import (
 )
 
 TOKENS = torch.arange(8, 28).view(2, 10)
-
-
-@pytest.fixture(autouse=True)
-def _quickly(monkeypatch):
-    monkeypatch.setattr(fitting, "LEAST_STEPS", 100)
 
 
 def is_orthonormal(rows: np.ndarray) -> bool:

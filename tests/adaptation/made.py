@@ -10,6 +10,13 @@ from tlcourse.transformer import Config, Transformer
 LABELS = ["HUM", "LOC", "NUM"]
 TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"]
 LABELLED = ["HUM", "LOC", "NUM", "HUM"]
+ROWS = [
+    ("Who ran ?", "person"),
+    ("Where is the old town ?", "place"),
+    ("Who sang that song, and why ?", "person"),
+    ("Where ?", "place"),
+    ("Who ?", "person"),
+]
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 TOKENIZER = Tokenizer.train(TEXTS, 280)
 

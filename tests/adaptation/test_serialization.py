@@ -334,29 +334,27 @@ def named_edit(classifier):
     """An edit that is no value."""
 
 
-@dataclass(frozen=True)
-class Reserved:
-    knob: int = 2
+class Idle:
+    """An edit that does nothing."""
 
     def __call__(self, classifier):
         """Nothing."""
+
+
+@dataclass(frozen=True)
+class Reserved(Idle):
+    knob: int = 2
 
 
 @dataclass
-class Changing:
+class Changing(Idle):
     rank: int = 2
-
-    def __call__(self, classifier):
-        """Nothing."""
 
 
 def another(name):
     @dataclass(frozen=True)
-    class Other:
+    class Other(Idle):
         rank: int = 2
-
-        def __call__(self, classifier):
-            """Nothing."""
 
     Other.__name__ = Other.__qualname__ = name
     return Other()
@@ -365,13 +363,13 @@ def another(name):
 @pytest.mark.parametrize(
     ("scheme", "said"),
     [
-        (Scheme(edit=named_edit), "got named_edit; write it as a class whose settings"),
+        (Scheme(edit=named_edit), "`edit`: .* got named_edit; write it as a class whose settings"),
         (Scheme(edit=lambda classifier: None), "got <lambda>; .*dataclass.frozen=True"),
         (Scheme(edit=Changing()), r"dataclass\(frozen=True\) over Changing"),
         (Scheme(edit=Reserved()), "fields of Reserved to have other names than knob"),
         (Scheme(edit=another("LoRA")), "another name than LoRA"),
         (Scheme(edit=MyLoRA(2, [0, 1])), "expected a tuple to save, got the list"),
-        (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "got <lambda>"),
+        (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "`schedule`: .* got <lambda>"),
     ],
 )
 def test_what_is_no_value_trains_and_says_at_saving_how_to_make_it_one(tmp_path, scheme, said):

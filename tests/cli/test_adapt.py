@@ -12,6 +12,7 @@ from huggingface_hub import constants
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from tests.adaptation.made import ROWS
 from tests.released import save_bert
 from tlcourse import adaptation, checkpoints, files
 from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, classifier, serialization
@@ -20,14 +21,6 @@ from tlcourse.cli import adapt as command
 from tlcourse.cli import main
 from tlcourse.cli.adapt import name_typed_as, typed
 from tlcourse.transformer import Config, Transformer
-
-ROWS = [
-    ("Who ran ?", "person"),
-    ("Where is the old town ?", "place"),
-    ("Who sang that song, and why ?", "person"),
-    ("Where ?", "place"),
-    ("Who ?", "person"),
-]
 
 
 def write(path, rows, names=("text", "label")):

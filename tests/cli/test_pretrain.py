@@ -191,16 +191,14 @@ def test_a_state_that_was_saved_before_the_disk_was_full_stays(tmp_path):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch) -> list[str]:
+def own(tmp_path, monkeypatch, interrupts) -> list[str]:
     """The command for a little run on one's own text, in the folder `run`; Ctrl-C as in a shell."""
     monkeypatch.chdir(tmp_path)
     lines = [f"Line {n} of {n % 7} tells of the rain, and of the river {n}.\n" for n in range(90)]
     (tmp_path / "my text.txt").write_text("".join(lines), encoding="utf-8")
     shape = ["--width", "16", "--layers", "1", "--heads", "2", "--vocabulary", "300"]
     size = ["--batch-size", "4", "--length", "16", "--tokens", "600"]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield ["pretrain", "--corpus", "my text.txt", "--out", "run", *shape, *size]
-    signal.signal(signal.SIGINT, before)
+    return ["pretrain", "--corpus", "my text.txt", "--out", "run", *shape, *size]
 
 
 BAD = {

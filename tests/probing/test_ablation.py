@@ -18,6 +18,11 @@ from tlcourse.probing import (
 TOKENS = torch.arange(8, 28).view(2, 10)
 
 
+def judged(model):
+    """A measure of a model, as a function without arguments."""
+    return lambda: float(model(TOKENS).logsumexp(-1).mean())
+
+
 @torch.no_grad()
 def test_erasing_a_word_changes_nothing_before_it():
     model = model_of()
@@ -47,10 +52,7 @@ def test_erasing_neurons_is_zeroing_their_columns():
 
 def test_maps_of_units_and_neurons():
     model = model_of()
-
-    def judge() -> float:
-        return float(model(TOKENS).logsumexp(-1).mean())
-
+    judge = judged(model)
     units = erase_units(model, judge, [[0, 1, 2, 3], 5])
     cells = erase_neurons(model, judge, range(4))
     assert units.shape == (3, 2) and cells.shape == (2, 4)
@@ -69,10 +71,7 @@ def test_maps_of_units_and_neurons():
 def test_erasing_by_the_mean_over_the_text():
     model = model_of()
     state = model.hidden_states(TOKENS)[2].clone()
-
-    def judge() -> float:
-        return float(model(TOKENS).logsumexp(-1).mean())
-
+    judge = judged(model)
     state[..., [1, 4]] = state[..., [1, 4]].mean(dim=(0, 1))
     expected = float(model.logits(model.norm(state)).logsumexp(-1).mean()) - judge()
     found = erase_units(model, judge, [[1, 4]], by="mean")

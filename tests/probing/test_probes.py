@@ -3,14 +3,7 @@ import pytest
 from scipy.special import softmax
 
 from tests.probing.made import PLAIN, blobs
-from tlcourse.probing import (
-    Judgement,
-    hidden_probe,
-    linear_probe,
-    mass_mean_probe,
-    mix_probe,
-    ridge_probe,
-)
+from tlcourse.probing import Judgement, hidden_probe, linear_probe, mass_mean_probe, mix_probe
 
 
 def test_linear_probe_is_the_librarys_logistic_regression():
@@ -57,19 +50,6 @@ def test_mass_mean_is_nearest_centroid_or_discriminant_analysis(covariance):
     expected = (library if covariance else NearestCentroid()).fit(x, y).predict(test)
     probe = mass_mean_probe(x, y, covariance=covariance)
     assert np.array_equal(probe.predict(test.astype(np.float32)), expected)
-
-
-def test_ridge_is_the_librarys():
-    from sklearn.linear_model import Ridge
-
-    generator = np.random.default_rng(0)
-    x = generator.standard_normal((80, 6)) + 4
-    values = x @ np.arange(6) + generator.standard_normal(80) - 3
-    ours, library = ridge_probe(x, values, l2=5.0), Ridge(alpha=5.0).fit(x, values)
-    assert ours.weight == pytest.approx(library.coef_) and ours.bias == pytest.approx(
-        library.intercept_
-    )
-    assert ours.r_squared(x, values) == pytest.approx(library.score(x, values))
 
 
 def test_the_mix_finds_the_layer_that_knows():

@@ -15,16 +15,6 @@ from typing import Any
 
 from tlcourse.lessons.headlines import headline
 
-__all__ = [
-    "Lesson",
-    "LessonFailed",
-    "commit_outputs",
-    "every",
-    "get",
-    "headline",
-    "learners_copy",
-    "run_lesson",
-]
 # Imported on first use: a lesson that prints a number does not wait for notebook libraries.
 ELSEWHERE = {
     "Lesson": "finding",
@@ -35,6 +25,7 @@ ELSEWHERE = {
     "learners_copy": "copies",
     "run_lesson": "execution",
 }
+__all__ = ["headline", *ELSEWHERE]
 
 
 def __getattr__(name: str) -> Any:

@@ -56,13 +56,11 @@ from tlcourse.probing.items import Examples, Task, examples, pair_task, sentence
 from tlcourse.probing.neurons import SIGNALS, Neuron, correlations, find_neurons
 from tlcourse.probing.probes import (
     MixProbe,
-    Ridge,
     ScalarMix,
     hidden_probe,
     linear_probe,
     mass_mean_probe,
     mix_probe,
-    ridge_probe,
 )
 from tlcourse.probing.projection import (
     Draws,
@@ -111,7 +109,6 @@ __all__ = [
     "Probe",
     "Removal",
     "Report",
-    "Ridge",
     "ScalarMix",
     "Selectivity",
     "Standardise",
@@ -152,7 +149,6 @@ __all__ = [
     "remove",
     "removing",
     "report",
-    "ridge_probe",
     "selectivity",
     "sentence_task",
     "shuffled_labels",

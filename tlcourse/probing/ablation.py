@@ -77,13 +77,9 @@ def erasing_neurons(
     Neurons are the `feed_forward` activations of a feed-forward layer at each position; blocks
     count from 0. See `erase_units` for the two values of `by`.
     """
-    hook = model.blocks[block].down.register_forward_pre_hook(
-        lambda _, inputs: (_erased(inputs[0], neurons, by),)
-    )
-    try:
+    down = model.blocks[block].down
+    with down.register_forward_pre_hook(lambda _, inputs: (_erased(inputs[0], neurons, by),)):
         yield
-    finally:
-        hook.remove()
 
 
 def _erased(x: Tensor, units: Sequence[int], by: str) -> Tensor:

@@ -22,7 +22,7 @@ TOKENIZER = Tokenizer.train(TEXTS, 280)
 
 
 def make(pooling="mean", *, labels=LABELS, layers=2, spread=0.1, dropout=0.1, **shape):
-    """A classifier whose numbers are off those of a new one, which starts as the identity."""
+    """Returns a classifier with noise on its body's weights: blocks of a new one do nothing."""
     torch.manual_seed(0)
     config = Config(TOKENIZER.vocabulary_size, 16, layers, 2, 32, 48, **shape)
     body = Transformer(config, "explicit")

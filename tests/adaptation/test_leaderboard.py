@@ -63,12 +63,8 @@ def test_a_line_a_scheme_under_the_names_of_its_columns():
 
 
 def test_of_each_scheme_the_lowest_dev_error_of_equal_ones_the_first():
-    points = [
-        ("LoRA", 1e-3, 12.0),
-        ("full", 1e-4, 11.0),
-        ("LoRA", 2e-3, 10.0),
-        ("LoRA", 4e-3, 10.0),
-    ]
+    schemes, rates = ["LoRA", "full", "LoRA", "LoRA"], [1e-3, 1e-4, 2e-3, 4e-3]
+    points = zip(schemes, rates, [12.0, 11.0, 10.0, 10.0], strict=True)
     rows = [dict(zip(("scheme", "rate", "error"), point, strict=True)) for point in points]
     best = leaderboard.best_points({"rows": rows})
     assert {name: row["rate"] for name, row in best.items()} == {"LoRA": 2e-3, "full": 1e-4}

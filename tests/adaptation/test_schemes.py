@@ -63,7 +63,7 @@ def trained():
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_what_is_declared_moves_and_nothing_else_and_the_texts_are_learnt(trained, name):
+def test_each_scheme_changes_what_it_declares_alone_and_learns_the_texts(trained, name):
     classifier, found = trained(name)
     # Tokens that no text has get no gradient, but weight decay changes their rows all the same.
     assert set(found.moved) == set(found.declared)

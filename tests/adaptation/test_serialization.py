@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from tests.adaptation.made import CPU, LABELLED, TEXTS, TOKENIZER, make
 from tlcourse import checkpoints, files
@@ -192,7 +192,7 @@ class MyLoRA:
 
 @dataclass(frozen=True)
 class Late:
-    """Whoever moves begins half way."""
+    """A schedule that begins half way."""
 
     shape: Triangular = Triangular()
 
@@ -406,7 +406,7 @@ def test_another_edit_on_top_is_refused_and_the_same_goes_on(tmp_path):
     again = adapt(classifier, TEXTS, LABELLED, scheme=SCHEMES["LoRA"], **how)
     assert again.report.declared == classifier.report.declared
     assert list(again.state_dict()) == list(classifier.state_dict())
-    everything = adapt(classifier, TEXTS, LABELLED, **how)  # the update moves with all else
+    everything = adapt(classifier, TEXTS, LABELLED, **how)  # the update is trained with the rest
     assert everything.scheme == Scheme(edit=LoRA())
     everything.save(tmp_path / "mine")
     assert torch.equal(
@@ -424,14 +424,6 @@ def test_a_folder_that_is_none_is_told(tmp_path):
             Classifier.load(path)
 
 
-@pytest.mark.parametrize("name", sorted(FILES - {"README.md"}))
-def test_a_file_cut_short_is_named(folder, name):
-    path = folder / name
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match=f"expected .*{name}"):
-        Classifier.load(folder)
-
-
 @pytest.mark.parametrize("name", sorted(FILES - {"README.md", "classifier.json"}))
 def test_a_file_that_is_not_there_is_named(folder, name):
     (folder / name).unlink()
@@ -447,18 +439,12 @@ def nested(depth):
     return {"inner": nested(depth - 1)} if depth else 1
 
 
-@pytest.mark.parametrize("content", ["null", "[1]", "3", "[" * 100_000], ids=lambda text: text[:5])
+@pytest.mark.parametrize(
+    "content", ["null", "[1]", '{"labels": [', "[" * 10**5], ids=lambda t: t[:5]
+)
 def test_a_record_that_is_no_object_is_told(folder, content):
     (folder / "classifier.json").write_text(content)
     with pytest.raises(ValueError, match="expected .*JSON.* in .*classifier.json"):
-        Classifier.load(folder)
-
-
-@pytest.mark.parametrize("width", ["16", 10**12, -16, None])
-def test_a_width_that_no_configuration_has_is_told(folder, width):
-    config = files.read_json(folder / "config.json")
-    files.write_json(folder / "config.json", config | {"width": width})
-    with pytest.raises(ValueError, match="expected .* width in .*config.json, got"):
         Classifier.load(folder)
 
 
@@ -502,22 +488,4 @@ def test_a_record_that_does_not_fit_is_told(folder, change, said):
 def test_a_record_without_labels_is_told(folder):
     files.write_json(folder / "classifier.json", {"pooling": "mean", "scheme": None})
     with pytest.raises(ValueError, match="KeyError.'labels'."):
-        Classifier.load(folder)
-
-
-def test_a_missing_tensor_is_named(folder):
-    weights = load_file(folder / "model.safetensors")
-    del weights["body.blocks.1.attention.value.b"]
-    save_file(weights, folder / "model.safetensors")
-    with pytest.raises(ValueError, match="first body.blocks.1.attention.value.b"):
-        Classifier.load(folder)
-
-
-def test_nothing_is_unpickled(folder):
-    class Bomb:
-        def __reduce__(self):
-            return (pytest.fail, ("unpickled",))
-
-    torch.save(Bomb(), folder / "model.safetensors")
-    with pytest.raises(ValueError, match="expected weights"):
         Classifier.load(folder)

@@ -6,12 +6,9 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
+from tests.lessons.test_export import PIXEL
 from tlcourse.cli import main
 from tlcourse.lessons import every, export, finding
-
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-)
 
 
 class Pictures(HTMLParser):
@@ -35,11 +32,8 @@ def figures(page: str) -> list[str | None]:
 def test_the_page_has_the_alt_texts_of_the_figures(one_lesson, tmp_path, monkeypatch, capsys):
     book = finding.read_notebook(one_lesson.path)
     for metadata in ({"alt": 'A line <falls>, "steeply" & far.', "width": 672}, {}):
-        book.cells[1].outputs.append(
-            nbformat.v4.new_output(
-                "display_data", {"image/png": PIXEL}, metadata={"image/png": metadata}
-            )
-        )
+        shown = {"data": {"image/png": PIXEL}, "metadata": {"image/png": metadata}}
+        book.cells[1].outputs.append(nbformat.v4.new_output("display_data", **shown))
     finding.write_notebook(book, one_lesson.path)
     monkeypatch.chdir(tmp_path)
     assert main(["html", "0"]) == 0

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import softmax
 
 from tests.probing.made import PLAIN, blobs
-from tlcourse.probing import Judgement, hidden_probe, linear_probe, mass_mean_probe, mix_probe
+from tlcourse.probing import Judgement, hidden_probe, linear_probe, mix_probe
 
 
 def test_linear_probe_is_the_librarys_logistic_regression():
@@ -37,19 +37,6 @@ def test_a_seed_gives_the_same_probe():
     one, two, other = (hidden_probe(x, y, seed=seed, compute=PLAIN) for seed in (0, 0, 1))
     assert np.array_equal(one.logits(x), two.logits(x))
     assert not np.array_equal(one.logits(x), other.logits(x))
-
-
-@pytest.mark.parametrize("covariance", [False, True])
-def test_mass_mean_is_nearest_centroid_or_discriminant_analysis(covariance):
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.neighbors import NearestCentroid
-
-    (x, y), (test, _) = blobs(3, 80, 5, apart=0.8), blobs(3, 80, 5, apart=0.8, seed=1)
-    x, test = x * [1, 2, 3, 4, 5], test * [1, 2, 3, 4, 5]
-    library = LinearDiscriminantAnalysis(solver="lsqr", priors=[1 / 3] * 3)
-    expected = (library if covariance else NearestCentroid()).fit(x, y).predict(test)
-    probe = mass_mean_probe(x, y, covariance=covariance)
-    assert np.array_equal(probe.predict(test.astype(np.float32)), expected)
 
 
 def test_the_mix_finds_the_layer_that_knows():

@@ -27,7 +27,7 @@ def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Returns a function that runs a command, which exits with 2, and returns its one line."""
+    """Returns a function that runs a command, which must exit with 2, and returns its one line."""
 
     def run(*words: str) -> str:
         capsys.readouterr()

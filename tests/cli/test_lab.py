@@ -27,7 +27,7 @@ def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsy
 
 @pytest.fixture
 def called(monkeypatch):
-    """What JupyterLab would be started with."""
+    """The commands and variables with which JupyterLab would be started."""
     calls = []
     monkeypatch.setattr(serving, "serve", lambda *command: calls.append(command))
     return calls

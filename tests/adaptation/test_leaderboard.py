@@ -21,7 +21,7 @@ STORED = {
     "rows": [row("full", 100, 30.0), row("LoRA", 100, 28.0), row("LoRA", 5452, 6.0)],
     "comparisons": [
         {"scheme": "LoRA", "labels": 100, "points": -2.0, "p_holm": 0.0123}
-        | {"points_interval": [-3.0, -1.0]},
+        | {"points_interval": [-3.0, -1.0]}
     ],
 }
 
@@ -51,23 +51,8 @@ def test_the_verdict_needs_both_questions_and_draws(points, interval, p, said):
 def test_a_line_a_scheme_under_the_names_of_its_columns():
     head, first, second = leaderboard.lines(STORED, 100)
     assert head.startswith("100 labels") and second.split()[:2] == ["full", "30.0"]
-    assert first.split() == [
-        "LoRA",
-        "28.0",
-        "0",
-        "25.00%",
-        "12",
-        "3",
-        "-0.12",
-        "-2.0",
-        "(",
-        "-3.0",
-        "to",
-        "-1.0)",
-        "0.012",
-        "fewer",
-        "errors",
-    ]
+    shown = "LoRA 28.0 0 25.00% 12 3 -0.12 -2.0 ( -3.0 to -1.0) 0.012 fewer errors"
+    assert first.split() == shown.split()
     other = STORED["rows"][1] | {"start_difference": None}
     assert leaderboard.lines({"rows": [other], "comparisons": []}, 100)[1].split()[2] == "-"
     tiny = [STORED["comparisons"][0] | {"p_holm": 0.0004}]
@@ -78,15 +63,9 @@ def test_a_line_a_scheme_under_the_names_of_its_columns():
 
 
 def test_of_each_scheme_the_lowest_dev_error_of_equal_ones_the_first():
-    rows = [
-        {"scheme": name, "rate": rate, "error": error}
-        for name, rate, error in (
-            ("LoRA", 1e-3, 12.0),
-            ("full", 1e-4, 11.0),
-            ("LoRA", 2e-3, 10.0),
-            ("LoRA", 4e-3, 10.0),
-        )
-    ]
+    schemes, rates = ["LoRA", "full", "LoRA", "LoRA"], [1e-3, 1e-4, 2e-3, 4e-3]
+    points = zip(schemes, rates, [12.0, 11.0, 10.0, 10.0], strict=True)
+    rows = [dict(zip(("scheme", "rate", "error"), point, strict=True)) for point in points]
     best = leaderboard.best_points({"rows": rows})
     assert {name: row["rate"] for name, row in best.items()} == {"LoRA": 2e-3, "full": 1e-4}
     assert leaderboard.best_points({"rows": []}) == {}

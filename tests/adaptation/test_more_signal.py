@@ -1,8 +1,8 @@
 import pytest
-import torch
 
+from tests.adaptation import made
+from tests.adaptation.made import CPU, LABELS, make
 from tlcourse.adaptation import (
-    Classifier,
     Recipe,
     adapt,
     causal_nats,
@@ -11,29 +11,16 @@ from tlcourse.adaptation import (
     self_train,
 )
 from tlcourse.batching import pad
-from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
 from tlcourse.pretraining import PretrainingRecipe
-from tlcourse.transformer import Config, Transformer
 
-LABELS = ["HUM", "LOC", "NUM"]
-TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"] * 4
-TARGETS = ["HUM", "LOC", "NUM", "HUM"] * 4
+TEXTS, TARGETS = 4 * made.TEXTS, 4 * made.LABELLED
 MORE = ["Who is that ?", "Where is it ?", "When was that ?"]
-CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 RECIPE = Recipe(epochs=4, batch_size=4, learning_rate=2e-3)
 
 
-@pytest.fixture(scope="module")
-def tokenizer():
-    return Tokenizer.train(TEXTS, 280)
-
-
 @pytest.fixture
-def start(tokenizer):
-    torch.manual_seed(0)
-    body = Transformer(Config(tokenizer.vocabulary_size, 16, 2, 2, 32, 48), "explicit")
-    return Classifier(body, tokenizer, LABELS)
+def start():
+    return make(spread=0.0)
 
 
 def equal(one, other):

@@ -8,6 +8,7 @@ import torch
 from datasets import Dataset
 from ignite.engine import Events
 
+from tests.adaptation.made import CPU, LABELLED, LABELS, TEXTS, make
 from tlcourse.adaptation import (
     EWC,
     FULL,
@@ -35,28 +36,14 @@ from tlcourse.adaptation import (
     fisher,
     self_train,
 )
-from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
-from tlcourse.transformer import Config, Transformer
 
-TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"]
-LABELLED = ["HUM", "LOC", "NUM", "HUM"]
-LABELS = ["HUM", "LOC", "NUM"]
-CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-TOKENIZER = Tokenizer.train(TEXTS, 280)
 RECIPE = Recipe(epochs=1, batch_size=4)
 TABLE = Dataset.from_dict({"text": TEXTS, "label": LABELLED}).to_pandas()
 
 
 @pytest.fixture
 def start():
-    return make()
-
-
-def make(labels=LABELS, **more):
-    torch.manual_seed(0)
-    body = Transformer(Config(TOKENIZER.vocabulary_size, 16, 2, 2, 32, 48), "explicit")
-    return Classifier(body, TOKENIZER, labels, **more)
+    return make(spread=0.0)
 
 
 def run(start, scheme=FULL, texts=TEXTS, labels=LABELLED, recipe=RECIPE, **more):
@@ -78,6 +65,10 @@ def run(start, scheme=FULL, texts=TEXTS, labels=LABELLED, recipe=RECIPE, **more)
         ([("Who ?", None)], r"in row 0, got \('Who \?', None\)"),
         (["Who ?", "caf\udce9"], r"in row 1, got 'caf\\udce9', which contains half a"),
         ([b"Who ?"], "in row 0, got b'Who"),
+        (["Who ?", "  "], "in row 1, got '  '"),
+        ([("Who ?", "When ?"), (" ", "When ?")], r"in row 1, got \(' ', 'When \?'\)"),
+        ([("When ?", "")], r"in row 0, got \('When \?', ''\)"),
+        ([("Who ?", "When ?", "Where ?")], r"in row 0, got \('Who \?', 'When \?', 'Where"),
     ],
 )
 def test_what_is_no_list_of_texts(start, texts, said):
@@ -117,7 +108,7 @@ def test_what_are_no_labels_of_the_texts(start, labels, said):
 )
 def test_a_label_stands_in_one_line(label):
     with pytest.raises(ValueError, match="labels of one line, without control characters, got "):
-        make(["HUM", label])
+        make(labels=["HUM", label])
 
 
 def test_whatever_holds_texts_and_labels_in_order_is_taken(start):
@@ -145,7 +136,7 @@ def test_of_no_text_there_is_no_answer(start):
 @pytest.mark.parametrize("labels", [set(LABELS), "HUM", 3, ["HUM", "HUM"], ["HUM"], [0, 1], []])
 def test_what_cannot_be_the_labels_of_a_classifier(labels):
     with pytest.raises(ValueError, match="expected (labels|at least two labels).*, got"):
-        make(labels)
+        make(labels=labels)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +199,7 @@ def test_what_cannot_be_a_choice_of_a_scheme(choices, said):
         (lambda: Adapters(0), "bottleneck: expected a whole number at least 1, got 0"),
         (lambda: Prefixes(0), "length: expected a whole number at least 1, got 0"),
         (lambda: LoRA(0), "rank: expected a whole number at least 1, got 0"),
+        (lambda: LoRA(layers=("queries",)), "layers: expected layers out of"),
         (lambda: LoRA(8, 0), "alpha: expected a number above 0, got 0"),
         (lambda: Triangular(3), "warmup: expected a number at least 0, at most 1, got 3"),
         (lambda: SlantedTriangular(ratio=0), "ratio: expected a number at least 1, got 0"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 
-from tests.adaptation.test_classifier import CPU
+from tests.adaptation.made import CPU
 from tests.released import save_bert, save_gpt2
 from tlcourse.adaptation import (
     POOLINGS,
@@ -43,14 +43,8 @@ def classifier(folder, **more):
 def expected(bert, *texts, longest=24):
     """What Transformers' model makes of texts: hidden states, and which tokens are words."""
     _, model, tokenizer = bert
-    read = tokenizer(
-        *texts,
-        return_tensors="pt",
-        truncation=True,
-        max_length=longest,
-        padding=False,
-        return_special_tokens_mask=True,
-    )
+    how = {"return_tensors": "pt", "return_special_tokens_mask": True}
+    read = tokenizer(*texts, truncation=True, max_length=longest, padding=False, **how)
     words = ~read.pop("special_tokens_mask")[0].bool()
     with torch.no_grad():
         return read, model(**read).last_hidden_state[0], words

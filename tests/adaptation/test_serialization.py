@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
+from tests.adaptation.made import CPU, LABELLED, TEXTS, TOKENIZER, make
 from tlcourse import checkpoints, files
 from tlcourse.adaptation import (
     EWC,
@@ -26,31 +27,15 @@ from tlcourse.adaptation import (
     adapt,
     serialization,
 )
-from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
-from tlcourse.transformer import Config, Transformer
 
-TEXTS = ["Who ran ?", "Where is the very old town ?", "When ?", "Who sang that song ?"]
-LABELLED = ["HUM", "LOC", "NUM", "HUM"]
-CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 FILES = {"README.md", "classifier.json", "config.json", "model.safetensors", "tokenizer.json"}
-TOKENIZER = Tokenizer.train(TEXTS, 280)
 RECIPE = Recipe(epochs=3, learning_rate=1e-2)
 FULL = SCHEMES["full fine-tuning"]
 
 
-def unadapted(pooling="mean", dropout=0.1, **shape):
-    torch.manual_seed(0)
-    config = Config(TOKENIZER.vocabulary_size, 16, 3, 2, 32, 48, **shape)
-    body = Transformer(config, "explicit")
-    for parameter in body.parameters():  # new blocks start as the identity: make them speak
-        parameter.data.add_(0.1 * torch.randn_like(parameter))
-    return Classifier(body, TOKENIZER, sorted(set(LABELLED)), pooling=pooling, dropout=dropout)
-
-
 def adapted(scheme=FULL, pooling="mean", texts=TEXTS, **shape):
     scheme = SCHEMES[scheme] if isinstance(scheme, str) else scheme
-    start = unadapted(pooling, **shape)
+    start = make(pooling, layers=3, **shape)
     return adapt(start, texts, LABELLED, scheme=scheme, recipe=RECIPE, compute=CPU)
 
 
@@ -81,13 +66,6 @@ def test_every_scheme_comes_back_and_predicts_the_same(tmp_path, name):
     assert found.added == classifier.added
     assert eval(repr(found.scheme), vars(sys.modules["tlcourse.adaptation"])) == SCHEMES[name]
     shutil.rmtree(tmp_path / "mine")  # no file is held open
-
-
-def test_a_new_classifier_can_be_saved_too(tmp_path):
-    classifier = unadapted()
-    classifier.save(tmp_path / "mine")
-    found = Classifier.load(tmp_path / "mine", compute=CPU)
-    assert found.scheme is None and torch.equal(answers(found), answers(classifier))
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -214,7 +192,7 @@ class MyLoRA:
 
 @dataclass(frozen=True)
 class Late:
-    """Whoever moves begins half way."""
+    """A schedule that begins half way."""
 
     shape: Triangular = Triangular()
 
@@ -291,10 +269,11 @@ def test_numbers_of_numpy_are_kept_as_those_of_python(tmp_path):
     assert Classifier.load(tmp_path / "mine", knobs=[MyLoRA]).scheme == scheme
 
 
-def test_dropout_comes_back(tmp_path):
-    classifier = unadapted(dropout=0.5)
+def test_a_classifier_that_was_not_adapted_comes_back_with_its_dropout(tmp_path):
+    classifier = make(dropout=0.5)
     classifier.save(tmp_path / "mine")
-    found = Classifier.load(tmp_path / "mine")
+    found = Classifier.load(tmp_path / "mine", compute=CPU)
+    assert found.scheme is None and torch.equal(answers(found), answers(classifier))
     assert {m.p for m in found.modules() if isinstance(m, torch.nn.Dropout)} == {0.5}
     record = files.read_json(tmp_path / "mine" / "classifier.json")
     del record["dropout"]  # as earlier versions wrote it
@@ -337,7 +316,7 @@ def test_another_process_loads_compares_and_prints(tmp_path):
 
 
 def test_ewc_keeps_the_digest_of_its_importance(tmp_path):
-    start = unadapted()
+    start = make()
     importance = {name: torch.rand_like(p) for name, p in start.body.named_parameters()}
     scheme = Scheme("EWC", extra_loss=EWC(importance, 0.5))
     classifier = adapt(start, TEXTS, LABELLED, scheme=scheme, recipe=RECIPE, compute=CPU)
@@ -355,29 +334,27 @@ def named_edit(classifier):
     """An edit that is no value."""
 
 
-@dataclass(frozen=True)
-class Reserved:
-    knob: int = 2
+class Idle:
+    """An edit that does nothing."""
 
     def __call__(self, classifier):
         """Nothing."""
+
+
+@dataclass(frozen=True)
+class Reserved(Idle):
+    knob: int = 2
 
 
 @dataclass
-class Changing:
+class Changing(Idle):
     rank: int = 2
-
-    def __call__(self, classifier):
-        """Nothing."""
 
 
 def another(name):
     @dataclass(frozen=True)
-    class Other:
+    class Other(Idle):
         rank: int = 2
-
-        def __call__(self, classifier):
-            """Nothing."""
 
     Other.__name__ = Other.__qualname__ = name
     return Other()
@@ -386,13 +363,13 @@ def another(name):
 @pytest.mark.parametrize(
     ("scheme", "said"),
     [
-        (Scheme(edit=named_edit), "got named_edit; write it as a class whose settings"),
+        (Scheme(edit=named_edit), "`edit`: .* got named_edit; write it as a class whose settings"),
         (Scheme(edit=lambda classifier: None), "got <lambda>; .*dataclass.frozen=True"),
         (Scheme(edit=Changing()), r"dataclass\(frozen=True\) over Changing"),
         (Scheme(edit=Reserved()), "fields of Reserved to have other names than knob"),
         (Scheme(edit=another("LoRA")), "another name than LoRA"),
         (Scheme(edit=MyLoRA(2, [0, 1])), "expected a tuple to save, got the list"),
-        (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "got <lambda>"),
+        (Scheme(schedule=Late(lambda *_: lambda step: 1.0)), "`schedule`: .* got <lambda>"),
     ],
 )
 def test_what_is_no_value_trains_and_says_at_saving_how_to_make_it_one(tmp_path, scheme, said):
@@ -429,7 +406,7 @@ def test_another_edit_on_top_is_refused_and_the_same_goes_on(tmp_path):
     again = adapt(classifier, TEXTS, LABELLED, scheme=SCHEMES["LoRA"], **how)
     assert again.report.declared == classifier.report.declared
     assert list(again.state_dict()) == list(classifier.state_dict())
-    everything = adapt(classifier, TEXTS, LABELLED, **how)  # the update moves with all else
+    everything = adapt(classifier, TEXTS, LABELLED, **how)  # the update is trained with the rest
     assert everything.scheme == Scheme(edit=LoRA())
     everything.save(tmp_path / "mine")
     assert torch.equal(
@@ -440,27 +417,11 @@ def test_another_edit_on_top_is_refused_and_the_same_goes_on(tmp_path):
 # Folders that do not fit
 
 
-def test_a_folder_of_an_earlier_version_still_loads(folder):
-    record = files.read_json(folder / "classifier.json")
-    recipe = {"epochs": 3, "rate": 0.01, "batch": 32}
-    files.write_json(folder / "classifier.json", record | {"scheme": "LoRA", "recipe": recipe})
-    found = Classifier.load(folder, compute=CPU)
-    assert found.scheme == SCHEMES["LoRA"] and torch.equal(answers(found), answers(adapted("LoRA")))
-
-
 def test_a_folder_that_is_none_is_told(tmp_path):
     checkpoints.save(tmp_path / "base", adapted().body, TOKENIZER)
     for path in (tmp_path / "nowhere", tmp_path, tmp_path / "base"):
         with pytest.raises(FileNotFoundError, match="`tlcourse adapt` wrote, got .*no classifier"):
             Classifier.load(path)
-
-
-@pytest.mark.parametrize("name", sorted(FILES - {"README.md"}))
-def test_a_file_cut_short_is_named(folder, name):
-    path = folder / name
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match=f"expected .*{name}"):
-        Classifier.load(folder)
 
 
 @pytest.mark.parametrize("name", sorted(FILES - {"README.md", "classifier.json"}))
@@ -478,31 +439,13 @@ def nested(depth):
     return {"inner": nested(depth - 1)} if depth else 1
 
 
-@pytest.mark.parametrize("content", ["null", "[1]", "3", "[" * 100_000], ids=lambda text: text[:5])
+@pytest.mark.parametrize(
+    "content", ["null", "[1]", '{"labels": [', "[" * 10**5], ids=lambda t: t[:5]
+)
 def test_a_record_that_is_no_object_is_told(folder, content):
     (folder / "classifier.json").write_text(content)
     with pytest.raises(ValueError, match="expected .*JSON.* in .*classifier.json"):
         Classifier.load(folder)
-
-
-@pytest.mark.parametrize("width", ["16", 10**12, -16, None])
-def test_a_width_that_no_configuration_has_is_told(folder, width):
-    config = files.read_json(folder / "config.json")
-    files.write_json(folder / "config.json", config | {"width": width})
-    with pytest.raises(ValueError, match="expected .* width in .*config.json, got"):
-        Classifier.load(folder)
-
-
-def test_weights_and_answers_that_are_not_finite(folder):
-    weights = load_file(folder / "model.safetensors")
-    save_file(weights | {"head.bias": torch.tensor([1.0, torch.inf, 0])}, folder / "new")
-    (folder / "new").replace(folder / "model.safetensors")
-    with pytest.raises(ValueError, match="finite weights in .*, got NaN or infinity in head.bias"):
-        Classifier.load(folder)
-    save_file(weights | {"head.weight": torch.full((3, 16), 3e38)}, folder / "new")
-    (folder / "new").replace(folder / "model.safetensors")
-    with pytest.raises(FloatingPointError, match="expected finite probabilities, got NaN or inf"):
-        answers(Classifier.load(folder))
 
 
 @pytest.mark.parametrize(
@@ -545,22 +488,4 @@ def test_a_record_that_does_not_fit_is_told(folder, change, said):
 def test_a_record_without_labels_is_told(folder):
     files.write_json(folder / "classifier.json", {"pooling": "mean", "scheme": None})
     with pytest.raises(ValueError, match="KeyError.'labels'."):
-        Classifier.load(folder)
-
-
-def test_a_missing_tensor_is_named(folder):
-    weights = load_file(folder / "model.safetensors")
-    del weights["body.blocks.1.attention.value.b"]
-    save_file(weights, folder / "model.safetensors")
-    with pytest.raises(ValueError, match="first body.blocks.1.attention.value.b"):
-        Classifier.load(folder)
-
-
-def test_nothing_is_unpickled(folder):
-    class Bomb:
-        def __reduce__(self):
-            return (pytest.fail, ("unpickled",))
-
-    torch.save(Bomb(), folder / "model.safetensors")
-    with pytest.raises(ValueError, match="expected weights"):
         Classifier.load(folder)

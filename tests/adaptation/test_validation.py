@@ -4,18 +4,11 @@ import csv
 
 import pytest
 
+from tests.adaptation.made import ROWS
 from tlcourse.adaptation import Classifier, tables, validation
 from tlcourse.adaptation.comparing import verdict
 from tlcourse.bpe import Tokenizer
 from tlcourse.transformer import Config, Transformer
-
-ROWS = [
-    ("Who ran ?", "person"),
-    ("Where is the old town ?", "place"),
-    ("Who sang that song, and why ?", "person"),
-    ("Where ?", "place"),
-    ("Who ?", "person"),
-]
 
 
 def examples(path, rows) -> tables.Examples:

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from tests.adaptation import test_classifier
-from tests.adaptation.test_classifier import CPU, LABELS, TEXTS, make
+from tests.adaptation.made import CPU, LABELS, TEXTS, make
 from tlcourse.adaptation import (
     POOLINGS,
     WINDOWS,
@@ -18,8 +17,6 @@ from tlcourse.adaptation import (
 )
 from tlcourse.batching import pad
 from tlcourse.bpe import CLS, PAD, Tokenizer
-
-tokenizer = test_classifier.tokenizer
 
 
 def rows(*lengths):
@@ -48,8 +45,8 @@ def test_features_are_averaged_over_the_windows_of_a_text():
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-def test_a_long_text_is_the_mean_of_its_windows_and_a_short_one_is_as_it_was(tokenizer, pooling):
-    classifier = make(tokenizer, pooling=pooling).eval()
+def test_a_long_text_is_the_mean_of_its_windows_and_a_short_one_is_as_it_was(pooling):
+    classifier = make(pooling=pooling).eval()
     longest = classifier.body.config.max_length
     tokens, mask = rows(5, longest - 1, 2 * longest, 3 * (longest - 1))
     found = classifier.features(tokens % 100, mask)
@@ -64,8 +61,8 @@ def test_a_long_text_is_the_mean_of_its_windows_and_a_short_one_is_as_it_was(tok
     torch.testing.assert_close(found[3], mean, atol=1e-5, rtol=1e-5)
 
 
-def test_encode_reads_so_many_windows_of_a_text_and_one_of_a_pair(tokenizer):
-    classifier = make(tokenizer)
+def test_encode_reads_so_many_windows_of_a_text_and_one_of_a_pair():
+    classifier = make()
     longest = classifier.body.config.max_length
     long = "Who ran ? " * 500
     single, pair = classifier.encode([long, (long, "When ?")])
@@ -74,8 +71,8 @@ def test_encode_reads_so_many_windows_of_a_text_and_one_of_a_pair(tokenizer):
     assert len(windows.split(*pad([single], PAD), longest, frame=Tokenizer.frame)[0]) == WINDOWS
 
 
-def test_what_stands_behind_the_first_window_is_learnt_and_adapt_says_how_many(tokenizer):
-    classifier = make(tokenizer)
+def test_what_stands_behind_the_first_window_is_learnt_and_adapt_says_how_many():
+    classifier = make()
     longest = classifier.body.config.max_length
     filler = "ran ? " * (longest // 2 + 4)  # longer than a window by itself
     texts = [filler + last for last in TEXTS[:2]] * 4 + TEXTS[:2]
@@ -89,16 +86,16 @@ def test_what_stands_behind_the_first_window_is_learnt_and_adapt_says_how_many(t
 @pytest.mark.parametrize(
     "scheme", [Scheme(extra_loss=LanguageModelling()), Scheme(edit=LayerMix())]
 )
-def test_other_losses_and_edits_read_windows_too(tokenizer, scheme):
-    classifier = make(tokenizer)
+def test_other_losses_and_edits_read_windows_too(scheme):
+    classifier = make()
     texts = ["Who ran ? " * 60, "When ?"]
     recipe = Recipe(epochs=1, batch_size=2)
     adapted = adapt(classifier, texts, LABELS[:2], scheme=scheme, recipe=recipe, compute=CPU)
     assert adapted.report.in_windows == 1
 
 
-def test_the_language_loss_of_a_long_text_is_that_of_its_windows(tokenizer):
-    body = make(tokenizer).body.eval()
+def test_the_language_loss_of_a_long_text_is_that_of_its_windows():
+    body = make().body.eval()
     tokens, mask = rows(2 * (body.config.max_length - 1))
     tokens = tokens % 100
     tokens[0, -1] = CLS

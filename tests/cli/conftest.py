@@ -1,10 +1,12 @@
 """What several tests of commands need."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from tlcourse.cli import main
 from tlcourse.lessons import Lesson, finding
 
 
@@ -21,3 +23,16 @@ def one_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lesson:
     lesson = Lesson("00", "a_lesson", path)
     monkeypatch.setattr(finding, "every", lambda: [lesson])
     return lesson
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Returns a function that runs a command, which must exit with 2, and returns its one line."""
+
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        assert main([*words]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    return run

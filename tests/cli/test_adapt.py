@@ -12,6 +12,7 @@ from huggingface_hub import constants
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from tests.adaptation.made import ROWS
 from tests.released import save_bert
 from tlcourse import adaptation, checkpoints, files
 from tlcourse.adaptation import POOLINGS, SCHEMES, Classifier, classifier, serialization
@@ -20,14 +21,6 @@ from tlcourse.cli import adapt as command
 from tlcourse.cli import main
 from tlcourse.cli.adapt import name_typed_as, typed
 from tlcourse.transformer import Config, Transformer
-
-ROWS = [
-    ("Who ran ?", "person"),
-    ("Where is the old town ?", "place"),
-    ("Who sang that song, and why ?", "person"),
-    ("Where ?", "place"),
-    ("Who ?", "person"),
-]
 
 
 def write(path, rows, names=("text", "label")):
@@ -143,10 +136,8 @@ def test_long_texts_of_the_test_are_told_too_and_a_long_pair_is_a_pair(tmp_path,
     options = ["--pair", "two", "--epochs", "1", "--test", test]
     assert adapt(tmp_path, base, *options, train=train) == 0
     said = capsys.readouterr().out
-    assert (
-        "1 of 1 pair of test.csv is longer than 48 tokens: only the beginning" in said
-        and "of my.csv" not in said
-    )
+    assert "1 of 1 pair of test.csv is longer than 48 tokens: only the beginning" in said
+    assert "of my.csv" not in said
 
 
 @pytest.mark.parametrize(("rate", "learnt"), [("1e-9", False), ("3e-3", True)])
@@ -184,30 +175,23 @@ def test_the_shipped_model_is_the_default(tmp_path, capsys):
     assert all(body[name].equal(weight) for name, weight in shipped.items())
 
 
+TWO_SIDED = ["--model", "masked-small", "--scheme", "with-the-lm-loss"]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--scheme", "lara"], "expected a scheme out of full-fine-tuning, frozen-body, "),
         (["--pooling", "max"], "expected a pooling out of classification-token, last-token, "),
-        (["--epochs", "0"], "--epochs: expected a whole number at least 1, got 0"),
-        (["--learning-rate", "-1"], "--learning-rate: expected a number above 0, got -1"),
-        (["--epochs", "many"], "--epochs: expected a whole number at least 1, got 'many'"),
         (["--scheme", "loar"], ", with-the-lm-loss, got 'loar'; did you mean lora?"),
         (["--text", "Text"], "the columns; name yours with --text text\n"),
         (["--text", "te\u200bxt"], "one has U+200B ZERO WIDTH SPACE in it; retype that name in"),
         (["--pair", "second"], "expected a column 'second' in "),
         (["--text", "label", "--label", "text"], "got 5 labels with one text each; is 'text' the"),
         (["--model", "causal-smal"], "got 'causal-smal'; did you mean causal-small?"),
-        (
-            ["--model", "masked-small", "--scheme", "with-the-lm-loss"],
-            "a causal model for the scheme with the LM loss, which predicts the next word, got "
-            "masked-small",
-        ),
+        (TWO_SIDED, "the scheme with the LM loss, which predicts the next word, got masked-small"),
         (["--text", "label"], "expected different columns"),
-        (["--pair", "text"], "expected different columns"),
-        (["--text", "sentence"], "expected a column 'sentence' in "),
         (["--test", "no-such.csv"], "expected a table in no-such.csv: No such file"),
-        (["--model", "no-such-model"], "causal-small, masked-small, got 'no-such-model'"),
     ],
 )
 def test_what_is_refused_is_one_line_before_anything_is_written(tmp_path, base, capsys, more, said):
@@ -373,20 +357,16 @@ def test_a_released_model_that_is_not_here_is_one_line(tmp_path, capsys, monkeyp
     ],
     ids=lambda words: words[0],
 )
-def test_a_released_model_is_no_checkpoint(tmp_path, released, capsys, monkeypatch, words):
+def test_a_released_model_is_no_checkpoint(tmp_path, released, refused, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
-    assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert f"got {NAME}, a model that others released; it can be adapted" in line
+    assert f"got {NAME}, a model that others released; it can be adapted" in refused(*words)
     assert {path.name for path in tmp_path.iterdir()} == {"mirror"}
 
 
-def test_a_page_of_an_adapted_released_model_is_refused(tmp_path, released, capsys):
+def test_a_page_of_an_adapted_released_model_is_refused(tmp_path, released, refused):
     assert adapt(tmp_path, NAME, "--epochs", "1") == 0
-    capsys.readouterr()
     out = str(tmp_path / "page.html")
-    assert main(["page", "--out", out, "--model", "causal-small", str(tmp_path / "out")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line = refused("page", "--out", out, "--model", "causal-small", str(tmp_path / "out"))
     assert "expected a model with the course's own block" in line and "norm_first" in line
     assert not (tmp_path / "page.html").exists()
 

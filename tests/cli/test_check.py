@@ -97,19 +97,9 @@ def test_versions(asked: str, good: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "good"),
-    [
-        ("2.9.0", True),
-        ("2.9", True),
-        ("2.10.1", True),
-        ("2.9.0+cpu", True),
-        ("2.9.0a0+50eac811a6.nv25.09", True),
-        ("2.11.0.dev20260801", True),
-        ("2.8.1", False),
-        ("1.19", False),
-    ],
+    "there", ["2.9.0", "2.10.1", "2.9.0+cpu", "2.9.0a0+50eac81.nv25.09", "2.11.0.dev2026", "2.8.1"]
 )
-def test_a_version_is_more_than_its_letters(monkeypatch, there: str, good: bool) -> None:
+def test_a_version_is_more_than_its_letters(monkeypatch, there: str) -> None:
     monkeypatch.setattr(check.metadata, "version", lambda name: there)
     result = check.version_result(Requirement("torch>=2.9.0"))
-    assert (result.good, result.what) == (good, f"torch {there} (at least 2.9.0)")
+    assert result.good == (there != "2.8.1") and result.what == f"torch {there} (at least 2.9.0)"

@@ -25,13 +25,19 @@ def test_lab_copies_new_lessons_and_never_overwrites(one_lesson, tmp_path, capsy
     assert copy.read_text(encoding="utf-8") == "my own work"
 
 
+@pytest.fixture
+def called(monkeypatch):
+    """The commands and variables with which JupyterLab would be started."""
+    calls = []
+    monkeypatch.setattr(serving, "serve", lambda *command: calls.append(command))
+    return calls
+
+
 @pytest.mark.parametrize("by", ["option", "variable", "working directory"])
 def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
-    one_lesson, tmp_path, monkeypatch, by
+    one_lesson, tmp_path, monkeypatch, called, by
 ) -> None:
     """Also where nothing names it, for the working directory of a kernel is the folder itself."""
-    called = []
-    monkeypatch.setattr(serving, "serve", lambda *command: called.append(command))
     monkeypatch.setattr(lab.files, "root", lambda: tmp_path / "_data")  # as a wheel has it
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TLCOURSE_MY", raising=False)
@@ -50,10 +56,8 @@ def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
 
 @pytest.mark.parametrize("name", ["my #1", "my%20course", "mine?", "ä", "a&b=c+d", "plain"])
 def test_the_address_names_the_folder_whatever_it_is_called(
-    one_lesson, tmp_path, monkeypatch, name
+    one_lesson, tmp_path, called, name
 ) -> None:
-    called = []
-    monkeypatch.setattr(serving, "serve", lambda *command: called.append(command))
     assert main(["lab", "--folder", str(tmp_path / name)]) is None
     ((words, variables),) = called
     (address,) = (word.split("=", 1)[1] for word in words if word.startswith("--LabApp.default"))

@@ -103,30 +103,29 @@ def test_a_text_that_is_too_long_is_told_beside_the_answers(folder, table, capsy
     assert capsys.readouterr().err.startswith("1 of 2 texts is longer than 48 tokens")
 
 
-def test_two_texts_are_a_pair(tmp_path, capsys):
+def test_two_texts_are_a_pair(tmp_path, capsys, refused):
     folder = make(tmp_path / "pairs", pair="answer")
     assert main(["predict", folder, "Who ran ?", "Ann", "When ?", "At noon"]) == 0
-    check(
-        capsys.readouterr().out.splitlines(), folder, [("Who ran ?", "Ann"), ("When ?", "At noon")]
-    )
-    assert main(["predict", folder, "Who ran ?"]) == 2
-    assert "expected two texts for each pair, got 1" in capsys.readouterr().err
+    pairs = [("Who ran ?", "Ann"), ("When ?", "At noon")]
+    check(capsys.readouterr().out.splitlines(), folder, pairs)
+    assert "expected two texts for each pair, got 1" in refused("predict", folder, "Who ran ?")
 
 
-def test_lines_of_the_standard_input(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("When ?\n\nWho ran, and why ?"))
+def test_lines_of_the_standard_input(folder, tmp_path, capsys, monkeypatch, refused):
+    def given(text):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+    given("When ?\n\nWho ran, and why ?")
     assert main(["predict", folder]) == 0
     check(capsys.readouterr().out.splitlines(), folder, ["When ?", "Who ran, and why ?"])
     pairs = make(tmp_path / "pairs", pair="answer")
-    monkeypatch.setattr("sys.stdin", io.StringIO("When ?\tAt noon\n"))
+    given("When ?\tAt noon\n")
     assert main(["predict", pairs]) == 0
     check(capsys.readouterr().out.splitlines(), pairs, [("When ?", "At noon")])
-    monkeypatch.setattr("sys.stdin", io.StringIO("When ?\tAt noon\nWho ?\n"))
-    assert main(["predict", pairs]) == 2
-    assert "a tab between them in line 2" in capsys.readouterr().err
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
-    assert main(["predict", folder]) == 2
-    assert "a text a line on the standard input, got none" in capsys.readouterr().err
+    given("When ?\tAt noon\nWho ?\n")
+    assert "a tab between them in line 2" in refused("predict", pairs)
+    given("\n")
+    assert "a text a line on the standard input, got none" in refused("predict", folder)
 
 
 def test_the_standard_input_is_utf_8_whatever_the_locale(folder, capsys, monkeypatch):
@@ -142,23 +141,21 @@ def test_the_standard_input_is_utf_8_whatever_the_locale(folder, capsys, monkeyp
 
 
 def test_a_place_where_nothing_can_be_written_is_said_before_anything_slow(
-    folder, tmp_path, capsys
+    folder, tmp_path, refused
 ):
     files.write_text(tmp_path / "my.csv", "question\nWhen ?\n")
     table = str(tmp_path / "my.csv")
     out = str(tmp_path / "my.csv" / "out.csv")  # below a file
-    assert main(["predict", folder, "--csv", table, "--out", out]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line = refused("predict", folder, "--csv", table, "--out", out)
     assert "expected a folder that can be written to" in line and ".part" not in line
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals to open here")
-def test_nothing_at_a_terminal_says_what_to_give(folder, capsys, monkeypatch):
+def test_nothing_at_a_terminal_says_what_to_give(folder, refused, monkeypatch):
     _, terminal = os.openpty()
     with open(terminal, encoding="utf-8") as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        assert main(["predict", folder]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+        line = refused("predict", folder)
     assert '"a text" behind the folder, --csv FILE, or lines on the standard input' in line
 
 
@@ -186,10 +183,9 @@ def test_a_file_comes_back_with_columns_beside_its_own(folder, table, capsys):
             assert said == pytest.approx(probabilities[name], abs=6e-3)
     assert main(["predict", folder, "--csv", str(table)]) == 0
     assert capsys.readouterr().out == out.read_text(encoding="utf-8")
-    assert (
-        main(["predict", folder, "--csv", str(table), "--out", str(out.with_suffix(".tsv"))]) == 0
-    )
-    first = out.with_suffix(".tsv").read_text(encoding="utf-8").splitlines()[0]
+    tabs = out.with_suffix(".tsv")
+    assert main(["predict", folder, "--csv", str(table), "--out", str(tabs)]) == 0
+    first = tabs.read_text(encoding="utf-8").splitlines()[0]
     assert first.split("\t")[:4] == ["id", "question", "note", "predicted"]
 
 
@@ -238,17 +234,14 @@ def test_a_folder_saved_from_python_reads_the_usual_columns(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("text,predicted,probability of HUM,")
 
 
-def test_columns_of_another_kind_are_told(folder, tmp_path, capsys):
-    record = files.read_json(tmp_path / "mine" / "classifier.json")
-    files.write_json(
-        tmp_path / "mine" / "classifier.json", record | {"columns": {"txt": "question"}}
-    )
-    assert main(["predict", folder, "Who ?"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+def test_columns_of_another_kind_are_told(folder, tmp_path, refused):
+    path = tmp_path / "mine" / "classifier.json"
+    files.write_json(path, files.read_json(path) | {"columns": {"txt": "question"}})
+    line = refused("predict", folder, "Who ?")
     assert "expected columns text, pair and label" in line and "'txt'" in line
 
 
-def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):
+def test_what_is_refused_is_one_line(folder, table, tmp_path, refused):
     given = ["--csv", str(table)]
     other = tmp_path / "other.csv"
     other.write_text("question,predicted\nWho ?,HUM\n", encoding="utf-8")
@@ -268,8 +261,7 @@ def test_what_is_refused_is_one_line(folder, table, tmp_path, capsys):
         ([folder, "Who ?", " "], "expected texts behind the folder, but number 2 is empty"),
         ([], "folder"),
     ]:
-        assert main(["predict", *arguments]) == 2
-        (line,) = capsys.readouterr().err.splitlines()
+        line = refused("predict", *arguments)
         assert line.startswith("tlcourse: ") and said in line
     assert not (tmp_path / "new.csv").exists() and table.read_text(encoding="utf-8")[:2] == "id"
 

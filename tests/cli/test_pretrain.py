@@ -34,6 +34,12 @@ def weights(folder):
     return checkpoints.load(folder / "run" / "checkpoint")[0].state_dict()
 
 
+def records(run):
+    """The records of the steps of a run."""
+    lines = (run / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
 def test_a_finished_run_is_not_run_again_and_another_folder_gives_the_same_weights(tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     assert pretrain(first) == pretrain(second) == 0
@@ -68,9 +74,8 @@ def test_rates_and_warm_up_are_those_that_were_asked_for(tmp_path):
         rates = ["--learning-rate", rate, "--muon-learning-rate", rate, "--warmup", "1"]
         assert pretrain(folder, *rates) == 0
         asked = checkpoints.log_of(folder / "run" / "checkpoint")["legs"][0]["recipe"]
-        assert (asked["learning_rate"], asked["muon_learning_rate"], asked["warmup"]) == (
-            float(rate),
-        ) * 2 + (1,)
+        assert asked["learning_rate"] == asked["muon_learning_rate"] == float(rate)
+        assert asked["warmup"] == 1
         moved[rate] = weights(folder)
     for kind in ("embedding", "norm", "attention"):
         names = [name for name in moved["0.1"] if kind in name]
@@ -82,29 +87,12 @@ def test_rates_and_warm_up_are_those_that_were_asked_for(tmp_path):
 def test_the_rates_fall_over_the_share_that_was_asked_for(tmp_path, decay, last):
     shape = ["--batch-size", "4", "--length", "16", "--tokens", str(8 * 64), "--warmup", "1"]
     assert pretrain(tmp_path, *shape, "--decay", decay) == 0
-    lines = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    factors = [json.loads(line)["factor"] for line in lines]
+    factors = [record["factor"] for record in records(tmp_path / "run")]
     assert len(factors) == 8 and factors[-1] == pytest.approx(last)
     leg = checkpoints.log_of(tmp_path / "run" / "checkpoint")["legs"][0]
     assert leg["recipe"]["decay"] == float(decay)
     falls = [step for step, factor in enumerate(factors) if factor < 1]
     assert leg["decay_began_at_step"] == (falls[0] if falls else 0)
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--tokens", "100"], "at least one step (8192 tokens)"),
-        (["--corpus", "wikitext-9"], "wikitext-9"),
-        (["--corpus", "trec"], "expected a text with articles, got trec"),
-        (["--start", "nowhere"], "nowhere"),
-    ],
-)
-def test_what_is_refused_is_said_in_one_line(tmp_path, capsys, more, said):
-    assert pretrain(tmp_path, *more) == 2
-    message = capsys.readouterr().err.strip().splitlines()[-1]
-    assert message.startswith("tlcourse: ") and said in message
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_with_other_settings_is_refused_and_named(tmp_path, capsys):
@@ -113,13 +101,7 @@ def test_a_run_with_other_settings_is_refused_and_named(tmp_path, capsys):
     assert "seed was 0, now 1" in capsys.readouterr().err
 
 
-def test_a_token_file_of_another_corpus_is_refused(tmp_path, capsys):
-    assert pretrain(tmp_path) == 0
-    assert pretrain(tmp_path, "--vocabulary", "500") == 2
-    assert "--prepared" in capsys.readouterr().err
-
-
-def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path, capsys):
+def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path, capsys, refused):
     assert pretrain(tmp_path) == 0
     start = str(tmp_path / "run" / "checkpoint")
     own = tmp_path / "own.txt"
@@ -136,8 +118,7 @@ def test_own_text_is_a_corpus_and_the_start_s_vocabulary_is_taken_over(tmp_path,
     assert leg["recipe"]["objective"] == "hybrid"
     capsys.readouterr()
     own.write_text("Something else.\n" * 40, encoding="utf-8")
-    assert main(command) == 2
-    assert "remove this one" in capsys.readouterr().err
+    assert "remove this one" in refused(*command)
 
 
 def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(tmp_path):
@@ -145,8 +126,7 @@ def test_a_budget_in_minutes_ends_decayed_and_the_log_says_when_the_decay_began(
     command = ["pretrain", "--out", str(out), *SHAPE, "--batch-size", "4", "--length", "16"]
     assert main([*command, "--minutes", "0.015"]) == 0
     leg = checkpoints.log_of(out / "checkpoint")["legs"][0]
-    lines = (out / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    factors = [json.loads(line)["factor"] for line in lines]
+    factors = [record["factor"] for record in records(out)]
     assert len(factors) == leg["steps"] and leg["decay_began_at_step"] < leg["steps"]
     decay = leg["steps"] - leg["decay_began_at_step"]
     warmup = leg["recipe"]["warmup"]  # which a busy machine may not even reach
@@ -198,7 +178,7 @@ def test_a_full_disk_is_one_line_that_names_the_file_and_the_same_command_goes_o
     assert main(["pretrain", "--out", str(whole), *options[2:]]) == 0
     states = [checkpoints.load(f / "checkpoint")[0].state_dict() for f in (tmp_path / "run", whole)]
     assert all(torch.equal(tensor, states[1][name]) for name, tensor in states[0].items())
-    assert len((tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()) == 9
+    assert len(records(tmp_path / "run")) == 9
 
 
 def test_a_state_that_was_saved_before_the_disk_was_full_stays(tmp_path):
@@ -211,45 +191,30 @@ def test_a_state_that_was_saved_before_the_disk_was_full_stays(tmp_path):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch) -> list[str]:
+def own(tmp_path, monkeypatch, interrupts) -> list[str]:
     """The command for a little run on one's own text, in the folder `run`; Ctrl-C as in a shell."""
     monkeypatch.chdir(tmp_path)
     lines = [f"Line {n} of {n % 7} tells of the rain, and of the river {n}.\n" for n in range(90)]
     (tmp_path / "my text.txt").write_text("".join(lines), encoding="utf-8")
     shape = ["--width", "16", "--layers", "1", "--heads", "2", "--vocabulary", "300"]
     size = ["--batch-size", "4", "--length", "16", "--tokens", "600"]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield ["pretrain", "--corpus", "my text.txt", "--out", "run", *shape, *size]
-    signal.signal(signal.SIGINT, before)
+    return ["pretrain", "--corpus", "my text.txt", "--out", "run", *shape, *size]
 
 
 BAD = {
     ("--minutes", "-3"): "--minutes: expected a number above 0, got -3",
-    ("--minutes", "0"): "--minutes: expected a number above 0, got 0",
-    ("--minutes", "inf"): "--minutes: expected a number above 0, got inf",
-    ("--tokens", "0"): "--tokens: expected a number above 0, got 0",
-    ("--tokens", "nan"): "--tokens: expected a number above 0, got nan",
     ("--tokens", "5"): "--tokens of at least one step (64 tokens), which is 4 windows",
-    ("--tokens", "many"): "--tokens: expected a number above 0, such as 0.5 or 25e6, got 'many'",
-    ("--batch-size", "0"): "--batch-size: expected a whole number at least 1, got 0",
     ("--length", "257"): "--length: expected a whole number at least 1, at most 256, got 257",
     ("--minutes", "5"): "expected --tokens or --minutes, got both; give one budget",
-    ("--causal-share", "7"): "--causal-share: expected a number at least 0, at most 1, got 7",
-    ("--mask-probability", "0"): "--mask-probability: expected a number above 0, at most 1, got 0",
-    ("--learning-rate", "-1"): "--learning-rate: expected a number above 0, got -1",
-    ("--warmup", "-1"): "--warmup: expected a whole number at least 0, got -1",
-    ("--decay", "1.5"): "--decay: expected a number at least 0, at most 1, got 1.5",
-    ("--seed", "-1"): "--seed: expected a whole number at least 0",
-    ("--save-every", "nan"): "--save-every: expected a number at least 0, got nan",
     ("--vocabulary", "261"): "--vocabulary: expected a whole number at least 262, at most 65536",
     ("--vocabulary", "5000"): "a vocabulary of 5,000 entries, but my text.txt has words for ",
     ("--width", "15"): "a width that is a multiple of the 2 heads, got 15",
     ("--length", "256", "--corpus", "short.txt", "--tokens", "1e4"): "at least 514 tokens to learn",
     ("--corpus", "empty.txt"): "expected words in empty.txt, found none",
     ("--corpus", ""): "argument --corpus: expected a value, got an empty one; give one",
-    ("--start", ""): "argument --start: expected a value, got an empty one; give one",
-    ("--out", ""): "argument --out: expected a value, got an empty one; give one",
     ("--corpus", "my text.txt", "my text.txt"): "each text once, got my text.txt twice; leave one",
+    ("--corpus", "wikitext-9"): "wikitext-9",
+    ("--corpus", "trec"): "expected a text with articles, got trec",
     ("--corpus", "nowhere.txt"): "or a text file or folder, got 'nowhere.txt'",
     ("--start", "nowhere"): "nowhere",
     ("--start", "causal-small"): "(--width 256, --layers 6, --heads 4, --vocabulary 8192), got "
@@ -333,7 +298,7 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
         assert main(command[1:]) == 0
         out = tmp_path / "run"
         assert (out / "checkpoint" / "model.safetensors").read_bytes() == whole, moment
-        assert len((out / "log.jsonl").read_text(encoding="utf-8").splitlines()) == 9, moment
+        assert len(records(out)) == 9, moment
         log = checkpoints.log_of(out / "checkpoint")
         assert list(log["evaluation"]) == log["held_out"] == ["my text.txt, held out"], moment
         card = (out / "checkpoint" / "README.md").read_text(encoding="utf-8")
@@ -421,16 +386,14 @@ def test_the_bundled_sample_is_called_that(tmp_path):
     assert "pronouns" in log and "CC BY-SA" not in card and "Hardly trained" in card
 
 
-def test_where_nothing_can_be_written_it_is_said_before_anything_slow(own, monkeypatch, capsys):
+def test_where_nothing_can_be_written_it_is_said_before_anything_slow(own, monkeypatch, refused):
     def slow(arguments):
         raise AssertionError("it has begun")
 
     monkeypatch.setattr(command, "_run", slow)
     for name in ("checkpoint", "corpus"):
         files.write_text(f"run/{name}", "a file in the place of a folder")
-        assert main(own) == 2
-        (told,) = capsys.readouterr().err.splitlines()
-        assert f"expected a folder that can be written to, got run/{name}: " in told
+        assert f"expected a folder that can be written to, got run/{name}: " in refused(*own)
         os.unlink(f"run/{name}")
     with pytest.raises(AssertionError, match="it has begun"):
         main(own)
@@ -501,20 +464,16 @@ def test_a_run_goes_on_when_its_text_is_gone(own, tmp_path, monkeypatch, capsys)
     (tmp_path / "my text.txt").unlink()
     assert main(own) == 0
     said = capsys.readouterr().out
-    assert (
-        "my text.txt no longer exists; the run goes on with the tokens prepared in run/corpus\n"
-        in said
-    )
+    assert "my text.txt no longer exists; the run goes on with the tokens prepared in " in said
     assert "[evaluate] my text.txt, held out: word perplexity " in said
     weights = [tmp_path / name / "checkpoint" / "model.safetensors" for name in ("run", "whole")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 @pytest.mark.parametrize("content", ["null", "[1]", "{"])
-def test_a_damaged_record_of_the_corpus_is_named(own, capsys, content):
+def test_a_damaged_record_of_the_corpus_is_named(own, capsys, content, refused):
     assert main(own) == 0
     Path("run/corpus/corpus.json").write_text(content, encoding="utf-8")
     capsys.readouterr()
-    assert main(own) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line = refused(*own)
     assert "corpus.json" in line and "restore" in line

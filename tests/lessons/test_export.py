@@ -37,9 +37,10 @@ def asked_for(page: BeautifulSoup) -> list[str]:
 
 
 @pytest.mark.parametrize("lesson", every(), ids=lambda lesson: lesson.id)
-def test_every_lesson_is_a_page_that_asks_for_nothing(lesson) -> None:
-    page = BeautifulSoup(export.to_html(lesson.path), features="html.parser")
-    assert asked_for(page) == []
+def test_every_lesson_is_a_page_that_asks_for_nothing_and_lacks_no_picture(lesson) -> None:
+    said = []
+    page = BeautifulSoup(export.to_html(lesson.path, said.append), features="html.parser")
+    assert asked_for(page) == said == []
     assert "default-src 'none'" in page.select_one("meta[http-equiv]")["content"]
     for code in page.select("code, pre, script, style"):
         code.extract()

@@ -27,12 +27,8 @@ def four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_lesson_in_the_order_of_ids(four: Path) -> None:
-    assert [(lesson.id, lesson.name) for lesson in every()] == [
-        ("00", "start"),
-        ("01", "bpe"),
-        ("01b", "bpe_deeper"),
-        ("10", "last"),
-    ]
+    named = [f"{lesson.id} {lesson.name}" for lesson in every()]
+    assert named == ["00 start", "01 bpe", "01b bpe_deeper", "10 last"]
     assert every()[2].title == "The title of 01b_bpe_deeper"
 
 
@@ -41,14 +37,11 @@ def test_every_lesson_in_the_order_of_ids(four: Path) -> None:
     [
         ("0", "00"),
         ("1", "01"),
-        ("01", "01"),
         ("bpe", "01"),
         ("01_bpe.ipynb", "01"),
         ("1b", "01b"),
-        ("01b", "01b"),
         ("bpe_deeper", "01b"),
         ("01b_bpe_deeper", "01b"),
-        ("10", "10"),
     ],
 )
 def test_a_lesson_by_number_or_name(four: Path, wanted: str, id: str) -> None:
@@ -65,12 +58,8 @@ def test_a_deeper_lesson_is_in_the_readmes_table_and_in_the_learners_copy(
     four: Path, tmp_path: Path
 ) -> None:
     rows = readme.lessons_table({"01": {"minutes": 2.5}, "01b": {"minutes": 1.5}}).splitlines()[2:6]
-    assert [row.split(" | ")[3] for row in rows] == [
-        "not measured yet",
-        "2.5",
-        "1.5",
-        "not measured yet",
-    ]
+    lacking = "not measured yet"
+    assert [row.split(" | ")[3] for row in rows] == [lacking, "2.5", "1.5", lacking]
     assert rows[2].startswith("| [The title of 01b_bpe_deeper](notebooks/01b_bpe_deeper.ipynb) | ")
     assert rows[2].endswith("/blob/main/notebooks/01b_bpe_deeper.ipynb) |")
     assert len(copies.learners_copy(tmp_path / "my")) == 4

@@ -78,13 +78,8 @@ def test_installs_the_course_and_only_what_is_missing(bare, tmp_path) -> None:
     said = run_cell(bare, tmp_path, "-S")
     assert said.splitlines()[-1] == tlcourse.__version__
     asked = json.loads((tmp_path / "called.json").read_text(encoding="utf-8"))
-    assert asked == [
-        "install",
-        "-qq",
-        "--no-deps",
-        f"git+{first_cell.address()}",
-        *first_cell.MISSING_ON_COLAB,
-    ]
+    packages = [f"git+{first_cell.address()}", *first_cell.MISSING_ON_COLAB]
+    assert asked == ["install", "-qq", "--no-deps", *packages]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links the libraries into a bare environment")

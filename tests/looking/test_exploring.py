@@ -47,6 +47,12 @@ def parts(box):
     return {each.description: each for each in controls} | {"said": said, "picture": picture}
 
 
+@pytest.fixture
+def found(on, model, tokenizer):
+    """The widgets of the text, by what they are called."""
+    return parts(explore(model, tokenizer, TEXT))
+
+
 def weights(model, tokenizer, text=TEXT):
     ids = torch.tensor([[EOS, *tokenizer.encode(" " + text)]])
     with torch.no_grad(), record(model) as seen:
@@ -88,9 +94,7 @@ def test_what_goes_to_a_learned_prefix_is_said_and_not_drawn(tokenizer):
     assert f" {share:.0%} of the attention, not drawn, goes to a learned prefix" in text.note
 
 
-@pytest.mark.usefixtures("on")
-def test_each_switch_changes_the_picture(model, tokenizer):
-    found = parts(explore(model, tokenizer, TEXT))
+def test_each_switch_changes_the_picture(found):
     assert list(found) == ["text", "view", "block", "head", "token", "said", "picture"]
     assert (found["block"].max, found["head"].max) == (2, 3)
     pictures = [found["picture"].value]
@@ -107,17 +111,13 @@ def test_each_switch_changes_the_picture(model, tokenizer):
     assert found["said"].value == ""
 
 
-@pytest.mark.usefixtures("on")
-def test_the_alt_text_tells_where_the_last_token_looks(model, tokenizer):
-    found = parts(explore(model, tokenizer, TEXT))
+def test_the_alt_text_tells_where_the_last_token_looks(found, model, tokenizer):
     found["block"].value, found["head"].value = 1, 2
     largest = weights(model, tokenizer)[1, 2, -1].max()
     assert f", with {largest:.2f}." in found["picture"].value
 
 
-@pytest.mark.usefixtures("on")
-def test_every_view_is_another_picture(model, tokenizer):
-    found = parts(explore(model, tokenizer, TEXT))
+def test_every_view_is_another_picture(found):
     pictures = {found["picture"].value}
     for name in found["view"].options[1:]:
         found["view"].value = name
@@ -125,9 +125,7 @@ def test_every_view_is_another_picture(model, tokenizer):
     assert found["said"].value == "" and len(pictures) == len(found["view"].options)
 
 
-@pytest.mark.usefixtures("on")
-def test_a_bad_text_is_one_line_and_the_picture_stays(model, tokenizer):
-    found = parts(explore(model, tokenizer, TEXT))
+def test_a_bad_text_is_one_line_and_the_picture_stays(found):
     before = found["picture"].value
     for text, said in {"  ": "type a sentence", "x" * 41: "at most 40 tokens, got 43"}.items():
         found["text"].value = text
@@ -140,9 +138,7 @@ def test_a_bad_text_is_one_line_and_the_picture_stays(model, tokenizer):
     assert found["picture"].value != before and "<b>" not in found["picture"].value
 
 
-@pytest.mark.usefixtures("on")
-def test_an_error_while_drawing_is_one_line(model, tokenizer, monkeypatch):
-    found = parts(explore(model, tokenizer, TEXT))
+def test_an_error_while_drawing_is_one_line(found, model, monkeypatch):
     monkeypatch.setattr(model, "hidden", lambda tokens: 1 / 0)
     found["text"].value = "the cat"
     assert "division by zero" in found["said"].value
@@ -162,9 +158,7 @@ def test_another_model_brings_its_own_layers_heads_and_tokens(model, tokenizer):
     assert (found["block"].max, found["block"].value) == (2, 0)
 
 
-@pytest.mark.usefixtures("on")
-def test_only_the_switches_that_turn_the_view_can_be_moved(model, tokenizer):
-    found = parts(explore(model, tokenizer, TEXT))
+def test_only_the_switches_that_turn_the_view_can_be_moved(found):
     assert [found[name].disabled for name in ("block", "head", "token")] == [False, False, True]
     found["view"].value = "from one token"
     assert [found[name].disabled for name in ("block", "head", "token")] == [False, True, False]

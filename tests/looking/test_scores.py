@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from tests.looking.made import PLAIN, TEXTS, classifier_of, each_kind, ids_of, model_of
-from tlcourse.looking import head_scores, rollout, score_intervals, scores_by_text
-from tlcourse.metrics import mean_interval
+from tlcourse.looking import head_scores, rollout, scores_by_text
 from tlcourse.transformer import record
 
 DELIMITERS = (7, 9)
@@ -75,15 +74,6 @@ def test_each_text_counts_the_same_and_texts_without_a_query_not_at_all():
     assert means["entropy"] == pytest.approx(by_text["entropy"].mean(0))
     assert means["entropy"].shape == (2, 3) and "delimiters" not in means
     assert np.isnan(head_scores(model, texts[:1], compute=PLAIN)["same token"]).all()
-
-
-def test_the_intervals_are_students():
-    model, texts = model_of(), [*ids_of(6, 7, 8), [8, 9, 10]]
-    by_text = scores_by_text(model, texts, compute=PLAIN)
-    found = score_intervals(by_text)
-    expected = mean_interval(by_text["distance"][:, 1, 2])
-    assert [part[1, 2] for part in found["distance"]] == pytest.approx(list(expected))
-    assert np.isnan(score_intervals({"one": by_text["entropy"][:1]})["one"].mean).all()
 
 
 def test_a_prefix_is_no_token():

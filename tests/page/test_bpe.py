@@ -15,31 +15,11 @@ BLANKS = [*"\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2009\u2028\u2029\u2
 NO_BLANKS = [*"\ufeff\u200b\u200c\u200d\u2060\u180e\x00\x07\x1b\x7f\xad"]
 PIECES = [
     *["The", "train", "don't", "we'll", "I'd", "they've", "John's", "'tis", "CAN'T", "o'clock"],
-    *[
-        "café",
-        "cafe\u0301",
-        "naïve",
-        "Å",
-        "A\u030a",
-        "\u212b",
-        "ﬁne",
-        "ﬀ",
-        "\u0301",
-        "e\u0301\u0302",
-    ],
+    *["café", "cafe\u0301", "naïve", "Å", "A\u030a", "\u212b", "ﬁne", "ﬀ"],
+    *["\u0301", "e\u0301\u0302"],
     *["‘so’", "“so”", "1914–18", "—", "…", "«oui»", "100%", "$5.00", "x²", "½", "Ⅻ", "٣٤", "१२"],
-    *[
-        "東京",
-        "がぎ",
-        "ﾊﾝｶｸ",
-        "한국",
-        "\u1112\u1161\u11ab",
-        "مرحبا",
-        "שלום",
-        "ไทย",
-        "हिन्दी",
-        "Ελλάδα",
-    ],
+    *["東京", "がぎ", "ﾊﾝｶｸ", "한국", "\u1112\u1161\u11ab"],
+    *["مرحبا", "שלום", "ไทย", "हिन्दी", "Ελλάδα"],
     *["🦙", "👩‍👩‍👧", "🇫🇷", "👍🏽", "❤️", "𝒜", "𐍈", "\U000e0001", "\ue000", "\uffff", "\U0010ffff"],
     *["<eos>", "<mask>", "<pad", "<script>alert(1)</script>", "&amp;", "a\\b", "```", "__", "~!@#"],
     *["Donaudampfschifffahrtsgesellschaft" * 8, "a" * 300, "1" * 40, "!" * 50, " " * 9, "\n\n\n"],
@@ -86,14 +66,6 @@ def asked(tokenizer: Tokenizer) -> dict:
 @pytest.fixture(scope="module")
 def answered(asked: dict, tmp_path_factory: pytest.TempPathFactory) -> dict:
     return answers("tokens.mjs", tmp_path_factory.mktemp("tokens"), asked)
-
-
-def test_the_lines_are_varied(asked: dict) -> None:
-    lines = asked["texts"][:500]
-    assert len(set(lines)) > 490
-    together = "".join(lines)
-    assert all(piece in together for piece in PIECES)
-    assert max(map(len, lines)) > 300
 
 
 def test_500_varied_lines_have_the_packages_tokens(

@@ -14,17 +14,8 @@ TOKENIZER = Tokenizer.train([TEXT], 290)
 
 def model_of(*, causal: bool = True, layers: int = 2, max_length: int = 64) -> Transformer:
     torch.manual_seed(0)
-    model = Transformer(
-        Config(
-            TOKENIZER.vocabulary_size,
-            16,
-            layers,
-            2,
-            feed_forward=32,
-            max_length=max_length,
-            causal=causal,
-        )
-    )
+    config = Config(TOKENIZER.vocabulary_size, 16, layers, 2, 32, max_length, causal)
+    model = Transformer(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))

@@ -9,7 +9,6 @@ from tlcourse.probing import (
     code_length,
     control_labels,
     controls,
-    fitting,
     linear_probe,
     majority,
     random_encoder,
@@ -18,11 +17,6 @@ from tlcourse.probing import (
     shuffled_labels,
     word_types,
 )
-
-
-@pytest.fixture(autouse=True)
-def _quickly(monkeypatch):
-    monkeypatch.setattr(fitting, "LEAST_STEPS", 60)
 
 
 class Laplace:
@@ -243,19 +237,8 @@ def test_fractions_that_do_not_rise_to_1_are_refused(fractions):
 
 
 def test_blocks_are_the_papers():
-    assert [round(100 * share, 2) for share in controls.FRACTIONS] == [
-        0.1,
-        0.2,
-        0.4,
-        0.8,
-        1.6,
-        3.2,
-        6.25,
-        12.5,
-        25,
-        50,
-        100,
-    ]
+    papers = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.25, 12.5, 25, 50, 100]
+    assert [round(100 * share, 2) for share in controls.FRACTIONS] == papers
 
 
 def test_a_report_is_its_parts():

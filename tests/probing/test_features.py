@@ -101,10 +101,7 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="expected a pooling out of mean, first, last"):
         extract(model, TOKENIZER, SENTENCES, pooling="max")
     direction = np.eye(16)[:1]
-    with (
-        removing(model, direction, 1),
-        pytest.raises(ValueError, match="without hooks"),
-    ):
+    with removing(model, direction, 1), pytest.raises(ValueError, match="without hooks"):
         extract(model, TOKENIZER, SENTENCES, folder=tmp_path, compute=PLAIN)
     with torch.no_grad():
         model.embedding.weight.mul_(1e6)
@@ -134,23 +131,13 @@ def wordpiece() -> transformers.PreTrainedTokenizerFast:
 def test_the_same_on_a_model_of_hugging_face():
     """A random BERT: our rows are those of its own `hidden_states`, at its own offsets."""
     torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=12,
-        max_position_embeddings=16,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-    )
+    sizes = {"vocab_size": 12, "max_position_embeddings": 16, "intermediate_size": 32}
+    shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = transformers.BertConfig(**sizes, **shape)
     theirs, tokenizer = transformers.BertForMaskedLM(config).eval(), wordpiece()
     words, flags = ["The", "rains", "do", "n't", "fell"], [True, True, False, True, False]
-    found = extract(
-        from_huggingface(theirs),
-        tokenizer,
-        [words, words[:2]],
-        space_after=[flags, flags[:2]],
-        compute=PLAIN,
-    )
+    ours, sentences = from_huggingface(theirs), [words, words[:2]]
+    found = extract(ours, tokenizer, sentences, space_after=[flags, flags[:2]], compute=PLAIN)
     with torch.no_grad():
         batch = tokenizer("The rains don't fell", return_tensors="pt")
         assert tokenizer.convert_ids_to_tokens(batch["input_ids"][0].tolist()) == (

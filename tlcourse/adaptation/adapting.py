@@ -25,6 +25,7 @@ from tlcourse.adaptation.report import Report
 from tlcourse.adaptation.schemes import FULL, Scheme
 from tlcourse.device import Compute
 from tlcourse.recipes import Recipe
+from tlcourse.wording import nearest
 
 if TYPE_CHECKING:
     from tlcourse.training import Trainer
@@ -181,12 +182,14 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
     """Returns AdamW over the groups, and freezes the other parameters; raises, see `adapt`."""
     parameters = dict(classifier.named_parameters())
     names = [name for group in groups.values() for name in group.names]
-    misplaced = sorted(set(names) - set(parameters) or {n for n in names if names.count(n) > 1})
+    unknown = sorted(set(names) - set(parameters))
+    twice = sorted({name for name in names if names.count(name) > 1})
     empty = [name for name, group in groups.items() if not group.names]
-    if misplaced or empty or not groups:
+    if unknown or twice or empty or not groups:
         raise ValueError(
-            "expected groups of parameters of the classifier, each in one group; "
-            f"unknown or twice: {misplaced}, empty: {empty or list(groups) == []}"
+            "expected groups of parameters of the classifier, each in one group; unknown: "
+            f"{unknown}, twice: {twice}, empty: {empty or list(groups) == []}"
+            + (nearest(unknown[0], parameters) if unknown else "")
         )
     if recipe.head_learning_rate is not None and "head" not in groups:
         raise ValueError(
@@ -195,16 +198,9 @@ def _optimizer(classifier: Classifier, groups: Groups, recipe: Recipe) -> torch.
         )
     for name, parameter in parameters.items():
         parameter.requires_grad_(name in names)
-    return torch.optim.AdamW(
-        [
-            {
-                "name": name,
-                "params": [parameters[parameter] for parameter in group.names],
-                "lr": recipe.rate_of(name, group),
-            }
-            for name, group in groups.items()
-        ],
-        betas=(0.9, 0.98),
-        weight_decay=recipe.weight_decay,
-        fused=True,
-    )
+    rated = []
+    for name, group in groups.items():
+        members = [parameters[parameter] for parameter in group.names]
+        rated.append({"name": name, "params": members, "lr": recipe.rate_of(name, group)})
+    decay = recipe.weight_decay
+    return torch.optim.AdamW(rated, betas=(0.9, 0.98), weight_decay=decay, fused=True)

@@ -60,10 +60,7 @@ def _model(kind: str, strength: float) -> "LinearSVC | OneVsRestClassifier":
 
 
 def choose(
-    texts: Sequence[str],
-    labels: Sequence[str],
-    dev_texts: Sequence[str],
-    dev_labels: Sequence[str],
+    texts: Sequence[str], labels: Sequence[str], dev_texts: Sequence[str], dev_labels: Sequence[str]
 ) -> Choice:
     """Returns the kind and strength with the fewest errors on dev; the first of equal ones."""
     features = _features()

@@ -155,13 +155,7 @@ class Classifier(nn.Module):
         sequences = self.encode(texts)
         if not sequences:
             return torch.zeros(0, len(self.labels))
-        logits = by_length(
-            sequences,
-            self,
-            pad_id=self.pad,
-            compute=compute,
-            batch_size=batch_size,
-        )
+        logits = by_length(sequences, self, pad_id=self.pad, compute=compute, batch_size=batch_size)
         return checkpoints.refuse_nan(logits.softmax(dim=-1).cpu(), "probabilities")
 
     def predict(self, texts: Iterable[Text], *, compute: Compute | None = None) -> list[str]:
@@ -201,11 +195,7 @@ class Classifier(nn.Module):
 
     @classmethod
     def load(
-        cls,
-        folder: str | Path,
-        *,
-        knobs: Iterable[type] = (),
-        compute: Compute | None = None,
+        cls, folder: str | Path, *, knobs: Iterable[type] = (), compute: Compute | None = None
     ) -> "Classifier":
         """Returns the classifier that `save` wrote: float32, in evaluation mode, with its scheme.
 

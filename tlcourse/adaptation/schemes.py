@@ -16,12 +16,7 @@ from tlcourse.adaptation.groups import (
     TopLayers,
 )
 from tlcourse.adaptation.knobs import by_name, check_choice, from_plain, short, to_plain
-from tlcourse.adaptation.schedules import (
-    GradualUnfreezing,
-    Schedule,
-    SlantedTriangular,
-    Triangular,
-)
+from tlcourse.adaptation.schedules import GradualUnfreezing, Schedule, SlantedTriangular, Triangular
 
 CHOICES = {"edit": edits, "groups": groups, "schedule": schedules, "extra_loss": extra_losses}
 
@@ -68,8 +63,17 @@ class Scheme:
         return f"{type(self).__qualname__}({listed})"
 
     def to_plain(self) -> dict[str, Any]:
-        """Returns name and choices as JSON can hold them; raises what `knobs.to_plain` raises."""
-        return {field.name: to_plain(getattr(self, field.name), KNOBS) for field in fields(self)}
+        """Returns name and choices as JSON can hold them.
+
+        Raises ValueError that names the choice, for the reasons that `knobs.to_plain` lists.
+        """
+        plain = {}
+        for choice in ("name", *CHOICES):
+            try:
+                plain[choice] = to_plain(getattr(self, choice), KNOBS)
+            except ValueError as error:
+                raise ValueError(f"the knob `{choice}`: {error}") from None
+        return plain
 
     @classmethod
     def from_plain(cls, kept: dict[str, Any], knobs: tuple[type, ...] = ()) -> "Scheme":

@@ -55,12 +55,8 @@ def write(
     if not overwrite:
         files.refuse_occupied(folder)
     half = 4 * sum(parameter.numel() for parameter in model.parameters()) > LARGEST
-    versions = {
-        "tlcourse": __version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }
-    record = parts.record | {"precision": "float16" if half else "float32", "versions": versions}
+    precision = "float16" if half else "float32"
+    record = parts.record | {"precision": precision, "versions": versions()}
     with files.new_folder(folder, overwrite=overwrite) as temporary:
         checkpoints.write_shape(temporary, parts.config, parts.tokenizer)
         weights = copy.deepcopy(model).half() if half else model
@@ -76,6 +72,12 @@ def write(
                 f"expected a classifier made by {parts.scheme}, but {error}"
             ) from error
     return record
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions that are recorded in a folder: of the course, PyTorch and Python."""
+    python = platform.python_version()
+    return {"tlcourse": __version__, "torch": torch.__version__, "python": python}
 
 
 def read(folder: str | Path, knobs: Iterable[type] = ()) -> Parts:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tlcourse.transformer import Transformer
 
 LEARNT = 0.02  # nats: once the mean loss of 20 steps is below this, there is nothing left to learn
-
-
 RECIPE = ("epochs", "learning_rate", "batch_size", "weight_decay")  # the fields to ask for
 OWN = {"default": None, "shown": "the scheme's"}
 OF_THE_ROWS = {"default": None, "shown": "the scheme's, more for few rows"}
@@ -244,16 +242,8 @@ def _adapt(
             bar.set_postfix_str(f"loss {record['loss']:.3f}", refresh=False)
             bar.update()
 
-        adapted = adapt(
-            start,
-            train.texts,
-            train.labels,
-            scheme=scheme,
-            recipe=recipe,
-            seed=seed,
-            compute=compute,
-            on_step=[show],
-        )
+        how: dict[str, Any] = {"scheme": scheme, "recipe": recipe, "seed": seed, "compute": compute}
+        adapted = adapt(start, train.texts, train.labels, on_step=[show], **how)
     _say_how_it_went(adapted, steps)
     return adapted
 

@@ -42,11 +42,9 @@ class Result:
     do: str = ""
 
     def __str__(self) -> str:
-        return (
-            f"[OK]   {self.what}"
-            if self.good
-            else f"[FAIL] {'; '.join(filter(None, (self.what, self.do)))}"
-        )
+        if self.good:
+            return f"[OK]   {self.what}"
+        return f"[FAIL] {'; '.join(filter(None, (self.what, self.do)))}"
 
 
 def results() -> list[Result]:
@@ -163,11 +161,8 @@ def _released() -> Iterator[Result]:
     """Yields which released models are at hand; the lessons work without them."""
     from tlcourse import released
 
-    here = [
-        f"{name} {place}"
-        for name in released.KNOWN | released.CHAT
-        if (place := released.at_hand(name))
-    ]
+    known = released.KNOWN | released.CHAT
+    here = [f"{name} {place}" for name in known if (place := released.at_hand(name))]
     yield Result(True, f"released models: {', '.join(here) or 'none, and none is needed'}")
 
 

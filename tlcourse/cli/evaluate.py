@@ -54,11 +54,7 @@ def left(arguments: SimpleNamespace) -> str:
 
 
 def evaluate(
-    name: str | Path,
-    *,
-    on: Sequence[str] = (),
-    write: bool = True,
-    compute: Compute | None = None,
+    name: str | Path, *, on: Sequence[str] = (), write: bool = True, compute: Compute | None = None
 ) -> Path:
     """Measures a checkpoint, shipped or in a folder, in the half precision it is saved in.
 

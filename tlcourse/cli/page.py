@@ -38,13 +38,11 @@ def run(arguments: SimpleNamespace) -> int:
     index = build(out, asked)
     names = ", ".join(each.name for each in chosen(asked))
     size = sum(path.stat().st_size for path in ([index] if index == out else out.rglob("*")))
-    if index == out:
-        print(f"{out} is written, {size / 1e6:.1f} MB with {names}: open it in a browser")
-    else:
-        print(
-            f"{out} is written, {size / 1e6:.1f} MB with {names}: copy it to any web server, or "
-            f"view it with `python -m http.server --directory {shlex.quote(str(out))}`"
-        )
+    how = "open it in a browser"
+    if index != out:
+        view = f"python -m http.server --directory {shlex.quote(str(out))}"
+        how = f"copy it to any web server, or view it with `{view}`"
+    print(f"{out} is written, {size / 1e6:.1f} MB with {names}: {how}")
     return 0
 
 

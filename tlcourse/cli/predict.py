@@ -42,24 +42,24 @@ def run(arguments: SimpleNamespace) -> int:
     compute = device.choose()
     classifier = Classifier.load(arguments.folder, compute=compute)
     columns = _columns(classifier, arguments.folder)
-    if arguments.csv is not None:
-        table = tables.read(arguments.csv)
+    table = None if arguments.csv is None else tables.read(arguments.csv)
+    if table is None:
+        texts = _texts(arguments.texts, columns.pair is not None)
+    else:
         texts = tables.texts(table, columns)
-        _warn(classifier, texts)
-        probabilities = classifier.probabilities(texts, compute=compute)
-        rows, out = tables.with_predictions(table, classifier.labels, probabilities), arguments.out
-        content = tables.lines(rows, table.path if out is None else out)
-        if out is None:
-            sys.stdout.write(content)
-        else:
-            files.write_text(out, content)
-            print(f"{len(rows) - 1} rows written to {out}")
-        return 0
-    texts = _texts(arguments.texts, columns.pair is not None)
     _warn(classifier, texts)
     probabilities = classifier.probabilities(texts, compute=compute)
-    for text, row in zip(texts, probabilities, strict=True):
-        print(_line(text, classifier.labels, row))
+    if table is None:
+        for text, row in zip(texts, probabilities, strict=True):
+            print(_line(text, classifier.labels, row))
+        return 0
+    rows, out = tables.with_predictions(table, classifier.labels, probabilities), arguments.out
+    content = tables.lines(rows, table.path if out is None else out)
+    if out is None:
+        sys.stdout.write(content)
+    else:
+        files.write_text(out, content)
+        print(f"{len(rows) - 1} rows written to {out}")
     return 0
 
 

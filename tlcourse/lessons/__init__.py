@@ -13,28 +13,18 @@ For maintainers: `python -m tlcourse.lessons.first_cell` and `python -m tlcourse
 from importlib import import_module
 from typing import Any
 
-from tlcourse.lessons.headlines import headline
-
-__all__ = [
-    "Lesson",
-    "LessonFailed",
-    "commit_outputs",
-    "every",
-    "get",
-    "headline",
-    "learners_copy",
-    "run_lesson",
-]
-# Imported on first use: a lesson that prints a number does not wait for notebook libraries.
+# Each is imported on first use: a lesson that prints a number waits for no notebook library.
 ELSEWHERE = {
     "Lesson": "finding",
     "LessonFailed": "execution",
     "commit_outputs": "execution",
     "every": "finding",
     "get": "finding",
+    "headline": "headlines",
     "learners_copy": "copies",
     "run_lesson": "execution",
 }
+__all__ = list(ELSEWHERE)
 
 
 def __getattr__(name: str) -> Any:

@@ -20,11 +20,7 @@ from tlcourse.lessons import finding, studying
 MISSING_ON_COLAB = ("pytorch-ignite",)
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
 METADATA = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
         "file_extension": ".py",
         "mimetype": "text/x-python",
@@ -88,12 +84,9 @@ def _set_first_cell(notebook: Any) -> None:
     index = code[0] if code else len(notebook.cells)
     if code and notebook.cells[index].source == source():
         return
-    outdated = bool(code) and _is_set_up(notebook.cells[index].source)
+    older = notebook.cells[index].source if code else ""
+    outdated = older.startswith("# set-up") or 'find_spec("tlcourse")' in older
     notebook.cells[index : index + outdated] = [nbformat.v4.new_code_cell(source(), id="set-up")]
-
-
-def _is_set_up(text: str) -> bool:
-    return text.startswith("# set-up") or 'find_spec("tlcourse")' in text
 
 
 def main() -> None:

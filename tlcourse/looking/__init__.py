@@ -62,7 +62,7 @@ from tlcourse.looking.interventions import patching, permuting
 from tlcourse.looking.lens import Guesses, lens_guesses, logit_lens
 from tlcourse.looking.logit_parts import Attribution, attribution
 from tlcourse.looking.pruning import Pruning, greedy_pruning, head_importance, prune
-from tlcourse.looking.scores import head_scores, rollout, score_intervals, scores_by_text
+from tlcourse.looking.scores import head_scores, rollout, scores_by_text
 
 __all__ = [
     "NEWBORN",
@@ -88,7 +88,6 @@ __all__ = [
     "prune",
     "repeated_tokens",
     "rollout",
-    "score_intervals",
     "scores_by_text",
     "skipping",
 ]

@@ -78,15 +78,12 @@ def skipping(model: Transformer, layers: Iterable[int], *, part: str = "block") 
     chosen = sorted({int(layer) for layer in layers})
     if any(not 0 <= layer < len(model.blocks) for layer in chosen):
         raise ValueError(f"expected layers from 0 to {len(model.blocks) - 1}, got {chosen}")
-    hooks = []
-    for block in (model.blocks[layer] for layer in chosen):
-        if part == "block":
-            hooks.append(block.register_forward_hook(lambda _, inputs, __: inputs[0]))
-        else:
-            half = block.attention if part == "attention" else block.down
-            hooks.append(half.register_forward_hook(lambda _, __, out: torch.zeros_like(out)))
-    try:
+    with contextlib.ExitStack() as hooks:
+        for block in (model.blocks[layer] for layer in chosen):
+            if part == "block":
+                hook = block.register_forward_hook(lambda _, inputs, __: inputs[0])
+            else:
+                half = block.attention if part == "attention" else block.down
+                hook = half.register_forward_hook(lambda _, __, out: torch.zeros_like(out))
+            hooks.enter_context(hook)
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()

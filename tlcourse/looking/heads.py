@@ -29,15 +29,10 @@ def intervening_on_heads(
 
         return pre
 
-    hooks = [
-        block.attention.output.register_forward_pre_hook(hook(layer))
-        for layer, block in enumerate(model.blocks)
-    ]
-    try:
+    with contextlib.ExitStack() as hooks:
+        for layer, block in enumerate(model.blocks):
+            hooks.enter_context(block.attention.output.register_forward_pre_hook(hook(layer)))
         yield
-    finally:
-        for handle in hooks:
-            handle.remove()
 
 
 def heads_by_layer(model: Transformer, heads: Iterable[Head]) -> dict[int, list[int]]:

@@ -1,6 +1,7 @@
 """Direct logit attribution: a logit as a sum of parts (Elhage et al., 2021; Wang et al., 2023)."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,12 +97,10 @@ def _outputs(model: Transformer, tokens: Tensor, place: int) -> tuple[list[Tenso
         outputs[module] = out[0, place]
 
     halves = [[block.attention for block in model.blocks], [block.down for block in model.blocks]]
-    hooks = [module.register_forward_hook(keep) for half in halves for module in half]
-    try:
-        with intervening_on_heads(model, mixed.__setitem__):
-            states = [state[0, place] for state in model.hidden_states(tokens)]
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with ExitStack() as hooks:
+        for module in (*halves[0], *halves[1]):
+            hooks.enter_context(module.register_forward_hook(keep))
+        hooks.enter_context(intervening_on_heads(model, mixed.__setitem__))
+        states = [state[0, place] for state in model.hidden_states(tokens)]
     heads = [mixed[layer][0, place] for layer in range(len(model.blocks))]
     return states, heads, *([outputs[module] for module in half] for half in halves)

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from tlcourse.device import Compute
 from tlcourse.looking.texts import Texts, as_array, read
-from tlcourse.metrics import Interval, mean_interval
 from tlcourse.transformer import Transformer, record
 
 
@@ -87,20 +86,6 @@ def scores_by_text(
                 by_name.setdefault(name, []).append(as_array(values))
     original = np.argsort(order)
     return {name: np.concatenate(batches)[original] for name, batches in by_name.items()}
-
-
-def score_intervals(by_text: Mapping[str, np.ndarray]) -> dict[str, Interval]:
-    """Means of `scores_by_text` with 95 % intervals: name to an `Interval` of (layers, heads).
-
-    The intervals, by Student's t, are for the mean over further texts of the same kind. Texts
-    without a value are left out; NaN where fewer than two remain.
-    """
-    intervals = {}
-    for name, values in by_text.items():
-        rows = [row[~np.isnan(row)] for row in values.reshape(len(values), -1).T]
-        heads = [mean_interval(row) if len(row) > 1 else Interval(*[np.nan] * 3) for row in rows]
-        intervals[name] = Interval(*np.array(heads).T.reshape(3, *values.shape[1:]))
-    return intervals
 
 
 def _mean_over_texts(values: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import torch
 from tlcourse import checkpoints
 from tlcourse.bpe import EOS, MASK, SPECIALS, Tokenizer, normalise
 from tlcourse.device import Compute
-from tlcourse.transformer import Transformer, record
+from tlcourse.transformer import record
 
 CAUSAL = "The ship left Hamburg for New York. On its way to New"
 MASKED = "Paris is the <mask> of France."
@@ -48,9 +48,10 @@ def reading(folder: Path) -> dict[str, Any]:
     ids = ids_of(tokenizer, text, config.causal)
     place = len(ids) - 1 if config.causal else ids.index(MASK)
     with record(model) as seen:
-        logits = checkpoints.refuse_nan(_logits(model, ids), f"logits of {folder}")[place]
+        logits = model(torch.tensor([ids]))[0]
+    scores = checkpoints.refuse_nan(logits, f"logits of {folder}")[place]
     weights = torch.stack(seen.attention).reshape(config.layers, config.heads, len(ids), -1)
-    best = logits.double().softmax(-1).topk(BEST)
+    best = scores.double().softmax(-1).topk(BEST)
     texts = tokenizer.tokens(best.indices.tolist())
     probabilities = best.values.tolist()
     return {
@@ -62,7 +63,7 @@ def reading(folder: Path) -> dict[str, Any]:
         "causal": config.causal,
         "layers": config.layers,
         "heads": config.heads,
-        "attention": _base64(weights),
+        "attention": base64.b64encode(weights.numpy().astype("<f4")).decode("ascii"),
         "best": [
             {"id": int(id), "text": text, "probability": probability}
             for id, text, probability in zip(best.indices, texts, probabilities, strict=True)
@@ -72,23 +73,12 @@ def reading(folder: Path) -> dict[str, Any]:
 
 def ids_of(tokenizer: Tokenizer, text: str, causal: bool) -> list[int]:
     """The ids of a text, the same as those of `idsOf` in reading.js."""
-    parts = (
-        [normalise(text)]
-        if causal
-        else normalise(text).replace(" <mask>", "<mask>").split("<mask>")
-    )
+    whole = normalise(text)
+    parts = [whole] if causal else whole.replace(" <mask>", "<mask>").split("<mask>")
     ids = [EOS]
     for number, part in enumerate(parts):
         ids += [MASK] * (number > 0) + tokenizer.encode(part)
     return ids
-
-
-def _logits(model: Transformer, ids: list[int]) -> torch.Tensor:
-    return model(torch.tensor([ids]))[0]
-
-
-def _base64(weights: torch.Tensor) -> str:
-    return base64.b64encode(weights.numpy().astype("<f4").tobytes()).decode("ascii")
 
 
 def glance(first: dict[str, Any]) -> str:

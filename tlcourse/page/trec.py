@@ -7,7 +7,6 @@ added weights in half precision, classifier.json, and a card; the base model is 
 """
 
 import argparse
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,7 +16,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from tlcourse import __version__, checkpoints, corpora, device, files
+from tlcourse import checkpoints, corpora, device, files
 from tlcourse.adaptation import (
     AddedOnly,
     Classifier,
@@ -83,11 +82,7 @@ def train(seed: int = 0) -> tuple[Classifier, dict[str, Any]]:
         "train": {"rows": len(texts), "seconds": round(seconds)},
         "test": tested(adapted, data["test"]["text"], data["test"]["label"]),
         "hardware": device.describe(compute),
-        "versions": {
-            "tlcourse": __version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        },
+        "versions": serialization.versions(),
     }
     return adapted, record
 

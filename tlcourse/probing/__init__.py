@@ -38,13 +38,7 @@ take the measure as an argument. `report` gives an accuracy together with all it
 """
 
 from tlcourse.probing import tasks, trees
-from tlcourse.probing.ablation import (
-    WAYS,
-    erase_neurons,
-    erase_units,
-    erase_words,
-    erasing_neurons,
-)
+from tlcourse.probing.ablation import WAYS, erase_words, erasing_neurons
 from tlcourse.probing.alignment import Aligned, align, covering, normalised, written
 from tlcourse.probing.baselines import Guess, majority, random_encoder, word_types
 from tlcourse.probing.controls import (
@@ -58,25 +52,9 @@ from tlcourse.probing.controls import (
 )
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
-from tlcourse.probing.items import (
-    Examples,
-    Task,
-    examples,
-    pair_task,
-    sentence_task,
-    word_task,
-)
+from tlcourse.probing.items import Examples, Task, examples, pair_task, sentence_task, word_task
 from tlcourse.probing.neurons import SIGNALS, Neuron, correlations, find_neurons
-from tlcourse.probing.probes import (
-    MixProbe,
-    Ridge,
-    ScalarMix,
-    hidden_probe,
-    linear_probe,
-    mass_mean_probe,
-    mix_probe,
-    ridge_probe,
-)
+from tlcourse.probing.probes import MixProbe, ScalarMix, hidden_probe, linear_probe, mix_probe
 from tlcourse.probing.projection import (
     Draws,
     NullSpace,
@@ -124,7 +102,6 @@ __all__ = [
     "Probe",
     "Removal",
     "Report",
-    "Ridge",
     "ScalarMix",
     "Selectivity",
     "Standardise",
@@ -137,8 +114,6 @@ __all__ = [
     "covering",
     "depth_probe",
     "distance_probe",
-    "erase_neurons",
-    "erase_units",
     "erase_words",
     "erasing_neurons",
     "examples",
@@ -152,7 +127,6 @@ __all__ = [
     "linear_distances",
     "linear_probe",
     "majority",
-    "mass_mean_probe",
     "mean_directions",
     "mix_probe",
     "normalised",
@@ -165,7 +139,6 @@ __all__ = [
     "remove",
     "removing",
     "report",
-    "ridge_probe",
     "selectivity",
     "sentence_task",
     "shuffled_labels",

@@ -60,8 +60,11 @@ def word_types(groups: Iterable[str], labels: Iterable[str]) -> Guess:
     cut = len(groups) * 4 // 5
     earlier = _counted(groups[: max(cut, 1)], labels[: max(cut, 1)])
     orders = permutations(guess.order)
-    best = max(orders, key=lambda order: _accuracy(earlier, order, groups[cut:], labels[cut:]))
-    return replace(guess, order=best)
+
+    def accuracy(order: tuple[str, ...]) -> float:
+        return replace(earlier, order=order).judge(groups[cut:], labels[cut:]).accuracy
+
+    return replace(guess, order=max(orders, key=accuracy))
 
 
 def _counted(groups: list[str], labels: list[str]) -> Guess:
@@ -72,10 +75,6 @@ def _counted(groups: list[str], labels: list[str]) -> Guess:
             counts.setdefault(key, Counter())[label] += 1
     by_group = {key: _most_frequent(key_counts) for key, key_counts in counts.items()}
     return Guess(majority(labels).otherwise, by_group)
-
-
-def _accuracy(guess: Guess, order: tuple[str, ...], groups: list[str], labels: list[str]) -> float:
-    return replace(guess, order=order).judge(groups, labels).accuracy
 
 
 def _keys(group: str) -> dict[str, str]:

@@ -75,9 +75,7 @@ def _task(name: str, kind: str, items: Iterable[tuple[int, tuple, str, str]]) ->
 
 
 def word_task(
-    name: str,
-    sentences: Iterable[Sentence],
-    label: Callable[[Sentence], Sequence[str | None]],
+    name: str, sentences: Iterable[Sentence], label: Callable[[Sentence], Sequence[str | None]]
 ) -> Task:
     """A task of words; `label(sentence)` returns a label for each word, None to leave it out."""
     return _task(

@@ -4,6 +4,7 @@ Source: Karpathy et al. (2016), "Visualizing and Understanding Recurrent Network
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,8 +113,9 @@ def _activations(
     def keep(_, inputs: tuple[Tensor, ...]) -> None:
         layers.append(inputs[0].float())
 
-    hooks = [block.down.register_forward_pre_hook(keep) for block in model.blocks]
-    try:
+    with ExitStack() as hooks:
+        for block in model.blocks:
+            hooks.enter_context(block.down.register_forward_pre_hook(keep))
         for first in range(0, len(texts), TEXTS_AT_A_TIME):
             tokens, mask = pad(texts[first : first + TEXTS_AT_A_TIME])
             mask = mask.to(compute.device)
@@ -121,6 +123,3 @@ def _activations(
                 model.hidden(tokens.to(compute.device), mask)
             yield first, first + len(tokens), torch.stack([layer[mask] for layer in layers])
             layers.clear()
-    finally:
-        for hook in hooks:
-            hook.remove()

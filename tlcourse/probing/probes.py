@@ -1,12 +1,10 @@
-"""The probes: linear, one hidden layer, class means, ridge regression, and a learnt mix of layers.
+"""The probes: linear, one hidden layer, and a learnt mix of layers.
 
 A probe is fitted on vectors (items, width) and their labels, and evaluated with `predict`, `judge`
-and `nats`. Sources: Alain & Bengio (2016); Hewitt & Liang (2019); Marks & Tegmark (2023); Peters
-et al. (2018).
+and `nats`. Sources: Alain & Bengio (2016); Hewitt & Liang (2019); Peters et al. (2018).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -75,59 +73,6 @@ def hidden_probe(
         learning_rate=0.003, epochs=epochs, seed=seed, compute=compute,
     )  # fmt: skip
     return Probe(module, classes, history)
-
-
-def mass_mean_probe(
-    features: np.ndarray, labels: Iterable[str], *, covariance: bool = True
-) -> Probe:
-    """A probe that predicts the class with the nearest mean, in closed form.
-
-    For two classes the direction is the difference of their means. With `covariance`, distances are
-    measured after whitening by the classes' common covariance, which is linear discriminant
-    analysis with equal priors (Marks & Tegmark, 2023). Raises ValueError for fewer than two labels.
-    """
-    labels = np.asarray(list(labels))
-    names = names_of(labels)
-    vectors = np.asarray(features, dtype=np.float64)
-    means = np.stack([vectors[labels == name].mean(axis=0) for name in names])
-    weight = means
-    if covariance:
-        spread = vectors - means[np.searchsorted(names, labels)]
-        weight = means @ np.linalg.pinv(spread.T @ spread / len(spread), hermitian=True)
-    head = nn.Linear(features.shape[1], len(names))
-    with torch.no_grad():  # -|x - mean|^2 / 2 without the term common to all classes
-        head.weight.copy_(torch.from_numpy(weight))
-        head.bias.copy_(torch.from_numpy(-(weight * means).sum(axis=1) / 2))
-    return Probe(head, names)
-
-
-@dataclass(frozen=True, eq=False)
-class Ridge:
-    """A linear function of vectors, for example one that predicts the position of a word."""
-
-    weight: np.ndarray  # (width,)
-    bias: float
-
-    def predict(self, features: np.ndarray) -> np.ndarray:
-        """The predicted values, (items,)."""
-        return np.asarray(features, dtype=np.float64) @ self.weight + self.bias
-
-    def r_squared(self, features: np.ndarray, values: Iterable[float]) -> float:
-        """1 minus the share of unexplained variance; below 0 the mean would predict better."""
-        values = np.asarray(list(values), dtype=np.float64)
-        residual = np.square(values - self.predict(features)).sum()
-        return float(1 - residual / np.square(values - values.mean()).sum())
-
-
-def ridge_probe(features: np.ndarray, values: Iterable[float], *, l2: float = 1.0) -> Ridge:
-    """Least squares plus l2 times the squared weights, in closed form; the bias has no penalty."""
-    vectors = np.asarray(features, dtype=np.float64)
-    values = np.asarray(list(values), dtype=np.float64)
-    mean, middle = vectors.mean(axis=0), values.mean()
-    vectors = vectors - mean
-    gram = vectors.T @ vectors + l2 * np.eye(vectors.shape[1])
-    weight = np.linalg.solve(gram, vectors.T @ (values - middle))
-    return Ridge(weight, float(middle - mean @ weight))
 
 
 class ScalarMix(nn.Module):

@@ -8,12 +8,7 @@ import numpy as np
 
 from tlcourse.metrics import Interval
 from tlcourse.probing.baselines import majority, word_types
-from tlcourse.probing.controls import (
-    code_length,
-    judge_control,
-    known_items,
-    shuffled_labels,
-)
+from tlcourse.probing.controls import code_length, judge_control, known_items, shuffled_labels
 from tlcourse.probing.fitting import Judgement
 from tlcourse.probing.items import Examples
 from tlcourse.probing.probes import linear_probe

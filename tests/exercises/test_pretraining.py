@@ -1,3 +1,4 @@
+import inspect
 import math
 import re
 from decimal import Decimal
@@ -17,21 +18,13 @@ from tlcourse.exercises.checking import check
 from tlcourse.exercises.pretraining.causal_loss import causal_loss, scored
 from tlcourse.exercises.pretraining.find_the_bug import gradients, gradients_as_given, task
 from tlcourse.exercises.pretraining.generate import generate
-from tlcourse.exercises.pretraining.generate import other as writing
 from tlcourse.exercises.pretraining.mask_tokens import mask_tokens
 from tlcourse.exercises.pretraining.sample import sample
-from tlcourse.exercises.pretraining.schedule import falls, schedule
-from tlcourse.exercises.pretraining.train import handing, train
+from tlcourse.exercises.pretraining.schedule import schedule
+from tlcourse.exercises.pretraining.train import train
 from tlcourse.exercises.pretraining.windows import windows
-from tlcourse.exercises.pretraining.word_perplexity_and_bits import (
-    bits_as,
-    divided_by,
-    word_perplexity_and_bits,
-)
+from tlcourse.exercises.pretraining.word_perplexity_and_bits import word_perplexity_and_bits
 from tlcourse.training import warmup_stable_decay
-
-
-def nothing(*arguments): ...  # your code here
 
 
 def after(right, change):
@@ -63,11 +56,6 @@ def masking(
     return answer
 
 
-def hides_specials(tokens, draw, kind, noise):
-    corrupted, chosen = mask_tokens(tokens, draw, kind, noise)
-    return torch.where((draw < 0.15) & (kind < 0.8), 4, corrupted), chosen
-
-
 def one_random_token(tokens, draw, kind, noise):
     return mask_tokens(tokens, draw, kind, torch.full_like(noise, int(noise.flatten()[-1])))
 
@@ -79,14 +67,13 @@ test_mask_tokens_right = accepts(
 )
 test_mask_tokens_wrong = rejects(
     "pretraining.mask_tokens",
-    (nothing, 0, "Not solved yet"),
     (after(mask_tokens, lambda both: (both[0], both[1].long())), 1, "a boolean mask"),
     (masking(lambda t, draw: draw < 0.15 & t >= 6), 1, "put each of them in brackets"),
     (masking(lambda t, draw: (torch.rand(t.shape) < 0.15) & (t > 5)), 1, "Draw nothing yourself"),
     (masking(lambda t, draw: draw < 0.15), 2, "Only ordinary tokens may be chosen"),
-    (hides_specials, 2, "Only ordinary tokens may be chosen or changed"),
     (masking(lambda t, draw: (draw <= 0.15) & (t > 5)), 2, "below 0.15"),
     (masking(swapped=lambda chosen, kind: kind >= 0.9), 2, "chosen positions only"),
+    (masking(masked=lambda chosen, kind: chosen), 3, "`kind` decides"),
     (masking(masked=lambda chosen, kind: chosen & (kind <= 0.8)), 3, "Below 0.8 is `kind < 0.8`"),
     (masking(swapped=lambda chosen, kind: chosen & (kind > 0.9)), 3, "is `kind >= 0.9`"),
     (one_random_token, 4, "Yours: 1743 at [0, 26, 23]"),
@@ -103,37 +90,29 @@ def by_running_sum(step, steps, warmup, decay):
     return list(accumulate(changes))[step]
 
 
-def curve_by_tensors(step, steps, warmup, decay):
-    start = max(warmup, round(steps * (1 - decay)))
-    lines = [torch.tensor(1.0)]
-    if warmup:
-        lines.append(torch.tensor((step + 1) / warmup))
-    if steps > start:
-        lines.append(torch.tensor((steps - step) / (steps - start)))
-    return torch.stack(lines).amin()
+def falls(fall):
+    """An answer that warms up rightly; its decay is `fall(step, steps, start)`."""
+
+    def answer(step, steps, warmup, decay):
+        start = max(warmup, round(steps * (1 - decay)))
+        return schedule(step, steps, warmup, 0) if step < start else fall(step, steps, start)
+
+    return answer
 
 
-def only_what_fits(step, steps, warmup, decay):
-    if warmup + decay * steps > steps:
-        raise ValueError("the parts do not fit")
-    return schedule(step, steps, warmup, decay)
-
-
-test_schedule_right = accepts(
-    "pretraining.schedule", by_running_sum, curve_by_tensors, after(schedule, Decimal)
-)
+test_schedule_right = accepts("pretraining.schedule", by_running_sum, after(schedule, Decimal))
 test_schedule_wrong = rejects(
     "pretraining.schedule",
-    (nothing, 0, "Not solved yet"),
     (lambda step, *setting: warmup_stable_decay(*setting), 1, "Expected: one number"),
-    (after(schedule, lambda factor: 100 * factor), 1, "The highest learning rate itself is 1"),
+    (after(schedule, lambda factor: 100 * factor), 1, "a share of the highest learning rate"),
     (lambda k, n, up, d: min(1.0, (k + 1) / max(1, n * up)), 2, "Yours: 0.125 at [3]"),
-    (lambda k, n, up, d: schedule(k, n, max(up, 2), d), 2, "the first step has 1 already"),
-    (falls(lambda k, n, at: (n - k) / (n - at + 1)), 3, "4, 3, 2 and 1 parts of four"),
-    (lambda k, n, up, d: schedule(k, n, up, math.ceil(n * d) / n), 3, "at step 6.7, so 7"),
-    (lambda k, n, up, d: schedule(k, n, up, math.floor(n * d) / n), 3, "at step 6.3, so 6"),
+    (lambda k, n, up, d: schedule(k, n, max(up, 2), d), 2, "the first step already gets 1"),
+    (lambda k, n, up, d: schedule(max(0, k - 1), n, up, d), 2, "steps 0 to 3 get 1/4"),
+    (lambda k, n, up, d: schedule(k, n, up, d and 1 - d), 3, "The last 4 of 10 steps are"),
+    (falls(lambda k, n, at: (n - k) / (n - at + 1)), 3, "steps 6 to 9 get 4/4"),
+    (lambda k, n, up, d: schedule(k, n, up, math.ceil(n * d) / n), 3, "Round 6.7 to the"),
+    (lambda k, n, up, d: schedule(k, n, up, math.floor(n * d) / n), 3, "Round 6.3 to the"),
     (lambda k, n, up, d: schedule(k, n, max(up, 1), d), 4, "`warmup` is 0 here, not 1"),
-    (only_what_fits, 4, "the parts do not fit"),
     (lambda k, n, up, d: schedule(k, n, min(up, 8), d), 5, "The decay begins at step"),
 )
 
@@ -175,15 +154,14 @@ def token_by_token(model, tokens):
 test_causal_loss_right = accepts("pretraining.causal_loss", row_by_row, by_one_hot)
 test_causal_loss_wrong = rejects(
     "pretraining.causal_loss",
-    (nothing, 0, "Not solved yet"),
+    (after(causal_loss, lambda both: (both[0] / both[1], both[1])), 1, "not their mean"),
     (after(causal_loss, lambda both: both[0]), 1, "2 values, `return nats, targets`"),
     (torch.no_grad()(causal_loss), 1, "carries no gradient"),
     (after(causal_loss, lambda both: (both[0], both[1] + 2)), 1, "Yours: 10 at [1]"),
     (lambda model, tokens: causal_loss(model, tokens.flip(1)), 2, "against token i + 1"),
-    (scored(kept=lambda reads, asked: asked > -1), 3, "8 targets are left"),
-    (scored(kept=lambda reads, asked: asked >= len(SPECIALS)), 4, "only pads do not count"),
-    (after(causal_loss, lambda both: ((both[0] + both[0].detach()) / 2, both[1])), 5, "detached?"),
-    (token_by_token, 6, "hand in whole windows"),
+    (scored(kept=lambda reads, due: due > -1), 3, "so 8 targets remain"),
+    (scored(kept=lambda reads, due: due >= len(SPECIALS)), 4, "only pads do not count"),
+    (token_by_token, 5, "pass it whole windows"),
 )
 
 
@@ -219,12 +197,11 @@ def counts_its_calls(ids, step, batch_size, length, seed=0, calls=[]):  # noqa: 
 test_windows_right = accepts("pretraining.windows", by_folding, by_indexing)
 test_windows_wrong = rejects(
     "pretraining.windows",
-    (nothing, 0, "Not solved yet"),
-    (after(windows, lambda batch: batch.tolist()), 1, "tensor of torch.int64, shape (3, 7)"),
     (after(windows, lambda batch: batch.int()), 1, "Yours: 'tensor of torch.int32"),
     (after(windows, lambda batch: batch.flip(1)), 2, "Each row is `ids"),
     (after(windows, lambda batch: batch.flip(0)), 3, "Row r is at place r of the epoch's order"),
-    (lambda ids, step, n, length, seed: windows(ids, 0, n, length, seed), 4, "has rows 6, 7 and 8"),
+    (lambda ids, k, size, n, *seed: windows(np.pad(ids, (0, n)), k, size, n, *seed), 3, "here 9"),
+    (lambda ids, step, n, length, seed: windows(ids, 0, n, length, seed), 4, "has the rows 6"),
     (lambda ids, step, *more: windows(ids, step % 3, *more), 5, "row 9 is at place 0 of epoch 1"),
     (counts_its_calls, 6, "on the arguments alone"),
 )
@@ -260,22 +237,15 @@ def by_hand(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
     return losses
 
 
-def by_autograd(model, loss, batch_of, optimizer, learning_rate, steps, clip=1.0):
-    parameters = [p for p in model.parameters() if p.requires_grad]
+def handing(change):
+    """The right answer, some arguments of which are replaced by `change(given)`."""
 
-    def one(step):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step)
-        nats, targets = loss(model, batch_of(step))
-        mean = nats / targets
-        slopes = torch.autograd.grad(mean, parameters, allow_unused=True)
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            parameter.grad = slope
-        nn.utils.clip_grad_norm_(parameters, max_norm=clip)
-        optimizer.step()
-        return mean.detach()
+    def answer(*arguments):
+        given = inspect.signature(train).bind(*arguments)
+        given.apply_defaults()
+        return train(**(given.arguments | change(SimpleNamespace(**given.arguments))))
 
-    return torch.tensor([one(step) for step in steps])
+    return answer
 
 
 def of_the_sum(given):
@@ -285,33 +255,41 @@ def of_the_sum(given):
     return {"learning_rate": rate}
 
 
-def first_group(given):
+def optimizing(given, **parts):
+    """The optimizer, with some of its parts replaced."""
     kept = given.optimizer
-    groups = kept.param_groups[:1]
-    clear = kept.zero_grad
-    return {"optimizer": SimpleNamespace(param_groups=groups, step=kept.step, zero_grad=clear)}
+    own = {"param_groups": kept.param_groups, "step": kept.step, "zero_grad": kept.zero_grad}
+    return {"optimizer": SimpleNamespace(**own | parts)}
+
+
+def first_group(given):
+    return optimizing(given, param_groups=given.optimizer.param_groups[:1])
+
+
+def never_clears(given):
+    return optimizing(given, zero_grad=lambda: None)
 
 
 def with_graphs(losses):
     return [torch.tensor(loss, requires_grad=True) for loss in losses]
 
 
-test_train_right = accepts("pretraining.train", by_hand, by_autograd)
+test_train_right = accepts("pretraining.train", by_hand, after(train, torch.tensor))
 test_train_wrong = rejects(
     "pretraining.train",
-    (nothing, 0, "Not solved yet"),
-    (after(train, sum), 1, "a list with the loss of each step"),
-    (after(train, with_graphs), 1, "still hold their graphs"),
-    (handing(lambda given: {"steps": given.steps[:1]}), 1, "Expected: 3 numbers"),
+    (after(train, sum), 1, "one loss for each step"),
+    (after(train, with_graphs), 1, "A graph keeps the memory of its step"),
+    (handing(lambda given: {"steps": given.steps[:1]}), 1, "Expected: a list of 3 numbers"),
     (handing(lambda g: {"batch_of": lambda k: g.batch_of(k + 1)}), 1, "nats / targets of its"),
-    (handing(first_group), 1, "in every group of the optimizer no weight changes"),
+    (handing(first_group), 1, "every group of the optimizer gets"),
     (handing(of_the_sum), 2, "weight - learning rate × gradient of nats / targets"),
-    (handing(lambda given: {"steps": range(len(given.steps))}), 3, "`steps` tells which steps"),
-    (handing(lambda given: {"clip": given.clip / 2}), 4, "The length of all gradients together"),
-    (handing(lambda given: {"clip": min(given.clip, 0.2)}), 2, "Nothing is clipped here"),
+    (handing(lambda given: {"steps": range(len(given.steps))}), 3, "Step 4 uses `batch_of(4)`"),
+    (handing(never_clears), 3, "call `optimizer.zero_grad()` in every step"),
+    (handing(lambda given: {"clip": given.clip / 2}), 4, "at most `clip` long"),
+    (handing(lambda given: {"clip": min(given.clip, 0.2)}), 2, "Nothing is clipped, because"),
     (
         handing(lambda given: {"optimizer": torch.optim.SGD(given.optimizer.param_groups)}),
-        *(5, "your loop and the package's do the same"),
+        *(5, "the package's loop does the same"),
     ),
 )
 
@@ -337,20 +315,6 @@ def by_the_inverse(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None)
     return pairs[0][1]
 
 
-def by_gumbel(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
-    if not temperature:
-        return logits.max(0).indices
-    logits = (logits / temperature).log_softmax(-1)
-    floor = logits.topk(min(top_k, logits.numel())).values[-1]
-    logits = torch.where(logits >= floor, logits, -torch.inf).log_softmax(-1)
-    order = logits.argsort(descending=True)
-    ahead = logits[order].exp().cumsum(0).roll(1)
-    ahead[0] = 0.0
-    logits[order[ahead >= top_p]] = -torch.inf
-    noise = -(-torch.rand(logits.shape, generator=generator).clamp_min(1e-12).log()).log()
-    return (logits + noise).argmax()
-
-
 def scales_in_place(logits, temperature=1.0, **more):
     logits /= temperature
     return sample(logits, **more)
@@ -362,18 +326,22 @@ def top_p_of_all(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
     return sample(logits, temperature, min(top_k, few), generator=generator)
 
 
-test_sample_right = accepts("pretraining.sample", by_the_inverse, by_gumbel)
+test_sample_right = accepts("pretraining.sample", by_the_inverse, after(sample, torch.tensor))
 test_sample_wrong = rejects(
     "pretraining.sample",
-    (nothing, 0, "Not solved yet"),
     (lambda logits, **more: logits.softmax(-1).max(), 1, "the id of a token, 0 to 3"),
+    (lambda logits, **more: int(logits.argmax()), 3, "Draw each token with its softmax"),
     (scales_in_place, 1, "`logits`, after the call.\nYours: changed"),
     (lambda logits, temperature=1.0, **more: sample(logits, **more), 2, "left to chance"),
     (lambda logits, generator=None, **more: sample(logits, **more), 3, "Draw from `generator`"),
-    (lambda logits, temperature=1.0, **m: sample(logits, min(temperature, 1), **m), 4, "divided"),
-    (lambda logits, top_k=50, **more: sample(logits, **more), 5, "Only the 2 likeliest are left"),
+    (
+        lambda logits, temperature=1.0, **m: sample(logits, min(temperature, 1), **m),
+        4,
+        "Divide the",
+    ),
+    (lambda logits, top_k=50, **more: sample(logits, **more), 5, "Keep only the 2 likeliest"),
     (lambda logits, top_p=1.0, **m: sample(logits, top_p=top_p**2, **m), 6, "at least 0.6"),
-    (top_p_of_all, 7, "`top_p` counts what is left after `top_k`"),
+    (top_p_of_all, 7, "`top_p` applies to what `top_k` leaves"),
 )
 
 
@@ -402,6 +370,21 @@ def writes_into_a_tensor(model, tokens, count, pick):
     return text[0, len(tokens) : end]
 
 
+def writing(logits_of):
+    """An answer that picks from other logits: `logits_of(model, tokens)`."""
+
+    def answer(model, tokens, count, pick):
+        start, tokens = len(tokens), list(tokens)
+        with torch.no_grad():
+            for _ in range(count):
+                tokens.append(pick(logits_of(model, tokens)))
+                if tokens[-1] == EOS:
+                    break
+        return tokens[start:]
+
+    return answer
+
+
 def grows(model, tokens, count, pick):
     tokens += generate(model, tokens, count, pick)
     return tokens
@@ -418,17 +401,17 @@ def all_logits(model, tokens):
 test_generate_right = accepts("pretraining.generate", by_recursion, writes_into_a_tensor)
 test_generate_wrong = rejects(
     "pretraining.generate",
-    (nothing, 0, "Not solved yet"),
     (after(generate, lambda new: " ".join(map(str, new))), 1, "Expected: a list of ids"),
-    (after(generate, lambda new: new[-1:]), 1, "Three new tokens come back"),
+    (after(generate, lambda new: new[-1:]), 1, "Return `count` new tokens"),
+    (writing(lambda *given: all_logits(*given)[0, 0]), 1, "the logits of the last position"),
     (grows, 1, "`tokens`, after the call.\nYours: changed"),
     (writing(torch.enable_grad()(all_logits)), 1, "the logits of the last position, shape (30,)"),
     (writing(torch.enable_grad()(lambda *given: all_logits(*given)[0, -1])), 1, "torch.no_grad()"),
     (writing(lambda model, tokens: model(torch.tensor(tokens))[-1]), 2, "a batch of one text"),
     (after(generate, lambda new: [n for n in new if n != EOS]), 3, "which is its last token"),
     (stops_at_any_eos, 3, "Only an `<eos>` that was picked"),
-    (writing(lambda *given: all_logits(*given)[0, -1]), 4, "the last `max_length` tokens"),
-    (lambda m, t, n, pick: generate(m, t, n, lambda x: pick(x.abs())), 5, "The package's loop"),
+    (writing(lambda *given: all_logits(*given)[0, -1]), 4, "only the last `max_length` tokens"),
+    (lambda m, t, n, pick: generate(m, t, n, lambda x: pick(x.abs())), 5, "package's loop"),
 )
 
 
@@ -477,18 +460,17 @@ transposed = after(gradients, lambda gradient: gradient.T)
 test_find_the_bug_right = accepts("pretraining.find_the_bug", all_at_once, by_numpy)
 test_find_the_bug_wrong = rejects(
     "pretraining.find_the_bug",
-    (nothing, 0, "Not solved yet, and that is fine"),
     (gradients_as_given, 0, "Not solved yet, this is the code as it was given"),
-    (mended(lambda parts, targets: 1), 1, "the mean over the 5"),
+    (mended(lambda parts, targets: 1), 1, "averaged over the 5"),
     (after(gradients, lambda gradient: gradient.norm()), 1, "returns a norm, not a gradient"),
     (transposed, 1, "Expected: shape (4, 3)\nWhy: The gradient has the shape of `weights`."),
     (lambda w, *more: gradients(w.requires_grad_(), *more), 1, "left with `requires_grad`"),
     (keeps_the_sum, 1, "is kept from call to call"),
     (mended(lambda parts, targets: len(targets)), 2, "however the 12 examples are cut"),
-    (mended(lambda parts, targets: len(parts) * len(targets)), 3, "each has the same say"),
-    (lambda w, parts, clip: gradients(w, parts, 1.0), 3, "nothing is clipped where `clip` is huge"),
+    (mended(lambda parts, targets: len(parts) * len(targets)), 3, "each counts equally"),
+    (lambda w, parts, clip: gradients(w, parts, 1.0), 3, "With a huge `clip`, nothing is clipped"),
     (mended(lambda parts, _: sum(len(t) for _, t in parts), inside=True), 4, "not before"),
-    (lambda w, parts, clip: gradients(w, parts[:4], clip), 5, "Each target has the same say"),
+    (lambda w, parts, clip: gradients(w, parts[:4], clip), 5, "Each target counts equally"),
 )
 
 
@@ -513,32 +495,35 @@ def test_a_shape_is_not_blamed_on_clip_grad_norm_unless_it_is_that_of_a_number()
 # word_perplexity_and_bits
 
 
-def by_bits(nats, text):
-    bits = math.fsum(nats) / math.log(2)
-    units = text.replace("\n", " \u23ce ").split()
-    return 2 ** (bits / len(units)), bits / sum(len(char.encode()) for char in text)
-
-
 def by_pattern(nats, text):
     units, total = len(re.findall(r"\S+|\n", text)), math.fsum(nats)
     return [math.e ** (total / units), math.log2(math.e) * total / len(text.encode())]
 
 
+def divided_by(count):
+    """An answer that divides by `count(text)` words and line ends; its bits are right."""
+    right = word_perplexity_and_bits
+    return lambda nats, text: (math.exp(sum(nats) / count(text)), right(nats, text)[1])
+
+
 test_word_perplexity_right = accepts(
     "pretraining.word_perplexity_and_bits",
-    by_bits,
     by_pattern,
     after(word_perplexity_and_bits, torch.tensor),
 )
 test_word_perplexity_wrong = rejects(
     "pretraining.word_perplexity_and_bits",
-    (nothing, 0, "Not solved yet"),
     (after(word_perplexity_and_bits, lambda both: both[0]), 1, "2 values, `return word_perplexity"),
-    (after(word_perplexity_and_bits, lambda both: both[::-1]), 1, "First comes the perplexity"),
+    (after(word_perplexity_and_bits, lambda both: both[::-1]), 1, "Return the perplexity first"),
     (divided_by(lambda text: len(text.split())), 2, "3 words and 1 line end"),
+    (divided_by(lambda text: len(text.split()) + len(text.split("\n"))), 2, "not by tokens"),
     (divided_by(lambda text: len(text.strip().split(" ")) + text.count("\n")), 2, "White space"),
     (divided_by(lambda text: len(re.findall(r"\w+|\n", text))), 2, "stands between white space"),
-    (divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text))), 2, "part two words"),
-    (bits_as(lambda bits, text: bits * math.log(2)), 3, "Divide all bits by all bytes"),
+    (divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text))), 2, "are white space, too"),
+    (
+        lambda *given: (word_perplexity_and_bits(*given)[0], sum(given[0])),
+        3,
+        "all bits by all bytes",
+    ),
     (lambda nats, text: word_perplexity_and_bits(nats[:40], text), 4, "the sum of all of them"),
 )

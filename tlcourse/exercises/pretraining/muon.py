@@ -10,16 +10,13 @@ A, B, C = 3.4445, -4.7750, 2.0315
 
 
 def step(candidate, gradient, buffer, momentum=0.95):
-    """The update and the new buffer; of what is handed in only the buffer may be changed."""
-
-    def taken(gradient):
-        return candidate(gradient, buffer.clone(), momentum)
-
-    return several(expect_unchanged(taken, gradient), "update", "buffer")
+    """The update and the new buffer; the candidate may change the old buffer only."""
+    got = expect_unchanged(lambda gradient: candidate(gradient, buffer.clone(), momentum), gradient)
+    return several(got, "update", "buffer")
 
 
 def updates(candidate, gradients, momentum=0.95):
-    """The updates of steps with these gradients, the buffer handed on from one to the next."""
+    """The updates of successive steps with these gradients, which pass the buffer on."""
     buffer, found = torch.zeros_like(gradients[0]), []
     for gradient in gradients:
         update, buffer = (each.detach() for each in step(candidate, gradient, buffer, momentum))
@@ -35,12 +32,12 @@ task = Exercise(
     importance=2,
     minutes=20,
     hints=(
-        "Write five lines, one under the other, in the order of the text. `@` is the product of "
-        "matrices, `*` that of single numbers: only `a`, `b`, `c` and the size take `*`.",
+        "Write five lines, one for each step of the text. `@` multiplies matrices, `*` multiplies "
+        "number by number: use `*` only with `a`, `b`, `c` and the size.",
         "Steps 1 and 2 are `buffer = momentum * buffer + gradient`, then "
         "`x = gradient + momentum * buffer` with the new buffer.",
-        "Step 3 is `x = x / x.norm().clamp(min=1e-7)`; the clamp keeps a gradient of zeros from "
-        "becoming 0/0.",
+        "Step 3 is `x = x / x.norm().clamp(min=1e-7)`; the clamp prevents 0/0 for a gradient of "
+        "zeros.",
         "Step 4, five times: `gram = x @ x.T`, then `x = a * x + (b * gram + c * gram @ gram) @ "
         "x`. Step 5: `return 0.2 * max(x.shape) ** 0.5 * x, buffer`.",
     ),
@@ -53,7 +50,7 @@ task = Exercise(
 
 @task.reference
 def muon(gradient, buffer, momentum=0.95):
-    """(rows, columns) gradient and buffer to the update and the new buffer."""
+    """(rows, columns) gradient and buffer to (update, new buffer)."""
     buffer = momentum * buffer + gradient
     x = gradient + momentum * buffer
     x = x / x.norm().clamp(min=1e-7)
@@ -81,7 +78,7 @@ def by_singular_values(gradients, momentum=0.95):
 
 
 def by_pytorch(gradients):
-    """The sum of the updates of `torch.optim.Muon`: how far a matrix goes at learning rate 1."""
+    """The sum of the updates of `torch.optim.Muon`: the change of a matrix at learning rate 1."""
     matrix = torch.nn.Parameter(torch.zeros_like(gradients[0]))
     optimizer = torch.optim.Muon([matrix], lr=1.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
     for gradient in gradients:
@@ -119,8 +116,9 @@ task.stage(
     case("the direction of a first step, 5 by 3", drawn(5, 3)),
     measure=lambda *given: unit(updates(*given)),
     expected=lambda gradients: unit(by_singular_values(gradients)),
-    hint="Divide by `x.norm()`, then apply the formula five times, with `@` and not `*` between "
-    "matrices.",
+    hint="Divide by `x.norm()`, the root of the sum of squares, and then apply the formula five "
+    "times. Matrices are multiplied by `@`, not `*`; b = -4.775 belongs to x xᵀ, and c = 2.0315 to "
+    "its square.",
 )
 task.stage(
     "the size of the update",
@@ -128,7 +126,7 @@ task.stage(
         case(f"the update of a first step, {rows} by {columns}", drawn(rows, columns, seed=1))
         for rows, columns in ((5, 3), (3, 5))
     ),
-    hint="The result of the five steps is multiplied by 0.2 times the root of the longer side, "
+    hint="Multiply the result of the five steps by 0.2 times the root of the longer side, "
     "`0.2 * max(x.shape) ** 0.5`.",
 )
 task.stage(
@@ -142,10 +140,10 @@ task.stage(
     case(
         "the updates of four steps, each with another gradient",
         drawn(4, 6, count=4, seed=2),
-        hint="Compute the new buffer first; then x is the gradient plus 0.95 times the new buffer.",
+        hint="Compute and return the new buffer; x is the gradient plus 0.95 times the new buffer.",
     ),
     case("the updates of the same steps with momentum=0.5", drawn(4, 6, count=4, seed=2), 0.5),
-    hint="`momentum` is an argument, 0.5 here: use it in place of 0.95.",
+    hint="`momentum` is an argument, here 0.5: use it instead of 0.95.",
 )
 task.stage(
     "PyTorch's Muon",
@@ -156,42 +154,5 @@ task.stage(
     measure=lambda candidate, gradients: updates(candidate, gradients).sum(0),
     expected=by_pytorch,
     tolerance=0.1,
-    hint="PyTorch computes in bfloat16, so only differences above 0.1 count here.",
-)
-
-
-def variant(
-    formula=lambda x, gram: A * x + (B * gram + C * gram @ gram) @ x, norm=torch.norm, count=5
-):
-    """An answer with one of its parts exchanged."""
-
-    def answer(gradient, buffer, momentum=0.95):
-        buffer = momentum * buffer + gradient
-        x = gradient + momentum * buffer
-        x = x / norm(x).clamp(min=1e-7)
-        for _ in range(count):
-            x = formula(x, x @ x.T)
-        return 0.2 * max(x.shape) ** 0.5 * x, buffer
-
-    return answer
-
-
-task.mistakes(
-    (
-        "The numbers explode. Divide by `x.norm()` first, the root of the sum of squares. In the "
-        "formula, b = -4.775 goes with x xᵀ and c = 2.0315 with its square.",
-        variant(norm=lambda x: torch.ones(())),
-    ),
-    (
-        "The square of the product is `gram @ gram`; `gram * gram` squares each number.",
-        variant(formula=lambda x, gram: A * x + (B * gram + C * gram * gram) @ x),
-    ),
-    (
-        "This is one step of the five. Is the `return` inside the loop, or does `x` never change?",
-        variant(count=1),
-    ),
-    (
-        "This is the gradient alone: the buffer is never used, or the old one is returned.",
-        lambda gradient, buffer, momentum=0.95: muon(gradient, 0 * buffer, momentum),
-    ),
+    hint="Only differences above 0.1 count here, because PyTorch computes in bfloat16.",
 )

@@ -1,9 +1,9 @@
-"""Lesson 04: a classifier, which is a body, a pooling and a linear layer."""
+"""Lesson 04: a classifier made of a body, a pooling and a linear layer."""
 
 import torch
 from torch import nn
 
-from tlcourse.exercises.expect import defaults, expect_equal, expect_type
+from tlcourse.exercises.expect import expect_equal, expect_type
 from tlcourse.exercises.finetuning.last_token import last_token
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
@@ -19,22 +19,22 @@ def body_of(causal=True):
 
 
 def padded(lengths, length):
-    """Drawn tokens, and the mask of texts of these lengths."""
+    """Random tokens, and the mask of texts of these lengths."""
     draw = torch.Generator().manual_seed(2)
     mask = torch.arange(length) < torch.tensor(lengths)[:, None]
     return torch.randint(6, 30, mask.shape, generator=draw).masked_fill(~mask, 0), mask
 
 
 def built(candidate, body, labels, dropout=0.0):
-    """The candidate's classifier; raises CheckFailed where a part is not what it should be."""
+    """The candidate's classifier; raises CheckFailed if one of its parts is wrong."""
     torch.manual_seed(0)
     made = candidate(body, labels, dropout)
-    expect_type(made, nn.Module, "what your class makes")
+    expect_type(made, nn.Module, "an instance of your class")
     expect_type(getattr(made, "head", None), nn.Linear, "the part `head`")
     expect_type(getattr(made, "dropout", None), nn.Dropout, "the part `dropout`")
-    expect_equal(made.dropout.p, dropout, f"how much is dropped with `dropout={dropout}`")
+    expect_equal(made.dropout.p, dropout, f"the dropout rate with `dropout={dropout}`")
     same = getattr(made, "body", None) is body
-    expect_equal(same, True, "whether the part `body` is the very module that is handed in")
+    expect_equal(same, True, "whether the part `body` is the very module that was passed")
     return made
 
 
@@ -45,7 +45,7 @@ def new_parameters(candidate):
 
 
 def start(candidate):
-    """The standard deviation of a new head's weights, in two digits, and the largest bias."""
+    """The standard deviation of a new head's weights, to two digits, and the largest bias."""
     head = built(candidate, body_of(), 40).head
     return round(head.weight.std().item(), 2), head.bias.abs().max().item()
 
@@ -74,7 +74,7 @@ def learns(candidate):
 
 
 def dropped(candidate):
-    """With `dropout=0.5`: whether passes differ in training and in evaluation, and zeros occur."""
+    """Whether passes differ in training and evaluation mode, and whether a logit is 0."""
     made, batch = built(candidate, body_of(), 50, 0.5), padded([5, 3], 5)
     differ = [not made.train(mode)(*batch).equal(made(*batch)) for mode in (True, False)]
     return [*differ, bool((made.train()(*batch) == 0).any())]
@@ -88,12 +88,12 @@ task = Exercise(
     importance=5,
     minutes=10,
     hints=(
-        "`__init__` keeps `body` as it is and makes two modules: `nn.Dropout(dropout)` and "
+        "`__init__` keeps `body` unchanged and makes two modules: `nn.Dropout(dropout)` and "
         "`nn.Linear(body.config.width, labels)`.",
-        "`forward` has three steps: `self.body.hidden(tokens, mask)`, `last_token(hidden, mask)`, "
-        "and the head of the dropout of that.",
+        "`forward` has four steps: `self.body.hidden(tokens, mask)`, `last_token(hidden, mask)`, "
+        "dropout, and the head.",
         "`nn.init.normal_(self.head.weight, std=0.02)` and `nn.init.zeros_(self.head.bias)`; no "
-        "softmax, since the loss takes logits.",
+        "softmax, because the loss takes logits.",
     ),
     imports="import torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("finetuning.last_token",),
@@ -130,7 +130,7 @@ def each_text_alone(lengths, length, causal):
 task.stage(
     "its parts",
     case(
-        "the parameters that are new, for a body of width 8 and 4 labels",
+        "the new parameters, for a body of width 8 and 4 labels",
         measure=new_parameters,
         expected={"head.weight": [4, 8], "head.bias": [4]},
         hint="Only the head is new: `nn.Linear(body.config.width, labels)`.",
@@ -140,7 +140,7 @@ task.stage(
         measure=start,
         expected=(0.02, 0.0),
         hint="Call `nn.init.normal_(self.head.weight, std=0.02)`, and `nn.init.zeros_` for the "
-        "bias, because PyTorch draws a new head otherwise.",
+        "bias, because PyTorch's own start differs.",
     ),
 )
 task.stage(
@@ -151,14 +151,15 @@ task.stage(
 task.stage(
     "the right numbers",
     case("the logits of two texts, one of them padded", [5, 2], 5, True),
-    case("the logits of a body that sees both sides, both texts padded", [5, 2], 9, False),
+    case("the logits of a bidirectional body, both texts padded", [5, 2], 9, False),
     case(
         "whether a gradient reaches the body",
         measure=learns,
         expected=True,
-        hint="The body would learn nothing: leave out `no_grad` and `.detach()`.",
+        hint="Without a gradient the body learns nothing: leave out `no_grad` and `.detach()`.",
     ),
-    hint="The logits are `head(last_token(body.hidden(tokens, mask), mask))`.",
+    hint="The logits are `head(last_token(body.hidden(tokens, mask), mask))`, without a softmax, "
+    "because the loss takes logits.",
 )
 task.stage(
     "dropout",
@@ -168,32 +169,5 @@ task.stage(
         measure=dropped,
         expected=[True, False, False],
     ),
-    case(
-        "the default",
-        {"dropout": 0.1},
-        measure=defaults,
-        expected={"dropout": 0.1},
-        hint="`__init__` begins with `def __init__(self, body, labels, dropout=0.1):`.",
-    ),
-    hint="Drop features of the pooled vector, with `self.dropout`, before the head; not logits.",
-)
-
-
-def forward(wrong):
-    return type("Classifier", (Classifier,), {"forward": wrong})
-
-
-task.mistakes(
-    (
-        "The last position was read, which is a pad in shorter texts.",
-        forward(lambda self, tokens, mask: self.head(self.body.hidden(tokens, mask)[:, -1])),
-    ),
-    (
-        "The body must know where the pads are: `hidden(tokens, mask)`.",
-        forward(lambda self, tokens, mask: self.head(last_token(self.body.hidden(tokens), mask))),
-    ),
-    (
-        "These are probabilities, but the loss takes logits: leave out the softmax.",
-        forward(lambda self, *given: Classifier.forward(self, *given).softmax(dim=-1)),
-    ),
+    hint="Apply `self.dropout` to the pooled vector, before the head, and not to the logits.",
 )

@@ -21,7 +21,7 @@ test_last_token_wrong = rejects(
     (lambda *given: by_edges(*given).numpy(), 1, "Yours: a NumPy array\nExpected: a tensor\n"),
     (lambda hidden, mask: hidden * mask[:, :, None], 1, "take one position from each row"),
     (lambda *given: by_edges(*given).squeeze(), 2, "Yours: [11, 24, 33]\n"),
-    (lambda hidden, mask: hidden[mask][-len(hidden) :], 2, "the mask says where it is"),
+    (lambda hidden, mask: hidden[mask][-len(hidden) :], 2, "the last of n tokens is at n - 1"),
     (lambda hidden, mask: hidden.masked_fill(~mask[:, :, None], -1e9).amax(1), 3, "or the largest"),
     (lambda hidden, mask: by_edges(hidden.detach(), mask), 4, "The gradient that reaches `hidden`"),
 )
@@ -52,6 +52,11 @@ def freezing(which, gradient=lambda parameter: None):
     return function
 
 
+def setting(name):
+    """An answer that sets an attribute of this name of each parameter."""
+    return lambda module: [setattr(each, name, False) for each in module.parameters()] and None
+
+
 def replaces_parameters(module):
     for inside in module.modules():
         for name, parameter in list(inside.named_parameters(recurse=False)):
@@ -67,10 +72,14 @@ def gradients_of_zero(module):
 test_freeze_right = accepts("finetuning.freeze", drops_each_gradient, by_methods)
 test_freeze_wrong = rejects(
     "finetuning.freeze",
+    (setting("require_grad"), 1, "Yours: ['set `require_grad` of each parameter']"),
+    (setting("requires_grad_"), 1, "Yours: ['set `requires_grad_` of each parameter']"),
+    (lambda module: setattr(module, "requires_grad", False), 1, "`requires_grad` of the module"),
+    (lambda module: module.eval(), 1, "Yours: ['switched to evaluation mode']"),
     (freezing(lambda name, _: "weight" in name), 1, "Yours: ['0.bias', '1.0.bias', '1.1.bias']"),
-    (freezing(lambda _, each: each.grad is not None), 1, "not only those that have a gradient"),
-    (gradients_of_zero, 1, "A hook may set a gradient to zero, but that is still a gradient"),
+    (freezing(lambda _, each: each.grad is not None), 1, "not only those that already have"),
+    (gradients_of_zero, 1, "sets to zero is still a gradient"),
     (replaces_parameters, 1, "The module must keep its parameters"),
     (freezing(lambda *_: True, torch.zeros_like), 2, "AdamW skips a parameter only if its `grad`"),
-    (lambda module: module.requires_grad_(False), 3, "A gradient that is left over"),
+    (lambda module: module.requires_grad_(False), 3, "With an old gradient"),
 )

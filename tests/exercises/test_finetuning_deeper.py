@@ -20,20 +20,6 @@ torch.optim.SGD([nn.Parameter(torch.zeros(1))])
 # accumulate
 
 
-def by_the_mean_so_far(model, loss, batch, size):
-    model.zero_grad()
-    mean, targets = 0.0, 0
-    for start in range(0, len(batch[0]), size):
-        nats, count = loss(model, [tensor[start : start + size] for tensor in batch])
-        both = max(targets + count, 1)
-        for parameter in model.parameters():
-            if parameter.grad is not None:
-                parameter.grad *= targets / both
-        (nats / both).backward()
-        mean, targets = (mean * targets + nats.item()) / both, targets + count
-    return torch.tensor(mean)
-
-
 def counts_first(model, loss, batch, size):
     parts = list(zip(*(tensor.split(size) for tensor in batch), strict=True))
     with torch.no_grad():
@@ -75,6 +61,18 @@ def drops_the_last(model, loss, batch, size):
     return accumulate(model, loss, [tensor[:whole] for tensor in batch], size)
 
 
+def clears_for_each_part(model, loss, *more):
+    return accumulate(model, lambda model, part: (model.zero_grad(), loss(model, part))[1], *more)
+
+
+def mean_of_means(model, loss, *more):
+    def mean(model, part):
+        nats, count = loss(model, part)
+        return nats / max(count, 1), 1
+
+    return accumulate(model, mean, *more)
+
+
 def adds_to_the_old(model, *given):
     old = [parameter.grad for parameter in model.parameters()]
     mean = accumulate(model, *given)
@@ -83,13 +81,17 @@ def adds_to_the_old(model, *given):
     return mean
 
 
-test_accumulate_right = accepts("finetuning.accumulate", by_the_mean_so_far, counts_first)
+test_accumulate_right = accepts(
+    "finetuning.accumulate", counts_first, lambda *given: torch.tensor(accumulate(*given))
+)
 test_accumulate_wrong = rejects(
     "finetuning.accumulate",
     (steps, 1, "take no step"),
     (lambda model, *given: accumulate(model.eval(), *given), 1, "Do not call `model.eval()`"),
     (lambda *given: accumulate(*given[:3], 3), 2, "Yours: 3\nExpected: 2"),
-    (all_together, 2, "No memory is saved: call `backward` on each part"),
+    (all_together, 2, "This saves no memory: call `backward` on each part"),
+    (clears_for_each_part, 2, "with `zero_grad` before the loop"),
+    (mean_of_means, 3, "A mean of the parts' means"),
     (drops_the_last, 3, "7 rows, 4 at a time"),
     (by_rows, 4, "number of *targets*"),
     (adds_to_the_old, 5, "Begin with `model.zero_grad()`"),
@@ -126,14 +128,15 @@ def every_way_counted(errors, n):
     return math.fsum(ways) / len(ways) if ways else min(errors)
 
 
-NOTHING_CHOSEN = "With one trial nothing is chosen, so the answer is the mean"
 test_expected_best_right = accepts("finetuning.expected_best", by_scipy, in_whole_numbers)
 test_expected_best_wrong = rejects(
     "finetuning.expected_best",
     (sorts_in_place, 1, "Check: Argument 1, `errors`, after the call."),
-    (lambda errors, n: expected_best(errors, n + 1), 1, NOTHING_CHOSEN),
-    (lambda errors, n: median(errors), 1, NOTHING_CHOSEN),
-    (every_way_counted, 2, "No error was drawn twice here"),
+    (lambda errors, n: expected_best(errors, n + 1), 1, "there is no choice"),
+    (lambda errors, n: median(errors), 1, "so the answer is the mean"),
+    (every_way_counted, 2, "with replacement"),
+    (lambda errors, n: -expected_best([-e for e in errors], n), 2, "the smaller error of each"),
+    (lambda errors, n: expected_best(set(errors), n), 3, "Equal errors count separately"),
 )
 
 
@@ -154,7 +157,7 @@ test_reweight_wrong = rejects(
     "finetuning.reweight",
     (lambda *given: reweight(*given).item(), 1, "Yours: a float\nExpected: a tensor"),
     (lambda *given: -reweight(*given), 1, "-log p(right class)"),
-    (lambda x, t, w: reweight(x, t, 1 / w), 2, "divide by the sum 1 + 1 + 3 + 3"),
+    (lambda x, t, w: reweight(x, t, 1 / w), 2, "these weights, 1 + 1 + 3 + 3"),
     (lambda x, t, w: reweight(x, t, w) * w[t].mean() / w.mean(), 3, "Only the ratios of weights"),
     (lambda x, t, w: F.nll_loss(x.softmax(1).log(), t, w), 4, "`log_softmax` stays finite where"),
 )

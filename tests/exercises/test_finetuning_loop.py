@@ -66,16 +66,16 @@ test_dev_split_right = accepts(
 test_dev_split_wrong = rejects(
     "finetuning.dev_split",
     (lambda texts, *more: [texts[row] for row in dev_split(texts, *more)], 1, "the row numbers of"),
-    (lambda *given: dev_split(*given)[::-1], 1, "Check: The order of the row numbers"),
+    (lambda *given: dev_split(*given)[::-1], 1, "Check: The row numbers, sorted"),
     (lambda texts, *more: [*range(0, len(texts), 5 if more[1:] else 10)], 2, "`round(fraction * "),
     (at_least_one, 2, "A tenth of 3 rows is rounded to 0"),
-    (one_copy_only, 3, "A question and all its copies go to one side"),
-    (by_the_last_label, 3, "the label that its first row has"),
+    (one_copy_only, 3, "All copies of a question go to the same side"),
+    (by_the_last_label, 3, "the label of its first row"),
     (lambda *given: by_texts(*given, stops=True), 3, "Skip a group that no longer fits"),
     (lambda texts, *more: dev_split([*map(str.lower, texts)], *more), 3, "exactly equal are copie"),
     (lambda texts, *more: dev_split([*map(str.strip, texts)], *more), 3, "exactly equal are copie"),
-    (in_the_order_of_a_set, 4, "A set has another order in each session"),
-    (no_seed, 4, "make a generator of your own from it"),
+    (in_the_order_of_a_set, 4, "The order of a set differs between sessions"),
+    (no_seed, 4, "make your own generator from it"),
 )
 
 
@@ -137,6 +137,10 @@ def of_a_frozen_body(self, tokens, mask):
     return self.head(hidden[torch.arange(len(mask)), mask.sum(1) - 1])
 
 
+def probabilities(self, *batch):
+    return Classifier.forward(self, *batch).softmax(dim=-1)
+
+
 class DropsLogits(Classifier):
     def forward(self, *batch):
         rate, self.dropout.p = self.dropout.p, 0.0
@@ -151,8 +155,9 @@ test_classifier_wrong = rejects(
     (lambda body, labels, dropout=0.1: body.hidden, 1, "Expected: a Module"),
     (with_forward(lambda self, *batch: self.head(self.body.hidden(*batch))), 2, "Yours: (3, 5, 4)"),
     (with_forward(of_the_mean), 3, "The logits are `head(last_token(body.hidden(tokens, mask)"),
+    (with_forward(probabilities), 3, "without a softmax"),
     (with_forward(of_a_frozen_body), 3, "leave out `no_grad` and `.detach()`"),
-    (DropsLogits, 4, "Drop features of the pooled vector"),
+    (DropsLogits, 4, "Apply `self.dropout` to the pooled vector"),
 )
 
 
@@ -200,23 +205,33 @@ def of_epochs(which):
     )
 
 
+def never_cleared(model, loss, batches_of, optimizer, *more):
+    optimizer.zero_grad = lambda: None
+    return fine_tune(model, loss, batches_of, optimizer, *more)
+
+
 def in_evaluation_mode(model, loss, *more):
     return fine_tune(model, lambda model, batch: loss(model.eval(), batch), *more)
 
 
-FACTOR = "Each group has its own highest learning rate, times the factor of the step"
+FACTOR = "Multiply the highest learning rate of each group"
 test_fine_tune_right = accepts(
     "finetuning.fine_tune", with_factor(triangle), lambda *given: torch.tensor(fine_tune(*given))
 )
 test_fine_tune_wrong = rejects(
     "finetuning.fine_tune",
-    (lambda *given: fine_tune(*given)[-1:], 1, "Expected: a list of 3 numbers, the losses of 3"),
-    (lambda *given: torch.tensor(fine_tune(*given)).requires_grad_(), 1, "that holds its graph"),
+    (lambda *given: fine_tune(*given)[-1:], 1, "Expected: a list of 3 numbers"),
+    (
+        lambda *given: torch.tensor(fine_tune(*given)).requires_grad_(),
+        1,
+        "with their graphs",
+    ),
     (of_epochs(lambda epoch: epoch + 1), 1, "Epochs count from 0."),
     (with_factor(lambda step, steps, up: (steps - step) / steps), 2, FACTOR),
     (with_factor(lambda step, steps, up: min(1.0, (step + 1) / up)), 2, FACTOR),
+    (never_cleared, 2, "Call `optimizer.zero_grad()` in every step"),
     (of_epochs(lambda epoch: 0), 3, "Call `batches_of(epoch)` for epoch 0, 1, …"),
-    (clips_values, 4, "All gradients together have at most the length `clip`"),
+    (clips_values, 4, "All gradients together are at most"),
     (in_evaluation_mode, 5, "Call `model.train()` before the loop"),
 )
 
@@ -242,12 +257,18 @@ def clipped_normal(errors, n, z=1.96):
     return max(0, p - half), min(1, p + half)
 
 
+def around_the_share(errors, n, z=1.96):
+    low, high = wilson(errors, n, z)
+    return errors / n - (high - low) / 2, errors / n + (high - low) / 2
+
+
 test_wilson_right = accepts("finetuning.wilson", by_counts, by_roots)
 test_wilson_wrong = rejects(
     "finetuning.wilson",
-    (lambda *given: wilson(*given)[::-1], 1, "Return two numbers, the low end first"),
-    (clipped_normal, 1, "which is too narrow near 0"),
+    (lambda *given: wilson(*given)[::-1], 1, "Return two fractions, the low end first"),
+    (clipped_normal, 1, "Compare each term with the formula"),
     (lambda *given: np.round(wilson(*given), 3), 1, "round nothing"),
+    (around_the_share, 2, "not the share itself"),
     (lambda errors, n, *_: wilson(errors, n), 3, "Use the given `z`."),
 )
 
@@ -269,6 +290,17 @@ def plus_one(wrong_a, wrong_b, flips=10_000, seed=0):
     return (sign_flip(wrong_a, wrong_b, flips, seed) * flips + 1) / (flips + 1)
 
 
+def other(signs=(-1, 1), far=lambda sums, seen: abs(sums) >= abs(seen), size=lambda d: d):
+    """The test with one of its parts replaced."""
+
+    def function(wrong_a, wrong_b, flips=10_000, seed=0):
+        d = size(np.asarray(wrong_a, dtype=int) - np.asarray(wrong_b, dtype=int))
+        drawn = np.random.default_rng(seed).choice(signs, size=(flips, len(d)))
+        return float(np.mean(far((drawn * d).sum(axis=1), d.sum())))
+
+    return function
+
+
 def size_lost(wrong_a, wrong_b, *more):
     d = np.sign(np.asarray(wrong_a, int) - np.asarray(wrong_b, int))
     return sign_flip(d, 0 * d, *more)
@@ -277,7 +309,11 @@ def size_lost(wrong_a, wrong_b, *more):
 test_sign_flip_right = accepts("finetuning.sign_flip", by_loop, plus_one)
 test_sign_flip_wrong = rejects(
     "finetuning.sign_flip",
-    (lambda *given: sign_flip(*given) / 2, 1, "The observed sum is 0, and no flip is closer to 0"),
-    (size_lost, 3, "keep the size of each difference"),
-    (lambda *given: sign_flip(*given[:3], np.random.randint(10**6)), 4, "a generator of your own"),
+    (lambda *given: sign_flip(*given) / 2, 1, "The observed sum is 0"),
+    (other(size=abs), 1, "which keeps the sign"),
+    (other(far=lambda sums, seen: abs(sums) > abs(seen)), 1, "at least as far from 0 (`>=`)"),
+    (other(signs=(0, 1)), 2, "Draw a sign, -1 or 1"),
+    (other(far=lambda sums, seen: sums >= seen), 1, "at least as far from 0"),
+    (size_lost, 3, "keep its size"),
+    (lambda *given: sign_flip(*given[:3], np.random.randint(10**6)), 4, "makes your own generator"),
 )

@@ -78,8 +78,8 @@ task.stage(
         expected=(2, 3),
         measure=shape,
     ),
-    hint="Return one state for each text: index with the row and the position together, which "
-    "takes one position from each row.",
+    hint="Return one state for each text: take one position from each row, by indexing with the "
+    "row and the position together.",
 )
 task.stage(
     "padding",

@@ -54,7 +54,12 @@ def freezing(which, gradient=lambda parameter: None):
 
 def setting(name):
     """An answer that sets an attribute of this name of each parameter."""
-    return lambda module: [setattr(each, name, False) for each in module.parameters()] and None
+
+    def function(module):
+        for each in module.parameters():
+            setattr(each, name, False)
+
+    return function
 
 
 def replaces_parameters(module):

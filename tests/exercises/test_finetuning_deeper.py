@@ -49,11 +49,16 @@ def steps(model, *given):
     torch.optim.SGD(model.parameters(), lr=0.1).step()
 
 
-def by_rows(model, loss, batch, size):
-    mean, rows = accumulate(model, loss, batch, size), len(batch[0])
-    for parameter in model.parameters():
-        parameter.grad *= int((batch[1] >= 0).sum()) / rows
-    return mean
+def with_loss(change):
+    """An answer that takes `change(model, part, nats, targets)` for what `loss` returns."""
+    return lambda model, loss, *more: accumulate(
+        model, lambda model, part: change(model, part, *loss(model, part)), *more
+    )
+
+
+def clears_for_each_part(model, part, *both):
+    model.zero_grad()
+    return both
 
 
 def drops_the_last(model, loss, batch, size):
@@ -61,24 +66,9 @@ def drops_the_last(model, loss, batch, size):
     return accumulate(model, loss, [tensor[:whole] for tensor in batch], size)
 
 
-def clears_for_each_part(model, loss, *more):
-    return accumulate(model, lambda model, part: (model.zero_grad(), loss(model, part))[1], *more)
-
-
-def mean_of_means(model, loss, *more):
-    def mean(model, part):
-        nats, count = loss(model, part)
-        return nats / max(count, 1), 1
-
-    return accumulate(model, mean, *more)
-
-
-def adds_to_the_old(model, *given):
-    old = [parameter.grad for parameter in model.parameters()]
-    mean = accumulate(model, *given)
-    for parameter, before in zip(model.parameters(), old, strict=True):
-        parameter.grad += 0 if before is None else before
-    return mean
+def never_clears(model, *given):
+    model.zero_grad = lambda: None
+    return accumulate(model, *given)
 
 
 test_accumulate_right = accepts(
@@ -90,11 +80,15 @@ test_accumulate_wrong = rejects(
     (lambda model, *given: accumulate(model.eval(), *given), 1, "Do not call `model.eval()`"),
     (lambda *given: accumulate(*given[:3], 3), 2, "Yours: 3\nExpected: 2"),
     (all_together, 2, "This saves no memory: call `backward` on each part"),
-    (clears_for_each_part, 2, "with `zero_grad` before the loop"),
-    (mean_of_means, 3, "A mean of the parts' means"),
+    (with_loss(clears_for_each_part), 2, "with `zero_grad` before the loop"),
+    (
+        with_loss(lambda model, part, nats, count: (nats / max(count, 1), 1)),
+        3,
+        "A mean of the parts' means",
+    ),
     (drops_the_last, 3, "7 rows, 4 at a time"),
-    (by_rows, 4, "number of *targets*"),
-    (adds_to_the_old, 5, "Begin with `model.zero_grad()`"),
+    (with_loss(lambda model, part, nats, count: (nats, len(part[0]))), 4, "number of *targets*"),
+    (never_clears, 5, "Begin with `model.zero_grad()`"),
     (
         lambda *given: torch.tensor(accumulate(*given), requires_grad=True),
         6,

@@ -81,11 +81,7 @@ test_accumulate_wrong = rejects(
     (lambda *given: accumulate(*given[:3], 3), 2, "Yours: 3\nExpected: 2"),
     (all_together, 2, "This saves no memory: call `backward` on each part"),
     (with_loss(clears_for_each_part), 2, "with `zero_grad` before the loop"),
-    (
-        with_loss(lambda model, part, nats, count: (nats / max(count, 1), 1)),
-        3,
-        "A mean of the parts' means",
-    ),
+    (with_loss(lambda model, part, nats, n: (nats / max(n, 1), 1)), 3, "A mean of the parts"),
     (drops_the_last, 3, "7 rows, 4 at a time"),
     (with_loss(lambda model, part, nats, count: (nats, len(part[0]))), 4, "number of *targets*"),
     (never_clears, 5, "Begin with `model.zero_grad()`"),

@@ -139,7 +139,7 @@ test_classifier_wrong = rejects(
     (with_forward(lambda self, *batch: self.head(self.body.hidden(*batch))), 2, "Yours: (3, 5, 4)"),
     (with_forward(of_the_mean), 3, "The logits are `head(last_token(body.hidden(tokens, mask)"),
     (with_forward(probabilities), 3, "without a softmax"),
-    (with_forward(of_a_frozen_body), 3, "leave out `no_grad` and `.detach()`"),
+    (with_forward(of_a_frozen_body), 3, "Leave out `no_grad`, `.detach()`"),
     (DropsLogits, 4, "Apply `self.dropout` to the pooled vector"),
 )
 
@@ -202,9 +202,9 @@ test_fine_tune_wrong = rejects(
     (never_cleared, 2, "Call `optimizer.zero_grad()` in every step"),
     (of_epochs(lambda epoch: 0), 3, "Call `batches_of(epoch)` for epoch 0, 1, …"),
     (
-        lambda *given: fine_tune(*given[:6], *(clip / 2 for clip in given[6:])),
+        lambda *given: fine_tune(*given[:6], *(c / 2 for c in given[6:])),
         4,
-        "All gradients together are at most",
+        "All gradients",
     ),
     (in_evaluation_mode, 5, "Call `model.train()` before the loop"),
 )

@@ -79,10 +79,6 @@ def quotas(texts, labels, fraction=0.1, seed=0):
     return [round(fraction * rows[label]) for label in sorted(rows)]
 
 
-def size(candidate, *arguments):
-    return len(rows_of(candidate, *arguments))
-
-
 def torn(candidate, texts, *more):
     """The questions with one copy in dev and another in train."""
     rows = set(rows_of(candidate, texts, *more))
@@ -131,7 +127,7 @@ task.stage(
     "a tenth",
     case("the number of dev rows of 100, `fraction=0.2`", TEXTS, LABELS, 0.2, 0, expected=20),
     case("the same without `fraction`, whose default is 0.1", TEXTS, LABELS, expected=10),
-    measure=size,
+    measure=lambda *given: len(rows_of(*given)),
     hint="`fraction` is the share of the rows that go to dev; return these rows, the smaller part.",
 )
 DEV = "the number of dev rows of each label"

@@ -96,13 +96,13 @@ task.stage(
     "the next token",
     windows("of 6 tokens", 1, [8, 10, 6, 7, 11, 9], [11, 7, 9, 10, 8, 8]),
     hint="The logits at position i are scored against token i + 1 of the same window; their last "
-    "dimension is the vocabulary.",
+    "dimension is the vocabulary. `F.cross_entropy` applies the softmax itself, so pass it logits.",
 )
 task.stage(
     "no pad is a target",
     windows("of 6, the first ending with 2 pads", 3, [10, 7, 9, 6, PAD, PAD], [8, 11, 6, 7, 10, 9]),
-    hint="Pads need not be predicted, so 8 targets remain: 3 in the first window and 5 in the "
-    "second.",
+    hint="Leave out the positions whose *target* is a pad, not those that read one, so 8 targets "
+    "remain: 3 in the first window and 5 in the second.",
 )
 task.stage(
     "every other token is one",
@@ -124,29 +124,4 @@ task.stage(
     ),
     tolerance=1e-3,
     hint="A Transformer attends to earlier positions, so pass it whole windows.",
-)
-
-
-def scored(scores=lambda logits: logits, kept=lambda reads, due: due != PAD):
-    """An answer with other scores, or with other targets: `kept(reads, due)` selects them."""
-
-    def answer(model, tokens):
-        reads, due = tokens[:, :-1], tokens[:, 1:]
-        nats = F.cross_entropy(scores(model(reads)).transpose(1, 2), due, reduction="none")
-        counted = kept(reads, due)
-        return nats[counted].sum(), counted.sum()
-
-    return answer
-
-
-task.mistakes(
-    (
-        "You applied the softmax first, but `F.cross_entropy` takes logits and applies it itself.",
-        scored(scores=lambda logits: logits.softmax(-1)),
-    ),
-    (
-        "You left out the positions that *read* a pad. Leave out those whose *target* is a pad; "
-        "otherwise the last token of a text has to predict one.",
-        scored(kept=lambda reads, due: reads != PAD),
-    ),
 )

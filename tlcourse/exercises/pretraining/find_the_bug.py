@@ -36,9 +36,7 @@ def gradient(candidate, weights, parts, clip):
             expected="unchanged",
             why="Work on `weights.detach().clone()`, and do not update the weights.",
         )
-    why = "The gradient has the shape of `weights`."
-    if getattr(got, "shape", None) == ():
-        why += " `clip_grad_norm_` returns a norm, not a gradient."
+    why = "Return the gradient, which has the shape of `weights`: `clip_grad_norm_` returns a norm."
     got = torch.as_tensor(got) if hasattr(got, "shape") else got  # an array will do, too
     expect_shape(got, tuple(weights.shape), sizes_of(parts), why)
     return got.detach().double()
@@ -146,7 +144,8 @@ task.stage(
 task.stage(
     "equal sizes",
     step(*drawn([4, 4, 4], seed=2)),
-    hint="The gradient must be the same however the 12 examples are cut.",
+    hint="Add up the gradients of all micro-batches: the result must be the same however the 12 "
+    "examples are cut.",
 )
 task.stage(
     "different sizes",
@@ -161,33 +160,16 @@ task.stage(
         *(*opposite(), 0.2, "two opposite micro-batches (the longer first)"),
         "The two gradients, 1 and 0.8 long, are opposite, and that of the mean over all 8 targets "
         "is only 0.1 long, so there is nothing to clip. You know its length, the root of the sum "
-        "of squares, when everything is added up, not before.",
+        "of squares, when everything is added up and divided, not before.",
     ),
     step(
         *(*drawn([4, 4], seed=6), 0.15),
-        hint="This gradient is longer than `clip`: keep its direction and make it `clip` long.",
+        hint="This gradient is longer than `clip`: keep its direction and make it `clip` long. "
+        "`clip` limits the length of all numbers together, not each number.",
     ),
 )
 task.stage(
     "20 random batches",
     *twenty(),
     hint="Each target counts equally, and clipping comes last.",
-)
-task.mistakes(
-    (
-        "A gradient shorter than `clip` must not be changed.",
-        lambda w, parts, clip: gradients(w, parts, HUGE) * clip / gradients(w, parts, HUGE).norm(),
-    ),
-    (
-        "This is the gradient of the last micro-batch alone. Do you clear the sum between them?",
-        lambda w, parts, clip: gradients(w, parts[-1:], clip),
-    ),
-    (
-        "You clipped first and divided by the number of targets afterwards.",
-        lambda w, parts, clip: gradients(w, parts, clip / sum(len(t) for _, t in parts)),
-    ),
-    (
-        "You clipped each number, but `clip` limits the length of all numbers together.",
-        lambda w, parts, clip: gradients(w, parts, HUGE).clamp(-clip, clip),
-    ),
 )

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from tlcourse import evaluation
 from tlcourse.bpe import EOS
-from tlcourse.exercises.expect import CheckFailed, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_equal, expect_shape, expect_unchanged
 from tlcourse.exercises.pretraining._common import told
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
@@ -29,16 +29,13 @@ class Counting(nn.Module):
 
 def likeliest(logits):
     """The token; raises CheckFailed unless `logits` are those of one position, without a graph."""
-    check = "the argument of `pick`"
-    if tuple(getattr(logits, "shape", ())) != (ENTRIES,):
-        yours = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else told(logits)
-        due = f"the logits of the last position, shape ({ENTRIES},)"
-        why = "Take `[0, -1]` of the model's output."
-        raise CheckFailed(check=check, yours=yours, expected=due, why=why)
-    if logits.requires_grad:
-        yours = "logits that carry a gradient, so the graphs of all steps stay in memory"
-        why = "Write the loop inside `with torch.no_grad():`."
-        raise CheckFailed(check=check, yours=yours, expected="logits without one", why=why)
+    what, why = (
+        "the logits of the last position, which `pick` gets",
+        "Take `[0, -1]` of the output.",
+    )
+    expect_shape(logits, (ENTRIES,), what, why)
+    why = "The graphs of all steps stay in memory: write the loop inside `with torch.no_grad():`."
+    expect_equal(logits.requires_grad, False, "whether they carry a gradient", why)
     return int(logits.argmax())
 
 

@@ -115,7 +115,13 @@ task.stage(
 )
 task.stage(
     "chance",
-    of(four, (1.0, 4), four, "Draw each token with its softmax probability."),
+    of(
+        four,
+        (1.0, 4),
+        four,
+        "Draw each token with its softmax probability, and return its id, not its position among "
+        "the sorted ones.",
+    ),
     case(
         "whether two generators with the same seed give the same token, for each of 40 seeds",
         *(torch.tensor(four).log(), {"temperature": 1.0, "top_k": 4}, 40),
@@ -149,18 +155,5 @@ task.stage(
     of(  # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
         *([0.1, 0.6, 0.2, 0.3], (0.5, 3, 0.9), [1, 3]),
         "Apply the temperature first, then top-k, and then top-p to what remains.",
-    ),
-)
-
-
-def place_among_the_sorted(logits, temperature=1.0, **more):
-    token = sample(logits, temperature, **more)
-    return token if temperature == 0 else int((logits > logits[token]).sum())
-
-
-task.mistakes(
-    (
-        "This is a position among the sorted tokens; the token is `ids[position]`.",
-        place_among_the_sorted,
     ),
 )

@@ -4,15 +4,13 @@ import numpy as np
 import torch
 
 from tlcourse.batching import epoch_order
-from tlcourse.exercises.expect import expect_unchanged
-from tlcourse.exercises.pretraining._common import told
+from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 
 
 def batch(candidate, *given):
-    """The rows of the batch, or the value as a text if it is not a tensor."""
-    got = expect_unchanged(candidate, *given)
-    return got.tolist() if isinstance(got, torch.Tensor) else told(got)
+    """The rows of the batch as lists."""
+    return expect_unchanged(candidate, *given).tolist()
 
 
 task = Exercise(
@@ -64,12 +62,10 @@ def by_whole_epochs(ids, step, batch_size, length, seed):
 
 
 def kind(candidate, *given):
-    """The type and shape of the result as a text."""
+    """The type of the numbers; raises CheckFailed unless the batch has the right shape."""
     got = expect_unchanged(candidate, *given)
-    if not hasattr(got, "shape"):
-        return told(got)
-    array = "NumPy array" if isinstance(got, np.ndarray) else "tensor"
-    return f"{array} of {got.dtype}, shape {tuple(got.shape)}"
+    expect_shape(got, given[2:4], "the batch", FULL)
+    return str(got.dtype)
 
 
 def scattered(candidate, *given):
@@ -100,16 +96,16 @@ def rows(count, step, batch_size, length, seed, first=0, hint=""):
     return case(what, counting(count, first), step, batch_size, length, seed, hint=hint)
 
 
+FULL = "If the rows differ in length, a window runs past the end of the file: how many fit?"
 task.stage(
     "a tensor of whole numbers",
     case(
-        "100 ids, batch_size=3, length=7",
+        "the type of a batch, 100 ids, batch_size=3, length=7",
         *(counting(100), 0, 3, 7, 0),
-        expected="tensor of torch.int64, shape (3, 7)",
+        expected="torch.int64",
     ),
     measure=kind,
-    hint="The embedding and the loss need a tensor of torch.int64. If the rows differ in length, a "
-    "window runs past the end of the file: how many windows does an epoch have?",
+    hint="The embedding and the loss need a tensor of torch.int64.",
 )
 task.stage(
     "slices of the file",

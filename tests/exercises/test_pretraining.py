@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
@@ -372,20 +371,10 @@ def all_at_once(weights, micro_batches, clip):
     return gradient if gradient.norm() <= clip else gradient / gradient.norm() * clip
 
 
-def mended(divisor, inside=False):
-    """The sums of the micro-batches, each divided by `divisor(all, targets)`; then clipped."""
-
-    def function(weights, micro_batches, clip):
-        weights = weights.detach().clone().requires_grad_()
-        for inputs, targets in micro_batches:
-            loss = F.cross_entropy(inputs @ weights, targets, reduction="sum")
-            (loss / divisor(micro_batches, targets)).backward()
-            if inside:
-                nn.utils.clip_grad_norm_([weights], clip)
-        nn.utils.clip_grad_norm_([weights], clip)
-        return weights.grad
-
-    return function
+def clips_each(weights, parts, clip):
+    count = sum(len(targets) for _, targets in parts)
+    shares = [(part, len(part[1]) / count) for part in parts if len(part[1])]
+    return sum(share * gradients(weights, [part], clip) for part, share in shares)
 
 
 def keeps_the_sum(weights, micro_batches, clip, sums={}):  # noqa: B006, the mistake itself
@@ -400,15 +389,15 @@ test_find_the_bug_right = accepts(
 test_find_the_bug_wrong = rejects(
     "pretraining.find_the_bug",
     (gradients_as_given, 0, "Not solved yet, this is the code as it was given"),
-    (mended(lambda parts, targets: 1), 1, "averaged over the 5"),
+    (lambda w, parts, clip: 5 * gradients(w, parts, clip), 1, "averaged over the 5"),
     (after(gradients, lambda gradient: gradient.norm()), 1, "`clip_grad_norm_` returns a norm"),
     (after(gradients, lambda gradient: gradient.T), 1, "Expected: shape (4, 3)\nWhy: Return the"),
     (lambda w, *more: gradients(w.requires_grad_(), *more), 1, "left with `requires_grad`"),
     (keeps_the_sum, 1, "is kept from call to call"),
-    (mended(lambda parts, targets: len(targets)), 2, "however the 12 examples are cut"),
-    (mended(lambda parts, targets: len(parts) * len(targets)), 3, "each counts equally"),
+    (lambda w, parts, clip: sum(gradients(w, [p], clip) for p in parts), 2, "however the 12"),
+    (lambda w, parts, clip: gradients_as_given(w, parts, 1e6), 3, "each counts equally"),
     (lambda w, parts, clip: gradients(w, parts, 1.0), 3, "With a huge `clip`, nothing is clipped"),
-    (mended(lambda parts, _: sum(len(t) for _, t in parts), inside=True), 4, "not before"),
+    (clips_each, 4, "not before"),
     (lambda w, *more: gradients(w, more[0], 1e6).clamp(-more[1], more[1]), 4, "not each number"),
     (lambda w, parts, clip: gradients(w, parts[:4], clip), 5, "Each target counts equally"),
 )

@@ -39,15 +39,10 @@ def built(candidate, body, labels, dropout=0.0):
 
 
 def new_parameters(candidate):
-    """The shapes of all parameters that are not the body's."""
-    named = built(candidate, body_of(), 4).named_parameters()
-    return {name: list(each.shape) for name, each in named if not name.startswith("body.")}
-
-
-def start(candidate):
-    """The standard deviation of a new head's weights, to two digits, and the largest bias."""
-    head = built(candidate, body_of(), 40).head
-    return round(head.weight.std().item(), 2), head.bias.abs().max().item()
+    """For each parameter outside the body: its shape, and its standard deviation to two digits."""
+    named = built(candidate, body_of(), 40).named_parameters()
+    new = [(name, each) for name, each in named if not name.startswith("body.")]
+    return {name: (list(each.shape), round(each.std().item(), 2)) for name, each in new}
 
 
 def shape(candidate):
@@ -122,19 +117,11 @@ def each_text_alone(lengths, length, causal):
 
 task.stage(
     "its parts",
-    case(
-        "the new parameters, for a body of width 8 and 4 labels",
-        measure=new_parameters,
-        expected={"head.weight": [4, 8], "head.bias": [4]},
-        hint="Only the head is new: `nn.Linear(body.config.width, labels)`.",
-    ),
-    case(
-        "the standard deviation of a new head's weights, and the largest number in its bias",
-        measure=start,
-        expected=(0.02, 0.0),
-        hint="Call `nn.init.normal_(self.head.weight, std=0.02)`, and `nn.init.zeros_` for the "
-        "bias, because PyTorch's own start differs.",
-    ),
+    case("the new parameters for a body of width 8 and 40 labels, and their standard deviations"),
+    measure=new_parameters,
+    expected=lambda: {"head.weight": ([40, 8], 0.02), "head.bias": ([40], 0.0)},
+    hint="Only the head is new: `nn.Linear(body.config.width, labels)`. Call `nn.init.normal_("
+    "self.head.weight, std=0.02)`, and `nn.init.zeros_` for its bias.",
 )
 task.stage(
     "one row of logits for each text",

@@ -133,8 +133,7 @@ task.stage(
 DEV = "the number of dev rows of each label"
 task.stage(
     "every label",
-    case(f"{DEV}, of 50 rows with label A, 30 with B, 20 with C", TEXTS, LABELS, 0.1, 0),
-    case("the same with `fraction=0.16`", TEXTS, LABELS, 0.16, 0),
+    case(f"{DEV}, of 50, 30 and 20 rows, `fraction=0.16`", TEXTS, LABELS, 0.16, 0),
     case(
         f"{DEV}, of 30 rows with label A and 3 with B",
         *(TEXTS[:33], LABELS[20:53], 0.1, 0),

@@ -169,7 +169,5 @@ task.stage(
     ),
 )
 task.stage(
-    "20 random batches",
-    *twenty(),
-    hint="Each target counts equally, and clipping comes last.",
+    "20 random batches", *twenty(), hint="Each target counts equally, and clipping comes last."
 )

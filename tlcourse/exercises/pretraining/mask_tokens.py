@@ -147,10 +147,7 @@ task.stage(
         f"`kind` decides: below 0.8 a token becomes <mask>, id {MASK}; from there to 0.9 it keeps "
         "its id; from 0.9 on it becomes the token of `noise` at the same position.",
     ),
-    window(
-        *(chosen, 0, FOUR, [True] * 4),
-        "A chosen token remains a target whatever it becomes.",
-    ),
+    window(*(chosen, 0, FOUR, [True] * 4), "A chosen token remains a target whatever it becomes."),
     # In float32, 0.8 is a little above 0.8, but 0.9 a little below 0.9: this one takes float64.
     window(corrupted, 0, [0.85, 0.85, 0.85, 0.8], [70] * 4, BORDERS),
     window(corrupted, 0, [0.85] * 3 + [0.9], [70, 70, 70, 84], BORDERS, dtype=torch.float64),

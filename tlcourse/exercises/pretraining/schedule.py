@@ -115,7 +115,6 @@ task.stage(
         "gets 1/6, not 0.",
     ),
     run(10, 0, 1.0, "`warmup` is 0 here, not 1: the second step already gets 0.9."),
-    run(20, 8, 0.5, "The stable phase is what the other two leave, here steps 8 and 9."),
     run(
         *(10, 5, 0.8),
         "The decay would begin at step 2, during the warm-up, so it begins after the warm-up.",

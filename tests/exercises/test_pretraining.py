@@ -442,7 +442,11 @@ test_word_perplexity_wrong = rejects(
     (after(word_perplexity_and_bits, lambda both: both[::-1]), 1, "Return the perplexity first"),
     (divided_by(lambda text: len(text.split())), 2, "3 words and 1 line end"),
     (divided_by(lambda text: len(text.split()) + len(text.split("\n"))), 2, "not by tokens"),
-    (divided_by(lambda text: len(text.strip().split(" ")) + text.count("\n")), 2, "White space"),
+    (
+        divided_by(lambda text: len(text.strip().split(" ")) + text.count("\n")),
+        2,
+        "A word is whatever",
+    ),
     (divided_by(lambda text: len(re.findall(r"\w+|\n", text))), 2, "stands between white space"),
     (divided_by(lambda text: len(re.findall(r"[^ \n]+|\n", text))), 2, "are white space, too"),
     (lambda *given: (word_perplexity_and_bits(*given)[0], sum(given[0])), 3, "by all bytes"),

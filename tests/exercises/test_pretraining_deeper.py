@@ -65,9 +65,9 @@ test_wrong_chunked_loss = rejects(
     "pretraining.chunked_loss",
     (changed(lambda three, *given: three[0]), 1, "3 values, `return nats, d_hidden, d_weight`"),
     (changed(lambda three, *given: (three[0], three[2], three[1])), 1, "then (vocabulary, width)"),
-    (autograd_left_off, 1, "Autograd is switched off"),
-    (changed(lambda three, *given: (three[0] / len(given[2]), *three[1:])), 2, "costs ln 5"),
-    (without_the_rest, 2, "including the last one, which is shorter"),
+    (autograd_left_off, 1, "does not require grad"),
+    (changed(lambda three, *given: (three[0] / len(given[2]), *three[1:])), 2, "Add up the nats"),
+    (without_the_rest, 2, "those of the last chunk, which is"),
     (changed(without_the_one), 3, "The slope is the softmax minus 1 at the target"),
     (changed(of_the_last), 4, "their gradients are added up"),
     (lambda h, w, targets, chunk: chunked_loss(h, w, targets, len(targets)), 5, "for all targets"),
@@ -120,7 +120,7 @@ test_wrong_muon = rejects(
     (after(lambda update, buffer: (update / max(update.shape) ** 0.5, buffer)), 3, "longer side"),
     (after(lambda update, buffer: (update / bool(update.any()), buffer)), 4, "0 / 0 is NaN"),
     (lambda g, buffer, momentum: muon(g, buffer / momentum, momentum), 5, "return the new"),
-    (lambda g, buffer, momentum: muon(g, buffer), 5, "`momentum` is an argument"),
+    (lambda g, buffer, momentum: muon(g, buffer), 5, "here 0.5"),
 )
 
 

@@ -126,7 +126,6 @@ alike = [*TEXTS[:20], *map(str.upper, TEXTS[:10]), *map("{} ".format, TEXTS[10:2
 task.stage(
     "a tenth",
     case("the number of dev rows of 100, `fraction=0.2`", TEXTS, LABELS, 0.2, 0, expected=20),
-    case("the same without `fraction`, whose default is 0.1", TEXTS, LABELS, expected=10),
     measure=lambda *given: len(rows_of(*given)),
     hint="`fraction` is the share of the rows that go to dev; return these rows, the smaller part.",
 )

@@ -33,13 +33,12 @@ def nats_of(model, batch):
     return F.cross_entropy(model(x)[1:], targets[1:], reduction="sum"), len(x) - 1
 
 
-def trained(candidate, epochs, warmup=None, clip=None, rates=RATES):
-    """The losses of all steps, then the weights; without `warmup`, the defaults apply."""
+def trained(candidate, epochs, warmup, clip, rates=RATES):
+    """The losses of all steps, then the weights."""
     model, steps = linear(), 3 * epochs
     pairs = zip(model.parameters(), rates, strict=True)
     optimizer = torch.optim.SGD([{"params": [each], "lr": rate} for each, rate in pairs])
-    more = () if warmup is None else (warmup, clip)
-    got = candidate(model, nats_of, batches_of, optimizer, epochs, *more)
+    got = candidate(model, nats_of, batches_of, optimizer, epochs, warmup, clip)
     return [*losses(got, steps), *model.weight.flatten().tolist(), *model.bias.tolist()]
 
 
@@ -103,7 +102,7 @@ def fine_tune(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
 
 
 @task.truth
-def step_by_step(epochs, warmup=0.1, clip=1.0, rates=RATES):
+def step_by_step(epochs, warmup, clip, rates=RATES):
     steps = 3 * epochs
     up = max(1, round(steps * warmup))
     factors = [(k + 1) / up for k in range(up)]
@@ -143,11 +142,6 @@ task.stage(
 task.stage(
     "clipping",
     case(f"{AFTER} 2 epochs, clip=0.9", 2, 0.1, 0.9),
-    case(
-        f"{AFTER} 5 epochs, without `warmup` and `clip`",
-        5,
-        hint="The defaults are `warmup=0.1` and `clip=1.0`.",
-    ),
     hint="All gradients together are at most `clip` long; shorter ones do not change.",
 )
 task.stage(

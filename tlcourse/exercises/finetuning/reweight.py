@@ -63,8 +63,7 @@ task.stage(
 )
 task.stage(
     "all weights times 10",
-    case("9 texts, 3 classes", *batch(9, 3, 1)),
-    case("the same with all weights times 10", *batch(9, 3, 1)[:2], 10 * batch(9, 3, 1)[2]),
+    case("9 texts, 3 classes, all weights times 10", *batch(9, 3, 1)[:2], 10 * batch(9, 3, 1)[2]),
     hint="Only the ratios of weights matter: divide by the sum of the weights of the texts.",
 )
 task.stage(

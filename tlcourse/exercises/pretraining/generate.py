@@ -122,7 +122,6 @@ task.stage(
         *([7, 20], 3),
         expected=[21, 22, 23],
     ),
-    case("the result for count=0", [12], 0, expected=[]),
     hint="Return `count` new tokens and no old ones, each picked from the logits of the last "
     "position.",
 )

@@ -137,7 +137,6 @@ task.stage(
         "conditions with `&`.",
     ),
     window(corrupted, 0, 0, [2, 3, 4, 5], ORDINARY, (2, 3, 4, 5)),
-    window(corrupted, 0, 0.95, [2, 3, 4, 5], ORDINARY, (2, 3, 4, 5)),
     window(chosen, 0, 0.95, [False, False, True, True], ORDINARY, (0, 5, 6, 300)),
 )
 task.stage(

@@ -134,7 +134,6 @@ task.stage(
 task.stage(
     "clipping",
     case(f"{WHAT} 3 steps with clip=0.2", (0, 3), [0.2] * 3, 0.2),
-    case(f"{WHAT} 3 steps, no clip given", (0, 3), [0.2] * 3, hint="The default of `clip` is 1.0."),
     hint="All gradients together are at most `clip` long; shorter ones do not change.",
 )
 task.stage(

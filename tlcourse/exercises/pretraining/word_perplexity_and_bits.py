@@ -51,12 +51,6 @@ def token_by_token(nats, text):
     return math.prod(math.exp(each / units) for each in nats), bits / len(bytes(text, "utf-8"))
 
 
-def units(text, count, hint):
-    """A case of one nat for each word and line end, `count` in all."""
-    what = f"the word perplexity of {text!r}, {count} nats"
-    return case(what, [1.0] * count, text, expected=math.e, hint=hint)
-
-
 def twenty_texts():
     """Cases with random words, white space and nats."""
     draw = random.Random(3)
@@ -79,6 +73,7 @@ task.stage(
     hint="Return the perplexity first, here exp(0) = 1, and then the bits, of which this model "
     "needs none.",
 )
+WHITE = "yes - it's a\tdog's\r\n\u2028cat.\n"
 task.stage(
     "words and line ends",
     case(
@@ -88,18 +83,13 @@ task.stage(
         hint="Divide by what a reader counts, 3 words and 1 line end, not by tokens or pieces: 2 "
         "nats per unit, exp(2).",
     ),
-    units(
-        " a\n\n b  c\n",
-        6,
-        "White space only separates words: there are 3 words and 3 line ends, one of them on the "
-        "empty line.",
-    ),
-    units(
-        "yes - it's a\tdog's\r\n\u2028cat.\n",
-        8,
-        "A word is whatever stands between white space, including -, ' and the full stop: there "
-        "are 6. A tab, \\r and \\u2028 are white space, too, but only `\\n` is a line end, and "
-        "there are 2.",
+    case(
+        f"the word perplexity of {WHITE!r}, 8 nats",
+        *([1.0] * 8, WHITE),
+        expected=math.e,
+        hint="A word is whatever stands between white space, including -, ' and the full stop: "
+        "there are 6. A tab, \\r and \\u2028 are white space, too, but only `\\n` is a line end, "
+        "and there are 2.",
     ),
     measure=lambda *given: converted(*given)[0],
 )

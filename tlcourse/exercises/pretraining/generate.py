@@ -29,11 +29,8 @@ class Counting(nn.Module):
 
 def likeliest(logits):
     """The token; raises CheckFailed unless `logits` are those of one position, without a graph."""
-    what, why = (
-        "the logits of the last position, which `pick` gets",
-        "Take `[0, -1]` of the output.",
-    )
-    expect_shape(logits, (ENTRIES,), what, why)
+    what = "the logits of the last position, which `pick` gets"
+    expect_shape(logits, (ENTRIES,), what, "Take `[0, -1]` of the output.")
     why = "The graphs of all steps stay in memory: write the loop inside `with torch.no_grad():`."
     expect_equal(logits.requires_grad, False, "whether they carry a gradient", why)
     return int(logits.argmax())
@@ -41,7 +38,9 @@ def likeliest(logits):
 
 def of_model(candidate, model, tokens, count, pick=likeliest):
     """The list of ids that the candidate returns."""
-    got = expect_unchanged(lambda _, tokens: candidate(model, tokens, count, pick), "", tokens)
+    got = expect_unchanged(
+        lambda _, tokens: candidate(model, tokens, count, pick), "a model", tokens
+    )
     if not isinstance(got, list | tuple | Tensor):
         due = "a list of ids"
         raise CheckFailed(check="what your function returns", yours=told(got), expected=due)

@@ -37,12 +37,8 @@ def chosen(candidate, *given):
 def kinds(candidate, *given):
     """What each of the two holds, and its shape."""
     names = {torch.bool: "booleans", torch.int64: "ids", torch.int32: "ids"}
-    found = both(candidate, *given)
-    types = [getattr(each, "dtype", type(each).__name__) for each in found]
-    return [
-        (names.get(kind, str(kind)), *getattr(each, "shape", ()))
-        for kind, each in zip(types, found, strict=True)
-    ]
+    found = [(getattr(each, "dtype", type(each)), each) for each in both(candidate, *given)]
+    return [(names.get(kind, str(kind)), *getattr(each, "shape", ())) for kind, each in found]
 
 
 task = Exercise(

@@ -120,15 +120,9 @@ task.stage(
         "The decay would begin at step 2, during the warm-up, so it begins after the warm-up.",
     ),
 )
+SHARES = (0.0, 0.2), (0.2, 0.0), (0.3, 0.31), (0.5, 0.9), (1.0, 1.0)  # of warm-up and decay
 task.stage(
     "20 runs",
-    *(
-        run(steps, warmup, decay)
-        for steps in (1, 7, 23, 64)
-        for warmup, decay in (
-            *((0, 0.2), (1, 0.0), (steps // 3, 0.31)),
-            *((steps // 2, 0.9), (steps, 1.0)),
-        )
-    ),
+    *(run(n, int(up * n), down) for n in (1, 7, 23, 64) for up, down in SHARES),
     hint="The decay begins at step `max(warmup, round(steps * (1 - decay)))`.",
 )

@@ -42,14 +42,9 @@ def freezing(which, gradient=lambda parameter: None):
     return function
 
 
-def setting(name):
-    """An answer that sets an attribute of this name of each parameter."""
-
-    def function(module):
-        for each in module.parameters():
-            setattr(each, name, False)
-
-    return function
+def as_in_2019(module):
+    for parameter in module.parameters():
+        parameter.require_grad = False
 
 
 def replaces_parameters(module):
@@ -67,8 +62,7 @@ def gradients_of_zero(module):
 test_freeze_right = accepts("finetuning.freeze", drops_each_gradient, by_methods)
 test_freeze_wrong = rejects(
     "finetuning.freeze",
-    (setting("require_grad"), 1, "Yours: ['set `require_grad` of each parameter']"),
-    (setting("requires_grad_"), 1, "Yours: ['set `requires_grad_` of each parameter']"),
+    (as_in_2019, 1, "Yours: ['set `require_grad` of each parameter']"),
     (lambda module: setattr(module, "requires_grad", False), 1, "`requires_grad` of the module"),
     (lambda module: module.eval(), 1, "Yours: ['switched to evaluation mode']"),
     (freezing(lambda name, _: "weight" in name), 1, "Yours: ['0.bias', '1.0.bias', '1.1.bias']"),
@@ -87,15 +81,12 @@ def counts_first(model, loss, batch, size):
     parts = list(zip(*(tensor.split(size) for tensor in batch), strict=True))
     with torch.no_grad():
         targets = sum(loss(model, part)[1] for part in parts)
-    parameters, mean = list(model.parameters()), 0.0
-    sums = [torch.zeros_like(parameter) for parameter in parameters]
+    model.zero_grad()
+    mean = 0.0
     for part in parts:
         nats = loss(model, part)[0] / targets
+        nats.backward()
         mean += nats.item()
-        for total, more in zip(sums, torch.autograd.grad(nats, parameters), strict=True):
-            total += more
-    for parameter, total in zip(parameters, sums, strict=True):
-        parameter.grad = total
     return mean
 
 

@@ -17,36 +17,76 @@ from tlcourse.exercises.finetuning.reweight import reweight
 torch.optim.SGD([nn.Parameter(torch.zeros(1))])
 
 
+# freeze
+
+
+def drops_each_gradient(module):
+    for parameter in module.parameters():
+        parameter.grad = None
+        parameter.register_post_accumulate_grad_hook(lambda each: setattr(each, "grad", None))
+
+
+def by_methods(module):
+    module.requires_grad_(False)
+    module.zero_grad(set_to_none=True)
+
+
+def freezing(which, gradient=lambda parameter: None):
+    """An answer that freezes the parameters of which `which` holds, and sets their gradient."""
+
+    def function(module):
+        for name, parameter in module.named_parameters():
+            if which(name, parameter):
+                parameter.requires_grad, parameter.grad = False, gradient(parameter)
+
+    return function
+
+
+def as_in_2019(module):
+    for parameter in module.parameters():
+        parameter.require_grad = False
+
+
+def replaces_parameters(module):
+    for inside in module.modules():
+        for name, parameter in list(inside.named_parameters(recurse=False)):
+            setattr(inside, name, nn.Parameter(parameter.detach(), requires_grad=False))
+
+
+def gradients_of_zero(module):
+    for parameter in module.parameters():
+        parameter.grad = None
+        parameter.register_hook(torch.zeros_like)
+
+
+test_freeze_right = accepts("finetuning.freeze", drops_each_gradient, by_methods)
+test_freeze_wrong = rejects(
+    "finetuning.freeze",
+    (as_in_2019, 1, "Yours: ['set `require_grad` of each parameter']"),
+    (lambda module: setattr(module, "requires_grad", False), 1, "`requires_grad` of the module"),
+    (lambda module: module.eval(), 1, "Yours: ['switched to evaluation mode']"),
+    (freezing(lambda name, _: "weight" in name), 1, "Yours: ['0.bias', '1.0.bias', '1.1.bias']"),
+    (freezing(lambda _, each: each.grad is not None), 1, "not only those that already have"),
+    (gradients_of_zero, 1, "sets to zero is still a gradient"),
+    (replaces_parameters, 1, "The module must keep its parameters"),
+    (freezing(lambda *_: True, torch.zeros_like), 2, "AdamW skips a parameter only if its `grad`"),
+    (lambda module: module.requires_grad_(False), 3, "With an old gradient"),
+)
+
+
 # accumulate
-
-
-def by_the_mean_so_far(model, loss, batch, size):
-    model.zero_grad()
-    mean, targets = 0.0, 0
-    for start in range(0, len(batch[0]), size):
-        nats, count = loss(model, [tensor[start : start + size] for tensor in batch])
-        both = max(targets + count, 1)
-        for parameter in model.parameters():
-            if parameter.grad is not None:
-                parameter.grad *= targets / both
-        (nats / both).backward()
-        mean, targets = (mean * targets + nats.item()) / both, targets + count
-    return torch.tensor(mean)
 
 
 def counts_first(model, loss, batch, size):
     parts = list(zip(*(tensor.split(size) for tensor in batch), strict=True))
     with torch.no_grad():
         targets = sum(loss(model, part)[1] for part in parts)
-    parameters, mean = list(model.parameters()), 0.0
-    sums = [torch.zeros_like(parameter) for parameter in parameters]
+    model.zero_grad()
+    mean = 0.0
     for part in parts:
         nats = loss(model, part)[0] / targets
+        nats.backward()
         mean += nats.item()
-        for total, more in zip(sums, torch.autograd.grad(nats, parameters), strict=True):
-            total += more
-    for parameter, total in zip(parameters, sums, strict=True):
-        parameter.grad = total
     return mean
 
 
@@ -63,11 +103,16 @@ def steps(model, *given):
     torch.optim.SGD(model.parameters(), lr=0.1).step()
 
 
-def by_rows(model, loss, batch, size):
-    mean, rows = accumulate(model, loss, batch, size), len(batch[0])
-    for parameter in model.parameters():
-        parameter.grad *= int((batch[1] >= 0).sum()) / rows
-    return mean
+def with_loss(change):
+    """An answer that takes `change(model, part, nats, targets)` for what `loss` returns."""
+    return lambda model, loss, *more: accumulate(
+        model, lambda model, part: change(model, part, *loss(model, part)), *more
+    )
+
+
+def clears_for_each_part(model, part, *both):
+    model.zero_grad()
+    return both
 
 
 def drops_the_last(model, loss, batch, size):
@@ -75,24 +120,25 @@ def drops_the_last(model, loss, batch, size):
     return accumulate(model, loss, [tensor[:whole] for tensor in batch], size)
 
 
-def adds_to_the_old(model, *given):
-    old = [parameter.grad for parameter in model.parameters()]
-    mean = accumulate(model, *given)
-    for parameter, before in zip(model.parameters(), old, strict=True):
-        parameter.grad += 0 if before is None else before
-    return mean
+def never_clears(model, *given):
+    model.zero_grad = lambda: None
+    return accumulate(model, *given)
 
 
-test_accumulate_right = accepts("finetuning.accumulate", by_the_mean_so_far, counts_first)
+test_accumulate_right = accepts(
+    "finetuning.accumulate", counts_first, lambda *given: torch.tensor(accumulate(*given))
+)
 test_accumulate_wrong = rejects(
     "finetuning.accumulate",
     (steps, 1, "take no step"),
     (lambda model, *given: accumulate(model.eval(), *given), 1, "Do not call `model.eval()`"),
     (lambda *given: accumulate(*given[:3], 3), 2, "Yours: 3\nExpected: 2"),
-    (all_together, 2, "No memory is saved: call `backward` on each part"),
+    (all_together, 2, "This saves no memory: call `backward` on each part"),
+    (with_loss(clears_for_each_part), 2, "with `zero_grad` before the loop"),
+    (with_loss(lambda model, part, nats, n: (nats / max(n, 1), 1)), 3, "A mean of the parts"),
     (drops_the_last, 3, "7 rows, 4 at a time"),
-    (by_rows, 4, "number of *targets*"),
-    (adds_to_the_old, 5, "Begin with `model.zero_grad()`"),
+    (with_loss(lambda model, part, nats, count: (nats, len(part[0]))), 4, "number of *targets*"),
+    (never_clears, 5, "Begin with `model.zero_grad()`"),
     (
         lambda *given: torch.tensor(accumulate(*given), requires_grad=True),
         6,
@@ -126,14 +172,15 @@ def every_way_counted(errors, n):
     return math.fsum(ways) / len(ways) if ways else min(errors)
 
 
-NOTHING_CHOSEN = "With one trial nothing is chosen, so the answer is the mean"
 test_expected_best_right = accepts("finetuning.expected_best", by_scipy, in_whole_numbers)
 test_expected_best_wrong = rejects(
     "finetuning.expected_best",
     (sorts_in_place, 1, "Check: Argument 1, `errors`, after the call."),
-    (lambda errors, n: expected_best(errors, n + 1), 1, NOTHING_CHOSEN),
-    (lambda errors, n: median(errors), 1, NOTHING_CHOSEN),
-    (every_way_counted, 2, "No error was drawn twice here"),
+    (lambda errors, n: expected_best(errors, n + 1), 1, "there is no choice"),
+    (lambda errors, n: median(errors), 1, "so the answer is the mean"),
+    (every_way_counted, 2, "with replacement"),
+    (lambda errors, n: -expected_best([-e for e in errors], n), 2, "the smaller error of each"),
+    (lambda errors, n: expected_best(set(errors), n), 3, "Equal errors count separately"),
 )
 
 
@@ -154,7 +201,7 @@ test_reweight_wrong = rejects(
     "finetuning.reweight",
     (lambda *given: reweight(*given).item(), 1, "Yours: a float\nExpected: a tensor"),
     (lambda *given: -reweight(*given), 1, "-log p(right class)"),
-    (lambda x, t, w: reweight(x, t, 1 / w), 2, "divide by the sum 1 + 1 + 3 + 3"),
+    (lambda x, t, w: reweight(x, t, 1 / w), 2, "these weights, 1 + 1 + 3 + 3"),
     (lambda x, t, w: reweight(x, t, w) * w[t].mean() / w.mean(), 3, "Only the ratios of weights"),
     (lambda x, t, w: F.nll_loss(x.softmax(1).log(), t, w), 4, "`log_softmax` stays finite where"),
 )

@@ -1,4 +1,4 @@
-"""Lesson 04b: the gradient of a whole batch, from parts that go through one after the other."""
+"""Lesson 04b: the gradient of a whole batch, computed part by part."""
 
 import torch
 from torch import nn
@@ -7,13 +7,13 @@ from torch.nn import functional as F
 from tlcourse.exercises.expect import expect_equal
 from tlcourse.exercises.task import Exercise, case
 
-IGNORED = -100  # the target of a row that has none
+IGNORED = -100  # the target of a row without one
 
 
 class Loss:
-    """Sum of the nats and number of targets; keeps how many rows each part had.
+    """The sum of the nats and the number of targets; records the rows of each part.
 
-    `together` is the largest number of parts that waited for their `backward` at the same time.
+    `together` is the largest number of parts that waited for `backward` at the same time.
     """
 
     def __init__(self):
@@ -38,9 +38,9 @@ class Loss:
 
 
 def model_and_batch(rows, missing):
-    """A small model, and inputs, targets and a tensor that the loss does not need.
+    """A small model and a batch: inputs, targets, and a tensor that the loss does not need.
 
-    The rows numbered in `missing` have no target.
+    The rows in `missing` have no target.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(rows)
@@ -51,7 +51,7 @@ def model_and_batch(rows, missing):
 
 
 def after(candidate, rows, size, missing=(), old_gradient=False):
-    """(what the candidate returns, the loss, the gradients of all parameters in a row)."""
+    """(the returned value, the loss, the gradients of all parameters as one vector)."""
     model, batch = model_and_batch(rows, missing)
     loss = Loss()
     if old_gradient:
@@ -60,8 +60,8 @@ def after(candidate, rows, size, missing=(), old_gradient=False):
     before = [tensor.detach().clone() for tensor in (*model.parameters(), *batch)]
     returned = candidate(model, loss, batch, size)
     same = all(map(torch.equal, before, (*model.parameters(), *batch)))
-    why = "Leave the gradient in the model: take no step, and write nothing into the batch."
-    expect_equal(same, True, "whether the weights and the batch are as before the call", why)
+    why = "Leave the gradient in the model, but take no step and do not change the batch."
+    expect_equal(same, True, "whether the weights and the batch are unchanged after the call", why)
     bare = [name for name, parameter in model.named_parameters() if parameter.grad is None]
     why = "Call `backward` on each part, and `zero_grad` only before the first one."
     expect_equal(bare, [], "the parameters without a `grad` after the call", why)
@@ -83,9 +83,9 @@ task = Exercise(
         "`tensor[start : start + size]` is a part of one tensor. Cut all tensors of the batch in "
         "the same way: `tuple(tensor[start : start + size] for tensor in batch)`.",
         "Call `backward` on the nats of each part, inside the loop. PyTorch adds the new gradient "
-        "to the one that is there, so after the loop you have the gradient of the *sum*.",
-        "The number of targets is known after the last part: divide each `parameter.grad` by it "
-        "then. Before the first part, call `model.zero_grad()`.",
+        "to the existing one, so after the loop you have the gradient of the *sum*.",
+        "You know the number of targets only after the last part, so divide each `parameter.grad` "
+        "by it then. Before the first part, call `model.zero_grad()`.",
     ),
     imports="import torch",
     measure=gradient,
@@ -95,7 +95,7 @@ task = Exercise(
 
 @task.reference
 def accumulate(model, loss, batch, size):
-    """Leaves the gradient of the batch's mean loss in the model; returns that loss, a number."""
+    """Leaves the gradient of the batch's mean loss in the model; returns that loss as a number."""
     model.zero_grad()
     nats, targets = 0.0, 0
     for start in range(0, len(batch[0]), size):
@@ -109,7 +109,7 @@ def accumulate(model, loss, batch, size):
 
 
 def mean_at_once(rows, size, missing=()):
-    """The mean loss of the whole batch, by the library."""
+    """The mean loss of the whole batch, computed by PyTorch, and the model."""
     model, (inputs, targets, _) = model_and_batch(rows, missing)
     return F.cross_entropy(model(inputs), targets, ignore_index=IGNORED), model
 
@@ -121,17 +121,17 @@ def at_once(rows, size, missing=(), old_gradient=False):
 
 
 def in_small_parts(candidate, rows, size):
-    """The gradient; raises CheckFailed where parts are too large or wait for each other."""
+    """The gradient; raises CheckFailed if parts are too large or wait for each other."""
     _, loss, gradients = after(candidate, rows, size)
     why = "`size` is the number of rows in a part."
     expect_equal(max(size, *loss.rows), size, f"the rows of the largest part for size {size}", why)
-    why = "No memory is saved: call `backward` on each part before the next goes through the model."
-    expect_equal(loss.together, 1, "how many parts wait for `backward` at the same time", why)
+    why = "This saves no memory: call `backward` on each part before you compute the next one."
+    expect_equal(loss.together, 1, "the number of parts that wait for `backward` together", why)
     return gradients
 
 
 def mean_loss(candidate, *how):
-    """The loss that is returned; raises CheckFailed where it holds its graph."""
+    """The returned loss; raises CheckFailed if it holds its graph."""
     returned = after(candidate, *how)[0]
     graph, why = getattr(returned, "requires_grad", False), "Call `.item()` to free its memory."
     expect_equal(graph, False, "whether the loss that you return holds its graph", why)
@@ -141,18 +141,20 @@ def mean_loss(candidate, *how):
 task.stage(
     "one part",
     case("the gradient of 7 rows in one part", 7, 7),
-    hint="`loss` gives a sum over the targets: divide by their number.",
+    hint="`loss` returns a sum over the targets: divide by their number.",
 )
 task.stage(
     "parts of a given size",
     case("the gradient of 6 rows, 2 at a time", 6, 2),
     measure=in_small_parts,
-    hint="Add up the gradients of all parts; then divide by the 6 targets of the batch, once.",
+    hint="Add up the gradients of all parts, with `zero_grad` before the loop, and divide once, by "
+    "the 6 targets of the batch.",
 )
 task.stage(
     "a shorter last part",
     case("the gradient of 7 rows, 4 at a time", 7, 4),
-    hint="The last part is shorter. Every row counts once, so divide by all 7.",
+    hint="A mean of the parts' means would give the rows of the short last part more weight. "
+    "Divide the sum by all 7 targets.",
 )
 task.stage(
     "rows without a target",
@@ -162,43 +164,12 @@ task.stage(
 task.stage(
     "called again",
     case("the gradient of 7 rows, 3 at a time, with an old gradient in the model", 7, 3, (), True),
-    hint="Begin with `model.zero_grad()`: `backward` adds to the gradient that is there.",
+    hint="Begin with `model.zero_grad()`, because `backward` adds to the existing gradient.",
 )
 task.stage(
     "the mean loss",
     case("the loss of 7 rows, 2 at a time, two without a target", 7, 2, (0, 1)),
     measure=mean_loss,
     expected=lambda *how: mean_at_once(*how)[0].detach(),
-    hint="The gradient is right; return the mean loss over all targets, too.",
-)
-
-
-def of_two_tensors(model, loss, batch, size):
-    inputs, targets = batch
-    return accumulate(model, loss, (inputs, targets), size)
-
-
-def clears_for_each_part(model, loss, *more):
-    return accumulate(model, lambda model, part: (model.zero_grad(), loss(model, part))[1], *more)
-
-
-def mean_of_means(model, loss, *more):
-    def mean(model, part):
-        nats, count = loss(model, part)
-        return nats / max(count, 1), 1
-
-    return accumulate(model, mean, *more)
-
-
-task.mistakes(
-    ("A batch may have more than two tensors: cut them all.", of_two_tensors),
-    (
-        "This is the gradient of the last part alone: `zero_grad` belongs before the loop.",
-        clears_for_each_part,
-    ),
-    (
-        "This is a mean of means, in which the rows of a shorter last part count more than the "
-        "others. Divide the sum by all targets, once.",
-        mean_of_means,
-    ),
+    hint="The gradient is right; now return the mean loss over all targets, too.",
 )

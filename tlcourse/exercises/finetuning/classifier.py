@@ -1,9 +1,9 @@
-"""Lesson 04: a classifier, which is a body, a pooling and a linear layer."""
+"""Lesson 04: a classifier made of a body, a pooling and a linear layer."""
 
 import torch
 from torch import nn
 
-from tlcourse.exercises.expect import defaults, expect_equal, expect_type
+from tlcourse.exercises.expect import expect_equal, expect_gradients, expect_type
 from tlcourse.exercises.finetuning.last_token import last_token
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
@@ -19,35 +19,30 @@ def body_of(causal=True):
 
 
 def padded(lengths, length):
-    """Drawn tokens, and the mask of texts of these lengths."""
+    """Random tokens, and the mask of texts of these lengths."""
     draw = torch.Generator().manual_seed(2)
     mask = torch.arange(length) < torch.tensor(lengths)[:, None]
     return torch.randint(6, 30, mask.shape, generator=draw).masked_fill(~mask, 0), mask
 
 
 def built(candidate, body, labels, dropout=0.0):
-    """The candidate's classifier; raises CheckFailed where a part is not what it should be."""
+    """The candidate's classifier; raises CheckFailed if one of its parts is wrong."""
     torch.manual_seed(0)
     made = candidate(body, labels, dropout)
-    expect_type(made, nn.Module, "what your class makes")
+    expect_type(made, nn.Module, "an instance of your class")
     expect_type(getattr(made, "head", None), nn.Linear, "the part `head`")
     expect_type(getattr(made, "dropout", None), nn.Dropout, "the part `dropout`")
-    expect_equal(made.dropout.p, dropout, f"how much is dropped with `dropout={dropout}`")
+    expect_equal(made.dropout.p, dropout, f"the dropout rate with `dropout={dropout}`")
     same = getattr(made, "body", None) is body
-    expect_equal(same, True, "whether the part `body` is the very module that is handed in")
+    expect_equal(same, True, "whether the part `body` is the very module that was passed")
     return made
 
 
 def new_parameters(candidate):
-    """The shapes of all parameters that are not the body's."""
-    named = built(candidate, body_of(), 4).named_parameters()
-    return {name: list(each.shape) for name, each in named if not name.startswith("body.")}
-
-
-def start(candidate):
-    """The standard deviation of a new head's weights, in two digits, and the largest bias."""
-    head = built(candidate, body_of(), 40).head
-    return round(head.weight.std().item(), 2), head.bias.abs().max().item()
+    """For each parameter outside the body: its shape, and its standard deviation to two digits."""
+    named = built(candidate, body_of(), 40).named_parameters()
+    new = [(name, each) for name, each in named if not name.startswith("body.")]
+    return {name: (list(each.shape), round(each.std().item(), 2)) for name, each in new}
 
 
 def shape(candidate):
@@ -56,25 +51,18 @@ def shape(candidate):
 
 
 def logits(candidate, lengths, length, causal):
-    """The logits of a head with known weights, in evaluation mode."""
-    made = built(candidate, body_of(causal), 4)
+    """The logits of a head with known weights; raises CheckFailed if the body has no gradient."""
+    made = built(candidate, body := body_of(causal), 4)
     with torch.no_grad():
         made.head.weight.copy_(torch.linspace(-1, 1, 32).reshape(4, 8))
         made.head.bias.copy_(torch.arange(4.0))
-        return made.eval()(*padded(lengths, length))
-
-
-def learns(candidate):
-    """Whether a gradient reaches the body."""
-    body = body_of()
-    got = built(candidate, body, 4)(*padded([5, 3], 5))
-    if got.requires_grad:
-        got.square().sum().backward()
-    return any(each.grad is not None and bool(each.grad.any()) for each in body.parameters())
+    got = made.eval()(*padded(lengths, length))
+    expect_gradients(got, {"body": next(body.parameters())})
+    return got.detach()
 
 
 def dropped(candidate):
-    """With `dropout=0.5`: whether passes differ in training and in evaluation, and zeros occur."""
+    """Whether passes differ in training and evaluation mode, and whether a logit is 0."""
     made, batch = built(candidate, body_of(), 50, 0.5), padded([5, 3], 5)
     differ = [not made.train(mode)(*batch).equal(made(*batch)) for mode in (True, False)]
     return [*differ, bool((made.train()(*batch) == 0).any())]
@@ -88,12 +76,12 @@ task = Exercise(
     importance=5,
     minutes=10,
     hints=(
-        "`__init__` keeps `body` as it is and makes two modules: `nn.Dropout(dropout)` and "
+        "`__init__` keeps `body` unchanged and makes two modules: `nn.Dropout(dropout)` and "
         "`nn.Linear(body.config.width, labels)`.",
-        "`forward` has three steps: `self.body.hidden(tokens, mask)`, `last_token(hidden, mask)`, "
-        "and the head of the dropout of that.",
+        "`forward` has four steps: `self.body.hidden(tokens, mask)`, `last_token(hidden, mask)`, "
+        "dropout, and the head.",
         "`nn.init.normal_(self.head.weight, std=0.02)` and `nn.init.zeros_(self.head.bias)`; no "
-        "softmax, since the loss takes logits.",
+        "softmax, because the loss takes logits.",
     ),
     imports="import torch\nfrom torch import nn\nfrom torch.nn import functional as F",
     builds_on=("finetuning.last_token",),
@@ -129,19 +117,11 @@ def each_text_alone(lengths, length, causal):
 
 task.stage(
     "its parts",
-    case(
-        "the parameters that are new, for a body of width 8 and 4 labels",
-        measure=new_parameters,
-        expected={"head.weight": [4, 8], "head.bias": [4]},
-        hint="Only the head is new: `nn.Linear(body.config.width, labels)`.",
-    ),
-    case(
-        "the standard deviation of a new head's weights, and the largest number in its bias",
-        measure=start,
-        expected=(0.02, 0.0),
-        hint="Call `nn.init.normal_(self.head.weight, std=0.02)`, and `nn.init.zeros_` for the "
-        "bias, because PyTorch draws a new head otherwise.",
-    ),
+    case("the new parameters for a body of width 8 and 40 labels, and their standard deviations"),
+    measure=new_parameters,
+    expected=lambda: {"head.weight": ([40, 8], 0.02), "head.bias": ([40], 0.0)},
+    hint="Only the head is new: `nn.Linear(body.config.width, labels)`. Call `nn.init.normal_("
+    "self.head.weight, std=0.02)`, and `nn.init.zeros_` for its bias.",
 )
 task.stage(
     "one row of logits for each text",
@@ -151,14 +131,9 @@ task.stage(
 task.stage(
     "the right numbers",
     case("the logits of two texts, one of them padded", [5, 2], 5, True),
-    case("the logits of a body that sees both sides, both texts padded", [5, 2], 9, False),
-    case(
-        "whether a gradient reaches the body",
-        measure=learns,
-        expected=True,
-        hint="The body would learn nothing: leave out `no_grad` and `.detach()`.",
-    ),
-    hint="The logits are `head(last_token(body.hidden(tokens, mask), mask))`.",
+    case("the logits of a bidirectional body, both texts padded", [5, 2], 9, False),
+    hint="The logits are `head(last_token(body.hidden(tokens, mask), mask))`, without a softmax, "
+    "because the loss takes logits.",
 )
 task.stage(
     "dropout",
@@ -168,32 +143,5 @@ task.stage(
         measure=dropped,
         expected=[True, False, False],
     ),
-    case(
-        "the default",
-        {"dropout": 0.1},
-        measure=defaults,
-        expected={"dropout": 0.1},
-        hint="`__init__` begins with `def __init__(self, body, labels, dropout=0.1):`.",
-    ),
-    hint="Drop features of the pooled vector, with `self.dropout`, before the head; not logits.",
-)
-
-
-def forward(wrong):
-    return type("Classifier", (Classifier,), {"forward": wrong})
-
-
-task.mistakes(
-    (
-        "The last position was read, which is a pad in shorter texts.",
-        forward(lambda self, tokens, mask: self.head(self.body.hidden(tokens, mask)[:, -1])),
-    ),
-    (
-        "The body must know where the pads are: `hidden(tokens, mask)`.",
-        forward(lambda self, tokens, mask: self.head(last_token(self.body.hidden(tokens), mask))),
-    ),
-    (
-        "These are probabilities, but the loss takes logits: leave out the softmax.",
-        forward(lambda self, *given: Classifier.forward(self, *given).softmax(dim=-1)),
-    ),
+    hint="Apply `self.dropout` to the pooled vector, before the head, and not to the logits.",
 )

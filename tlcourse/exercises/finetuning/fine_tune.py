@@ -1,10 +1,10 @@
-"""Lesson 04: the fine-tuning loop. The true steps are those of a linear model."""
+"""Lesson 04: the fine-tuning loop, checked on a linear model."""
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse.exercises.expect import CheckFailed, expect_equal, real_number, short
+from tlcourse.exercises.pretraining._common import losses
 from tlcourse.exercises.task import Exercise, case
 
 HUGE = 1e6  # a `clip` that no gradient here reaches
@@ -19,7 +19,7 @@ def linear():
 
 
 def batches_of(epoch):
-    """Three batches of unequal size, others in each epoch."""
+    """Three batches of unequal size, different in each epoch."""
     draw = torch.Generator().manual_seed(70 + epoch)
     return [
         (2 * torch.randn(rows, 3, generator=draw), torch.randint(4, (rows,), generator=draw))
@@ -28,33 +28,22 @@ def batches_of(epoch):
 
 
 def nats_of(model, batch):
-    """The sum of nats over the rows of a batch but the first, and how many those are."""
+    """The sum of the nats over all rows of a batch but the first, and their number."""
     x, targets = batch
     return F.cross_entropy(model(x)[1:], targets[1:], reduction="sum"), len(x) - 1
 
 
-def trained(candidate, epochs, warmup=None, clip=None, rates=RATES):
-    """The losses of all steps, then the weights; None: it is not given."""
+def trained(candidate, epochs, warmup, clip, rates=RATES):
+    """The losses of all steps, then the weights."""
     model, steps = linear(), 3 * epochs
     pairs = zip(model.parameters(), rates, strict=True)
     optimizer = torch.optim.SGD([{"params": [each], "lr": rate} for each, rate in pairs])
-    more = () if warmup is None else (warmup, clip)
-    got = candidate(model, nats_of, batches_of, optimizer, epochs, *more)
-    losses = list(got) if isinstance(got, list | tuple | torch.Tensor) else []
-    if len(losses) != steps or None in map(real_number, losses):
-        raise CheckFailed(
-            check="what your function returns",
-            yours="None (is a `return` missing?)" if got is None else short(got),
-            expected=f"a list of {steps} numbers, the losses of {steps} steps",
-        )
-    graph = any(getattr(loss, "requires_grad", False) for loss in losses)
-    why = "A loss that holds its graph keeps the memory of its step: use `nats.item()`."
-    expect_equal(graph, False, "whether a loss holds its graph", why)
-    return [*map(float, losses), *model.weight.flatten().tolist(), *model.bias.tolist()]
+    got = candidate(model, nats_of, batches_of, optimizer, epochs, warmup, clip)
+    return [*losses(got, steps), *model.weight.flatten().tolist(), *model.bias.tolist()]
 
 
 def in_training_mode(candidate):
-    """Whether all steps are taken in training mode."""
+    """Whether the model is in training mode in all steps."""
     model, modes = linear(), []
     model.register_forward_pre_hook(lambda model, _: modes.append(model.training))
     candidate(model, nats_of, batches_of, torch.optim.SGD(model.parameters(), lr=0.1), 1)
@@ -69,14 +58,14 @@ task = Exercise(
     importance=5,
     minutes=15,
     hints=(
-        "Compute before the loop: how many steps there will be, how many of them are the warm-up, "
+        "Compute before the loop: the number of all steps, the number of warm-up steps, "
         'and a list of the groups\' own learning rates, `[group["lr"] for group in '
         "optimizer.param_groups]`.",
         "Write two loops, `for epoch in range(epochs)` and `for batch in batches_of(epoch)`, and "
-        "take `step = len(losses)`, which runs on through the epochs.",
+        "use `step = len(losses)`, which counts on across the epochs.",
         "The factor is `(step + 1) / up` during the warm-up and `(steps - step) / (steps - up)` "
         'after it; set `group["lr"] = highest * factor` for each group.',
-        "The rest is lesson 03's: `nats, targets = loss(model, batch)`, "
+        "The rest is as in lesson 03: `nats, targets = loss(model, batch)`, "
         "`(nats / targets).backward()`, "
         "`torch.nn.utils.clip_grad_norm_(model.parameters(), clip)`, `optimizer.step()`, "
         "`optimizer.zero_grad()`, `losses.append(nats.item() / targets)`.",
@@ -113,91 +102,54 @@ def fine_tune(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
 
 
 @task.truth
-def step_by_step(epochs, warmup=0.1, clip=1.0, rates=RATES):
+def step_by_step(epochs, warmup, clip, rates=RATES):
     steps = 3 * epochs
     up = max(1, round(steps * warmup))
     factors = [(k + 1) / up for k in range(up)]
     factors += [k / (steps - up) for k in range(steps - up, 0, -1)]
-    model, losses = linear().double(), []
+    model, found = linear().double(), []
     for (x, targets), factor in zip(sum(map(batches_of, range(epochs)), []), factors, strict=True):
         loss = F.cross_entropy(model(x[1:].double()), targets[1:])
         slopes = torch.autograd.grad(loss, list(model.parameters()))
         shrink = min(1.0, clip / torch.cat([each.flatten() for each in slopes]).norm().item())
         for parameter, rate, slope in zip(model.parameters(), rates, slopes, strict=True):
             parameter.data -= factor * rate * shrink * slope
-        losses.append(loss.item())
-    return [*losses, *model.weight.flatten().tolist(), *model.bias.tolist()]
+        found.append(loss.item())
+    return [*found, *model.weight.flatten().tolist(), *model.bias.tolist()]
 
 
 AFTER = "the losses, then the 16 weights after"
 task.stage(
     "the losses",
     case(f"{AFTER} 3 steps with learning rates near 0", 1, 0.1, HUGE, (1e-9, 1e-9)),
-    hint="Nothing is learned here: each loss is nats / targets of its batch, where the targets are "
-    "what `loss` counted. Epochs count from 0.",
+    hint="The model hardly changes here, so each loss is nats / targets of its batch, with the "
+    "targets that `loss` counted. Epochs count from 0.",
 )
 task.stage(
     "the learning rate",
     case(f"{AFTER} one epoch of 3 steps, warmup=0.6, clip=1e6", 1, 0.6, HUGE),
     case(f"{AFTER} one epoch of 3 steps, warmup=0.1, clip=1e6", 1, 0.1, HUGE),
-    hint="Each group has its own highest learning rate, times the factor of the step: 1 / u at the "
-    "first of u steps of warm-up. No gradient is as long as this `clip`.",
+    hint="Multiply the highest learning rate of each group, not that of the step before, by the "
+    "factor: 1 / u in the first of u warm-up steps. Call `optimizer.zero_grad()` in every step. "
+    "Nothing is clipped, because `clip` is huge.",
 )
 task.stage(
     "epoch after epoch",
     case(f"{AFTER} 2 epochs of 3 steps, warmup=0.1", 2, 0.1, HUGE),
-    hint="Call `batches_of(epoch)` for epoch 0, 1, …; warm-up and decay go over all steps of all "
-    "epochs.",
+    hint="Call `batches_of(epoch)` for epoch 0, 1, …; warm-up and decay extend over the steps of "
+    "all epochs.",
 )
 task.stage(
     "clipping",
     case(f"{AFTER} 2 epochs, clip=0.9", 2, 0.1, 0.9),
-    case(
-        f"{AFTER} 5 epochs, without `warmup` and `clip`",
-        5,
-        hint="Where they are not given, `warmup` is 0.1 and `clip` is 1.0.",
-    ),
-    hint="All gradients together have at most the length `clip`; shorter ones stay as they are.",
+    hint="All gradients together are at most `clip` long; shorter ones do not change.",
 )
 task.stage(
     "training mode",
     case(
-        "whether a model that is handed in in evaluation mode is trained in training mode",
+        "whether a model in evaluation mode is switched to training mode",
         expected=True,
         measure=in_training_mode,
     ),
-    hint="Call `model.train()` before the loop: in evaluation mode dropout is off.",
-)
-
-
-def onto_the_last(model, loss, batches_of, optimizer, *more):
-    highest, step = [group["lr"] for group in optimizer.param_groups], optimizer.step
-    left = list(highest)
-
-    def changed_step():
-        for place, group in enumerate(optimizer.param_groups):
-            left[place] *= group["lr"] / highest[place]
-            group["lr"] = left[place]
-        step()
-
-    optimizer.step = changed_step
-    return fine_tune(model, loss, batches_of, optimizer, *more)
-
-
-def never_cleared(model, loss, batches_of, optimizer, *more):
-    optimizer.zero_grad = lambda: None
-    return fine_tune(model, loss, batches_of, optimizer, *more)
-
-
-task.mistakes(
-    (
-        "The factor was multiplied onto the learning rate of the step before. Keep the highest "
-        "learning rates, and multiply those.",
-        onto_the_last,
-    ),
-    (
-        "The gradients of earlier steps are still there: call `optimizer.zero_grad()` in every "
-        "step.",
-        never_cleared,
-    ),
+    hint="Call `model.train()` before the loop, because dropout is off in evaluation mode.",
 )

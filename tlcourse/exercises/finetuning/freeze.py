@@ -13,9 +13,9 @@ task = Exercise(
     importance=4,
     minutes=10,
     hints=(
-        "An optimizer looks at two things of a parameter: whether a gradient is asked for, and "
-        "which gradient is there already. Print both, before and after your function.",
-        "The attribute is `requires_grad`, with an s. PyTorch never complained about the other "
+        "An optimizer looks at two properties of a parameter: whether it requires a gradient, and "
+        "which gradient it has already. Print both, before and after your function.",
+        "The attribute is `requires_grad`, with an s. PyTorch does not complain about any other "
         "name.",
         "An optimizer skips a parameter only if its `grad` is None; zeros are not None.",
     ),
@@ -26,7 +26,7 @@ task = Exercise(
 
 @task.reference
 def freeze(module):
-    """From here on, no optimizer moves a parameter of `module`, whatever gradient is left over."""
+    """From now on, no optimizer changes a parameter of `module`, whatever its last gradient."""
     for parameter in module.parameters():
         parameter.requires_grad = False
         parameter.grad = None
@@ -43,7 +43,7 @@ def backward(model):
 
 
 def free(candidate, old_gradient=False):
-    """The parameters of the body that get a gradient after the body was frozen."""
+    """The parameters of the body that get a gradient after it was frozen."""
     model = two_parts()
     if old_gradient:
         backward(model)
@@ -54,7 +54,7 @@ def free(candidate, old_gradient=False):
 
 
 def in_vain(candidate):
-    """What was done to a body of which no parameter is frozen."""
+    """The changes to a body of which no parameter is frozen; [] if one is."""
     candidate(body := two_parts()["body"])
     parameters = list(body.parameters())
     if len(free(candidate, old_gradient=True)) < len(list(two_parts()["body"].parameters())):
@@ -76,8 +76,8 @@ def replaced(candidate):
     return [name for name, each in before.items() if after.get(name) is not each]
 
 
-def moved(candidate, steps_before):
-    """The parameters that a step of AdamW moves, after as many with the body still free."""
+def updated(candidate, steps_before):
+    """The parameters that a step of AdamW changes, after `steps_before` with a free body."""
     model = two_parts()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
     for _ in range(steps_before):
@@ -93,68 +93,41 @@ def moved(candidate, steps_before):
 
 task.stage(
     "no gradient is asked for",
-    case("what was done that freezes nothing", measure=in_vain),
+    case(
+        "changes that freeze nothing",
+        measure=in_vain,
+        hint="PyTorch reads the attribute `requires_grad` of each parameter, which the method "
+        "`requires_grad_(False)` sets. Python lets you set any other name, or that of the module, "
+        "without an error, and evaluation mode only switches dropout off.",
+    ),
     case("the parameters of the body with a new gradient after `backward`", True),
     case(
         "the same for a body that has no gradient yet",
-        hint="Freeze all parameters, not only those that have a gradient already.",
+        hint="Freeze all parameters, not only those that already have a gradient.",
     ),
     case(
-        "the parameters of the body that were replaced or taken out",
+        "the parameters of the body that were replaced or removed",
         measure=replaced,
-        hint="The module must keep its parameters, because an optimizer holds them already.",
+        hint="The module must keep its parameters, because an optimizer already holds them.",
     ),
     measure=free,
     expected=lambda *_: [],
     hint="Set `requires_grad` of every parameter itself, not of a copy. `module.parameters()` "
-    "walks through all modules inside, and through weights and biases. A hook may set a gradient "
-    "to zero, but that is still a gradient.",
+    "includes the weights and biases of all modules inside. A gradient that a hook sets to zero is "
+    "still a gradient.",
 )
 HEAD = ["head.weight", "head.bias"]
 task.stage(
     "nothing moves",
-    case("the parameters that AdamW moves after freezing the body", 0, expected=HEAD),
-    measure=moved,
-    hint="AdamW skips a parameter only if its `grad` is None. Zeros are a gradient, and weight "
-    "decay moves the parameter.",
+    case("the parameters that AdamW changes after the body is frozen", 0, expected=HEAD),
+    measure=updated,
+    hint="AdamW skips a parameter only if its `grad` is None. Zeros are a gradient, so weight "
+    "decay changes the parameter.",
 )
 task.stage(
     "gradients that are left over",
-    case("the parameters that AdamW moves if the body is frozen after two steps", 2, expected=HEAD),
-    measure=moved,
-    hint="A gradient that is left over, even one of zeros, makes AdamW go on: momentum and weight "
-    "decay move the parameter. Set it to None, and AdamW skips the parameter.",
-)
-
-
-def setting(name, of=lambda module: module.parameters()):
-    """An answer that sets an attribute of this name."""
-
-    def function(module):
-        for each in of(module):
-            setattr(each, name, False)
-
-    return function
-
-
-task.mistakes(
-    (
-        "The parameters now have an attribute `require_grad`, and none is frozen. PyTorch reads "
-        "`requires_grad`; Python lets you add any other name without an error.",
-        setting("require_grad"),
-    ),
-    (
-        "`requires_grad_`, with an underscore at the end, is a method, and you replaced it. Call "
-        "it, `parameter.requires_grad_(False)`, or set `parameter.requires_grad`.",
-        setting("requires_grad_"),
-    ),
-    (
-        "The module now has an attribute `requires_grad`, which its parameters do not see. Set it "
-        "on every parameter, or call the method `module.requires_grad_(False)`.",
-        setting("requires_grad", of=lambda module: [module]),
-    ),
-    (
-        "Evaluation mode freezes nothing: it only switches dropout off.",
-        lambda module: module.eval(),
-    ),
+    case("the parameters that AdamW changes if the body is frozen after 2 steps", 2, expected=HEAD),
+    measure=updated,
+    hint="With an old gradient, even one of zeros, momentum and weight decay still change the "
+    "parameter. Set it to None, and AdamW skips the parameter.",
 )

@@ -1,4 +1,4 @@
-"""Lesson 04: the state of the last real token, whatever is padded."""
+"""Lesson 04: the state of the last real token, whatever the padding."""
 
 import torch
 
@@ -13,10 +13,10 @@ task = Exercise(
     importance=5,
     minutes=5,
     hints=(
-        "The last token is at another position in each row. What tells you where?",
+        "The position of the last token differs from row to row. Where can you read it off?",
         "`mask.sum(dim=1)` counts the tokens of each text; the last of n is at n - 1.",
-        "`hidden[rows, places]` with two index tensors of the same length takes one position from "
-        "each row; the rows are `torch.arange(len(hidden))`.",
+        "`hidden[rows, positions]` with two index tensors of the same length takes one position "
+        "from each row; the rows are `torch.arange(len(hidden))`.",
     ),
     imports="import torch",
     tolerance=1e-5,
@@ -46,20 +46,15 @@ def shape(candidate, hidden, mask):
     return tuple(states.shape)
 
 
-def numbers(candidate, hidden, mask):
-    """The states that come, in which no number has a fraction."""
-    return expect_unchanged(candidate, hidden, mask).long().tolist()
-
-
 def with_gradient(candidate, hidden, mask):
-    """What comes, whatever NaN is among the arguments; a gradient must reach `hidden`."""
+    """The returned states, also with NaN in the arguments; raises if no gradient flows."""
     states = candidate(hidden.requires_grad_(), mask)
     expect_gradients(states, {"hidden": hidden})
     return states.detach()
 
 
 def batch(draw):
-    """Drawn states of 5 texts, NaN in the pads, and the mask."""
+    """Random states of 5 texts, with NaN in the pads, and the mask."""
     mask = kept(torch.randint(1, 9, (5,), generator=draw).tolist(), 8)
     hidden = torch.randn(5, 8, 7, generator=draw)
     return hidden.masked_fill(~mask[:, :, None], float("nan")), mask
@@ -78,7 +73,8 @@ task.stage(
         expected=(2, 3),
         measure=shape,
     ),
-    hint="There is one state for each text: take one position from each row.",
+    hint="Return one state for each text: take one position from each row, by indexing with the "
+    "row and the position together.",
 )
 task.stage(
     "padding",
@@ -86,45 +82,21 @@ task.stage(
         "the states for texts of 2, 5 and 4 tokens, where 24 is the state at position 4 of text 2",
         numbered,
         kept([2, 5, 4], 6),
-        measure=numbers,
-        expected=[[11], [24], [33]],
     ),
-    hint="Each text has its own last token; the mask says where it is. Only the dimension of the "
-    "positions goes; the others stay, even one of size 1.",
+    hint="Each text has its own last token, and the mask says where: positions count from 0, so "
+    "the last of n tokens is at n - 1. Only the dimension of the positions disappears; keep the "
+    "others, even one of size 1.",
 )
 task.stage(
     "one text alone",
     case("one text of 4 tokens whose states are 3, 2, 4, 1", one_text, kept([4], 4)),
-    hint="Nothing is padded here: return the state of the last position alone, not a mean, a sum "
-    "or the largest.",
+    hint="There is no pad here: return the state at the last position alone, not a mean, a sum or "
+    "the largest.",
 )
 task.stage(
     "20 random batches",
     *(case("5 texts in 8 positions, NaN in the pads", *batch(draw)) for _ in range(20)),
     measure=with_gradient,
-    hint="What a pad holds must not matter, not even multiplied by zero: NaN times 0 is NaN. Pick "
-    "the last state by its position.",
-)
-
-
-def first_pad(hidden, mask):
-    places = mask.sum(dim=1).clamp(max=mask.shape[1] - 1)
-    return hidden[torch.arange(len(hidden)), places]
-
-
-task.mistakes(
-    (
-        "The last position of every text was taken in every row. Index by two things together: "
-        "the number of each row, and the position in it.",
-        lambda hidden, mask: hidden[:, mask.sum(dim=1) - 1],
-    ),
-    (
-        "The last position was taken in each row, which is a pad in shorter texts.",
-        lambda hidden, mask: hidden[:, -1],
-    ),
-    (
-        "This is the first pad after each text. Positions count from 0, so the last of n tokens "
-        "is at n - 1.",
-        first_pad,
-    ),
+    hint="The content of a pad must not matter, not even multiplied by zero: NaN times 0 is NaN. "
+    "Select the last state by its position.",
 )

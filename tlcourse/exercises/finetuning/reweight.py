@@ -1,4 +1,4 @@
-"""Lesson 04b: cross-entropy in which every class has a weight of its own."""
+"""Lesson 04b: cross-entropy with a weight for each class."""
 
 import torch
 from torch.nn import functional as F
@@ -14,9 +14,9 @@ task = Exercise(
     importance=2,
     minutes=10,
     hints=(
-        "`logits.log_softmax(dim=1)` gives the logarithms of the probabilities. Pick that of the "
-        "right class of each text; its negative is the text's loss in nats.",
-        "`weights[targets]` is the weight of each text: that of its right class.",
+        "`logits.log_softmax(dim=1)` gives the log probabilities. Select that of the right class "
+        "of each text; its negative is the text's loss in nats.",
+        "`weights[targets]` is the weight of each text, which is that of its right class.",
         "Divide the sum of weight times nats by the sum of the weights of the texts in the batch "
         "(not by the number of texts).",
     ),
@@ -40,7 +40,7 @@ def by_library(logits, targets, weights):
 
 
 def batch(texts, classes, seed):
-    """Logits, targets among which each class occurs, and weights from 0.2 to 5."""
+    """Logits, targets that include each class, and weights from 0.2 to 5."""
     draw = torch.Generator().manual_seed(seed)
     targets = torch.cat([torch.arange(classes), torch.zeros(texts - classes, dtype=torch.long)])
     weights = 0.2 * 25 ** torch.rand(classes, generator=draw)
@@ -58,18 +58,18 @@ task.stage(
 task.stage(
     "two classes, two weights",
     case("4 texts, weights of 1 and 3", *two, torch.tensor([1.0, 3.0])),
-    hint="Each text has the weight of its right class: divide by the sum 1 + 1 + 3 + 3.",
+    hint="Multiply the nats of each text, not its logits, by the weight of its right class, and "
+    "divide by the sum of these weights, 1 + 1 + 3 + 3.",
 )
 task.stage(
     "all weights times 10",
-    case("9 texts, 3 classes", *batch(9, 3, 1)),
-    case("the same with all weights times 10", *batch(9, 3, 1)[:2], 10 * batch(9, 3, 1)[2]),
+    case("9 texts, 3 classes, all weights times 10", *batch(9, 3, 1)[:2], 10 * batch(9, 3, 1)[2]),
     hint="Only the ratios of weights matter: divide by the sum of the weights of the texts.",
 )
 task.stage(
     "random batches, large logits, gradients",
     *(case("12 texts, 5 classes", *batch(12, 5, seed)) for seed in range(8)),
-    case("logits of some hundreds", *large, torch.tensor([1.0, 2.0, 0.5])),
+    case("logits in the hundreds", *large, torch.tensor([1.0, 2.0, 0.5])),
     case(
         "12 texts, 5 classes: the gradient",
         *batch(12, 5, 9),
@@ -77,18 +77,4 @@ task.stage(
         expected=gradient_of(by_library)(*batch(12, 5, 9)),
     ),
     hint="`log_softmax` stays finite where log(softmax) does not.",
-)
-
-
-task.mistakes(
-    (
-        "Divide by the weights of the *texts*, `weights[targets].sum()`, not of the classes.",
-        lambda x, t, w: F.cross_entropy(x, t, w, reduction="sum") / w.sum(),
-    ),
-    ("The weights are never used.", lambda x, t, w: F.cross_entropy(x, t)),
-    (
-        "The logits were multiplied by the weights, which changes the model's answer. Multiply "
-        "the nats of each text.",
-        lambda x, t, w: F.cross_entropy(x * w, t),
-    ),
 )

@@ -1,4 +1,4 @@
-"""Lesson 04: the Wilson interval. The true ends are SciPy's."""
+"""Lesson 04: the Wilson interval, compared with SciPy's."""
 
 import math
 
@@ -17,8 +17,8 @@ task = Exercise(
         "Compute three quantities: the share `p = errors / n`, the middle, and the half width. "
         "The formula has only `p`, `n` and `z`.",
         "Both the middle and the half width are divided by `1 + z**2 / n`.",
-        "Under the root are `p * (1 - p) / n` and `z**2 / (4 * n**2)`, and z times the root is "
-        "the half width before the division.",
+        "Under the root is the sum of `p * (1 - p) / n` and `z**2 / (4 * n**2)`; z times the root "
+        "is the half width before the division.",
     ),
     imports="import math\n\nimport numpy as np\nimport torch",
     tolerance=1e-4,
@@ -27,7 +27,7 @@ task = Exercise(
 
 @task.reference
 def wilson(errors, n, z=1.96):
-    """(low, high): the error rates that go well with `errors` wrong answers of `n`."""
+    """(low, high): the error rates that are compatible with `errors` wrong answers of `n`."""
     p, shrink = errors / n, 1 + z**2 / n
     middle = (p + z**2 / (2 * n)) / shrink
     half = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / shrink
@@ -43,13 +43,13 @@ def by_library(errors, n, z=1.96):
 task.stage(
     "a share in the middle",
     case("the two ends for 50 errors of 100", 50, 100),
-    hint="Return two numbers, the low end first. Compare each term with the formula, and round "
-    "nothing.",
+    hint="Return two fractions, the low end first, and round nothing. Compare each term with the "
+    "formula: both the middle and the half width are divided by 1 + z² / n.",
 )
 task.stage(
     "few errors",
     case("the two ends for 1 error of 20", 1, 20),
-    hint="Near 0 the interval is not symmetric around the share.",
+    hint="The middle of the interval is not the share itself, but lies a little closer to 1/2.",
 )
 task.stage(
     "no error, all errors, another z",
@@ -57,35 +57,4 @@ task.stage(
     case("the two ends for 100 errors of 100", 100, 100),
     case("the two ends for 18 errors of 500 with z = 1", 18, 500, 1.0, hint="Use the given `z`."),
     hint="No error in 100 questions does not prove an error rate of 0.",
-)
-
-
-def by_the_normal(errors, n, z=1.96):
-    p = errors / n
-    half = z * math.sqrt(p * (1 - p) / n)
-    return p - half, p + half
-
-
-def half_not_divided(errors, n, z=1.96):
-    low, high = wilson(errors, n, z)
-    middle, half = (low + high) / 2, (high - low) / 2 * (1 + z**2 / n)
-    return middle - half, middle + half
-
-
-def around_the_share(errors, n, z=1.96):
-    low, high = wilson(errors, n, z)
-    return errors / n - (high - low) / 2, errors / n + (high - low) / 2
-
-
-task.mistakes(
-    (
-        "This is p ± z · sqrt(p (1 − p) / n), which is too narrow near 0. Wilson's has more terms.",
-        by_the_normal,
-    ),
-    ("The half width must be divided by 1 + z² / n, too.", half_not_divided),
-    ("The middle is not the share itself: it is drawn towards one half.", around_the_share),
-    (
-        "These are percentages: return fractions.",
-        lambda errors, n, z=1.96: [100 * end for end in wilson(errors, n, z)],
-    ),
 )

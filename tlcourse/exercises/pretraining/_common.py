@@ -1,4 +1,4 @@
-"""What answers to the exercises of lessons 03 and 03b gave back, of the right kind, or told."""
+"""Helpers of lessons 03 to 04b: each takes what an answer returned and checks its kind."""
 
 from typing import Any
 
@@ -8,47 +8,39 @@ from tlcourse.exercises.expect import CheckFailed, real_number, short
 
 
 def told(got: Any) -> str:
-    """The value, in a few words."""
+    """The value as a short text, with a question if it is None."""
     return "None (is a `return` missing?)" if got is None else short(got)
 
 
 def several(got: Any, *names: str) -> tuple:
-    """The values that came back; raises CheckFailed unless there is one for each name."""
+    """The returned values as a tuple; raises CheckFailed unless there is one for each name."""
     if not isinstance(got, tuple | list) or len(got) != len(names):
         expected = f"{len(names)} values, `return {', '.join(names)}`"
-        raise CheckFailed(check="what is returned", yours=told(got), expected=expected)
+        raise CheckFailed(check="what your function returns", yours=told(got), expected=expected)
     return tuple(got)
 
 
 def number(got: Any, what: str) -> float:
-    """The number that came back; raises CheckFailed where it is none."""
+    """The returned number as a float; raises CheckFailed if it is not a number."""
     value = real_number(got)
     if value is None:
         raise CheckFailed(check=what, yours=told(got), expected="one number")
     return value
 
 
-def numbers(got: Any, count: int) -> list[float]:
-    """The losses of so many steps as numbers; raises CheckFailed where they are none."""
-    what = f"the losses of {count} steps"
-    if isinstance(got, Tensor) and not got.requires_grad and got.dim() == 1:
-        got = got.tolist()
-    if not isinstance(got, list | tuple):
-        raise CheckFailed(check=what, yours=told(got), expected="a list with the loss of each step")
-    if any(getattr(each, "requires_grad", False) for each in got):
-        raise CheckFailed(
-            check=what,
-            yours="tensors that still hold their graphs, and with them the memory of each step",
-            expected="numbers",
-            why="Keep `nats.item() / targets`.",
-        )
-    found = [real_number(each) for each in got]
-    if len(found) != count or None in found:
-        why = "There is one number for each step."
-        raise CheckFailed(check=what, yours=short(got), expected=f"{count} numbers", why=why)
-    return found
+def losses(got: Any, count: int) -> list[float]:
+    """The losses of `count` steps as floats; raises CheckFailed unless they are plain numbers."""
+    found = list(got) if isinstance(got, list | tuple) or getattr(got, "ndim", 0) == 1 else []
+    due = f"a list of {count} numbers, one loss for each step"
+    yours, why = told(got), ""
+    if any(getattr(each, "requires_grad", False) for each in found):
+        yours = "tensors with their graphs"
+        why = "A graph keeps the memory of its step: append `nats.item() / targets`."
+    elif len(found) == count and None not in map(real_number, found):
+        return [float(each) for each in found]
+    raise CheckFailed(check="what your function returns", yours=yours, expected=due, why=why)
 
 
 def shapes_of(*values: Any) -> list:
-    """The shape of each tensor; of what is none, its type."""
+    """The shape of each tensor, and the name of the type of any other value."""
     return [tuple(v.shape) if isinstance(v, Tensor) else type(v).__name__ for v in values]

@@ -1,11 +1,11 @@
-"""Lesson 03: the loop that writes. The models count, so that what they read shows in the text."""
+"""Lesson 03: the loop that writes. The models count, so the text shows what they have read."""
 
 import torch
 from torch import Tensor, nn
 
 from tlcourse import evaluation
 from tlcourse.bpe import EOS
-from tlcourse.exercises.expect import CheckFailed, expect_unchanged
+from tlcourse.exercises.expect import CheckFailed, expect_equal, expect_shape, expect_unchanged
 from tlcourse.exercises.pretraining._common import told
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.transformer import Config, Transformer
@@ -14,7 +14,7 @@ ENTRIES = 30  # of the vocabulary in the checks
 
 
 class Counting(nn.Module):
-    """The next token is the newest plus `step`; keeps what it reads."""
+    """Predicts the newest token plus `step`, and records everything it reads."""
 
     def __init__(self, step=1, max_length=100):
         super().__init__()
@@ -28,29 +28,22 @@ class Counting(nn.Module):
 
 
 def likeliest(logits):
-    """The token; raises CheckFailed unless it is given logits of one position, without a graph."""
-    check = "what `pick` was given"
-    if tuple(getattr(logits, "shape", ())) != (ENTRIES,):
-        yours = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else told(logits)
-        due = f"the logits of the last position, shape ({ENTRIES},)"
-        why = "Take `[0, -1]` of what the model gives."
-        raise CheckFailed(check=check, yours=yours, expected=due, why=why)
-    if logits.requires_grad:
-        yours = "logits that carry a gradient, so that the graphs of all steps are kept"
-        why = "Write the loop in `with torch.no_grad():`."
-        raise CheckFailed(check=check, yours=yours, expected="logits without one", why=why)
+    """The token; raises CheckFailed unless `logits` are those of one position, without a graph."""
+    what = "the logits of the last position, which `pick` gets"
+    expect_shape(logits, (ENTRIES,), what, "Take `[0, -1]` of the output.")
+    why = "The graphs of all steps stay in memory: write the loop inside `with torch.no_grad():`."
+    expect_equal(logits.requires_grad, False, "whether they carry a gradient", why)
     return int(logits.argmax())
 
 
 def of_model(candidate, model, tokens, count, pick=likeliest):
-    """The list of ids that came."""
-
-    def generated(_, tokens):
-        return candidate(model, tokens, count, pick)
-
-    got = expect_unchanged(generated, "a model", tokens)
+    """The list of ids that the candidate returns."""
+    got = expect_unchanged(
+        lambda _, tokens: candidate(model, tokens, count, pick), "a model", tokens
+    )
     if not isinstance(got, list | tuple | Tensor):
-        raise CheckFailed(check="what is returned", yours=told(got), expected="a list of ids")
+        due = "a list of ids"
+        raise CheckFailed(check="what your function returns", yours=told(got), expected=due)
     return [int(token) for token in got]
 
 
@@ -60,7 +53,7 @@ def written(candidate, tokens, count, step=1):
 
 
 def read(candidate, tokens, count, max_length=100):
-    """All that the model was given, step by step."""
+    """The inputs of the model, step by step."""
     model = Counting(max_length=max_length)
     candidate(model, tokens, count, likeliest)
     return model.read
@@ -96,9 +89,9 @@ task = Exercise(
         "Start with a copy, `tokens = list(tokens)`. What happens `count` times?",
         "`window = torch.tensor([tokens[-model.config.max_length:]], device=…)` is a batch of one "
         "text; `model(window)[0, -1]` are the logits at its last position.",
-        "`new = pick(logits)`, `tokens.append(new)`, and `break` if `new == EOS`. All of it stands "
-        "in a `with torch.no_grad():`; what is new is `tokens[start:]`, with `start` the length at "
-        "the beginning.",
+        "`new = pick(logits)`, `tokens.append(new)`, and `break` if `new == EOS`, all inside `with "
+        "torch.no_grad():`. The new ids are `tokens[start:]`, where `start` is the length at the "
+        "beginning.",
     ),
     imports="import math\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F\nfrom tlcourse.bpe import EOS",
@@ -127,23 +120,19 @@ task.stage(
         "the result for a model that counts up, tokens=[7, 20], count=3",
         *([7, 20], 3),
         expected=[21, 22, 23],
-        hint="Three new tokens come back, each picked from the logits of the last position.",
     ),
-    case(
-        *("the result for count=0", [12], 0),
-        expected=[],
-        hint="With count=0 there is nothing new.",
-    ),
+    hint="Return `count` new tokens and no old ones, each picked from the logits of the last "
+    "position.",
 )
 task.stage(
     "what the model reads",
     case(
-        "what the model was given, step by step, for tokens=[7, 20], count=3",
+        "the inputs of the model, step by step, for tokens=[7, 20], count=3",
         *([7, 20], 3),
         expected=[[[7, 20]], [[7, 20, 21]], [[7, 20, 21, 22]]],
     ),
     measure=read,
-    hint="It is given a batch of one text, (1, length): the start and all that was added.",
+    hint="The input is a batch of one text, (1, length): the start and all tokens added so far.",
 )
 task.stage(
     "the end of the text",
@@ -151,7 +140,7 @@ task.stage(
         f"the result for a model that counts down, tokens=[10], count=20; `<eos>` is {EOS}",
         *([10], 20, -1),
         expected=[9, 8, 7, 6, 5],
-        hint="The text is over after `<eos>`, which is its last token.",
+        hint="The text ends with `<eos>`, which is its last token.",
     ),
     case(
         "the result for a start of `<eos>`",
@@ -163,46 +152,17 @@ task.stage(
 task.stage(
     "no more than fits",
     case(
-        "what the model was given for config.max_length=3, tokens=[6, 7, 8, 9, 10], count=3",
+        "the inputs of the model for config.max_length=3, tokens=[6, 7, 8, 9, 10], count=3",
         *([6, 7, 8, 9, 10], 3, 3),
         expected=[[[8, 9, 10]], [[9, 10, 11]], [[10, 11, 12]]],
     ),
     measure=read,
-    hint="It reads the last `max_length` tokens and no more.",
+    hint="The model reads only the last `max_length` tokens.",
 )
 task.stage(
     "a Transformer",
-    case("what a small Transformer writes after [11, 25]", [11, 25], 12),
+    case("the ids that a small Transformer writes after [11, 25]", [11, 25], 12),
     measure=of_transformer,
     expected=lambda *given: of_transformer(by_package, *given),
-    hint="The package's loop writes what is expected here. Is `pick` called once for each token?",
-)
-
-
-def other(logits_of):
-    """An answer that picks from other logits: `logits_of(model, tokens)`."""
-
-    def answer(model, tokens, count, pick):
-        start, tokens = len(tokens), list(tokens)
-        with torch.no_grad():
-            for _ in range(count):
-                tokens.append(pick(logits_of(model, tokens)))
-                if tokens[-1] == EOS:
-                    break
-        return tokens[start:]
-
-    return answer
-
-
-task.mistakes(
-    (
-        "The logits of the *last* position tell what comes next, not those of the first.",
-        other(lambda model, tokens: model(torch.tensor([tokens]))[0, 0]),
-    ),
-    (
-        "It reads the *first* tokens, but what comes next depends on the last ones.",
-        other(
-            lambda model, tokens: model(torch.tensor([tokens[: model.config.max_length]]))[0, -1]
-        ),
-    ),
+    hint="The expected ids are those of the package's loop. Do you call `pick` once per token?",
 )

@@ -1,6 +1,7 @@
 """Lesson 03b: Muon's update of one matrix."""
 
 import torch
+from torch.nn.functional import normalize
 
 from tlcourse.exercises.expect import expect_unchanged
 from tlcourse.exercises.pretraining._common import several, shapes_of
@@ -10,16 +11,13 @@ A, B, C = 3.4445, -4.7750, 2.0315
 
 
 def step(candidate, gradient, buffer, momentum=0.95):
-    """The update and the new buffer; of what is handed in only the buffer may be changed."""
-
-    def taken(gradient):
-        return candidate(gradient, buffer.clone(), momentum)
-
-    return several(expect_unchanged(taken, gradient), "update", "buffer")
+    """The update and the new buffer; the candidate may change the old buffer only."""
+    got = expect_unchanged(lambda gradient: candidate(gradient, buffer.clone(), momentum), gradient)
+    return several(got, "update", "buffer")
 
 
 def updates(candidate, gradients, momentum=0.95):
-    """The updates of steps with these gradients, the buffer handed on from one to the next."""
+    """The updates of successive steps with these gradients, which pass the buffer on."""
     buffer, found = torch.zeros_like(gradients[0]), []
     for gradient in gradients:
         update, buffer = (each.detach() for each in step(candidate, gradient, buffer, momentum))
@@ -35,12 +33,12 @@ task = Exercise(
     importance=2,
     minutes=20,
     hints=(
-        "Write five lines, one under the other, in the order of the text. `@` is the product of "
-        "matrices, `*` that of single numbers: only `a`, `b`, `c` and the size take `*`.",
+        "Write five lines, one for each step of the text. `@` multiplies matrices, `*` multiplies "
+        "number by number: use `*` only with `a`, `b`, `c` and the size.",
         "Steps 1 and 2 are `buffer = momentum * buffer + gradient`, then "
         "`x = gradient + momentum * buffer` with the new buffer.",
-        "Step 3 is `x = x / x.norm().clamp(min=1e-7)`; the clamp keeps a gradient of zeros from "
-        "becoming 0/0.",
+        "Step 3 is `x = x / x.norm().clamp(min=1e-7)`; the clamp prevents 0/0 for a gradient of "
+        "zeros.",
         "Step 4, five times: `gram = x @ x.T`, then `x = a * x + (b * gram + c * gram @ gram) @ "
         "x`. Step 5: `return 0.2 * max(x.shape) ** 0.5 * x, buffer`.",
     ),
@@ -53,7 +51,7 @@ task = Exercise(
 
 @task.reference
 def muon(gradient, buffer, momentum=0.95):
-    """(rows, columns) gradient and buffer to the update and the new buffer."""
+    """(rows, columns) gradient and buffer to (update, new buffer)."""
     buffer = momentum * buffer + gradient
     x = gradient + momentum * buffer
     x = x / x.norm().clamp(min=1e-7)
@@ -81,7 +79,7 @@ def by_singular_values(gradients, momentum=0.95):
 
 
 def by_pytorch(gradients):
-    """The sum of the updates of `torch.optim.Muon`: how far a matrix goes at learning rate 1."""
+    """The sum of the updates of `torch.optim.Muon`: the change of a matrix at learning rate 1."""
     matrix = torch.nn.Parameter(torch.zeros_like(gradients[0]))
     optimizer = torch.optim.Muon([matrix], lr=1.0, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
     for gradient in gradients:
@@ -90,18 +88,17 @@ def by_pytorch(gradients):
     return -matrix.detach()
 
 
-def unit(matrices):
-    """Each matrix divided by its length."""
-    return matrices / matrices.norm(dim=(1, 2), keepdim=True)
+def directions(candidate, gradients):
+    """Each update divided by its length."""
+    return normalize(updates(candidate, gradients).flatten(1))
 
 
 def drawn(rows, columns, count=1, seed=0):
     """Gradients with singular values from 1 down to 0.03, as real ones have."""
-    draw, found = torch.Generator().manual_seed(seed), []
-    for _ in range(count):
-        u, s, v = torch.linalg.svd(torch.randn(rows, columns, generator=draw), full_matrices=False)
-        found.append(u @ torch.diag(torch.logspace(0, -1.5, len(s))) @ v)
-    return found
+    draw = torch.Generator().manual_seed(seed)
+    many = torch.randn(count, rows, columns, generator=draw)
+    u, s, v = torch.linalg.svd(many, full_matrices=False)
+    return list(u * torch.logspace(0, -1.5, s.shape[1]) @ v)
 
 
 task.stage(
@@ -117,18 +114,16 @@ task.stage(
 task.stage(
     "all directions alike",
     case("the direction of a first step, 5 by 3", drawn(5, 3)),
-    measure=lambda *given: unit(updates(*given)),
-    expected=lambda gradients: unit(by_singular_values(gradients)),
-    hint="Divide by `x.norm()`, then apply the formula five times, with `@` and not `*` between "
-    "matrices.",
+    measure=directions,
+    expected=lambda gradients: normalize(by_singular_values(gradients).flatten(1)),
+    hint="Divide by `x.norm()`, the root of the sum of squares, and then apply the formula five "
+    "times. Matrices are multiplied by `@`, not `*`; b = -4.775 belongs to x xᵀ, and c = 2.0315 to "
+    "its square.",
 )
 task.stage(
     "the size of the update",
-    *(
-        case(f"the update of a first step, {rows} by {columns}", drawn(rows, columns, seed=1))
-        for rows, columns in ((5, 3), (3, 5))
-    ),
-    hint="The result of the five steps is multiplied by 0.2 times the root of the longer side, "
+    case("the update of a first step, 3 by 5", drawn(3, 5, seed=1)),
+    hint="Multiply the result of the five steps by 0.2 times the root of the longer side, "
     "`0.2 * max(x.shape) ** 0.5`.",
 )
 task.stage(
@@ -139,13 +134,9 @@ task.stage(
 )
 task.stage(
     "momentum",
-    case(
-        "the updates of four steps, each with another gradient",
-        drawn(4, 6, count=4, seed=2),
-        hint="Compute the new buffer first; then x is the gradient plus 0.95 times the new buffer.",
-    ),
-    case("the updates of the same steps with momentum=0.5", drawn(4, 6, count=4, seed=2), 0.5),
-    hint="`momentum` is an argument, 0.5 here: use it in place of 0.95.",
+    case("the updates of four steps with momentum=0.5", drawn(4, 6, count=4, seed=2), 0.5),
+    hint="Compute and return the new buffer; x is the gradient plus `momentum`, here 0.5, times "
+    "the new buffer.",
 )
 task.stage(
     "PyTorch's Muon",
@@ -156,42 +147,5 @@ task.stage(
     measure=lambda candidate, gradients: updates(candidate, gradients).sum(0),
     expected=by_pytorch,
     tolerance=0.1,
-    hint="PyTorch computes in bfloat16, so only differences above 0.1 count here.",
-)
-
-
-def variant(
-    formula=lambda x, gram: A * x + (B * gram + C * gram @ gram) @ x, norm=torch.norm, count=5
-):
-    """An answer with one of its parts exchanged."""
-
-    def answer(gradient, buffer, momentum=0.95):
-        buffer = momentum * buffer + gradient
-        x = gradient + momentum * buffer
-        x = x / norm(x).clamp(min=1e-7)
-        for _ in range(count):
-            x = formula(x, x @ x.T)
-        return 0.2 * max(x.shape) ** 0.5 * x, buffer
-
-    return answer
-
-
-task.mistakes(
-    (
-        "The numbers explode. Divide by `x.norm()` first, the root of the sum of squares. In the "
-        "formula, b = -4.775 goes with x xᵀ and c = 2.0315 with its square.",
-        variant(norm=lambda x: torch.ones(())),
-    ),
-    (
-        "The square of the product is `gram @ gram`; `gram * gram` squares each number.",
-        variant(formula=lambda x, gram: A * x + (B * gram + C * gram * gram) @ x),
-    ),
-    (
-        "This is one step of the five. Is the `return` inside the loop, or does `x` never change?",
-        variant(count=1),
-    ),
-    (
-        "This is the gradient alone: the buffer is never used, or the old one is returned.",
-        lambda gradient, buffer, momentum=0.95: muon(gradient, 0 * buffer, momentum),
-    ),
+    hint="Only differences above 0.1 count here, because PyTorch computes in bfloat16.",
 )

@@ -1,4 +1,4 @@
-"""Lesson 03: one token out of logits. Hundreds are drawn and counted; the shares are known."""
+"""Lesson 03: one token drawn from logits. The checks count hundreds of draws."""
 
 import torch
 
@@ -6,11 +6,11 @@ from tlcourse.exercises.expect import CheckFailed, expect_unchanged, real_number
 from tlcourse.exercises.pretraining._common import told
 from tlcourse.exercises.task import Exercise, case
 
-DRAWS, FEW = 600, 100  # where shares are asked for, and where it is which tokens come at all
+DRAWS, FEW = 600, 100  # to measure the shares of tokens, and to see which tokens occur
 
 
 def draws(candidate, logits, settings, count=1, seed=0):
-    """As many tokens, all of one generator; raises CheckFailed where one is no id."""
+    """`count` tokens of one generator; raises CheckFailed if one is not an id."""
     generator, found = torch.Generator().manual_seed(seed), []
 
     def drawn(logits):
@@ -20,26 +20,26 @@ def draws(candidate, logits, settings, count=1, seed=0):
         token = real_number(got)
         if token is None or token not in range(len(logits)):
             due = f"the id of a token, 0 to {len(logits) - 1}"
-            check = f"what is returned for {len(logits)} logits, {in_words(settings)}"
+            check = f"what your function returns for {len(logits)} logits, {in_words(settings)}"
             raise CheckFailed(check=check, yours=told(got), expected=due)
         found.append(int(token))
     return found
 
 
 def shares(candidate, probabilities, settings):
-    """How often each token comes, where these are its probabilities."""
+    """The share of each token among the draws, for these probabilities."""
     logits = torch.tensor(probabilities).log() + 1.5
     found = draws(candidate, logits, settings, DRAWS)
     return [found.count(token) / DRAWS for token in range(len(logits))]
 
 
 def tokens(candidate, probabilities, settings):
-    """The tokens that come at all."""
+    """The tokens that occur."""
     return sorted({*draws(candidate, torch.tensor(probabilities).log(), settings, FEW, seed=1)})
 
 
 def by_seed(candidate, logits, settings, count):
-    """The first token of so many generators."""
+    """The first token of each of `count` generators."""
     return [draws(candidate, logits, settings, seed=seed)[0] for seed in range(count)]
 
 
@@ -55,18 +55,18 @@ task = Exercise(
     importance=4,
     minutes=15,
     hints=(
-        "What is left for chance when the temperature is 0? Return that first: `int(logits."
-        "argmax())`. Then there is nothing to divide by 0.",
-        "`best, ids = (logits / temperature).topk(min(top_k, len(logits)))` sorts and cuts in one; "
-        "`probabilities = best.softmax(-1)` are those of the tokens that are left.",
-        "For top-p, `before = probabilities.cumsum(-1) - probabilities` is how much the likelier "
-        "ones have together. Keep a token where `before < top_p`: `probabilities * (before < "
+        "What is left to chance if the temperature is 0? Handle this case first, with `int(logits."
+        "argmax())`, and you never divide by 0.",
+        "`best, ids = (logits / temperature).topk(min(top_k, len(logits)))` sorts and cuts; "
+        "`probabilities = best.softmax(-1)` are those of the remaining tokens.",
+        "For top-p, `before = probabilities.cumsum(-1) - probabilities` is the total probability "
+        "of the likelier tokens. Keep a token where `before < top_p`: `probabilities * (before < "
         "top_p)`.",
-        "`torch.multinomial(probabilities, 1, generator=generator)` draws a place, whatever the "
-        "sum of the probabilities is; `int(ids[place])` is the token.",
+        "`torch.multinomial(probabilities, 1, generator=generator)` draws a position, whatever the "
+        "probabilities sum to; `int(ids[position])` is the token.",
     ),
     imports="import math\nimport torch\nfrom torch.nn import functional as F",
-    tolerance=0.09,  # of a share: more than four standard deviations of 600 draws
+    tolerance=0.09,  # of a share: over four standard deviations of 600 draws
 )
 
 
@@ -77,16 +77,16 @@ def sample(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
         return int(logits.argmax())
     best, ids = (logits / temperature).topk(min(top_k, len(logits)))
     probabilities = best.softmax(-1)
-    before = probabilities.cumsum(-1) - probabilities  # what the likelier ones have together
-    place = torch.multinomial(probabilities * (before < top_p), 1, generator=generator)
-    return int(ids[place])
+    before = probabilities.cumsum(-1) - probabilities  # of the likelier tokens
+    position = torch.multinomial(probabilities * (before < top_p), 1, generator=generator)
+    return int(ids[position])
 
 
 def of(probabilities, settings, expected, hint):
-    """A case: the shares where fractions are expected, else the tokens that come."""
+    """A case: compares shares if fractions are expected, and otherwise the tokens that occur."""
     settings = dict(zip(("temperature", "top_k", "top_p"), settings, strict=False))
     fractions = isinstance(expected[-1], float)
-    seen = f"the shares of {DRAWS} draws" if fractions else f"the ids that come in {FEW} draws"
+    seen = f"the shares of {DRAWS} draws" if fractions else f"the ids that occur in {FEW} draws"
     what = f"{seen}, probabilities {probabilities}, {in_words(settings)}"
     measure = shares if fractions else tokens
     return case(what, probabilities, settings, expected=expected, measure=measure, hint=hint)
@@ -95,13 +95,10 @@ def of(probabilities, settings, expected, hint):
 four = [0.2, 0.5, 0.05, 0.25]
 task.stage(
     "one id",
-    *(
-        case(
-            f"how many ids come from one draw, {in_words(settings)}",
-            *(torch.tensor([0.5, 3.0, -1.0, 2.9]), settings),
-            expected=1,
-        )
-        for settings in ({}, {"temperature": 0.7, "top_k": 2, "top_p": 0.5})
+    case(
+        "the number of ids that one draw returns, temperature=0.7",
+        *(torch.tensor([0.5, 3.0, -1.0, 2.9]), {"temperature": 0.7}),
+        expected=1,
     ),
     measure=lambda *given: len(draws(*given)),
 )
@@ -113,14 +110,20 @@ task.stage(
         expected=[1] * 20,
         measure=by_seed,
     ),
-    hint="With temperature 0 nothing is left to chance: the token of the largest logit comes each "
-    "time.",
+    hint="With temperature 0 nothing is left to chance: always return the token with the largest "
+    "logit.",
 )
 task.stage(
     "chance",
-    of(four, (1.0, 4), four, "Each token comes as often as the softmax of the logits says."),
+    of(
+        four,
+        (1.0, 4),
+        four,
+        "Draw each token with its softmax probability, and return its id, not its position among "
+        "the sorted ones.",
+    ),
     case(
-        "whether two generators of equal seed give the same token, for each of 40 seeds",
+        "whether two generators with the same seed give the same token, for each of 40 seeds",
         *(torch.tensor(four).log(), {"temperature": 1.0, "top_k": 4}, 40),
         expected=True,
         measure=lambda *given: by_seed(*given) == by_seed(*given),
@@ -131,15 +134,15 @@ task.stage(
     "temperature",
     of(
         *([0.1, 0.9], (2.0, 2), [0.25, 0.75]),
-        "Logits are divided by the temperature before the softmax.",
+        "Divide the logits by the temperature before the softmax.",
     ),
 )
-task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], (1.0, 2), [1, 3], "Only the 2 likeliest are left."))
+task.stage("top-k", of([0.1, 0.45, 0.15, 0.3], (1.0, 2), [1, 3], "Keep only the 2 likeliest."))
 task.stage(
     "top-p",
     of(
         *([0.1, 0.5, 0.15, 0.25], (1.0, 4, 0.6), [1, 3]),
-        "The likeliest are kept until they have at least 0.6 together: 0.5 is not enough, 0.5 + "
+        "Keep the likeliest until they have at least 0.6 together: 0.5 is not enough, 0.5 + "
         "0.25 is.",
     ),
 )
@@ -147,27 +150,10 @@ task.stage(
     "all together",
     of(
         *([0.2, 0.4, 0.19, 0.21], (1.0, 2, 0.6), [1]),
-        "`top_p` counts what is left after `top_k`: 0.4 of 0.6 is 0.67, which is enough.",
+        "`top_p` applies to what `top_k` leaves: 0.4 of 0.6 is 0.67, which is enough.",
     ),
     of(  # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
         *([0.1, 0.6, 0.2, 0.3], (0.5, 3, 0.9), [1, 3]),
-        "First comes the temperature, then the top k, then the top p of what is left.",
-    ),
-)
-
-
-def place_among_the_sorted(logits, temperature=1.0, **more):
-    token = sample(logits, temperature, **more)
-    return token if temperature == 0 else int((logits > logits[token]).sum())
-
-
-task.mistakes(
-    (
-        "It always takes the likeliest token, but at temperature 1 a token is drawn.",
-        lambda logits, **settings: int(logits.argmax()),
-    ),
-    (
-        "This is the place among the sorted tokens; its id is `ids[place]`.",
-        place_among_the_sorted,
+        "Apply the temperature first, then top-k, and then top-p to what remains.",
     ),
 )

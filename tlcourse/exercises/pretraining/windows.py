@@ -4,15 +4,13 @@ import numpy as np
 import torch
 
 from tlcourse.batching import epoch_order
-from tlcourse.exercises.expect import expect_unchanged
-from tlcourse.exercises.pretraining._common import told
+from tlcourse.exercises.expect import expect_shape, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 
 
 def batch(candidate, *given):
-    """The rows of the batch; in words what came, if that is no tensor."""
-    got = expect_unchanged(candidate, *given)
-    return got.tolist() if isinstance(got, torch.Tensor) else told(got)
+    """The rows of the batch as lists."""
+    return expect_unchanged(candidate, *given).tolist()
 
 
 task = Exercise(
@@ -23,14 +21,14 @@ task = Exercise(
     importance=3,
     minutes=10,
     hints=(
-        "Which rows does step 3 have if a batch has 4? Take 5 windows an epoch: in which epoch is "
-        "row 12, and at which place?",
-        "Rows are `range(step * batch_size, (step + 1) * batch_size)`; "
+        "Which rows does step 3 have if a batch has 4? With 5 windows per epoch, in which epoch "
+        "and at which place is row 12?",
+        "The rows are `range(step * batch_size, (step + 1) * batch_size)`; "
         "`divmod(row, count)` gives the epoch and the place in it.",
         "For each row: `offset, order = epoch_order(count, length, seed=seed, epoch=epoch)`, "
         "`start = offset + length * order[place]`, and the window is "
         "`ids[start : start + length]`.",
-        "From NumPy to a tensor: `torch.from_numpy(np.stack(rows).astype(np.int64))`.",
+        "To convert NumPy arrays: `torch.from_numpy(np.stack(rows).astype(np.int64))`.",
     ),
     imports="import math\nimport numpy as np\nimport torch\n"
     "from tlcourse.batching import epoch_order",
@@ -40,8 +38,8 @@ task = Exercise(
 
 @task.reference
 def windows(ids, step, batch_size, length, seed=0):
-    """(batch_size, length) ids of the windows of a step, by the arguments alone."""
-    count = (len(ids) - length) // length  # windows an epoch
+    """The (batch_size, length) ids of a step's windows, which depend on the arguments alone."""
+    count = (len(ids) - length) // length  # windows per epoch
     rows = []
     for row in range(step * batch_size, (step + 1) * batch_size):
         epoch, place = divmod(row, count)
@@ -64,22 +62,20 @@ def by_whole_epochs(ids, step, batch_size, length, seed):
 
 
 def kind(candidate, *given):
-    """The type and shape of what came, in words."""
+    """The type of the numbers; raises CheckFailed unless the batch has the right shape."""
     got = expect_unchanged(candidate, *given)
-    if not hasattr(got, "shape"):
-        return told(got)
-    array = "NumPy array" if isinstance(got, np.ndarray) else "tensor"
-    return f"{array} of {got.dtype}, shape {tuple(got.shape)}"
+    expect_shape(got, given[2:4], "the batch", FULL)
+    return str(got.dtype)
 
 
 def scattered(candidate, *given):
-    """The rows that are no slice of ids that count up."""
+    """The rows that are not a slice of the ids, which count up."""
     rows = batch(candidate, *given)
     return [row for row in rows if row != [*range(row[0], row[0] + len(row))]]
 
 
 def twice(candidate, *given):
-    """The steps whose batch is another one when they are asked for once more."""
+    """The steps whose batch differs when they are called again."""
     first, differing = {}, []
     for step in (7, 3, 7, 0, 3):
         got = batch(candidate, given[0], step, *given[1:])
@@ -89,31 +85,31 @@ def twice(candidate, *given):
 
 
 def counting(count, first=0):
-    """Ids that count up, so that an id tells its place."""
+    """Ids that count up, so that an id shows its position."""
     return np.arange(first, first + count).astype("<u2")
 
 
 def rows(count, step, batch_size, length, seed, first=0, hint=""):
-    """A case of ids that count up."""
+    """A case whose ids count up."""
     what = f"the rows of step={step}, batch_size={batch_size}, length={length}, seed={seed}"
     what += f" for {count} ids that count up from {first}"
     return case(what, counting(count, first), step, batch_size, length, seed, hint=hint)
 
 
+FULL = "If the rows differ in length, a window runs past the end of the file: how many fit?"
 task.stage(
     "a tensor of whole numbers",
     case(
-        "100 ids, batch_size=3, length=7",
+        "the type of a batch, 100 ids, batch_size=3, length=7",
         *(counting(100), 0, 3, 7, 0),
-        expected="tensor of torch.int64, shape (3, 7)",
+        expected="torch.int64",
     ),
     measure=kind,
-    hint="Embedding and loss want a tensor of torch.int64: see the last hint. If rows differ in "
-    "length, a window runs past the end of the file: how many windows has an epoch?",
+    hint="The embedding and the loss need a tensor of torch.int64.",
 )
 task.stage(
     "slices of the file",
-    case("the rows that are no slice of ids that count up", counting(60, 500), 0, 4, 6, 0),
+    case("the rows that are not a slice of the ids, which count up", counting(60, 500), 0, 4, 6, 0),
     measure=scattered,
     expected=lambda *given: [],
     hint="Each row is `ids[start : start + length]`.",
@@ -121,59 +117,26 @@ task.stage(
 task.stage(
     "the first step",
     rows(60, 0, 3, 6, 1, first=500),
-    rows(64, 0, 3, 6, 1, first=500),
-    hint="Row r is at place r of the epoch's order, so it starts at offset + length * order[r]. An "
-    "epoch has (len(ids) - length) // length windows, here 9.",
+    hint="Row r is at place r of the epoch's order, so its window begins at offset + length * "
+    "order[r]. An epoch has (len(ids) - length) // length windows, here 9.",
 )
 task.stage(
-    "other steps", rows(80, 2, 3, 6, 0, hint="Step 2 with a batch of 3 has rows 6, 7 and 8.")
+    "other steps", rows(80, 2, 3, 6, 0, hint="Step 2 with a batch of 3 has the rows 6, 7 and 8.")
 )
 task.stage(
     "from epoch to epoch",
     rows(60, 3, 3, 6, 0),
     rows(60, 1, 6, 6, 0),
-    hint="Of 60 ids 9 windows of 6 make an epoch, so row 9 is at place 0 of epoch 1: each row asks "
-    "`epoch_order` for its own epoch, `row // count`.",
+    hint="With 60 ids an epoch has 9 windows of 6, so row 9 is at place 0 of epoch 1. Call "
+    "`epoch_order` for the epoch of each row, `row // count`.",
 )
 task.stage(
     "nothing is remembered",
     case(
-        "the steps that had another batch when they were asked for again",
+        "the steps whose batch differs when they are called again",
         *(counting(200), 4, 9, 5),
         expected=[],
         measure=twice,
     ),
-    rows(300, 2, 4, 9, 5, first=65_000),
-    hint="A batch depends on the arguments alone, not on what was asked before.",
-)
-
-
-def other(start, more=0):
-    """An answer whose windows begin elsewhere, or that counts `more` of them an epoch."""
-
-    def answer(ids, step, batch_size, length, seed=0):
-        count, found = (len(ids) - length) // length + more, []
-        for row in range(step * batch_size, (step + 1) * batch_size):
-            offset, order = epoch_order(count, length, seed=seed, epoch=row // count)
-            at = start(offset, order, row % count, length)
-            found.append(ids[at : at + length])
-        return torch.from_numpy(np.stack(found).astype(np.int64))
-
-    return answer
-
-
-task.mistakes(
-    (
-        "This counts one window too many: an epoch has `(len(ids) - length) // length`. At the "
-        "largest offset one more would run past the end of the file.",
-        other(lambda offset, order, place, length: offset + length * order[place], more=1),
-    ),
-    (
-        "The offset is missing.",
-        other(lambda offset, order, place, length: length * order[place]),
-    ),
-    (
-        "The windows come in the order of the file; `order[place]` tells which one comes.",
-        other(lambda offset, order, place, length: offset + length * place),
-    ),
+    hint="A batch depends on the arguments alone, not on earlier calls.",
 )

@@ -22,10 +22,6 @@ from tlcourse.exercises.transformer.self_attention import Attention
 from tlcourse.transformer import rotary_table
 from tlcourse.transformer import rotate as rotate_of_the_package
 
-
-def nothing(*arguments): ...  # your code here
-
-
 # attention
 
 
@@ -68,7 +64,6 @@ def overflows(query, key, value, mask=None):
 test_attention = accepts("transformer.attention", by_exponentials, F.scaled_dot_product_attention)
 test_wrong_attention = rejects(
     "transformer.attention",
-    (nothing, 0, "Not solved yet"),
     (lambda q, k, v, mask=None: mixed(q @ k, v), 1, "swap the last two dimensions"),
     (lambda q, k, v, mask=None: attention(q, k, v, mask).numpy(), 1, "a ndarray"),
     (lambda q, k, v, mask=None: attention(q.mul_(2), k, v), 1, "Argument 1, `q`"),
@@ -114,7 +109,6 @@ def of_mask(change):
 test_mask = accepts("transformer.combined_mask", by_the_smaller, by_positions)
 test_wrong_mask = rejects(
     "transformer.combined_mask",
-    (nothing, 0, "Not solved yet"),
     (of_mask(lambda mask, *_: mask[:, 0]), 1, "Yours: ((2, 5, 5), 'torch.bool')"),
     (of_mask(lambda mask, *_: mask.float()), 1, "Compare, or call `.bool()`"),
     (
@@ -184,7 +178,6 @@ def both_read_the_same(x, block, _):
 test_body = accepts("transformer.body", folded, by_recursion)
 test_wrong_body = rejects(
     "transformer.body",
-    (nothing, 0, "Not solved yet"),
     (lambda x, blocks, norm: folded(x.add_(1), blocks, norm), 1, "Argument 1, `x`, after the call"),
     (through(post_norm), 1, "Pre-norm is norm, attention, norm, feed-forward"),
     (through(as_it_was), 2, "which no norm inside a block may change"),
@@ -252,14 +245,6 @@ test_wrong_feed_forward = rejects(
 # self_attention
 
 
-class Unwritten(nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        ...  # your code here
-
-    def forward(self, x, mask=None, table=None): ...  # your code here
-
-
 class NoModule:
     def __init__(self, config):
         self.config = config
@@ -323,7 +308,6 @@ def normed(norm):
 test_self_attention = accepts("transformer.self_attention", OneHeadAfterTheOther, ByTheLibrary)
 test_wrong_self_attention = rejects(
     "transformer.self_attention",
-    (Unwritten, 0, "Not solved yet"),
     (NoModule, 1, "Expected: a module"),
     (Block, 1, "query.weight: missing instead of (12, 12)"),
     (otherwise(Attention, forward=lambda self, x: (self.output(x), None)), 2, "Yours: a tuple"),
@@ -381,7 +365,6 @@ class DrawsTheBiases(Block):
 test_block = accepts("transformer.block", StepByStep, ByNames)
 test_wrong_block = rejects(
     "transformer.block",
-    (Unwritten, 0, "Not solved yet"),
     (Attention, 1, "attention_norm.weight: missing instead of (12,)"),
     (otherwise(Block, forward=lambda s, x, *_: s.attention(x)), 2, "each layer adds to it"),
     (otherwise(Block, forward=lambda s, x, *rest: Block.forward(s, x)), 3, "Pass both on"),

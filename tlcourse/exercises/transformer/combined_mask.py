@@ -2,7 +2,7 @@
 
 import torch
 
-from tlcourse.exercises.expect import expect_type, expect_unchanged
+from tlcourse.exercises.expect import expect_equal, expect_type, expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import IMPORTS, device
 
@@ -45,6 +45,7 @@ def form(candidate, is_token):
 def kept(candidate, lengths, length, causal=True, sentence=0):
     """Returns a text for each query of a sentence, with an x for each key that it keeps."""
     mask = expect_unchanged(candidate, sentences(lengths, length), causal)
+    expect_equal(mask.dtype, torch.bool, "the type of the mask", "Compare, or call `.bool()`.")
     rows = mask.expand(len(lengths), 1, length, length)[sentence, 0].tolist()
     return ["".join("x" if keep else "." for keep in row) for row in rows]
 

@@ -133,7 +133,7 @@ def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") 
         came = f"a tensor of shape {tuple(got.shape)}"
         raise CheckFailed(check=what, yours=came, expected=f"shape {tuple(shape)}", why=likely)
     if not hasattr(got, "detach"):
-        why = "Stay with PyTorch throughout."
+        why = "Use PyTorch throughout."
         raise CheckFailed(check=what, yours="a NumPy array", expected="a tensor", why=why)
 
 

@@ -2,7 +2,6 @@ import math
 from dataclasses import replace
 from functools import reduce
 
-import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -443,6 +442,7 @@ def handing_on(change):
     return begun(hook)
 
 
+BOOLEAN = "`torch.ones_like(tokens, dtype=torch.bool)`"
 ON_THE_CPU = handing_on(
     lambda x, mask, table: (x, mask, table and rotary_table(x.shape[1], x.shape[2] // 3))
 )
@@ -453,6 +453,9 @@ test_wrong_model = rejects(
     (begun(lambda m, config: setattr(m, "head", nn.Linear(12, 40))), 1, "The head reuses"),
     (begun(lambda model, config: delattr(model, "config")), 1, "`self.config = config`"),
     (otherwise(Model, hidden=lambda s, ids, mask=None: s.norm(mask.bool())), 2, "None here?"),
+    (without_a_mask(lambda tokens: torch.ones(tokens.shape)), 2, BOOLEAN),
+    (without_a_mask(torch.ones_like), 2, BOOLEAN),
+    (handing_on(lambda x, mask, table: (x, mask.float(), table)), 2, BOOLEAN),
     (begun(lambda model, config: nn.init.normal_(model.embedding.weight, std=0.3)), 3, "ln 500"),
     (as_if(causal=False), 4, "Do you pass the mask"),
     (as_if(causal=True), 4, "Pass `config.causal`"),
@@ -473,19 +476,6 @@ test_wrong_model = rejects(
 def test_who_returns_hidden_states_in_forward_is_not_told_of_logits_that_are_never_called():
     told = check(get("transformer.model"), otherwise(Model, forward=Model.hidden)).message
     assert "`forward` returns logits" in told and "multiplies" not in told
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        without_a_mask(lambda tokens: torch.ones(tokens.shape)),
-        without_a_mask(torch.ones_like),
-        handing_on(lambda x, mask, table: (x, mask.float(), table)),
-    ],
-)
-def test_a_padding_mask_of_numbers_is_named(wrong):
-    told = check(get("transformer.model"), wrong)
-    assert told.stage == 2 and "`torch.ones_like(tokens, dtype=torch.bool)`" in told.message
 
 
 # convert_gpt2

@@ -210,27 +210,33 @@ def test_an_answer_that_leans_on_another_cell_is_used_now_and_not_kept(run):
     lean = "def mine(values):\n    return [twice(value) for value in values]\n"
     said = run(helper, lean + HAND_IN)
     why = (
-        "Yours is used from here on.\nIt is used here and not kept for later: it uses `twice` of "
+        "Yours is used from here on.\nIt is used here but not kept for later: it uses `twice` of "
         "another cell; put that into the answer's cell, or import it there.\n"
     )
     assert why in said
     assert run.names["mine"]([1]) == [2] and run.names["mine"] is not double
     assert answers.read("toy.double") == Kept()
     keep("toy.double", DOUBLE)
-    assert "import it there; the one that was kept before stays." in run(lean + HAND_IN)
+    assert "import it there; your earlier answer is kept." in run(lean + HAND_IN)
     assert answers.read("toy.double").text == DOUBLE
 
 
 def test_an_answer_whose_text_is_not_to_be_found_is_used_now_and_not_kept(run):
     said = run("mine = exercise('toy.double', eval('lambda values: [2 * v for v in values]'))")
-    assert said.startswith("✓ Solved") and "It is not kept: its text is not to be found." in said
+    assert (
+        said.startswith("✓ Solved")
+        and "It is not kept, because its source cannot be found." in said
+    )
     assert answers.read("toy.double").text == ""
 
 
 # Broken files
 
 BROKEN = {
-    "no Python": (HEADER + "\ndef mine(values:\n", "line 3 is no Python ('(' was never closed)"),
+    "no Python": (
+        HEADER + "\ndef mine(values:\n",
+        "line 3 is not valid Python ('(' was never closed)",
+    ),
     "not UTF-8": (b"# tlcourse {}\n\n'\xff'\n", "cannot be read (UnicodeDecodeError)"),
     "half a header": (HEADER[:40] + "\n" + DOUBLE, "cannot be read (JSONDecodeError)"),
     "another field": (HEADER.replace("tries", "trees") + DOUBLE, "cannot be read (TypeError)"),
@@ -238,7 +244,7 @@ BROKEN = {
     "a date without a text": (HEADER, "cannot be read (ValueError)"),
     "it does not pass": (
         HEADER + "def mine(values):\n    return values\n",
-        "alone it does not pass any more (Stage 1 of 2: one number. Check: `[3]`. "
+        "on its own it no longer passes (Stage 1 of 2: one number. Check: `[3]`. "
         "Yours: [3] Expected: [6]",
     ),
     "another name": (HEADER + "def other(values):\n    pass\n", "it does not define `mine`"),
@@ -357,11 +363,11 @@ def test_an_unknown_user_in_the_folders_name_stops_nothing(monkeypatch, run, tmp
 def test_colab_is_told_once_that_the_folder_goes_with_the_machine(monkeypatch, run, my, tmp_path):
     monkeypatch.setattr(environment, "on_colab", lambda: True)
     said = run(WRONG)
-    assert said.count(f"Your answers are kept in {my}, which goes when this machine goes") == 1
+    assert said.count(f"Your answers are kept in {my}, which is lost with this machine") == 1
     assert "TLCOURSE_MY" in said and "`!tlcourse answers export FILE`" in said
-    assert "which goes" not in run(WRONG)
+    assert "which is lost" not in run(WRONG)
     restart()
-    assert "which goes" in run('mine = exercise("toy.six", 5)')
+    assert "which is lost" in run('mine = exercise("toy.six", 5)')
     restart()
     monkeypatch.setenv("TLCOURSE_MY", str(tmp_path / "drive" / "MyDrive" / "course"))
     said = run(DOUBLE + HAND_IN)
@@ -473,7 +479,7 @@ def test_answers_are_exported_and_imported(my, tmp_path, monkeypatch):
     (my / "bpe.merge_pair.py").write_text("broken")
     path = tmp_path / "answers.zip"
     assert answers.export(path) == (
-        f"{path}: 2 solved, 2 tried. Left out, for they cannot be read: bpe.merge_pair."
+        f"{path}: 2 solved, 2 tried. Left out because they cannot be read: bpe.merge_pair."
     )
     with pytest.raises(FileExistsError, match="is there already; choose another name"):
         answers.export(path)

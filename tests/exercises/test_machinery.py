@@ -220,7 +220,7 @@ def asks(values):
         (ends_python, "Yours: raised SystemExit"),
         (rude, "Yours: raised Rude"),
         (endless, "Yours: raised RecursionError"),
-        (asks, "it asks for input(), but gets all it needs as arguments"),
+        (asks, "it calls input(), but its arguments contain all that it needs"),
     ],
 )
 def test_what_is_wrong_is_told(candidate, said):
@@ -360,7 +360,7 @@ def test_torch_warns_of_no_reversed_batch_in_an_answer_and_of_all_else():
 
 def test_hints_can_be_read_again_and_wrong_answers_use_up_none(capsys):
     hint()
-    assert "No exercise was handed in yet" in capsys.readouterr().out
+    assert "No exercise has been checked yet" in capsys.readouterr().out
     first = ["Hint 1 of 2: multiply.", 'hint("toy.double") shows more.']
     for _ in range(2):
         exercise("toy.double", lambda values: values)

@@ -34,7 +34,7 @@ def test_a_fast_answer_is_used_and_told_so(capsys):
 def test_a_slow_answer_is_told_so_and_the_reference_comes_back(capsys):
     assert for_long_runs("toy.double", slow, probe) is double
     said = capsys.readouterr().out
-    assert "toy.double: yours takes" in said and "they take the reference" in said
+    assert "toy.double: yours takes" in said and "long runs use the reference" in said
 
 
 def test_the_limit_is_an_argument():

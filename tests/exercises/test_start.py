@@ -42,7 +42,8 @@ test_wrong = rejects(
     (fails_when_empty, 1, "called with labels = []."),
     (empties_the_list, 1, "Argument 1, `labels`, after the call"),
     (lambda labels: list(count_labels(labels).items()), 1, "a list\nExpected: a dict"),
-    (lambda labels: count_labels(labels) if labels else None, 1, "no label, no key"),
-    (shares_as_text, 2, "Yours: {'a': '0.75', 'b': '0.25'}\nExpected: numbers"),
-    (rounds, 3, "Nothing is rounded"),
+    (lambda labels: count_labels(labels) or {"none": 0.0}, 1, "Without labels there is no key"),
+    (shares_as_text, 2, "Yours: ['0.75', '0.25']"),
+    (lambda labels: {a: labels.count(a) // len(labels) for a in labels}, 2, "rounds down"),
+    (rounds, 3, "Do not round"),
 )

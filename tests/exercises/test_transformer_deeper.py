@@ -53,7 +53,7 @@ test_rms_norm_wrong = rejects(
     (norms(mean_square, root=lambda mean: mean), 2, "about 0.85 and 1.13"),
     (norms(lambda x: x.square().mean(-1)), 2, "must match"),
     (otherwise(RMSNorm, forward=no_return), 2, "None (is a `return` missing?)"),
-    (IgnoresEpsilon, 3, "keep it, and use it in `forward`"),
+    (IgnoresEpsilon, 3, "store it, and use it in `forward`"),
     (norms(lambda x: mean_square(x).detach()), 4, "leave out `no_grad`"),
 )
 
@@ -72,8 +72,8 @@ test_swiglu_right = accepts(
 test_swiglu_wrong = rejects(
     "transformer.swiglu",
     (FeedForward, 1, "positional argument"),
-    (gates(lambda s, x: s.down(s.gate(x) * s.up(x))), 2, "times what `up` gives"),
-    (gates(lambda s, x: s.down(F.silu(s.gate(x.detach())) * s.up(x))), 2, "reaches x"),
+    (gates(lambda s, x: s.down(s.gate(x) * s.up(x))), 2, "the product of SiLU"),
+    (gates(lambda s, x: s.down(F.silu(s.gate(x.detach())) * s.up(x))), 2, "Yours: ['x']"),
     (gates(lambda s, x: GatedFeedForward.forward(s, x).detach()), 2, "leave out `no_grad`"),
 )
 
@@ -107,6 +107,11 @@ def by_expanding(query, key, value, mask, table):
     return attention(query, key, value, mask)
 
 
+def by_repeating(query, key, value, *rest):
+    repeats = 1, query.shape[1] // key.shape[1], 1, 1
+    return by_expanding(query, key.repeat(repeats), value.repeat(repeats), *rest)
+
+
 def always_causal(query, key, value, mask, table):
     query, key = turned(query, key, table)
     sdpa = F.scaled_dot_product_attention
@@ -125,7 +130,7 @@ class WithABias(GroupedAttention):
         self.query = nn.Linear(width, width)
 
 
-HAND_ON = "hand `mask` on to `attention` as it is"
+HAND_ON = "pass `mask` to `attention` as it is"
 test_grouped_attention_right = accepts(
     "transformer.grouped_attention", heads(by_the_library), heads(by_expanding)
 )
@@ -134,6 +139,7 @@ test_grouped_attention_wrong = rejects(
     (WithABias, 1, "query.bias: (24,) instead of no such parameter"),
     (heads(lambda q, *rest: by_expanding(q / 2, *rest)), 2, "3 heads in 3 groups"),
     (heads(the_first_group_only), 3, "heads 3, 4 and 5 share head 1"),
+    (heads(by_repeating), 3, "`repeat` gives 0 1 0 1 0 1"),
     (heads(always_causal), 4, HAND_ON),
     (heads(lambda *given: by_expanding(*given[:4], None)), 5, "rotate queries and keys"),
 )

@@ -89,8 +89,8 @@ def write(id: str, kept: Kept) -> str:
         _store(place, id, kept)
     except OSError as error:
         return _once(
-            f"Your answers are not kept: {place} cannot be written ({error.strerror}). Set "
-            "TLCOURSE_MY to a folder that can, before you start."
+            f"Your answers are not kept: {place} cannot be written ({error.strerror}). "
+            "Before you start, set TLCOURSE_MY to a writable folder."
         )
     return _once(_temporary(place))
 
@@ -100,8 +100,8 @@ def _temporary(place: Path) -> str:
     if not environment.on_colab() or "drive" in place.parts:
         return ""
     return (
-        f"Your answers are kept in {place}, which goes when this machine goes: set TLCOURSE_MY to "
-        "a folder of your mounted drive, or carry them with `!tlcourse answers export FILE`."
+        f"Your answers are kept in {place}, which is lost with this machine: set TLCOURSE_MY to a "
+        "folder on your mounted drive, or save them with `!tlcourse answers export FILE`."
     )
 
 
@@ -173,7 +173,7 @@ def export(path: str | Path) -> str:
             archive.writestr(_file(id, kept), content(kept))
     solved = sum(bool(kept.text) for kept in records.values())
     summary = f"{path}: {solved} solved, {len(records) - solved} tried."
-    return summary + f" Left out, for they cannot be read: {', '.join(broken)}." * bool(broken)
+    return summary + f" Left out because they cannot be read: {', '.join(broken)}." * bool(broken)
 
 
 def load_from(path: str | Path) -> str:

@@ -41,7 +41,7 @@ def check(task: Exercise, candidate: Any) -> Report:
     def work() -> None:
         nonlocal reached
         for reached, stage in enumerate(task.stages, start=1):  # noqa: B007
-            remarks.append(task.run(stage, candidate))
+            remarks.append(stage.check(candidate))
 
     outcome = running.run_limited(work)
     if outcome.error is None and not outcome.timed_out:

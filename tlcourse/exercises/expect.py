@@ -133,7 +133,7 @@ def expect_shape(got: Any, shape: tuple[int, ...], what: str, likely: str = "") 
         came = f"a tensor of shape {tuple(got.shape)}"
         raise CheckFailed(check=what, yours=came, expected=f"shape {tuple(shape)}", why=likely)
     if not hasattr(got, "detach"):
-        why = "Stay with PyTorch throughout."
+        why = "Use PyTorch throughout."
         raise CheckFailed(check=what, yours="a NumPy array", expected="a tensor", why=why)
 
 
@@ -185,25 +185,22 @@ def _told_apart(one: float, other: float) -> tuple[str, str]:
 def expect_loss(got: Any, what: str, logits: Any) -> None:
     """Raises CheckFailed unless `got` is one number, a tensor, whose gradient reaches `logits`.
 
-    `logits` ask for a gradient, and get one.
+    `logits` must require a gradient, and get one.
     """
     likely = "One number for the whole batch, a tensor."
     if not hasattr(got, "shape"):
         raise CheckFailed(check=what, yours=_kind(got), expected="a tensor", why=likely)
     if np.size(_array(got)) != 1:
         expect_shape(got, (), what, likely)
-    if not getattr(got, "requires_grad", False):
+    flows = getattr(got, "requires_grad", False)
+    if flows:
+        got.backward(retain_graph=True)
+    if not flows or logits.grad is None:
+        fault = "whose gradient does not reach `logits`" if flows else "which carries no gradient"
         raise CheckFailed(
-            check=what, yours=f"{short(got)}, which carries no gradient",
+            check=what, yours=f"{short(got)}, {fault}",
             expected="a tensor from which gradients flow back to the logits",
             why="Leave out `.item()`, `.detach()` and NumPy.",
-        )  # fmt: skip
-    got.backward(retain_graph=True)
-    if logits.grad is None:
-        raise CheckFailed(
-            check=what, yours=f"{short(got)}, whose gradient does not reach `logits`",
-            expected="a tensor from which gradients flow back to the logits",
-            why="Is something detached on the way?",
         )  # fmt: skip
 
 
@@ -215,7 +212,7 @@ def expect_gradients(got: Any, asking: Mapping[str, Any]) -> None:
         if part.grad is None:
             raise CheckFailed(
                 check=f"the gradient that reaches `{name}`", yours="none, though all numbers agree",
-                expected="a gradient, because nothing is learnt without one",
+                expected="a gradient, because nothing is learned without one",
                 why="Leave out `no_grad`, `.detach()` and NumPy.",
             )  # fmt: skip
 

@@ -34,7 +34,7 @@ def keep(task: Exercise, candidate: Any) -> str:
         return ""
     name, text = _text(task, candidate)
     if not text:
-        return "It is not kept: its text is not to be found."
+        return "It is not kept, because its source cannot be found."
     try:
         before = read(task.id)
     except Broken:
@@ -46,8 +46,8 @@ def keep(task: Exercise, candidate: Any) -> str:
     try:
         restore(task, kept)
     except Broken as error:
-        stays = "; the one that was kept before stays" if before.text else ""
-        return f"It is used here and not kept for later: {error}{stays}."
+        earlier = "; your earlier answer is kept" if before.text else ""
+        return f"It is used here but not kept for later: {error}{earlier}."
     return write(task.id, kept)
 
 
@@ -72,7 +72,7 @@ def restore(task: Exercise, kept: Kept) -> Any:
         code = source.compiled(text, path)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"line {error.lineno}" if isinstance(error, SyntaxError) else "it"
-        raise Broken(f"{where} is no Python ({getattr(error, 'msg', error)})") from error
+        raise Broken(f"{where} is not valid Python ({getattr(error, 'msg', error)})") from error
     if missing:
         raise Broken(
             f"it uses `{'`, `'.join(missing)}` of another cell; put that into the answer's cell, "
@@ -84,7 +84,7 @@ def restore(task: Exercise, kept: Kept) -> Any:
         raise Broken(f"it does not define `{kept.name}`")
     report = check(task, namespace[kept.name])
     if not report.passed:
-        raise Broken(f"alone it does not pass any more ({' '.join(report.message.split())})")
+        raise Broken(f"on its own it no longer passes ({' '.join(report.message.split())})")
     return namespace[kept.name]
 
 

@@ -30,11 +30,11 @@ def for_long_runs(id: str, piece: Any, probe: Callable[[Any], Any], *, limit: fl
         except Exception as error:
             raised = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             say("open", f"{id}: in a trial of the long run yours raised {raised}",
-                "The long run takes the reference.")  # fmt: skip
+                "The long run uses the reference.")  # fmt: skip
             return task.solution
     line = f"{id}: yours takes {times:.1f} times as long as the reference"
     if times > limit:
-        say("open", f"{line}. It is right, but long runs would be long: they take the reference.")
+        say("open", f"{line}. It is correct but slow, so long runs use the reference.")
         return task.solution
     say("solved", f"{line}: fast enough for the long run.")
     return piece

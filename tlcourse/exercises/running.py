@@ -138,7 +138,7 @@ def no_input() -> Iterator[None]:
     """Inside the block `input()` raises, because nobody can answer it."""
 
     def refuse(*_: object) -> str:
-        raise RuntimeError("it asks for input(), but gets all it needs as arguments")
+        raise RuntimeError("it calls input(), but its arguments contain all that it needs")
 
     original, builtins.input = builtins.input, refuse
     try:

@@ -120,7 +120,7 @@ def hint(id: str = "") -> None:
 def _exercise_or_none(id: str) -> Exercise | None:
     """The exercise of an id, or the last one; None, after a message, if there is none."""
     if not id and not _last:
-        say("hint", 'No exercise was handed in yet; name one: hint("start.count_labels").')
+        say("hint", 'No exercise has been checked yet; name one: hint("start.count_labels").')
         return None
     try:
         return get(id or _last[0])

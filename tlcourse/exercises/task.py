@@ -21,8 +21,8 @@ An exercise is one file, `exercises/TOPIC/NAME.py`, whose `task` is an `Exercise
     )
 
 A case is measured (by default, the function is called and must not change its arguments) and
-compared with the expected value (by default, that of the truth). If an answer is wrong, and on
-every case so far measures the same as a known mistake, the mistake's sentence replaces the hint.
+compared with the expected value (by default, that of the truth). If an answer is wrong, and every
+case so far gives the same value as for a known mistake, the mistake's sentence replaces the hint.
 """
 
 import copy
@@ -51,7 +51,7 @@ TRUTH: Any = object()  # as `expected`: the value that the exercise's truth retu
 
 @dataclass(frozen=True)
 class Case:
-    """One check of a stage; see `case`."""
+    """One check of a stage; `case` creates it."""
 
     what: str
     arguments: tuple
@@ -61,20 +61,13 @@ class Case:
     tolerance: float | None = None
 
 
-def case(
-    what: str,
-    *arguments: Any,
-    expected: Any = TRUTH,
-    measure: Callable | None = None,
-    hint: str = "",
-    tolerance: float | None = None,
-) -> Case:
-    """A case that checks `what` (a noun phrase) with these arguments of the answer or `measure`.
+def case(what: str, *arguments: Any, **options: Any) -> Case:
+    """Returns a case that checks `what` (a noun phrase) with these arguments of the answer.
 
-    If `what` is "", the learner is shown the call. Options that are not given are those of the
-    stage, or else of the exercise.
+    If `what` is "", the learner sees the call. The options are `expected`, `measure`, `hint` and
+    `tolerance`; if they are not given, those of the stage apply, or else of the exercise.
     """
-    return Case(what, arguments, expected, measure, hint, tolerance)
+    return Case(what, arguments, **options)
 
 
 @dataclass(frozen=True)
@@ -199,10 +192,6 @@ class Exercise:
         """Starts a new check: removes the cases of the previous one."""
         self._cases.clear()
 
-    def run(self, stage: Stage, candidate: Any) -> str | None:
-        """Runs one stage; returns its remark or None."""
-        return stage.check(candidate)
-
     def compare(
         self,
         candidate: Any,
@@ -213,7 +202,7 @@ class Exercise:
         hint: str = "",
         tolerance: float | None = None,
     ) -> Any:
-        """Measures the candidate with these arguments, and returns the measured value.
+        """Measures the candidate with these arguments; returns the measured value.
 
         Raises CheckFailed unless it equals `expected`, or is within the tolerance if that has
         fractions. The error has the sentence of a matching known mistake, else `hint`.

@@ -1,4 +1,4 @@
-"""Lesson 01: count neighbouring pairs, weighed by the counts of the words."""
+"""Lesson 01: count neighbouring pairs, weighted by the counts of the words."""
 
 import random
 from collections import Counter
@@ -10,10 +10,10 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def counted(candidate, words):
-    """The counts, pairs with a count of 0 left out."""
+    """Returns the counts without pairs whose count is 0."""
     got = expect_unchanged(candidate, words)
     if not isinstance(got, Mapping):
-        expect_type(got, dict, short(words), "From pairs to numbers; a `Counter` is one, too.")
+        expect_type(got, dict, short(words), "A `Counter` is a dictionary, too.")
     return {pair: count for pair, count in got.items() if count}
 
 
@@ -25,9 +25,9 @@ task = Exercise(
     importance=4,
     minutes=8,
     hints=(
-        "How many pairs has a word of four tokens, and with which token does each begin?",
-        "`zip(word, word[1:])` gives each token with its right neighbour; and a word that was seen "
-        "5 times holds each of its pairs 5 times.",
+        "How many pairs does a word of four tokens have, and with which token does each begin?",
+        "`zip(word, word[1:])` gives each token with its right neighbour. A word that occurs 5 "
+        "times contributes each of its pairs 5 times.",
         "Start from `pairs = Counter()`, loop over `words.items()`, then over the pairs of the "
         "word, and add the word's count to `pairs[pair]`.",
     ),
@@ -38,7 +38,7 @@ task = Exercise(
 
 @task.reference
 def count_pairs(words):
-    """How often each pair of neighbours occurs in `words`, a dict from token tuples to counts."""
+    """Returns how often each pair occurs in `words`, a dict from token tuples to counts."""
     pairs = Counter()
     for word, count in words.items():
         for pair in zip(word, word[1:], strict=False):
@@ -48,7 +48,7 @@ def count_pairs(words):
 
 @task.truth
 def by_writing_out(words):
-    """Each word as often as it was seen, without any weights."""
+    """Repeats each word as often as it occurs, instead of using weights."""
     return dict(Counter(pair for word in Counter(words).elements() for pair in pairwise(word)))
 
 
@@ -60,52 +60,30 @@ random_words = [
 task.stage(
     "pairs of neighbours",
     case(
-        "the word `r a n`, seen once",
+        "the word `r a n`, which occurs once",
         {("r", "a", "n"): 1},
-        hint="Each token goes with the one directly to its right: `a` is in two pairs.",
+        hint="Each token forms a pair with the one directly to its right, so `a` is in two pairs.",
     ),
-    case("no words", {}),
     case("a word of one token", {("a",): 5}),
-    hint="It has no pair: pairs never reach from one word into the next.",
+    hint="It has no pair, because pairs never reach from one word into the next.",
 )
 WEIGHTS = (
     ({("r", "a", "n"): 5}, "Each pair counts as often as its word does: add the count, not 1."),
     ({tuple("anan"): 1}, "A pair that occurs twice in a word counts twice."),
-    ({("a", "a", "a"): 10}, "It has two pairs of neighbours, and they share the middle `a`."),
+    ({("a", "a", "a"): 10}, "It has two pairs of neighbours, which share the middle `a`."),
     (
         {("a", "b"): 2, ("b", "a"): 3, ("a", "b", "c"): 4},
-        "The order in a pair matters, and counts of different words add up.",
+        "The order in a pair matters, and counts of different words add up: does a later word "
+        "overwrite an earlier one?",
     ),
     ({("r", "ai", "n"): 6}, "A token may be longer than a letter: do not join the tokens."),
     ({(0, 7, 0): 2}, "A token may be the number 0, which an `if` takes for False."),
 )
 task.stage("weights", *(case("", words, hint=hint) for words, hint in WEIGHTS))
 task.stage("50 random sets of words", *(case("", words) for words in random_words))
-
-
-def once_a_word(words):
-    pairs = Counter()
-    for word, count in words.items():
-        pairs.update(dict.fromkeys(pairwise(word), count))
-    return pairs
-
-
-def overwrites(words):
-    return {
-        pair: count * list(pairwise(word)).count(pair)
-        for word, count in words.items()
-        for pair in pairwise(word)
-    }
-
-
 task.mistakes(
     (
         "A key is a tuple of two neighbouring tokens, such as ('r', 'a').",
         lambda words: {"".join(pair): count for pair, count in count_pairs(words).items()},
     ),
-    (
-        "A pair that occurs twice in a word counts twice: a set or dictionary drops one.",
-        once_a_word,
-    ),
-    ("Counts of different words add up: is the one before overwritten?", overwrites),
 )

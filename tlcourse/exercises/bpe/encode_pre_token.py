@@ -1,4 +1,4 @@
-"""Lesson 01: encode a pre-token with the merges that were learnt."""
+"""Lesson 01: encode a pre-token with the learnt merges."""
 
 from functools import cache
 from itertools import pairwise
@@ -15,11 +15,12 @@ task = Exercise(
     importance=4,
     minutes=8,
     hints=(
-        "Try it by hand: what becomes of `a b c`, if `b c` was learnt first and `a b` second?",
+        "Try it by hand: what happens to `a b c` if `b c` was learnt first and `a b` second?",
         "One loop, `for pair, new_token in merges`, is enough: `merge_pair` does each step, and "
         "does nothing where the pair does not occur.",
-        "`merge_pair` returns a new list: keep it, `tokens = merge_pair(tokens, pair, new_token)`. "
-        "After the loop return `list(tokens)`, which is a list of your own even without merges.",
+        "`merge_pair` returns a new list, so assign it: `tokens = merge_pair(tokens, pair, "
+        "new_token)`. After the loop, return `list(tokens)`, which is a new list even if there "
+        "are no merges.",
     ),
     imports="from collections import Counter, defaultdict\nfrom itertools import pairwise",
     builds_on=("bpe.merge_pair",),
@@ -28,7 +29,7 @@ task = Exercise(
 
 @task.reference
 def encode_pre_token(tokens, merges):
-    """`tokens` of one pre-token after all `merges`, a list of (pair, new token), earliest first."""
+    """Applies `merges`, a list of (pair, new token), earliest first, to one pre-token's tokens."""
     for pair, new_token in merges:
         tokens = merge_pair(tokens, pair, new_token)
     return list(tokens)
@@ -36,7 +37,7 @@ def encode_pre_token(tokens, merges):
 
 @task.truth
 def one_place_at_a_time(tokens, merges):
-    """The leftmost place of the earliest merge, again and again."""
+    """Merges at the leftmost place of the earliest merge until no place is left."""
     tokens, order = list(tokens), [pair for pair, _ in merges]
     while places := [(order.index(p), i) for i, p in enumerate(pairwise(tokens)) if p in order]:
         rank, i = min(places)
@@ -45,7 +46,7 @@ def one_place_at_a_time(tokens, merges):
 
 
 def learnt(*pairs):
-    """Merges of letters: "a b" makes ab."""
+    """Returns merges of letters: "a b" becomes ab."""
     return [(tuple(pair.split()), pair.replace(" ", "")) for pair in pairs]
 
 
@@ -55,30 +56,37 @@ def letters(word, merges, hint):
 
 @cache
 def vocabulary():
-    """A small trained vocabulary, and the library's model of it as ground truth."""
+    """Returns a small trained tokenizer, and the library's version of it as ground truth."""
     text = "rain on the trains, training in the rain; a terrain drained again, naïve ½ m², "
     tokenizer = bpe.Tokenizer.train([text, "the banana band banned bananas and an ananas"], 340)
     return tokenizer, tokenizer.to_library()
 
 
 THREE = learnt("b c", "a b", "ab c")
-EARLIEST = (
-    "`b c` was learnt first, so it is merged first, although `a b` is further left and `abc` is "
-    "longer. Among the pairs that are there, take the one learnt earliest."
-)
-LONGEST = "Not the longest token: take the one learnt earliest."
 task.stage(
     "nothing to merge, one merge",
-    letters("ba", learnt("a b"), "No merge applies there."),
     letters("a", learnt("a b"), "A single token has no neighbour, so no merge applies."),
-    letters("ab", learnt("a b"), "It applies: is every merge in the list used?"),
+    letters(
+        "ab",
+        learnt("a b"),
+        "The merge applies. `merge_pair` changes nothing and returns a new list: do you keep it?",
+    ),
 )
 task.stage(
     "the earliest merge first",
-    letters("abc", THREE, EARLIEST),
-    letters("ab", THREE, "`b c` is not there; a later merge may still apply."),
-    letters("abc", learnt("a b", "ab c"), "What a merge has made may be merged again."),
-    letters("abcd", learnt("a b", "c d", "ab c"), LONGEST),
+    letters(
+        "abc",
+        THREE,
+        "`b c` was learnt first, so it is merged first, although `a b` is further left and `abc` "
+        "is longer. Among the pairs that occur, take the one learnt earliest.",
+    ),
+    letters("ab", THREE, "`b c` does not occur here, but a later merge may still apply."),
+    letters("abc", learnt("a b", "ab c"), "A merged token may be merged again: are you done?"),
+    letters(
+        "abcd",
+        learnt("a b", "c d", "ab c"),
+        "Do not take the longest token: take the merge learnt earliest.",
+    ),
 )
 
 
@@ -87,30 +95,6 @@ def against_the_library(candidate):
     tokenizer, library = vocabulary()
     text = "trainers in the rain restrained a banana anan thethe Terrainanas, naïveté ½ m² 😀"
     for pre_token in bpe.pre_tokenise(text):
-        what = f"the bytes of {pre_token!r}, with {len(tokenizer.merges)} merges learnt from a text"
+        what = f"the bytes of {pre_token!r}, with {len(tokenizer.merges)} merges from a text"
         ids, right = bpe.to_ids(pre_token), library.encode(pre_token).ids
         task.compare(candidate, what, ids, tokenizer.merges, expected=right)
-
-
-def drops_what_merge_pair_returns(tokens, merges):
-    for pair, new_token in merges:
-        merge_pair(tokens, pair, new_token)
-    return tokens
-
-
-def one_round(tokens, merges):
-    known = [pair for pair, _ in merges if pair in pairwise(tokens)]
-    return merge_pair(tokens, known[0], dict(merges)[known[0]]) if known else list(tokens)
-
-
-task.mistakes(
-    (
-        "`merge_pair` changes nothing, it returns a new list: do you keep that?",
-        drops_what_merge_pair_returns,
-    ),
-    (
-        "The other way round: take the one learnt earliest.",
-        lambda tokens, merges: encode_pre_token(tokens, merges[::-1]),
-    ),
-    ("One merge is not enough: go on until no learnt pair is left.", one_round),
-)

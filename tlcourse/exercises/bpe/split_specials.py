@@ -13,11 +13,11 @@ task = Exercise(
     importance=2,
     minutes=8,
     hints=(
-        "`re.split` keeps what it splits at if the pattern is in brackets: "
-        "`re.split('(b)', 'abc')` is `['a', 'b', 'c']`.",
-        "`'|'.join(map(re.escape, specials))` is a pattern for any of them: `re.escape` takes "
-        "away the meaning that characters such as `|` have in a pattern.",
-        "Filter out the empty parts at the end; and if there are no specials, there is nothing to "
+        "`re.split` keeps the separators if the pattern is in brackets: `re.split('(b)', 'abc')` "
+        "is `['a', 'b', 'c']`.",
+        "`'|'.join(map(re.escape, specials))` is a pattern that matches any of them. `re.escape` "
+        "removes the special meaning of characters such as `|`.",
+        "Filter out the empty parts at the end. If there are no specials, there is nothing to "
         "split at.",
     ),
     imports="import re\n\nimport regex",
@@ -26,7 +26,7 @@ task = Exercise(
 
 @task.reference
 def split_specials(text, specials):
-    """The parts of `text` in order: each special token alone, and the text between them."""
+    """Returns the parts of `text` in order: each special token, and the text between them."""
     if not specials:
         return [text] if text else []
     pattern = "(" + "|".join(map(re.escape, specials)) + ")"
@@ -35,7 +35,7 @@ def split_specials(text, specials):
 
 @task.truth
 def letter_by_letter(text, specials):
-    """Without patterns: at each letter, whether a special token begins there."""
+    """Looks at each letter, without patterns, for a special token that begins there."""
     found, held = [], ""
     while text:
         special = next((each for each in specials if text.startswith(each)), "")
@@ -55,39 +55,26 @@ MANY = ["<cls>", "<|end|>", "[SEP]", "a.b"]
 PIECES = ["<s>", "</s>", "<|x|>", "x <", "s> \n", "é|"]
 task.stage(
     "one special token",
-    at_eos("Hi <eos>you", "Three parts, which joined give the text back."),
-    at_eos("Hi", "Nothing to split at: one part."),
-    at_eos("a<eos>b<eos>c", "It occurs twice."),
+    at_eos("Hi", "There is nothing to split at, so the text is one part."),
+    at_eos(
+        "a<eos>b<eos>c",
+        "It occurs twice, and remains as a part of its own, so that the parts together are the "
+        "text. A group, `(...)`, in the pattern keeps it.",
+    ),
 )
 task.stage(
     "no empty parts, no specials",
-    at_eos("<eos>", "Leave out empty parts."),
-    at_eos("<eos> <eos>", "A space is not nothing: leave out parts that are empty, and no others."),
-    case("", "a b", [], hint="Without specials the text is one part."),
+    at_eos("<eos> <eos>", "A space is not empty: remove only the parts that are empty."),
+    case("", "a b", [], hint="Without specials the text is one part: check that first."),
 )
 task.stage(
     "any special tokens",
     case("", "<cls>x[SEP]y", MANY),
     case("", "x|<|end|>", MANY),
-    hint="`|`, `.` and `[ ]` have a meaning in a pattern: `re.escape` takes it away.",
+    hint="Each of the specials counts. `|`, `.` and `[ ]` have a meaning in a pattern, which "
+    "`re.escape` removes.",
 )
 task.stage(
     "100 random texts",
     *(case("", "".join(draw.choices(PIECES, k=draw.randrange(6))), PIECES[:3]) for _ in range(100)),
-)
-
-
-task.mistakes(
-    (
-        "The special token is gone: a group, `(...)`, in the pattern keeps it.",
-        lambda text, specials: [p for p in text.split((specials or ["\0"])[0]) if p],
-    ),
-    (
-        "Without specials the pattern `()` fits everywhere: ask first whether there are any.",
-        lambda text, specials: split_specials(text, specials) if specials else [*text],
-    ),
-    (
-        "Only the first special was looked for.",
-        lambda text, specials: split_specials(text, specials[:1]),
-    ),
 )

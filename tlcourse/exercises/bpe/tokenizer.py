@@ -1,4 +1,4 @@
-"""Lesson 01: the tokenizer, text to ids and back."""
+"""Lesson 01: the tokenizer, from text to ids and back."""
 
 import random
 from functools import cache
@@ -18,12 +18,12 @@ task = Exercise(
     importance=4,
     minutes=30,
     hints=(
-        "For one pre-token: its UTF-8 bytes, their symbols, `encode_pre_token`, and then the id of "
-        "each token that is left.",
-        "`encode`: with `allow_special`, the parts are `split_specials(text, self.specials)`, and "
-        "a part that is a special gives one id. Every other part is cut by `pre_tokenise`.",
-        "`decode`: turn `vocabulary` round (id → symbol) and `self.symbols` too (symbol → byte); "
-        "collect the bytes of all ids in one `bytearray`, and decode them once, at the end, with "
+        "For one pre-token, take its UTF-8 bytes, look up their symbols, call `encode_pre_token`, "
+        "and look up the id of each resulting token.",
+        "In `encode` with `allow_special`, the parts are `split_specials(text, self.specials)`, "
+        "and a part that is a special token becomes one id. `pre_tokenise` cuts all other parts.",
+        "In `decode`, invert `vocabulary` (id → symbol) and `self.symbols` (symbol → byte). "
+        "Collect the bytes of all ids in one `bytearray`, and decode them once, at the end, with "
         '`errors="replace"`.',
     ),
     imports="import re\n\nimport regex\n\nfrom tlcourse.bpe import pre_tokenise",
@@ -33,7 +33,7 @@ task = Exercise(
 
 @task.reference
 class Tokenizer:
-    """Byte-level BPE: text to ids and back."""
+    """Byte-level BPE, from text to ids and back."""
 
     def __init__(self, vocabulary, merges, specials):
         self.vocabulary = vocabulary
@@ -77,7 +77,7 @@ MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("a", "b"), ("Â", "½"), ("a"
 
 @cache
 def id_of():
-    """A vocabulary whose ids are in no order, specials among them."""
+    """Returns a vocabulary with special tokens, whose ids are in no order."""
     symbols = [*SPECIALS, *byte_symbols().values(), *("".join(pair) for pair in MERGES)]
     return dict(zip(symbols, random.Random(1).sample(range(1000), len(symbols)), strict=True))
 
@@ -87,15 +87,15 @@ def built(candidate, merges=MERGES):
 
 
 def encoded(candidate, text, merges, *allowed):
-    """The symbols of the ids that the candidate makes of a text."""
+    """Returns the symbols of the ids into which the candidate encodes a text."""
     ids = built(candidate, merges).encode(text, *allowed)
-    expect_type(ids, list, f"`encode({text!r})`", "A list of numbers.")
+    expect_type(ids, list, f"`encode({text!r})`", "Return a list of ids.")
     symbol_of = {number: symbol for symbol, number in id_of().items()}
     return [symbol_of.get(number, f"{number!r}, which is no id") for number in ids]
 
 
 def decoded(candidate, symbols):
-    """The text that the candidate makes of the ids of these symbols."""
+    """Returns the text into which the candidate decodes the ids of these symbols."""
     return built(candidate).decode([id_of()[symbol] for symbol in symbols])
 
 
@@ -108,8 +108,11 @@ def decodes(symbols, text, hint):
     return case(f"`decode` of the ids of {symbols}", symbols, expected=text, hint=hint)
 
 
-BYTES = "Each byte of the UTF-8 text has its symbol, and each symbol its id."
-TYPED = "What a user types is text: without `allow_special` no special token may come of it."
+BYTES = (
+    "Encode the text as UTF-8 first (`ord` gives a character's number, not its bytes). Each byte "
+    "has a symbol, and each symbol an id."
+)
+TYPED = "What a user types is text, which without `allow_special` never becomes a special token."
 task.stage(
     "bytes to ids",
     encodes("a b", ["a", "Ġ", "b"], BYTES, merges=[]),
@@ -119,22 +122,21 @@ task.stage(
 task.stage(
     "merges, inside pre-tokens",
     encodes(" the the", ["Ġthe"] * 2, "Merges build on merges: first Ġ t and h e, then Ġt he."),
-    encodes("½ ab", ["Â½", "Ġ", "ab"], "The two bytes of ½ are merged, too."),
-    encodes("a2b", [*"a2b"], "Merges stay inside pre-tokens: first cut by `pre_tokenise`."),
+    encodes("a2b", [*"a2b"], "No merge crosses two pre-tokens: cut with `pre_tokenise` first."),
     measure=encoded,
 )
 task.stage(
     "special tokens",
     encodes("a<eos>", ["a", "<eos>"], "With `allow_special` it becomes one id.", allowed=[True]),
     encodes("a<eos>", ["a", *"<eos>"], TYPED),
-    encodes(SPECIALS[1], SPECIALS[1:], "Look the special up in `vocabulary`.", allowed=[True]),
+    encodes(SPECIALS[1], SPECIALS[1:], "Look its id up in `vocabulary`.", allowed=[True]),
     measure=encoded,
 )
 task.stage(
     "ids to text",
-    decodes(["Ġthe", "he"], " thehe", "Each symbol is one or more bytes; Ġ is the space."),
+    decodes(["Ġthe", "he"], " thehe", "Each symbol stands for one or more bytes; Ġ is the space."),
     decodes(["Â", "½", "Â½"], "½½", "Join the bytes of all ids first, then decode them as UTF-8."),
-    decodes(["a", "Â"], "a\ufffd", 'Half a character is no error: decode with `errors="replace"`.'),
+    decodes(["a", "Â"], "a\ufffd", 'Part of a character must not raise: use `errors="replace"`.'),
     decodes(["a", SPECIALS[1]], "a<end of text>", "A special token is its own text, not bytes."),
     measure=decoded,
 )
@@ -153,18 +155,6 @@ def against_the_library(candidate):
         for allowed in (False, True):
             library.encode_special_tokens = not allowed
             right = library.encode(text).ids
-            task.compare(
-                mine.encode, f"`encode({text!r}, {allowed})`", text, allowed, expected=right
-            )
+            what = f"`encode({text!r}, {allowed})`"
+            task.compare(mine.encode, what, text, allowed, expected=right)
             task.compare(mine.decode, f"`decode` of the ids of {text!r}", right, expected=text)
-
-
-class Characters(Tokenizer):
-    def ids_of(self, word):
-        tokens = encode_pre_token([self.symbols[ord(c)] for c in word], self.merges)
-        return [self.vocabulary[token] for token in tokens]
-
-
-task.mistakes(
-    ("Encode to UTF-8 first: `ord` gives a character's number, not its bytes.", Characters)
-)

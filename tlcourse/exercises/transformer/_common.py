@@ -1,4 +1,4 @@
-"""Help for the exercises of lessons 02 and 02b: drawing numbers, building modules, measuring."""
+"""Helpers of the exercises of lessons 02 and 02b: random numbers, modules, measurements."""
 
 import zlib
 from collections.abc import Callable
@@ -22,43 +22,43 @@ IMPORTS = (
     "from torch.nn import functional as F\n"
     "from tlcourse.transformer import ACTIVATIONS, Config, causal_mask, padding_mask, rotary_table"
 )
-NO_GRADIENT = "Nothing is learnt without a gradient: leave out `no_grad`, `.detach()` and NumPy."
+NO_GRADIENT = "Nothing is learned without a gradient: leave out `no_grad`, `.detach()` and NumPy."
 
 _NOWHERE = torch.ones(2, dtype=torch.long, device="meta")
 torch.minimum(_NOWHERE, _NOWHERE.sum())  # makes PyTorch import for a second, before a check's clock
 
 
 def small(**changes) -> Config:
-    """A shape in which no two sizes are equal: 3 heads of width 4, 40 tokens, 20 features."""
+    """Returns a configuration with different sizes: 3 heads of width 4, 40 tokens, 20 features."""
     shape = dict(vocabulary_size=40, width=12, layers=2, heads=3, feed_forward=20, max_length=16)
     return Config(**(shape | changes))
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
-    """Standard normal numbers, the same for the same seed."""
+    """Returns standard normal numbers, the same for the same seed."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def shape(candidate: Callable, *arguments: Any) -> tuple[int, ...]:
-    """The shape of what a function gives; raises CheckFailed if that is no tensor."""
+    """Returns the shape of a function's result; raises CheckFailed if it is not a tensor."""
     got = expect_unchanged(candidate, *arguments)
     expect_type(got, Tensor, "what your function returns")
     return tuple(got.shape)
 
 
 def unreached(candidate: Callable, names: list[str], *arguments: Any) -> list[str]:
-    """Those of a function's first arguments, which have these names, that no gradient reaches."""
-    asking = [each.requires_grad_() for each in arguments[: len(names)]]
-    got = candidate(*arguments)
-    if got.requires_grad:
-        got.sum().backward()
-    return [name for name, each in zip(names, asking, strict=True) if each.grad is None]
+    """Returns the names of a function's first arguments that no gradient reaches."""
+    inputs = [each.requires_grad_() for each in arguments[: len(names)]]
+    result = candidate(*arguments)
+    if result.requires_grad:
+        result.sum().backward()
+    return [name for name, each in zip(names, inputs, strict=True) if each.grad is None]
 
 
 def new(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
-    """`candidate(config)`, or of a tuple `candidate(*sizes)`, with the same random numbers always.
+    """Returns `candidate(config)`, or `candidate(*sizes)` for a tuple, always drawn alike.
 
-    Raises CheckFailed if it is no module.
+    Raises CheckFailed if it is not a module.
     """
     sizes = config if isinstance(config, tuple) else (config,)
     with torch.random.fork_rng(devices=[]):
@@ -77,9 +77,9 @@ def new(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
 
 
 def built(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
-    """`candidate(config)` with weights drawn by their names: no zero and no one hides a mistake.
+    """Returns `candidate(config)` with random weights, so that no zero hides a mistake.
 
-    Two modules whose parameters have the same names are equal.
+    They are drawn by name: modules whose parameters have the same names get the same weights.
     """
     module = new(candidate, config)
     with torch.no_grad():
@@ -90,7 +90,7 @@ def built(candidate: type, config: Config | tuple[int, ...]) -> nn.Module:
 
 
 def out(candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest: Any) -> Tensor:
-    """What a candidate with drawn weights makes of x; raises CheckFailed where that changes x."""
+    """Returns the output of a candidate with drawn weights; raises CheckFailed if x changes."""
     module = built(candidate, config)
     with torch.no_grad():
         found = expect_unchanged(lambda x: module(x, *rest), x)
@@ -101,7 +101,7 @@ def out(candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest: Any
 def differing(
     candidate: type, config: Config | tuple[int, ...], shapes: dict[str, tuple[int, ...]]
 ) -> list[str]:
-    """What is different about a new one's parameters from `shapes`, in words; [] if nothing is."""
+    """Returns, in words, how a new module's parameters differ from `shapes`."""
     mine = {name: tuple(p.shape) for name, p in new(candidate, config).named_parameters()}
     return [
         f"{name}: {mine.get(name, 'missing')} instead of {shapes.get(name, 'no such parameter')}"
@@ -111,7 +111,7 @@ def differing(
 
 
 def moved(candidate: type, config: Config, x: Tensor, at: int) -> list[int]:
-    """The positions whose output changes when 1 is added to the input at position `at`."""
+    """Returns the positions whose output changes if the input at position `at` grows by 1."""
     changed, module = x.clone(), built(candidate, config)
     changed[:, at] += 1
     with torch.no_grad():
@@ -120,65 +120,60 @@ def moved(candidate: type, config: Config, x: Tensor, at: int) -> list[int]:
 
 
 def device(compute: Callable[[], Tensor]) -> str:
-    """The device of what is computed from tensors on `meta`, where no number is computed."""
+    """Returns the device of a result that is computed from tensors on `meta`."""
     try:
         return compute().device.type
-    except (RuntimeError, NotImplementedError):  # as on a GPU, where two devices meet
+    except (RuntimeError, NotImplementedError):  # as on a GPU if tensors are on two devices
         return "a mix of two devices"
 
 
-def without_gradient(
+def gradients(
     candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest: Any
-) -> list[str]:
-    """The parameters that no gradient reaches."""
+) -> dict[str, Tensor | None]:
+    """Returns the gradients of all parameters and, if x is not a tensor of tokens, of x."""
+    x = x.clone().requires_grad_(x.is_floating_point())
     module = built(candidate, config)
-    found = module(x, *rest)
-    if found.requires_grad:
-        found.square().sum().backward()
-    return [name for name, each in module.named_parameters() if each.grad is None]
+    result = module(x, *rest)
+    if result.requires_grad:
+        result.square().sum().backward()
+    return {name: each.grad for name, each in [*module.named_parameters(), ("x", x)]}
 
 
-def all_gradients(*arguments: Any) -> Case:
-    """The case that a gradient reaches every parameter."""
-    what = "the parameters that no gradient reaches"
-    return case(what, *arguments, measure=without_gradient, expected=[], hint=NO_GRADIENT)
+def same_gradients(reference: type, *arguments: Any) -> Case:
+    """Returns the case that all gradients are those of the reference."""
+    due = {
+        name: each for name, each in gradients(reference, *arguments).items() if each is not None
+    }
 
+    def differing(candidate: type, *arguments: Any) -> list[str]:
+        mine = gradients(candidate, *arguments)
+        return [
+            name
+            for name, right in due.items()
+            if (own := mine.get(name)) is None or not torch.allclose(own, right, 1e-3, 1e-3)
+        ]
 
-def input_gradient(
-    candidate: type, config: Config | tuple[int, ...], x: Tensor, *rest: Any
-) -> Tensor:
-    """The gradient that reaches x."""
-    asking = x.clone().requires_grad_()
-    built(candidate, config)(asking, *rest).square().sum().backward()
-    return torch.zeros_like(x) if asking.grad is None else asking.grad
-
-
-def same_gradient(reference: type, *arguments: Any) -> Case:
-    """The case that x gets the gradient that it gets in the reference."""
-    due = input_gradient(reference, *arguments)
-    what = "the gradient that reaches x"
-    return case(
-        what, *arguments, measure=input_gradient, expected=due, tolerance=1e-3, hint=NO_GRADIENT
-    )
+    what = "the names whose gradients are missing or wrong"
+    return case(what, *arguments, measure=differing, expected=[], hint=NO_GRADIENT)
 
 
 def with_bias(name: str, *shape: int) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of a layer's weight, which has `shape`, and of its bias."""
+    """Returns the names and shapes of a layer's weight, which has `shape`, and of its bias."""
     return {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
 
 
 def under(prefix: str, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """The same parameters as parts of a larger module."""
+    """Returns the same shapes, by the parameters' names in a larger module."""
     return {f"{prefix}.{name}": size for name, size in shapes.items()}
 
 
 def otherwise(base: type, **methods: Callable) -> type:
-    """A module class like `base`, with these methods in place of its own."""
+    """Returns a subclass of `base` with these methods."""
     return type("Faulty", (base,), methods)
 
 
 class Stub(nn.Module):
-    """A part of a block that multiplies by `times`, or else gives ones, and keeps what it reads."""
+    """A part of a block that multiplies by `times`, or returns ones, and stores its input."""
 
     def __init__(self, times: int | None = None):
         super().__init__()
@@ -190,7 +185,7 @@ class Stub(nn.Module):
 
 
 def read_by(block: Any, run: Callable[[Tensor], Tensor]) -> str:
-    """What the layers of a block read, and what comes out of `run`, as `the_stream` says."""
+    """Returns the inputs of a block's layers and the output of `run`, as in `the_stream`."""
     for name in ("attention_norm", "attention", "feed_forward_norm", "feed_forward"):
         setattr(block, name, Stub(10 if "norm" in name else None))
     with torch.no_grad():
@@ -200,9 +195,10 @@ def read_by(block: Any, run: Callable[[Tensor], Tensor]) -> str:
 
 
 the_stream = case(
-    "what attention reads, what feed-forward reads and what comes out, where a stream of 2s comes "
-    "in, norms multiply by 10 and layers write 1",
+    "the input of attention, the input of feed-forward and the output, if x is 2 everywhere, norms "
+    "multiply by 10 and layers return 1",
     expected="20, 30, 4",
-    hint="Each layer reads the norm of the stream: 10 × 2, and after attention has written "
-    "10 × (2 + 1). The stream itself runs on, and each layer adds to it: 2 + 1 + 1.",
+    hint="Each layer reads the norm of the stream, `x + layer(norm(x))`: attention reads 10 × 2, "
+    "and feed-forward 10 × (2 + 1). The stream itself is never normed, and each layer adds to it: "
+    "2 + 1 + 1.",
 )

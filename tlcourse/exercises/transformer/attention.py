@@ -18,11 +18,11 @@ task = Exercise(
     importance=5,
     minutes=10,
     hints=(
-        "Write the shape beside each step before you write the step.",
-        "It takes three lines: scores, softmax, mixture. The scores are `query @ "
-        "key.transpose(-2, -1)`, divided by the root of `query.shape[-1]`. Where there is a mask, "
-        "`masked_fill(~mask, float('-inf'))` drops keys.",
-        "The softmax runs over the keys, `dim=-1`; then comes `weights @ value`.",
+        "Write down the shape of each step before you write the step.",
+        "Three lines are enough: scores, softmax, mixture. The scores are `query @ "
+        "key.transpose(-2, -1)`, divided by the root of `query.shape[-1]`. If there is a mask, "
+        "`masked_fill(~mask, float('-inf'))` excludes keys.",
+        "Take the softmax over the keys, `dim=-1`, and return `weights @ value`.",
     ),
     imports="import functools\nimport math\nimport random\nimport torch\nfrom torch import nn\n"
     "from torch.nn import functional as F",
@@ -32,7 +32,7 @@ task = Exercise(
 
 @task.reference
 def attention(query, key, value, mask=None):
-    """(..., queries, head_dim), (..., keys, head_dim), (..., keys, dim) to (..., queries, dim)."""
+    """Maps (..., queries, d), (..., keys, d) and (..., keys, width) to (..., queries, width)."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))
@@ -46,7 +46,7 @@ def by_the_library(query, key, value, mask=None):
 
 
 def at(candidate, place, *parts):
-    """One part of what comes out."""
+    """Returns one part of the result."""
     return expect_unchanged(candidate, *parts)[place]
 
 
@@ -72,8 +72,8 @@ task.stage(
 task.stage(
     "the weights sum to one",
     case("values that are all 1", draw(2, 3, 4), draw(2, 5, 4, seed=1), torch.ones(2, 5, 6)),
-    hint="The weights of a query sum to 1 over the keys: is the softmax over the last dimension? "
-    "And do you divide the scores before it, instead of the weights after it?",
+    hint="The weights of a query sum to 1 over the keys. Is the softmax over the last dimension, "
+    "and do you divide the scores before it, instead of the weights after it?",
 )
 task.stage(
     "the scale",
@@ -93,23 +93,19 @@ task.stage(
         *((..., 0, slice(None)), query, key, value, causal),
         expected=value[..., 0, :],
     ),
-    hint="It may look at key 0 only (rows of the mask are queries, columns are keys), so value 0 "
-    "must come back whole. Set the scores of all other keys to -infinity before the softmax.",
+    hint="Query 0 may look at key 0 only (rows of the mask are queries, columns are keys), so its "
+    "result is value 0. True means keep: set the scores to -infinity where the mask is False "
+    "(`~mask`), before the softmax.",
     measure=at,
 )
 task.stage(
     "the library's numbers",
     case("two padded sentences, 3 heads", query, key, value, padding),
     case(
-        "scores in the hundreds, no mask",
-        *LARGE,
-        hint="Does `exp` overflow? `softmax` first subtracts the largest score of each row.",
-        tolerance=1e-4,
-    ),
-    case(
         "scores in the hundreds, two padded sentences",
         *(*LARGE, padding),
-        hint="Masked keys still get weight: set their scores to -infinity.",
+        hint="Does `exp` overflow? `softmax` first subtracts the largest score of each row. Or do "
+        "masked keys still get weight? Set their scores to -infinity.",
         tolerance=1e-4,
     ),
     case(
@@ -119,50 +115,11 @@ task.stage(
         measure=unreached,
         hint=NO_GRADIENT,
     ),
-    hint="This is compared with `F.scaled_dot_product_attention`.",
+    hint="The expected numbers are those of `F.scaled_dot_product_attention`.",
 )
-
-
-def mixed(scores, value, mask=None):
-    """What is right from the scores on."""
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(-1) @ value
-
-
-def scaled(query, key):
-    """The right scores."""
-    return query @ key.mT / math.sqrt(query.shape[-1])
-
-
-def masked_by(wrong):
-    """A wrong answer that is right without a mask and `wrong(scores, value, mask)` with one."""
-    return lambda query, key, value, mask=None: (mixed if mask is None else wrong)(
-        scaled(query, key), value, mask
-    )
-
-
 task.mistakes(
     (
-        "These are the weights; the values are not mixed yet: `weights @ value`.",
-        lambda query, key, value, mask=None: scaled(query, key).softmax(-1),
-    ),
-    (
-        "Count dimensions from the end, -1 and -2, because heads may stand in front.",
-        lambda query, key, value, mask=None: mixed(query @ key.transpose(1, 2), value, mask),
-    ),
-    (
-        "`mask` may be None: use it only `if mask is not None`.",
-        lambda query, key, value, mask=None: mixed(scaled(query, key), value, ~mask),
-    ),
-    (
-        "The query saw only keys after its own. True means keep in this course, so fill the "
-        "scores where the mask is False (`~mask`).",
-        masked_by(lambda scores, value, mask: mixed(scores, value, ~mask)),
-    ),
-    (
-        "The weights that you removed after the softmax are missing in the sum: set the scores to "
-        "-infinity before it.",
-        masked_by(lambda scores, value, mask: scores.softmax(-1) * mask @ value),
+        "These are the weights, but the values are not mixed yet: return `weights @ value`.",
+        lambda query, key, value, mask=None: (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1),
     ),
 )

@@ -8,14 +8,13 @@ from tlcourse.exercises.transformer import feed_forward, self_attention
 from tlcourse.exercises.transformer._common import (
     IMPORTS,
     Stub,
-    all_gradients,
     built,
     differing,
     draw,
     new,
-    otherwise,
     out,
     read_by,
+    same_gradients,
     small,
     the_stream,
     under,
@@ -34,10 +33,11 @@ task = Exercise(
     importance=5,
     minutes=10,
     hints=(
-        "`forward` is the formula in two lines: `x` plus what a layer makes of the norm of `x`.",
+        "`forward` is the formula in two lines. Each adds the output of a layer to `x`, and the "
+        "layer reads the norm of `x`.",
         "Write `x = x + self.attention(self.attention_norm(x), mask, table)`, and the same with "
         "the feed-forward layer, which needs neither mask nor table.",
-        "For the start, call `nn.init.zeros_` on `self.attention.output.weight` and `.bias`, and "
+        "In `__init__`, call `nn.init.zeros_` on `self.attention.output.weight` and `.bias`, and "
         "on `self.feed_forward.down.weight` and `.bias`.",
     ),
     imports=IMPORTS,
@@ -49,7 +49,7 @@ task = Exercise(
 
 @task.reference
 class Block(nn.Module):
-    """(batch, length, width) to the same: what comes in, and what two layers add to it."""
+    """Maps (batch, length, width) to the same shape: x plus the outputs of two layers."""
 
     def __init__(self, config):
         super().__init__()
@@ -75,13 +75,13 @@ def by_the_package(config, x, mask, table):
 
 
 def seen(candidate):
-    """What the layers read and what comes out, as `the_stream` says."""
+    """Returns the inputs of the layers and the output, as in `the_stream`."""
     block = built(candidate, small())
     return read_by(block, lambda x: block(x, None, None))
 
 
 def handed_on(candidate):
-    """What attention is given besides x."""
+    """Returns the arguments of attention after x."""
     block = built(candidate, small())
     block.attention = Stub()
     block(draw(1, 3, 12), "the mask", "the table")
@@ -89,13 +89,13 @@ def handed_on(candidate):
 
 
 def at_first(candidate, x):
-    """What a new block makes of x, before any training."""
+    """Returns the output of a new block, before any training."""
     with torch.no_grad():
         return new(candidate, small())(x, None, None)
 
 
 def starts_at_zero(candidate):
-    """The parameters that are zero in a new block."""
+    """Returns the names of the parameters that are zero in a new block."""
     found = new(candidate, small()).named_parameters()
     return sorted(name for name, each in found if not each.any() and "norm" not in name)
 
@@ -110,15 +110,15 @@ task.stage(
     "the four parts",
     case("differences from the parts of a block of width 12", small(), SHAPES, expected=[]),
     measure=differing,
-    hint="They are called attention_norm, attention, feed_forward_norm and feed_forward: two "
+    hint="The parts are called attention_norm, attention, feed_forward_norm and feed_forward: two "
     "`nn.LayerNorm(config.width)`, your `Attention(config)` and your `FeedForward(config)`.",
 )
 task.stage("the residual stream", the_stream, measure=seen)
 task.stage(
     "mask and table",
-    case("what attention is given besides `x`", expected=["the mask", "the table"]),
+    case("the arguments of attention after `x`", expected=["the mask", "the table"]),
     measure=handed_on,
-    hint="`self.attention(…, mask, table)` hands both on.",
+    hint="Pass both on: `self.attention(…, mask, table)`.",
 )
 task.stage(
     "a new block does nothing",
@@ -133,35 +133,10 @@ task.stage(
         "the parameters that start at zero",
         measure=starts_at_zero,
         expected=[f"{layer}.{part}" for layer in LAST for part in ("bias", "weight")],
-        hint="Only the two last layers start at zero: where everything is zero, no gradient flows.",
+        hint="Only the two last layers start at zero: if all weights are 0, no gradient flows.",
     ),
     case("a block with random weights, a causal mask and a table", *given),
-    all_gradients(*given),
-    hint="This is compared with the package's block. Each part works alone: does `forward` do "
-    "anything besides?",
-)
-
-
-def post_norm(s, x, *rest):
-    x = s.attention_norm(x + s.attention(x, *rest))
-    return s.feed_forward_norm(x + s.feed_forward(x))
-
-
-def of_2019(s, x, *rest):
-    x = s.attention_norm(x)
-    x = s.feed_forward_norm(x + s.attention(x, *rest))
-    return x + s.feed_forward(x)
-
-
-task.mistakes(
-    (
-        "The layer reads the stream itself. In a pre-norm block it reads the norm of the stream: "
-        "`self.attention_norm(x)`.",
-        otherwise(Block, forward=post_norm),
-    ),
-    (
-        "The norm's result runs on here in place of `x`. It goes into the layer and nowhere else: "
-        "`x + layer(norm(x))`.",
-        otherwise(Block, forward=of_2019),
-    ),
+    same_gradients(Block, *given),
+    hint="The expected numbers are those of the package's block. Each part works alone, so does "
+    "`forward` do anything else?",
 )

@@ -1,4 +1,4 @@
-"""Lesson 02b: Hugging Face's GPT-2 weights, by the names that the learner's model has."""
+"""Lesson 02b: Hugging Face's GPT-2 weights under the names of the learner's model."""
 
 import copy
 
@@ -16,14 +16,14 @@ task = Exercise(
     importance=4,
     minutes=25,
     hints=(
-        "Write two columns on paper: your names of one block, and theirs. Most rows differ in the "
-        "name alone.",
-        'A dict of names and a loop do most of it: `for new, old in {"attention_norm": "ln_1", '
-        '…}.items()`, and inside it one over "weight" and "bias".',
-        "`.t()` transposes a matrix and leaves a vector as it is, so one line does for both. "
-        "The weights of a LayerNorm are vectors, so `.t()` does them no harm.",
+        "Write two columns on paper: your names of one block, and theirs. Most rows differ only "
+        "in the name.",
+        'A dict of names and a loop do most of the work: `for new, old in {"attention_norm": '
+        '"ln_1", …}.items()`, and inside it a loop over "weight" and "bias".',
+        "`.t()` transposes a matrix and leaves a vector as it is, so one line is enough for linear "
+        "layers and for LayerNorm, whose weights are vectors.",
         "`c_attn` holds query, key and value side by side: `.chunk(3, dim=-1)` cuts the matrix "
-        "(width, 3 · width), and the bias (3 · width), into three. Then comes `.t()`.",
+        "(width, 3 · width), and the bias (3 · width), into three. Then transpose with `.t()`.",
     ),
     imports=IMPORTS,
 )
@@ -31,7 +31,7 @@ task = Exercise(
 
 @task.reference
 def convert_gpt2(theirs, layers):
-    """Hugging Face's GPT-2 state dict to one for `Model`: other names, matrices transposed."""
+    """Returns GPT-2's state dict with the names of `Model`, and with transposed matrices."""
     names = {
         "attention_norm": "ln_1",
         "attention.output": "attn.c_proj",
@@ -69,7 +69,7 @@ RENAMED = [
 
 
 def by_replacing(theirs):
-    """Our state dict, from the names that their dict has."""
+    """Returns our state dict by replacing parts of their names."""
     found = {}
     for name, value in theirs.items():
         for old, new in RENAMED:
@@ -84,14 +84,14 @@ def by_replacing(theirs):
 
 
 class Weights(dict):
-    """A dict of tensors that can be compared as a whole."""
+    """A dict of tensors that `==` compares as a whole."""
 
     def __eq__(self, other):
         return list(self) == list(other) and all(self[n].equal(other[n]) for n in self)
 
 
 def drawn():
-    """A state dict of GPT-2 with drawn numbers, two layers of width 4."""
+    """Returns a state dict of GPT-2 with random numbers, for two layers of width 4."""
     shapes = {"wte.weight": (7, 4), "wpe.weight": (5, 4)}
     for norm in ("ln_f", "h.0.ln_1", "h.0.ln_2", "h.1.ln_1", "h.1.ln_2"):
         shapes |= with_bias(norm, 4)
@@ -110,14 +110,14 @@ MINE = by_replacing(THEIRS)
 
 
 def converted(candidate):
-    """What the candidate gives; raises CheckFailed if it is no dict or changed the one given."""
+    """Returns the candidate's dict; raises CheckFailed if it is none, or if theirs changes."""
     found = expect_unchanged(lambda theirs: candidate(theirs, 2), copy.deepcopy(THEIRS))
     expect_type(found, dict, "what your function returns for two layers")
     return found
 
 
 def values(candidate, *asked):
-    """The names whose tensors are missing or not as they should be, with what is there."""
+    """Returns the names whose tensors are missing or wrong, with a description."""
     found = converted(candidate)
     return {
         name: f"other numbers, of shape {tuple(found[name].shape)}" if name in found else "missing"
@@ -131,8 +131,8 @@ task.stage(
     case("differences in embeddings and norms, for two layers", "embedding", "norm", expected={}),
     measure=values,
     hint="`wte` holds the tokens and `wpe` the positions, `ln_1` and `ln_2` are the norms of a "
-    "block, before attention and before feed-forward, and `ln_f` is the last norm. Take them as "
-    "they are.",
+    "block, before attention and before feed-forward, and `ln_f` is the last norm. Copy them "
+    "unchanged, for all `layers`.",
 )
 task.stage(
     "linear layers",
@@ -155,14 +155,5 @@ task.stage(
         expected=[],
         measure=lambda candidate: sorted(set(converted(candidate)) ^ set(MINE)),
     ),
-    hint="The result holds our names only: `lm_head.weight` is the embedding again, and our head "
-    "is tied.",
-)
-
-
-task.mistakes(
-    (
-        "Only the first layer is there. Go through all `layers`.",
-        lambda theirs, layers: convert_gpt2(theirs, 1),
-    ),
+    hint="Return our names only. `lm_head.weight` is the embedding again, and our head is tied.",
 )

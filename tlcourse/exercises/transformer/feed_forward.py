@@ -6,13 +6,13 @@ from torch.nn import functional as F
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import (
     IMPORTS,
-    all_gradients,
     built,
     differing,
     draw,
     moved,
     otherwise,
     out,
+    same_gradients,
     small,
     with_bias,
 )
@@ -26,9 +26,9 @@ task = Exercise(
     importance=4,
     minutes=5,
     hints=(
-        "It takes two linear layers, and one function between them.",
-        "`self.up = nn.Linear(config.width, config.feed_forward)`, and `self.down` goes back.",
-        "Keep `self.activation = ACTIVATIONS[config.activation]` in `__init__`. Then `forward` "
+        "The layer consists of two linear layers with a function between them.",
+        "`self.up = nn.Linear(config.width, config.feed_forward)`, and `self.down` maps back.",
+        "Set `self.activation = ACTIVATIONS[config.activation]` in `__init__`. Then `forward` "
         "returns `self.down(self.activation(self.up(x)))`.",
     ),
     imports=IMPORTS,
@@ -39,7 +39,7 @@ task = Exercise(
 
 @task.reference
 class FeedForward(nn.Module):
-    """(batch, length, width) to the same, each position alone."""
+    """Maps (batch, length, width) to the same shape, each position alone."""
 
     def __init__(self, config):
         super().__init__()
@@ -65,38 +65,31 @@ task.stage(
     "the two layers",
     case("differences from the layers of width 12, feed_forward 20", small(), SHAPES, expected=[]),
     measure=differing,
-    hint="They are called up and down: `nn.Linear(config.width, config.feed_forward)` and back.",
+    hint="The layers are called up, an `nn.Linear(config.width, config.feed_forward)`, and down, "
+    "which maps back.",
 )
 task.stage(
     "one position at a time",
-    case("the positions whose output moves with position 3 of 6", small(), x, 3, expected=[3]),
+    case("the positions whose output changes with position 3 of 6", small(), x, 3, expected=[3]),
     measure=moved,
-    hint="Something mixes the length dimension. `nn.Linear` works on the last dimension alone.",
+    hint="Something mixes the length dimension. `nn.Linear` works only on the last dimension.",
 )
 task.stage(
     "the square of ReLU",
     case("`config.activation` is 'relu2'", small(), x),
-    hint="Between the two layers stands a function that is 0 below 0, and the square above it.",
+    hint="Apply the activation between the two layers: relu2 is 0 below 0, and the square above.",
 )
 task.stage(
     "another activation",
     case("`config.activation` is 'gelu'", gelu, x),
-    all_gradients(gelu, x),
-    hint="Take the function that the configuration names: `ACTIVATIONS[config.activation]`.",
+    same_gradients(FeedForward, gelu, x),
+    hint="Use the function that the configuration names: `ACTIVATIONS[config.activation]`.",
 )
 
 
 task.mistakes(
     (
-        "There is nothing between the two layers, so that they are no more than one.",
-        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x))),
-    ),
-    (
-        "This is ReLU; its square is wanted.",
-        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x).relu())),
-    ),
-    (
-        "You add `x` here, but that is the block's work and not this layer's.",
+        "You add `x` here, but the block does that, not this layer.",
         otherwise(FeedForward, forward=lambda s, x: x + FeedForward.forward(s, x)),
     ),
 )

@@ -7,13 +7,11 @@ from torch.nn import functional as F
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import (
     IMPORTS,
-    all_gradients,
     built,
     differing,
     draw,
-    otherwise,
     out,
-    same_gradient,
+    same_gradients,
 )
 from tlcourse.exercises.transformer.attention import attention
 from tlcourse.exercises.transformer.rotate import rotate
@@ -27,11 +25,11 @@ task = Exercise(
     importance=2,
     minutes=20,
     hints=(
-        "Begin with your `Attention` of lesson 02: without biases and QK-norm, and with fewer "
+        "Begin with your `Attention` of lesson 02, without biases and QK-norm, and with fewer "
         "features for keys and values.",
-        "A head is `size = width // heads` wide. `self.key` and `self.value` lead from width to "
-        "`groups * size`, and are cut into `groups` heads, the query into `heads`.",
-        "Before `attention`, every key and value head is needed once for each query head of its "
+        "A head has the width `size = width // heads`. `self.key` and `self.value` map width to "
+        "`groups * size`. Split their outputs into `groups` heads, and the query into `heads`.",
+        "Before `attention`, repeat every key and value head once for each query head of its "
         "group: `key.repeat_interleave(heads // groups, dim=1)` gives 0 0 0 1 1 1.",
     ),
     imports=IMPORTS,
@@ -43,7 +41,7 @@ task = Exercise(
 
 @task.reference
 class GroupedAttention(nn.Module):
-    """(batch, length, width) to the same: query heads in groups, keys and values once a group."""
+    """Maps (batch, length, width) to the same shape; query heads of a group share keys."""
 
     def __init__(self, width, heads, groups):
         super().__init__()
@@ -65,7 +63,7 @@ class GroupedAttention(nn.Module):
 
 @task.truth
 def by_the_library(sizes, x, mask=None, table=None):
-    """In double precision."""
+    """Returns the library's attention in double precision."""
     (width, heads, groups), own = sizes, built(GroupedAttention, sizes).double()
     parts = (layer(x.double()) for layer in (own.query, own.key, own.value))
     query, key, value = (p.unflatten(-1, (-1, width // heads)).transpose(1, 2) for p in parts)
@@ -87,25 +85,26 @@ task.stage(
     "the four layers",
     case("differences from the layers of width 24, 6 heads, 2 groups", SIZES, SHAPES, expected=[]),
     measure=differing,
-    hint="A head is 24 / 6 = 4 features wide, so keys and values of 2 groups have 8. No layer has "
-    "a bias.",
+    hint="A head has 24 / 6 = 4 features, so keys and values of 2 groups have 8. No layer has a "
+    "bias.",
 )
 task.stage(
     "a group for every head",
     case("3 heads in 3 groups, no mask, no table", (12, 3, 3), draw(2, 5, 12)),
-    hint="With as many groups as heads this is the attention of lesson 02, without biases and "
-    "QK-norm. Bring the heads back side by side (transpose heads and length) before `output`.",
+    hint="With as many groups as heads, this is the attention of lesson 02 without biases and "
+    "QK-norm. Before `output`, transpose heads and length, and put the heads side by side.",
 )
 task.stage(
     "shared keys and values",
     case("6 heads in 2 groups", SIZES, x),
-    hint="Query heads 0, 1 and 2 share key and value head 0; heads 3, 4 and 5 share head 1.",
+    hint="Query heads 0, 1 and 2 share key and value head 0; heads 3, 4 and 5 share head 1. "
+    "`repeat` gives 0 1 0 1 0 1, but `repeat_interleave` gives 0 0 0 1 1 1.",
 )
 task.stage(
     "the mask",
     case("a causal mask of shape (5, 5)", SIZES, x, causal_mask(5)),
-    case("3 texts of different lengths, padded, read causally", SIZES, draw(3, 5, 24), PADDED),
-    hint="True means that a query may look at a key: hand `mask` on to `attention` as it is.",
+    case("a causal mask for 3 padded texts of different lengths", SIZES, draw(3, 5, 24), PADDED),
+    hint="True means that a query may look at a key: pass `mask` to `attention` as it is.",
 )
 task.stage(
     "rotary positions",
@@ -114,23 +113,7 @@ task.stage(
         *(SIZES, x, causal_mask(5), table),
         tolerance=1e-3,
     ),
-    all_gradients(SIZES, x, None, table),
-    same_gradient(GroupedAttention, SIZES, x, None, table),
-    hint="If there is a table, rotate queries and keys, and keep what `rotate` returns. Values "
-    "stay as they are, and the mask is still used.",
-)
-
-
-def repeats(self, x, mask=None, table=None):
-    parts = (layer(x) for layer in (self.query, self.key, self.value))
-    query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
-    key, value = (p.repeat(1, query.shape[1] // p.shape[1], 1, 1) for p in (key, value))
-    return self.output(attention(query, key, value, mask).transpose(1, 2).flatten(2))
-
-
-task.mistakes(
-    (
-        "Heads 0, 2 and 4 share here: `repeat` gives 0 1 0 1 0 1, `repeat_interleave` 0 0 0 1 1 1.",
-        otherwise(GroupedAttention, forward=repeats),
-    ),
+    same_gradients(GroupedAttention, SIZES, x, None, table),
+    hint="If there is a table, rotate queries and keys, and use what `rotate` returns. Leave the "
+    "values as they are, and still use the mask.",
 )

@@ -7,14 +7,12 @@ from torch.nn import functional as F
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import (
     IMPORTS,
-    all_gradients,
     built,
     differing,
     draw,
     new,
-    otherwise,
     out,
-    same_gradient,
+    same_gradients,
 )
 
 task = Exercise(
@@ -25,9 +23,9 @@ task = Exercise(
     importance=2,
     minutes=8,
     hints=(
-        "It takes three steps: the mean of the squares over the last dimension, its root, the "
+        "Take three steps: the mean of the squares over the last dimension, its root, and the "
         "division.",
-        "`self.weight = nn.Parameter(torch.ones(width))` is the gain. Keep `epsilon`, too.",
+        "`self.weight = nn.Parameter(torch.ones(width))` is the gain. Store `epsilon`, too.",
         "`x.square().mean(-1, keepdim=True)` keeps the dimension, so that it broadcasts. Add "
         "epsilon before you take the root.",
     ),
@@ -38,7 +36,7 @@ task = Exercise(
 
 @task.reference
 class RMSNorm(nn.Module):
-    """(..., width) to the same: divided by the root of the mean square, times a learned gain."""
+    """Divides x (..., width) by the root of its mean square; multiplies by a learned gain."""
 
     def __init__(self, width, epsilon=1e-5):
         super().__init__()
@@ -54,7 +52,7 @@ def by_the_library(x):
 
 
 def fresh(candidate, x, *epsilon):
-    """What a new one, whose gain is still 1, makes of x."""
+    """Returns the output of a new module, whose gain is still 1."""
     with torch.no_grad():
         return new(candidate, (x.shape[-1], *epsilon))(x)
 
@@ -64,7 +62,7 @@ task.stage(
     "the gain",
     case("differences from the parameters of width 12", WIDTH, {"weight": WIDTH}, expected=[]),
     case(
-        "the gain of a new one of width 3",
+        "the gain of a new module of width 3",
         3,
         expected=torch.ones(3),
         measure=lambda candidate, width: new(candidate, (width,)).weight.detach(),
@@ -76,14 +74,15 @@ task.stage(
 task.stage(
     "the root of the mean square",
     case(
-        "a new one, for (3, 4), (-6, 8) and (1, 0)",
+        "a new module, for (3, 4), (-6, 8) and (1, 0)",
         torch.tensor([[3.0, 4.0], [-6.0, 8.0], [1.0, 0.0]]),
-        hint="The mean square of (3, 4) is 12.5, its root 3.54, so about 0.85 and 1.13 come out.",
+        hint="The mean square of (3, 4) is 12.5, and its root 3.54, so the result is about 0.85 "
+        "and 1.13. RMSNorm subtracts no mean, as LayerNorm does.",
     ),
-    case("a new one, for 2 texts of 5 tokens", x),
+    case("a new module, for 2 texts of 5 tokens", x),
     measure=fresh,
     tolerance=1e-5,
-    hint="Each token's vector has a mean of its own, over the last dimension: `dim=-1`.",
+    hint="Each token's vector has its own mean, over the last dimension: `dim=-1`.",
 )
 task.stage(
     "small vectors",
@@ -93,32 +92,19 @@ task.stage(
         torch.tensor([[3.0, 4.0]]),
         12.5,
         expected=torch.tensor([[0.6, 0.8]]),
-        hint="`epsilon` is the second argument of `__init__`: keep it, and use it in `forward`.",
+        hint="`epsilon` is the second argument of `__init__`: store it, and use it in `forward`.",
     ),
     measure=fresh,
-    hint="`epsilon` (1e-5 by default) is added to the mean square before the root is taken.",
+    hint="Add `epsilon` (1e-5 by default) to the mean square before you take the root.",
 )
 task.stage(
     "the gain is used",
     case(
-        "2 texts of 5 tokens and a gain that has been learned",
+        "2 texts of 5 tokens and a learned gain",
         *(WIDTH, x),
         measure=out,
         expected=by_the_library(x) * built(RMSNorm, WIDTH).weight.detach(),
     ),
-    all_gradients(WIDTH, x),
-    same_gradient(RMSNorm, WIDTH, x),
-    hint="Each feature is multiplied by its own number in `self.weight`, an `nn.Parameter`.",
-)
-
-
-task.mistakes(
-    (
-        "This is LayerNorm. RMSNorm does not subtract the mean.",
-        otherwise(RMSNorm, forward=lambda s, x: s.weight * F.layer_norm(x, x.shape[-1:])),
-    ),
-    (
-        "You divide by the length of the vector. Take the mean of the squares, not their sum.",
-        otherwise(RMSNorm, forward=lambda s, x: RMSNorm.forward(s, x) / x.shape[-1] ** 0.5),
-    ),
+    same_gradients(RMSNorm, WIDTH, x),
+    hint="Multiply each feature by its own number in `self.weight`, an `nn.Parameter`.",
 )

@@ -9,7 +9,7 @@ from tlcourse.transformer import rotary_table
 
 
 def of(candidate, x):
-    """What comes out of x at positions 0, 1, 2, …"""
+    """Returns x, rotated at positions 0, 1, 2, …"""
     table = rotary_table(*x.shape[-2:])
     return expect_unchanged(lambda x: candidate(x, table), x)
 
@@ -22,12 +22,12 @@ task = Exercise(
     importance=4,
     minutes=10,
     hints=(
-        "Write the two lines of the formula for the first half and for the second half of `x`. "
-        "Which half is multiplied with the cosine, which with the sine?",
+        "Write down the two lines of the formula for the first and for the second half of `x`. "
+        "Which half is multiplied by the cosine, and which by the sine?",
         "`first, second = x.chunk(2, dim=-1)` cuts x into halves, and `torch.cat([second, first], "
         "dim=-1)` is x with its halves swapped.",
-        "The table has both halves and the minus already: `x * cosine` plus the swapped x times "
-        "the signed sine.",
+        "The table already contains both halves and the minus sign: add `x * cosine` and the "
+        "swapped x times the signed sine.",
     ),
     imports=IMPORTS,
     measure=of,
@@ -37,7 +37,7 @@ task = Exercise(
 
 @task.reference
 def rotate(x, table):
-    """(..., length, d_k) to the same: each pair of features rotated by its position's angle."""
+    """Rotates each pair of features of x (..., length, d_k) by the angle of its position."""
     cosine, signed_sine = table
     first, second = x.chunk(2, dim=-1)
     return x * cosine + torch.cat([second, first], dim=-1) * signed_sine
@@ -45,7 +45,7 @@ def rotate(x, table):
 
 @task.truth
 def by_complex_numbers(x):
-    """Every pair is a complex number, and its angle is added; in double precision."""
+    """Treats each pair as a complex number, and adds the angle in double precision."""
     length, half = x.shape[-2], x.shape[-1] // 2
     frequencies = 10_000.0 ** (-torch.arange(half).double() / half)
     angles = torch.arange(length).double()[:, None] * frequencies
@@ -59,12 +59,13 @@ task.stage(
     "shape",
     case("the shape for x of shape (2, 3, 7, 8)", x, expected=(2, 3, 7, 8)),
     measure=lambda candidate, x: tuple(of(candidate, x).shape),
-    hint="All features come back: join both halves by `torch.cat([…, …], dim=-1)`.",
+    hint="The shape stays the same: join both halves with `torch.cat([…, …], dim=-1)`.",
 )
 task.stage(
     "position 0 stays as it is",
     case("a vector at position 0", draw(1, 8)),
-    hint="Its angle is 0, so its cosine is 1 and its sine 0. Is x times the cosine in the sum?",
+    hint="Its angle is 0, so the cosine is 1 and the sine 0. Is x multiplied by the cosine, and "
+    "the swapped halves by the sine?",
 )
 task.stage(
     "one pair of features",
@@ -72,14 +73,14 @@ task.stage(
         "the pairs (1, 0) and (0, 1), each at positions 0, 1, 2, whose angles are 0, 1 and 2",
         torch.eye(2)[:, None].repeat(1, 3, 1),
     ),
-    hint="They become (cos, sin) and (-sin, cos) of the angle: the sine's share comes from the "
-    "other half.",
+    hint="They become (cos, sin) and (-sin, cos) of the angle: the sine is multiplied by the other "
+    "half. The first half of the table's sine already has its minus sign, so negate nothing.",
 )
 task.stage(
     "which features are a pair",
     case("(1, 0, 0, 0) at positions 0 and 1", torch.tensor([[1.0, 0, 0, 0]] * 2)),
-    hint="Feature 0 is a pair with feature 2, feature 1 with feature 3: one of the first half and "
-    "one of the second.",
+    hint="Features 0 and 2 are a pair, and so are 1 and 3: one of the first half and one of the "
+    "second. Swap the halves, and keep the order in each of them.",
 )
 task.stage(
     "heads of a batch",
@@ -91,35 +92,5 @@ task.stage(
         expected=[],
         hint=NO_GRADIENT,
     ),
-    hint="Count dimensions from the end, because batch and heads stand in front.",
-)
-
-
-def swapped(x):
-    return x.roll(x.shape[-1] // 2, -1)
-
-
-task.mistakes(
-    (
-        "Cosine and sine are exchanged: x goes with the cosine, the swapped halves with the sine.",
-        lambda x, table: swapped(x) * table[0] + x * table[1],
-    ),
-    (
-        "Each half is multiplied with its own sine. Swap the halves first: `torch.cat([second, "
-        "first], dim=-1)`.",
-        lambda x, table: x * table[0] + x * table[1],
-    ),
-    (
-        "It rotates the other way round. The first half of the table's sine has its minus "
-        "already, so swap the halves and negate nothing.",
-        lambda x, table: x * table[0] - swapped(x) * table[1],
-    ),
-    (
-        "The minus is applied twice, because the table's sine has it already.",
-        lambda x, table: x * table[0] + swapped(x) * table[1].abs(),
-    ),
-    (
-        "The whole of x is reversed. Swap its halves, and keep the order in each of them.",
-        lambda x, table: x * table[0] + x.flip(-1) * table[1],
-    ),
+    hint="Count dimensions from the end, because batch and heads come first.",
 )

@@ -9,11 +9,10 @@ from torch.nn import functional as F
 from tlcourse.exercises.task import Exercise, case
 from tlcourse.exercises.transformer._common import (
     IMPORTS,
-    all_gradients,
     differing,
     draw,
-    otherwise,
     out,
+    same_gradients,
     small,
     with_bias,
 )
@@ -32,10 +31,10 @@ task = Exercise(
     hints=(
         "Write the shape behind every line. Which one has to be (batch, heads, length, head_dim)?",
         "Write `self.query(x).view(batch, length, heads, head_dim).transpose(1, 2)`, and the same "
-        "for keys and values. At the end comes the way back: `.transpose(1, 2).reshape(batch, "
-        "length, width)`, then the output layer.",
-        "Three steps stand between the two: `if config.qk_norm`, `F.rms_norm(query, "
-        "query.shape[-1:])` and the same for the key; `if table is not None`, `rotate` both; then "
+        "for keys and values. At the end, undo it with `.transpose(1, 2).reshape(batch, length, "
+        "width)`, and apply the output layer.",
+        "Three steps come in between. If `config.qk_norm`, normalise with `F.rms_norm(query, "
+        "query.shape[-1:])`, and the key alike. If `table is not None`, `rotate` both. Then call "
         "your `attention` with the mask.",
     ),
     imports=IMPORTS,
@@ -47,7 +46,7 @@ task = Exercise(
 
 @task.reference
 class Attention(nn.Module):
-    """(batch, length, width) to the same: heads that look around, each in its own way."""
+    """Maps (batch, length, width) to the same shape, with several attention heads."""
 
     def __init__(self, config):
         super().__init__()
@@ -87,83 +86,43 @@ task.stage(
     "the four layers",
     case("differences from the four layers of width 12", small(), SHAPES, expected=[]),
     measure=differing,
-    hint="They are called query, key, value and output, each is an `nn.Linear(config.width, "
+    hint="The layers are called query, key, value and output, each is an `nn.Linear(config.width, "
     "config.width)`, and nothing else has weights.",
 )
 task.stage(
     "one head",
     case("one head, no mask, no table", replace(plain, heads=1), x),
     tolerance=1e-4,
-    hint="Query, key and value each come from `x` by a layer of their own and go into your "
-    "`attention`; what it returns goes through the output layer.",
+    hint="Query, key and value are computed from `x`, each by its own layer, and passed to your "
+    "`attention`, whose result goes through the output layer. Normalise only if `config.qk_norm`.",
 )
 task.stage(
     "three heads",
     case("three heads of width 4", plain, x),
     tolerance=1e-4,
     hint="Head 0 has features 0 to 3 of every token, head 1 the next four: view as (batch, length, "
-    "heads, head_dim), then transpose dimensions 1 and 2. At the end go the same way back.",
+    "heads, head_dim), then transpose dimensions 1 and 2. At the end, transpose before `reshape`.",
 )
 task.stage(
     "the mask",
     case("a causal mask with padding", plain, x, padded),
     tolerance=1e-4,
-    hint="Hand `mask` on to your `attention` as it is.",
+    hint="Pass `mask` to your `attention` as it is.",
 )
 task.stage(
     "QK-norm",
     case("three heads with `qk_norm`, no table", small(rotary=False), x),
-    hint="After the cut into heads, each query and each key is divided by the root of its mean "
-    "square: `F.rms_norm(query, query.shape[-1:])`. Values are not.",
+    hint="After the split into heads, divide each query and each key by the root of its mean "
+    "square: `F.rms_norm(query, query.shape[-1:])`. Leave the values as they are.",
 )
 task.stage(
     "rotary positions",
     case("a table of angles, no mask", small(qk_norm=False), x, None, table),
-    hint="If there is a table, `rotate` queries and keys; values stay as they are.",
+    hint="If there is a table, `rotate` queries and keys, and leave the values as they are.",
 )
 task.stage(
     "all together",
     case("`qk_norm`, a table and a causal mask", *together),
-    all_gradients(*together),
-    hint="Each of the three works alone: does one of them switch another off?",
-)
-
-
-def rms(x):
-    return F.rms_norm(x, x.shape[-1:])
-
-
-def in_steps(
-    project=lambda s, x: (s.query(x), s.key(x), s.value(x)),
-    cut=lambda x, heads: x.unflatten(-1, (heads, -1)).transpose(1, 2),
-    norm=lambda q, k, v, on: (rms(q), rms(k), v) if on else (q, k, v),
-    turn=lambda q, k, v, table: (rotate(q, table), rotate(k, table), v),
-    keep=lambda mask: mask,
-    join=lambda s, mixed: s.output(mixed.transpose(1, 2).flatten(2)),
-):
-    """The reference step by step; a wrong answer has a step of its own."""
-
-    def forward(self, x, mask=None, table=None):
-        parts = [cut(part, self.config.heads) for part in project(self, x)]
-        parts = norm(*parts, self.config.qk_norm)
-        parts = parts if table is None else turn(*parts, table)
-        return join(self, attention(*parts, keep(mask)))
-
-    return otherwise(Attention, forward=forward)
-
-
-task.mistakes(
-    (
-        "Queries and keys are normalised, although `config.qk_norm` is False here.",
-        in_steps(norm=lambda q, k, v, on: (rms(q), rms(k), v)),
-    ),
-    (
-        "Tokens and heads are mixed up. View as (batch, length, heads, head_dim) first, and then "
-        "transpose.",
-        in_steps(cut=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1)),
-    ),
-    (
-        "Heads and tokens are mixed up on the way back: call `transpose(1, 2)` before `reshape`.",
-        in_steps(join=lambda s, mixed: s.output(mixed.reshape(len(mixed), mixed.shape[2], -1))),
-    ),
+    same_gradients(Attention, *together),
+    hint="Each of the three works alone, so does one of them switch another off?",
 )

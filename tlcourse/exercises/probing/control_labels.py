@@ -116,12 +116,19 @@ task.stage(
 task.stage(
     "drawn by the seed",
     case(
+        "the number of different labels of 200 types",
+        *(*setting, 0),
+        measure=lambda *each: len(set(given(*each))),
+        expected=4,
+        hint="Each of four equally frequent labels should occur. Draw from all of `labels`.",
+    ),
+    case(
         "the labels by seed 3 and again by seed 3",
         *(*setting, 3, 3),
         expected="the same",
         hint=UNSEEDED,
     ),
-    case("the labels by seed 0 and by seed 3", *setting, 0, 3, expected="different"),
+    case("the labels by seed 0 and by seed 1", *setting, 0, 1, expected="different"),
     hint="`seed` was not used: another seed has to give another draw.",
     measure=by_two_seeds(given),
 )

@@ -39,13 +39,9 @@ from tlcourse.exercises.adaptation.own_scheme import (
     paces,
     task,
 )
-from tlcourse.exercises.adaptation.set_rates import faulty, rates_as_given, set_rates
+from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
 from tlcourse.exercises.checking import check
 from tlcourse.lessons.finding import code_cells, get, read_notebook
-
-
-def nothing(*arguments): ...  # your code here
-
 
 # set_rates
 
@@ -63,6 +59,16 @@ def from_the_top_down(groups, decay, factor):
         divided *= decay
 
 
+def faulty(rate):
+    """An answer that sets `rate(group, depth, decay)` times the factor; depth 0 is the last."""
+
+    def candidate(groups, decay, factor):
+        for depth, group in enumerate(reversed(groups)):
+            group["lr"] = rate(group, depth, decay) * factor
+
+    return candidate
+
+
 def moves_initial(groups, decay, factor):
     for depth, group in enumerate(reversed(groups)):
         group["initial_lr"] = group["initial_lr"] / decay**depth
@@ -71,16 +77,6 @@ def moves_initial(groups, decay, factor):
 
 def new_groups(groups, decay, factor):
     return [dict(group, lr=group["initial_lr"] * factor) for group in groups]
-
-
-def of_the_step_before(groups, decay, factor):
-    for depth, group in enumerate(reversed(groups)):
-        group["lr"] = group["lr"] / decay**depth * factor
-
-
-def of_the_top(groups, decay, factor):
-    for depth, group in enumerate(reversed(groups)):
-        group["lr"] = groups[-1]["initial_lr"] / decay**depth * factor
 
 
 def rests_at_zero(groups, decay, factor):
@@ -92,17 +88,14 @@ test_set_rates_right = accepts("adaptation.set_rates", in_single_precision, from
 test_set_rates_wrong = rejects(
     "adaptation.set_rates",
     (rates_as_given, 0, "the code as it was given"),
-    (new_groups, 1, "or nothing is set (each group is to be changed in place)"),
-    (moves_initial, 1, "and `initial_lr` for the next step"),
-    (of_the_step_before, 2, "Each step starts from `initial_lr`"),
+    (new_groups, 1, "or the groups are not changed in place"),
+    (moves_initial, 1, "The next step needs `initial_lr` as it is"),
+    (lambda groups, *more: set_rates(groups[::-1], *more), 1, "The last group, the top layer"),
+    (faulty(lambda g, depth, decay: g["lr"] / decay**depth), 2, "Each step starts from `initial_"),
     (lambda groups, decay, factor: set_rates(groups, decay, factor**2), 3, "each rate is half"),
     (rests_at_zero, 3, "A factor of 0 is treated like any other"),
-    (of_the_top, 4, "Each group starts from its own `initial_lr`."),
-    (
-        faulty(lambda g, depth, decay, f: g["initial_lr"] / decay ** min(depth, 2) * f),
-        5,
-        "The ratio of two neighbours",
-    ),
+    (faulty(lambda g, depth, decay: 0.09 / decay**depth), 4, "from its own `initial_lr`"),
+    (faulty(lambda g, n, decay: g["initial_lr"] / decay ** min(n, 2)), 5, "The ratio of two"),
 )
 
 
@@ -259,18 +252,17 @@ test_own_scheme_right = accepts(
 )
 test_own_scheme_wrong = rejects(
     "adaptation.own_scheme",
-    (nothing, 0, "Not solved yet"),
     (_with("LoRA", edit=LoRA()), 1, "Yours: 'LoRA'\nExpected: a name of its own"),
     (_with(edit=LoRA(layers=("value", "query")), groups=AddedOnly(4)), 1, "all as in 'LoRA'"),
     (_with(edit=LoRA), 1, "call it, `LoRA(...)`"),
-    (_with(schedule=lambda step: 1.0), 1, "takes (step)\nExpected: one that takes 2\n"),
+    (_with(schedule=lambda step: 1.0), 1, "takes (step)\nExpected: one that takes 2"),
     (_with(edit=lambda classifier: Adapters()), 2, "Is a pair of brackets missing"),
     (_with(edit=shares), 2, "they share parameters"),
     (_with(edit=LoRA(), groups=HeadOnly()), 3, "none of them is in a group"),
     (_with(edit=LoRA(), groups=_choosing((QUERY,))), 3, f"Is it '{QUERY[:-6]}base.weight'?"),
     (_with(groups=_choosing("head.weight")), 3, "A tuple of one has a comma: `('head.bias',)`."),
     (_with(groups=_choosing(("head.bias",), ("head.bias",))), 3, "Yours: 'group 0' and 'group 1'"),
-    (_with(groups=lambda classifier, added: {}), 3, "Yours: no group"),
+    (_with(groups=lambda classifier, added: {}), 3, "Yours: {}"),
     (_with(groups=lambda classifier, added: {"a": ("head.bias",)}), 3, "Expected: `Group("),
     (_with(groups=AddedOnly(0.0), edit=LoRA()), 3, "Expected: a number above 0"),
     (_with(schedule=_pace(lambda step, steps, names: {"head": 1.0})), 4, "no factor for the group"),

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 05, right and wrong ones."""
+"""Right and wrong answers to the exercises of lesson 05."""
 
 import copy
 
@@ -7,9 +7,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.adaptation import adapter, gradual_unfreezing, l2sp, lora
+from tlcourse.exercises.adaptation import adapter, lora
 from tlcourse.exercises.adaptation.adapter import AdapterLayer
-from tlcourse.exercises.adaptation.l2sp import over, squared
+from tlcourse.exercises.adaptation.gradual_unfreezing import gradual_unfreezing
+from tlcourse.exercises.adaptation.l2sp import l2sp
 from tlcourse.exercises.adaptation.lora import LoRALinear
 
 # lora
@@ -62,6 +63,11 @@ def in_place(self):
     return self.base
 
 
+def scaled(factor):
+    """The reference with `factor(scale)` in the place of the scale."""
+    return lora.forward(lambda s, x: s.base(x) + factor(s.scale) * x @ s.a.T @ s.b.T)
+
+
 BOTH = "so a gradient must reach `x` both through the base and through what you added."
 test_lora_right = accepts("adaptation.lora", CopiesTheBase, ThroughTheWeight)
 test_lora_wrong = rejects(
@@ -69,9 +75,9 @@ test_lora_wrong = rejects(
     (begins(lambda a: a.T, lambda b: b.T), 1, "Yours: {'a': (5, 2), 'b': (2, 3)"),
     (begins(lambda a: a, torch.randn_like), 2, "At the start `b` is 0"),
     (begins(torch.zeros_like, lambda b: b), 2, "`b` is zero and `a` random"),
-    (begins(torch.ones_like, lambda b: b), 2, "Equal rows get equal gradients"),
-    (lora.scaled(lambda scale, rank: scale * rank), 3, "Yours: 90 at [0, 0]\nExpected: 18"),
-    (lora.forward(lambda s, x: s.base(x) + s.scale * x @ s.a.data.T @ s.b.T), 4, "Yours: ['a']"),
+    (scaled(lambda scale: scale // 1), 3, "Yours: 15 at [0, 0]\nExpected: 18"),
+    (scaled(lambda scale: 2.0), 3, "multiplied by alpha and divided by the rank"),
+    (lora.forward(lambda s, x: s.base(x) + s.scale * F.relu(x @ s.a.T) @ s.b.T), 4, "B A is `b @"),
     (lora.forward(lambda s, x: s.base(x).detach() + s.scale * x @ s.a.T @ s.b.T), 4, BOTH),
     (merging(lambda s: LoRALinear.merged(s).weight), 5, "Expected: a plain `nn.Linear`"),
     (merging(lambda s: copy.deepcopy(s.base)), 5, "Its weight is the base's plus (alpha / rank)"),
@@ -103,33 +109,30 @@ def drawn(base, bottleneck=32):
     return layer
 
 
+def all_zero(base, bottleneck=32):
+    layer = AdapterLayer(base, bottleneck)
+    nn.init.zeros_(layer.down.weight)
+    return layer
+
+
 def by_hand(s, h, x):
     narrow = h @ s.down.weight.T + s.down.bias
     return 0.5 * narrow * (1 + torch.erf(narrow / 2**0.5)) @ s.up.weight.T + (s.up.bias + h)
-
-
-def frozen(s, h, x):
-    with torch.no_grad():
-        return AdapterLayer.forward(s, x)
 
 
 test_adapter_right = accepts("adaptation.adapter", adapter.forward(by_hand), InModules)
 test_adapter_wrong = rejects(
     "adaptation.adapter",
     (LoRALinear, 1, "Yours: {'a': (2, 5), "),
-    (drawn, 2, "Set weight and bias of `up` to zero"),
+    (drawn, 2, "set both its weight and its bias to zero"),
     (adapter.forward(lambda s, h, x: s.up(F.gelu(s.down(h)))), 2, "The output is `h`, once"),
-    (adapter.forward(lambda s, h, x: h), 3, "the answer is `h + up(gelu(down(h)))`"),
-    (adapter.forward(frozen), 3, "Leave out `no_grad` and `.detach()` in `forward`."),
+    (all_zero, 2, "Leave `down` as `nn.Linear` draws it"),
+    (adapter.forward(lambda s, h, x: h + s.up(F.relu(s.down(h)))), 3, "`h + up(gelu(down(h)))`"),
+    (adapter.forward(torch.no_grad()(lambda s, h, x: AdapterLayer.forward(s, x))), 3, BOTH),
     (adapter.forward(lambda s, h, x: h + s.up(F.gelu(s.down(h.detach())))), 3, BOTH),
 )
 
 # gradual_unfreezing
-
-
-def sorts_in_place(steps, names, shape, share=0.5):
-    names.reverse()
-    return lambda step: dict.fromkeys(names, shape(step))
 
 
 def from_the_top(steps, names, shape, share=0.5):
@@ -149,29 +152,42 @@ class AsAClass:
         return dict.fromkeys(self.names[:asleep], 0) | moving
 
 
-def changed(change):
-    """The reference whose dictionary at each step is changed by `change(factors, step)`."""
+def faulty(begin):
+    """An answer in which group i of `top + 1` begins at `begin(steps, share, i, top)`, rounded."""
 
     def candidate(steps, names, shape, share=0.5):
-        right = gradual_unfreezing.gradual_unfreezing(steps, names, shape, share)
-        return lambda step: change(right(step), step)
+        top = len(names) - 1
+        begins = {name: round(begin(steps, share, i, top)) for i, name in enumerate(names)}
+        return lambda step: {n: shape(step) * (step >= begin) for n, begin in begins.items()}
 
     return candidate
 
 
-faulty, due = gradual_unfreezing.faulty, gradual_unfreezing.due
+def changed(change):
+    """The reference whose dictionary at each step is replaced by `change(factors)`."""
+
+    def candidate(*given):
+        right = gradual_unfreezing(*given)
+        return lambda step: change(right(step))
+
+    return candidate
+
+
 test_gradual_unfreezing_right = accepts("adaptation.gradual_unfreezing", from_the_top, AsAClass)
 test_gradual_unfreezing_wrong = rejects(
     "adaptation.gradual_unfreezing",
     (lambda *given: {}, 1, "Expected: a function of the step"),
-    (changed(lambda now, step: {n: f for n, f in now.items() if f}), 1, "for 'embedding'"),
-    (sorts_in_place, 1, "Check: Argument 2, `names`, after the call."),
-    (faulty(begin=lambda steps, share, place, top: 0), 1, "and no other does so early"),
-    (faulty(factor=lambda step, begin, shape: shape(step) * (begin == 0)), 2, "both go on moving"),
-    (faulty(begin=lambda n, share, place, top: due(n, 0.5, place, top)), 2, "With share 0.25"),
-    (changed(lambda now, step: {n: float(f > 0) for n, f in now.items()}), 3, "factor `shape(st"),
-    (faulty(begin=lambda n, share, i, top: share * n * (top - i) / top), 4, "ZeroDivisionError"),
-    (faulty(begin=lambda *given: int(due(*given))), 5, "rounded"),
+    (changed(lambda now: {n: f for n, f in now.items() if f}), 1, "Yours: [['missing', 'missing'"),
+    (
+        faulty(lambda steps, share, i, top: share * steps * i / max(1, top)),
+        1,
+        "Only the last group",
+    ),
+    (faulty(lambda steps, share, i, top: share * steps * (top - i) / (top + 1)), 2, "half-way, at"),
+    (faulty(lambda steps, _, i, top: steps * (top - i) / max(1, top)), 2, "With share 0.25"),
+    (changed(lambda now: {n: float(f > 0) for n, f in now.items()}), 3, "factor `shape(step)`"),
+    (faulty(lambda steps, share, i, top: share * steps * (top - i) / top), 4, "ZeroDivisionError"),
+    (faulty(lambda steps, share, i, top: share * steps * (top - i) // max(1, top)), 5, "rounded"),
 )
 
 # l2sp
@@ -203,23 +219,45 @@ def by_one_vector(classifier, strength=0.01):
 
 
 def remembers_at_each_step(classifier, strength=0.01):
-    return lambda model, batch: l2sp.l2sp(model, strength)(model, batch)
+    return lambda model, batch: l2sp(model, strength)(model, batch)
 
 
 def of_the_first(classifier, strength=0.01):
-    term = l2sp.l2sp(classifier, strength)
+    term = l2sp(classifier, strength)
     return lambda now, batch: term(classifier, batch)
+
+
+def over(cost, of=lambda model: model.body, remember=lambda p: p.detach().clone()):
+    """An answer: `cost(distances, strength)` of the parameters of what `of` returns."""
+
+    def candidate(classifier, strength=0.01):
+        before = [remember(p) for p in of(classifier).parameters()]
+
+        def term(now, batch):
+            there = of(now).parameters()
+            return cost([p - old for p, old in zip(there, before, strict=True)], strength)
+
+        return term
+
+    return candidate
+
+
+def squared(distances, strength):
+    """The right cost."""
+    return strength / 2 * sum((each**2).sum() for each in distances)
 
 
 test_l2sp_right = accepts("adaptation.l2sp", by_a_copy, by_one_vector)
 test_l2sp_wrong = rejects(
     "adaptation.l2sp",
-    (over(lambda d, s: torch.stack([(each**2).sum() for each in d])), 1, "Expected: one number, a"),
-    (over(remember=torch.zeros_like), 1, "not from 0 as in weight decay"),
-    (remembers_at_each_step, 2, "The term stays 0"),
+    (lambda *given: torch.zeros(()), 1, "Expected: a function of the classifier and a batch"),
+    (over(squared, remember=torch.zeros_like), 1, "not from 0 as in weight decay"),
+    (over(squared, remember=lambda p: p), 2, "The term is always 0"),
+    (remembers_at_each_step, 2, "The term is always 0"),
     (over(lambda d, s: squared(d, s) / 2), 2, "Expected: 13.5\nWhy: The squared distance is 12 ·"),
-    (over(of=lambda model: model), 3, "take the parameters of `classifier.body` alone"),
+    (over(lambda d, s: squared([p for p in d if p.ndim > 1], s)), 2, "biases and norms belong to"),
+    (over(squared, of=lambda model: model), 3, "take the parameters of `classifier.body` alone"),
     (over(lambda d, s: squared(d, s).item()), 4, "which carries no gradient"),
     (over(lambda d, s: s / 2 * sum((p**2).sum().sqrt() ** 2 for p in d)), 4, "without a root"),
-    (of_the_first, 4, "not the one that `l2sp` was given"),
+    (of_the_first, 4, "not the one that `l2sp` got"),
 )

@@ -1,4 +1,4 @@
-"""Answers to the exercises of lesson 06b that are not in their own files."""
+"""Right and wrong answers to the exercises of lesson 06b."""
 
 import heapq
 import math
@@ -32,6 +32,15 @@ def by_label(probabilities, least, most):
     return torch.tensor([int(row) for _, row in sorted(kept)], dtype=torch.long)
 
 
+def stops_when_full(table, least, most):
+    right, every = choose_guesses(table, least, most), choose_guesses(table, least, len(table))
+    return [row for row, due in zip(every, right, strict=False) if row == due]
+
+
+def reversed_order(table, least, most):
+    return [len(table) - 1 - row for row in choose_guesses(table.flip(0), least, most)]
+
+
 def by_columns(table, least, most):
     rows = set()
     for column in table.T:
@@ -43,12 +52,17 @@ def by_columns(table, least, most):
 test_choose_guesses_right = accepts("more_signal.choose_guesses", as_a_tensor, by_label)
 test_choose_guesses_wrong = rejects(
     "more_signal.choose_guesses",
-    (lambda *given: as_a_tensor(*given).numpy(), 1, "Return a list of row numbers"),
-    (lambda *given: as_a_tensor(*given)[:, None], 1, "Return a list of row numbers"),
-    (lambda x, least, most: choose_guesses(x, 0.0, most), 1, "Yours: [2, 1, 0, 3]"),
-    (lambda *given: sorted(choose_guesses(*given)), 2, "The most certain row comes first"),
+    (lambda x, least, most: x.amax(dim=-1) >= least, 1, "A mask is not a list of row numbers"),
+    (lambda *given: sorted(choose_guesses(*given)), 2, "The surest guess comes first"),
+    (
+        lambda x, least, most: choose_guesses(x, least + 1e-9, most),
+        2,
+        "exactly `least` is believed",
+    ),
     (by_columns, 3, "Only a row's likeliest label is a guess"),
-    (lambda x, least, most: choose_guesses(x, least, 999), 3, "Count for each label on its own"),
+    (lambda x, least, most: choose_guesses(x, least, 999), 3, "Count each label separately"),
+    (stops_when_full, 3, "`continue`, not `break`"),
+    (reversed_order, 4, "reverses equally sure guesses, too"),
     (lambda x, *asked: choose_guesses(x.flip(1), *asked), 4, "the first counts"),
     (lambda x, *asked: choose_guesses((100 * x).round() / 100, *asked), 5, "least"),
 )
@@ -84,10 +98,9 @@ test_consistency_right = accepts("more_signal.consistency_loss", text_by_text, b
 test_consistency_wrong = rejects(
     "more_signal.consistency_loss",
     (one_a_text, 1, "Yours: a tensor of shape (4,)"),
-    (lambda one, other: F.cross_entropy(one, other.softmax(-1)), 2, "This is the cross-entropy"),
-    (F.mse_loss, 2, "compare probabilities, not logits"),
-    (by_library, 3, "By hand, one direction is 3/4 ln 3/2"),
-    (lambda *pair: len(pair[0]) * consistency_loss(*pair), 3, "take the mean over the texts"),
+    (F.mse_loss, 2, "Compare probabilities, not logits"),
+    (by_library, 3, "Take half of their sum"),
+    (lambda a, b: consistency_loss(a, b) / a.shape[1], 3, "not over the labels"),
     (lambda one, other: consistency_loss(one, other.detach()), 4, "is something detached?"),
     (by_distributions, 5, "`torch.distributions` gives infinity"),
 )
@@ -115,9 +128,10 @@ def scaled(factor):
 test_smallest_gain_right = accepts("more_signal.smallest_gain", by_arrays, by_tensors)
 test_smallest_gain_wrong = rejects(
     "more_signal.smallest_gain",
-    (lambda *given: str(smallest_gain(*given)), 1, "Expected: 'one number'"),
-    (scaled(lambda x: math.sqrt(1 - 1 / len(x))), 2, "The standard deviation is 1"),
-    (scaled(lambda x: 1 + (x[0] < -8)), 2, "not their mean"),
-    (scaled(statistics.stdev), 3, "the standard deviation over the root"),
-    (lambda differences, power=0.8: smallest_gain(differences), 3, "`power` is the probability"),
+    (lambda *given: str(smallest_gain(*given)), 1, "Expected: 3.09"),
+    (scaled(lambda x: math.sqrt(1 - 1 / len(x))), 1, "The standard deviation is 1"),
+    (lambda differences, power=0.8: smallest_gain(differences, 1 - power), 1, "and at `power`"),
+    (scaled(lambda x: 1 + (x[0] < -8)), 1, "not their mean"),
+    (scaled(statistics.stdev), 2, "the standard deviation over the root"),
+    (lambda differences, power=0.8: smallest_gain(differences), 2, "`power` is the probability"),
 )

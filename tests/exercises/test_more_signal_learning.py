@@ -1,4 +1,4 @@
-"""Answers to `tapt` and `paired_gain`, written from the exercises' texts alone."""
+"""Right and wrong answers to `tapt` and `paired_gain`."""
 
 import copy
 import statistics
@@ -9,7 +9,7 @@ from scipy import stats
 
 from tests.exercises.standard import accepts, rejects
 from tlcourse.bpe import EOS
-from tlcourse.exercises.more_signal.paired_gain import paired_gain, varied
+from tlcourse.exercises.more_signal.paired_gain import paired_gain
 from tlcourse.exercises.more_signal.tapt import tapt
 from tlcourse.exercises.pretraining.causal_loss import causal_loss
 from tlcourse.exercises.pretraining.train import train
@@ -47,25 +47,24 @@ def step_by_step(always=False):
     return answer
 
 
-def into_the_texts(model, texts, *more):
-    for text in texts:
-        text.append(EOS)
-    return tapt(model, [text[:-1] for text in texts], *more)
+def a_token_too_few(model, texts, optimizer_of, rate, steps, batch_size=32, length=64):
+    return tapt(model, texts, optimizer_of, rate, steps, batch_size, length - 1)
 
 
-def rate_of_the_first(model, texts, optimizer_of, rate, *more):
-    return tapt(model, texts, optimizer_of, lambda step: rate(0), *more)
+def trains_the_original(model, texts, optimizer_of, *more):
+    return tapt(model, texts, lambda reader: optimizer_of(model), *more)
 
 
 test_tapt_right = accepts("more_signal.tapt", by_extending, step_by_step())
 test_tapt_wrong = rejects(
     "more_signal.tapt",
     (lambda *given: tapt(*given)[::-1], 1, "the copy of the model, then a list of 3 losses"),
-    (into_the_texts, 1, "Argument 2, `texts`, after the call"),
+    (lambda model, *more: (model, tapt(model, *more)[1]), 1, "Take `copy.deepcopy(model)` first"),
     (lambda model, texts, *more: tapt(model, [sum(texts, [])], *more), 2, "followed by EOS"),
     (lambda *given: tapt(*given[:5]), 2, "`batch_size` of them"),
-    (rate_of_the_first, 3, "and `learning_rate`"),
-    (step_by_step(always=True), 4, "5 steps of a small Transformer"),
+    (a_token_too_few, 2, "a window has one token more"),
+    (trains_the_original, 3, "an optimizer of the original never trains the copy"),
+    (step_by_step(always=True), 4, "AdamW remembers earlier gradients"),
 )
 
 
@@ -76,6 +75,17 @@ def by_statistics(errors, baseline):
     gains = [other - mine for mine, other in zip(errors, baseline, strict=True)]
     mean, error = statistics.mean(gains), statistics.stdev(gains) / len(gains) ** 0.5
     return [mean, *stats.t.interval(0.95, len(gains) - 1, mean, error)]
+
+
+def with_interval(interval):
+    """An answer with the right gain and another half-width: `interval(gains)`."""
+
+    def answer(errors, baseline):
+        gains = np.subtract(baseline, errors)
+        mean, half = gains.mean(), interval(gains)
+        return mean, mean - half, mean + half
+
+    return answer
 
 
 def absolute(errors, baseline):
@@ -91,7 +101,7 @@ test_paired_gain_wrong = rejects(
     "more_signal.paired_gain",
     (lambda *given: paired_gain(*given)[:2], 1, "Return three numbers: (gain, low, high)"),
     (lambda *given: tuple(3 * x for x in paired_gain(*given)), 1, "the mean gain is 3"),
-    (varied(lambda *_: 1.0), 2, "make the interval wide"),
-    (varied(lambda level, n: stats.t.ppf(level, 3)), 3, "one degree of freedom less"),
+    (with_interval(lambda gains: 1.96 * stats.sem(gains)), 2, "Student's t at 0.975"),
+    (with_interval(lambda gains: stats.t.ppf(0.975, 3) * stats.sem(gains)), 3, "n - 1 degrees"),
     (absolute, 4, "Some of the differences are negative"),
 )

@@ -15,18 +15,13 @@ from torch.nn import functional as F
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.probing._words import Salted, in_two_sessions
-from tlcourse.exercises.probing.code_length import by, code_length, cost
-from tlcourse.exercises.probing.control_labels import by as labels_by
+from tlcourse.exercises.probing.code_length import code_length
 from tlcourse.exercises.probing.control_labels import control_labels
-from tlcourse.exercises.probing.linear_probe import linear_probe, noisy, standard, variant
-from tlcourse.exercises.probing.remove import along, remove
+from tlcourse.exercises.probing.linear_probe import linear_probe, noisy
+from tlcourse.exercises.probing.remove import remove
 from tlcourse.exercises.probing.split_by_word import split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, by_shared, word_of_each
 from tlcourse.exercises.task import get
-
-
-def nothing(*arguments): ...  # your code here
-
 
 # word_of_each
 
@@ -50,26 +45,17 @@ def by_characters(tokens, words, choose=min):
     return [choose(numbers, default=None) for numbers in shared]
 
 
-def strips_one_space(tokens, words):
-    starts = {start for start, _ in words}
-    tokens = [(start + (start + 1 in starts), end) for start, end in tokens]
-    return [
-        next((n for n, (begin, stop) in enumerate(words) if begin <= start < stop), None)
-        for start, _ in tokens
-    ]
-
-
 test_word_of_each_right = accepts("probing.word_of_each", by_bisection, by_characters)
 test_word_of_each_wrong = rejects(
     "probing.word_of_each",
-    (nothing, 0, "Not solved yet"),
     (as_given, 0, "the code as it was given"),
-    (lambda *spans: [[number] for number in word_of_each(*spans)], 1, "Expected: [0]"),
+    (lambda *spans: [[number] for number in word_of_each(*spans)], 1, "Return one number for"),
     (by_shared(lambda a, b, start, end: a <= end and start < b), 1, "So use `<`, not `<=`"),
-    (strips_one_space, 2, "Go by the characters that they share"),
-    (lambda *spans: [n for n in word_of_each(*spans) if n is not None], 3, "in its place of the"),
+    (by_shared(lambda a, b, start, end: start <= a < end), 2, "neither the first nor the last"),
+    (by_shared(lambda a, b, start, end: start < b <= end), 2, "neither the first nor the last"),
+    (lambda *spans: [n for n in word_of_each(*spans) if n is not None], 3, "any word is None"),
     (by_shared(lambda a, b, start, end: a < end and start < b), 3, "An empty token"),
-    (lambda *spans: by_characters(*spans, choose=max), 4, "gets the first of them"),
+    (lambda *spans: by_characters(*spans, choose=max), 4, "to the first of them"),
 )
 
 
@@ -103,6 +89,30 @@ def by_normalisation(features, labels, classes, steps):
     return lambda new: model(new).argsort(dim=1)[:, -1]
 
 
+def standard(features):
+    """A function that standardises with the mean and deviation of these features."""
+    mean, deviation = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
+    return lambda new: (new - mean) / deviation
+
+
+def variant(
+    choose=lambda scores: scores.argmax(dim=1), scaler=standard, bias=True, loss=F.cross_entropy
+):
+    """The reference with other parts."""
+
+    def candidate(features, labels, classes, steps):
+        scale = scaler(features.detach())
+        layer = nn.Linear(features.shape[1], classes, bias=bias)
+        optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss(layer(scale(features.detach())), labels).backward()
+            optimizer.step()
+        return lambda new: choose(layer(scale(new)))
+
+    return candidate
+
+
 def trains_the_model(features, labels, classes, steps):
     F.cross_entropy(nn.Linear(features.shape[1], classes)(features), labels).backward()
     return linear_probe(features, labels, classes, steps)
@@ -111,12 +121,12 @@ def trains_the_model(features, labels, classes, steps):
 test_linear_probe_right = accepts("probing.linear_probe", by_hand, by_normalisation)
 test_linear_probe_wrong = rejects(
     "probing.linear_probe",
-    (nothing, 0, "Not solved yet"),
     (lambda *given: linear_probe(*given) and None, 1, "Why: Is a `return` missing?"),
-    (lambda *given: linear_probe(*given)(given[0]), 1, "Expected: a function that predicts"),
+    (variant(lambda scores: scores), 1, "the `argmax(dim=1)` of its scores"),
     (lambda *given: lambda new: linear_probe(*given)(new).numpy(), 1, "Yours: a NumPy array"),
     (lambda *given: linear_probe(*given[:3], 0), 2, "is the learning rate large enough?"),
     (lambda *given: linear_probe(*given[:3], 100), 2, "`steps` was not used"),
+    (variant(bias=False), 3, "The layer also needs its bias"),
     (
         variant(loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])),
         *(4, "the mean cross-entropy of all examples"),
@@ -126,7 +136,7 @@ test_linear_probe_wrong = rejects(
     (variant(scaler=lambda x: lambda new: standard(new)(new)), 6, "of the *training* features"),
     (
         variant(loss=lambda scores, labels: F.cross_entropy(scores.softmax(-1), labels)),
-        *(8, "Is there a softmax before the cross-entropy?"),
+        *(8, "Is there a softmax before the cross-entropy"),
     ),
     (trains_the_model, 9, "a gradient goes through the features into the model"),
 )
@@ -170,40 +180,44 @@ def half_their_own(words, labels, seed):
     return [own[word] if stays[word] else drawn[n] for n, word in enumerate(words)]
 
 
-def labels_in_a_set(draw, labels, own):
-    kinds = list(set(labels))
-    return draw.choices(kinds, [labels.count(kind) for kind in kinds], k=len(own))
+def labels_by(draw):
+    """An answer that draws each type's label from `draw(labels, own labels of the types)`."""
+
+    def candidate(words, labels, seed):
+        own, generator = dict(zip(words, labels, strict=True)), random.Random(seed)
+        pool = draw(labels, own)
+        drawn = {word: generator.choice(pool) for word in own}
+        return [drawn[word] for word in words]
+
+    return candidate
 
 
-def square_roots(draw, labels, own):
-    counts = Counter(labels)
-    return draw.choices([*counts], [count**0.5 for count in counts.values()], k=len(own))
+def unseeded(words, labels, seed):
+    return control_labels(words, labels, None)
 
 
 test_control_labels_right = accepts("probing.control_labels", by_digest, by_shares)
 test_control_labels_wrong = rejects(
     "probing.control_labels",
-    (nothing, 0, "Not solved yet"),
     (lambda words, *rest: dict.fromkeys(control_labels(words, *rest)), 1, "a list of 5"),
     (lambda words, *rest: control_labels([*{*words}], *rest), 1, "Each word of the text has"),
     (lambda words, *_: [100 + len(word) for word in words], 1, "that are none of the labels"),
     (lambda words, labels, seed: random.Random(seed).choices(labels, k=len(words)), 2, "Draw once"),
     (lambda words, labels, seed: [labels[words.index(word)] for word in words], 3, "was not used"),
-    (labels_by(lambda _, labels, own: random.choices(labels, k=len(own))), 3, "has seeded"),
+    (unseeded, 3, "has seeded"),
     (half_their_own, 4, "must not change its chances"),
-    (labels_by(square_roots), 5, "Draw from the list of all labels"),
-    (labels_by(labels_in_a_set), 6, "hashes words differently"),
-    (by_hash, 6, "`hash` gives another number"),
+    (labels_by(lambda labels, own: sorted(set(labels))), 5, "Draw from the list of all labels"),
+    (labels_by(lambda labels, own: [*own.values()]), 5, "has the D of `the` once"),
+    (by_hash, 6, "`hash` returns another number"),
 )
 
 
-def test_salted_words_are_equal_and_stand_in_sets_otherwise():
+def test_salted_words_are_equal_and_have_another_order_in_sets():
     words = [f"word{n}" for n in range(50)]
-    assert [Salted(word, 1) for word in words] == words
-    words.sort()
-    assert in_two_sessions(sorted, words) == (words, words)
-    one, other = in_two_sessions(lambda words: list(set(words)), words)
-    assert one != other and sorted(one) == sorted(other)
+    assert [Salted(word) for word in words] == words
+    measure = in_two_sessions(lambda candidate, words: candidate(words))
+    assert measure(sorted, words) == "the same"
+    assert measure(lambda words: list(set(words)), words) == "different"
 
 
 # code_length
@@ -224,32 +238,41 @@ def in_base_two(labels, classes, ends, fit):
     return np.sum(bits)
 
 
+def by(block, first=lambda labels, classes, ends: ends[0] * math.log2(classes), borders=pairwise):
+    """Adds up `block(labels, start, end, fit)` after `first(labels, classes, ends)`."""
+
+    def candidate(labels, classes, ends, fit):
+        later = sum(block(labels, start, end, fit) for start, end in borders(ends))
+        return first(labels, classes, ends) + later
+
+    return candidate
+
+
+def cost(labels, start, end, fit, seen=None):
+    """The bits of a block, by the probe of `seen` examples."""
+    logs = fit(start if seen is None else seen)
+    return -logs[range(start, end), labels[start:end]].sum().item() / math.log(2)
+
+
 test_code_length_right = accepts("probing.code_length", by_one_table, in_base_two)
 test_code_length_wrong = rejects(
     "probing.code_length",
-    (nothing, 0, "Not solved yet"),
     (lambda *given: code_length(*given) and None, 1, "Why: Is a `return` missing?"),
-    (lambda *given: [code_length(*given)], 1, "Expected: one number, the bits of all labels"),
-    (by(cost, lambda *_: 0.0), 1, "Each label costs log2(classes) bits"),
+    (by(cost, lambda _, classes, ends: ends[0] * math.log(classes)), 1, "not ln(classes)"),
     (by(cost, lambda *_: 0.0, lambda ends: pairwise([0, *ends])), 1, "Nothing comes before"),
-    (by(lambda *block: -cost(*block)), 2, "Take minus the entry"),
+    (by(lambda labels, a, b, fit: cost(labels, a, b, fit) / (b - a)), 2, "bits; add them up"),
+    (by(lambda labels, a, b, fit: cost(labels, 0, a, fit, a)), 2, "in its own row (2 or 3)"),
     (by(lambda labels, start, end, fit: cost(labels, start, end, fit, 1)), 2, "`fit(1)`"),
+    (by(cost, borders=lambda ends: [*pairwise(ends)][:1]), 3, "Are all blocks counted?"),
     (
         by(lambda labels, a, b, fit: sum(cost(labels, n, n + 1, fit, a) for n in range(a, b))),
         *(3, "call it once for each block"),
     ),
     (
         lambda *given: code_length(*given[:3], lambda count: given[3](count).exp().log()),
-        *(4, "stay with the logarithms"),
+        *(4, "use the logarithms that `fit` gives"),
     ),
 )
-
-
-def test_a_probe_that_knows_nothing_compresses_nothing():
-    labels = torch.randint(5, (40,), generator=torch.Generator().manual_seed(0))
-    uniform = torch.full((40, 5), -math.log(5))
-    bits = code_length(labels, 5, [3, 10, 40], lambda count: uniform)
-    assert bits.item() == pytest.approx(40 * math.log2(5), rel=1e-5)
 
 
 # remove
@@ -288,6 +311,11 @@ def by_inverse(states, directions):
     return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
 
 
+def along(states, directions):
+    """The sum of the parts along each direction, as if they were orthogonal and of length one."""
+    return states @ directions.T @ directions
+
+
 def chosen(some):
     """Removes the span of `some(directions)`."""
     return lambda states, directions: remove(states, some(directions))
@@ -295,7 +323,7 @@ def chosen(some):
 
 solve_the_bonus = (by_least_squares, by_gram_schmidt(1e-5))
 leave_the_bonus = (
-    (chosen(lambda d: d[:1]), "Nothing is left along any direction"),
+    (chosen(lambda d: d[:1]), "Nothing may remain along any direction"),
     (one_after_the_other, "make them orthogonal first"),
     (lambda h, d: h - along(h, torch.linalg.qr(d.T)[0].T), "keep what is clearly above 0"),
     (by_inverse, "raises _LinAlgError. Some of these directions add nothing new"),
@@ -307,11 +335,13 @@ test_remove_right = accepts(
 )
 test_remove_wrong = rejects(
     "probing.remove",
-    (nothing, 0, "Not solved yet"),
     (lambda *given: remove(*given).numpy(), 1, "Stay with PyTorch throughout"),
     (lambda states, directions: states.copy_(remove(states, directions)), 1, "`states`, after the"),
-    (lambda *given: torch.atleast_2d(remove(*given)), 1, "The states keep their shape"),
-    (chosen(lambda d: d * (torch.arange(d.shape[1]) < 3)), 4, "and all else goes"),
+    (lambda *given: torch.atleast_2d(remove(*given)), 2, "The states keep their shape"),
+    (lambda h, d: h - remove(h, d), 2, "Anything at right angles to d remains"),
+    (lambda h, d: h - along(h, d), 2, "where d has length one in both places"),
+    (lambda h, d: h - along(h, F.normalize(d, dim=0)), 2, "divide each row by its length"),
+    (chosen(lambda d: d * (torch.arange(d.shape[1]) < 3)), 4, "and the rest is removed"),
 )
 
 
@@ -342,10 +372,10 @@ def one_coin_a_type(words, share, seed):
     return sides
 
 
-def by_places(words, share, seed):
-    places = random.Random(seed).sample(range(len(words)), len(words))
+def by_positions(words, share, seed):
+    positions = random.Random(seed).sample(range(len(words)), len(words))
     after = round(share * len(words))
-    return places[after:], places[:after]
+    return positions[after:], positions[:after]
 
 
 def first_in(order):
@@ -363,12 +393,10 @@ def first_in(order):
 test_split_by_word_right = accepts("probing.split_by_word", by_numpy_types, one_coin_a_type)
 test_split_by_word_wrong = rejects(
     "probing.split_by_word",
-    (nothing, 0, "Not solved yet"),
-    (lambda *given: [[str(n) for n in side] for side in split_by_word(*given)], 1, "of places"),
-    (lambda *given: split_by_word(*given)[1], 1, "Expected: two lists of places"),
-    (lambda words, *rest: split_by_word(sorted({*words}), *rest), 1, "Each of the 8 places"),
-    (by_places, 2, "Were places drawn?"),
-    (lambda words, share, seed: split_by_word(words, 0.5, seed), 3, "Yours: 0.49"),
+    (lambda *given: [[str(n) for n in side] for side in split_by_word(*given)], 1, "of positions"),
+    (lambda words, *rest: split_by_word(sorted({*words}), *rest), 1, "Each of the 8 positions"),
+    (by_positions, 2, "Were positions drawn?"),
+    (lambda *given: split_by_word(*given)[::-1], 3, "`share` is that of the test"),
     (lambda words, share, seed: split_by_word(words, share, None), 4, "nobody has seeded"),
     (first_in(lambda words, draw: [*dict.fromkeys(words)]), 4, "another seed has to give"),
     (

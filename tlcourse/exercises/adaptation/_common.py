@@ -1,4 +1,4 @@
-"""What exercises of lessons 05 and 05b share: drawn weights, and measures of a wrapped layer."""
+"""What the exercises of lessons 05 and 05b share: drawn weights, measures of a wrapped layer."""
 
 import zlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.functional import jacobian
 
-from tlcourse.exercises.expect import CheckFailed, expect_shape, short
+from tlcourse.exercises.expect import CheckFailed, short
 from tlcourse.exercises.task import Case, case
 
 IMPORTS = (
@@ -18,13 +18,20 @@ IMPORTS = (
 
 
 def failed(check: str, yours: str, expected: str, why: str = "") -> CheckFailed:
-    """The parts of what a learner is told, in their order."""
+    """A `CheckFailed` from the parts of its message, in their order."""
     return CheckFailed(check=check, yours=yours, expected=expected, why=why)
 
 
 def came(value: Any) -> str:
-    """A value as it is told; of None, what it usually means."""
+    """A value as the learner is shown it, with the likely reason if it is None."""
     return "None (is a `return` missing?)" if value is None else short(value)
+
+
+def a_function(got: Any, maker: str, of: str) -> Callable:
+    """What `maker` returned; raises CheckFailed unless it is a function."""
+    if not callable(got):
+        raise failed(f"what `{maker}` returns", came(got), f"a function of {of}")
+    return got
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -40,88 +47,71 @@ def linear(inputs: int, outputs: int) -> nn.Linear:
 
 
 def new(layer: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
-    """`layer(base, *sizes)`, always with the same numbers; CheckFailed if it is no module."""
+    """`layer(base, *sizes)` around a drawn base, initialised with the same numbers every time."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        module = layer(linear(inputs, outputs), *sizes)
-    if not isinstance(module, nn.Module):
-        why = "The class begins with `class …(nn.Module)`."
-        raise failed("a new layer", came(module), "a module", why)
-    return module
+        return layer(linear(inputs, outputs), *sizes)
 
 
 def trained(layer: type, inputs: int, outputs: int, *sizes: float) -> nn.Module:
-    """The same with drawn weights, as if it had been trained: no zero hides a mistake."""
+    """The same with drawn weights, as if it had been trained, so that no zero hides a mistake."""
     module = new(layer, inputs, outputs, *sizes)
     for name, each in module.named_parameters():
         each.data = draw(*each.shape, seed=zlib.crc32(name.encode()))
     return module
 
 
+@torch.no_grad()
+def out(module: nn.Module, x: Tensor) -> Tensor:
+    """The output of a module for x."""
+    return module(x)
+
+
 def shapes(layer: type, *sizes: float) -> dict[str, tuple]:
-    """The shape of each parameter of a layer of 5 inputs and 3 outputs; those of the base last."""
+    """The shape of each parameter for a base of 5 inputs and 3 outputs; the base's own last."""
     named = new(layer, 5, 3, *sizes).named_parameters()
     shown = sorted(named, key=lambda pair: "base" in pair[0])
     return {name: tuple(each.shape) for name, each in shown}
 
 
-def out(module: nn.Module, x: Tensor, outputs: int) -> Tensor:
-    """What a module makes of x; raises CheckFailed for another shape than (…, outputs)."""
-    with torch.no_grad():
-        got = module(x)
-    expect_shape(got, (*x.shape[:-1], outputs), f"x {tuple(x.shape)}, {outputs} outputs")
-    return got
+def at_start(layer: type, x: Tensor, *sizes: float) -> Tensor:
+    """The output of a new layer, (…, 3)."""
+    return out(new(layer, 5, 3, *sizes), x)
 
 
-def start_difference(layer: type, *sizes: float) -> Tensor:
-    """What a new layer gives beyond its base, (4, 3)."""
-    module, x = new(layer, 5, 3, *sizes), draw(4, 5)
-    return out(module, x, 3) - linear(5, 3)(x).detach()
-
-
-def zero_at_start(layer: type, *sizes: float) -> list[str]:
-    """The added matrices that are all zero in a new layer."""
-    named = new(layer, 5, 3, *sizes).named_parameters()
-    return sorted(n for n, p in named if p.ndim > 1 and not p.any() and "base" not in n)
-
-
-def with_gradients(layer: type, *sizes: float) -> tuple[nn.Module, Tensor]:
-    """A layer with drawn weights and x, after a backward pass from the sum of squares."""
-    module, x = trained(layer, 5, 3, *sizes), draw(4, 5).requires_grad_()
-    got = module(x)
-    if getattr(got, "requires_grad", False):
-        got.square().sum().backward()
-    return module, x
+def different_rows(layer: type, name: str, *sizes: float) -> int:
+    """The number of different rows in a matrix of a new layer."""
+    return len(new(layer, 5, 3, *sizes).get_parameter(name).detach().unique(dim=0))
 
 
 def input_gradient(layer: type, *sizes: float) -> Tensor:
-    """The gradient that reaches x, (4, 5); zeros where none does."""
-    x = with_gradients(layer, *sizes)[1]
+    """The gradient of the sum of squares for x, (4, 5); zeros if none reaches it."""
+    x = draw(4, 5).requires_grad_()
+    got = trained(layer, 5, 3, *sizes)(x)
+    if got.requires_grad:
+        got.square().sum().backward()
     return torch.zeros(4, 5) if x.grad is None else x.grad
 
 
-def without_gradient(layer: type, *sizes: float) -> list[str]:
-    """The added parameters that no gradient reaches."""
-    named = with_gradients(layer, *sizes)[0].named_parameters()
-    return sorted(n for n, p in named if "base" not in n and (p.grad is None or not p.grad.any()))
+def start_case(*sizes: float, hint: str) -> Case:
+    """The case that a new layer returns what its base returns."""
+    return case(
+        "the output of a new layer, which should equal the output of its base",
+        *(draw(4, 5), *sizes),
+        expected=linear(5, 3)(draw(4, 5)).detach(),
+        measure=at_start,
+        tolerance=1e-5,
+        hint=hint,
+    )
 
 
-def gradient_cases(truth: Callable[[Tensor], Tensor], *sizes: float) -> list[Case]:
-    """Cases: a gradient reaches what was added, and `x`; `truth(x)` has 3 outputs."""
-    return [
-        case(
-            "the added parameters that no gradient reaches",
-            *sizes,
-            expected=[],
-            measure=without_gradient,
-            hint="Leave out `no_grad` and `.detach()` in `forward`.",
-        ),
-        case(
-            "the gradient that reaches `x`",
-            *sizes,
-            expected=jacobian(lambda x: truth(x).square().sum(), draw(4, 5)),
-            measure=input_gradient,
-            hint="The layers below have to learn, too, so a gradient must reach `x` both through "
-            "the base and through what you added. Leave out `no_grad` and `.detach()`.",
-        ),
-    ]
+def gradient_case(truth: Callable[[Tensor], Tensor], *sizes: float) -> Case:
+    """The case that the right gradient reaches `x`; `truth(x)` has 3 outputs."""
+    return case(
+        "the gradient that reaches `x`",
+        *sizes,
+        expected=jacobian(lambda x: truth(x).square().sum(), draw(4, 5)),
+        measure=input_gradient,
+        hint="The layers below have to learn, too, so a gradient must reach `x` both through the "
+        "base and through what you added. Leave out `no_grad` and `.detach()` in `forward`.",
+    )

@@ -9,10 +9,9 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def matrix_of(candidate, weight, update, length):
-    """The candidate's matrix; raises CheckFailed for another shape than the weight's."""
+    """The candidate's matrix; raises CheckFailed unless it has the shape of the weight."""
     got = expect_unchanged(candidate, weight, update, length)
-    what = f"a weight {tuple(weight.shape)} with an update of that shape"
-    expect_shape(got, tuple(weight.shape), what, "The new matrix has the shape of the weight.")
+    expect_shape(got, tuple(weight.shape), f"the matrix for a weight {tuple(weight.shape)}")
     return got
 
 
@@ -26,8 +25,8 @@ task = Exercise(
     hints=(
         "Begin with the sum of the two matrices. How long is each of its rows? "
         "`matrix.norm(dim=1)` gives (out,) lengths.",
-        "Row i is multiplied by `length[i]` over the row's own length. A vector (out,) multiplies "
-        "rows as `vector[:, None] * matrix`.",
+        "Multiply row i by `length[i]` over the row's own length. A vector (out,) multiplies rows "
+        "as `vector[:, None] * matrix`.",
         "The row's own length is a constant in the backward pass: call `.detach()` on it, and on "
         "nothing else.",
     ),
@@ -39,19 +38,18 @@ task = Exercise(
 
 @task.reference
 def dora_weight(weight, update, length):
-    """(out, in) weight and update, (out,) lengths, to the matrix whose rows are so long."""
+    """(out, in) weight and update to their sum, whose rows are scaled to the (out,) lengths."""
     turned = weight + update
     return (length / turned.norm(dim=1).detach())[:, None] * turned
 
 
 @task.truth
 def by_unit_rows(weight, update, length):
-    """The right matrix, in double precision."""
     return length.double()[:, None] * F.normalize(weight.double() + update.double(), dim=1)
 
 
 def gradient_of(candidate, number):
-    """The gradient of the update (number 1) or of the lengths (2); 0 where none arrives."""
+    """The gradient of the update (number 1) or of the lengths (2); 0 if none reaches it."""
     given = [part.clone().requires_grad_() for part in (weight, update, length)]
     got = matrix_of(candidate, *given)
     if got.requires_grad:
@@ -65,11 +63,11 @@ length, own = 1 + draw(3, seed=3).abs(), (weight + update).norm(dim=1, keepdim=T
 task.stage(
     "it starts as the old weight",
     case(
-        "an update of zeros, and for lengths those that the rows have already",
+        "an update of zeros, with the lengths that the rows have already",
         *(weight, 0 * update, weight.norm(dim=1)),
     ),
-    hint="The result is the old weight again. Is the divisor the root of the sum of squares of "
-    "each row, `norm(dim=1)`?",
+    hint="The result is the old weight itself, not the change in it. Do you divide by the root of "
+    "the sum of squares of each row, `norm(dim=1)`?",
 )
 task.stage(
     "rows of the length that is asked for",
@@ -79,7 +77,8 @@ task.stage(
         expected=length,
         measure=lambda *given: matrix_of(*given).detach().norm(dim=1),
     ),
-    hint="Row i of weight plus update is divided by its own length and multiplied by `length[i]`.",
+    hint="Row i of weight *plus update* is divided by its own length, and multiplied by "
+    "`length[i]`.",
 )
 task.stage(
     "random matrices",
@@ -90,39 +89,9 @@ task.stage(
 task.stage(
     "the row's own length is a constant",
     case("the gradient of the update", 1, expected=length[:, None] / own * upstream),
-    case(
-        "the gradient of the lengths", 2, expected=(upstream * (weight + update) / own).sum(dim=1)
-    ),
+    case("the gradient of the lengths", 2, expected=(upstream * (weight + update) / own).sum(1)),
     measure=gradient_of,
     tolerance=1e-4,
     hint="Gradients flow through weight plus update and through `length`. Only the divisor is a "
-    "constant, so `.detach()` it alone and divide by hand: `F.normalize` cannot do that.",
-)
-
-
-def times(rows):
-    """An answer: `rows(turned, weight, update)` times the lengths."""
-    return lambda weight, update, length: length[:, None] * rows(weight + update, weight, update)
-
-
-def norm(matrix):
-    """The length of each row, (out, 1)."""
-    return matrix.norm(dim=1, keepdim=True).detach()
-
-
-task.mistakes(
-    (
-        "Return the new matrix, not its difference from the weight.",
-        lambda weight, update, length: dora_weight(weight, update, length) - weight,
-    ),
-    (
-        "Each row has a length of about 1. Divide it by its length (a root, not the square), then "
-        "multiply it by `length`.",
-        times(lambda turned, weight, update: turned / norm(turned) ** 2),
-    ),
-    (
-        "Each row is divided by the length that it has in the old weight. Divide by the length of "
-        "the row of weight *plus update*.",
-        times(lambda turned, weight, update: turned / norm(weight)),
-    ),
+    "constant, so `.detach()` it alone and divide by hand, which `F.normalize` does not allow.",
 )

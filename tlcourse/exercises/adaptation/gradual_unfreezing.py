@@ -4,29 +4,16 @@ import random
 
 import numpy as np
 
-from tlcourse.exercises.adaptation._common import came, failed
-from tlcourse.exercises.expect import expect_unchanged, real_number
+from tlcourse.exercises.adaptation._common import a_function
+from tlcourse.exercises.expect import expect_unchanged
 from tlcourse.exercises.task import Exercise, case
 
 
-def rows(candidate, at, steps, names, *rest):
-    """The candidate's factors at these steps."""
-    factors = expect_unchanged(candidate, steps, names, *rest)
-    if not callable(factors):
-        what = "what `gradual_unfreezing` returns"
-        raise failed(what, came(factors), "a function of the step")
-    return [row(factors(step), names, step) for step in at]
-
-
-def row(got, names, step):
-    """A step's factors as numbers, in the order of the names."""
-    what = f"what your function returns for step {step}"
-    if not isinstance(got, dict):
-        raise failed(what, came(got), "a dictionary {name: factor}")
-    if missing := [name for name in names if real_number(got.get(name)) is None]:
-        why = "A group that stands still is in the dictionary, too, with the factor 0."
-        raise failed(what, f"no factor for {missing[0]!r}", "a number for each name", why)
-    return [real_number(got[name]) for name in names]
+def rows(candidate, at, steps, names, shape, share):
+    """The candidate's factors at the steps `at`: one row a step, in the order of the names."""
+    factors = expect_unchanged(candidate, steps, names, shape, share)
+    a_function(factors, "gradual_unfreezing", "the step")
+    return [[now.get(name, "missing") for name in names] for now in map(factors, at)]
 
 
 task = Exercise(
@@ -37,12 +24,12 @@ task = Exercise(
     importance=3,
     minutes=15,
     hints=(
-        "First find the step at which each name begins. The last name begins at step 0, the first "
-        "at `share * steps`, those between at equal distances. How many distances are there?",
-        "With `top = len(names) - 1`, the name at place `i` begins at "
-        "`round(share * steps * (top - i) / top)`. A single name has no distance: it begins at 0.",
-        "Inside, define `def factors(step):`, which builds the dictionary: `shape(step)` for a "
-        "name whose beginning is not after `step`, 0.0 for the others. Return `factors` itself.",
+        "First find the step at which each group begins. The last one begins at step 0, the first "
+        "at `share * steps`, and the others at equal distances. How many distances are there?",
+        "With `top = len(names) - 1`, the group at index `i` begins at "
+        "`round(share * steps * (top - i) / top)`. A single group begins at 0.",
+        "Inside, define `def factors(step):`, which builds the dictionary: `shape(step)` for each "
+        "group that has begun by `step`, 0.0 for the others. Return `factors` itself.",
     ),
     imports="import math\n\nimport torch",
     measure=rows,
@@ -52,7 +39,7 @@ task = Exercise(
 
 @task.reference
 def gradual_unfreezing(steps, names, shape, share=0.5):
-    """A function of the step, which gives {name: factor}: `shape(step)` for all that have begun."""
+    """Returns a function of the step, {name: factor}: `shape(step)` for groups that have begun."""
     top = len(names) - 1
     begins = {
         name: round(share * steps * (top - place) / max(1, top)) for place, name in enumerate(names)
@@ -65,8 +52,7 @@ def gradual_unfreezing(steps, names, shape, share=0.5):
 
 
 @task.truth
-def by_linspace(at, steps, names, shape, share=0.5):
-    """The factors at the steps `at`: one row a step, in the order of the names."""
+def by_linspace(at, steps, names, shape, share):
     begins = np.linspace(0, share * steps, len(names)).round()[::-1]
     return [[shape(step) if step >= begin else 0.0 for begin in begins] for step in at]
 
@@ -77,7 +63,7 @@ def flat(step):
 
 
 def falling(step):
-    """Another, which tells every step apart."""
+    """A shape with another factor at each step."""
     return 1 / (1 + step)
 
 
@@ -87,20 +73,17 @@ AT = "the factors at steps {} (a row for each step)"
 task.stage(
     "the head first",
     case(f"20 steps, {THREE}, share 0.5: {AT.format('0 and 2')}", [0, 2], 20, THREE, flat, 0.5),
-    hint="The last name, the head, moves from step 0 on, and no other does so early.",
+    hint="Only the last group, the head, is trained from step 0 on. The others are in the "
+    "dictionary, too, with the factor 0.",
 )
 task.stage(
     "one more at a time",
     case(
-        f"20 steps, {THREE}, no share, which is then 0.5: {AT.format('5, 9, 10 and 19')}",
-        *([5, 9, 10, 19], 20, THREE, flat),
-        hint="The block begins at step 5, the embedding at step 10, and both go on moving.",
-    ),
-    case(
         f"40 steps, {THREE}, share 0.25: {AT.format('4, 5, 9 and 10')}",
         *([4, 5, 9, 10], 40, THREE, flat, 0.25),
-        hint="With share 0.25 the embedding begins at a quarter of the 40 steps.",
     ),
+    hint="With share 0.25 the embedding begins after a quarter of the 40 steps, at step 10, and "
+    "the block half-way, at step 5. Both are trained from then on.",
 )
 task.stage(
     "the shape",
@@ -118,7 +101,7 @@ task.stage(
 
 
 def runs():
-    """20 random cases; in 97ths no beginning lies half-way between two steps."""
+    """20 random cases; with a share in 97ths, no group begins half-way between two steps."""
     draw = random.Random(2)
     for _ in range(20):
         names = [f"group {i}" for i in range(draw.randrange(2, 9))]
@@ -134,38 +117,15 @@ task.stage(
 )
 
 
-def due(steps, share, place, top):
-    """Where a group begins, before it is rounded."""
-    return share * steps * (top - place) / max(1, top)
-
-
-def faulty(begin=due, factor=lambda step, begin, shape: shape(step) if step >= begin else 0.0):
-    """An answer with another `begin` or another `factor`."""
-
-    def candidate(steps, names, shape, share=0.5):
-        top = len(names) - 1
-        begins = {name: round(begin(steps, share, i, top)) for i, name in enumerate(names)}
-        return lambda step: {name: factor(step, at, shape) for name, at in begins.items()}
-
-    return candidate
+def one_step_late(*given):
+    factors = gradual_unfreezing(*given)
+    return lambda step: factors(step - 1)
 
 
 task.mistakes(
     (
-        "This is upside down: names go from the input to the output, so the head is the last.",
-        faulty(begin=lambda steps, share, place, top: share * steps * place / max(1, top)),
-    ),
-    (
-        "Every group moves one step late. A group that begins at step 5 moves at step 5: "
+        "Every group begins one step late. A group that begins at step 5 is trained at step 5: "
         "`step >= begin`, not `step > begin`.",
-        faulty(factor=lambda step, begin, shape: shape(step) if step > begin else 0.0),
-    ),
-    (
-        "There is one distance fewer than there are names: divide by `len(names) - 1`.",
-        faulty(begin=lambda steps, share, place, top: share * steps * (top - place) / (top + 1)),
-    ),
-    (
-        "`share` is missing: the first name begins only when all steps are over.",
-        faulty(begin=lambda steps, share, place, top: due(steps, 1, place, top)),
+        one_step_late,
     ),
 )

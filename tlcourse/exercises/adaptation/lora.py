@@ -10,15 +10,15 @@ from torch.nn import functional as F
 from tlcourse.exercises.adaptation._common import (
     IMPORTS,
     came,
+    different_rows,
     draw,
     failed,
-    gradient_cases,
+    gradient_case,
     new,
     out,
     shapes,
-    start_difference,
+    start_case,
     trained,
-    zero_at_start,
 )
 from tlcourse.exercises.task import Exercise, case
 
@@ -33,13 +33,11 @@ task = Exercise(
         "`__init__` keeps three things: the base layer, `self.a = nn.Parameter(...)` of shape "
         "(rank, in), and `self.b = nn.Parameter(...)` of shape (out, rank). The sizes are "
         "`base.in_features` and `base.out_features`.",
-        "`F.linear(x, self.a)` takes (..., in) to (..., rank), `F.linear(…, self.b)` takes that to "
-        "(..., out). Multiply by alpha / rank and add it to `self.base(x)`.",
-        "For `merged`, the update is the matrix (alpha / rank) B A, where B A is `self.b @ self.a` "
-        "and has the shape of the base's weight. Add it to the weight of a *copy*: "
-        "`copy.deepcopy(self.base)`.",
-        "Change a parameter in place under `with torch.no_grad():`, as in "
-        "`layer.weight += update`.",
+        "`F.linear(x, self.a)` maps (..., in) to (..., rank), and `F.linear(…, self.b)` maps that "
+        "to (..., out). Multiply by alpha / rank and add the result to `self.base(x)`.",
+        "In `merged`, add (alpha / rank) B A, where B A is `self.b @ self.a`, to the weight of a "
+        "*copy*, `layer = copy.deepcopy(self.base)`. Change a parameter in place under "
+        "`with torch.no_grad():`, as in `layer.weight += update`.",
     ),
     imports=IMPORTS,
     tolerance=1e-4,
@@ -67,18 +65,11 @@ class LoRALinear(nn.Module):
 
 
 SIZES = 2, 3.0  # rank and alpha
-ONES = "zeros in the base, ones in `a` and `b`, a single 1 in x"
-SIGNATURE = "`__init__` begins with `def __init__(self, base, rank=8, alpha=16.0):`."
-
-
-def parts(rank=8, alpha=16.0):
-    """The shape of each parameter, for a base of 5 inputs and 3 outputs."""
-    return {"a": (rank, 5), "b": (3, rank), "base.weight": (3, 5), "base.bias": (3,)}
 
 
 def of_drawn(candidate, x):
-    """What comes out of a layer with drawn weights."""
-    return out(trained(candidate, 5, 3, *SIZES), x, 3)
+    """The output of a layer with drawn weights."""
+    return out(trained(candidate, 5, 3, *SIZES), x)
 
 
 @task.truth
@@ -90,33 +81,28 @@ def whole_matrix(x):
 
 
 def of_ones(candidate, *sizes):
-    """The update alone, of a 1 in x, with ones in a and b: alpha in every output."""
+    """The update of a single 1 in x, with ones in `a` and `b`: alpha in every output."""
     layer = new(candidate, 7, 3, *sizes)
     for name, each in layer.named_parameters():
         each.data = torch.zeros_like(each) if "base" in name else torch.ones_like(each)
-    return out(layer, torch.eye(1, 7), 3)
-
-
-def different_rows(candidate):
-    """How many rows of a new layer's `a`, which has four, are different."""
-    return len(new(candidate, 5, 3, 4, 8.0).get_parameter("a").detach().unique(dim=0))
+    return out(layer, torch.eye(1, 7))
 
 
 def of_merged(candidate, x):
-    """What the merged layer makes of x; CheckFailed if it is no plain linear layer."""
+    """The output of the merged layer; raises CheckFailed unless it is a plain linear layer."""
     got = trained(candidate, 5, 3, *SIZES).merged()
     if type(got) is not nn.Linear:
         raise failed("what `merged` returns", came(got), "a plain `nn.Linear`")
-    return out(got, x, 3)
+    return out(got, x)
 
 
 def left_alone(candidate, x):
-    """By how much base and layer changed when they were merged, and what came out was changed."""
+    """How much the outputs of base and layer change when the layer is merged and that changed."""
     layer = trained(candidate, 5, 3, *SIZES)
-    before = torch.cat([out(layer.base, x, 3), out(layer, x, 3)])
+    before = torch.cat([out(layer.base, x), out(layer, x)])
     for each in layer.merged().parameters():
         each.data.add_(1.0)
-    return torch.cat([out(layer.base, x, 3), out(layer, x, 3)]) - before
+    return torch.cat([out(layer.base, x), out(layer, x)]) - before
 
 
 task.stage(
@@ -124,57 +110,46 @@ task.stage(
     case(
         "the shapes of the parameters, for a base of 5 inputs and 3 outputs and rank 2",
         *SIZES,
-        hint="They are `self.base`, the layer that is handed in, and two `nn.Parameter`: `self.a` "
-        "(rank, in) and `self.b` (out, rank).",
+        expected={"a": (2, 5), "b": (3, 2), "base.weight": (3, 5), "base.bias": (3,)},
     ),
-    case("the shapes of the parameters without a rank, which is then 8", hint=SIGNATURE),
     measure=shapes,
-    expected=parts,
+    hint="They are those of `self.base`, the layer that you are given, and two `nn.Parameter`: "
+    "`self.a` (rank, in) and `self.b` (out, rank).",
 )
 task.stage(
     "it starts as the old layer",
-    case(
-        "the difference between the outputs of a new layer and of its base",
+    start_case(
         *SIZES,
-        expected=torch.zeros(4, 3),
-        measure=start_difference,
-        hint="At the start `b` is 0, so the layer gives W x + b as before: once, and unscaled.",
-    ),
-    case(
-        "the added matrices that are all zero at the start",
-        *SIZES,
-        expected=["b"],
-        measure=zero_at_start,
-        hint="`b` is zero and `a` random. If both are zero, each one's gradient is zero, too.",
+        hint="At the start `b` is 0, so the layer returns W x + b as before: once, and unscaled.",
     ),
     case(
         "the number of different rows in a new `a` of rank 4",
+        *("a", 4, 8.0),
         expected=4,
         measure=different_rows,
-        hint="Equal rows get equal gradients and stay equal, so draw `a` at random: "
-        "`torch.randn(rank, base.in_features)`.",
+        hint="`b` is zero and `a` random, `torch.randn(rank, base.in_features)`: equal rows get "
+        "equal gradients and remain equal, and if both are zero, neither gets a gradient.",
     ),
 )
 task.stage(
     "alpha and rank",
-    case(f"rank 5, alpha 18, {ONES}", 5, 18.0),
-    case("the same without rank and alpha, which are then 8 and 16", hint=SIGNATURE),
+    case(
+        "rank 5, alpha 18, zeros in the base, ones in `a` and `b`, a single 1 in x",
+        *(5, 18.0),
+        expected=torch.full((1, 3), 18.0),
+    ),
     measure=of_ones,
-    expected=lambda rank=8, alpha=16.0: torch.full((1, 3), alpha),
-    hint="The update is multiplied by alpha and divided by the rank.",
+    hint="The update is multiplied by alpha and divided by the rank, without rounding: `/`.",
 )
 task.stage(
     "random layers",
-    *(
-        case(
-            f"a layer of rank 2 with random weights, x {(*leading, 5)}",
-            draw(*leading, 5, seed=seed),
-            hint="B A is `b @ a`: `a` takes x to the rank, then `b` takes that to the outputs. Any "
-            "number of dimensions may stand before the last.",
-        )
-        for seed, leading in enumerate(((4,), (1, 2, 3)))
+    case(
+        "a layer of rank 2 with random weights, x (1, 2, 3, 5)",
+        draw(1, 2, 3, 5, seed=1),
+        hint="B A is `b @ a`: `a` maps x to the rank, then `b` maps that to the outputs, with no "
+        "non-linearity between them. x may have any number of dimensions before the last.",
     ),
-    *gradient_cases(whole_matrix, *SIZES),
+    gradient_case(whole_matrix, *SIZES),
     measure=of_drawn,
 )
 task.stage(
@@ -186,7 +161,7 @@ task.stage(
         hint="Its weight is the base's plus (alpha / rank) B A, its bias the base's.",
     ),
     case(
-        "the change of the old layer's outputs when it is merged and the new layer is changed",
+        "the change in the old layer's outputs after merging it and changing the merged layer",
         draw(4, 5, seed=3),
         expected=torch.zeros(8, 3),
         measure=left_alone,
@@ -199,25 +174,3 @@ task.stage(
 def forward(of):
     """The reference with another `forward(self, x)`."""
     return type("Faulty", (LoRALinear,), {"forward": of})
-
-
-def scaled(factor):
-    """The reference with `factor(scale, rank)` in the place of the scale."""
-    return forward(lambda s, x: s.base(x) + factor(s.scale, len(s.a)) * x @ s.a.T @ s.b.T)
-
-
-task.mistakes(
-    (
-        "There is a non-linearity between `a` and `b`: LoRA has none.",
-        forward(lambda s, x: s.base(x) + s.scale * F.relu(x @ s.a.T) @ s.b.T),
-    ),
-    (
-        "The scale is always 2, which is right for the default rank and alpha only.",
-        scaled(lambda scale, rank: 2.0),
-    ),
-    ("The scale is alpha / rank, not rank / alpha.", scaled(lambda scale, rank: 1 / scale)),
-    (
-        "The scale need not be a whole number: `/`, not `//`.",
-        scaled(lambda scale, rank: scale // 1),
-    ),
-)

@@ -1,8 +1,7 @@
 """Lesson 05b: a scheme of one's own.
 
-A scheme has no one right value, so each stage tries its knobs, on a tiny classifier with random
-weights and as many blocks as the shipped models have, and says what is wrong with them. What is odd
-but no error becomes a remark.
+No single scheme is right, so each stage tries the knobs on a tiny classifier with random weights
+and as many blocks as the released models have. What is odd but not wrong becomes a remark.
 """
 
 import inspect
@@ -48,15 +47,13 @@ task = Exercise(
         "Begin with a scheme of the course and change one of its choices: "
         '`Scheme("LoRA, thawed", edit=LoRA(), groups=AddedOnly(4.0), schedule=your_schedule)`. '
         "The table of the exercise says what each choice is called with and what it returns.",
-        "A choice of groups is called like `choose(classifier, added)`, where `added` are the "
-        "names of the parameters that the edit added; all others are in "
-        "`classifier.named_parameters()`. It returns a dictionary like "
-        '`{"norms": Group(("body.norm.weight",), 2.0), "head": ...}`, from the input to the '
-        "output. Begin with a function. If you write it as a frozen dataclass with `__call__` and "
-        "its settings as fields, the scheme can be saved, too.",
-        "An example to vary: LoRA in all layers of attention (`LoRA(layers="
-        '"attention")`), one group for each block with its added parameters and its norms, the '
-        "head as the last group, and `GradualUnfreezing()`.",
+        "The groups are chosen by a function like `choose(classifier, added)`, where `added` are "
+        "the names of the parameters that the edit added, and `classifier.named_parameters()` has "
+        'all others. It returns a dictionary like `{"norms": Group(("body.norm.weight",), 2.0), '
+        '"head": ...}`, from the input to the output. A scheme can be saved if you write this '
+        "function as a frozen dataclass with `__call__` and its settings as fields.",
+        'An example to vary: `LoRA(layers="attention")`, one group for each block with its added '
+        "parameters and its norms, the head as the last group, and `GradualUnfreezing()`.",
     ),
     imports="""\
 import copy
@@ -82,7 +79,7 @@ from tlcourse.bpe import PAD
 
 @dataclass(frozen=True)
 class SmallByBlock:
-    """A group for each block, of its norms and of what was added to it; then the head."""
+    """A group for each block, with its norms and what was added to it; then the head."""
 
     factor: float = 4.0
 
@@ -98,7 +95,7 @@ class SmallByBlock:
 
 @task.reference
 def own_scheme():
-    """LoRA in attention's four layers and the norms of the blocks, thawed from the top."""
+    """Unfreezes LoRA in the four layers of attention, and the norms of the blocks, from the top."""
     return Scheme(
         "thawing LoRA and norms",
         edit=LoRA(layers="attention"),
@@ -113,26 +110,26 @@ TEXTS = ("Who ran ?", "Where is the very old town ?", "When ?", "Who sang that s
 TOKENIZER = Tokenizer.train(TEXTS, 280)
 CLASSES = torch.tensor([LABELS.index(label) for label in TARGETS])
 CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-ARGUMENTS = {"edit": 1, "groups": 2, "schedule": 2, "extra_loss": 1}  # how many each knob takes
+ARGUMENTS = {"edit": 1, "groups": 2, "schedule": 2, "extra_loss": 1}  # of each knob
 
 
 def classifier(seed: int = 0) -> Classifier:
-    """A fresh one; its weights depend on the seed alone."""
+    """A new classifier, whose weights depend on the seed alone."""
     torch.manual_seed(seed)
     body = Transformer(Config(TOKENIZER.vocabulary_size, 16, 6, 4, 32, 48), "explicit")
-    for parameter in body.parameters():  # new blocks start as the identity: make them speak
+    for parameter in body.parameters():  # because new blocks start as the identity
         parameter.data.add_(0.1 * torch.randn_like(parameter))
     return Classifier(body, TOKENIZER, LABELS, pooling="mean")
 
 
 @torch.no_grad()
 def logits(model: Classifier) -> Tensor:
-    """(texts, labels), without dropout."""
+    """The logits of TEXTS, (texts, labels), without dropout."""
     return model.eval()(*pad(model.encode(TEXTS), PAD))
 
 
 def remark(text: str) -> str:
-    """What is told of an oddity once all stages have passed."""
+    """What the learner is told about an oddity once all stages have passed."""
     return f"(A remark: {text})"
 
 
@@ -147,13 +144,12 @@ def turn(what: str, function: Callable, *arguments: Any) -> Any:
         why = "A scheme works on any classifier: does this knob fit only one?"
         if isinstance(error, TypeError):
             why = "Is a `return` missing, or a pair of brackets (`Triangular` for `Triangular()`)?"
-        raised = f"raised {type(error).__name__}: {error}"
-        raise failed(what, raised, "no error", why) from error
+        raise failed(what, f"raised {type(error).__name__}: {error}", "no error", why) from error
 
 
 @task.stage("a scheme with a new name")
 def is_new(candidate) -> str | None:
-    """The remark is for a scheme that can be used but not saved."""
+    """Returns a remark on a scheme that can be used but not saved."""
     scheme = candidate()
     build = 'Build it with `Scheme("a name", ...)`.'
     expect_type(scheme, Scheme, "what your function returns", build)
@@ -166,12 +162,11 @@ def is_new(candidate) -> str | None:
         try:
             signature.bind(*range(count))
         except TypeError:
-            takes, why = f"a function that takes {signature}", "See the table of the exercise."
-            raise failed(f"the knob `{knob}`", takes, f"one that takes {count}", why) from None
-    for of_the_course in SCHEMES.values():
-        if scheme == of_the_course:
-            due = "at least one that differs from each scheme of the course"
-            raise failed("the four knobs", f"all as in {of_the_course.name!r}", due)
+            takes = f"a function that takes {signature}"
+            raise failed(f"the knob `{knob}`", takes, f"one that takes {count}") from None
+    if same := [name for name, of_the_course in SCHEMES.items() if scheme == of_the_course]:
+        due = "at least one that differs from each scheme of the course"
+        raise failed("the four knobs", f"all as in {same[0]!r}", due)
     try:
         scheme.to_plain()
     except ValueError as error:
@@ -180,33 +175,27 @@ def is_new(candidate) -> str | None:
 
 
 def edited(scheme: Scheme, model: Classifier) -> list[str]:
-    """Applies the first knob and returns the names of what it added."""
+    """Applies the first knob and returns the names of the parameters that it added."""
     known = set(map(id, model.parameters()))
     got = turn("the knob `edit`", scheme.edit, model)
     if callable(got) and all(got is not module for module in model.modules()):
-        raise failed(
-            "what the knob `edit` does",
-            f"it returns {short(got)}, which nobody uses",
-            "a change of the model that it is given",
-            "Is a pair of brackets missing, as in `LoRA()` for `LoRA()(classifier)`?",
-        )
+        why = "Is a pair of brackets missing, as in `LoRA()` for `LoRA()(classifier)`?"
+        yours = f"it returns {short(got)}, which is never used"
+        raise failed("what the knob `edit` does", yours, "a change in the model that it gets", why)
     return [name for name, parameter in model.named_parameters() if id(parameter) not in known]
 
 
 @task.stage("what is added")
 def adds(candidate) -> str | None:
-    """The remark is for an edit that may not be what was meant."""
+    """Returns a remark on an edit that may not be what was meant."""
     scheme, one, other = candidate(), classifier(), classifier(1)
     plain = logits(one)
     added = edited(scheme, one)
     edited(scheme, other)
     if set(map(id, one.parameters())) & set(map(id, other.parameters())):
-        raise failed(
-            "two classifiers, both edited",
-            "they share parameters, so that training one changes the other",
-            "parameters of their own",
-            "Create what is added inside the edit, anew for each classifier.",
-        )
+        yours = "they share parameters, so that training one changes the other"
+        why = "Create what is added inside the edit, anew for each classifier."
+        raise failed("two classifiers, both edited", yours, "parameters of their own", why)
     difference = float((turn("the knob `edit`", logits, one) - plain).abs().max())
     if not math.isfinite(difference):
         what = "the logits after the edit, before the first step of training"
@@ -216,19 +205,19 @@ def adds(candidate) -> str | None:
     if difference > 1e-6:
         return remark(
             "the edited model does not start as the base model: the edit alone changes a logit by "
-            f"up to {difference:.2g}. If that is not what you want, let the last factor of what "
-            "you add begin at zero, and write over no pretrained weight."
+            f"up to {difference:.2g}. If this is not your intention, let the last factor of what "
+            "you add start at zero, and overwrite no pretrained weight."
         )
     if not added and not isinstance(scheme.edit, Unchanged):
         return remark(
-            "the edit added no parameter. If something new is to be learnt, make it an "
-            "`nn.Parameter`, as an attribute of a module."
+            "the edit added no parameter. A new parameter has to be an `nn.Parameter`, as an "
+            "attribute of a module."
         )
     return None
 
 
 def choice(scheme: Scheme) -> tuple[Classifier, list[str], dict[str, Group]]:
-    """An edited classifier, the names of what was added, and what the second knob says of it."""
+    """An edited classifier, the names of its added parameters, and what the second knob returns."""
     model = classifier()
     added = edited(scheme, model)
     return model, added, turn("the knob `groups`", scheme.groups, model, added)
@@ -236,21 +225,18 @@ def choice(scheme: Scheme) -> tuple[Classifier, list[str], dict[str, Group]]:
 
 @task.stage("which parameters move")
 def moves(candidate) -> str | None:
+    """Returns a remark on a head that is not trained."""
     model, added, chosen = choice(candidate())
-    what = "what the knob `groups` returns"
-    expect_type(chosen, dict, what, "It maps names of groups to `Group`.")
-    if not chosen:
-        raise failed(what, "no group", "at least one group, so that something is trained")
+    if not isinstance(chosen, dict) or not chosen:
+        due = "a dictionary with at least one `Group`, by the name of the group"
+        raise failed("what the knob `groups` returns", came(chosen), due)
     owner = owners(chosen, {name for name, _ in model.named_parameters()})
     if added and not set(added) & set(owner):
-        raise failed(
-            f"the {len(added)} parameters that the edit added",
-            "none of them is in a group, so they stay as they began",
-            "at least one that is trained",
-            "Their names are the second argument of the knob `groups`.",
-        )
+        what = f"the {len(added)} parameters that the edit added"
+        why = "Their names are the second argument of the knob `groups`."
+        raise failed(what, "none of them is in a group", "at least one that is trained", why)
     if not set(head_names(model)) & set(owner):
-        return remark("the head is in no group, so it stays at its random start.")
+        return remark("the head is in no group, so it keeps its random initial weights.")
     return None
 
 
@@ -265,7 +251,7 @@ def owners(chosen: dict[str, Group], there: set[str]) -> dict[str, str]:
             raise failed(f"the factor of group {label!r}", "0", "a number above 0", why)
         what, due = f"the names of group {label!r}", "a tuple of names of the model's parameters"
         if isinstance(group.names, str) or not group.names:
-            why = "Did your condition find no name? A tuple of one has a comma: `('head.bias',)`."
+            why = "Did your condition match no name? A tuple of one has a comma: `('head.bias',)`."
             raise failed(what, short(group.names), due, why)
         for name in group.names:
             if name not in there:
@@ -282,24 +268,21 @@ def owners(chosen: dict[str, Group], there: set[str]) -> dict[str, str]:
 
 
 def enough_steps(groups: Mapping) -> int:
-    """So many that a schedule which moves one group at a time gets through."""
+    """Enough steps for a schedule that unfreezes one group at a time."""
     return max(12, 2 * len(groups))
 
 
 @task.stage("how fast at each step")
 def paces(candidate) -> str | None:
-    """The remark is for a head that waits."""
+    """Returns a remark on a head that is not trained from the first step on."""
     scheme = candidate()
     model, _, chosen = choice(scheme)
     for steps in (4, enough_steps(chosen)):
         factors = turn("the knob `schedule`", scheme.schedule, steps, list(chosen))
         at_step = [factors_at(factors, step, steps, list(chosen)) for step in range(steps)]
     if still := [name for name in chosen if not any(now[name] for now in at_step)]:
-        raise failed(
-            f"the factors of the group {still[0]!r} in {steps} steps",
-            "0 at every step",
-            "a factor above 0 at some step, because the group is declared to be trained",
-        )
+        what = f"the factors of the group {still[0]!r} in {steps} steps"
+        raise failed(what, "0 at every step", "a factor above 0 at some step")
     of_head = set(head_names(model))
     head = [name for name, group in chosen.items() if of_head & set(group.names)]
     first = next(now for now in at_step if any(now.values()))
@@ -319,30 +302,29 @@ def factors_at(factors: Callable, step: int, steps: int, names: list[str]) -> di
     of_group = dict.fromkeys(names, now) if one_for_all else now
     for name in names:
         if name not in of_group:
-            why = "A group that stands still has the factor 0."
+            why = "A group that is not trained at a step has the factor 0."
             raise failed(what, f"no factor for the group {name!r}", "one for each group", why)
         factor = of_group[name]
         if not isinstance(factor, Real) or not 0 <= factor < math.inf:
             raise failed(what, came(factor), "a finite number, 0 or more, and no tensor")
     if not one_for_all and not any(of_group[name] for name in names):
-        due = "a factor above 0 for at least one group, so that something is trained"
-        raise failed(what, "0 for every group", due)
+        raise failed(what, "0 for every group", "a factor above 0 for at least one group")
     return of_group
 
 
 @task.stage("what is added to the loss")
 def adds_to_loss(candidate) -> str | None:
-    """The remark is for a term that teaches nothing."""
+    """Returns a remark on a term from which nothing is learnt."""
     scheme = candidate()
     if scheme.extra_loss is None:
         return None
     model, _, chosen = choice(scheme)
-    moving = {name for group in chosen.values() for name in group.names}
+    declared = {name for group in chosen.values() for name in group.names}
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(name in moving)
+        parameter.requires_grad_(name in declared)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     term = turn("the knob `extra_loss`", scheme.extra_loss, model)
-    for parameter in trained:  # what pulls to the start is 0 there
+    for parameter in trained:  # a distance from the initial weights has no gradient there
         parameter.data.add_(0.1 * torch.randn_like(parameter))
     value = turn("the extra loss", term, model, (*pad(model.encode(TEXTS), PAD), CLASSES))
     if real_number(value) is None:
@@ -352,20 +334,21 @@ def adds_to_loss(candidate) -> str | None:
         gradients = torch.autograd.grad(value, trained, allow_unused=True)
     if all(gradient is None or gradient.abs().max() <= 1e-7 for gradient in gradients):
         return remark(
-            "the extra loss has no gradient, even when the weights have moved, so nothing is "
-            "learnt from it. Leave out `.item()` and `.detach()` in the term; of the start keep a "
-            "copy, `p.detach().clone()`."
+            "the extra loss has no gradient, even when the weights have changed, so nothing is "
+            "learnt from it. Leave out `.item()` and `.detach()` in the term, and remember copies "
+            "of the initial weights, `p.detach().clone()`."
         )
     return None
 
 
 def loss_of(model: Classifier) -> float:
-    """Mean nats a text of the true labels, without dropout and without anything added."""
+    """The mean loss of the true labels in nats, without dropout and without any extra loss."""
     return float(nn.functional.cross_entropy(logits(model).double(), CLASSES))
 
 
 @task.stage("a short training")
 def trains(candidate) -> None:
+    """Trains the classifier, and compares which parameters and which loss have changed."""
     scheme, model = candidate(), classifier()
     chosen, before = choice(scheme)[2], loss_of(model)
     recipe = Recipe(epochs=6, learning_rate=3e-3, batch_size=8, min_steps=enough_steps(chosen))
@@ -381,8 +364,8 @@ def trains(candidate) -> None:
             "the parameters in the groups, after a short training",
             f"{len(still)} of {len(declared)} have not changed, {still[0]!r} first",
             "a change in all of them",
-            "Do the logits depend on it, and is its factor at least 1e-3? Of two factors one after "
-            "the other, only one may begin at zero: if both are zero, neither gets a gradient.",
+            "Do the logits depend on it, and is its factor at least 1e-3? If two factors of a "
+            "product both start at zero, neither gets a gradient.",
         )
     if stray := sorted(moved - declared):
         raise failed(f"{stray[0]!r}, which is in no group, after it", "changed", "unchanged")
@@ -391,6 +374,6 @@ def trains(candidate) -> None:
             f"the loss on the training texts after {len(adapted.report.history)} steps",
             f"{after:.3f} nats",
             f"less than {before:.3f}, the loss before the training",
-            "Is a group too fast, is the extra loss too strong or of the wrong sign, or is the "
-            "head in no group?",
+            "Does a group learn too fast, is the extra loss too strong or of the wrong sign, or "
+            "is the head in no group?",
         )

@@ -1,4 +1,4 @@
-"""Lesson 05b: rates that keep their ratios under a schedule; two bugs to be found."""
+"""Lesson 05b: learning rates that keep their ratios under a schedule; two bugs to find."""
 
 import random
 
@@ -9,7 +9,7 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def rates_as_given(groups, decay, factor):
-    """What the lesson hands out: two bugs, in what a step starts from and in the schedule."""
+    """The code of the lesson: two bugs, in what a step starts from and in the schedule."""
     for depth, group in enumerate(reversed(groups)):
         group["lr"] = group["lr"] / decay**depth
     for group in groups:
@@ -19,7 +19,7 @@ def rates_as_given(groups, decay, factor):
 def rates_after(candidate, first, start, factors, *decays):
     """The rates of groups that begin at `start` times `first`, after a step at each of `factors`.
 
-    One of `decays` for each step, the last one for all that follow.
+    Each step has one of `decays`; the last one serves all further steps.
     """
     groups = [
         {"name": f"layer {place}", "params": [], "lr": start * rate, "initial_lr": rate}
@@ -29,8 +29,8 @@ def rates_after(candidate, first, start, factors, *decays):
     for step, factor in enumerate(factors):
         candidate(groups, decays[min(step, len(decays) - 1)], factor)
         if [(id(group), group.get("initial_lr")) for group in groups] != handed:
-            why = "Set `lr` in each group. Leave their order, and `initial_lr` for the next step."
-            raise failed("the groups after the call, but for `lr`", "changed", "unchanged", why)
+            why = "Set `lr` in each group. The next step needs `initial_lr` as it is."
+            raise failed("the groups after the call, except `lr`", "changed", "unchanged", why)
     return [float(group["lr"]) for group in groups]
 
 
@@ -44,11 +44,10 @@ task = Exercise(
     hints=(
         "There are two loops. Which of the numbers that the first one writes are still there after "
         "the second?",
-        "Let the second loop multiply what the first one wrote, then call the function twice "
-        "with the same factor. Where does the second step start from? `initial_lr` is there "
-        "for a reason.",
-        "One loop with one line is enough: each rate is the group's own `initial_lr`, over "
-        "`decay**depth`, times `factor`.",
+        "Let the second loop multiply what the first one wrote, then call the function twice with "
+        "the same factor. Where does the second step start from? This is what `initial_lr` is for.",
+        "One loop with one line is enough: each rate is the group's own `initial_lr`, divided by "
+        "`decay**depth` and multiplied by `factor`.",
     ),
     imports="import itertools\n\nimport numpy as np\nimport torch",
     given=rates_as_given,
@@ -59,7 +58,7 @@ task = Exercise(
 
 @task.reference
 def set_rates(groups, decay, factor):
-    """Sets the `lr` of each group for one step; the groups go from the input to the output."""
+    """Sets the `lr` of each group for one step; groups are ordered from the input to the output."""
     for depth, group in enumerate(reversed(groups)):
         group["lr"] = group["initial_lr"] / decay**depth * factor
 
@@ -72,7 +71,7 @@ def by_product(first, start, factors, *decays):
 
 
 THREE = "the rates of three layers with `initial_lr` 0.09"
-FRESH = "Each step starts from `initial_lr`, not from what the step before has left in `lr`."
+FRESH = "Each step starts from `initial_lr`, not from the `lr` of the step before."
 EQUAL = [0.09] * 3  # initial rates
 
 task.stage(
@@ -91,7 +90,7 @@ task.stage(
     case(
         f"{THREE}, decay 3, one step at factor 0.5",
         *(EQUAL, 1.0, [0.5], 3.0),
-        hint="At factor 0.5 each rate is half of what it is at factor 1, so the ratios stay.",
+        hint="At factor 0.5 each rate is half of its rate at factor 1, so the ratios remain.",
     ),
     case(
         f"{THREE}, decay 3, steps at factors 0.5 and 0",
@@ -110,8 +109,8 @@ task.stage(
         "the rates for `initial_lr` 0.09, 0.09 and 0.27 (a faster head), decay 3, a second step at "
         "factor 1",
         *([0.09, 0.09, 0.27], 1.0, [0.5, 1.0], 3.0),
-        hint="Each group starts from its own `initial_lr`.",
     ),
+    hint="Each group starts from its own `initial_lr`.",
 )
 
 
@@ -131,31 +130,10 @@ task.stage(
     *runs(),
     hint="The ratio of two neighbours is `decay`, at any depth, and nothing is rounded.",
 )
-
-
-def faulty(rate):
-    """An answer that sets `rate(group, depth, decay, factor)`, from the last group to the first."""
-
-    def candidate(groups, decay, factor):
-        for depth, group in enumerate(reversed(groups)):
-            group["lr"] = rate(group, depth, decay, factor)
-
-    return candidate
-
-
 task.mistakes(
     (
-        "All rates are equal. Either nothing is divided by `decay`, or nothing is set (each group "
-        "is to be changed in place), or one rate for all is written over what was divided.",
-        faulty(lambda group, depth, decay, factor: group["initial_lr"] * factor),
-    ),
-    (
-        "This is upside down: groups go from the input to the output, so the top layer is the "
-        "last.",
-        lambda groups, decay, factor: set_rates(groups[::-1], decay, factor),
-    ),
-    (
-        "Each layer further down is divided once more: `decay**depth`, not `decay * depth`.",
-        faulty(lambda group, depth, decay, f: group["initial_lr"] / max(1, decay * depth) * f),
+        "All rates are equal. Either nothing is divided by `decay`, or the groups are not changed "
+        "in place, or a second loop writes one rate over all of them.",
+        lambda groups, decay, factor: set_rates(groups, 1.0, factor),
     ),
 )

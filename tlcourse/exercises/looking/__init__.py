@@ -1,1 +1,1 @@
-"""The exercises of lesson 08: attention by hand, head scores, the logit lens, taking heads away."""
+"""The exercises of lesson 08: attention by hand, head scores, the logit lens, pruning heads."""

@@ -1,4 +1,4 @@
-"""What several exercises share: a tensor that comes, small models, how a model has changed."""
+"""What the exercises of lesson 08 share: small models, and how a model has changed."""
 
 from collections.abc import Callable
 
@@ -12,15 +12,17 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 
 
 def tensor(function: Callable, *arguments) -> Tensor:
-    """The tensor that comes; raises CheckFailed for anything else, or for a changed argument."""
+    """The candidate's tensor; raises CheckFailed for anything else, or for a changed argument."""
     with torch.no_grad():
         got = expect_unchanged(function, *arguments)
-    expect_type(got, Tensor, "what you return", "Return one PyTorch tensor: no list and no array.")
+    expect_type(
+        got, Tensor, "what you return", "Return one PyTorch tensor, not a list or an array."
+    )
     return got
 
 
 def shape_of(measure: Callable) -> Callable:
-    """The measure of the shape of what `measure` gives."""
+    """The measure that returns the shape of the tensor that `measure` returns."""
     return lambda candidate, *arguments: tuple(measure(candidate, *arguments).shape)
 
 
@@ -30,9 +32,9 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
 
 
 def randomise(model: nn.Module, seed: int, size: float = 0.5) -> nn.Module:
-    """Draws every parameter anew, gains around 1 and all else around 0; returns the model.
+    """Draws every parameter anew, gains around 1 and all others around 0; returns the model.
 
-    A new Transformer writes zeros into its stream: its heads do nothing, and are all alike.
+    The heads of a new Transformer write zeros into its stream, so they are all alike.
     """
     with torch.no_grad():
         for number, parameter in enumerate(model.parameters()):
@@ -52,26 +54,20 @@ def tokens(seed: int = 0) -> Tensor:
     return torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(seed))
 
 
-def _snapshot(model: nn.Module) -> dict[tuple[str, str], object]:
-    """What must stay the same, by what is told when it does not, and by the part's name."""
-    state = {}
+def _snapshot(model: nn.Module) -> dict[str, object]:
+    """What must remain the same about a model, by the sentence that reports a change."""
+    state = {"the model is in another mode": [module.training for module in model.modules()]}
     for name, module in model.named_modules():
         hooks = [list(getattr(module, kind).values()) for kind in HOOKS]
-        state[f"{name} is replaced", name] = module, vars(module).get("forward")
-        state[f"{name} has other hooks", name] = hooks
-        state["the model is in another mode", name] = module.training
-        state["the model has another kernel", name] = getattr(module, "kernel", None)
+        state[f"{name} has other hooks"] = hooks, vars(module).get("forward")
     for name, weight in model.named_parameters():
-        state[f"{name} has other numbers", name] = weight.tolist()
-        state[f"{name} is another parameter", name] = id(weight), weight  # alive, so its id is its
-        state["the model's parameters ask for other gradients", name] = weight.requires_grad
+        state[f"{name} has other numbers"] = weight.tolist(), weight.requires_grad
     return state
 
 
 def changes(model: nn.Module, work: Callable[[], object]) -> list[str]:
-    """What is different about a model after `work()`, in words; [] if nothing is."""
+    """The differences in a model after `work()`, in words; [] if there are none."""
     before = _snapshot(model)
     work()
     after = _snapshot(model)
-    told = [key[0] for key, value in before.items() if key not in after or after[key] != value]
-    return list(dict.fromkeys(told))
+    return [what for what, value in before.items() if after.get(what) != value]

@@ -1,4 +1,4 @@
-"""Lesson 08: a model without one of its heads, and as it was before afterwards."""
+"""Lesson 08: a model without one of its heads, which is unchanged afterwards."""
 
 import copy
 from functools import partial
@@ -10,12 +10,12 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def logits(candidate, model, ids, layer, head):
-    """What comes, (batch, length, vocabulary)."""
+    """The candidate's logits, (batch, length, vocabulary)."""
     return tensor(partial(candidate, model), ids, layer, head)
 
 
 def changed(candidate, model, *setting):
-    """What is different about the model afterwards, and whether an error came out."""
+    """The differences in the model after the call, and whether an error was raised."""
     errors = []
 
     def work():
@@ -23,7 +23,7 @@ def changed(candidate, model, *setting):
             with torch.no_grad():
                 candidate(model, *setting)
         except ValueError:
-            errors.append("an error came out")
+            errors.append("an error is raised")
 
     return changes(model, work) + errors
 
@@ -36,11 +36,10 @@ task = Exercise(
     importance=4,
     minutes=15,
     hints=(
-        "Where do the heads meet? `model.blocks[layer].attention.output` reads what all heads "
-        "found, side by side: (batch, length, width). Which columns are those of this head?",
-        "A head has `width // heads` columns: head 0 the first ones, head 1 the next. They begin "
-        "at `head * size`.",
-        "A hook sees what a layer is given, and may replace it: "
+        "Where do the heads meet? `model.blocks[layer].attention.output` reads the results of all "
+        "heads, side by side: (batch, length, width). A head has `width // heads` columns, which "
+        "begin at `head * size`.",
+        "A hook sees the input of a layer, and may replace it: "
         "`hook = output.register_forward_pre_hook(mute)` with `def mute(module, inputs)`, which "
         "gets `inputs` as a tuple and returns the new input.",
         "`mute` copies the input, `mixed = inputs[0].clone()`, sets `mixed[..., start:end] = 0` "
@@ -55,7 +54,7 @@ task = Exercise(
 
 @task.reference
 def run_without(model, tokens, layer, head):
-    """(batch, length) ids to logits, with what this head found set to zero; the model stays."""
+    """(batch, length) ids to the logits without this head; the model itself is unchanged."""
     output, size = model.blocks[layer].attention.output, model.config.width // model.config.heads
 
     def mute(module, inputs):
@@ -72,7 +71,7 @@ def run_without(model, tokens, layer, head):
 
 @task.truth
 def by_values_of_zero(model, tokens, layer, head):
-    """The logits of a copy whose values, as that head sees them, are zero."""
+    """The logits of a copy in which this head has values of zero."""
     other, size = copy.deepcopy(model), model.config.width // model.config.heads
     with torch.no_grad():
         for each in other.blocks[layer].attention.value.parameters():
@@ -81,7 +80,7 @@ def by_values_of_zero(model, tokens, layer, head):
 
 
 def writers(seed, *heads):
-    """A model of one layer in which only these heads write something."""
+    """A model of one layer in which only these heads write anything."""
     model = toy(seed=seed, layers=1)
     columns = model.blocks[0].attention.output.weight.data.view(12, 3, 4)
     for head in {0, 1, 2}.difference(heads):
@@ -90,17 +89,17 @@ def writers(seed, *heads):
 
 
 def hooked():
-    """A model in training mode that has a hook of somebody else."""
+    """A model in training mode that has another hook already."""
     model = toy(seed=5).train()
     model.blocks[1].attention.output.register_forward_pre_hook(lambda *_: None)
     return model
 
 
-def without(layer, head, model, seed, more="", hint=""):
+def without(layer, head, model, seed, more=""):
     """A case of a model without this head."""
     count, heads = len(model.blocks), model.config.heads
     what = f"the logits of a model of {count} × {heads} heads without head {head} of layer {layer}"
-    return case(what + more, model, tokens(seed), layer, head, hint=hint)
+    return case(what + more, model, tokens(seed), layer, head)
 
 
 task.stage(
@@ -112,87 +111,37 @@ task.stage(
 task.stage(
     "a head that writes nothing",
     without(0, 1, writers(2, 0, 2), 1, ", which wrote nothing: they do not change"),
-    hint="Only the columns of this head become zero, from `head * size` to `(head + 1) * size`, "
-    "where `size` is `width // heads`. The other heads and the projection's bias have to go on as "
-    "before.",
+    hint="In the last dimension of the input of `attention.output`, set only the columns of this "
+    "head to zero, `head * size` to `(head + 1) * size`, where `size` is `width // heads`. Its "
+    "output mixes all heads, and the projection's bias has to remain.",
 )
 task.stage(
     "the only head that writes",
     without(0, 1, writers(3, 1), 2, ", the only one that wrote anything"),
-    hint="What this head found has to be zero before the projection. It is not enough to set its "
-    "queries or keys to zero: it would look at all tokens alike.",
+    hint="The result of this head has to be zero before the projection. Does the hook return the "
+    "new input? With queries or keys of zero, the head would attend to all tokens equally.",
 )
 task.stage(
     "heads of a model of 3 layers",
-    without(1, 2, toy(seed=4, layers=3), 3),
-    without(
-        *(1, 0, toy(seed=4, layers=3, heads=2), 3),
-        hint="A head has `model.config.width // model.config.heads` columns, here 6 and not 4.",
-    ),
-    hint="Layers and heads are counted from 0, and all heads but this one stay.",
+    without(1, 0, toy(seed=4, layers=3, heads=2), 3),
+    hint="Layers and heads are counted from 0, and a head has `model.config.width // "
+    "model.config.heads` columns, here 6 and not 4.",
 )
 task.stage(
     "the model afterwards",
     case("what is different about the model afterwards", hooked(), tokens(4), 1, 0, expected=[]),
     measure=changed,
-    hint="Give the model back as it came: in its mode, with the hooks of others, and with its "
-    "weights. If you change weights, put a copy of the old ones back.",
+    hint="Leave the model as it was: in its mode, with its other hooks but without yours "
+    "(`hook.remove()`), and with its weights. If you change weights, restore a copy of them.",
 )
 task.stage(
     "after an error",
     case(
         "what is different after an error of the model",
         *(toy(seed=6), torch.zeros(1, 9, dtype=torch.long), 0, 2),
-        expected=["an error came out"],
+        expected=["an error is raised"],
     ),
     measure=changed,
-    hint="This text is too long for the model. Put everything back in a `finally:`, which is run "
-    "after an error, too. The error itself has to come out: use no `except`.",
-)
-
-
-def own(model, head):
-    """The index of a head's columns."""
-    size = model.config.width // model.config.heads
-    return ..., slice(size * head, size * (head + 1))
-
-
-def mutes(cells=own, after=False, removes=True):
-    """Zeroes `cells(model, head)` by a hook, which stays where there is an error."""
-
-    def run_without(model, tokens, layer, head):
-        def mute(module, inputs, output=None):
-            x = (output if after else inputs[0]).clone()
-            x[cells(model, head)] = 0
-            return x
-
-        output = model.blocks[layer].attention.output
-        hang = output.register_forward_hook if after else output.register_forward_pre_hook
-        hook = hang(mute)
-        logits = model(tokens)
-        if removes:
-            hook.remove()
-        return logits
-
-    return run_without
-
-
-task.mistakes(
-    (
-        "These columns became zero *after* the projection, which has mixed all heads by then. Set "
-        "them to zero in what `attention.output` is given.",
-        mutes(after=True),
-    ),
-    (
-        "These are positions. The columns are in the last dimension: `mixed[..., start:end]`.",
-        mutes(lambda model, head: (slice(None), own(model, head)[1])),
-    ),
-    (
-        "No head was taken away: does the hook return the new input, and do the columns exist?",
-        lambda model, tokens, layer, head: model(tokens),
-    ),
-    (
-        "Remove the hook afterwards, `hook.remove()`, or it mutes the head for good.",
-        mutes(removes=False),
-    ),
+    hint="This text is too long for the model. Restore everything in a `finally:`, which is run "
+    "after an error, too. The error itself has to reach the caller: use no `except`.",
 )

@@ -1,4 +1,4 @@
-"""Lesson 08: how much a head looks at the token before."""
+"""Lesson 08: how much a head looks at the previous token."""
 
 import torch
 
@@ -47,7 +47,7 @@ def weights(*shape, seed=0, causal=True):
 
 
 def looking_at(keys):
-    """(1, 1, n, n): the weights of a head whose query i looks at token keys[i], and at no other."""
+    """(1, 1, n, n): the weights of a head whose query i looks at token keys[i] alone."""
     return torch.eye(len(keys))[torch.tensor(keys)][None, None]
 
 
@@ -72,50 +72,20 @@ task.stage(
     case(
         "the score of a head whose queries 1 to 4 have .6, .5, .3, .5 on the token before", SPREAD
     ),
-    case("the score if each token looks at the one before it", looking_at([0, 0, 1, 2, 3])),
-    case("the score if all 5 tokens look at the first one", looking_at([0, 0, 0, 0, 0])),
-    hint="Take the mean over the queries 1 to 4: each counts with its weight on the token before.",
+    hint="Take the mean over the queries 1 to 4 of the weight on the token before, one column to "
+    "the left of the token itself. Query 0 has no token before it: divide by n - 1.",
 )
 task.stage(
     "random heads",
-    case("the scores [layer, head] of a causal model, 2 tokens", weights(3, 4, 2)),
     case("the scores of a model without a mask", weights(3, 4, 6, seed=2, causal=False)),
-    hint="Take the mean over the queries 1 to n - 1 of the weight on the token before.",
+    hint="Take the mean over the queries 1 to n - 1. For query 0, column -1 is the *last* token.",
 )
-
-
-def before(attention, offset=-1):
-    """Of each query the weight on the token before, or at another offset."""
-    return attention.diagonal(offset, -2, -1)
-
-
-def rolled(attention):
-    """The same for all queries: of query 0 the weight on the last token."""
-    places = torch.arange(attention.shape[-1])
-    return attention[..., places, places - 1]
 
 
 task.mistakes(
     (
         "This is the diagonal over layers and heads. Name the dimensions of queries and keys: "
         "`attention.diagonal(-1, dim1=-2, dim2=-1)`.",
-        lambda a: a.diagonal(-1).mean(-1),
-    ),
-    (
-        "This is the weight on the token *after*. Keys are columns, so the token before has the "
-        "offset -1.",
-        lambda a: before(a, 1).mean(-1),
-    ),
-    (
-        "This is the weight on the token itself. The token before is one column to the left.",
-        lambda a: before(a, 0).mean(-1),
-    ),
-    (
-        "You divide by all n queries. Query 0 has no token before it: divide by n - 1.",
-        lambda a: before(a).sum(-1) / a.shape[-1],
-    ),
-    (
-        "For query 0 this takes column -1, which is the *last* token. Leave query 0 out.",
-        lambda a: rolled(a).sum(-1) / (a.shape[-1] - 1),
+        lambda attention: attention.diagonal(-1).mean(-1),
     ),
 )

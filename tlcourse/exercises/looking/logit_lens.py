@@ -1,4 +1,4 @@
-"""Lesson 08: what each layer would say if the model ended there."""
+"""Lesson 08: what each layer would predict if the model ended there."""
 
 import copy
 
@@ -11,13 +11,13 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def lens(candidate, model, states, layers=slice(None)):
-    """The logits of these layers; the states, one tensor, are handed over as a list."""
+    """The candidate's logits of these layers. It gets the states, one tensor, as a list."""
 
     def logit_lens(hidden_states):
         handed = list(hidden_states)
         got = candidate(model, handed)
         what = "how many states are in `hidden_states` after the call"
-        why = "Leave the list as it is, and walk through it: `for state in hidden_states`."
+        why = "Leave the list as it is, and iterate over it: `for state in hidden_states`."
         expect_equal(len(handed), len(hidden_states), what, why)
         return got
 
@@ -25,7 +25,7 @@ def lens(candidate, model, states, layers=slice(None)):
 
 
 def changed(candidate, model, states):
-    """What is different about the model afterwards."""
+    """The differences in the model after the call."""
     return changes(model, lambda: lens(candidate, model, states))
 
 
@@ -40,9 +40,9 @@ task = Exercise(
         "What does the model do with the last block's output before there are logits? Do the same "
         "with every state.",
         "First the last norm, `model.norm(state)`, which belongs to the model's end and not to a "
-        "block. The last of `hidden_states` has not been through it, either.",
+        "block. The last of `hidden_states` has not passed through it, either.",
         "Then the output layer: the product of (length, width) with the transposed embedding "
-        "matrix, `normed @ model.embedding.weight.T`, `+ model.head_bias` if that is not None.",
+        "matrix, `normed @ model.embedding.weight.T`, `+ model.head_bias` if that is not None. "
         "`torch.stack([... for state in hidden_states])` makes one tensor of the list.",
     ),
     imports="import copy\nimport numpy as np\nimport torch\nfrom torch import nn\n"
@@ -70,7 +70,7 @@ def by_library(model, states, layers=slice(None)):
 
 
 def states(seed, **changes):
-    """A small model, and its states of one text, embeddings first: (layers + 1, length, width)."""
+    """A small model, and its states for one text, embeddings first: (layers + 1, length, width)."""
     model = toy(seed=seed, **changes)
     with torch.no_grad():
         return model, torch.cat(model.hidden_states(tokens(seed - 1)[:1]))
@@ -87,12 +87,13 @@ task.stage(
 task.stage(
     "the last layer says what the model says",
     case("the logits [position, token] of the last layer", *states(2), -1),
-    hint="They must be those of the model itself: `model.norm`, then the output layer.",
+    hint="They must be those of the model itself: `model.norm`, once, then the output layer. The "
+    "last of `hidden_states` has not passed through the norm, either.",
 )
 task.stage(
     "every layer",
     case("the logits [layer, position, token] of 3 blocks", *states(3, layers=3)),
-    hint="Every layer gets the same end: `model.norm`, then the output layer.",
+    hint="Every layer is followed by the same end: `model.norm`, then the output layer.",
 )
 task.stage(
     "a vocabulary as large as the width",
@@ -103,42 +104,22 @@ task.stage(
 task.stage(
     "a model with a bias",
     case("the logits of layer 1 of a model with `head_bias`", *states(5, head_bias=True), 1),
-    hint="Add `model.head_bias` to the logits where the model has one.",
+    hint="Add `model.head_bias` to the logits if the model has one.",
 )
 task.stage(
     "the model stays as it is",
     case("what is different about the model afterwards", model.train(), its_states, expected=[]),
     measure=changed,
-    hint="Looking changes nothing: leave the model as it came, in its mode, too.",
+    hint="Leave the model as it was, in its mode, too.",
 )
-
-
-def lens_with(norm=lambda model, state: model.norm(state), head=lambda model, x: model.logits(x)):
-    """The lens with another norm, or another output layer."""
-    return lambda model, hidden_states: head(model, norm(model, torch.stack(hidden_states)))
-
-
 task.mistakes(
-    (
-        "The embeddings count, too: every state of the list gets its logits.",
-        lambda model, states: logit_lens(model, states[1:]),
-    ),
     (
         "The embedding matrix is (vocabulary, width): transpose it for the product with (length, "
         "width), `@ model.embedding.weight.T`.",
-        lens_with(head=lambda model, x: x @ model.embedding.weight),
+        lambda model, states: model.norm(torch.stack(states)) @ model.embedding.weight,
     ),
     (
-        "This model has no bias, its `head_bias` is None: add one only where there is one.",
-        lens_with(head=lambda model, x: x @ model.embedding.weight.T + model.head_bias),
-    ),
-    (
-        "The last state was not normed. `model.norm` comes after the last block, so the last of "
-        "`hidden_states` has not been through it, either.",
-        lens_with(norm=lambda model, x: x),
-    ),
-    (
-        "The norm was applied twice: the model applies it once.",
-        lambda model, states: logit_lens(model, [*map(model.norm, states)]),
+        "This model has no bias, its `head_bias` is None: add one only if the model has one.",
+        lambda model, states: model.logits(torch.stack(states)) + model.head_bias,
     ),
 )

@@ -1,4 +1,4 @@
-"""Lesson 08: the weights of attention, worked out from queries and keys."""
+"""Lesson 08: the weights of attention, computed from queries and keys."""
 
 import math
 
@@ -15,7 +15,7 @@ PARTS = "`layer.query`, `layer.key` and `layer.config` alone"
 
 
 class Parts(nn.Module):
-    """What of a layer makes its weights: `query`, `key` and `config`. It cannot be run."""
+    """The parts of a layer that determine its weights. It cannot be run."""
 
     def __init__(self, layer: Attention):
         super().__init__()
@@ -32,7 +32,7 @@ class Parts(nn.Module):
 
 
 def weights(candidate, layer, x, mask, table=None):
-    """What comes, (batch, heads, length, length)."""
+    """The candidate's weights, (batch, heads, length, length)."""
     return tensor(lambda x, mask: candidate(layer, x, mask, table), x, mask)
 
 
@@ -44,9 +44,9 @@ task = Exercise(
     importance=4,
     minutes=15,
     hints=(
-        "Write the shape beside each step: `layer.query(x)` is (batch, length, width); cut into "
-        "heads (batch, length, heads, head_dim); with the heads in front (batch, heads, length, "
-        "head_dim). The scores are (batch, heads, length, length).",
+        "Write the shape beside each step: `layer.query(x)` is (batch, length, width), cut into "
+        "heads it is (batch, length, heads, head_dim), with the heads in front (batch, heads, "
+        "length, head_dim). The scores are (batch, heads, length, length).",
         "Cut with `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`. A single "
         "`.view(batch, heads, length, -1)` has the same shape and mixes up positions and heads.",
         "Between cutting and the scores there are two lines with an `if`: `F.rms_norm(query, "
@@ -65,7 +65,7 @@ task = Exercise(
 
 @task.reference
 def recorded_attention(layer, x, mask, table=None):
-    """(batch, length, width) states to weights (batch, heads, length, length), from and to."""
+    """(batch, length, width) states to weights (batch, heads, queries, keys)."""
     batch, length, width = x.shape
     heads = layer.config.heads
     query = layer.query(x).view(batch, length, heads, -1).transpose(1, 2)
@@ -80,7 +80,7 @@ def recorded_attention(layer, x, mask, table=None):
 
 @task.truth
 def by_mixing_an_identity(layer, x, mask, table=None):
-    """In double precision, what attention makes of values that are the rows of an identity."""
+    """In double precision, the output of attention if its values are the rows of an identity."""
     parts = []
     for projection in (layer.query, layer.key):
         part = projection(x).detach().double()
@@ -109,6 +109,7 @@ model = toy(seed=5, causal=True)
 with torch.no_grad(), record(model) as seen:
     model(tokens())
     normed = model.blocks[1].attention_norm(seen.hidden_states[1])
+
 task.stage(
     "shape",
     case(
@@ -118,15 +119,15 @@ task.stage(
     ),
     measure=shape_of(weights),
     hint="Each head has a matrix of its own: (batch, heads, queries, keys). Cut queries and keys "
-    "into heads, (batch, length, heads, head_dim), and bring the heads to the front: "
+    "into heads, (batch, length, heads, head_dim), then move the heads to the front: "
     "`transpose(1, 2)`.",
 )
 task.stage(
     "each head on its own",
     weights_of("3 heads, if each query looks at one key alone", layer_of(12, 3, size=12)),
     hint="Head 0 has the first columns of `layer.query(x)` and `layer.key(x)`, head 1 the next, "
-    "and so on. Each row of weights, one for each query, sums to 1. This layer norms nothing, and "
-    "its mask is True everywhere.",
+    "and so on: `.view(batch, length, heads, -1)`, because `.view(batch, heads, length, -1)` mixes "
+    "positions and heads. The weights of each *query* sum to 1: `softmax(dim=-1)`.",
 )
 task.stage(
     "the scale",
@@ -137,18 +138,18 @@ task.stage(
     "the mask",
     weights_of("3 heads with a causal mask", layer_of(12, 3), causal_mask(5), seed=2),
     hint="True means that a query may look there. All other keys get the weight 0, and each row "
-    "still sums to 1.",
+    "still sums to 1, because the scores are masked before the softmax.",
 )
 task.stage(
     "queries and keys are normed",
     weights_of("a layer with `qk_norm`", layer_of(12, 3, qk_norm=True), causal_mask(5), seed=3),
-    hint="Where `layer.config.qk_norm`, queries and keys are normed in each head: divide both by "
-    "the root of their mean square, `F.rms_norm(query, query.shape[-1:])`.",
+    hint="If `layer.config.qk_norm` is True, queries and keys are normed in each head: divide both "
+    "by the root of their mean square, `F.rms_norm(query, query.shape[-1:])`.",
 )
 task.stage(
     "rotary positions",
     weights_of("rotary positions 0, 2, 4, 6 and 8", layer_of(12, 3, rotary=True), table=EVEN),
-    hint="Where `table` is given, turn queries and keys by it, and by no other table: "
+    hint="If `table` is given, rotate queries and keys with it, and with no other table: "
     "`rotate(query, table)`.",
 )
 task.stage(
@@ -158,49 +159,5 @@ task.stage(
         *(Parts(model.blocks[1].attention), normed, causal_mask(6), rotary_table(6, 4)),
         expected=seen.attention[1],
     ),
-    hint="Here norm, rotary positions and mask come together.",
-)
-
-
-def split(part, heads):
-    return part.unflatten(-1, (heads, -1)).transpose(1, 2)
-
-
-def masked(scores, mask):
-    return scores.masked_fill(~mask, -math.inf).softmax(-1)
-
-
-def weights_by(cut=split, finish=masked):
-    """The weights with another cut into heads, or another end."""
-
-    def recorded_attention(layer, x, mask, table=None):
-        query, key = (cut(part(x), layer.config.heads) for part in (layer.query, layer.key))
-        if layer.config.qk_norm:
-            query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
-        if table is not None:
-            query, key = rotate(query, table), rotate(key, table)
-        return finish(query @ key.mT / (x.shape[-1] // layer.config.heads) ** 0.5, mask)
-
-    return recorded_attention
-
-
-task.mistakes(
-    (
-        "The heads are cut wrongly: `.view(batch, heads, length, -1)` takes each position apart. "
-        "Cut the width first, `.view(batch, length, heads, -1)`, then `.transpose(1, 2)`.",
-        weights_by(cut=lambda part, heads: part.reshape(len(part), heads, part.shape[1], -1)),
-    ),
-    (
-        "The weights of each *query* sum to 1 over the keys: `softmax(dim=-1)`.",
-        weights_by(finish=lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-2)),
-    ),
-    (
-        "The mask is upside down: True means that a query may look, so fill where it is False, "
-        "`~mask`.",
-        weights_by(finish=lambda scores, mask: masked(scores, ~mask)),
-    ),
-    (
-        "Weights set to 0 after the softmax are missing in the sum: mask the scores before it.",
-        weights_by(finish=lambda scores, mask: scores.softmax(-1) * mask),
-    ),
+    hint="Here norm, rotary positions and mask are combined.",
 )

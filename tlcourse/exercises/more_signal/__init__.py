@@ -1,1 +1,1 @@
-"""The exercises of lessons 06 and 06b: losses beside the labels, guesses, two predictions."""
+"""The exercises of lessons 06 and 06b: further losses, guesses as labels, gains and intervals."""

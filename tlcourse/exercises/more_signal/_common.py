@@ -1,4 +1,4 @@
-"""Help for the losses of the topic: what they are tried on, and whether one can be learnt from."""
+"""What the losses of lessons 06 and 06b are checked with."""
 
 import torch
 

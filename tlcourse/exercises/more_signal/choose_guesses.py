@@ -23,9 +23,9 @@ task = Exercise(
     minutes=15,
     hints=(
         "`sure, guesses = probabilities.max(dim=-1)` says how sure each guess is, and which label "
-        "it names. After that, all you need is a queue and a counter for each label.",
-        "The queue is `sure.argsort(descending=True, stable=True)`. Only a stable sort leaves "
-        "equals in the order of their rows.",
+        "it names. After that, you only need a queue and a counter for each label.",
+        "The queue is `sure.argsort(descending=True, stable=True)`. Only a stable sort keeps "
+        "equally sure guesses in the order of their rows.",
         "Walk through the queue: is the guess sure enough, and is there room for its label? Then "
         "count it and append its row.",
     ),
@@ -36,7 +36,7 @@ task = Exercise(
 
 @task.reference
 def choose_guesses(probabilities, least, most):
-    """(texts, labels) probabilities to the rows to believe, a list, the most certain first."""
+    """(texts, labels) probabilities to a list of the rows to believe, the surest guess first."""
     sure, guesses = probabilities.max(dim=-1)
     rows, taken = [], [0] * probabilities.shape[1]
     for row in sure.argsort(descending=True, stable=True).tolist():
@@ -76,7 +76,7 @@ def rows(least, most, guesses, hint=""):
 
 
 def random_table(draw):
-    """Arguments with many equals, and with probabilities close to `least`."""
+    """Arguments with many equally sure guesses, and with probabilities close to `least`."""
     labels, most = draw.randrange(2, 9), draw.randrange(5)
     guesses = [
         (draw.randrange(labels), draw.choice((0.625, 0.75, 0.8746, 0.875, 0.8754, 1.0)))
@@ -85,41 +85,38 @@ def random_table(draw):
     return table_of(guesses, labels), draw.choice((0.6, 0.75, 0.875, 0.9)), most
 
 
-LOWER = "Among equals the lower row comes first, both in what is chosen and in the order."
-four = [(0, 0.5), (2, 0.75), (0, 0.875), (1, 0.5)]
-seven = [(0, 0.8), (0, 0.9), (0, 0.85), (1, 0.7), (0, 0.95), (2, 0.4), (1, 0.92)]
+LOWER = "Of equally sure guesses, the one in the lower row comes first."
 draw = random.Random(4)
 
 task.stage(
     "rows",
-    rows(0.85, 9, four),
-    rows(0.95, 9, four, "No guess is as sure as that, so the list is empty."),
-    hint="Return a list of row numbers: only row 2 is sure enough. A row's largest number says how "
-    "sure it is.",
+    rows(0.85, 9, [(0, 0.5), (2, 0.75), (0, 0.875), (1, 0.5)]),
+    hint="Return a list of row numbers, here of row 2 alone: the largest number of a row says how "
+    "sure its guess is, and no other row reaches 0.85. A mask is not a list of row numbers.",
 )
 task.stage(
     "sure enough",
     rows(0.75, 9, [(2, 0.75), (0, 0.9), (1, 0.6), (2, 0.95), (1, 0.8)]),
     rows(0.5, 9, [[0.6, 0.4, 0.0], [0.55, 0.25, 0.2]]),
-    hint="The most certain row comes first, whatever its label: the largest number of a row says "
-    "how sure it is, not how far behind the second is.",
+    hint="The surest guess comes first, whatever its label: the largest number of a row says how "
+    "sure it is, not its distance from the second. A guess of exactly `least` is believed.",
 )
 task.stage(
     "at most so many of a label",
-    rows(0.5, 2, seven),
-    rows(0.5, 0, seven, "There is no room at all: `most` is 0."),
+    rows(0.5, 2, [(0, 0.8), (0, 0.9), (0, 0.85), (1, 0.7), (0, 0.95), (2, 0.4), (1, 0.92)]),
     rows(
         *(0.4, 1, [[0.45, 0.5, 0.05], [0.4, 0.3, 0.3], [0.05, 0.9, 0.05]]),
-        "Only a row's likeliest label is a guess: row 0 says 1, and takes no room of label 0.",
+        "Only a row's likeliest label is a guess: row 0 guesses 1, and takes no room of label 0.",
     ),
-    hint="Count for each label on its own, from the most certain guess on, whatever its label.",
+    hint="Count each label separately, from the surest guess on. When one label is full, go on "
+    "with the others: `continue`, not `break`.",
 )
 task.stage(
     "equals",
     rows(0.5, 2, [(1, 0.75), (0, 0.75), (0, 0.75), (1, 0.875), (0, 0.75), (1, 0.75)]),
     case("40 guesses, all 0 at 0.75; least 0.5, at most 17", table_of([(0, 0.75)] * 40), 0.5, 17),
     rows(0.5, 1, [[0.5, 0.5], [0.9, 0.1]], "Of labels that are equally likely the first counts."),
-    hint=LOWER,
+    hint=f"{LOWER} Reversing an ascending order reverses equally sure guesses, too.",
 )
 task.stage(
     "50 random tables",
@@ -127,35 +124,12 @@ task.stage(
         case(f"{len(table)} guesses; least {least}, at most {most}", table, least, most)
         for table, least, most in (random_table(draw) for _ in range(50))
     ),
-    hint="Here all rules meet: sure enough, at most so many of each label, equals by row.",
+    hint=f"Here all rules apply: sure enough, at most so many of each label. {LOWER}",
 )
-
-
-def stops_when_full(table, least, most):
-    kept, every = choose_guesses(table, least, most), choose_guesses(table, least, len(table))
-    return [row for row, due in zip(every, kept, strict=False) if row == due]
-
-
-def turned(table, least, most):
-    """An ascending order that was turned round, with equals in it."""
-    last = len(table) - 1
-    return [last - row for row in choose_guesses(table.flip(0), least, most)]
-
-
 task.mistakes(
     (
-        "This is a mask: `mask.nonzero()` finds the numbers of its rows.",
-        lambda table, least, most: table.amax(dim=-1) >= least,
-    ),
-    (
-        "These are places among the rows that are sure enough. In the table these rows have other "
-        "numbers.",
+        "These are positions among the rows that are sure enough. In the table these rows have "
+        "other numbers.",
         lambda table, least, most: choose_guesses(table[table.amax(-1) >= least], least, most),
     ),
-    (
-        "A guess of exactly `least` is believed, so compare with `>=`.",
-        lambda table, least, most: choose_guesses(table, least + 1e-9, most),
-    ),
-    ("Where one label is full, go on with the others: `continue`, not `break`.", stops_when_full),
-    (f"{LOWER} Turning an ascending order round turns its equals round, too.", turned),
 )

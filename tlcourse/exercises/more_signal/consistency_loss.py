@@ -11,12 +11,12 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def loss(candidate, one, other):
-    """The number that comes; raises CheckFailed unless a gradient reaches one of the two."""
+    """The candidate's loss; raises CheckFailed unless a gradient reaches one of the two."""
     return measures.loss(lambda pair: candidate(*pair), torch.stack([one, other]))
 
 
 def gradients(candidate, one, other):
-    """(2, texts, labels) the gradients for `one` and for `other`; 0 where none arrives."""
+    """(2, texts, labels) the gradients for `one` and for `other`; 0 if none reaches it."""
     return measures.gradient(lambda pair: candidate(*pair), torch.stack([one, other]))
 
 
@@ -32,7 +32,7 @@ task = Exercise(
         "`one.log_softmax(dim=-1)`, and `.exp()` of it; the same for `other`.",
         "The divergence of a text from p to q is the sum over labels of p times (log p - log q). "
         "Write it in both directions, add them, and take half.",
-        "Sum over the labels first (`dim=-1`), because the mean goes over the texts only. Detach "
+        "Sum over the labels first (`dim=-1`), because the mean is over the texts only. Detach "
         "nothing: R-Drop trains both predictions.",
     ),
     imports="import math\nimport numpy as np\nimport torch\nfrom torch.nn import functional as F",
@@ -51,7 +51,7 @@ def consistency_loss(one, other):
 
 
 def by_library(one, other):
-    """The mean divergence from what `one` says to what `other` says."""
+    """The mean divergence from the prediction of `one` to that of `other`."""
     ours, theirs = one.log_softmax(dim=-1), other.log_softmax(dim=-1)
     return F.kl_div(theirs, ours, reduction="batchmean", log_target=True)
 
@@ -76,21 +76,20 @@ task.stage(
 )
 task.stage(
     "agreement costs nothing",
-    case("the same logits twice", four, four, hint="Where both agree, a divergence is 0."),
-    case("logits, and the same logits plus 3", four, four + 3),
-    expected=lambda *_: 0.0,
-    hint="Adding 3 to all logits leaves their softmax as it is: compare probabilities, not logits.",
+    case("logits, and the same logits plus 3", four, four + 3, expected=0.0),
+    hint="Adding 3 to all logits leaves their softmax as it is, so both predictions agree and the "
+    "divergence is 0. Compare probabilities, not logits.",
 )
 task.stage(
     "half the sum of both divergences",
     case(
         "probabilities of 3/4 and 1/4 against 1/2 and 1/2",
         *(torch.tensor([[math.log(3), 0.0]]), torch.zeros(1, 2)),
-        hint="By hand, one direction is 3/4 ln 3/2 + 1/4 ln 1/2, the other 1/2 ln 2/3 + 1/2 ln 2. "
-        "Take half of their sum.",
     ),
     case("4 texts of 3 labels", *two_logits(4, 3, 2)),
-    hint="Sum over the labels, and take the mean over the texts.",
+    hint="For 3/4 and 1/4 against 1/2 and 1/2, one direction is 3/4 ln 3/2 + 1/4 ln 1/2, the other "
+    "1/2 ln 2/3 + 1/2 ln 2. Take half of their sum, and average over the texts, not over the "
+    'labels, as `F.kl_div` does unless you say "batchmean".',
 )
 task.stage(
     "a gradient for both",
@@ -105,11 +104,9 @@ task.stage(
         case(f"{len(one)} texts, logits as large as {one.abs().max():.0f}", one, other)
         for one, other in map(batch, range(20))
     ),
-    hint="Where logits are large, a softmax is 0 and its logarithm is lost (`torch.distributions` "
+    hint="If logits are large, a softmax is 0 and its logarithm is lost (`torch.distributions` "
     "gives infinity there, too). Take `log_softmax`.",
 )
-
-
 task.mistakes(
     (
         "This is the cross-entropy, which still contains the entropy. Subtract the other logarithm "
@@ -123,9 +120,5 @@ task.mistakes(
     (
         "`F.kl_div` takes probabilities second, unless you say `log_target=True`.",
         lambda a, b: F.kl_div(a.log_softmax(-1), b.log_softmax(-1), reduction="batchmean"),
-    ),
-    (
-        'The mean went over labels, too; `F.kl_div` does that unless told "batchmean".',
-        lambda a, b: consistency_loss(a, b) / a.shape[1],
     ),
 )

@@ -18,10 +18,9 @@ task = Exercise(
     minutes=15,
     hints=(
         "Write it without a temperature first: the targets are `teacher.softmax(dim=-1)`, and the "
-        "cross-entropy of a text is minus the sum over labels of target times "
-        "`logits.log_softmax(dim=-1)`.",
-        "The temperature divides both kinds of logits, before either softmax.",
-        "Take the mean over the texts, and multiply it by `temperature**2`.",
+        "loss of a text is minus the sum over labels of target times `logits.log_softmax(dim=-1)`.",
+        "The temperature divides both kinds of logits, before either softmax. At the end, take the "
+        "mean over the texts and multiply it by `temperature**2`.",
     ),
     imports="import math\nimport numpy as np\nimport torch\nfrom torch.nn import functional as F",
     measure=loss,
@@ -38,7 +37,7 @@ def distillation_loss(logits, teacher, temperature):
 
 
 def unscaled(logits, teacher, t):
-    """The loss before it is multiplied by T², by the library, in double precision."""
+    """The library's loss before it is multiplied by T², in double precision."""
     return F.cross_entropy(logits.double() / t, (teacher.double() / t).softmax(dim=-1))
 
 
@@ -48,7 +47,7 @@ def by_library(logits, teacher, t):
 
 
 def without_factor(candidate, logits, teacher, t):
-    """The loss without what it is multiplied by: an even student's is that times ln(labels)."""
+    """The loss without its factor: the loss of an even student is the factor times ln(labels)."""
     factor = loss(candidate, torch.zeros_like(logits), teacher, t) / math.log(logits.shape[1])
     return loss(candidate, logits, teacher, t) / factor
 
@@ -65,14 +64,9 @@ task.stage(
 )
 task.stage(
     "soft targets",
-    case(
-        "a student who gives 1/2 to each of two labels, T = 1",
-        *(torch.zeros(1, 2), torch.tensor([[math.log(3), 0.0]]), 1.0),
-        hint="The teacher's shares sum to 1. Each is multiplied by -ln 1/2, so the loss is ln 2.",
-    ),
     case("4 texts of 3 labels, T = 1", *two_logits(4, 3, 1), 1.0),
-    hint="The loss of a text is minus the sum over labels of the teacher's share times the log of "
-    "the student's share.",
+    hint="The loss of a text is the cross-entropy, minus the sum over labels of the teacher's "
+    "share times the log of the student's share. Sum over labels, and average over texts.",
 )
 task.stage(
     "a temperature on both sides",
@@ -83,7 +77,11 @@ task.stage(
 )
 task.stage(
     "times T squared",
-    case("3 texts of 4 labels, T = 2.5", *two_logits(3, 4, 3), 2.5),
+    case(
+        "3 texts of 4 labels, T = 2.5",
+        *(*two_logits(3, 4, 3), 2.5),
+        hint="The gradient of soft targets shrinks as 1 / T²: multiply the loss by T², `T**2`.",
+    ),
     case(
         "the gradient for the student's logits, 3 texts of 4 labels, T = 2.5",
         *(*two_logits(3, 4, 3), 2.5),
@@ -92,7 +90,6 @@ task.stage(
         hint="By hand it is T (q - p) / texts, where p and q are the softened shares of teacher "
         "and student.",
     ),
-    hint="The gradient of soft targets shrinks as 1 / T²: multiply the loss by T².",
 )
 task.stage(
     "20 random batches",
@@ -100,28 +97,21 @@ task.stage(
         case(f"logits as large as {logits.abs().max():.0f}, T = {t:g}", logits, teacher, t)
         for logits, teacher, t in map(batch, range(20))
     ),
-    hint="Logits may be large: use `log_softmax`. The softmax of a label far behind is 0, and the "
-    "log of that is lost.",
+    hint="Logits may be large: use `log_softmax`. The softmax of a label far behind is 0, and its "
+    "logarithm is lost.",
 )
 
 
 def divergence(x, y, t):
+    """The mean Kullback-Leibler divergence of the softened shares, times T²."""
     return F.kl_div((x / t).log_softmax(-1), (y / t).softmax(-1), reduction="batchmean") * t**2
 
 
 task.mistakes(
     (
-        "A power is `**` in Python; `^` is none.",
-        lambda x, y, t: F.cross_entropy(x, y.softmax(-1)) * (t ^ 2),
-    ),
-    (
         "This is the Kullback-Leibler divergence, the cross-entropy minus the entropy of the "
         "teacher. It has the same gradient, but this exercise asks for the cross-entropy itself.",
         divergence,
-    ),
-    (
-        "Student and teacher are swapped: the teacher's shares are the targets.",
-        lambda x, y, t: distillation_loss(y, x, t),
     ),
     (
         "The softmax of the student was taken twice: cross-entropy takes one itself.",

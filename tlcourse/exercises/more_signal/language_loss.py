@@ -1,4 +1,4 @@
-"""Lesson 06: the second task's loss, with three bugs to be found."""
+"""Lesson 06: the second task's loss, with three bugs to find."""
 
 import torch
 from torch.nn import functional as F
@@ -9,7 +9,7 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def as_given(logits, tokens, mask):
-    """What the lesson hands out: three bugs, in the classes, the targets and the pads."""
+    """The code of the lesson: three bugs, in the classes, the targets and the pads."""
     vocabulary = logits.shape[-1]
     scores = logits.transpose(1, 2)  # (batch, classes, length), as F.cross_entropy likes it
     return F.cross_entropy(scores.reshape(-1, vocabulary), tokens.flatten())
@@ -23,13 +23,13 @@ task = Exercise(
     importance=3,
     minutes=15,
     hints=(
-        "Ask three questions, one after the other. Whose scores does a row of `scores.reshape(-1, "
-        "vocabulary)` hold? Which token should position 3 predict? And where is `mask` used?",
-        "`logits` has the classes last already: `logits.flatten(0, 1)` joins texts and "
-        "positions and leaves them there. Flattening after a transpose mixes them.",
+        "There are three questions. Whose scores does a row of `scores.reshape(-1, vocabulary)` "
+        "hold? Which token should position 3 predict? And where is `mask` used?",
+        "`logits` has the classes last already: `logits.flatten(0, 1)` joins texts and positions "
+        "and leaves the classes alone. Flattening after a transpose mixes them.",
         "Position t predicts token t + 1: `logits[:, :-1]` belongs to `tokens[:, 1:]`, and to "
         "`mask[:, 1:]`.",
-        "`tokens[:, 1:].masked_fill(~mask[:, 1:], -100)`: `F.cross_entropy(..., "
+        "Use `tokens[:, 1:].masked_fill(~mask[:, 1:], -100)`: `F.cross_entropy(..., "
         "ignore_index=-100)` leaves such targets out of the sum and out of the count.",
     ),
     imports="import math\nimport torch\nfrom torch.nn import functional as F",
@@ -41,7 +41,7 @@ task = Exercise(
 
 @task.reference
 def language_loss(logits, tokens, mask):
-    """(batch, length, vocabulary), (batch, length) ids and mask to the mean nats a target."""
+    """(batch, length, vocabulary), (batch, length) ids and mask to the mean nats per target."""
     targets = tokens[:, 1:].masked_fill(~mask[:, 1:], -100)
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=-100)
 
@@ -54,7 +54,7 @@ def counted(logits, tokens, mask):
 
 
 def texts(lengths, vocabulary, seed, size=2.0):
-    """Random scores and ids, in the pads too, and the mask."""
+    """Random scores and ids, also at the pads, and the mask."""
     draw, longest = torch.Generator().manual_seed(seed), max(lengths)
     logits = size * torch.randn(len(lengths), longest, vocabulary, generator=draw)
     tokens = torch.randint(vocabulary, (len(lengths), longest), generator=draw)
@@ -62,12 +62,12 @@ def texts(lengths, vocabulary, seed, size=2.0):
 
 
 def with_gaps(seed):
-    """Five texts, one without a target, in which token 3 is a special that is no target either."""
+    """Five texts, one without a target; token 3 is a special token and no target either."""
     logits, tokens, mask = texts([1, 8, 2, 5, 3], 4 + seed % 3, 100 + seed)
     return logits, tokens, mask & (tokens != 3)
 
 
-# Of equal scores and equal tokens it does not matter which position predicts which.
+# With equal scores and equal tokens it does not matter which position predicts which.
 equal = torch.tensor([3.0, 0.0, -1.0]).expand(1, 4, 3).clone(), torch.zeros(1, 4, dtype=torch.long)
 
 task.stage(
@@ -80,20 +80,21 @@ task.stage(
         "one text of four times token 0, whose scores are 3, 0, -1 at every position",
         *(*equal, torch.ones(1, 4, dtype=torch.bool)),
     ),
-    hint="Each of the three targets costs ln(e^3 + 1 + 1/e) - 3 = 0.0659 nats. Are the classes "
-    "mixed up with the positions? After `transpose(1, 2)` the last dimension is the length, so "
-    "flatten batch and length only, `flatten(0, 1)`. The softmax is over the vocabulary.",
+    hint="Each of the three targets costs ln(e^3 + 1 + 1/e) - 3 = 0.0659 nats, with one softmax, "
+    "over the vocabulary. Are the classes mixed up with the positions? After `transpose(1, 2)` the "
+    "last dimension is the length: flatten batch and length only, `flatten(0, 1)`.",
 )
 task.stage(
     "the next token",
     case("one text of 6 tokens without pads", *texts([6], 7, 1)),
-    hint="The first five positions predict the last five tokens.",
+    hint="Position t predicts token t + 1, so the first five positions predict the last five "
+    "tokens. A model can simply copy its own token.",
 )
 task.stage(
     "pads",
     case("texts of 6, 2 and 3 tokens in 6 positions", *texts([6, 2, 3], 7, 2)),
-    hint="There are 8 targets, 5 and 1 and 2, and the loss is the mean of all 8. `mask` says which "
-    "they are, whatever id a pad has.",
+    hint="There are 8 targets, 5 and 1 and 2, and the loss is the mean of all 8. A target counts "
+    "if its own mask is True, whatever its id. Shift before you join the texts.",
 )
 task.stage(
     "20 random batches",
@@ -102,38 +103,7 @@ task.stage(
         "scores of several hundred",
         *texts([5, 3], 6, 9, 400.0),
         hint="The softmax of such scores contains zeros, whose logarithm is lost. Use "
-        "`F.cross_entropy`, or `log_softmax` in one step.",
+        "`F.cross_entropy` or `log_softmax`.",
     ),
     hint="A text may have no target at all, and the mask may have gaps: go by the mask.",
-)
-
-
-def mean(logits, tokens, kept):
-    """The mean nats of the targets that are kept."""
-    return F.cross_entropy(logits[kept], tokens[kept])
-
-
-task.mistakes(
-    (
-        "The softmax was taken twice: cross-entropy takes one itself.",
-        lambda logits, *given: language_loss(logits.softmax(dim=-1), *given),
-    ),
-    (
-        "Was no target left? Token 0 is a token like any other: go by `mask`, not by an id.",
-        lambda logits, tokens, mask: mean(logits[:, :-1], tokens[:, 1:], tokens[:, 1:] != 0),
-    ),
-    (
-        "Each position was scored against its own token, which a model can simply copy. Position t "
-        "predicts token t + 1.",
-        mean,
-    ),
-    (
-        "The mask of the position was used. What matters is whether its *target* is a token.",
-        lambda logits, tokens, mask: mean(logits[:, :-1], tokens[:, 1:], mask[:, :-1]),
-    ),
-    (
-        "The texts were joined before the shift, so that the end of one was scored against the "
-        "first token of the next. Shift first, then flatten.",
-        lambda *given: language_loss(*(each.flatten(0, 1)[None] for each in given)),
-    ),
 )

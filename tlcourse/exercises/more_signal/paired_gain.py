@@ -10,7 +10,7 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def gain(candidate, *lists):
-    """The first of three numbers that the candidate gives."""
+    """The first of the candidate's three numbers."""
     got = expect_unchanged(candidate, *lists)
     why = "Return three numbers: (gain, low, high)."
     expect_equal(np.shape(got), (3,), "the shape of what your function returns", why)
@@ -25,11 +25,11 @@ task = Exercise(
     importance=5,
     minutes=10,
     hints=(
-        "Make one list first: by how much the baseline's error exceeds the method's, sample by "
-        "sample. The rest is about this list alone.",
+        "Compute one list first: by how much the baseline's error exceeds the method's in each "
+        "sample. Everything else follows from this list.",
         "The half-width is t times the standard error: `gains.std(ddof=1) / "
         "math.sqrt(len(gains))`, where `gains = np.subtract(baseline, errors)`.",
-        "`stats.t.ppf(0.975, len(gains) - 1)` is t: 2.5 % are left out at either end.",
+        "`stats.t.ppf(0.975, len(gains) - 1)` is t, because 2.5 % are left out at either end.",
     ),
     imports="import math\nimport statistics\nimport numpy as np\nfrom scipy import stats",
     tolerance=1e-6,
@@ -74,16 +74,15 @@ task.stage(
 task.stage(
     "the interval of the differences",
     pairs([20.0, 40.0, 30.0, 25.0], [22.0, 43.0, 31.0, 27.0]),
-    hint="The samples are up to 20 points apart, but only the differences between the two lists "
-    "make the interval wide. Half of its width is t times their standard error, which is their "
-    "standard deviation divided by the root of n.",
+    hint="Only the differences between the two lists, pair by pair, make the interval wide. Half "
+    "of its width is Student's t at 0.975 times their standard error, which is their standard "
+    "deviation (with `ddof=1`) divided by the root of n.",
 )
 task.stage(
     "how many pairs",
-    pairs([30.0, 31.0], [33.0, 32.0]),
     pairs([30.0, 31.5, 29.0] * 4, [33.0, 32.0, 30.5] * 4),
-    hint="Student's t has one degree of freedom less than there are pairs, and the standard "
-    "deviation is divided by the root of n.",
+    hint="Student's t has n - 1 degrees of freedom, and the standard deviation is divided by the "
+    "root of n.",
 )
 task.stage(
     "20 random lists",
@@ -92,42 +91,4 @@ task.stage(
         for level in levels
     ),
     hint="Some of the differences are negative, and they count as losses.",
-)
-
-
-def varied(quantile=stats.t.ppf, level=0.975, ddof=1):
-    """An answer with another quantile, or another standard deviation."""
-
-    def answer(errors, baseline):
-        gains, n = np.subtract(baseline, errors), len(errors)
-        half = quantile(level, n - 1) * gains.std(ddof=ddof) / math.sqrt(n)
-        return gains.mean(), gains.mean() - half, gains.mean() + half
-
-    return answer
-
-
-def unpaired(errors, baseline):
-    interval = stats.ttest_ind(baseline, errors).confidence_interval(0.95)
-    return np.mean(baseline) - np.mean(errors), *interval
-
-
-task.mistakes(
-    (
-        "The lists were sorted, but a pair is one sample: leave the order as it is.",
-        lambda errors, baseline: paired_gain(sorted(errors), sorted(baseline)),
-    ),
-    (
-        "This is the interval of two independent lists. Take the standard deviation of the "
-        "*differences*, because what both lists share in a sample drops out of them.",
-        unpaired,
-    ),
-    ("The variance of a sample divides by n - 1, not by n: use `ddof=1`.", varied(ddof=0)),
-    (
-        "This is 1.96, of the normal distribution. With few pairs Student's t is larger.",
-        varied(lambda *_: 1.96),
-    ),
-    (
-        "The 95 % in the middle leave out 2.5 % at either end: take the quantile of 0.975.",
-        varied(level=0.95),
-    ),
 )

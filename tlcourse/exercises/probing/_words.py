@@ -1,58 +1,53 @@
-"""Help for the exercises on word types: words as they are hashed in another session."""
+"""Measures of the exercises on word types: are two runs the same, also in another session?"""
 
 import hashlib
-from typing import Self
+from collections.abc import Callable
 
 SESSION = (
-    "Each session of Python hashes words differently: `hash` gives another number, and a `set` of "
-    "words has another order. Go through the types in the order of `sorted(set(words))` or "
+    "Each session of Python hashes words differently: `hash` returns another number, and a `set` "
+    "of words has another order. Go through the types in the order of `sorted(set(words))` or "
     "`dict.fromkeys(words)`, and draw without `hash`."
 )
 UNSEEDED = "Draw with `random.Random(seed)`, not with a generator that nobody has seeded."
 
 
 class Salted(str):
-    """A text whose hash goes by a salt: Python salts the hash of texts anew in each session.
-
-    So the order of a set of such words is that of another session, in this one.
-    """
-
-    salt: int
-
-    def __new__(cls, text: str, salt: int = 0) -> Self:
-        self = super().__new__(cls, text)
-        self.salt = salt
-        return self
+    """A text with another hash, as in another session of Python: a set of them is reordered."""
 
     def __hash__(self) -> int:
-        digest = hashlib.blake2b(f"{self.salt} {self}".encode(), digest_size=7).digest()
-        return int.from_bytes(digest)
+        return int.from_bytes(hashlib.blake2b(self.encode(), digest_size=7).digest())
 
 
-def in_two_sessions(look, *arguments):
-    """What `look(*arguments)` gives with the words of each list hashed in two ways.
+def by_two_seeds(look: Callable) -> Callable:
+    """The measure of whether `look(candidate, words, other, seed)` is the same for two seeds."""
 
-    What is no list is handed in as it is. Twice None where a solution cannot take words of another
-    class, such as one that looks them up among those of NumPy.
+    def measure(candidate, words, other, *seeds):
+        return _compared(*(look(candidate, words, other, seed) for seed in seeds))
+
+    return measure
+
+
+def in_two_sessions(look: Callable) -> Callable:
+    """The measure of whether `look(candidate, *arguments)` is the same in another session.
+
+    It is "the same" if the answer cannot take words of another class.
     """
-    gave = []
-    for salt in (1, 2):
-        salted = [
-            [Salted(word, salt) for word in each] if isinstance(each, list) else each
-            for each in arguments
-        ]
+
+    def measure(candidate, *arguments):
+        salted = ([*map(Salted, each)] if isinstance(each, list) else each for each in arguments)
         try:
-            gave.append(look(*salted))
+            other = look(candidate, *salted)
         except Exception:
-            return None, None
-    return tuple(gave)
+            return "the same"
+        return _compared(look(candidate, *arguments), other)
+
+    return measure
 
 
-def compared(one, other):
-    """In words whether two results are the same."""
+def _compared(one, other):
     return "the same" if one == other else "different"
 
 
 def types(count, each=1):
-    """So many different words, each as often as said."""
+    """A list of `count` different words, `each` times over."""
     return [f"word{n}" for n in range(count)] * each

@@ -1,7 +1,4 @@
-"""Lesson 07: how many bits the labels take, sent in blocks (Voita & Titov, 2020).
-
-The true length is counted out, one label after the other.
-"""
+"""Lesson 07: how many bits the labels take, sent in blocks (Voita & Titov, 2020)."""
 
 import math
 import random
@@ -14,7 +11,7 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def bits(candidate, labels, classes, ends, logs):
-    """The number that comes; `logs[n]` are the log-probabilities of a probe of n examples."""
+    """The candidate's bits; `logs[n]` are the log-probabilities of a probe of n examples."""
 
     def fit(count):
         if count not in logs:
@@ -47,10 +44,10 @@ task = Exercise(
     minutes=20,
     hints=(
         "Begin with the first block: no probe has seen anything yet, so each of the `classes` "
-        "labels is equally likely. How many bits is one label? And `ends[0]` of them?",
+        "labels is equally likely. How many bits does one label take? And `ends[0]` of them?",
         "`itertools.pairwise(ends)` gives the (start, end) of each block after the first. Its "
-        "probe is `fit(start)`, which has seen all before it and nothing of it.",
-        "Of the rows of `fit(start)`, only `start` to `end` are of this block; in each row only "
+        "probe is `fit(start)`, which has seen everything before the block and nothing of it.",
+        "Only the rows `start` to `end` of `fit(start)` belong to this block, and in each row only "
         "the log-probability of its label counts: `logs[range(start, end), labels[start:end]]`.",
         "A label of log-probability l costs -l nats, which are -l / ln 2 bits: divide the sum by "
         "`math.log(2)`.",
@@ -64,7 +61,7 @@ task = Exercise(
 
 @task.reference
 def code_length(labels, classes, ends, fit):
-    """The bits of all labels: the first block uniform, each later one by a probe of all before."""
+    """The bits of all labels: uniform in the first block, then by a probe of all blocks before."""
     bits = ends[0] * math.log2(classes)
     for start, end in pairwise(ends):
         logs = fit(start)[range(start, end), labels[start:end]]
@@ -82,7 +79,7 @@ def label_by_label(labels, classes, ends, logs):
 
 
 def drawn(classes, ends, seed):
-    """What `bits` takes: random labels, and a random probe for each of `ends`."""
+    """The arguments of `bits`: random labels, and a random probe for each of `ends`."""
     draw = torch.Generator().manual_seed(seed)
     labels = torch.randint(classes, (ends[-1],), generator=draw)
     scores = {end: 2 * torch.randn(ends[-1], classes, generator=draw) for end in ends}
@@ -113,12 +110,9 @@ surprise = torch.tensor([[0.0, -2000.0]] * 3)
 
 task.stage(
     "the first block",
-    *(
-        case(f"{count} labels of {classes} classes in one block", *drawn(classes, [count], 1))
-        for count, classes in ((6, 4), (5, 3))
-    ),
-    hint="Each label costs log2(classes) bits, whether or not every class occurs. Return the bits "
-    "of all labels together.",
+    case("6 labels of 4 classes in one block", *drawn(4, [6], 1)),
+    hint="Each label costs log2(classes) bits, not ln(classes), even if a class does not occur. "
+    "Return the bits of all labels together.",
 )
 task.stage(
     "a block sent with a probe",
@@ -127,7 +121,7 @@ task.stage(
         "1/4 by `fit(2)`",
         *(torch.tensor([0, 1, 1, 0]), 2, [2, 4], by_hand),
     ),
-    hint="That is 1 bit and 1 bit, then 3 bits and 2 bits. `fit(2)` gives natural logarithms "
+    hint="The labels cost 1, 1, 3 and 2 bits; add them up. `fit(2)` gives natural logarithms "
     "already. Take minus the entry of each label in its own row (2 or 3), divided by ln 2.",
 )
 task.stage(
@@ -138,9 +132,10 @@ task.stage(
         *drawn(3, [1, 3, 4, 9], 2),
         measure=fits,
         expected=3,
-        hint="`fit` trains a probe, which takes long: call it once for each block after the first.",
+        hint="`fit` trains a probe, which takes time: call it once for each block after the first.",
     ),
-    hint="Each block after the first has a probe of its own, trained on all before it.",
+    hint="Each block after the first has a probe of its own, trained on all blocks before it. Are "
+    "all blocks counted?",
 )
 task.stage(
     "30 random cases",
@@ -148,48 +143,19 @@ task.stage(
     case(
         "a label of log-probability -2000",
         *(torch.tensor([0, 0, 1]), 2, [1, 3], {1: surprise, 3: surprise}),
-        hint="`exp(-2000)` is 0 on a computer: stay with the logarithms that `fit` gives.",
+        hint="`exp(-2000)` is 0 on a computer: use the logarithms that `fit` gives.",
     ),
-    hint="Add up the cost of each label, in the block that it is in.",
+    hint="Add up the costs of all labels, each by the probe of its block.",
 )
 
 
-def by(block, begin=lambda labels, classes, ends: ends[0] * math.log2(classes), borders=pairwise):
-    """Adds up `block(labels, start, end, fit)` after `begin(labels, classes, ends)`."""
-
-    def candidate(labels, classes, ends, fit):
-        later = sum(block(labels, start, end, fit) for start, end in borders(ends))
-        return begin(labels, classes, ends) + later
-
-    return candidate
-
-
-def cost(labels, start, end, fit, seen=None):
-    """The bits of a block, by the probe of `seen` examples."""
-    logs = fit(start if seen is None else seen)
-    return -logs[range(start, end), labels[start:end]].sum().item() / math.log(2)
+def by_later_probes(labels, classes, ends, fit):
+    return code_length(labels, classes, ends, lambda start: fit(ends[ends.index(start) + 1]))
 
 
 task.mistakes(
     (
-        "The first block is in nats: log2(classes) bits a label, not ln(classes).",
-        by(cost, lambda _, classes, ends: ends[0] * math.log(classes)),
-    ),
-    (
-        "The cost of a block is the sum over its labels, not their mean.",
-        by(lambda labels, start, end, fit: cost(labels, start, end, fit) / (end - start)),
-    ),
-    (
-        "The probe was judged on the examples it was trained on. `fit(start)` has a row for each "
-        "example; the block's are `start` to `end`.",
-        by(lambda labels, start, end, fit: cost(labels, 0, start, fit, start)),
-    ),
-    (
         "`fit(end)` has seen the very labels it has to predict: a block's probe is `fit(start)`.",
-        by(lambda labels, start, end, fit: cost(labels, start, end, fit, end)),
-    ),
-    (
-        "Only the first two blocks are counted. Is the `return` inside the loop?",
-        by(cost, borders=lambda ends: [*pairwise(ends)][:1]),
+        by_later_probes,
     ),
 )

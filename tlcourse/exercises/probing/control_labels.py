@@ -1,13 +1,19 @@
 """Lesson 07: random labels for word types, the control task of Hewitt & Liang (2019).
 
-What is drawn at random is checked by counting it, over thousands of types.
+Random draws are checked by counting them over thousands of types.
 """
 
 import random
 from collections import Counter
 
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
-from tlcourse.exercises.probing._words import SESSION, UNSEEDED, compared, in_two_sessions, types
+from tlcourse.exercises.probing._words import (
+    SESSION,
+    UNSEEDED,
+    by_two_seeds,
+    in_two_sessions,
+    types,
+)
 from tlcourse.exercises.task import Exercise, case
 
 task = Exercise(
@@ -20,12 +26,10 @@ task = Exercise(
     hints=(
         "Work in two steps: draw a label for each word *type*, then look up the label of each "
         "word.",
-        "Make one generator for all draws, `random.Random(seed)`. A dictionary keeps what was "
-        "drawn for a type.",
-        "`generator.choice(labels)` draws one of the labels; one that fills half of the list comes "
-        "up half of the time.",
-        "`dict.fromkeys(words)` has each type once, in the order of the text. A `set` has another "
-        "order in each session.",
+        "Create one generator for all draws, `random.Random(seed)`. `generator.choice(labels)` "
+        "draws a label that fills half of the list half of the time.",
+        "A dictionary keeps the label of each type. `dict.fromkeys(words)` has each type once, in "
+        "the order of the text; a `set` has another order in each session.",
     ),
     imports="import random\nfrom collections import Counter\nimport numpy as np\nimport torch",
 )
@@ -33,18 +37,18 @@ task = Exercise(
 
 @task.reference
 def control_labels(words, labels, seed):
-    """For each word a random label, the same one for the same word, as frequent as in `labels`."""
+    """A random label for each word, the same for equal words, as frequent as in `labels`."""
     generator = random.Random(seed)
     drawn = {word: generator.choice(labels) for word in dict.fromkeys(words)}
     return [drawn[word] for word in words]
 
 
 def given(candidate, words, labels, seed):
-    """The candidate's labels, a list with one a word; raises CheckFailed for all else."""
+    """The candidate's labels, one for each word; raises CheckFailed for anything else."""
     got = expect_unchanged(candidate, words, labels, seed)
     got = got.tolist() if hasattr(got, "tolist") else got
     if not isinstance(got, list | tuple) or len(got) != len(words):
-        why = "Each word of the text has a label, also when it comes again."
+        why = "Each word of the text has a label, also when it is repeated."
         raise CheckFailed(
             check=f"the labels of {len(words)} words",
             yours=short(got),
@@ -60,44 +64,30 @@ def by_type(candidate, words, labels, seed):
 
 
 def strange(candidate, words, labels, seed):
-    """What was given and is none of the labels."""
+    """The results that are none of the labels."""
     return sorted({*map(str, given(candidate, words, labels, seed))} - {*map(str, labels)})
 
 
 def with_several(candidate, words, labels, seed):
-    """How many types got more than one label."""
+    """The types with more than one label, the first three."""
     pairs = set(zip(words, given(candidate, words, labels, seed), strict=True))
-    return sum(count > 1 for count in Counter(word for word, _ in pairs).values())
-
-
-def how_many(candidate, *setting):
-    """How many different labels were given."""
-    return len(set(given(candidate, *setting)))
-
-
-def by_two_seeds(candidate, words, labels, *seeds):
-    """Whether two seeds give the same labels."""
-    return compared(*(given(candidate, words, labels, seed) for seed in seeds))
+    counts = Counter(word for word, _ in pairs)
+    return sorted(word for word in counts if counts[word] > 1)[:3]
 
 
 def shares(candidate, words, labels, seed):
-    """The share of types that got each label, the labels sorted."""
+    """The share of types with each label, the labels sorted."""
     counts = Counter(by_type(candidate, words, labels, seed).values())
     return [counts[label] / counts.total() for label in sorted(set(labels))]
 
 
 def shares_by_own(candidate, words, labels, seed):
-    """Of the types of each label, the share that got the first label, the labels sorted."""
+    """The share of the first label among the types of each label, the labels sorted."""
     drawn, found = by_type(candidate, words, labels, seed), []
     for own in sorted(set(labels)):
         of_it = [drawn[word] for word, label in zip(words, labels, strict=True) if label == own]
         found.append(of_it.count(min(labels)) / len(of_it))
     return found
-
-
-def in_sessions(candidate, *setting):
-    """Whether two sessions of Python give the same labels."""
-    return compared(*in_two_sessions(lambda *each: given(candidate, *each), *setting))
 
 
 setting = types(200), ["A", "B", "C", "D"] * 50
@@ -115,23 +105,22 @@ task.stage(
 task.stage(
     "the same word, the same label",
     case(
-        "40 types, 6 times each: how many of them got more than one label",
+        "40 types, 6 times each: the first three with more than one label",
         *(types(40, each=6), ["A", "B", "C"] * 80, 0),
-        expected=0,
+        expected=[],
     ),
-    hint="Was a label drawn for each place in the text? Draw once for a type, and look it up when "
-    "the word comes again.",
+    hint="Was a label drawn for each position in the text? Draw once for a type, and look it up "
+    "when the word is repeated.",
     measure=with_several,
 )
 task.stage(
     "drawn by the seed",
     case(
-        "the number of different labels that 200 types got",
+        "the number of different labels of 200 types",
         *(*setting, 0),
-        measure=how_many,
+        measure=lambda *each: len(set(given(*each))),
         expected=4,
-        hint="With 200 draws, each of four equally frequent labels comes up. Draw from all of "
-        "`labels`.",
+        hint="Each of four equally frequent labels should occur. Draw from all of `labels`.",
     ),
     case(
         "the labels by seed 3 and again by seed 3",
@@ -141,7 +130,7 @@ task.stage(
     ),
     case("the labels by seed 0 and by seed 1", *setting, 0, 1, expected="different"),
     hint="`seed` was not used: another seed has to give another draw.",
-    measure=by_two_seeds,
+    measure=by_two_seeds(given),
 )
 task.stage(
     "whatever its own label is",
@@ -157,11 +146,12 @@ task.stage(
 task.stage(
     "as often as in the labels",
     case(
-        "D 3,000 times in `labels`, N 1,000 times, V 500 times: the share of types that got each",
+        "D 3,000 times in `labels`, N 1,000 times, V 500 times: the share of types with each",
         *(["the"] * 3000 + types(1500), ["D"] * 3000 + ["N", "N", "V"] * 500, 0),
         expected=[6 / 9, 2 / 9, 1 / 9],
     ),
-    hint="Draw from the list of all labels: two thirds of it are D.",
+    hint="Draw from the list of all labels, two thirds of which are D. The set of labels has each "
+    "label once, and a list with one label for each type has the D of `the` once.",
     measure=shares,
     tolerance=0.05,
 )
@@ -169,36 +159,15 @@ task.stage(
     "in another session",
     case("the labels in two sessions of Python", types(300), types(12, each=25), 0),
     hint=SESSION,
-    measure=in_sessions,
+    measure=in_two_sessions(given),
     expected=lambda *_: "the same",
 )
 
 
-def by(draw):
-    """A solution with `draw(generator, labels, own labels of all types)`, a label for each type."""
-
-    def candidate(words, labels, seed):
-        own = dict(zip(words, labels, strict=True))
-        drawn = dict(zip(own, draw(random.Random(seed), labels, own), strict=True))
-        return [drawn[word] for word in words]
-
-    return candidate
-
-
 task.mistakes(
     (
-        "All words got the same label. Is the generator made anew for each word? Then each draw is "
-        "its first.",
+        "All words got the same label. Is the generator created anew for each word? Then each draw "
+        "is its first.",
         lambda words, labels, seed: [random.Random(seed).choice(labels) for _ in words],
-    ),
-    (
-        "Each label is as likely as the others here. Draw from the list of labels, not from the "
-        "set of them.",
-        by(lambda generator, labels, own: generator.choices(sorted({*labels}), k=len(own))),
-    ),
-    (
-        "Each type counted once here. The label of a frequent word is a frequent label: draw from "
-        "all labels of the text.",
-        by(lambda generator, labels, own: generator.choices([*own.values()], k=len(own))),
     ),
 )

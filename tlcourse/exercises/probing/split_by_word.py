@@ -4,7 +4,13 @@ import random
 from operator import index
 
 from tlcourse.exercises.expect import CheckFailed, expect_unchanged, short
-from tlcourse.exercises.probing._words import SESSION, UNSEEDED, compared, in_two_sessions, types
+from tlcourse.exercises.probing._words import (
+    SESSION,
+    UNSEEDED,
+    by_two_seeds,
+    in_two_sessions,
+    types,
+)
 from tlcourse.exercises.task import Exercise, case
 
 task = Exercise(
@@ -15,12 +21,12 @@ task = Exercise(
     importance=3,
     minutes=10,
     hints=(
-        "It is the word *types* that are drawn, not the places in the text.",
+        "Draw word *types*, not positions in the text.",
         "List the types, shuffle them with `random.Random(seed)`, and take the first "
-        "`round(share * len(types))` of them for the test.",
-        "Then walk once through `enumerate(words)`: to which of the two lists does each place go?",
-        "`sorted(set(words))` or `list(dict.fromkeys(words))` has the types in the same order in "
-        "each session, which a `set` has not.",
+        "`round(share * len(types))` of them for the test. The list is `sorted(set(words))`, "
+        "because a `set` has another order in each session.",
+        "Then walk once through `enumerate(words)`: to which of the two lists does each position "
+        "belong?",
     ),
     imports="import random\nimport numpy as np\nimport torch",
 )
@@ -28,7 +34,7 @@ task = Exercise(
 
 @task.reference
 def split_by_word(words, share, seed):
-    """(train, test): the places of the words, no type on both sides, `share` of types in test."""
+    """(train, test): the positions of words, with no type in both and `share` of types in test."""
     types = sorted(set(words))
     random.Random(seed).shuffle(types)
     held_out = set(types[: round(share * len(types))])
@@ -38,7 +44,7 @@ def split_by_word(words, share, seed):
 
 
 def sides(candidate, words, share, seed):
-    """The candidate's (train, test), lists of places; raises CheckFailed for all else."""
+    """The candidate's (train, test), lists of positions; raises CheckFailed for anything else."""
     got = expect_unchanged(candidate, words, share, seed)
     try:
         train, test = ([index(place) for place in side] for side in got)
@@ -46,7 +52,7 @@ def sides(candidate, words, share, seed):
         raise CheckFailed(
             check="the split",
             yours=short(got),
-            expected="two lists of places, (train, test), which count from 0",
+            expected="two lists of positions, (train, test), which count from 0",
             why="Is a `return` missing?" if got is None else "",
         ) from None
     return train, test
@@ -59,34 +65,24 @@ def words_of(candidate, words, share, seed):
 
 
 def everywhere(candidate, *setting):
-    """All places of both lists, sorted."""
+    """All positions of both lists, sorted."""
     return sorted(sum(sides(candidate, *setting), []))
 
 
 def on_both(candidate, *setting):
-    """The words that are on both sides, the first three."""
+    """The first three words that are on both sides."""
     train, test = words_of(candidate, *setting)
     return sorted(train & test)[:3]
 
 
 def share_of_types(candidate, words, share, seed):
-    """How many of the types are in the test."""
+    """The share of types that are in the test."""
     return len(words_of(candidate, words, share, seed)[1]) / len(set(words))
 
 
 def chance_of_the(candidate, words, share, seeds):
-    """The share of the seeds that have the word "the" in the test."""
+    """The share of seeds with the word "the" in the test."""
     return sum("the" in words_of(candidate, words, share, n)[1] for n in range(seeds)) / seeds
-
-
-def by_two_seeds(candidate, words, share, *seeds):
-    """Whether two seeds give the same split."""
-    return compared(*(sides(candidate, words, share, seed) for seed in seeds))
-
-
-def in_sessions(candidate, *setting):
-    """Whether two sessions of Python give the same split."""
-    return compared(*in_two_sessions(lambda *each: sides(candidate, *each), *setting))
 
 
 text = ["the", "dog", "sees", "the", "cat", "and", "the", "dog"]
@@ -94,39 +90,36 @@ setting = types(200), 0.3
 
 task.stage(
     "every place once",
-    *(
-        case(f"`{' '.join(text)}`, share 0.5: the places in train and test together", text, 0.5, n)
-        for n in range(2)
+    case(
+        f"`{' '.join(text)}`, share 0.5: the positions in train and test together",
+        *(text, 0.5, 0),
+        expected=[*range(8)],
     ),
-    hint="Each of the 8 places is in train or in test, and in one of them only: a type takes all "
-    "of its places to its side, and none is thrown away.",
+    hint="Each of the 8 positions is in train or in test, and not in both: a type takes all of its "
+    "positions to its side, and none is left out.",
     measure=everywhere,
-    expected=lambda words, *_: [*range(len(words))],
 )
 task.stage(
     "no word on both sides",
     case(
         "50 types, 6 times each, share 0.8: the first three words that are on both sides",
         *(types(50, 6), 0.8, 2),
+        expected=[],
     ),
-    hint="Were places drawn? Then most words are on both sides, and a probe that only remembers "
-    "words looks good. Draw types, and let each take all of its places along.",
+    hint="Were positions drawn? Then most words are on both sides, and a probe that only remembers "
+    "words looks good. Draw types, each with all of its positions.",
     measure=on_both,
-    expected=lambda *_: [],
 )
 task.stage(
     "a share of the types",
-    *(
-        case(
-            f"2,001 types, of which one is 4,000 times in the text, share {share}: the share of "
-            "the types in test",
-            *(["the"] * 4000 + types(2000), share, n),
-        )
-        for n, share in enumerate((0.3, 0.8))
+    case(
+        "2,001 types, one of them 4,000 times in the text, share 0.3: the share of types in test",
+        *(["the"] * 4000 + types(2000), 0.3, 0),
+        expected=0.3,
     ),
-    hint="Count types, each once, however frequent it is.",
+    hint="Count types, each once, however frequent it is. `share` is that of the test, which comes "
+    "second.",
     measure=share_of_types,
-    expected=lambda words, share, seed: share,
     tolerance=0.05,
 )
 task.stage(
@@ -139,29 +132,21 @@ task.stage(
     ),
     case("the splits by seed 0 and by seed 1", *setting, 0, 1, expected="different"),
     case(
-        "`the` 100 times in the text, 39 other types once, share 0.5: the share of 40 seeds that "
-        "have `the` in the test",
+        "`the` 100 times in the text, 39 other types once, share 0.5: the share of 40 seeds with "
+        "`the` in the test",
         *(["the"] * 100 + types(39), 0.5, 40),
         measure=chance_of_the,
         expected=0.5,
         tolerance=0.25,
         hint="Every type has the same chance, however frequent it is: draw from types, each once.",
     ),
-    hint="`seed` was not used: another seed has to give another split, and not always the words "
-    "that come first.",
-    measure=by_two_seeds,
+    hint="`seed` was not used: another seed has to give another split, and not always the first "
+    "words.",
+    measure=by_two_seeds(sides),
 )
 task.stage(
     "in another session",
     case("the splits in two sessions of Python", *setting, 0, expected="the same"),
     hint=SESSION,
-    measure=in_sessions,
-)
-
-
-task.mistakes(
-    (
-        "Train and test are swapped: `share` is that of the test, which comes second.",
-        lambda *given: split_by_word(*given)[::-1],
-    ),
+    measure=in_two_sessions(sides),
 )

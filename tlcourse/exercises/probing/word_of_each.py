@@ -1,4 +1,4 @@
-"""Lesson 07: which word each token belongs to, with two bugs at the border to be found."""
+"""Lesson 07: which word each token belongs to, with two bugs at the border to find."""
 
 import random
 
@@ -6,7 +6,7 @@ from tlcourse.exercises.task import Exercise, case
 
 
 def as_given(tokens, words):
-    """What the lesson hands out: two bugs, one at the end of a word and one at its beginning."""
+    """The code of the lesson: two bugs, one at the end of a word and one at its beginning."""
     numbers = []
     for span in tokens:
         start, found = span[0], None
@@ -29,11 +29,10 @@ task = Exercise(
         "word `the`, and which to the token ` dog`? Does the code as given agree?",
         "The first bug: a span ends *before* its second number, as in `text[start:end]`. The word "
         "(0, 3) has no character 3.",
-        "The second bug shows when the first is mended: ` dog` starts on the space, which is in no "
-        "word. Its start alone cannot tell where it belongs; use the end of its span, too.",
-        "Two spans share `min(end, word_end) - max(start, word_start)` characters (0 or less: "
-        "none). An empty token, such as (1, 1), shares no character with any word, so it gets "
-        "None, even inside a word.",
+        "The second bug shows when the first is fixed: ` dog` starts at the space, which is in no "
+        "word. Its start alone cannot tell where it belongs, so use the end of its span, too.",
+        "Two spans share `min(end, word_end) - max(start, word_start)` characters, or none if this "
+        "is 0 or less, as for an empty token such as (1, 1).",
     ),
     given=as_given,
 )
@@ -41,7 +40,7 @@ task = Exercise(
 
 @task.reference
 def word_of_each(tokens, words):
-    """For each token the number of the first word it shares a character with, or None."""
+    """For each token, the index of the first word that it shares a character with, or None."""
     numbers = []
     for start, end in tokens:
         found = None
@@ -61,7 +60,7 @@ def by_character(tokens, words):
 
 
 def placed(pieces, words):
-    """A case of pieces that follow one another, and of words that follow one another in them."""
+    """A case of tokens, one piece of a text each, and of words in this text, in their order."""
     text, tokens, spans = "", [], []
     for piece in pieces:
         tokens.append((len(text), len(text) + len(piece)))
@@ -87,30 +86,29 @@ def sentences():
 
 task.stage(
     "the end of a word",
-    placed(["dog"], ["dog"]),
     placed(["fi", "sh", "."], ["fish", "."]),
-    hint="Return one number for each token, that of its word, counted from 0.",
+    hint="Return one number for each token, the index of its word.",
 )
 task.stage(
     "a space at the border",
     placed([" the", "  dog", "s"], ["the", "dogs"]),
     placed(["the ", "dog"], ["the", "dog"]),
-    hint="A space is in the token and in no word. Go by the characters that they share.",
+    hint="A space is part of the token but of no word, so neither the first nor the last character "
+    "tells. Compare the characters that token and word share.",
 )
 task.stage(
     "in no word",
     placed(["the", " ", " dog", "\n"], ["the", "dog"]),
-    placed(["", "the", " dog"], ["the", "dog"]),
     placed(["d", "", "og"], ["dog"]),
-    hint="A token that shares no character with any word gets None in its place of the list. An "
-    "empty token never shares one, even inside a word.",
+    hint="The result for a token that shares no character with any word is None. An empty token "
+    "never shares one, even inside a word.",
 )
 task.stage(
     "in two words",
     placed([" don't", "!"], ["do", "n't", "!"]),
-    hint="A token that shares characters with several words gets the first of them.",
+    hint="A token that shares characters with several words belongs to the first of them.",
 )
-task.stage("100 random sentences", *sentences(), hint="Which characters do they share?")
+task.stage("100 random sentences", *sentences(), hint="Which characters do token and word share?")
 
 
 def by_shared(hit):
@@ -123,23 +121,13 @@ def by_shared(hit):
 
 task.mistakes(
     (
-        "The end of a span is not part of it: the word (0, 4) has the characters 0 to 3, and 4 is "
-        "the first one of the next word. So use `<`, not `<=`.",
+        "The end of a span is not part of it: the word (0, 4) has the characters 0 to 3, and the "
+        "next word may begin at 4. So use `<`, not `<=`.",
         by_shared(lambda a, b, start, end: a <= end and start <= b),
     ),
     (
-        "Word 0 is a word like the others, but `if number` and `or` take 0 for nothing: ask for "
-        "`is None`.",
+        "Word 0 is a word like the others, but `if number` and `or` treat 0 like None: compare "
+        "with `is None`.",
         lambda *spans: [number or None for number in word_of_each(*spans)],
-    ),
-    (
-        "` dog` starts on the space, which is in no word. So neither its start nor the whole of it "
-        "lies in a word. Ask whether the two share a character.",
-        by_shared(lambda a, b, start, end: start <= a < end),
-    ),
-    (
-        "The last character does not tell either: it can be a space. Ask whether the two share a "
-        "character, whichever it is.",
-        by_shared(lambda a, b, start, end: start < b <= end),
     ),
 )

@@ -14,12 +14,12 @@ from tlcourse.views.tokens import visible
 STATIONS = (
     ("01 Tokens", "a tokenizer that you trained", "build"),
     ("02 Transformer", "a model that you wrote", "build"),
-    ("03 Pretraining", "a model that has read", "build"),
-    ("04 Fine-tuning", "a classifier, and how sure to be of it", "adapt"),
+    ("03 Pretraining", "a model trained on text", "build"),
+    ("04 Fine-tuning", "a classifier, and how far to trust it", "adapt"),
     ("05 Schemes", "adapters, LoRA, schedules", "adapt"),
     ("06 More signal", "learning from texts without labels", "adapt"),
     ("07 Probing", "what the model knows", "look"),
-    ("08 Looking inside", "what its heads do", "look"),
+    ("08 Looking inside", "what attention heads do", "look"),
 )
 _FILLS = {"build": "blue", "adapt": "vermillion", "look": "grey"}
 _SAID = {"build": "build a language model", "adapt": "teach it a task", "look": "look inside"}
@@ -156,7 +156,7 @@ def dev_errors(
     fewer = errors[counting][0] - errors[ours][0]
     title = "Errors on the dev set"
     if fewer > 0:
-        title = f"Fine-tuning makes {100 * fewer:.0f} points fewer errors than counting words"
+        title = f"Fine-tuning lowers the error by {100 * fewer:.0f} percentage points"
     bars = {name: tuple(100 * share for share in shares) for name, shares in errors.items()}
     return horizontal_bars(
         bars,

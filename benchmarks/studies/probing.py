@@ -406,7 +406,7 @@ def section(study: dict[str, Any]) -> str:
         "95 % interval over sentences; selectivity, which is accuracy minus that of a control "
         "task; and how many times shorter the online code is than a uniform one "
         f"(`python -m benchmarks probing`; lesson 07). {study['data']}. {study['machine']}.",
-        markdown.table([*head, "above word types", "selectivity", "code"], rows, left=2),
+        markdown.table([*head, "above word types", "selectivity", "code"], rows, left=(0, 1)),
         *trees,
     )
 
@@ -454,7 +454,7 @@ def released_section(study: dict[str, Any]) -> str:
         "100) and the share of roots found. Its states have 384 numbers, those of our models 256, "
         "and its layer 0 knows the position of a word (`python -m benchmarks probing_released`; "
         f"lesson 07b). {study['data']}. {study['machine']}.",
-        markdown.table(["task", "model", *map(str, layers)], rows, left=2),
+        markdown.table(["task", "model", *map(str, layers)], rows, left=(0, 1)),
         f"Differences in points on the same items, layer {study['layer']}:",
         "\n".join(gains),
     )

@@ -95,12 +95,7 @@ class Job(runner.Job):
         memory = step_memory(start.copy(), texts, scheme, self.recipe)
         adapted, seconds = clocks.timed(
             lambda: adapt(
-                start,
-                texts,
-                train["label"][:],
-                scheme=scheme,
-                recipe=self.recipe,
-                seed=self.seed,
+                start, texts, train["label"][:], scheme=scheme, recipe=self.recipe, seed=self.seed
             ),
             runner.processor_clock(),
         )
@@ -311,7 +306,7 @@ def section(study: dict[str, Any]) -> str:
     ]
     for scheme in dict.fromkeys(scheme for scheme, _ in by):
         rows = [by.get((scheme, labels)) for labels in columns]
-        lines.append(line(scheme, *(error_cell(row) if row else "" for row in rows)))
+        lines.append(line(scheme, *map(error_cell, rows)))
     lines += [
         "",
         "Points of error more than what each is held against, on the same draws, with 95 % "

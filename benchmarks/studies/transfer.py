@@ -17,7 +17,7 @@ import torch
 from datasets import Dataset, DatasetDict
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks import clocks, runner
+from benchmarks import clocks, markdown, runner
 from benchmarks.markdown import error_cell, wilson_cell
 from benchmarks.studies.initial_models import SCRATCH, body_of, weights_of
 from tlcourse import checkpoints, corpora, metrics
@@ -289,32 +289,21 @@ def section(study: dict[str, Any]) -> str:
     """For RESULTS.md: a row for each model, a column for each number of labels."""
     cells = {(row["model"], row["labels"]): error_cell(row) for row in study["rows"]}
     columns = sorted({labels for _, labels in cells})
-    lines = [
+    rows = [
+        [model, *(cells.get((model, labels), "") for labels in columns)]
+        for model in dict.fromkeys(model for model, _ in cells)
+    ]
+    published = [f"- {wilson_cell(error, QUESTIONS)}: {name}" for name, error in PUBLISHED.items()]
+    return markdown.section(
         "## Does pretraining help?",
-        "",
         "And does it beat counting words? The shipped models, fine-tuned whole, beside"
         " the same network from scratch and linear models on TF-IDF (how: "
         "`python -m benchmarks transfer`; what the models are: their cards in "
         "[data/checkpoints](data/checkpoints)).",
-        "",
         f"Test error in percent. {study['data']}; {study['machine']}.",
-        "",
-        "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for model in dict.fromkeys(model for model, _ in cells):
-        errors = " | ".join(cells.get((model, labels), "") for labels in columns)
-        lines.append(f"| {model} | {errors} |")
-    published = [f"- {wilson_cell(error, QUESTIONS)}: {name}" for name, error in PUBLISHED.items()]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            study["note"],
-            "",
-            "Published test errors with all labels on the same 500 questions (in brackets the "
-            "interval over questions; other models, other texts, mostly a single run):",
-            "",
-            *published,
-        ]
+        markdown.table(["", *(f"{labels:,} labels" for labels in columns)], rows),
+        study["note"],
+        "Published test errors with all labels on the same 500 questions (in brackets the "
+        "interval over questions; other models, other texts, mostly a single run):",
+        "\n".join(published),
     )

@@ -202,13 +202,9 @@ def measure_distilled() -> dict:
 
 
 def _row(what: str, mine: list[dict]) -> dict:
-    """Errors of models of one kind; a single one has the interval over questions (Wilson's)."""
-    errors = [runner.error_of(run) for run in mine]
-    row = {"what": what, "test_wrong": [run["wrong"] for run in mine]}
-    if len(mine) > 1:
-        return row | runner.over_seeds(errors)
-    low, high = metrics.wilson_interval(len(mine[0]["wrong"]), mine[0]["of"])
-    return row | {"errors": errors, "mean": errors[0], "interval": [100 * low, 100 * high]}
+    """Errors of models of one kind."""
+    missed = [run["wrong"] for run in mine]
+    return {"what": what, "test_wrong": missed} | runner.spread(missed, mine[0]["of"])
 
 
 def _against(row: dict, single: dict, questions: int) -> dict:

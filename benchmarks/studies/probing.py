@@ -24,7 +24,6 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -351,12 +350,6 @@ def measure_released() -> dict:
     }
 
 
-STUDIES = {  # beside `probing`, which is this module
-    "probing_pairs": SimpleNamespace(measure=measure_pairs),
-    "probing_released": SimpleNamespace(measure=measure_released),
-}
-
-
 def _score(row: Mapping) -> float:
     """The accuracy of a row, or its UUAS."""
     return (row["uuas"] if "uuas" in row else row["accuracy"])[0]
@@ -458,3 +451,9 @@ def released_section(study: dict[str, Any]) -> str:
         f"Differences in points on the same items, layer {study['layer']}:",
         "\n".join(gains),
     )
+
+
+STUDIES = {  # beside `probing`, which is this module
+    "probing_pairs": runner.Measurement(measure_pairs, pairs_section),
+    "probing_released": runner.Measurement(measure_released, released_section),
+}

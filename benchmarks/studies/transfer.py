@@ -207,18 +207,12 @@ def tfidf(data: DatasetDict, labels: int | str, seed: int) -> tuple[list[int], d
 
 def row_of(model, labels, seeds, missed, of, seconds) -> dict:
     """One row of a table: errors in percent of the runs, whose wrong questions are `missed`."""
-    errors = [100 * len(numbers) / of for numbers in missed]
-    if len(errors) > 1:
-        spread = runner.over_seeds(errors)
-    else:  # one deterministic fit: the interval is that of 500 questions
-        interval = [100 * share for share in metrics.wilson_interval(len(missed[0]), of)]
-        spread = {"errors": errors, "mean": errors[0], "interval": interval}
     return {
         "model": model,
         "labels": ALL if labels == "all" else labels,
         "seeds": seeds,
-        **spread,
-        "interval_kind": "Student t over seeds" if len(errors) > 1 else "Wilson over questions",
+        **runner.spread(missed, of),
+        "interval_kind": "Student t over seeds" if len(missed) > 1 else "Wilson over questions",
         "seconds": seconds,
         "test_wrong": missed,
     }

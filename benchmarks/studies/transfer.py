@@ -157,16 +157,22 @@ def choose(models: Iterable[str]) -> dict[str, dict]:
         for seed in CHOICE_SEEDS
     )
     choices: dict[str, dict] = {}
-    groups = runner.groups(results, len(CHOICE_SEEDS))
-    for (model, pooling, recipe), mine in zip(tried, groups, strict=True):
-        errors = [runner.error_of(result) for result in mine]
-        entry = {"pooling": pooling, "recipe": asdict(recipe), "dev_errors": errors}
-        entry["dev_error"] = sum(errors) / len(errors)
+    for (model, *_), entry in zip(tried, on_dev(results), strict=True):
         choices.setdefault(model, {"tried": []})["tried"].append(entry)
     for choice in choices.values():
         best = min(choice["tried"], key=lambda entry: entry["dev_error"])
         choice |= {"pooling": best["pooling"], "recipe": best["recipe"]}
     return choices
+
+
+def on_dev(results: Sequence[dict]) -> list[dict]:
+    """Returns each way that was tried on dev, with its errors; it has a result for each seed."""
+    entries = []
+    for mine in runner.groups(results, len(CHOICE_SEEDS)):
+        errors = [runner.error_of(result) for result in mine]
+        entry = {key: mine[0][key] for key in ("pooling", "recipe")}
+        entries.append(entry | {"dev_errors": errors, "dev_error": sum(errors) / len(errors)})
+    return entries
 
 
 def test_job(model: str, labels: int | str, seed: int, choices: dict[str, dict]) -> Job:

@@ -16,7 +16,9 @@ def table(
     """A table whose columns are aligned right, except for those whose numbers are in `left`."""
     rule = "|" + "".join("---|" if n in left else "---:|" for n in range(len(head)))
     first, *lines = (line(*cells) for cells in (head, *rows))
-    return "\n".join([first.replace("|  |", "| |"), rule, *lines])
+    if not head[0]:
+        first = "| |" + first.removeprefix("|  |")
+    return "\n".join([first, rule, *lines])
 
 
 def percent(interval: Sequence[float]) -> str:

@@ -40,7 +40,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import markdown, runner
-from benchmarks.markdown import error_cell, line, points_cell, source
+from benchmarks.markdown import error_cell, points_cell, source
 from benchmarks.studies import released
 from benchmarks.studies.comparison import apart
 from tlcourse import checkpoints, corpora, device, results
@@ -487,29 +487,26 @@ def released_section(study: dict[str, Any]) -> str:
     beside = {(e["task"], e["labels"], e["scheme"], e["against"]): e for e in study["comparisons"]}
     rivals = list(dict.fromkeys(entry["against"] for entry in study["comparisons"]))
     read = ", ".join(f"{name}: {what}" for name, what in study["read"].items())
-    lines = [
-        f"The same tasks with {study['model']}, mean over three samples of labels with 95 % "
-        "interval, and points against TF-IDF and full fine-tuning of ours on the same samples. "
-        f"What it has read that is like a task: {read}. {source(study, 'lesson 06b')}",
-        "",
-        line("task", "labels", "", "error", *(f"against {rival}" for rival in rivals)),
-        "|---|---:|---|---:|" + "---:|" * len(rivals),
-    ]
+    rows = []
     for row in study["rows"]:
         key = row["task"], row["labels"], row["scheme"]
         points = [points_cell(beside.get((*key, rival))) for rival in rivals]
         name = row["scheme"] if row["model"] == study["model"] else f"{row['model']}: {key[2]}"
-        lines.append(line(key[0], f"{key[1]:,}", name, error_cell(row), *points))
-    lines += [
-        "",
+        rows.append([key[0], f"{key[1]:,}", name, error_cell(row), *points])
+    cosines = [
+        f"- {split}: " + ", ".join(f"{name} {value:.1f}" for name, value in correlations.items())
+        for split, correlations in study["sentence_pairs"].items()
+    ]
+    head = ["task", "labels", "", "error", *(f"against {rival}" for rival in rivals)]
+    return markdown.section(
+        f"The same tasks with {study['model']}, mean over three samples of labels with 95 % "
+        "interval, and points against TF-IDF and full fine-tuning of ours on the same samples. "
+        f"What it has read that is like a task: {read}. {source(study, 'lesson 06b')}",
+        markdown.table(head, rows, left=(0, 2)),
         "Cosines of two sentences against people's scores, without any training (STS-B, rank "
         "correlation × 100):",
-        "",
-    ]
-    for split, correlations in study["sentence_pairs"].items():
-        shown = ", ".join(f"{name} {value:.1f}" for name, value in correlations.items())
-        lines.append(f"- {split}: {shown}")
-    return "\n".join(lines)
+        "\n".join(cosines),
+    )
 
 
 STUDIES = {

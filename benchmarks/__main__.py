@@ -8,43 +8,15 @@ by name; most train models, for minutes or hours. `results` writes RESULTS.md fr
 """
 
 import argparse
-import importlib
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from benchmarks import run_cache
+from benchmarks.catalogue import MODULES, SPEED, study_of
 from benchmarks.gpu import command
 from benchmarks.table import table
 from tlcourse import files
-
-SPEED = ("pretraining", "finetuning", "bpe", "lora")
-APART = ("page", "looking")  # timings that are not among `all`
-TREC = ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal")
-STUDIES = (
-    *("transfer", "released", "transfer_released", "tasks", "tasks_released", "reviews"),
-    *("screen", *TREC, "combined", "distilled", "tutorial"),
-    *("behaviour", "probing", "probing_pairs", "probing_released", "growth"),
-    *("objectives", "scaling", "ablation", "last_leg", "masked_leg", "interruptions"),
-)
-MODULES = {  # in `benchmarks`, by name
-    **{name: f"speed.{name}" for name in (*SPEED, *APART)},
-    **{name: f"studies.{name}" for name in STUDIES},
-    **dict.fromkeys(TREC, "studies.trec"),
-    **dict.fromkeys(("reviews", "tasks_released"), "studies.tasks"),
-    "transfer_released": "studies.released",
-    "screen": "studies.grid_search",
-    "distilled": "studies.combined",
-    **dict.fromkeys(("probing_pairs", "probing_released"), "studies.probing"),
-    **dict.fromkeys(("last_leg", "masked_leg"), "studies.stages"),
-}
-
-
-def study_of(name: str) -> Any:
-    """What has the `measure` of that name: a module, or a value of its table STUDIES."""
-    module = importlib.import_module(f"benchmarks.{MODULES[name]}")
-    return getattr(module, "STUDIES", {}).get(name, module)
 
 
 def run(name: str) -> dict:

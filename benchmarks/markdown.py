@@ -1,6 +1,6 @@
 """Parts of the sections of RESULTS.md: tables, their cells, and what a section rests on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from tlcourse.metrics import wilson_interval
 
@@ -10,11 +10,15 @@ def section(*blocks: str) -> str:
     return "\n\n".join(blocks)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """A table whose first `left` columns are aligned left, the others right."""
-    rule = "|" + "---|" * left + "---:|" * (len(head) - left)
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str | int]], left: Container[int] = (0,)
+) -> str:
+    """A table whose columns are aligned right, except for those whose numbers are in `left`."""
+    rule = "|" + "".join("---|" if n in left else "---:|" for n in range(len(head)))
     first, *lines = (line(*cells) for cells in (head, *rows))
-    return "\n".join([first.replace("|  |", "| |"), rule, *lines])
+    if not head[0]:
+        first = "| |" + first.removeprefix("|  |")
+    return "\n".join([first, rule, *lines])
 
 
 def percent(interval: Sequence[float]) -> str:
@@ -32,8 +36,10 @@ def line(*cells: str | int) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def error_cell(row: Mapping) -> str:
-    """The mean of a row, and its interval."""
+def error_cell(row: Mapping | None) -> str:
+    """The mean of a row, and its interval; nothing for None."""
+    if row is None:
+        return ""
     return "{:.1f} ({:.1f}-{:.1f})".format(row["mean"], *row["interval"])
 
 

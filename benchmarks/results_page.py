@@ -3,21 +3,9 @@
 A study's section stands beside it, a function of its stored result.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.speed import finetuning, pretraining
-from benchmarks.studies import (
-    behaviour,
-    combined,
-    grid_search,
-    growth,
-    probing,
-    released,
-    tasks,
-    transfer,
-    trec,
-)
+from benchmarks.catalogue import study_of
 from tlcourse import files
 from tlcourse.lessons import readme
 from tlcourse.results import FOLDER
@@ -28,35 +16,19 @@ What the course's models and code reach, and what they are measured against. Thi
 `python -m benchmarks results` from the files in [benchmarks/results](benchmarks/results); each
 section names the command that made its numbers. The lessons say what they mean."""
 
-SECTIONS: dict[str, Callable[[dict], str]] = {  # by the name of the stored result
-    "transfer": transfer.section,
-    "transfer_released": released.section,
-    "screen": grid_search.section,
-    "schemes": trec.STUDIES["schemes"].section,
-    "other_schemes": trec.STUDIES["other_schemes"].section,
-    "combined": combined.section,
-    "distilled": combined.distilled_section,
-    "few_labels": trec.STUDIES["few_labels"].section,
-    "tapt": trec.STUDIES["tapt"].section,
-    "tapt_texts": trec.STUDIES["tapt_texts"].section,
-    "more_signal": trec.STUDIES["more_signal"].section,
-    "tasks": tasks.section,
-    "reviews": tasks.reviews_section,
-    "tasks_released": tasks.released_section,
-    "probing": probing.section,
-    "probing_pairs": probing.pairs_section,
-    "probing_released": probing.released_section,
-    "behaviour": behaviour.section,
-    "growth": growth.section,
-    "pretraining": pretraining.section,
-    "finetuning": finetuning.section,
-    "finetuning_again": finetuning.again_section,
-}
+SECTIONS = (  # the studies that have one, in the order of the page
+    *("transfer", "transfer_released", "screen", "schemes", "other_schemes"),
+    *("combined", "distilled", "few_labels", "tapt", "tapt_texts", "more_signal"),
+    *("tasks", "reviews", "tasks_released", "probing", "probing_pairs", "probing_released"),
+    *("behaviour", "growth", "pretraining", "finetuning"),
+)
 
 
 def page(root: Path) -> str:
     """The page: a section for each study that is stored below `root`, and figures of lessons."""
-    paths = {root / FOLDER / f"{name}.json": section for name, section in SECTIONS.items()}
+    sections = {name: study_of(name).section for name in SECTIONS}
+    sections["finetuning_again"] = study_of("finetuning").again_section
+    paths = {root / FOLDER / f"{name}.json": section for name, section in sections.items()}
     studies = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
     front = [f"00_{name}.png" for name in readme.FRONT]
     images = [readme.image(figure) for figure in readme.figures() if figure.name not in front]

@@ -138,6 +138,18 @@ def over_seeds(errors: Sequence[float]) -> dict:
     return {"errors": list(errors), "mean": mean, "interval": [max(0.0, low), high]}
 
 
+def spread(missed: Sequence[Sequence[int]], of: int) -> dict:
+    """Errors in percent of runs that `missed` questions of so many; their mean and interval.
+
+    The interval is Student's over the runs; of a single run it is Wilson's over the questions.
+    """
+    errors = [100 * len(numbers) / of for numbers in missed]
+    if len(errors) > 1:
+        return over_seeds(errors)
+    interval = [100 * share for share in metrics.wilson_interval(len(missed[0]), of)]
+    return {"errors": errors, "mean": errors[0], "interval": interval}
+
+
 def correct(comparisons: Sequence[dict]) -> None:
     """Gives each of them "p_holm": its "p", Holm-corrected among them all."""
     corrected = metrics.holm([entry["p"] for entry in comparisons])

@@ -1,4 +1,4 @@
-"""Tables that a person can read: rows of a benchmark in a terminal, cells of RESULTS.md."""
+"""Tables that a person can read in a terminal: the rows of a benchmark."""
 
 from collections.abc import Iterable, Mapping
 

@@ -151,11 +151,7 @@ def measure() -> dict:
             ]
             if peer := _peer(folder / "peer", address):
                 rows.append(peer)
-    return {
-        "job": "page",
-        **runner.provenance(f"{MODEL}, {PEER}, one thread"),
-        "rows": rows,
-    }
+    return {"job": "page", **runner.provenance(f"{MODEL}, {PEER}, one thread"), "rows": rows}
 
 
 def _page(name: str, opened: Callable, address: str, built: Path) -> dict | None:

@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
-from benchmarks import runner
-from benchmarks.markdown import line, signed, source, wilson_cell
+from benchmarks import markdown, runner
+from benchmarks.markdown import signed, source, wilson_cell
 from benchmarks.studies import transfer
 from benchmarks.studies.grid_search import CONFIRMED, EPOCHS
 from benchmarks.studies.multi_stage import QUESTION, Task, sentences_elsewhere, student
@@ -90,24 +90,24 @@ def _settings(way: Way, alone: dict) -> tuple[Any, Recipe]:
 def section(study: dict[str, Any]) -> str:
     """For RESULTS.md: a row a way, fewest errors first."""
     runs = len(study["rows"][0]["errors"])
-    lines = [
+    rows = [
+        [
+            "nothing" if row["what"] == BASE else row["what"],
+            wilson_cell(row["mean"], row["of"] * runs),
+            signed(row["forgetting"]),
+        ]
+        for row in sorted(study["rows"], key=lambda row: row["mean"])
+    ]
+    return markdown.section(
         "## Put together",
-        "",
         "Gradual unfreezing had the lowest dev error. Here it has something beside it: it keeps "
         "its chosen settings, the LM loss its chosen weight; pooling and epochs were set by hand. "
         f"Error on dev in percent, mean of {runs} runs on two dev splits, one of them the "
         "search's, with 95 % interval over their questions. That "
         "pooling and the LM loss would help was known from earlier studies, which had read the "
         f"test set. {source(study, 'lesson 06')}",
-        "",
-        "| gradual unfreezing, and | dev error | forgets |",
-        "|---|---:|---:|",
-    ]
-    for row in sorted(study["rows"], key=lambda row: row["mean"]):
-        name = "nothing" if row["what"] == BASE else row["what"]
-        error = wilson_cell(row["mean"], row["of"] * runs)
-        lines.append(line(name, error, signed(row["forgetting"])))
-    return "\n".join(lines)
+        markdown.table(["gradual unfreezing, and", "dev error", "forgets"], rows),
+    )
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,9 @@ def measure_distilled() -> dict:
 
 
 def _row(what: str, mine: list[dict]) -> dict:
-    """Errors of models of one kind; a single one has the interval over questions (Wilson's)."""
-    errors = [runner.error_of(run) for run in mine]
-    row = {"what": what, "test_wrong": [run["wrong"] for run in mine]}
-    if len(mine) > 1:
-        return row | runner.over_seeds(errors)
-    low, high = metrics.wilson_interval(len(mine[0]["wrong"]), mine[0]["of"])
-    return row | {"errors": errors, "mean": errors[0], "interval": [100 * low, 100 * high]}
+    """Errors of models of one kind."""
+    missed = [run["wrong"] for run in mine]
+    return {"what": what, "test_wrong": missed} | runner.spread(missed, mine[0]["of"])
 
 
 def _against(row: dict, single: dict, questions: int) -> dict:
@@ -220,21 +216,19 @@ def _against(row: dict, single: dict, questions: int) -> dict:
 def distilled_section(study: dict[str, Any]) -> str:
     """For RESULTS.md: models alone and together, and students of them, a row each."""
     p = {entry["what"]: f"{entry['p_holm']:.2f}" for entry in study["comparisons"]}
-    lines = [
+    rows = []
+    for row in study["rows"]:
+        error = wilson_cell(row["mean"], transfer.QUESTIONS)
+        rows.append([row["what"], len(row["errors"]), error, p.get(row["what"], "")])
+    return markdown.section(
         f"Gradual unfreezing with what dev chose beside it ({study['chosen']['what']}) and all "
         "labels: models alone, the mean of their answers, and students of one model's size that "
         "learn these answers to the training questions and to questions of film reviews (about "
         "half as many steps again). Mean test error in percent, with 95 % interval over questions "
         "(Wilson's, as for a single run); p is of a sign-flip test against one model, "
         f"Holm-corrected. {source(study, 'lesson 06')}",
-        "",
-        "| | runs | test | p |",
-        "|---|---:|---:|---:|",
-    ]
-    for row in study["rows"]:
-        error = wilson_cell(row["mean"], transfer.QUESTIONS)
-        lines.append(line(row["what"], len(row["errors"]), error, p.get(row["what"], "")))
-    return "\n".join(lines)
+        markdown.table(["", "runs", "test", "p"], rows),
+    )
 
 
 STUDIES = {

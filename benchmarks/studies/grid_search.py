@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from benchmarks import runner
-from benchmarks.markdown import line, signed, source, wilson_cell
+from benchmarks import markdown, runner
+from benchmarks.markdown import signed, source, wilson_cell
 from benchmarks.studies.search_space import SPACE
 from benchmarks.studies.trials import MODEL, Job
 from tlcourse.adaptation import leaderboard
@@ -171,22 +171,20 @@ def section(study: dict[str, Any]) -> str:
     """For RESULTS.md: the best point of each scheme's grid."""
     best_points = leaderboard.best_points(study)
     count = next(iter(best_points.values()))["of"]
-    lines = [
+    rows = []
+    for name, row in best_points.items():
+        runs = sum(other["scheme"] == name for other in study["rows"])
+        own = f"{study['what'][name]} {row['size']:g}" if study["what"][name] else ""
+        error, lost = wilson_cell(row["error"], count), signed(row["forgetting"])
+        rows.append([name, runs, f"{row['rate']:g}", own, error, lost])
+    head = ["", "runs", "learning rate", "own number", "dev error", "forgets"]
+    return markdown.section(
         "## One search for all schemes",
-        "",
         "Of each scheme the best point of its grid: six learning rates, each twice the one before,"
         " up to three more where the best was the first or the last, with three values of the"
         f" scheme's own number, if it has one. Error on {count} dev questions in percent with 95 % "
         f"interval, one run of {study['epochs']} epochs a point (from scratch: times its own "
         "number); the best of many runs looks better than it is. "
         + source(study, "lessons 05, 05b"),
-        "",
-        "| | runs | learning rate | own number | dev error | forgets |",
-        "|---|---:|---:|---|---:|---:|",
-    ]
-    for name, row in best_points.items():
-        runs = sum(other["scheme"] == name for other in study["rows"])
-        own = f"{study['what'][name]} {row['size']:g}" if study["what"][name] else ""
-        error, lost = wilson_cell(row["error"], count), signed(row["forgetting"])
-        lines.append(line(name, runs, f"{row['rate']:g}", own, error, lost))
-    return "\n".join(lines)
+        markdown.table(head, rows, left=(0, 3)),
+    )

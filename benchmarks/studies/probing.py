@@ -24,7 +24,6 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import mean
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -351,12 +350,6 @@ def measure_released() -> dict:
     }
 
 
-STUDIES = {  # beside `probing`, which is this module
-    "probing_pairs": SimpleNamespace(measure=measure_pairs),
-    "probing_released": SimpleNamespace(measure=measure_released),
-}
-
-
 def _score(row: Mapping) -> float:
     """The accuracy of a row, or its UUAS."""
     return (row["uuas"] if "uuas" in row else row["accuracy"])[0]
@@ -406,7 +399,7 @@ def section(study: dict[str, Any]) -> str:
         "95 % interval over sentences; selectivity, which is accuracy minus that of a control "
         "task; and how many times shorter the online code is than a uniform one "
         f"(`python -m benchmarks probing`; lesson 07). {study['data']}. {study['machine']}.",
-        markdown.table([*head, "above word types", "selectivity", "code"], rows, left=2),
+        markdown.table([*head, "above word types", "selectivity", "code"], rows, left=(0, 1)),
         *trees,
     )
 
@@ -454,7 +447,13 @@ def released_section(study: dict[str, Any]) -> str:
         "100) and the share of roots found. Its states have 384 numbers, those of our models 256, "
         "and its layer 0 knows the position of a word (`python -m benchmarks probing_released`; "
         f"lesson 07b). {study['data']}. {study['machine']}.",
-        markdown.table(["task", "model", *map(str, layers)], rows, left=2),
+        markdown.table(["task", "model", *map(str, layers)], rows, left=(0, 1)),
         f"Differences in points on the same items, layer {study['layer']}:",
         "\n".join(gains),
     )
+
+
+STUDIES = {  # beside `probing`, which is this module
+    "probing_pairs": runner.Measurement(measure_pairs, pairs_section),
+    "probing_released": runner.Measurement(measure_released, released_section),
+}

@@ -95,12 +95,7 @@ class Job(runner.Job):
         memory = step_memory(start.copy(), texts, scheme, self.recipe)
         adapted, seconds = clocks.timed(
             lambda: adapt(
-                start,
-                texts,
-                train["label"][:],
-                scheme=scheme,
-                recipe=self.recipe,
-                seed=self.seed,
+                start, texts, train["label"][:], scheme=scheme, recipe=self.recipe, seed=self.seed
             ),
             runner.processor_clock(),
         )
@@ -178,14 +173,10 @@ def dev_job(candidate: tuple[str, int, float], seed: int) -> Job:
 
 def choose() -> list[dict]:
     """What was tried on dev with all labels, the fewest errors first, means over two seeds."""
-    seeds = transfer.CHOICE_SEEDS
-    runs = runner.run_all(dev_job(way, seed) for way in CANDIDATES for seed in seeds)
-    tried = []
-    for mine in runner.groups(runs, len(seeds)):
-        errors = [runner.error_of(result) for result in mine]
-        entry = {key: mine[0][key] for key in ("pooling", "recipe")}
-        tried.append(entry | {"dev_errors": errors, "dev_error": sum(errors) / len(errors)})
-    return sorted(tried, key=lambda entry: entry["dev_error"])
+    runs = runner.run_all(
+        dev_job(way, seed) for way in CANDIDATES for seed in transfer.CHOICE_SEEDS
+    )
+    return sorted(transfer.on_dev(runs), key=lambda entry: entry["dev_error"])
 
 
 def test_job(scheme: str, labels: int | str, seed: int, chosen: dict) -> Job:
@@ -311,7 +302,7 @@ def section(study: dict[str, Any]) -> str:
     ]
     for scheme in dict.fromkeys(scheme for scheme, _ in by):
         rows = [by.get((scheme, labels)) for labels in columns]
-        lines.append(line(scheme, *(error_cell(row) if row else "" for row in rows)))
+        lines.append(line(scheme, *map(error_cell, rows)))
     lines += [
         "",
         "Points of error more than what each is held against, on the same draws, with 95 % "

@@ -22,10 +22,10 @@ Runs that were stopped go on; finished ones lie in `runs/studies/`.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import torch
 
+from benchmarks import runner
 from benchmarks.studies import pretraining_runs
 from benchmarks.studies.pretraining_runs import Run
 from tlcourse import checkpoints, corpora, evaluation, sizes
@@ -144,4 +144,4 @@ def masked() -> dict:
     return pretraining_runs.result("masked_leg", runs, rows, last_losses=losses)
 
 
-STUDIES = {"last_leg": SimpleNamespace(measure=last), "masked_leg": SimpleNamespace(measure=masked)}
+STUDIES = {"last_leg": runner.Measurement(last), "masked_leg": runner.Measurement(masked)}

@@ -39,8 +39,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import runner
-from benchmarks.markdown import error_cell, line, points_cell, source
+from benchmarks import markdown, runner
+from benchmarks.markdown import error_cell, points_cell, source
 from benchmarks.studies import released
 from benchmarks.studies.comparison import apart
 from tlcourse import checkpoints, corpora, device, results
@@ -295,21 +295,17 @@ def section(study: dict[str, Any]) -> str:
     """For RESULTS.md: a row a way to learn, a column a task and number of labels."""
     cells = {(row["scheme"], row["task"], row["labels"]): row for row in study["rows"]}
     columns = list(dict.fromkeys((task, labels) for _, task, labels in cells))
-    lines = [
+    rows = [
+        [scheme, *(error_cell(cells.get((scheme, *column))) for column in columns)]
+        for scheme in dict.fromkeys(scheme for scheme, _, _ in cells)
+    ]
+    return markdown.section(
         "## Other tasks",
-        "",
         f"Error of {study['model']} in percent, mean over three samples of labels with 95 % "
         "interval; the body reads long texts in windows, unless they are cut to what it reads at "
         f"once. {source(study, 'lesson 06b')}",
-        "",
-        "| | " + " | ".join(f"{task}, {labels:,}" for task, labels in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for scheme in dict.fromkeys(scheme for scheme, _, _ in cells):
-        rows = [cells.get((scheme, *column)) for column in columns]
-        shown = " | ".join(error_cell(row) if row else "" for row in rows)
-        lines.append(f"| {scheme} | {shown} |")
-    return "\n".join(lines)
+        markdown.table(["", *(f"{task}, {labels:,}" for task, labels in columns)], rows),
+    )
 
 
 # Reviews that are read before they are judged
@@ -377,21 +373,24 @@ def reviews_section(study: dict[str, Any]) -> str:
     """For RESULTS.md: a row a number of labels."""
     rivals = list(dict.fromkeys(entry["against"] for entry in study["comparisons"]))
     before, after = study["word_perplexity"].values()
-    lines = [
+    beside = {(entry["labels"], entry["against"]): entry for entry in study["comparisons"]}
+    rows = [
+        [
+            f"{row['labels']:,}",
+            error_cell(row),
+            *(points_cell(beside[row["labels"], rival]) for rival in rivals),
+        ]
+        for row in study["rows"]
+    ]
+    head = ["labels", "error", *(f"against {rival}" for rival in rivals)]
+    return markdown.section(
         "Full fine-tuning on reviews after the body has gone on pretraining for "
         f"{study['tokens']:,} tokens of IMDB's training reviews, without their labels (word "
         f"perplexity of other reviews {before:.0f} → {after:.0f}). Points of error against the "
         "rows above on the same samples of labels, with 95 % interval over samples; p is of a "
         f"sign-flip test over reviews, Holm-corrected. {source(study, 'lesson 06b')}",
-        "",
-        line("labels", "error", *(f"against {rival}" for rival in rivals)),
-        "|---:|---:|" + "---:|" * len(rivals),
-    ]
-    for row in study["rows"]:
-        beside = {e["against"]: e for e in study["comparisons"] if e["labels"] == row["labels"]}
-        points = [points_cell(beside[rival]) for rival in rivals]
-        lines.append(line(f"{row['labels']:,}", error_cell(row), *points))
-    return "\n".join(lines)
+        markdown.table(head, rows, left=()),
+    )
 
 
 # A released model
@@ -488,29 +487,26 @@ def released_section(study: dict[str, Any]) -> str:
     beside = {(e["task"], e["labels"], e["scheme"], e["against"]): e for e in study["comparisons"]}
     rivals = list(dict.fromkeys(entry["against"] for entry in study["comparisons"]))
     read = ", ".join(f"{name}: {what}" for name, what in study["read"].items())
-    lines = [
-        f"The same tasks with {study['model']}, mean over three samples of labels with 95 % "
-        "interval, and points against TF-IDF and full fine-tuning of ours on the same samples. "
-        f"What it has read that is like a task: {read}. {source(study, 'lesson 06b')}",
-        "",
-        line("task", "labels", "", "error", *(f"against {rival}" for rival in rivals)),
-        "|---|---:|---|---:|" + "---:|" * len(rivals),
-    ]
+    rows = []
     for row in study["rows"]:
         key = row["task"], row["labels"], row["scheme"]
         points = [points_cell(beside.get((*key, rival))) for rival in rivals]
         name = row["scheme"] if row["model"] == study["model"] else f"{row['model']}: {key[2]}"
-        lines.append(line(key[0], f"{key[1]:,}", name, error_cell(row), *points))
-    lines += [
-        "",
+        rows.append([key[0], f"{key[1]:,}", name, error_cell(row), *points])
+    cosines = [
+        f"- {split}: " + ", ".join(f"{name} {value:.1f}" for name, value in correlations.items())
+        for split, correlations in study["sentence_pairs"].items()
+    ]
+    head = ["task", "labels", "", "error", *(f"against {rival}" for rival in rivals)]
+    return markdown.section(
+        f"The same tasks with {study['model']}, mean over three samples of labels with 95 % "
+        "interval, and points against TF-IDF and full fine-tuning of ours on the same samples. "
+        f"What it has read that is like a task: {read}. {source(study, 'lesson 06b')}",
+        markdown.table(head, rows, left=(0, 2)),
         "Cosines of two sentences against people's scores, without any training (STS-B, rank "
         "correlation × 100):",
-        "",
-    ]
-    for split, correlations in study["sentence_pairs"].items():
-        shown = ", ".join(f"{name} {value:.1f}" for name, value in correlations.items())
-        lines.append(f"- {split}: {shown}")
-    return "\n".join(lines)
+        "\n".join(cosines),
+    )
 
 
 STUDIES = {

@@ -17,7 +17,7 @@ import torch
 from datasets import Dataset, DatasetDict
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks import clocks, runner
+from benchmarks import clocks, markdown, runner
 from benchmarks.markdown import error_cell, wilson_cell
 from benchmarks.studies.initial_models import SCRATCH, body_of, weights_of
 from tlcourse import checkpoints, corpora, metrics
@@ -157,16 +157,22 @@ def choose(models: Iterable[str]) -> dict[str, dict]:
         for seed in CHOICE_SEEDS
     )
     choices: dict[str, dict] = {}
-    groups = runner.groups(results, len(CHOICE_SEEDS))
-    for (model, pooling, recipe), mine in zip(tried, groups, strict=True):
-        errors = [runner.error_of(result) for result in mine]
-        entry = {"pooling": pooling, "recipe": asdict(recipe), "dev_errors": errors}
-        entry["dev_error"] = sum(errors) / len(errors)
+    for (model, *_), entry in zip(tried, on_dev(results), strict=True):
         choices.setdefault(model, {"tried": []})["tried"].append(entry)
     for choice in choices.values():
         best = min(choice["tried"], key=lambda entry: entry["dev_error"])
         choice |= {"pooling": best["pooling"], "recipe": best["recipe"]}
     return choices
+
+
+def on_dev(results: Sequence[dict]) -> list[dict]:
+    """Returns each way that was tried on dev, with its errors; it has a result for each seed."""
+    entries = []
+    for mine in runner.groups(results, len(CHOICE_SEEDS)):
+        errors = [runner.error_of(result) for result in mine]
+        entry = {key: mine[0][key] for key in ("pooling", "recipe")}
+        entries.append(entry | {"dev_errors": errors, "dev_error": sum(errors) / len(errors)})
+    return entries
 
 
 def test_job(model: str, labels: int | str, seed: int, choices: dict[str, dict]) -> Job:
@@ -207,18 +213,12 @@ def tfidf(data: DatasetDict, labels: int | str, seed: int) -> tuple[list[int], d
 
 def row_of(model, labels, seeds, missed, of, seconds) -> dict:
     """One row of a table: errors in percent of the runs, whose wrong questions are `missed`."""
-    errors = [100 * len(numbers) / of for numbers in missed]
-    if len(errors) > 1:
-        spread = runner.over_seeds(errors)
-    else:  # one deterministic fit: the interval is that of 500 questions
-        interval = [100 * share for share in metrics.wilson_interval(len(missed[0]), of)]
-        spread = {"errors": errors, "mean": errors[0], "interval": interval}
     return {
         "model": model,
         "labels": ALL if labels == "all" else labels,
         "seeds": seeds,
-        **spread,
-        "interval_kind": "Student t over seeds" if len(errors) > 1 else "Wilson over questions",
+        **runner.spread(missed, of),
+        "interval_kind": "Student t over seeds" if len(missed) > 1 else "Wilson over questions",
         "seconds": seconds,
         "test_wrong": missed,
     }
@@ -289,32 +289,21 @@ def section(study: dict[str, Any]) -> str:
     """For RESULTS.md: a row for each model, a column for each number of labels."""
     cells = {(row["model"], row["labels"]): error_cell(row) for row in study["rows"]}
     columns = sorted({labels for _, labels in cells})
-    lines = [
+    rows = [
+        [model, *(cells.get((model, labels), "") for labels in columns)]
+        for model in dict.fromkeys(model for model, _ in cells)
+    ]
+    published = [f"- {wilson_cell(error, QUESTIONS)}: {name}" for name, error in PUBLISHED.items()]
+    return markdown.section(
         "## Does pretraining help?",
-        "",
         "And does it beat counting words? The shipped models, fine-tuned whole, beside"
         " the same network from scratch and linear models on TF-IDF (how: "
         "`python -m benchmarks transfer`; what the models are: their cards in "
         "[data/checkpoints](data/checkpoints)).",
-        "",
         f"Test error in percent. {study['data']}; {study['machine']}.",
-        "",
-        "| | " + " | ".join(f"{labels:,} labels" for labels in columns) + " |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for model in dict.fromkeys(model for model, _ in cells):
-        errors = " | ".join(cells.get((model, labels), "") for labels in columns)
-        lines.append(f"| {model} | {errors} |")
-    published = [f"- {wilson_cell(error, QUESTIONS)}: {name}" for name, error in PUBLISHED.items()]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            study["note"],
-            "",
-            "Published test errors with all labels on the same 500 questions (in brackets the "
-            "interval over questions; other models, other texts, mostly a single run):",
-            "",
-            *published,
-        ]
+        markdown.table(["", *(f"{labels:,} labels" for labels in columns)], rows),
+        study["note"],
+        "Published test errors with all labels on the same 500 questions (in brackets the "
+        "interval over questions; other models, other texts, mostly a single run):",
+        "\n".join(published),
     )

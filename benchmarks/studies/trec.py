@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from benchmarks import runner
+from benchmarks import markdown, runner
 from benchmarks.markdown import error_cell, line, points_cell, signed, source
 from benchmarks.studies import comparison, grid_search, transfer
 from benchmarks.studies.comparison import FEW, PRIMARY, asked_what
@@ -238,9 +238,12 @@ def _stored(study: str, scheme: str) -> dict:
 def schemes_section(study: dict[str, Any]) -> str:
     """The main schemes on test, each as dev chose it: a row a scheme, fewest errors first."""
     what_is, seeds = study["what_is"], len(study["rows"][0]["errors"])
-    lines = [
+    counting = [
+        ["TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, what_is), *[""] * 3]
+        for row in study["counting"]
+    ]
+    return markdown.section(
         "## The main schemes, searched alike",
-        "",
         f"{study['model']} with all labels. The best two points of each grid were confirmed by "
         f"two runs of {study['epochs']} epochs on two dev splits, one of them the search's. The "
         f"better point was fitted on all labels with {seeds} seeds, and each run read the test set "
@@ -250,37 +253,44 @@ def schemes_section(study: dict[str, Any]) -> str:
         "others. ↓ fewer and ↑ more errors than full fine-tuning (a sign-flip test over questions, "
         "Holm-corrected, and the interval over seeds both say so); ° of four that were held "
         f"against TF-IDF: not clearly fewer errors. {source(study, 'lesson 05')}",
-        "",
-        *_tested(study),
-    ]
-    lines += [
-        line("TF-IDF", "", "", f"{row['mean']:.1f}", *_apart(row, what_is), *[""] * 3)
-        for row in study["counting"]
-    ]
-    return "\n".join(lines)
+        _tested(study, counting),
+    )
 
 
 def others_section(study: dict[str, Any]) -> str:
     """The other schemes on test, each as its grid was best: a row a scheme, fewest errors first."""
-    lines = [
+    return markdown.section(
         "The other schemes, beside full fine-tuning as it was chosen. Nothing of theirs was "
         f"confirmed: dev is the best single run of {study['epochs']['screen']} epochs, so a "
         f"little too low. Then as above, {study['epochs']['test']} epochs and "
         f"{len(study['rows'][0]['errors'])} seeds (from "
         "scratch: times its own number); the comparisons are corrected among themselves. "
         + source(study, "lesson 05b"),
-        "",
-    ]
-    return "\n".join(lines + _tested(study))
+        _tested(study),
+    )
 
 
 def few_labels_section(study: dict[str, Any]) -> str:
     """Schemes with few labels beside counting words: a row a scheme, a column a number of them."""
     counts = sorted({row["labels"] for row in study["rows"]})
     no_clock = {"machine": study["machine"].partition(";")[0]}  # no seconds are shown
-    lines = [
+    counting = {row["labels"]: row for row in study["counting"]}
+    rows = [
+        [
+            name,
+            f"{choice['recipe']['learning_rate']:g}",
+            *(
+                error_cell(leaderboard.rows_at(study, count)[name])
+                + _mark(study, name, count)
+                + _counted(study, name, count)
+                for count in counts
+            ),
+        ]
+        for name, choice in study["choices"].items()
+    ]
+    rows.append(["TF-IDF", "", *(error_cell(counting[count]) for count in counts)])
+    return markdown.section(
         "## Few labels",
-        "",
         f"Test error of {study['model']} on TREC-6 in percent, mean over "
         f"{len(study['rows'][0]['errors'])} draws of labels, "
         "95 % interval. The learning rate was chosen with 200 labels on a dev split, before the "
@@ -288,28 +298,14 @@ def few_labels_section(study: dict[str, Any]) -> str:
         "clearly fewer than TF-IDF. Clear is what both a sign-flip test over questions, "
         "Holm-corrected, and the interval over draws say. "
         + source(study | no_clock, "lesson 05b"),
-        "",
-        "| | learning rate | " + " | ".join(f"{count} labels" for count in counts) + " |",
-        "|---|" + "---:|" * (1 + len(counts)),
-    ]
-    for name, choice in study["choices"].items():
-        cells = [
-            error_cell(leaderboard.rows_at(study, count)[name])
-            + _mark(study, name, count)
-            + _counted(study, name, count)
-            for count in counts
-        ]
-        lines.append(line(name, f"{choice['recipe']['learning_rate']:g}", *cells))
-    counting = {row["labels"]: row for row in study["counting"]}
-    lines.append(line("TF-IDF", "", *(error_cell(counting[count]) for count in counts)))
-    return "\n".join(lines)
+        markdown.table(["", "learning rate", *(f"{count} labels" for count in counts)], rows),
+    )
 
 
 def tapt_section(study: dict[str, Any]) -> str:
     """Pretraining on the task's own texts first: a row a way, a column a number of labels."""
-    lines = [
+    return markdown.section(
         "## More signal",
-        "",
         f"TAPT: {study['model']} reads {study['tokens']:,} tokens of TREC's training questions, "
         "without their labels, before it is fine-tuned. Test error in percent, mean over draws of "
         f"labels with 95 % interval; {study['readings']} readings with other seeds, draws take "
@@ -317,9 +313,8 @@ def tapt_section(study: dict[str, Any]) -> str:
         "sign-flip test over questions, Holm-corrected, and the interval over draws both say so). "
         "Both train as full fine-tuning was chosen to. Forgetting, in nats per token, is that with "
         f"the fewest labels. {source(study, 'lesson 06')}",
-        "",
-    ]
-    return "\n".join(lines + _beside_full(study))
+        _beside_full(study),
+    )
 
 
 def texts_section(study: dict[str, Any]) -> str:
@@ -344,30 +339,30 @@ def texts_section(study: dict[str, Any]) -> str:
 
 def more_signal_section(study: dict[str, Any]) -> str:
     """More labels, losses or models beside full fine-tuning: a row a way, a column a number."""
-    lines = [
+    return markdown.section(
         "Other signals, as above. The LM loss was searched as full fine-tuning was; the comparisons"
         " are corrected among themselves. Seconds are of one core with the fewest labels "
         f"(TAPT: {study['seconds']['TAPT']:.0f}). {source(study, 'lesson 06b')}",
-        "",
-    ]
-    return "\n".join(lines + _beside_full(study))
+        _beside_full(study),
+    )
 
 
-def _tested(study: dict[str, Any]) -> list[str]:
-    """Schemes with all labels as a table: dev, test, the test questions apart, and costs."""
-    lines = [
-        "| | learning rate | dev | test | What is / are | others | trained | seconds | forgets |",
-        "|---|" + "---:|" * 8,
-    ]
+def _tested(study: dict[str, Any], more: Sequence[Sequence[str]] = ()) -> str:
+    """Schemes with all labels as a table: dev, test, the test questions apart, and costs.
+
+    `more` are rows that stand below those of the schemes.
+    """
+    head = ["", "learning rate", "dev", "test", "What is / are", "others"]
+    rows = []
     for name, row in leaderboard.rows_at(study, ALL).items():
         test = error_cell(row) + _mark(study, name, ALL) + _counted(study, name, ALL)
         rate, dev = f"{row['recipe']['learning_rate']:g}", f"{row['dev_error']:.1f}"
         cost = f"{row['trained_share']:.2%}", f"{row['seconds']:.0f}", signed(row["forgetting"])
-        lines.append(line(name, rate, dev, test, *_apart(row, study["what_is"]), *cost))
-    return lines
+        rows.append([name, rate, dev, test, *_apart(row, study["what_is"]), *cost])
+    return markdown.table([*head, "trained", "seconds", "forgets"], [*rows, *more])
 
 
-def _beside_full(study: dict[str, Any]) -> list[str]:
+def _beside_full(study: dict[str, Any]) -> str:
     """Rows that were compared with full fine-tuning, by number of labels; costs with the fewest."""
     counts = sorted({row["labels"] for row in study["rows"]})
     tables = {count: leaderboard.rows_at(study, count) for count in counts}
@@ -386,7 +381,7 @@ def _beside_full(study: dict[str, Any]) -> list[str]:
         ]
         cells += [f"{seconds[name]:.0f}"] if seconds else []
         lines.append(line(name, *cells, signed(row["forgetting"])))
-    return lines
+    return "\n".join(lines)
 
 
 def _mark(study: dict, name: str, labels: int) -> str:

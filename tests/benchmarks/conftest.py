@@ -56,6 +56,14 @@ def uncarried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def rehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Size tiny, without real data and without a network."""
+    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
+
+
+@pytest.fixture
 def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Size tiny on the bundled samples, results in a folder of their own."""
     monkeypatch.chdir(tmp_path)

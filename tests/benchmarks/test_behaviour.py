@@ -34,11 +34,8 @@ def agreement_pairs(count: int, *, attractors: int = 1, seed: int = 0, nonsense:
 
 
 @pytest.fixture
-def sets(monkeypatch, tmp_path, one_process):
+def sets(monkeypatch, tmp_path, rehearsed, one_process):
     """Size tiny, the sample, results in a folder of their own, a few pairs in place of others."""
-    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(runner, "FOLDER", tmp_path)
     pairs = [
         (f"it rains {n} .", f"it rain {n} .", paradigm, "agreement", n)

@@ -42,11 +42,8 @@ class Stops(plan.Clock):
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch, tmp_path):
+def tiny(monkeypatch, tmp_path, rehearsed):
     """Size tiny, no GPU, the samples, all in this process, the contests' rows made up."""
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(runner, "FOLDER", tmp_path / "home")
     monkeypatch.setattr(slices, "Clock", Stops)

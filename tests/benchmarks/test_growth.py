@@ -13,11 +13,8 @@ from tlcourse.probing import fitting, structure
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch, tmp_path, one_process):
+def tiny(monkeypatch, tmp_path, rehearsed, one_process):
     """Size tiny, the sample, results in a folder of their own; nothing is fine-tuned."""
-    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(runner, "FOLDER", tmp_path / "runs")
     monkeypatch.setattr(fitting, "LEAST_STEPS", 5)
     monkeypatch.setattr(structure, "LEAST_STEPS", 5)

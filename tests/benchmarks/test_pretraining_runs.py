@@ -25,11 +25,8 @@ from tlcourse.transformer import Config, count_parameters
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch, tmp_path, one_process):
+def tiny(monkeypatch, tmp_path, rehearsed, one_process):
     """Size tiny, no real data, results in a folder of their own; nothing is fine-tuned."""
-    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("TLCOURSE_SIZE", "tiny")
     monkeypatch.setattr(runner, "FOLDER", tmp_path)
 
     def judge(models, labels, seeds):

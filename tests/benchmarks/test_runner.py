@@ -124,17 +124,6 @@ def test_keys_stay_or_what_was_kept_is_lost(monkeypatch):
         assert job.place() == Path("runs") / job.study / f"{key}.json"
 
 
-def test_a_job_done_before_is_read_and_another_checkpoint_is_another_job(monkeypatch):
-    job = transfer.Job("causal-small", 100, 0, "mean", Recipe(), "test")
-    path = job.place()
-    with monkeypatch.context() as patch:
-        patch.setattr(runner, "digest", lambda model: "def")
-        assert path != job.place()
-    path.parent.mkdir(parents=True)
-    path.write_text('{"wrong": [1, 2]}', encoding="utf-8")
-    assert job.run() == {"wrong": [1, 2]}
-
-
 def test_a_study_of_other_weights_or_of_another_recipe_is_another_run():
     run = pretraining_runs.Run("leg", PretrainingRecipe(), (1000, 2000), checkpoint(b"one"))
     places = {run.place(), replace(run, recipe=PretrainingRecipe(seed=1)).place()}

@@ -1,0 +1,31 @@
+"""Which module measures what, by the name that `python -m benchmarks NAME` takes."""
+
+import importlib
+from typing import Any
+
+SPEED = ("pretraining", "finetuning", "bpe", "lora")  # what `all` runs
+STUDIES = {  # by module of `studies`, the names of what it measures
+    "transfer": ("transfer",),
+    "released": ("released", "transfer_released"),
+    "tasks": ("tasks", "reviews", "tasks_released"),
+    "grid_search": ("screen",),
+    "trec": ("schemes", "other_schemes", "few_labels", "tapt", "tapt_texts", "more_signal"),
+    "combined": ("combined", "distilled"),
+    "tutorial": ("tutorial",),
+    "behaviour": ("behaviour",),
+    "probing": ("probing", "probing_pairs", "probing_released"),
+    "growth": ("growth",),
+    "objectives": ("objectives",),
+    "scaling": ("scaling",),
+    "ablation": ("ablation",),
+    "stages": ("last_leg", "masked_leg"),
+    "interruptions": ("interruptions",),
+}
+MODULES = {name: f"speed.{name}" for name in (*SPEED, "page", "looking")}
+MODULES |= {name: f"studies.{module}" for module, names in STUDIES.items() for name in names}
+
+
+def study_of(name: str) -> Any:
+    """Returns what has the `measure` of that name: a module, or a value of its table STUDIES."""
+    module = importlib.import_module(f"benchmarks.{MODULES[name]}")
+    return getattr(module, "STUDIES", {}).get(name, module)

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from tlcourse.views.diagrams import ACROSS, Box, Point, arrow, box, canvas, chain, label, word_width
+from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
 from tlcourse.views.style import (
@@ -174,39 +174,39 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
 
     Blue is what the learner writes.
     """
-    picture, axes = canvas(2.55, **texts)
+    draw = Drawing(2.55, **texts)
     top, low = 1.75, 0.62
     mine = {"colour": "blue", "height": 0.42}
-    file = box(axes, (0.55, top), "token\nfile", colour="grey", height=0.42)
-    cut = box(axes, (1.75, top), "windows", **mine)
-    model = box(axes, (3.35, top), "model", width=0.85, **mine)
-    loss = box(axes, (5.0, top), "causal_loss", **mine)
-    found = box(axes, (6.25, top), "nats,\ntargets", height=0.42)
+    file = draw.box((0.55, top), "token\nfile", colour="grey", height=0.42)
+    cut = draw.box((1.75, top), "windows", **mine)
+    model = draw.box((3.35, top), "model", width=0.85, **mine)
+    loss = draw.box((5.0, top), "causal_loss", **mine)
+    found = draw.box((6.25, top), "nats,\ntargets", height=0.42)
     row = (file, cut, model, loss, found)
-    chain(axes, row)
+    draw.chain(*row)
     shapes = f"({batch_size}, {length} + 1)", f"({batch_size}, {length}, {vocabulary:,})"
     for x, caption, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
-        label(axes, (x, top + 0.55), caption, align="center", colour="grey")
-        label(axes, (x, top + 0.37), shape, align="center", colour="grey")
-    mean = box(axes, (6.25, low), "nats /\ntargets", height=0.42)
-    clip = box(axes, (5.0, low), "gradient,\nclipped", height=0.42)
-    step = box(axes, (3.35, low), "optimizer", width=0.85, height=0.42)
-    rate = box(axes, (1.75, low), "schedule", **mine)
-    arrow(axes, found.bottom, mean.top)
-    arrow(axes, mean.left, clip.right)
-    arrow(axes, clip.left, step.right)
-    arrow(axes, step.top, model.bottom)
-    arrow(axes, rate.right, step.left)
-    label(axes, (3.43, (top + low) / 2), "moves the weights", colour="grey")
-    label(axes, (2.52, low + 0.32), "learning rate", align="center", colour="grey")
-    label(axes, (0.05, 0.1), "blue: you write it", colour="blue")
-    label(axes, (ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
+        draw.caption((x, top + 0.55), caption)
+        draw.caption((x, top + 0.37), shape)
+    mean = draw.box((6.25, low), "nats /\ntargets", height=0.42)
+    clip = draw.box((5.0, low), "gradient,\nclipped", height=0.42)
+    step = draw.box((3.35, low), "optimizer", width=0.85, height=0.42)
+    rate = draw.box((1.75, low), "schedule", **mine)
+    draw.arrow(found.bottom, mean.top)
+    draw.arrow(mean.left, clip.right)
+    draw.arrow(clip.left, step.right)
+    draw.arrow(step.top, model.bottom)
+    draw.arrow(rate.right, step.left)
+    draw.label((3.43, (top + low) / 2), "moves the weights", colour="grey")
+    draw.caption((2.52, low + 0.32), "learning rate")
+    draw.label((0.05, 0.1), "blue: you write it", colour="blue")
+    draw.label((ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
     description = (
         "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
         "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
         "optimizer, whose learning rate comes from the schedule, moves the weights."
     )
-    return finish(picture, description)
+    return draw.finish(description)
 
 
 def next_and_hidden(
@@ -227,7 +227,7 @@ def next_and_hidden(
         raise ValueError(
             f"expected tokens that fit into {5.5 - left:.1f} inches, got {len(tokens)}; take fewer"
         )
-    picture, axes = canvas(3.3, **texts)
+    draw = Drawing(3.3, **texts)
     asked = [*names[1:], None]
     masked = [MASK if place in hidden else name for place, name in enumerate(names)]
     gaps = [name if place in hidden else None for place, name in enumerate(names)]
@@ -235,42 +235,42 @@ def next_and_hidden(
         (3.15, "next token: a decoder, as GPT", names, asked, True),
         (1.45, "hidden tokens: an encoder, as BERT", masked, gaps, False),
     ):
-        label(axes, (0.05, top), heading, bold=True)
-        label(axes, (0.62, top - 0.4), "goes in", colour="grey", align="right")
-        label(axes, (0.62, top - 0.95), "asked for", colour="blue", align="right")
-        _questions(axes, (left, top - 0.4), wide, seen, targets)
-        label(axes, (5.6, top), "who sees whom", colour="grey")
-        _who_sees_whom(axes, (5.6, top - 0.2), cell, len(tokens), causal)
+        draw.label((0.05, top), heading, bold=True)
+        draw.label((0.62, top - 0.4), "goes in", colour="grey", align="right")
+        draw.label((0.62, top - 0.95), "asked for", colour="blue", align="right")
+        _questions(draw, (left, top - 0.4), wide, seen, targets)
+        draw.label((5.6, top), "who sees whom", colour="grey")
+        _who_sees_whom(draw, (5.6, top - 0.2), cell, len(tokens), causal)
     description = (
         f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
         f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
         "every token sees all."
     )
-    return finish(picture, description)
+    return draw.finish(description)
 
 
 def _questions(
-    axes: Any, at: Point, wide: float, seen: Sequence[str], targets: Sequence[str | None]
+    draw: Drawing, at: Point, wide: float, seen: Sequence[str], targets: Sequence[str | None]
 ) -> None:
     """A row of tokens, and below each, where there is one, its target in blue."""
     for place, (token, target) in enumerate(zip(seen, targets, strict=True)):
         x = at[0] + wide * (place + 0.5)
-        above = box(axes, (x, at[1]), token, width=wide - 0.05, height=0.26, colour="grey")
+        size = {"width": wide - 0.05, "height": 0.26}
+        above = draw.box((x, at[1]), token, colour="grey", **size)
         if target is not None:
-            below = box(
-                axes, (x, at[1] - 0.55), target, width=wide - 0.05, height=0.26, colour="blue"
+            below = draw.box(
+                (x, at[1] - 0.55), target, width=wide - 0.05, height=0.26, colour="blue"
             )
-            arrow(axes, above.bottom, below.top, colour="blue")
+            draw.arrow(above.bottom, below.top, colour="blue")
 
 
-def _who_sees_whom(axes: Any, corner: Point, cell: float, count: int, causal: bool) -> None:
+def _who_sees_whom(draw: Drawing, corner: Point, cell: float, count: int, causal: bool) -> None:
     """A small map, a row a query: filled where a key is seen."""
     for row in range(count):
         for column in range(count):
             middle = corner[0] + cell * (column + 0.5), corner[1] - cell * (row + 0.5)
             kept = column <= row or not causal
-            box(
-                axes,
+            draw.box(
                 middle,
                 width=cell,
                 height=cell,
@@ -288,7 +288,7 @@ def nats_of_targets(
     that hold `pad` are white. Raises ValueError for a place that is not there, for tokens that do
     not fit, or for a row without targets.
     """
-    picture, axes = canvas(1.95 * len(rows), **texts)
+    draw = Drawing(1.95 * len(rows), **texts)
     for name, (seen, targets) in rows.items():
         if not targets or not set(targets) <= set(range(len(seen))):
             raise ValueError(
@@ -304,33 +304,33 @@ def nats_of_targets(
     summaries = []
     for number, (name, (seen, targets)) in enumerate(rows.items()):
         ground = 1.95 * (len(rows) - number) - 1.55
-        label(axes, (0.1, ground + 1.4), name, bold=True)
+        draw.label((0.1, ground + 1.4), name, bold=True)
         for place, token in enumerate(seen):
-            _token(axes, (left + wide * (place + 0.5), ground), wide, token, token == pad)
+            _token(draw, (left + wide * (place + 0.5), ground), wide, token, token == pad)
         for place, (target, nats) in targets.items():
             foot = left + wide * (place + 0.5), ground + 0.2
-            _cost(axes, foot, wide, target, nats, 0.62 * nats / most)
+            _cost(draw, foot, wide, target, nats, 0.62 * nats / most)
         total, count = sum(nats for _, nats in targets.values()), len(targets)
         quotient = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
-        label(axes, (5.75, ground + 0.6), quotient, colour="blue")
+        draw.label((5.75, ground + 0.6), quotient, colour="blue")
         summaries.append(
             f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each"
         )
-    return finish(picture, "; ".join(summaries))
+    return draw.finish("; ".join(summaries))
 
 
-def _token(axes: Any, middle: Point, wide: float, text: str, is_pad: bool) -> Box:
+def _token(draw: Drawing, middle: Point, wide: float, text: str, is_pad: bool) -> Box:
     hue = "faint" if is_pad else "grey"
-    return box(axes, middle, _word(text), width=wide - 0.05, height=0.26, colour=hue)
+    return draw.box(middle, _word(text), width=wide - 0.05, height=0.26, colour=hue)
 
 
-def _cost(axes: Any, foot: Point, wide: float, target: str, nats: float, tall: float) -> None:
+def _cost(draw: Drawing, foot: Point, wide: float, target: str, nats: float, tall: float) -> None:
     """A bar as tall as the target is hard to predict, the nats and the target above it."""
     tall = max(tall, 0.02)
     middle = foot[0], foot[1] + tall / 2
-    box(axes, middle, width=0.5 * wide, height=tall, colour="blue", fill=COLOURS["blue"])
-    label(axes, (foot[0], foot[1] + tall + 0.1), f"{nats:.1f}", align="center", colour="blue")
-    label(axes, (foot[0], foot[1] + tall + 0.27), _word(target), align="center")
+    draw.box(middle, width=0.5 * wide, height=tall, colour="blue", fill=COLOURS["blue"])
+    draw.caption((foot[0], foot[1] + tall + 0.1), f"{nats:.1f}", "blue")
+    draw.caption((foot[0], foot[1] + tall + 0.27), _word(target), "black")
 
 
 def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Picture:
@@ -341,19 +341,19 @@ def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts])
     """
     if not 1 <= len(phases) <= 4:
         raise ValueError(f"expected 1 to 4 phases, got {len(phases)}")
-    picture, axes = canvas(1.75, **texts)
+    draw = Drawing(1.75, **texts)
     room = ACROSS / len(phases)
     drawn = []
     for place, (name, done, reads) in enumerate(phases):
         x = room * (place + 0.5)
         fill = "blue" if place == 0 else "grey"
-        drawn.append(box(axes, (x, 1.1), width=room - 0.5, height=0.95, fill=fill))
-        label(axes, (x, 1.42), name, align="center", bold=True)
-        label(axes, (x, 1.02), done, align="center")
-        label(axes, (x, 0.3), reads, align="center", colour="grey")
-    chain(axes, drawn)
+        drawn.append(draw.box((x, 1.1), width=room - 0.5, height=0.95, fill=fill))
+        draw.caption((x, 1.42), name, "black", bold=True)
+        draw.caption((x, 1.02), done, "black")
+        draw.caption((x, 0.3), reads)
+    draw.chain(*drawn)
     description = "; then ".join(f"{name}: {done}, {reads}" for name, done, reads in phases)
-    return finish(picture, description.replace("\n", " "))
+    return draw.finish(description.replace("\n", " "))
 
 
 def sampling_bars(

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from tlcourse.views.diagrams import arrow, box, canvas, label, word_width
+from tlcourse.views.diagrams import Drawing, word_width
 from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.panels import head
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
@@ -45,37 +45,37 @@ def classifier_on_body(
     wide = max(0.5, *(word_width(name) + 0.2 for name in names))
     if wide * len(names) > _ROOM:
         raise ValueError(f"expected tokens that fit into {_ROOM} inches, got {len(names)}")
-    picture, axes = canvas(2.45, **texts)
+    draw = Drawing(2.45, **texts)
     middle = 0.1 + wide * len(names) / 2
-    body = box(axes, (middle, 0.95), width=wide * len(names), height=0.52, colour="grey")
-    label(axes, (middle, 1.05), f"body: {layers} blocks of width {width:,}", align="center")
-    label(axes, (middle, 0.84), "pretrained (lessons 02 and 03)", align="center", colour="grey")
+    body = draw.box((middle, 0.95), width=wide * len(names), height=0.52, colour="grey")
+    draw.caption((middle, 1.05), f"body: {layers} blocks of width {width:,}", "black")
+    draw.caption((middle, 0.84), "pretrained (lessons 02 and 03)")
     for place, name in enumerate(names):
         x, last = 0.1 + wide * (place + 0.5), place == len(names) - 1
-        token = box(axes, (x, 0.28), name, width=wide - 0.06, height=0.26)
-        arrow(axes, token.top, (x, body.bottom[1]))
+        token = draw.box((x, 0.28), name, width=wide - 0.06, height=0.26)
+        draw.arrow(token.top, (x, body.bottom[1]))
         hue = "blue" if last else "faint"
-        state = box(axes, (x, 1.65), width=wide - 0.06, height=0.2, colour=hue)
-        arrow(axes, (x, body.top[1]), state.bottom)
-    label(axes, (middle, 1.95), "a hidden state for each token", align="center", colour="grey")
+        state = draw.box((x, 1.65), width=wide - 0.06, height=0.2, colour=hue)
+        draw.arrow((x, body.top[1]), state.bottom)
+    draw.caption((middle, 1.95), "a hidden state for each token")
     blue = {"colour": "blue"}
     text = f"head (linear)\n{width:,} → {len(labels)}"
-    head = box(axes, (5.15, 1.65), text, height=0.45, **blue)
-    arrow(axes, state.right, head.left, colour="blue")
+    head = draw.box((5.15, 1.65), text, height=0.45, **blue)
+    draw.arrow(state.right, head.left, colour="blue")
     between = (state.right[0] + head.left[0]) / 2, 1.95
-    label(axes, between, "last_token", align="center", colour="blue")
+    draw.caption(between, "last_token", "blue")
     step = 2.2 / len(labels)
     for place, name in enumerate(labels):
         y, wins = 2.3 - step * (place + 0.5), name == answer
         hue, tall = "blue" if wins else "white", step - 0.08
-        found = box(axes, (6.4, y), name, width=0.72, height=tall, bold=wins, colour=hue)
-        arrow(axes, head.right, found.left, colour="blue" if wins else "#9A9A9A")
+        found = draw.box((6.4, y), name, width=0.72, height=tall, bold=wins, colour=hue)
+        draw.arrow(head.right, found.left, colour="blue" if wins else "#9A9A9A")
     description = (
         f"{len(names)} tokens, the last of them {names[-1]}, go through a body of {layers} blocks. "
         f"The hidden state of the last goes through a linear head to {len(labels)} labels; "
         f"{answer} wins."
     )
-    return finish(picture, description)
+    return draw.finish(description)
 
 
 def _colour(name: str) -> str:

@@ -1,11 +1,11 @@
 """Figures of lesson 06b: gains that can be seen, self-training, two dropout masks."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from matplotlib.ticker import LogLocator
 
-from tlcourse.views.diagrams import ACROSS, Point, arrow, box, canvas, label, stroke, word_width
+from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
 from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.style import (
     COLOURS,
@@ -126,32 +126,30 @@ def self_training_loop(
     labelled: int, unlabelled: int, *, least: float = 0.8, **texts: Unpack[Texts]
 ) -> Picture:
     """Labels to a teacher, its guesses through a choice to a student; blue is what you write."""
-    picture, axes = canvas(2.4, **texts)
+    draw = Drawing(2.4, **texts)
     top, low, tall = 1.75, 0.7, 0.45
-    given = box(
-        axes, (0.8, top), f"{labelled:,} questions\nwith labels", colour="grey", height=tall
-    )
-    rest = box(axes, (0.8, low), f"{unlabelled:,} questions\nwithout", colour="grey", height=tall)
-    teacher = box(axes, (2.45, top), "teacher", width=0.85, height=tall, bold=True)
-    guesses = box(axes, (2.45, low), "its guesses", width=1.05, height=tall)
-    choice = box(axes, (4.1, low), f"choose_guesses\nsure by {least:g}", colour="blue", height=tall)
-    student = box(axes, (6.0, top), "student", width=0.85, height=tall, bold=True)
-    believed = box(axes, (6.0, low), "believed:\nnew labels", width=0.95, height=tall)
+    given = draw.box((0.8, top), f"{labelled:,} questions\nwith labels", colour="grey", height=tall)
+    rest = draw.box((0.8, low), f"{unlabelled:,} questions\nwithout", colour="grey", height=tall)
+    teacher = draw.box((2.45, top), "teacher", width=0.85, height=tall, bold=True)
+    guesses = draw.box((2.45, low), "its guesses", width=1.05, height=tall)
+    choice = draw.box((4.1, low), f"choose_guesses\nsure by {least:g}", colour="blue", height=tall)
+    student = draw.box((6.0, top), "student", width=0.85, height=tall, bold=True)
+    believed = draw.box((6.0, low), "believed:\nnew labels", width=0.95, height=tall)
     for one, other in ((given, teacher), (rest, guesses), (guesses, choice), (choice, believed)):
-        arrow(axes, one.right, other.left)
-    arrow(axes, teacher.bottom, guesses.top)
-    arrow(axes, believed.top, student.bottom)
+        draw.arrow(one.right, other.left)
+    draw.arrow(teacher.bottom, guesses.top)
+    draw.arrow(believed.top, student.bottom)
     over = top + 0.45
-    stroke(axes, given.top, (given.top[0], over), (student.top[0], over))
-    arrow(axes, (student.top[0], over), student.top)
-    label(axes, (4.1, over + 0.13), "the labels, too", align="center", colour="grey")
-    label(axes, (0.05, 0.12), "blue: you write it", colour="blue")
+    draw.stroke(given.top, (given.top[0], over), (student.top[0], over))
+    draw.arrow((student.top[0], over), student.top)
+    draw.caption((4.1, over + 0.13), "the labels, too")
+    draw.label((0.05, 0.12), "blue: you write it", colour="blue")
     description = (
         f"{labelled:,} questions with labels train a teacher. It guesses the labels of "
         f"{unlabelled:,} others, choose_guesses keeps those it is sure of by {least:g}, and a "
         "student learns from these and from the labels."
     )
-    return finish(picture, description)
+    return draw.finish(description)
 
 
 def two_masks(
@@ -174,32 +172,32 @@ def two_masks(
     if word_width(text) > ACROSS - 0.4:
         raise ValueError(f"expected a text that fits into {ACROSS - 0.4} inches, got {text!r}")
     divergence = "one number" if nats is None else f"{nats:.3f} nats"
-    picture, axes = canvas(2.85, **texts)
-    question = box(axes, (ACROSS / 2, 2.65), text, colour="grey", height=0.26)
-    loss = box(axes, (5.95, 1.3), f"consistency_loss\n{divergence}", colour="blue", height=0.45)
-    stroke(axes, (0.6, 2.65), (0.6, 0.7))
-    stroke(axes, (0.6, 2.65), question.left)
+    draw = Drawing(2.85, **texts)
+    question = draw.box((ACROSS / 2, 2.65), text, colour="grey", height=0.26)
+    loss = draw.box((5.95, 1.3), f"consistency_loss\n{divergence}", colour="blue", height=0.45)
+    draw.stroke((0.6, 2.65), (0.6, 0.7))
+    draw.stroke((0.6, 2.65), question.left)
     for place, (y, answer) in enumerate(zip((1.9, 0.7), shares, strict=True), start=1):
-        model = box(axes, (1.55, y), f"the same model,\ndropout mask {place}", height=0.45)
-        arrow(axes, (0.6, y), model.left)
-        arrow(axes, model.right, (2.75, y))
-        _answer(axes, (2.85, y - 0.22), labels, answer)
-        arrow(axes, (4.75, y), (loss.left[0] - 0.02, 1.3 + (0.1 if y > 1.3 else -0.1)))
-    label(axes, (5.95, 0.25), "a gradient for both", align="center", colour="blue")
-    arrow(axes, loss.bottom, (5.95, 0.4), colour="blue")
+        model = draw.box((1.55, y), f"the same model,\ndropout mask {place}", height=0.45)
+        draw.arrow((0.6, y), model.left)
+        draw.arrow(model.right, (2.75, y))
+        _answer(draw, (2.85, y - 0.22), labels, answer)
+        draw.arrow((4.75, y), (loss.left[0] - 0.02, 1.3 + (0.1 if y > 1.3 else -0.1)))
+    draw.caption((5.95, 0.25), "a gradient for both", "blue")
+    draw.arrow(loss.bottom, (5.95, 0.4), colour="blue")
     best = [labels[max(range(len(labels)), key=each.__getitem__)] for each in shares]
     description = (
         f"{text!r} goes through the same model under two dropout masks. Likeliest labels: "
         f"{best[0]} and {best[1]}. consistency_loss makes {divergence} of the two answers, and its "
         "gradient reaches both."
     )
-    return finish(picture, description)
+    return draw.finish(description)
 
 
-def _answer(axes: Any, corner: Point, labels: Sequence[str], shares: Sequence[float]) -> None:
+def _answer(draw: Drawing, corner: Point, labels: Sequence[str], shares: Sequence[float]) -> None:
     """A bar a label, as tall as its probability, with the label below."""
     wide = 1.85 / len(labels)
     for place, (name, share) in enumerate(zip(labels, shares, strict=True)):
         x, tall = corner[0] + wide * (place + 0.5), max(0.5 * share, 0.01)
-        box(axes, (x, corner[1] + tall / 2), width=0.6 * wide, height=tall, fill=GREY)
-        axes.text(x, corner[1] - 0.12, name, fontsize=7, **MIDDLE, color=GREY)
+        draw.box((x, corner[1] + tall / 2), width=0.6 * wide, height=tall, fill=GREY)
+        draw.axes.text(x, corner[1] - 0.12, name, fontsize=7, **MIDDLE, color=GREY)

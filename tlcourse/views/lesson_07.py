@@ -1,21 +1,11 @@
 """Figures of lesson 07: probes on a frozen body, control tasks, removed directions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    Box,
-    Point,
-    arrow,
-    box,
-    canvas,
-    label,
-    stroke,
-    word_width,
-)
+from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
 from tlcourse.views.lines import plain
 from tlcourse.views.panels import (
     Values,
@@ -109,32 +99,32 @@ def probe_on_frozen_body(
         )
     rows = sorted({0, 1, layer, layers})  # those that are drawn
     heights = {row: 0.98 + 0.62 * place for place, row in enumerate(rows)}
-    picture, axes = canvas(heights[layers] + 0.3, **texts)
-    _words_and_tokens(axes, words, places, column)
+    draw = Drawing(heights[layers] + 0.3, **texts)
+    _words_and_tokens(draw, words, places, column)
     read = places[word][POOLED[pooling]]
-    _blocks_and_states(axes, heights, places, (layer, read))
-    probe = _probe(axes, heights, layer, answer, (width, classes))
-    _read(axes, (read, heights[layer]), left, probe.left, pooling)
+    _blocks_and_states(draw, heights, places, (layer, read))
+    probe = _probe(draw, heights, layer, answer, (width, classes))
+    _read(draw, (read, heights[layer]), left, probe.left, pooling)
     legend = f"grey: frozen, no gradient;\n{layers} blocks of width {width:,}"
-    label(axes, (probe.middle[0], 0.3), legend, colour="grey", align="center")
-    return finish(picture)
+    draw.caption((probe.middle[0], 0.3), legend)
+    return draw.finish()
 
 
-def _words_and_tokens(axes: Any, words: Sequence, places: Sequence, column: float) -> None:
+def _words_and_tokens(draw: Drawing, words: Sequence, places: Sequence, column: float) -> None:
     """Words at the bottom, their tokens above, each with an arrow up."""
-    label(axes, (0.75, 0.15), "words", align="right", colour="grey")
-    label(axes, (0.75, 0.57), "tokens", align="right", colour="grey")
+    draw.label((0.75, 0.15), "words", align="right", colour="grey")
+    draw.label((0.75, 0.57), "tokens", align="right", colour="grey")
     for tokens, x in zip(words, places, strict=True):
         middle = (x[0] + x[-1]) / 2
-        box(axes, (middle, 0.15), "".join(tokens), width=column * len(tokens) - 0.06, height=0.24)
+        draw.box((middle, 0.15), "".join(tokens), width=column * len(tokens) - 0.06, height=0.24)
         for at, token in zip(x, tokens, strict=True):
-            drawn = box(axes, (at, 0.57), token, width=column - 0.06, height=0.24)
-            arrow(axes, (at, 0.27), drawn.bottom)
-            arrow(axes, drawn.top, (at, 0.9))
+            drawn = draw.box((at, 0.57), token, width=column - 0.06, height=0.24)
+            draw.arrow((at, 0.27), drawn.bottom)
+            draw.arrow(drawn.top, (at, 0.9))
 
 
 def _blocks_and_states(
-    axes: Any, heights: Mapping[int, float], places: Sequence, read: tuple[int, Sequence[float]]
+    draw: Drawing, heights: Mapping[int, float], places: Sequence, read: tuple[int, Sequence[float]]
 ) -> None:
     """A row of states for each layer, five small cells a token, above the blocks that made it."""
     x, below = [at for each in places for at in each], 0
@@ -142,29 +132,28 @@ def _blocks_and_states(
     for row, y in heights.items():
         if row:
             name = f"block {row}" if row == below + 1 else f"blocks {below + 1} to {row}"
-            box(axes, (middle, y - 0.31), name, width=wide, height=0.24, colour="grey")
+            draw.box((middle, y - 0.31), name, width=wide, height=0.24, colour="grey")
         caption, below = f"layer {row}" if row else "embeddings", row
-        label(axes, (0.75, y), caption, align="right", colour="grey")
+        draw.label((0.75, y), caption, align="right", colour="grey")
         for at in x:
             mine = row == read[0] and at in read[1]
             hue = "blue" if mine else "faint"
             for cell in range(-2, 3):
-                box(axes, (at + 0.075 * cell, y), width=0.075, height=0.13, colour=hue)
+                draw.box((at + 0.075 * cell, y), width=0.075, height=0.13, colour=hue)
 
 
 def _probe(
-    axes: Any, heights: Mapping[int, float], layer: int, answer: str, sizes: tuple[int, int]
+    draw: Drawing, heights: Mapping[int, float], layer: int, answer: str, sizes: tuple[int, int]
 ) -> Box:
     """The probe at the height of its layer, and its answer above, or below if there is no room."""
     width, classes = sizes
     text = f"linear probe: {width:,} → {classes}\n{(width + 1) * classes:,} weights, trained"
     at = (5.75, heights[layer])
-    probe = box(axes, at, text, colour="blue")
+    probe = draw.box(at, text, colour="blue")
     up = layer < max(heights)
     other = (at[0], at[1] + (0.62 if up else -0.62))
-    answered = box(axes, other, answer, colour="blue", bold=True)
-    arrow(
-        axes,
+    answered = draw.box(other, answer, colour="blue", bold=True)
+    draw.arrow(
         probe.top if up else probe.bottom,
         answered.bottom if up else answered.top,
         colour="blue",
@@ -173,17 +162,17 @@ def _probe(
 
 
 def _read(
-    axes: Any, states: tuple[Sequence[float], float], right: float, end: Point, pooling: str
+    draw: Drawing, states: tuple[Sequence[float], float], right: float, end: Point, pooling: str
 ) -> None:
     """A line from the states that are read, over the others, to the probe."""
     x, y = states
     for at in x:
-        stroke(axes, (at, y + 0.07), (at, y + 0.13), colour="blue")
+        draw.stroke((at, y + 0.07), (at, y + 0.13), colour="blue")
     turn = right + 0.05
-    stroke(axes, (x[0], y + 0.13), (turn, y + 0.13), (turn, y), colour="blue")
-    arrow(axes, (turn, y), end, colour="blue")
+    draw.stroke((x[0], y + 0.13), (turn, y + 0.13), (turn, y), colour="blue")
+    draw.arrow((turn, y), end, colour="blue")
     if len(x) > 1:
-        label(axes, (turn + 0.05, y + 0.12), pooling, colour="blue")
+        draw.label((turn + 0.05, y + 0.12), pooling, colour="blue")
 
 
 def control_task(
@@ -218,7 +207,7 @@ def control_task(
     )
     if 0.8 + each * max(shapes[0]) > ACROSS:
         raise ValueError(f"expected sentences that fit, got up to {max(shapes[0])} words; cut them")
-    picture, axes = canvas(1.15 * len(sentences), **texts)
+    draw = Drawing(1.15 * len(sentences), **texts)
     for row, three in enumerate(zip(sentences, labels, control, strict=True)):
         top = 1.15 * (len(sentences) - row) - 0.2
         rows = zip(
@@ -226,11 +215,11 @@ def control_task(
         )
         for line, (entries, name, hue) in enumerate(rows):
             y = top - 0.33 * line
-            label(axes, (0.7, y), name, align="right", colour=hue, bold=line > 0)
+            draw.label((0.7, y), name, align="right", colour=hue, bold=line > 0)
             for place, text in enumerate(entries):
                 middle, often = (0.8 + each * (place + 0.5), y), not line and words.count(text) > 1
-                box(axes, middle, text, width=each - 0.06, height=0.26, colour=hue, bold=often)
-    return finish(picture)
+                draw.box(middle, text, width=each - 0.06, height=0.26, colour=hue, bold=often)
+    return draw.finish()
 
 
 def selectivity_by_layer(

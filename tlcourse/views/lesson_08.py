@@ -6,17 +6,7 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    Box,
-    Point,
-    arrow,
-    box,
-    canvas,
-    label,
-    stroke,
-    word_width,
-)
+from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
 from tlcourse.views.heat_maps import bare, colour_bar, write_cells
 from tlcourse.views.lines import label_ends, plain
 from tlcourse.views.panels import Values, with_ends
@@ -247,70 +237,70 @@ def attention_record(
             f"expected a head of 1 to {_MOST_HEADS} that divide the width, got block {layer}, head "
             f"{head} of {heads} and width {width}"
         )
-    picture, axes = canvas(3.25, **texts)
-    norm = box(axes, (0.72, 1.4), "attention_norm", colour="grey")
+    draw = Drawing(3.25, **texts)
+    norm = draw.box((0.72, 1.4), "attention_norm", colour="grey")
     query, key, value = (
-        box(axes, (1.75, y), name, width=0.56, colour="grey")
+        draw.box((1.75, y), name, width=0.56, colour="grey")
         for name, y in (("query", 2.4), ("key", 2.05), ("value", 1.4))
     )
-    weights = box(axes, (2.75, 2.22), "softmax of\nquery · key", colour="blue")
+    weights = draw.box((2.75, 2.22), "softmax of\nquery · key", colour="blue")
     for part in (query, key, value):
-        arrow(axes, norm.right, part.left)
+        draw.arrow(norm.right, part.left)
     for part in (query, key):
-        arrow(axes, part.right, (weights.left[0], part.middle[1]))
-    mixed = _slices(axes, (3.75, 1.4), heads, head)
-    arrow(axes, value.right, mixed.left)
-    arrow(axes, weights.bottom, (weights.middle[0], 1.42))
-    label(axes, (2.68, 1.72), "weights × value", align="right", colour="grey")
-    output = box(axes, (4.55, 1.4), "output", colour="grey")
-    arrow(axes, mixed.right, output.left)
-    forward = box(axes, (5.7, 1.4), "feed_forward_norm,\nup, down", colour="grey")
-    _stream(axes, (norm, output, forward))
+        draw.arrow(part.right, (weights.left[0], part.middle[1]))
+    mixed = _slices(draw, (3.75, 1.4), heads, head)
+    draw.arrow(value.right, mixed.left)
+    draw.arrow(weights.bottom, (weights.middle[0], 1.42))
+    draw.label((2.68, 1.72), "weights × value", align="right", colour="grey")
+    output = draw.box((4.55, 1.4), "output", colour="grey")
+    draw.arrow(mixed.right, output.left)
+    forward = draw.box((5.7, 1.4), "feed_forward_norm,\nup, down", colour="grey")
+    _stream(draw, (norm, output, forward))
     shape = f"(batch, {heads} heads, queries, keys)"
-    _said(axes, (weights.middle[0], 3.0), f"read: seen.attention[{layer}]", shape, "blue")
-    arrow(axes, weights.top, (weights.middle[0], 2.7), colour="blue")
+    _said(draw, (weights.middle[0], 3.0), f"read: seen.attention[{layer}]", shape, "blue")
+    draw.arrow(weights.top, (weights.middle[0], 2.7), colour="blue")
     off = f"its {width // heads} of {width:,} numbers: 0 or their mean"
-    _said(axes, (5.0, 2.6), f"change: switch head {layer}.{head} off", off, "vermillion")
-    arrow(axes, (4.45, 2.28), (mixed.right[0] - 0.02, mixed.top[1] + 0.03), colour="vermillion")
-    label(axes, (0.05, 0.5), f"read: seen.hidden_states[{layer}]", colour="blue", bold=True)
+    _said(draw, (5.0, 2.6), f"change: switch head {layer}.{head} off", off, "vermillion")
+    draw.arrow((4.45, 2.28), (mixed.right[0] - 0.02, mixed.top[1] + 0.03), colour="vermillion")
+    draw.label((0.05, 0.5), f"read: seen.hidden_states[{layer}]", colour="blue", bold=True)
     after = f"read: seen.hidden_states[{layer + 1}]"
-    label(axes, (ACROSS, 0.5), after, colour="blue", align="right", bold=True)
+    draw.label((ACROSS, 0.5), after, colour="blue", align="right", bold=True)
     patch = "change: patch, a state of another text takes its place"
-    label(axes, (ACROSS, 0.27), patch, colour="vermillion", align="right", bold=True)
-    return finish(picture)
+    draw.label((ACROSS, 0.27), patch, colour="vermillion", align="right", bold=True)
+    return draw.finish()
 
 
-def _said(axes: Any, at: Point, first: str, second: str, colour: str) -> None:
+def _said(draw: Drawing, at: Point, first: str, second: str, colour: str) -> None:
     """Two lines around a point, the first bold."""
-    label(axes, at, first, colour=colour, align="center", bold=True)
-    label(axes, (at[0], at[1] - 0.18), second, colour=colour, align="center")
+    draw.caption(at, first, colour, bold=True)
+    draw.caption((at[0], at[1] - 0.18), second, colour)
 
 
-def _slices(axes: Any, middle: Point, heads: int, head: int) -> Box:
+def _slices(draw: Drawing, middle: Point, heads: int, head: int) -> Box:
     """What the heads give, one cell each from top to bottom, one of them switched off."""
     tall = min(0.2, 0.9 / heads)
     for each in range(heads):
         y = middle[1] + tall * ((heads - 1) / 2 - each)
         hue = "vermillion" if each == head else "white"
-        cell = box(axes, (middle[0], y), width=0.5, height=tall, colour=hue)
+        cell = draw.box((middle[0], y), width=0.5, height=tall, colour=hue)
         if tall >= 0.15:
-            label(axes, cell.middle, f"head {each}", align="center")
+            draw.caption(cell.middle, f"head {each}", "black")
     return Box(middle, 0.5, tall * heads)
 
 
-def _stream(axes: Any, parts: tuple[Box, Box, Box]) -> None:
+def _stream(draw: Drawing, parts: tuple[Box, Box, Box]) -> None:
     """The residual stream below, from which norms read and to which two sums add."""
     norm, output, forward = parts
-    sums = [box(axes, (x, _STREAM), "+", width=0.2, height=0.2) for x in (output.middle[0], 6.25)]
+    sums = [draw.box((x, _STREAM), "+", width=0.2, height=0.2) for x in (output.middle[0], 6.25)]
     edges = [0.05, *(x for each in sums for x in (each.left[0], each.right[0])), ACROSS]
     for left, right in ((0, 1), (2, 3)):
-        stroke(axes, (edges[left], _STREAM), (edges[right], _STREAM))
-    arrow(axes, sums[1].right, (ACROSS, _STREAM))
-    arrow(axes, (norm.middle[0], _STREAM), norm.bottom)
-    arrow(axes, output.bottom, sums[0].top)
-    arrow(axes, (5.15, _STREAM), (5.15, forward.bottom[1]))
-    arrow(axes, (6.25, forward.bottom[1]), sums[1].top)
-    label(axes, (2.6, _STREAM + 0.12), "residual stream", colour="grey", align="center")
+        draw.stroke((edges[left], _STREAM), (edges[right], _STREAM))
+    draw.arrow(sums[1].right, (ACROSS, _STREAM))
+    draw.arrow((norm.middle[0], _STREAM), norm.bottom)
+    draw.arrow(output.bottom, sums[0].top)
+    draw.arrow((5.15, _STREAM), (5.15, forward.bottom[1]))
+    draw.arrow((6.25, forward.bottom[1]), sums[1].top)
+    draw.caption((2.6, _STREAM + 0.12), "residual stream")
 
 
 def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
@@ -334,7 +324,7 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
         raise ValueError(
             f"expected tokens that fit into {room:.1f} inches, got {total:.1f}; take fewer"
         )
-    picture, axes = canvas(2.75, **texts)
+    draw = Drawing(2.75, **texts)
     lefts = (room - total) / 2 + 0.1 + np.cumsum([0, *wide])
     boxes = []
     for place, (name, left, width) in enumerate(zip(names, lefts, wide, strict=False)):
@@ -342,24 +332,24 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
         fill = {"A": "blue", "B": "vermillion", None: "white"}[letter]
         size = {"width": width - 0.06, "height": 0.28}
         middle, bold = (left + width / 2, _TOKENS_AT), letter is not None
-        boxes.append(box(axes, middle, name, fill=fill, bold=bold, **size))
+        boxes.append(draw.box(middle, name, fill=fill, bold=bold, **size))
     next_one = (lefts[-1] + 0.5 + wide[first + 1] / 2, _TOKENS_AT)
     size = {"width": wide[first + 1] - 0.06, "height": 0.28}
-    predicted = box(axes, next_one, names[first + 1], colour="vermillion", bold=True, **size)
-    arrow(axes, boxes[-1].right, predicted.left, colour="vermillion")
+    predicted = draw.box(next_one, names[first + 1], colour="vermillion", bold=True, **size)
+    draw.arrow(boxes[-1].right, predicted.left, colour="vermillion")
     a, b = names[first], names[first + 1]
-    _arc(axes, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
-    _arc(axes, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")
+    _arc(draw, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
+    _arc(draw, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")
     x = min(max(boxes[first + 1].middle[0], 2.1), 4.7)
-    label(axes, (x, 0.62), "1. previous-token head", colour="blue", align="center", bold=True)
+    draw.caption((x, 0.62), "1. previous-token head", "blue", bold=True)
     text = f"“{b}” looks one back and takes along:\nbefore me stands “{a}”"
-    label(axes, (x, 0.32), text, colour="blue", align="center")
+    draw.caption((x, 0.32), text, "blue")
     x = min(max((boxes[-1].middle[0] + boxes[first + 1].middle[0]) / 2, 2.5), 4.3)
     text = f"“{a}” looks for “before me stands {a}”, finds “{b}”, copies it"
-    _said(axes, (x, 2.6), "2. induction head", text, "vermillion")
-    return finish(picture)
+    _said(draw, (x, 2.6), "2. induction head", text, "vermillion")
+    return draw.finish()
 
 
-def _arc(axes: Any, start: Point, end: Point, height: float, colour: str) -> None:
+def _arc(draw: Drawing, start: Point, end: Point, height: float, colour: str) -> None:
     """A bent arrow of 1 pt whose middle lies `height` inches above its ends."""
-    arrow(axes, start, end, colour=colour, bend=2 * height / abs(end[0] - start[0]))
+    draw.arrow(start, end, colour=colour, bend=2 * height / abs(end[0] - start[0]))

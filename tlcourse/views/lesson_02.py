@@ -8,14 +8,22 @@ import numpy as np
 
 from tlcourse.views.diagrams import ACROSS, Box, Drawing
 from tlcourse.views.heat_maps import colour_bar
-from tlcourse.views.style import COLOURS, GREY, MIDDLE, Picture, Texts, figure, finish
+from tlcourse.views.style import (
+    COLOURS,
+    GREY,
+    MIDDLE,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    label_axes,
+    shaped,
+)
 
 _MOST_HEADS = 6
 
 
-def score_maps(
-    maps: Mapping[str, Any], *, label: str = "score (in its map's std)", **texts: Unpack[Texts]
-) -> Picture:
+def score_maps(maps: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
     """One to three square matrices (query position, key position) side by side, each named.
 
     Each map is shown less its mean and in units of its standard deviation: orange is below the
@@ -26,8 +34,7 @@ def score_maps(
     if not 1 <= len(arrays) <= 3:
         raise ValueError(f"expected one to three maps side by side, got {len(arrays)}")
     for name, scores in arrays.items():
-        if scores.ndim != 2 or len(set(scores.shape)) > 1:
-            raise ValueError(f"expected a square matrix {name!r}, got shape {scores.shape}")
+        shaped(scores, (len(scores), len(scores)), f"a square matrix {name!r}")
         if np.ptp(scores) == 0:
             raise ValueError(f"expected scores that differ in {name!r}, got {scores.flat[0]} only")
     arrays = {name: (each - each.mean()) / each.std() for name, each in arrays.items()}
@@ -39,9 +46,9 @@ def score_maps(
         image = axes.imshow(scores, cmap="PuOr", vmin=-reach, vmax=reach)
         axes.set_title(name, fontsize=11)
         axes.grid(False)
-        axes.set_xlabel("key at position", fontsize=11)
-    grid[0, 0].set_ylabel("query at position", fontsize=11)
-    colour_bar(picture, image, grid, label, size=11, shrink=0.7)
+        label_axes(axes, size=11, x="key at position")
+    label_axes(grid[0, 0], size=11, y="query at position")
+    colour_bar(picture, image, grid, "score (in its map's std)", size=11, shrink=0.7)
     return finish(picture)
 
 
@@ -57,12 +64,6 @@ def clocks(
     the angle from the query's hand to the key's, which alone decides the score; it is written below
     in degrees. Raises ValueError unless there are as many angles as names.
     """
-    counts = [len(angles) for pair in rows.values() for angles in pair]
-    if not rows or set(counts) != {len(names)} or not names:
-        raise ValueError(
-            f"expected as many query and key angles as the {len(names)} names in every row, got "
-            f"{counts}"
-        )
     height = (5.6 / len(names) + 0.15) * len(rows) + 1.0
     grid_size = {"rows": len(rows), "columns": len(names), "squeeze": False}
     picture, grid = figure(height=height, **grid_size, **texts)
@@ -83,12 +84,10 @@ def _clock(axes: Any, query: float, key: float) -> None:
     between = (key - query + np.pi) % (2 * np.pi) - np.pi
     start, end = np.degrees(sorted([query, query + between]))
     axes.add_patch(matplotlib.patches.Wedge((0, 0), 0.42, start, end, fc="#D0D0D0", ec=GREY))
-    for angle, colour, letter in ((query, "blue", "q"), (key, "vermillion", "k")):
+    hands = (query, COLOURS["blue"], "q"), (key, COLOURS["vermillion"], "k")
+    for angle, ink, letter in hands:
         x, y = np.cos(angle), np.sin(angle)
-        axes.annotate(
-            "", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": COLOURS[colour], "lw": 2}
-        )
-        ink = COLOURS[colour]
+        axes.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ink, "lw": 2})
         axes.text(1.14 * x, 1.14 * y, letter, color=ink, fontweight="bold", **MIDDLE)
     axes.text(0, -1.55, f"{np.degrees(between):+.0f}°", ha="center", fontsize=12)
 
@@ -102,9 +101,9 @@ def attention_lookup(
     query: Sequence[float],
     keys: Sequence[Sequence[float]],
     *,
-    values: Sequence[Sequence[float]] = (),
-    scores: Sequence[float] = (),
-    weights: Sequence[float] = (),
+    values: Sequence[Sequence[float]],
+    scores: Sequence[float],
+    weights: Sequence[float],
     **texts: Unpack[Texts],
 ) -> Picture:
     """How the query of the last word (blue) meets all keys, and what mixture of values it gets.
@@ -112,37 +111,26 @@ def attention_lookup(
     `keys`, `values`, `scores` and `weights` hold an entry a word; the mixture is computed from the
     last two. Raises ValueError for other numbers of entries, or for more than four words.
     """
-    counts = [len(each) for each in (words, keys, values, scores, weights)]
-    if len(set(counts)) > 1 or not 1 <= len(words) <= 4:
-        raise ValueError(f"expected a key, value, score and weight for 1 to 4 words, got {counts}")
+    if not 1 <= len(words) <= 4:
+        raise ValueError(f"expected 1 to 4 words, got {len(words)}")
     draw = Drawing(3.05, **texts)
     places = [2.65 + 1.35 * i for i in range(len(words))]
     rows = {"keys": 2.35, "scores": 1.8, "weights": 1.25, "values": 0.7}
     for name, y in rows.items():
         draw.label((1.85, y), name, align="right", colour="grey")
     asks = draw.box((0.75, rows["keys"]), f"query of {words[-1]}\n{_vector(query)}", colour="blue")
-    divided = "query · key\ndivided by √dₖ"
-    rule = divided, "softmax:\nthey sum to 1", "mixed by\nthe weights"
-    for caption, name in zip(rule, list(rows)[1:], strict=True):
-        draw.caption((0.75, rows[name]), caption)
+    draw.caption((0.75, rows["scores"]), "query · key\ndivided by √dₖ")
+    draw.caption((0.75, rows["weights"]), "softmax:\nthey sum to 1")
+    draw.caption((0.75, rows["values"]), "mixed by\nthe weights")
     draw.label((1.85, 2.8), "tokens", align="right", colour="grey")
-    mixture = [
-        sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in range(len(values[0]))
-    ]
-    result = draw.box(
-        (places[len(words) // 2], 0.15),
-        f"mixture: {_vector(mixture)}",
-        colour="blue",
-        bold=True,
-    )
-    most = max(weights)
-    for x, word, key, value, score, weight in zip(
-        places, words, keys, values, scores, weights, strict=True
-    ):
+    mixture = f"mixture: {_vector(np.array(weights) @ np.array(values))}"
+    result = draw.box((places[len(words) // 2], 0.15), mixture, colour="blue", bold=True)
+    entries = zip(places, words, keys, values, scores, weights, strict=True)
+    for x, word, key, value, score, weight in entries:
         draw.caption((x, 2.8), word, "black", bold=True)
         offer = draw.box((x, rows["keys"]), _vector(key), width=1.1)
         found = draw.box((x, rows["scores"]), _vector([score]), width=0.6, colour="grey")
-        best = weight == most
+        best = weight == max(weights)
         fill, place = None if best else "white", (x, rows["weights"])
         share = draw.box(place, f"{weight:.2f}", width=0.6, colour="blue", fill=fill, bold=best)
         gives = draw.box((x, rows["values"]), _vector(value), width=1.1, colour="vermillion")
@@ -151,14 +139,12 @@ def attention_lookup(
         draw.arrow(share.bottom, gives.top, colour="blue")
         draw.arrow(gives.bottom, (result.middle[0] + 0.25 * (x - result.middle[0]), result.top[1]))
     turn = asks.right[0] - 0.2
-    draw.stroke((asks.right[0], 2.07), (places[-1], 2.07), colour="blue")
     draw.stroke((turn, asks.bottom[1]), (turn, 2.07), colour="blue")
-    draw.stroke((turn, 2.07), (asks.right[0], 2.07), colour="blue")
+    draw.stroke((turn, 2.07), (places[-1], 2.07), colour="blue")
     given = ", ".join(f"{w} {each:.2f}" for w, each in zip(words, weights, strict=True))
-    description = (
+    return draw.finish(
         f"The query of {words[-1]} meets {len(words)} keys; weights {given} mix the values."
     )
-    return draw.finish(description)
 
 
 def attention_heads(width: int, heads: int, **texts: Unpack[Texts]) -> Picture:
@@ -172,37 +158,26 @@ def attention_heads(width: int, heads: int, **texts: Unpack[Texts]) -> Picture:
     draw = Drawing(max(tall, 1.35) + 0.55, **texts)
     y, size = (max(tall, 1.35) + 0.55) / 2 - 0.05, width // heads
     given = draw.box((0.45, y), f"x\n{width}", width=0.55, height=0.5, colour="grey")
-    columns = {"query": 1.45, "key": 1.45, "value": 1.45}
-    for place, (name, x) in enumerate(columns.items()):
-        each = draw.box((x, y + 0.42 * (1 - place)), name, width=0.62, colour="grey")
+    for place, name in enumerate(("query", "key", "value")):
+        each = draw.box((1.45, y + 0.42 * (1 - place)), name, width=0.62, colour="grey")
         draw.arrow(given.right, each.left)
         draw.arrow(each.right, (2.22, each.right[1]))
-    cells = []
     for head in range(heads):
-        middle, hue = (
-            (3.3, y + 0.3 * ((heads - 1) / 2 - head)),
-            "blue" if head == 1 % heads else "white",
-        )
+        height, hue = y + 0.3 * ((heads - 1) / 2 - head), "blue" if head == 1 % heads else "white"
         text = f"head {head}: attention on {size}"
-        cells.append(draw.box(middle, text, width=2.1, height=0.25, colour=hue))
-    joined = Box((5.0, y), 0.55, tall)
-    for head, cell in enumerate(cells):
-        mine = head == 1 % heads
-        hue = "blue" if mine else "white"
-        part = draw.box((5.0, cell.middle[1]), f"{size}", width=0.55, height=0.3, colour=hue)
-        draw.arrow(cell.right, part.left, colour="blue" if mine else "grey")
+        cell = draw.box((3.3, height), text, width=2.1, height=0.25, colour=hue)
+        part = draw.box((5.0, height), f"{size}", width=0.55, height=0.3, colour=hue)
+        draw.chain(cell, part, colour="grey" if hue == "white" else hue)
     output = draw.box((5.85, y), "output", colour="grey")
-    draw.arrow(joined.right, output.left)
     gone = draw.box((6.55, y), f"{width}", width=0.42, height=0.5, colour="grey")
-    draw.arrow(output.right, gone.left)
+    draw.chain(Box((5.0, y), 0.55, tall), output, gone)
     top = y + max(tall, 1.35) / 2 + 0.12
     for x, caption in ((1.45, "three layers"), (3.3, f"cut into {heads}"), (5.0, "side by side")):
         draw.caption((x, top), caption)
-    description = (
+    return draw.finish(
         f"A vector of {width} features goes through the layers query, key and value. {heads} heads "
         f"attend with {size} features each; side by side they go through the output layer."
     )
-    return draw.finish(description)
 
 
 def feed_forward_layer(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
@@ -214,16 +189,14 @@ def feed_forward_layer(width: int, feed_forward: int, **texts: Unpack[Texts]) ->
         given = draw.box((1.4, y), f"{width}", width=short, height=0.28, colour="grey")
         wide = draw.box((3.75, y), f"{feed_forward}", width=long, height=0.28, colour="vermillion")
         gone = draw.box((6.1, y), f"{width}", width=short, height=0.28, colour="grey")
-        draw.arrow(given.right, wide.left)
-        draw.arrow(wide.right, gone.left)
+        draw.chain(given, wide, gone)
     for x, caption in ((2.15, "up"), (3.75, "σ, number by number"), (5.35, "down")):
         draw.caption((x, 1.55), caption)
     draw.caption((3.75, 0.08), "no arrow from one token to another")
-    description = (
+    return draw.finish(
         f"Three tokens, each by itself: {width} features become {feed_forward} by the layer up, "
         f"and {width} again by the layer down. No arrow leads from one token to another."
     )
-    return draw.finish(description)
 
 
 def block_and_stream(
@@ -250,17 +223,15 @@ def block_and_stream(
         draw.arrow((total.middle[0], row), total.top)
         draw.caption((layer.middle[0], 1.95), caption, hue)
         sums.append(total)
-    edges = [0.05, *(x for each in sums for x in (each.left[0], each.right[0]))]
-    for start, end in (edges[:2], edges[2:4]):
-        draw.stroke((start, stream), (end, stream), colour="black")
+    draw.stroke((0.05, stream), sums[0].left, colour="black")
+    draw.stroke(sums[0].right, sums[1].left, colour="black")
     draw.arrow(sums[1].right, (ACROSS, stream), colour="black")
-    draw.label((0.05, 0.2), "residual stream: (batch, length, " + f"{width})", bold=True)
+    draw.label((0.05, 0.2), f"residual stream: (batch, length, {width})", bold=True)
     draw.label((ACROSS, 0.2), "on to the next block", align="right", colour="grey")
-    description = (
+    return draw.finish(
         "The residual stream runs along the bottom. Attention and feed-forward each read it "
         "through a norm and add their output to it."
     )
-    return draw.finish(description)
 
 
 def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
@@ -290,13 +261,12 @@ def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
     for x, text in ((2.55, "mask"), (3.7, "table of angles")):
         each = draw.box((x, 2.1), text, colour="grey")
         draw.arrow(each.bottom, (blocks.middle[0] + 0.25 * (x - 3.12), blocks.top[1]))
-    y = 0.35
-    draw.stroke(drawn[1].bottom, (drawn[1].middle[0], y), colour="blue")
-    draw.stroke((drawn[1].middle[0], y), (drawn[4].middle[0], y), colour="blue")
-    draw.arrow((drawn[4].middle[0], y), drawn[4].bottom, colour="blue")
+    y, (first, _), (last, _) = 0.35, drawn[1].middle, drawn[4].middle
+    draw.stroke(drawn[1].bottom, (first, y), colour="blue")
+    draw.stroke((first, y), (last, y), colour="blue")
+    draw.arrow((last, y), drawn[4].bottom, colour="blue")
     draw.caption((3.5, y - 0.14), "one matrix, used twice", "blue")
-    description = (
+    return draw.finish(
         f"Tokens go through the embedding, {config.layers} blocks, a norm and the embedding, "
         "transposed, and become logits. Mask and table of angles go into the blocks."
     )
-    return draw.finish(description)

@@ -23,12 +23,11 @@ def gated_feed_forward_layer(width: int, inner: int, **texts: Unpack[Texts]) -> 
     draw.arrow(down.right, (6.3, middle))
     draw.caption((3.5, upper + 0.3), "how much of each feature passes", "blue")
     draw.caption((3.5, lower - 0.2), "the features", "vermillion")
-    description = (
+    return draw.finish(
         f"A vector of {width} features goes through two layers side by side, gate and up, each "
         f"{inner:,} wide. SiLU is applied to the gate; the two are multiplied feature by feature, "
         f"and the layer down leads back to {width}."
     )
-    return draw.finish(description)
 
 
 def grouped_heads(heads: int, groups: int, **texts: Unpack[Texts]) -> Picture:
@@ -55,8 +54,7 @@ def grouped_heads(heads: int, groups: int, **texts: Unpack[Texts]) -> Picture:
             draw.arrow(one.bottom, shared.top)
     draw.label((0.0, 1.25), "query heads", colour="blue", bold=True)
     draw.label((0.0, 0.35), "heads of keys\nand values", colour="vermillion", bold=True)
-    description = (
+    return draw.finish(
         f"{heads} query heads in {groups} groups: each group of {each} reads the same head of "
         "keys and values."
     )
-    return draw.finish(description)

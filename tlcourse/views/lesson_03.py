@@ -201,12 +201,11 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     draw.caption((2.52, low + 0.32), "learning rate")
     draw.label((0.05, 0.1), "blue: you write it", colour="blue")
     draw.label((ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
-    description = (
+    return draw.finish(
         "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
         "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
         "optimizer, whose learning rate comes from the schedule, moves the weights."
     )
-    return draw.finish(description)
 
 
 def next_and_hidden(
@@ -241,12 +240,11 @@ def next_and_hidden(
         _questions(draw, (left, top - 0.4), wide, seen, targets)
         draw.label((5.6, top), "who sees whom", colour="grey")
         _who_sees_whom(draw, (5.6, top - 0.2), cell, len(tokens), causal)
-    description = (
+    return draw.finish(
         f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
         f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
         "every token sees all."
     )
-    return draw.finish(description)
 
 
 def _questions(

@@ -148,12 +148,11 @@ def logits_in_chunks(
         each = draw.box((4.3, y), name, width=0.95, colour=hue)
         draw.arrow((3.5, middle), each.left, colour=hue, dashed=hue == "grey")
         draw.label((4.85, y), caption, colour="black" if hue == "blue" else "grey")
-    description = (
+    return draw.finish(
         f"Hidden states of {targets:,} targets times the weight give a table of {targets:,} by "
         f"{vocabulary:,} logits. A chunk is {chunk:,} of its rows. It leaves its nats, its rows of "
         "the gradient of hidden, its share of the gradient of weight; its logits are thrown away."
     )
-    return draw.finish(description)
 
 
 def _bytes(numbers: int) -> str:
@@ -190,9 +189,8 @@ def interrupted_run(steps: int, cut: int, **texts: Unpack[Texts]) -> Picture:
     if cut > 1:
         start = places[0] - 0.4 * wide, 0.25
         draw.label(start, "other random weights, then overwritten", colour="grey")
-    description = (
+    return draw.finish(
         f"The first run does the steps 0 to {cut - 1} and goes down in step {cut}. What it saved "
         f"after step {cut - 1} is loaded by a second run, which does the steps {cut} to "
         f"{steps - 1}."
     )
-    return draw.finish(description)

@@ -70,12 +70,11 @@ def classifier_on_body(
         hue, tall = "blue" if wins else "white", step - 0.08
         found = draw.box((6.4, y), name, width=0.72, height=tall, bold=wins, colour=hue)
         draw.arrow(head.right, found.left, colour="blue" if wins else "#9A9A9A")
-    description = (
+    return draw.finish(
         f"{len(names)} tokens, the last of them {names[-1]}, go through a body of {layers} blocks. "
         f"The hidden state of the last goes through a linear head to {len(labels)} labels; "
         f"{answer} wins."
     )
-    return draw.finish(description)
 
 
 def _colour(name: str) -> str:
@@ -219,8 +218,8 @@ def flipped_sums(
     axes.set_xlim(-reach, reach)
     axes.xaxis.set_major_formatter(plain)
     label_axes(axes, x=x_label, y="share of flips (%)")
-    description = (
+    return finish(
+        picture,
         f"Bars of the sums of {flips:,} random flips, around 0 and from {sums.min()} to "
-        f"{sums.max()}. The observed sum is {observed}; {share_as_far}."
+        f"{sums.max()}. The observed sum is {observed}; {share_as_far}.",
     )
-    return finish(picture, description)

@@ -78,12 +78,11 @@ def batch_in_parts(rows: int, size: int, **texts: Unpack[Texts]) -> Picture:
     draw.arrow(total.right, step.left, dashed=True)
     draw.caption((5.9, 0.12), "after the last part")
     draw.caption((0.75, low - 0.18), f"{rows} rows")
-    description = (
+    return draw.finish(
         f"A batch of {rows} rows in parts of {', '.join(map(str, sizes))}. One part at a time goes "
         "through the model; its backward adds to the gradient and frees what was kept. After the "
         "last part the gradient is divided by the number of all targets, and one step is taken."
     )
-    return draw.finish(description)
 
 
 def learning_rate_sweep(

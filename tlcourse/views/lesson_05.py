@@ -132,12 +132,11 @@ def block_with_schemes(
     keys = draw.box((2.75, 2.45), f"prefix: {prefix} learned\nkeys and values", **added)
     draw.arrow(keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
     _what_moves(draw, f"grey: frozen; up is {width} → {feed_forward}")
-    description = (
+    return draw.finish(
         "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
         "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
         "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
     )
-    return draw.finish(description)
 
 
 def _what_moves(draw: Drawing, rest: str) -> None:

@@ -78,13 +78,12 @@ def lora_relatives(width: int, rank: int, **texts: Unpack[Texts]) -> Picture:
         last = _layer(draw, middle, frozen, f"{new}\nrank {rank}" if new else "")
         _output(draw, middle, last, name)
         draw.caption((middle, 0.08), f"{count:,} learned", "blue")
-    description = (
+    return draw.finish(
         f"Four linear layers of {width} inputs and outputs. LoRA: the frozen W and beside it the "
         f"learned B A of rank {rank}, added up. QLoRA: the same, W in 4 bits. DoRA: the sum is "
         "divided by its length and multiplied by a learned m. IA³: no B A, the output is "
         "multiplied by learned factors."
     )
-    return draw.finish(description)
 
 
 def _layer(draw: Drawing, middle: float, frozen: str, new: str) -> tuple[float, float]:

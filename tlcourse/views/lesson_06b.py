@@ -144,12 +144,11 @@ def self_training_loop(
     draw.arrow((student.top[0], over), student.top)
     draw.caption((4.1, over + 0.13), "the labels, too")
     draw.label((0.05, 0.12), "blue: you write it", colour="blue")
-    description = (
+    return draw.finish(
         f"{labelled:,} questions with labels train a teacher. It guesses the labels of "
         f"{unlabelled:,} others, choose_guesses keeps those it is sure of by {least:g}, and a "
         "student learns from these and from the labels."
     )
-    return draw.finish(description)
 
 
 def two_masks(
@@ -186,12 +185,11 @@ def two_masks(
     draw.caption((5.95, 0.25), "a gradient for both", "blue")
     draw.arrow(loss.bottom, (5.95, 0.4), colour="blue")
     best = [labels[max(range(len(labels)), key=each.__getitem__)] for each in shares]
-    description = (
+    return draw.finish(
         f"{text!r} goes through the same model under two dropout masks. Likeliest labels: "
         f"{best[0]} and {best[1]}. consistency_loss makes {divergence} of the two answers, and its "
         "gradient reaches both."
     )
-    return draw.finish(description)
 
 
 def _answer(draw: Drawing, corner: Point, labels: Sequence[str], shares: Sequence[float]) -> None:

@@ -79,8 +79,8 @@ def label_below(shown: Sequence[Any], x_label: str) -> None:
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for place, axes in enumerate(shown):
         if place + columns >= len(shown):
-            label_axes(axes, x=x_label if columns == 1 else textwrap.fill(x_label, 48 // columns))
-            axes.xaxis.label.set_size(12 if columns == 1 else 10)
+            wrapped = x_label if columns == 1 else textwrap.fill(x_label, 48 // columns)
+            label_axes(axes, size=12 if columns == 1 else 10, x=wrapped)
 
 
 def draw_line(

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
+from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
 from tlcourse.views.style import (
@@ -25,7 +25,7 @@ from tlcourse.views.style import (
 from tlcourse.views.tokens import visible
 
 Run = tuple[Sequence[float], Sequence[float], Sequence[float]]
-MASK = "<mask>"
+MASK, PAD = "<mask>", "<pad>"
 Answered = tuple[Sequence[str], Mapping[int, tuple[str, float]]]
 SETTINGS = ({"temperature": 0.5}, {"temperature": 1.5}, {"top_k": 3}, {"top_p": 0.5})
 _PALE_BAR = "#DDDDDD"
@@ -39,28 +39,21 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
     """
     picture, row = figure(height=3.7, columns=2, sharey=True, **texts)
     colours = colours_of(runs)
-    for place, (axes, caption) in enumerate(
-        zip(row, ("tokens read", "targets asked for"), strict=True)
-    ):
+    for place, axes in enumerate(row):
         for name, run in runs.items():
-            if len(set(map(len, run))) > 1:
-                raise ValueError(
-                    f"expected tokens, targets and losses of the same steps for {name!r}, got "
-                    f"{[*map(len, run)]} numbers"
-                )
             axes.plot(run[place], run[2], color=colours[name])
         axes.xaxis.set_major_formatter(plain)
         axes.tick_params(labelsize=10)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(left=0)
-        label_axes(axes, x=caption)
+    label_axes(row[0], x="tokens read", y="loss (nats per target)")
+    label_axes(row[1], x="targets asked for")
     right = row[1].get_xlim()[1]
     for name, (_, targets, losses) in runs.items():
         inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
         above = {"ha": "right", "va": "bottom", "xytext": (0, 14)}
         where = {"ha": "center", "va": "top", "xytext": (0, -8)} if inside else above
         row[1].annotate(name, (targets[-1], losses[-1]), color=colours[name], **where, **NEAR)
-    label_axes(row[0], y="loss (nats per target)")
     return finish(picture)
 
 
@@ -182,8 +175,7 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     model = draw.box((3.35, top), "model", width=0.85, **mine)
     loss = draw.box((5.0, top), "causal_loss", **mine)
     found = draw.box((6.25, top), "nats,\ntargets", height=0.42)
-    row = (file, cut, model, loss, found)
-    draw.chain(*row)
+    draw.chain(file, cut, model, loss, found)
     shapes = f"({batch_size}, {length} + 1)", f"({batch_size}, {length}, {vocabulary:,})"
     for x, caption, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
         draw.caption((x, top + 0.55), caption)
@@ -196,7 +188,7 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     draw.arrow(mean.left, clip.right)
     draw.arrow(clip.left, step.right)
     draw.arrow(step.top, model.bottom)
-    draw.arrow(rate.right, step.left)
+    draw.chain(rate, step)
     draw.label((3.43, (top + low) / 2), "moves the weights", colour="grey")
     draw.caption((2.52, low + 0.32), "learning rate")
     draw.label((0.05, 0.1), "blue: you write it", colour="blue")
@@ -221,11 +213,8 @@ def next_and_hidden(
         raise ValueError(f"expected places from 0 to {len(tokens) - 1}, got {sorted(hidden)}")
     names = [_word(token) for token in tokens]
     wide = max(word_width(name) for name in [*names, MASK]) + 0.13
-    left, cell = 0.68, 0.15
-    if left + wide * len(tokens) > 5.5:
-        raise ValueError(
-            f"expected tokens that fit into {5.5 - left:.1f} inches, got {len(tokens)}; take fewer"
-        )
+    if wide * len(tokens) > 4.82:
+        raise ValueError(f"expected tokens that fit into 4.8 inches, got {len(tokens)}; take fewer")
     draw = Drawing(3.3, **texts)
     asked = [*names[1:], None]
     masked = [MASK if place in hidden else name for place, name in enumerate(names)]
@@ -237,9 +226,9 @@ def next_and_hidden(
         draw.label((0.05, top), heading, bold=True)
         draw.label((0.62, top - 0.4), "goes in", colour="grey", align="right")
         draw.label((0.62, top - 0.95), "asked for", colour="blue", align="right")
-        _questions(draw, (left, top - 0.4), wide, seen, targets)
+        _questions(draw, top - 0.4, wide, seen, targets)
         draw.label((5.6, top), "who sees whom", colour="grey")
-        _who_sees_whom(draw, (5.6, top - 0.2), cell, len(tokens), causal)
+        _who_sees_whom(draw, (5.6, top - 0.2), len(tokens), causal)
     return draw.finish(
         f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
         f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
@@ -248,51 +237,39 @@ def next_and_hidden(
 
 
 def _questions(
-    draw: Drawing, at: Point, wide: float, seen: Sequence[str], targets: Sequence[str | None]
+    draw: Drawing, y: float, wide: float, seen: Sequence[str], targets: Sequence[str | None]
 ) -> None:
     """A row of tokens, and below each, where there is one, its target in blue."""
+    size = {"width": wide - 0.05, "height": 0.26}
     for place, (token, target) in enumerate(zip(seen, targets, strict=True)):
-        x = at[0] + wide * (place + 0.5)
-        size = {"width": wide - 0.05, "height": 0.26}
-        above = draw.box((x, at[1]), token, colour="grey", **size)
+        x = 0.68 + wide * (place + 0.5)
+        above = draw.box((x, y), token, colour="grey", **size)
         if target is not None:
-            below = draw.box(
-                (x, at[1] - 0.55), target, width=wide - 0.05, height=0.26, colour="blue"
-            )
+            below = draw.box((x, y - 0.55), target, colour="blue", **size)
             draw.arrow(above.bottom, below.top, colour="blue")
 
 
-def _who_sees_whom(draw: Drawing, corner: Point, cell: float, count: int, causal: bool) -> None:
+def _who_sees_whom(draw: Drawing, corner: Point, count: int, causal: bool) -> None:
     """A small map, a row a query: filled where a key is seen."""
-    for row in range(count):
-        for column in range(count):
-            middle = corner[0] + cell * (column + 0.5), corner[1] - cell * (row + 0.5)
-            kept = column <= row or not causal
-            draw.box(
-                middle,
-                width=cell,
-                height=cell,
-                colour="faint",
-                fill=COLOURS["blue"] if kept else None,
-            )
+    cell = 0.15  # inches
+    for row, column in np.ndindex(count, count):
+        middle = corner[0] + cell * (column + 0.5), corner[1] - cell * (row + 0.5)
+        fill = COLOURS["blue"] if column <= row or not causal else None
+        draw.box(middle, width=cell, height=cell, colour="faint", fill=fill)
 
 
-def nats_of_targets(
-    rows: Mapping[str, Answered], *, pad: str = "<pad>", **texts: Unpack[Texts]
-) -> Picture:
+def nats_of_targets(rows: Mapping[str, Answered], **texts: Unpack[Texts]) -> Picture:
     """What each target costs, as bars, and at the right the sum, the count and their quotient.
 
-    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Places
-    that hold `pad` are white. Raises ValueError for a place that is not there, for tokens that do
+    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Padding
+    is white. Raises ValueError for a place that is not there, for tokens that do
     not fit, or for a row without targets.
     """
     draw = Drawing(1.95 * len(rows), **texts)
     for name, (seen, targets) in rows.items():
         if not targets or not set(targets) <= set(range(len(seen))):
-            raise ValueError(
-                f"expected targets at places from 0 to {len(seen) - 1} for {name!r}, got "
-                f"{sorted(targets)}"
-            )
+            places = f"places from 0 to {len(seen) - 1} for {name!r}"
+            raise ValueError(f"expected targets at {places}, got {sorted(targets)}")
     longest = max(len(seen) for seen, _ in rows.values())
     wide, left = 5.5 / longest, 0.05
     drawn = [text for seen, found in rows.values() for text in (*seen, *dict(found.values()))]
@@ -304,22 +281,17 @@ def nats_of_targets(
         ground = 1.95 * (len(rows) - number) - 1.55
         draw.label((0.1, ground + 1.4), name, bold=True)
         for place, token in enumerate(seen):
-            _token(draw, (left + wide * (place + 0.5), ground), wide, token, token == pad)
+            middle, hue = (left + wide * (place + 0.5), ground), "faint" if token == PAD else "grey"
+            draw.box(middle, _word(token), width=wide - 0.05, height=0.26, colour=hue)
         for place, (target, nats) in targets.items():
             foot = left + wide * (place + 0.5), ground + 0.2
             _cost(draw, foot, wide, target, nats, 0.62 * nats / most)
         total, count = sum(nats for _, nats in targets.values()), len(targets)
-        quotient = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
+        mean = f"{total / count:.2f} nats"
+        quotient = f"{total:.1f} nats\n÷ {count} targets\n= {mean}\nper target"
         draw.label((5.75, ground + 0.6), quotient, colour="blue")
-        summaries.append(
-            f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each"
-        )
+        summaries.append(f"{name}: {count} targets of {len(seen)} places, {mean} each")
     return draw.finish("; ".join(summaries))
-
-
-def _token(draw: Drawing, middle: Point, wide: float, text: str, is_pad: bool) -> Box:
-    hue = "faint" if is_pad else "grey"
-    return draw.box(middle, _word(text), width=wide - 0.05, height=0.26, colour=hue)
 
 
 def _cost(draw: Drawing, foot: Point, wide: float, target: str, nats: float, tall: float) -> None:
@@ -375,13 +347,10 @@ def sampling_bars(
     rows = [visible(name(int(token)).strip() or name(int(token))) for token in order]
     rows.append(f"{len(scores) - len(order):,} others")
     learnt = _shown(_shares(scores), order)
-    headings = [
-        ", ".join(f"{knob.replace('_', '-')} {value:g}" for knob, value in setting.items())
-        for setting in settings
-    ]
     picture, grid = figure(height=3.6, columns=len(settings), sharey=True, squeeze=False, **texts)
     shares_in_words = []
-    for axes, heading, setting in zip(grid[0], headings, settings, strict=True):
+    for axes, setting in zip(grid[0], settings, strict=True):
+        heading = ", ".join(f"{knob.replace('_', '-')} {v:g}" for knob, v in setting.items())
         kept = _shown(_shares(scores, **setting), order)
         axes.barh(range(len(rows)), learnt, color=_PALE_BAR, height=0.8)
         axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
@@ -391,8 +360,7 @@ def sampling_bars(
         axes.set_xticks([0, 50, 100])
         axes.tick_params(labelsize=10)
         axes.grid(False, axis="y")
-        label_axes(axes, x="share (%)")
-        axes.xaxis.label.set_size(10)
+        label_axes(axes, size=10, x="share (%)")
     first = grid[0][0]
     first.set_yticks(range(len(rows)), rows, parse_math=False)
     first.set_ylim(len(rows) - 0.4, -0.6)

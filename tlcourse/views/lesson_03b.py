@@ -27,7 +27,7 @@ def predicted_and_true(
     laws: Mapping[str, tuple[Points, Points, tuple[float, float]]],
     beyond: tuple[str, float, float],
     *,
-    later: tuple[str, float, float] | None = None,
+    later: tuple[str, float, float],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Losses over tokens (logarithmic): runs, the laws fitted to them, and a run far beyond.
@@ -44,9 +44,8 @@ def predicted_and_true(
     log_scale(axes.xaxis)
     label_axes(axes, x="tokens read (logarithmic)", y="held-out loss (nats/token)")
     named, (name, far, loss) = [], beyond
-    for place, (colour, (each, (runs, line, (low, high)))) in enumerate(
-        zip(CYCLE, laws.items(), strict=False)
-    ):
+    numbered = enumerate(zip(CYCLE, laws.items(), strict=False))
+    for place, (colour, (each, (runs, line, (low, high)))) in numbered:
         aside = 1.09 ** (place - (len(laws) - 1) / 2)  # bars side by side
         axes.plot(np.asarray(runs[0]) * aside, runs[1], "o", color=colour, ms=5, alpha=0.45)
         tokens, predicted = (np.asarray(part, float) for part in line)
@@ -58,15 +57,12 @@ def predicted_and_true(
         axes.plot(far * aside, there, "_", color=colour, ms=12, mew=2.5)
         named.append((max(far * aside, tokens[-1]), predicted[-1], each, colour))
     axes.plot(far, loss, "*", color="black", ms=13)
-    end = (far, loss, name, "black")
-    if later is not None:
-        name, tokens, after = later
-        axes.plot([far, tokens], [loss, after], ":", color="black", lw=1)
-        axes.plot(tokens, after, "*", color="black", mfc="white", ms=13)
-        axes.annotate(end[2], (far, loss), (12, 10), textcoords="offset points")
-        end = (tokens, after, name, "black")
+    axes.annotate(name, (far, loss), (12, 10), textcoords="offset points")
+    name, tokens, after = later
+    axes.plot([far, tokens], [loss, after], ":", color="black", lw=1)
+    axes.plot(tokens, after, "*", color="black", mfc="white", ms=13)
     axes.margins(x=0.06)
-    label_ends(axes, [*named, end], 2.9)
+    label_ends(axes, [*named, (tokens, after, name, "black")], 2.9)
     return finish(picture)
 
 
@@ -81,11 +77,6 @@ def seen_and_asked(
     picture, axes = figure(height=0.9 + 1.15 * len(rows), **texts)
     longest = max(len(seen) for seen, _ in rows.values())
     for row, (name, (seen, asked)) in enumerate(rows.items()):
-        if len(seen) != len(asked):
-            raise ValueError(
-                f"expected one target or None a position, got {len(seen)} tokens and "
-                f"{len(asked)} targets for {name!r}"
-            )
         top = 3.1 * row
         axes.text(0, top + 0.02, name, fontweight="bold", va="center")
         for place, (token, target) in enumerate(zip(seen, asked, strict=True)):

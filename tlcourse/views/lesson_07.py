@@ -19,15 +19,12 @@ from tlcourse.views.panels import (
 )
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, colours_of, figure, finish
 
-POOLED = {"mean": slice(None), "first": slice(1), "last": slice(-1, None)}  # tokens of a word
-
 
 def removal(
     numbers: Sequence[float],
     effects: Mapping[str, tuple[Mapping[str, Values], Values, float]],
     *,
     x_label: str = "directions removed",
-    log_x: bool = False,
     **texts: Unpack[Texts],
 ) -> Picture:
     """What removing the probed directions does, against the band of as many random directions.
@@ -51,8 +48,6 @@ def removal(
             ends[-1][name] = draw_line(axes, numbers, values, colours.get(name, GREY))
         axes.axhline(intact, color=GREY, lw=1.2, ls=":", zorder=1)
         ends[-1]["nothing removed"] = (numbers[-1], intact, GREY)
-        if log_x:
-            axes.set_xscale("log")
         axes.set_xticks(numbers, [plain(number) for number in numbers])
         axes.set_xticks([], minor=True)
         head(axes, y_label, len(effects))
@@ -63,48 +58,39 @@ def removal(
 
 def probe_on_frozen_body(
     words: Sequence[Sequence[str]],
-    probed: tuple[int, int] = (0, 0),
-    answer: str = "",
+    probed: tuple[int, int],
+    answer: str,
     *,
-    width: int = 0,
-    layers: int = 0,
-    classes: int = 0,
-    pooling: str = "mean",
+    width: int,
+    layers: int,
+    classes: int,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Words, tokens, frozen blocks with a state a layer, and a small probe that reads one of them.
 
     `words` holds the tokens of each word; `probed` is (word, layer), 0 being the embeddings, and
-    `answer` the label that the probe gives. `width`, `layers` and `classes` are the model's and the
-    task's; `pooling` says which tokens of a word are read: "mean" (of all), "first" or "last".
-    Raises ValueError for a word or layer that is not there, another pooling, or a sentence that is
-    too wide.
+    `answer` the label that the probe gives. It reads the mean over the word's tokens. `width`,
+    `layers` and `classes` are the model's and the task's. Raises ValueError for a word or layer
+    that is not there, or a sentence that is too wide.
     """
     word, layer = probed
-    inside = 0 <= word < len(words) and 0 <= layer <= layers and min(width, layers, classes) > 0
-    if not inside or pooling not in POOLED:
-        raise ValueError(
-            f"expected a word of {len(words)}, a layer from 0 to {layers}, positive sizes and a "
-            f"pooling of {list(POOLED)}, got {probed}, width {width}, layers {layers}, classes "
-            f"{classes}, pooling {pooling!r}"
-        )
+    if not (0 <= word < len(words) and 0 <= layer <= layers):
+        wanted = f"a word of {len(words)}, a layer from 0 to {layers}"
+        raise ValueError(f"expected {wanted}, got {probed}")
     column = max(0.5, *(word_width(token) + 0.28 for each in words for token in each))
     places, left = [], 0.85  # inches; of each word's tokens
     for tokens in words:
         places.append([left + column * (i + 0.5) for i in range(len(tokens))])
         left += column * len(tokens)
     if left > 4.5:
-        raise ValueError(
-            f"expected words that fit into 3.65 inches, got {left - 0.85:.1f}; take fewer"
-        )
+        raise ValueError("expected words that fit into 3.65 inches; take fewer")
     rows = sorted({0, 1, layer, layers})  # those that are drawn
     heights = {row: 0.98 + 0.62 * place for place, row in enumerate(rows)}
     draw = Drawing(heights[layers] + 0.3, **texts)
     _words_and_tokens(draw, words, places, column)
-    read = places[word][POOLED[pooling]]
-    _blocks_and_states(draw, heights, places, (layer, read))
+    _blocks_and_states(draw, heights, places, (layer, places[word]))
     probe = _probe(draw, heights, layer, answer, (width, classes))
-    _read(draw, (read, heights[layer]), left, probe.left, pooling)
+    _read(draw, (places[word], heights[layer]), left, probe.left)
     legend = f"grey: frozen, no gradient;\n{layers} blocks of width {width:,}"
     draw.caption((probe.middle[0], 0.3), legend)
     return draw.finish()
@@ -153,17 +139,12 @@ def _probe(
     up = layer < max(heights)
     other = (at[0], at[1] + (0.62 if up else -0.62))
     answered = draw.box(other, answer, colour="blue", bold=True)
-    draw.arrow(
-        probe.top if up else probe.bottom,
-        answered.bottom if up else answered.top,
-        colour="blue",
-    )
+    ends = (probe.top, answered.bottom) if up else (probe.bottom, answered.top)
+    draw.arrow(*ends, colour="blue")
     return probe
 
 
-def _read(
-    draw: Drawing, states: tuple[Sequence[float], float], right: float, end: Point, pooling: str
-) -> None:
+def _read(draw: Drawing, states: tuple[Sequence[float], float], right: float, end: Point) -> None:
     """A line from the states that are read, over the others, to the probe."""
     x, y = states
     for at in x:
@@ -172,7 +153,7 @@ def _read(
     draw.stroke((x[0], y + 0.13), (turn, y + 0.13), (turn, y), colour="blue")
     draw.arrow((turn, y), end, colour="blue")
     if len(x) > 1:
-        draw.label((turn + 0.05, y + 0.12), pooling, colour="blue")
+        draw.label((turn + 0.05, y + 0.12), "mean", colour="blue")
 
 
 def control_task(
@@ -194,26 +175,17 @@ def control_task(
     words = [word for sentence in sentences for word in sentence]
     for word, other in zip(words, [each for row in control for each in row], strict=True):
         if drawn.setdefault(word, other) != other:
-            raise ValueError(
-                f"expected one control label for each word type, got {drawn[word]!r} and {other!r} "
-                f"for {word!r}"
-            )
-    each = (
-        max(
-            word_width(t, bold=True)
-            for t in words + [label for sentence in labels for label in sentence]
-        )
-        + 0.26
-    )
+            pair = f"{drawn[word]!r} and {other!r} for {word!r}"
+            raise ValueError(f"expected one control label for each word type, got {pair}")
+    entries = [*words, *(label for sentence in labels for label in sentence)]
+    each = max(word_width(entry, bold=True) for entry in entries) + 0.26
     if 0.8 + each * max(shapes[0]) > ACROSS:
         raise ValueError(f"expected sentences that fit, got up to {max(shapes[0])} words; cut them")
     draw = Drawing(1.15 * len(sentences), **texts)
+    hues = {"words": "grey", "labels": "blue", "control": "vermillion"}
     for row, three in enumerate(zip(sentences, labels, control, strict=True)):
         top = 1.15 * (len(sentences) - row) - 0.2
-        rows = zip(
-            three, ("words", "labels", "control"), ("grey", "blue", "vermillion"), strict=True
-        )
-        for line, (entries, name, hue) in enumerate(rows):
+        for line, (entries, (name, hue)) in enumerate(zip(three, hues.items(), strict=True)):
             y = top - 0.33 * line
             draw.label((0.7, y), name, align="right", colour=hue, bold=line > 0)
             for place, text in enumerate(entries):
@@ -224,9 +196,6 @@ def control_task(
 
 def selectivity_by_layer(
     probes: Mapping[str, tuple[Values, Values]],
-    *,
-    y_label: str = "accuracy",
-    number: str = "{:.2f}",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Task and control task of one to three probes, layer by layer, and the line between them.
@@ -249,14 +218,14 @@ def selectivity_by_layer(
             axes.plot(layers, values[0], "o", color=colour, mfc=fill or colour, ms=6.5, mew=1.6)
         tight = count * len(probes) > 21  # no room for a number between two lines
         for layer, low, high in zip(layers, control[0], task[0], strict=True):
-            text = "−" * bool(high < low) + (number.format(abs(high - low)).lstrip("0") or "0")
+            text = "−" * bool(high < low) + f"{abs(high - low):.2f}".lstrip("0")
             where = {"va": "center", "textcoords": "offset points", "rotation": 90 if tight else 0}
             size = 9 if len(probes) < 3 else 8
             axes.annotate(text, (layer, (low + high) / 2), (3, 0), fontsize=size, **where)
         axes.set_xlim(-0.5, count - 0.2)
         end = (layers[-1], task[0, -1], COLOURS["blue"])
         ends.append({"task": end, "control task": (layers[-1], control[0, -1], GREY)})
-    label_layers(shown, count, "layer", y_label)
+    label_layers(shown, count, "layer", "accuracy")
     name_lines(shown, ends, 2.2)
     legend = "Numbers: selectivity, the task less the control task."
     return finish(picture, note=legend)

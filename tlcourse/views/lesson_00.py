@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch
 
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
-from tlcourse.views.style import COLOURS, Picture, Texts
+from tlcourse.views.style import COLOURS, Picture, Texts, shaped
 from tlcourse.views.tokens import visible
 
 _FILLS = {"build": "blue", "adapt": "vermillion", "look": "grey"}
@@ -85,11 +85,7 @@ def story(
     leads to them. Both come with their probabilities. Raises ValueError where the weights are not
     one a token.
     """
-    weights = np.asarray(weights, float)
-    if weights.shape != (len(tokens),) or not len(tokens):
-        raise ValueError(
-            f"expected one weight a token, {len(tokens)}, got an array of shape {weights.shape}"
-        )
+    weights = shaped(weights, (len(tokens),), "one weight a token").astype(float)
     draw = Drawing(3.35, **texts)
     names = [visible(token) for token in tokens]
     widths = [word_width(name) * 1.05 + 0.16 for name in names]

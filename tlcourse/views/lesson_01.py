@@ -4,9 +4,8 @@ import codecs
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from matplotlib.ticker import NullFormatter
-
 from tlcourse.views.diagrams import ACROSS, PALE, PALE_VERMILLION, Drawing, word_width
+from tlcourse.views.lines import log_scale
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 from tlcourse.views.tokens import CHARACTER, GAP, ROW, draw_boxes, place, visible
 
@@ -60,9 +59,8 @@ def merge_rows(rows: Mapping[int, Row], *, note: str | None = None) -> Picture:
     axes.set_ylim(lines - 0.1, -0.1)
     top = 0.0
     for k, (_, newest) in rows.items():
-        axes.text(
-            0, top + 0.4, headings[k], fontsize=10.5, va="center", color=GREY, parse_math=False
-        )
+        font = {"fontsize": 10.5, "va": "center", "color": GREY, "parse_math": False}
+        axes.text(0, top + 0.4, headings[k], **font)
         moved = [(left, row + top + 0.65, width) for left, row, width in places[k]]
         looks = [_look(token, newest) for token in texts[k]]
         draw_boxes(axes, drawn[k], moved, *zip(*looks, strict=True))
@@ -120,11 +118,10 @@ def trainer_race(
             _dots(left, row, [visited[name]], f"{visited[name]:,.0f}", colour)
         _dots(right, row, times, _seconds(sorted(times)[len(times) // 2]), colour)
     for axes, unit in ((left, "words visited per merge"), (right, "seconds")):
-        axes.set_xscale("log")
+        log_scale(axes.xaxis)
         low, high = axes.get_xlim()
         axes.set_xlim(low / 1.3, high * (high / low) ** 0.28)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
         label_axes(axes, x=unit)
@@ -166,10 +163,7 @@ def text_to_ids(
         numbers = sum(_wide([str(each)]) for each in ids)
         lanes.append(max(len(symbols) * cell, inner, numbers) + 0.12)
     if sum(lanes) > ACROSS - _LEFT:
-        raise ValueError(
-            f"expected words that fit into {ACROSS - _LEFT:.1f} inches, got {sum(lanes):.1f}; take "
-            "fewer"
-        )
+        raise ValueError(f"expected words that fit into {ACROSS - _LEFT:.1f} inches; take fewer")
     draw = Drawing(4 * _STEP + 0.45, **texts)
     heights = [4 * _STEP + 0.2 - _STEP * row for row in range(5)]
     whole = "".join(word for word, *_ in words)
@@ -225,10 +219,7 @@ def pattern_parts(
     start = max(word_width(name) for name in names) * 1.05 + 0.25
     wide = [_wide([visible(text)]) for text, _ in pieces]
     if sum(wide) > ACROSS - start:
-        raise ValueError(
-            f"expected a text that fits into {ACROSS - start:.1f} inches, got {sum(wide):.1f}; cut "
-            "it"
-        )
+        raise ValueError(f"expected a text that fits into {ACROSS - start:.1f} inches; cut it")
     top = 0.32 * len(parts) + 0.2
     draw = Drawing(top + 0.25, **texts)
     rows = {name: top - 0.32 * (number + 1) for number, name in enumerate(parts)}

@@ -17,6 +17,7 @@ from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, 
 from tlcourse.views.tokens import visible
 
 _ROOM = 3.9  # inches for the tokens
+FLIPS = 10_000
 # by what a name begins with: the shipped models, and what they are judged against
 _KINDS = {"causal": "blue", "pretrained": "blue", "masked": "vermillion", "from scratch": "orange"}
 _KINDS |= {"TF-IDF": "black", "counting words": "black", "released": "green"}
@@ -28,17 +29,15 @@ def classifier_on_body(
     labels: Sequence[str],
     answer: str,
     *,
-    layers: int = 0,
-    width: int = 0,
+    layers: int,
+    width: int,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Tokens run through a grey body; the state of the last goes through a blue head to a label.
 
     `answer` is the label that wins, `layers` and `width` are the body's. Raises ValueError for an
-    answer that is no label, for a body without a size, or for tokens that do not fit.
+    answer that is no label, or for tokens that do not fit.
     """
-    if min(layers, width) < 1:
-        raise ValueError(f"expected a body with a size, got {layers} layers of width {width}")
     if answer not in labels:
         raise ValueError(f"expected an answer out of {list(labels)}, got {answer!r}")
     names = [visible(token.removeprefix(" ")) for token in tokens]
@@ -103,7 +102,7 @@ def errors_by_rate(
     rates: Sequence[float],
     errors: Mapping[str, Sequence[tuple[float, float, float]]],
     *,
-    levels: Mapping[str, float] | None = None,
+    levels: Mapping[str, float],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Dev errors in percent over learning rates, both axes logarithmic; the best are ringed.
@@ -111,12 +110,10 @@ def errors_by_rate(
     `errors` maps a model to (error, low, high) for each rate, `levels` others to one error. Raises
     ValueError for another number of errors than of rates.
     """
-    if not errors or any(len(each) != len(rates) for each in errors.values()):
-        raise ValueError(f"expected an error for each of {len(rates)} rates, got {dict(errors)}")
     picture, axes = figure(height=3.6, **texts)
     label_axes(axes, x="learning rate of the body; the head has three times it")
     ends = []
-    _errors(axes, [*errors.values(), *(levels or {}).values()], "dev error (%)")
+    _errors(axes, [*errors.values(), *levels.values()], "dev error (%)")
     shifts = 1.03 ** (np.arange(len(errors)) - (len(errors) - 1) / 2)
     for shift, (name, found) in zip(shifts, errors.items(), strict=True):
         at, (each, low, high) = np.multiply(rates, shift), np.array(found, float).T
@@ -127,7 +124,7 @@ def errors_by_rate(
         ends.append((at[-1], each[-1], name, _colour(name)))
     _log(axes.xaxis, rates)
     axes.margins(x=0.08)
-    for name, value in (levels or {}).items():
+    for name, value in levels.items():
         axes.axhline(value, color=_colour(name), lw=1.2, ls=":", zorder=1)
         ends.append((rates[-1], value, name, _colour(name)))
     label_ends(axes, ends, 2.4)
@@ -183,8 +180,6 @@ def errors_by_labels(
 def flipped_sums(
     differences: Sequence[int],
     *,
-    flips: int = 10000,
-    seed: int = 0,
     x_label: str = "",
     **texts: Unpack[Texts],
 ) -> Picture:
@@ -196,19 +191,19 @@ def flipped_sums(
     found = found[found != 0]
     if not len(found):
         raise ValueError("expected questions that differ, got none; there is nothing to flip")
-    signs = np.random.default_rng(seed).choice([-1, 1], size=(flips, len(found)))
+    signs = np.random.default_rng(0).choice([-1, 1], size=(FLIPS, len(found)))
     sums, counts = np.unique(signs @ found, return_counts=True)
     observed = int(found.sum())
     far = abs(sums) >= abs(observed)
     picture, axes = figure(height=3.4, **texts)
     step = float(np.diff(sums).min()) if len(sums) > 1 else 1.0
-    shares = 100 * counts / flips
+    shares = 100 * counts / FLIPS
     colours = np.where(far, COLOURS["blue"], "#BDBDBD")
     axes.bar(sums, shares, width=0.85 * step, color=colours)
     axes.axvline(observed, color=COLOURS["blue"], lw=2)
     p = shares[far].sum() / 100
     share_as_far = (
-        f"{100 * p:.2g} % of the flips are as far" if p else f"none of {flips:,} flips is as far"
+        f"{100 * p:.2g} % of the flips are as far" if p else f"none of {FLIPS:,} flips is as far"
     )
     side = "left" if observed < 0 else "right"
     where = {"ha": side, "va": "top", "transform": axes.get_xaxis_transform()}
@@ -220,6 +215,6 @@ def flipped_sums(
     label_axes(axes, x=x_label, y="share of flips (%)")
     return finish(
         picture,
-        f"Bars of the sums of {flips:,} random flips, around 0 and from {sums.min()} to "
+        f"Bars of the sums of {FLIPS:,} random flips, around 0 and from {sums.min()} to "
         f"{sums.max()}. The observed sum is {observed}; {share_as_far}.",
     )

@@ -9,7 +9,18 @@ from matplotlib.patches import Rectangle
 from tlcourse.views.diagrams import PALE_BLUE, Drawing
 from tlcourse.views.heat_maps import bare, write_cells
 from tlcourse.views.lines import curves
-from tlcourse.views.style import COLOURS, GREY, NEAR, SHADES, Picture, Texts, figure, finish
+from tlcourse.views.style import (
+    COLOURS,
+    GREY,
+    NEAR,
+    SHADES,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    label_axes,
+    shaped,
+)
 
 SHOWN = 8  # parts that are drawn, at most
 
@@ -20,12 +31,7 @@ def confusion(counts: Any, labels: Sequence[str], **texts: Unpack[Texts]) -> Pic
     Cells show the count; zeros stay empty. At the right stands each row's share of correct answers.
     Raises ValueError when the shape does not fit the labels.
     """
-    counts = np.asarray(counts)
-    if counts.shape != (len(labels), len(labels)):
-        raise ValueError(
-            f"expected counts of shape {(len(labels), len(labels))} for {len(labels)} labels, "
-            f"got {counts.shape}"
-        )
+    counts = shaped(counts, (len(labels), len(labels)), "counts")
     totals = counts.sum(axis=1)
     shares = counts / np.maximum(totals, 1)[:, None]
     picture, axes = figure(height=1.6 + 0.5 * len(labels), **texts)
@@ -34,8 +40,7 @@ def confusion(counts: Any, labels: Sequence[str], **texts: Unpack[Texts]) -> Pic
     write_cells(axes, image, written, 12, bold=np.eye(len(labels)))
     axes.set_xticks(range(len(labels)), labels)
     axes.set_yticks(range(len(labels)), labels)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("true")
+    label_axes(axes, x="predicted", y="true")
     right = axes.secondary_yaxis("right")
     correct = [f"{100 * shares[i, i]:.0f} % of {totals[i]:,}" for i in range(len(labels))]
     right.set_yticks(range(len(labels)), correct)
@@ -89,7 +94,7 @@ def learning_rate_sweep(
     rates: Sequence[float],
     losses: Sequence[float],
     *,
-    marks: Mapping[str, float] | None = None,
+    marks: Mapping[str, float],
     x_label: str = "learning rate (logarithmic)",
     **texts: Unpack[Texts],
 ) -> Picture:
@@ -98,13 +103,11 @@ def learning_rate_sweep(
     Losses above twice the first are cut off. Raises ValueError where rates and losses differ in
     number.
     """
-    if len(rates) != len(losses) or not len(rates):
-        raise ValueError(f"expected a loss for each rate, got {len(rates)} and {len(losses)}")
     labels = {"x_label": x_label, "y_label": "training loss (nats)"}
     picture = curves({"loss": (rates, losses)}, log_x=True, **labels, **texts)
     (axes,) = picture.axes
     axes.set_ylim(0, 2.1 * losses[0])
-    for row, (name, rate) in enumerate(sorted((marks or {}).items(), key=lambda mark: mark[1])):
+    for row, (name, rate) in enumerate(sorted(marks.items(), key=lambda mark: mark[1])):
         axes.axvline(rate, color=GREY, lw=1.2, ls=":")
         where = {"xycoords": ("data", "axes fraction"), "ha": "right", "va": "top", "color": GREY}
         axes.annotate(name, (rate, 0.98 - 0.09 * row), (-4, 0), **where, **NEAR)

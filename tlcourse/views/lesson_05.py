@@ -82,15 +82,7 @@ def _curves(
     return rates[-1], numbers[-1][-1], name, colour
 
 
-def block_with_schemes(
-    width: int,
-    feed_forward: int,
-    *,
-    rank: int = 8,
-    bottleneck: int = 32,
-    prefix: int = 10,
-    **texts: Unpack[Texts],
-) -> Picture:
+def block_with_schemes(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
     """A block's layers with what schemes add to them (blue) and what they move (named in orange).
 
     LoRA beside query and value, a prefix before keys and values, adapters behind attention and
@@ -111,25 +103,24 @@ def block_with_schemes(
     for name in ("query", "key", "value"):
         draw.arrow(parts[name].right, mixed.left)
     output = draw.box((3.0, row), "output", colour="grey", width=0.62)
-    draw.arrow(mixed.right, output.left)
+    draw.chain(mixed, output)
     second = draw.box((4.4, row), "norm", colour="grey")
     up = draw.box((5.05, row), "up", colour="grey", width=0.42)
     down = draw.box((5.7, row), "down", colour="grey", width=0.56)
     draw.arrow((4.4, stream), second.bottom)
-    draw.arrow(second.right, up.left)
-    draw.arrow(up.right, down.left)
+    draw.chain(second, up, down)
     added = {"colour": "blue"}
     for after, x in ((output, 3.72), (down, 6.4)):
         adapter = draw.box((x, row), "adapter", width=0.64, **added)
         draw.arrow(after.right, adapter.left, colour="blue")
         draw.arrow(adapter.bottom, (x, stream))
     for x in (3.72, 6.4):
-        draw.label((x + 0.06, 0.75), f"{width}\n→ {bottleneck}\n→ {width}", colour="blue")
-    lora = draw.box((1.35, 3.05), f"LoRA: A {rank} × {width}, B {width} × {rank}", **added)
+        draw.label((x + 0.06, 0.75), f"{width}\n→ 32\n→ {width}", colour="blue")
+    lora = draw.box((1.35, 3.05), f"LoRA: A 8 × {width}, B {width} × 8", **added)
     draw.arrow(lora.bottom, parts["query"].top, colour="blue")
     side = draw.box((2.35, 0.9), "LoRA", **added)
     draw.arrow(side.left, parts["value"].right, colour="blue")
-    keys = draw.box((2.75, 2.45), f"prefix: {prefix} learned\nkeys and values", **added)
+    keys = draw.box((2.75, 2.45), "prefix: 10 learned\nkeys and values", **added)
     draw.arrow(keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
     _what_moves(draw, f"grey: frozen; up is {width} → {feed_forward}")
     return draw.finish(

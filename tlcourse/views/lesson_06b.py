@@ -17,6 +17,7 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
+    shaped,
 )
 
 Row = tuple[float, float, float] | tuple[float, float, float, float]
@@ -29,7 +30,7 @@ def trade_off(
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
-    highlight: str | None = None,
+    highlight: str,
     **texts: Unpack[Texts],
 ) -> Picture:
     """One point a scheme, (x, y) or (x, y, low, high) with the interval of y; names at the right.
@@ -49,12 +50,10 @@ def trade_off(
         colour = CYCLE[0] if unbeaten(name, points) else GREY
         if interval:
             axes.vlines(x, *interval, color=colour, lw=1.2, alpha=0.6)
-        axes.plot(
-            x, y, "D" if name == highlight else "o", color=colour, ms=8 if name == highlight else 7
-        )
+        mark, size = ("D", 8) if name == highlight else ("o", 7)
+        axes.plot(x, y, mark, color=colour, ms=size)
         ends.append((x, y, name, colour))
-    if highlight is not None:
-        axes.axhline(points[highlight][1], color=GREY, lw=1, ls=":", zorder=0)
+    axes.axhline(points[highlight][1], color=GREY, lw=1, ls=":", zorder=0)
     axes.margins(x=0.05)
     label_ends(axes, ends, 0.75 * picture.get_figheight())
     return finish(picture)
@@ -63,9 +62,7 @@ def trade_off(
 def unbeaten(name: str, points: Mapping[str, Sequence[float]]) -> bool:
     """Whether no other point is at most as large in both numbers and smaller in one."""
     x, y = points[name][:2]
-    return not any(
-        a <= x and b <= y and (a, b) != (x, y) for a, b, *_ in (points[each] for each in points)
-    )
+    return not any(a <= x and b <= y and (a, b) != (x, y) for a, b, *_ in points.values())
 
 
 def gains_and_reach(
@@ -73,8 +70,6 @@ def gains_and_reach(
     *,
     clear: Collection[tuple[str, str]] = (),
     x_label: str = "",
-    left: str = "fewer errors",
-    right: str = "more errors",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Rows of differences with intervals around the line of no difference, group by group.
@@ -82,7 +77,7 @@ def gains_and_reach(
     `groups` maps a heading ("" for none) to rows, a row's name to (value, low, high) or (value,
     low, high, reach): a true difference smaller than `reach` would often be missed, and a grey band
     is drawn that far to both sides of 0. The (heading, name) in `clear` are blue, others grey.
-    `left` and `right` say what lies on either side. Without an alt text the picture lists its rows.
+    Without an alt text the picture lists its rows.
     Raises ValueError for a group without rows.
     """
     if not groups or not all(groups.values()):
@@ -116,8 +111,9 @@ def gains_and_reach(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(plain)
-    for x, caption, align in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
-        axes.text(x, 1.01, caption, transform=axes.transAxes, ha=align, color=GREY, fontsize=10)
+    font = {"transform": axes.transAxes, "color": GREY, "fontsize": 10}
+    axes.text(0, 1.01, "← fewer errors", ha="left", **font)
+    axes.text(1, 1.01, "more errors →", ha="right", **font)
     label_axes(axes, x=x_label)
     return finish(picture, "; ".join(rows_in_words))
 
@@ -135,8 +131,8 @@ def self_training_loop(
     choice = draw.box((4.1, low), f"choose_guesses\nsure by {least:g}", colour="blue", height=tall)
     student = draw.box((6.0, top), "student", width=0.85, height=tall, bold=True)
     believed = draw.box((6.0, low), "believed:\nnew labels", width=0.95, height=tall)
-    for one, other in ((given, teacher), (rest, guesses), (guesses, choice), (choice, believed)):
-        draw.arrow(one.right, other.left)
+    draw.chain(given, teacher)
+    draw.chain(rest, guesses, choice, believed)
     draw.arrow(teacher.bottom, guesses.top)
     draw.arrow(believed.top, student.bottom)
     over = top + 0.45
@@ -155,25 +151,19 @@ def two_masks(
     text: str,
     labels: Sequence[str],
     shares: tuple[Sequence[float], Sequence[float]],
-    *,
-    nats: float | None = None,
     **texts: Unpack[Texts],
 ) -> Picture:
     """One text through one model under two dropout masks, and how far its two answers are apart.
 
-    `shares` are the two answers, a probability a label each; `nats` is their divergence, if it is
-    known. Raises ValueError where their numbers differ, or for a text that does not fit.
+    `shares` are the two answers, a probability a label each. Raises ValueError where their numbers
+    differ, or for a text that does not fit.
     """
-    if any(len(each) != len(labels) for each in shares):
-        raise ValueError(
-            f"expected two answers for {len(labels)} labels, got {[*map(len, shares)]}"
-        )
+    best = [labels[each] for each in shaped(shares, (2, len(labels)), "answers").argmax(axis=1)]
     if word_width(text) > ACROSS - 0.4:
         raise ValueError(f"expected a text that fits into {ACROSS - 0.4} inches, got {text!r}")
-    divergence = "one number" if nats is None else f"{nats:.3f} nats"
     draw = Drawing(2.85, **texts)
     question = draw.box((ACROSS / 2, 2.65), text, colour="grey", height=0.26)
-    loss = draw.box((5.95, 1.3), f"consistency_loss\n{divergence}", colour="blue", height=0.45)
+    loss = draw.box((5.95, 1.3), "consistency_loss\none number", colour="blue", height=0.45)
     draw.stroke((0.6, 2.65), (0.6, 0.7))
     draw.stroke((0.6, 2.65), question.left)
     for place, (y, answer) in enumerate(zip((1.9, 0.7), shares, strict=True), start=1):
@@ -184,10 +174,9 @@ def two_masks(
         draw.arrow((4.75, y), (loss.left[0] - 0.02, 1.3 + (0.1 if y > 1.3 else -0.1)))
     draw.caption((5.95, 0.25), "a gradient for both", "blue")
     draw.arrow(loss.bottom, (5.95, 0.4), colour="blue")
-    best = [labels[max(range(len(labels)), key=each.__getitem__)] for each in shares]
     return draw.finish(
         f"{text!r} goes through the same model under two dropout masks. Likeliest labels: "
-        f"{best[0]} and {best[1]}. consistency_loss makes {divergence} of the two answers, and its "
+        f"{best[0]} and {best[1]}. consistency_loss makes one number of the two answers, and its "
         "gradient reaches both."
     )
 

@@ -81,8 +81,7 @@ def test_what_cannot_be_drawn_is_refused():
         (WORDS * 3, "LOC", "tokens that fit"),
     ):
         refused(message, classifier_on_body, tokens, NAMES, answer, layers=6, width=256)
-    refused("a body with a size", classifier_on_body, WORDS, NAMES, "LOC")
-    refused("each of 3 rates", errors_by_rate, [*RATES, 1e-2], FOUND)
+    refused("same first dimension", errors_by_rate, [*RATES, 1e-2], FOUND, levels={})
     refused("a pair at least", errors_by_labels, ERRORS, {})
     with pytest.raises(ValueError, match="nothing to flip"):
         flipped_sums([0, 0], x_label="sum", title="The finding.")

@@ -37,12 +37,6 @@ def test_labels_do_not_overlap():
     assert boxes[-1].x1 <= picture.bbox.x1
 
 
-def test_spread_keeps_order_gap_and_what_needs_no_move():
-    assert _spread(np.array([0.9, 0.1, 0.5]), 0.1).tolist() == pytest.approx([0.9, 0.1, 0.5])
-    assert _spread(np.array([0.5, 0.5]), 0.2).tolist() == pytest.approx([0.4, 0.6])
-    assert _spread(np.array([1.0, 1.0, 1.0]), 0.2).max() == pytest.approx(1)
-
-
 @given(st.lists(st.floats(-1, 2), min_size=1, max_size=8), st.sampled_from([0.0, 0.05, 0.3]))
 def test_labels_that_touch_share_their_mean(wanted, gap):
     """Isotonic regression by its closed form: the largest of the smallest means to the right."""

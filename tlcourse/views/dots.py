@@ -217,10 +217,8 @@ def scheme_board(
     """
     for name, (knob, values) in rows.items():
         if knob not in KNOB_COLOURS or len(values) != len(panels):
-            raise ValueError(
-                f"expected a knob of {', '.join(KNOB_COLOURS)} and {len(panels)} values for "
-                f"{name!r}, got {knob!r} and {len(values)}"
-            )
+            wanted = f"a knob of {', '.join(KNOB_COLOURS)} and {len(panels)} values for {name!r}"
+            raise ValueError(f"expected {wanted}, got {knob!r} and {len(values)}")
     if not rows:
         raise ValueError("expected at least one row, got none")
     picture, grid = figure(

@@ -22,9 +22,8 @@ def road(stations: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Pi
     part, for words of more than three lines, or for no station.
     """
     if not stations or any(part not in _FILLS for *_, part in stations):
-        raise ValueError(
-            f"expected stations (name, what one has then, part of {list(_FILLS)}), got {stations!r}"
-        )
+        wanted = f"stations (name, what one has then, part of {list(_FILLS)})"
+        raise ValueError(f"expected {wanted}, got {stations!r}")
     rows = -(-len(stations) // 4)
     draw = Drawing(1.15 * rows + 0.35, **texts)
     wide, before, last = 1.5, None, 0
@@ -36,9 +35,7 @@ def road(stations: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Pi
         draw.caption((middle[0], middle[1] + 0.24), name, "black", bold=True)
         for line, words in enumerate(_lines(has, wide - 0.16)):
             if line > 2:
-                raise ValueError(
-                    f"expected words that fit into three lines, got {has!r}; use fewer"
-                )
+                raise ValueError(f"expected words that fit into three lines, got {has!r}")
             draw.caption((middle[0], middle[1] - 0.02 - 0.17 * line), words, "black")
         if before is not None:
             if column == last:

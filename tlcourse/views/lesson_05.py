@@ -18,7 +18,7 @@ def rate_grids(
     families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]],
     columns: Sequence[str],
     *,
-    level: float | None = None,
+    level: float,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Numbers over learning rates (logarithmic): a row of panels a family, a column a number.
@@ -29,7 +29,8 @@ def rate_grids(
     twice the lowest are cut off. Raises ValueError for a family without schemes, or a scheme
     without numbers or with others than columns.
     """
-    _refuse_other_numbers(families, len(columns))
+    if not families or not all(families.values()):
+        raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
     size = {"rows": len(families), "columns": len(columns), "squeeze": False}
     height = 1.2 + 1.9 * len(families)
     picture, grid = figure(height=height, sharex=True, sharey="col", **size, **texts)
@@ -49,25 +50,11 @@ def rate_grids(
         label_axes(axes[-1], x="learning rate")
         for each in axes:
             label_axes(each, y=name)
-    if level is not None:
-        for axes in grid[:, 0]:
-            axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
+    for axes in grid[:, 0]:
+        axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
     for row, labels in zip(grid, ends, strict=True):
         label_ends(row[-1], labels, 1.5, 10.5)
     return finish(picture)
-
-
-def _refuse_other_numbers(
-    families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]], columns: int
-) -> None:
-    """Raises ValueError for a family without schemes, or a scheme with other numbers."""
-    if not families or not all(families.values()):
-        raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
-    for name, points in (item for schemes in families.values() for item in schemes.items()):
-        if {len(numbers) for numbers in points.values()} != {columns}:
-            raise ValueError(
-                f"expected {columns} numbers at each learning rate of {name!r}, got {points}"
-            )
 
 
 def _curves(
@@ -135,12 +122,9 @@ def _what_moves(draw: Drawing, rest: str) -> None:
     orange = KNOB_COLOURS["groups"]
     draw.label((4.3, 3.25), "edit: what is added", colour="blue", bold=True)
     draw.label((4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
-    for y, caption in (
-        (2.72, "BitFit: all biases"),
-        (2.5, "norms only: gains and biases"),
-        (2.28, "top layers: whole blocks, from the top"),
-    ):
-        draw.label((4.3, y), caption, colour=orange)
+    draw.label((4.3, 2.72), "BitFit: all biases", colour=orange)
+    draw.label((4.3, 2.5), "norms only: gains and biases", colour=orange)
+    draw.label((4.3, 2.28), "top layers: whole blocks, from the top", colour=orange)
     draw.label((4.3, 2.02), rest, colour="grey")
 
 

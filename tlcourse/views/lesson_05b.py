@@ -65,17 +65,12 @@ def lora_relatives(width: int, rank: int, **texts: Unpack[Texts]) -> Picture:
         raise ValueError(f"expected a width and a rank of 1 or more, got {width} and {rank}")
     draw = Drawing(3.05, **texts)
     thin = 2 * rank * width
-    for place, (name, frozen, new, count) in enumerate(
-        (
-            ("LoRA", "W\n32 bits", "B A", thin),
-            ("QLoRA", "W\n4 bits", "B A", thin),
-            ("DoRA", "W\n32 bits", "B A", thin + width),
-            ("IA³", "W\n32 bits", "", width),
-        )
-    ):
+    learned = {"LoRA": thin, "QLoRA": thin, "DoRA": thin + width, "IA³": width}
+    for place, (name, count) in enumerate(learned.items()):
+        frozen = "W\n4 bits" if name == "QLoRA" else "W\n32 bits"
         middle = 0.85 + _STEP * place
         draw.caption((middle, 2.9), name, "black", bold=True)
-        last = _layer(draw, middle, frozen, f"{new}\nrank {rank}" if new else "")
+        last = _layer(draw, middle, frozen, "" if name == "IA³" else f"B A\nrank {rank}")
         _output(draw, middle, last, name)
         draw.caption((middle, 0.08), f"{count:,} learned", "blue")
     return draw.finish(

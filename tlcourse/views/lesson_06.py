@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
 from typing import Unpack
 
 import numpy as np
@@ -45,10 +44,8 @@ def signal_pipeline(
     """
     there = {signal for each in signals.values() for signal in each}
     if not set(signals) <= set(STAGES) or not set(yours) <= there:
-        raise ValueError(
-            f"expected stages out of {', '.join(STAGES)} and signals of theirs as yours, got "
-            f"{list(signals)} and {sorted(yours)}"
-        )
+        wanted = f"stages out of {', '.join(STAGES)} and signals of theirs as yours"
+        raise ValueError(f"expected {wanted}, got {list(signals)} and {sorted(yours)}")
     rows = max(len(each) for each in signals.values())
     height = 0.75 + 0.62 * rows
     draw = Drawing(height, **texts)
@@ -60,8 +57,7 @@ def signal_pipeline(
         size = {"width": wide[stage], "height": 0.36}
         fill = "blue" if stage in mine else "grey"
         drawn[stage] = draw.box((x, 0.3), stage, fill=fill, bold=True, **size)
-    for stage, following in pairwise(STAGES):
-        draw.arrow(drawn[stage].right, drawn[following].left)
+    draw.chain(*drawn.values())
     for stage, each in signals.items():
         _enter(draw, drawn[stage], each, yours)
     description = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())

@@ -32,10 +32,8 @@ def with_ends(values: Values, count: int | None = None, what: str = "series") ->
     if array.ndim == 1:
         array = np.stack([array, *np.full((2, len(array)), np.nan)], axis=1)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
-        raise ValueError(
-            f"expected numbers or (value, low, high) for {what!r}, got shape "
-            f"{np.asarray(values).shape}"
-        )
+        shape = np.shape(values)
+        raise ValueError(f"expected numbers or (value, low, high) for {what!r}, got shape {shape}")
     if count is not None and len(array) != count:
         raise ValueError(f"expected {count} values for {what!r}, got {len(array)}")
     return array.T
@@ -162,10 +160,8 @@ def by_layer(
     names = {tuple(each) for each in tasks.values()}
     counts = {len(values) for each in tasks.values() for values in each.values()}
     if len(names) > 1 or len(counts) > 1:
-        raise ValueError(
-            f"expected the same series and layers in every task, got series "
-            f"{sorted(names)} with {sorted(counts)} layers"
-        )
+        got = f"series {sorted(names)} with {sorted(counts)} layers"
+        raise ValueError(f"expected the same series and layers in every task, got {got}")
     greys = baselines or {}
     if set(greys) - set(tasks):
         raise ValueError(f"expected baselines of {list(tasks)}, got some of {list(greys)}")

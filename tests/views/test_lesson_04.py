@@ -9,17 +9,13 @@ NAMES = ["ABBR", "DESC", "LOC"]
 
 
 def test_the_last_state_goes_through_the_head_to_the_label_that_wins():
-    picture = classifier_on_body(WORDS, NAMES, "LOC", layers=6, width=256, **SAID)
+    picture = classifier_on_body(WORDS, NAMES, "LOC", layers=6, width=256, title="The finding.")
+    assert "LOC wins" in picture.alt and "the last of them <cls>" in picture.alt
     nothing_overlaps(picture)
     written = " ".join(said(picture)).replace("\n", " ")
     assert "6 blocks of width 256" in written and "256 → 3" in written and "<cls>" in written
     blue = edged(picture, "blue")
     assert len(blue) == 3  # the last state, the head, the label
-
-
-def test_its_own_words_name_the_winner():
-    alt = classifier_on_body(WORDS, NAMES, "LOC", layers=6, width=256, title="The finding.").alt
-    assert "LOC wins" in alt and "the last of them <cls>" in alt
 
 
 RATES = [1e-4, 1e-3]

@@ -54,12 +54,10 @@ def test_labels_that_touch_share_their_mean(wanted, gap):
 
 @pytest.mark.parametrize("without", ["title", "alt", "x_label", "y_label"])
 def test_a_figure_needs_its_words(without):
-    words = {"title": "t", "alt": "a", "x_label": "x", "y_label": "y"} | {without: " "}
-    with pytest.raises(ValueError, match=f"expected (a )?{without}"):
-        curves({"a": ([1], [1])}, **words)
-    del words[without]
-    with pytest.raises(ValueError, match=f"expected (a )?{without}"):
-        curves({"a": ([1], [1])}, **words)
+    given = {name: text for name, text in LABELLED.items() if name != without}
+    for words in (given, given | {without: " "}):
+        with pytest.raises(ValueError, match=f"expected (a )?{without}"):
+            curves({"a": ([1], [1])}, **words)
 
 
 def test_intervals_are_bars_for_few_points_and_a_band_for_many():

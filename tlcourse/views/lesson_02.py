@@ -101,9 +101,9 @@ def attention_lookup(
     query: Sequence[float],
     keys: Sequence[Sequence[float]],
     *,
-    values: Sequence[Sequence[float]],
-    scores: Sequence[float],
-    weights: Sequence[float],
+    values: Sequence[Sequence[float]] = (),
+    scores: Sequence[float] = (),
+    weights: Sequence[float] = (),
     **texts: Unpack[Texts],
 ) -> Picture:
     """How the query of the last word (blue) meets all keys, and what mixture of values it gets.

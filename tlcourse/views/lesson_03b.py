@@ -26,7 +26,6 @@ Points = tuple[Sequence[float], Sequence[float]]
 def predicted_and_true(
     laws: Mapping[str, tuple[Points, Points, tuple[float, float]]],
     beyond: tuple[str, float, float],
-    *,
     later: tuple[str, float, float],
     **texts: Unpack[Texts],
 ) -> Picture:

@@ -29,8 +29,8 @@ def classifier_on_body(
     labels: Sequence[str],
     answer: str,
     *,
-    layers: int,
-    width: int,
+    layers: int = 0,
+    width: int = 0,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Tokens run through a grey body; the state of the last goes through a blue head to a label.
@@ -101,7 +101,6 @@ def _errors(axes: Any, lines: Sequence[np.ndarray], label: str) -> None:
 def errors_by_rate(
     rates: Sequence[float],
     errors: Mapping[str, Sequence[tuple[float, float, float]]],
-    *,
     levels: Mapping[str, float],
     **texts: Unpack[Texts],
 ) -> Picture:

@@ -93,8 +93,8 @@ def batch_in_parts(rows: int, size: int, **texts: Unpack[Texts]) -> Picture:
 def learning_rate_sweep(
     rates: Sequence[float],
     losses: Sequence[float],
-    *,
     marks: Mapping[str, float],
+    *,
     x_label: str = "learning rate (logarithmic)",
     **texts: Unpack[Texts],
 ) -> Picture:

@@ -17,7 +17,6 @@ from tlcourse.views.style import GREY, Picture, Texts, colours_of, figure, finis
 def rate_grids(
     families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]],
     columns: Sequence[str],
-    *,
     level: float,
     **texts: Unpack[Texts],
 ) -> Picture:

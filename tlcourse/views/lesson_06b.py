@@ -26,11 +26,11 @@ _UNCLEAR, _BAND = "#8C8C8C", "#E9E9E9"
 
 def trade_off(
     points: Mapping[str, tuple[float, float] | tuple[float, float, float, float]],
+    highlight: str,
     *,
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
-    highlight: str,
     **texts: Unpack[Texts],
 ) -> Picture:
     """One point a scheme, (x, y) or (x, y, low, high) with the interval of y; names at the right.

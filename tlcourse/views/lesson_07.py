@@ -61,9 +61,9 @@ def probe_on_frozen_body(
     probed: tuple[int, int],
     answer: str,
     *,
-    width: int,
-    layers: int,
-    classes: int,
+    width: int = 0,
+    layers: int = 0,
+    classes: int = 0,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Words, tokens, frozen blocks with a state a layer, and a small probe that reads one of them.

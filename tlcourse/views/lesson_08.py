@@ -148,7 +148,8 @@ def lens_table(
     count = len(tokens)
     shaped(words, ("layers + 1", count), "words")
     probabilities = shaped(probabilities, (len(words), count), "probabilities").astype(float)
-    answers = shaped([None] * count if right is None else right, (count,), "right tokens")
+    answers = [None] * count if right is None else right
+    shaped(answers, (count,), "right tokens")  # as an array, a token would lose a final \0
     shown = range(max(0, count - _COLUMNS * _ROWS), count)
     columns = min(_COLUMNS, len(shown))
     rows = [shown[i : i + columns] for i in range(0, len(shown), columns)]

@@ -152,7 +152,7 @@ def test_the_legend_names_the_knobs_that_are_there_below_the_title():
 def test_what_cannot_be_drawn_is_refused():
     refused("1 to 4 pairs", paired_differences, {}, **AXES)
     short = {"x": ([1, 2], [(0, 0, 0)])}
-    refused("each of 2 places of 'x', got 1", paired_differences, short, **AXES)
+    refused("same first dimension", paired_differences, short, **AXES)
     refused("expected x_label", paired_differences, PAIRS)
     refused("at least one value in each row", strips, {"a": []}, x_label="x")
     for wrong in ({"a": {"x": (1, 0, 2)}, "b": {"y": (1, 0, 2)}}, {}):

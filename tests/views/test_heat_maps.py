@@ -114,7 +114,7 @@ def test_a_difference_has_colours_around_zero_and_says_what_is_more():
     assert words_in(axes) == [".00", ".00", "−.25", "+.25"]
     assert bar.get_ylabel() == "attention weight: causal minus masked"
     assert difference_map(first, first, ["x", "y"], **said).axes[0].images[0].get_clim() == (-1, 1)
-    with pytest.raises(ValueError, match=r"weights of 'masked' of shape .* = \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"weights of 'masked' of shape \(2, 2\)"):
         difference_map(first, np.eye(3), ["x", "y"], **said)
 
 
@@ -138,32 +138,24 @@ def test_trained_stands_above_random_on_the_same_colours():
 
 def test_five_scores_take_two_rows_and_large_models_a_colour_bar():
     five = {str(i): np.ones((2, 2)) for i in range(5)}
-    picture = score_grid(five, **SAID)
+    picture = score_grid(five, five, **SAID)
     tops = {axes.get_subplotspec().rowspan.start for axes in shown(picture)}
-    assert len(shown(picture)) == len(picture.axes) - 3 == 5 and tops == {0, 1}
-    many = score_grid({name: np.ones((24, 16)) for name in "abcd"}, **SAID)
+    assert len(shown(picture)) == len(picture.axes) - 6 == 10 and tops == {0, 1, 2, 3}
+    large = {name: np.ones((24, 16)) for name in "abcd"}
+    many = score_grid(large, large, **SAID)
     assert not any(words_in(axes) for axes in many.axes)
     assert len([axes for axes in many.axes if not axes.images]) == 4, "a bar for each"
 
 
 def test_a_head_that_helps_and_one_that_harms_have_two_colours():
-    picture = ablation_grid([[0.5, -0.25], [0.0004, 0.0]], **SAID)
+    picture = ablation_grid([[0.5, -0.25], [0.0004, 0.0]], label="nats per token", **SAID)
     axes, bar = picture.axes
     assert words_in(axes) == ["+.500", "−.250", ".000", ".000"]
     assert axes.images[0].get_clim() == (-0.5, 0.5)
-    assert "nats" in bar.get_ylabel()
+    assert bar.get_ylabel() == "nats per token"
     assert column_names(axes) == ["head 0", "head 1"]
-
-
-def test_other_parts_stand_beside_the_heads():
-    axes = ablation_grid(np.ones((3, 2)), {"feed-forward": [2.0, 4.0, 6.0]}, **SAID).axes[0]
-    assert axes.images[0].get_array()[:, 2].tolist() == [2, 4, 6]
-    assert axes.images[0].get_clim() == (-6, 6)
-    last = axes.get_xticklabels()[-1].get_text()
-    assert last.replace("\n", "") == "feed-forward"
-    refused("columns of 3 values", ablation_grid, np.ones((3, 2)), {"feed-forward": [1, 2]})
     refused(r"changes of shape \(layers, heads\), got shape \(3,\)", ablation_grid, np.ones(3))
-    refused("the axis shows", ablation_grid, np.ones((3, 2)), label="")
+    refused("expected y_label", ablation_grid, np.ones((3, 2)))
 
 
 RANDOM = np.random.default_rng(0)
@@ -241,19 +233,22 @@ def test_what_helps_and_what_hurts_have_colours_around_zero():
     assert not many.texts and len(many.get_xticks()) <= 16
     with pytest.raises(ValueError, match=r"effects of shape \(1, 2\)"):
         importance(effects, ["a"], [0, 1], **said)
-    refused("a label with their unit", importance, effects, ["a", "b"], [0, 1], x_label="layer")
+    refused("expected y_label", importance, effects, ["a", "b"], [0, 1], x_label="layer")
 
 
 def test_what_cannot_be_drawn_is_refused():
     refused("boolean mask 'm'", mask_maps, {"m": CAUSAL.float()}, TOKENS)
-    refused(r"\(3, 4\).*got shape \(4, 4\)", mask_maps, {"m": CAUSAL}, TOKENS[:3], keys=TOKENS)
+    refused(
+        r"the mask 'm' of shape \(3, 3\), got shape \(4, 4\)", mask_maps, {"m": CAUSAL}, TOKENS[:3]
+    )
     refused("one to three", mask_maps, {str(i): CAUSAL for i in range(4)}, TOKENS)
     one = {"a": np.ones((2, 2))}
-    refused(r"'b' of shape \(2, 2\), got shape \(2, 3\)", score_grid, {**one, "b": np.ones((2, 3))})
-    refused("the same scores beside", score_grid, one, {"b": np.ones((2, 2))})
-    refused(r"scores of shape \(layers, heads\)", score_grid, {})
+    two = {**one, "b": np.ones((2, 3))}
+    refused(r"'b' of shape \(2, 2\), got shape \(2, 3\)", score_grid, two, two)
+    refused("the same scores at random", score_grid, one, {"b": np.ones((2, 2))})
+    refused(r"scores of shape \(layers, heads\)", score_grid, {}, {})
     for wrong in (np.ones((2, 4, 3, 2)), np.ones((4, 3, 3)), np.ones((0, 4, 3, 3))):
-        refused(r"\(layers, heads, 3, 3\) for 3 tokens, got", head_grid, wrong, [*"abc"])
+        refused(r"\(layers, heads, 3, 3\), got", head_grid, wrong, [*"abc"])
     said = r"marks \(layer, head\) below \(2, 4\), got \[\(2, 0\)\]"
     refused(said, head_grid, np.ones((2, 4, 1, 1)), ["a"], mark=[(2, 0)])
     for scores, baseline in (({}, None), ({"a": [1], "b": [1, 2]}, None), ({"a": [1]}, {"b": 0})):

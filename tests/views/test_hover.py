@@ -143,8 +143,11 @@ def test_sizes_stay_within_their_limits():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"weights": np.full((2, 3, 3), 0.2)}, r"\(layers, heads, queries, keys\).*\(2, 3, 3\)"),
-        ({"tokens": ["a", "b"]}, r"the last two \(2, 2\).*\(2, 3, 3, 3\)"),
+        (
+            {"weights": np.full((2, 3, 3), 0.2)},
+            r"\(layers, heads, queries, keys\).* got shape \(2, 3, 3\)",
+        ),
+        ({"tokens": ["a", "b"]}, r"\(layers, heads, 2, 2\), got shape \(2, 3, 3, 3\)"),
         ({"weights": attention(3) - 0.5}, "from 0 to 1, got -0"),
         ({"weights": attention(3) * np.nan}, "from 0 to 1, got nan"),
         ({"head": (2, 0)}, r"below \(2, 3\).*got \(2, 0\)"),

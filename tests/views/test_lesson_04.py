@@ -9,17 +9,13 @@ NAMES = ["ABBR", "DESC", "LOC"]
 
 
 def test_the_last_state_goes_through_the_head_to_the_label_that_wins():
-    picture = classifier_on_body(WORDS, NAMES, "LOC", layers=6, width=256, **SAID)
+    picture = classifier_on_body(WORDS, NAMES, "LOC", layers=6, width=256, title="The finding.")
+    assert "LOC wins" in picture.alt and "the last of them <cls>" in picture.alt
     nothing_overlaps(picture)
     written = " ".join(said(picture)).replace("\n", " ")
     assert "6 blocks of width 256" in written and "256 → 3" in written and "<cls>" in written
     blue = edged(picture, "blue")
     assert len(blue) == 3  # the last state, the head, the label
-
-
-def test_its_own_words_name_the_winner():
-    alt = classifier_on_body(WORDS, NAMES, "LOC", layers=6, width=256, title="The finding.").alt
-    assert "LOC wins" in alt and "the last of them <cls>" in alt
 
 
 RATES = [1e-4, 1e-3]
@@ -81,8 +77,7 @@ def test_what_cannot_be_drawn_is_refused():
         (WORDS * 3, "LOC", "tokens that fit"),
     ):
         refused(message, classifier_on_body, tokens, NAMES, answer, layers=6, width=256)
-    refused("a body with a size", classifier_on_body, WORDS, NAMES, "LOC")
-    refused("each of 3 rates", errors_by_rate, [*RATES, 1e-2], FOUND)
+    refused("same first dimension", errors_by_rate, [*RATES, 1e-2], FOUND, levels={})
     refused("a pair at least", errors_by_labels, ERRORS, {})
     with pytest.raises(ValueError, match="nothing to flip"):
         flipped_sums([0, 0], x_label="sum", title="The finding.")

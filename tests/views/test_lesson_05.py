@@ -46,11 +46,10 @@ CHOICES = {
 
 
 def test_the_sizes_of_the_block_are_those_handed_in():
-    sizes = {"rank": 4, "bottleneck": 16, "prefix": 5}
-    picture = block_with_schemes(128, 512, **sizes, title="Every scheme has its place in a block")
+    picture = block_with_schemes(128, 512, title="Every scheme has its place in a block")
     words = said(picture)
-    assert "LoRA: A 4 × 128, B 128 × 4" in words and words.count("adapter") == 2
-    assert words.count("128\n→ 16\n→ 128") == 2 and "prefix: 5 learned\nkeys and values" in words
+    assert "LoRA: A 8 × 128, B 128 × 8" in words and words.count("adapter") == 2
+    assert words.count("128\n→ 32\n→ 128") == 2 and "prefix: 10 learned\nkeys and values" in words
     assert "grey: frozen; up is 128 → 512" in words
     nothing_overlaps(picture)
     assert picture.alt
@@ -64,7 +63,9 @@ def test_each_knob_says_what_it_is_set_to():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    for missing in ({}, {"added parts": {}}, {"a": {"LoRA": {}}}, {"a": {"LoRA": {1e-3: (1.0,)}}}):
-        refused("LoRA|in every family", rate_grids, missing, COLUMNS)
+    for missing in ({}, {"added parts": {}}):
+        refused("in every family", rate_grids, missing, COLUMNS, level=1)
+    for points in ({}, {1e-3: (1.0,)}):
+        refused("unpack|zip", rate_grids, {"a": {"LoRA": points}}, COLUMNS, level=1)
     with pytest.raises(ValueError, match="expected the knobs edit, groups, schedule, extra_loss"):
         four_knobs({"edit": "nothing"}, title="A title")

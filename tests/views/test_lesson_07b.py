@@ -1,10 +1,8 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from tests.views.drawn import SAID, column_names, inks, refused, titles_of, words_in
+from tests.views.drawn import SAID, apart, column_names, inks, refused, titles_of, words_in
 from tlcourse.views import attractors, growth, neuron, words_in_context
 from tlcourse.views.style import COLOURS, GREY
 
@@ -23,9 +21,8 @@ def test_attractors_are_full_with_sense_and_dashed_without():
     assert full.get_ydata().tolist() == [0.9, 0.7] and dashed.get_ydata().tolist() == [0.8, 0.6]
     assert full.get_color() == dashed.get_color() == COLOURS["blue"] != lstm.get_color()
     assert full.get_linestyle() == "-" and dashed.get_linestyle() == "--"
-    assert (
-        np.abs(full.get_xdata() - [0, 1]).max() < 0.3 and full.get_xdata()[0] != lstm.get_xdata()[0]
-    )
+    assert np.abs(full.get_xdata() - [0, 1]).max() < 0.3
+    assert full.get_xdata()[0] != lstm.get_xdata()[0]
     ends = axes.collections[0].get_segments()
     assert [end[:, 1].tolist() for end in ends] == [[0.88, 0.92], [0.66, 0.74]]
     assert set(inks(axes)) == {"causal", "LSTM", "chance"}
@@ -74,7 +71,7 @@ def test_labels_cover_no_other_and_stay_inside(count):
     picture.draw_without_rendering()
     for axes in picture.axes:
         boxes = [Text.get_window_extent(text) for text in axes.texts]
-        assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+        assert apart(axes.texts)
         outer = axes.get_window_extent()
         assert all(outer.x0 <= b.x0 and b.x1 <= outer.x1 for b in boxes)
         written = [text for text in axes.texts if text.get_text() in CONTEXTS.values()]
@@ -93,13 +90,13 @@ def test_all_fit_where_points_are_far_apart():
 
 
 def test_senses_are_named_in_their_colours():
-    picture = words_in_context({"a": cloud(0), "b": cloud(3)}, SENSES, **SAID, x_label="PCA 1")
+    picture = words_in_context({"a": cloud(0), "b": cloud(3)}, SENSES, **SAID)
     first, second = picture.axes
     named = {text.get_text(): text.get_color() for text in first.get_legend().get_texts()}
     assert named == {"game": COLOURS["blue"], "theatre": COLOURS["vermillion"]}
     assert [line.get_color() for line in second.lines] == list(named.values())
     assert len({line.get_marker() for line in second.lines}) == 2
-    assert (first.get_xlabel(), second.texts[0].get_text()) == ("PCA 1", "b")
+    assert (first.get_xlabel(), second.texts[0].get_text()) == ("first coordinate", "b")
     picture.draw_without_rendering()
     legend = first.get_legend().get_window_extent()
     assert not legend.overlaps(picture._suptitle.get_window_extent())
@@ -118,14 +115,14 @@ def test_a_neuron_colours_the_text_and_stands_above_what_it_tracks():
     assert titles_of((curve, signal)) == ["activation", "bracket depth"]
     assert signal.get_xlabel() == "token of the text"
     for wrong in ({"activations": [1]}, {"activations": [0] * 6, "signals": {"x": [1]}}):
-        refused("a number for each of 6 tokens", neuron, tokens, **wrong)
+        refused(r"a token of shape \(6\)", neuron, tokens, **wrong)
 
 
 def test_what_cannot_be_drawn_is_refused():
     message = r"nonsense of these only, got \['a'\] and \['b'\]"
     refused(message, attractors, {"a": [0.5]}, {"b": [0.5]})
     refused("expected 2 values for 'b', got 1", attractors, {"a": [0.5, 0.6], "b": [0.5]})
-    message = r"panels of shape \(40, 2\), one point for each sense"
+    message = r"points of 'a' of shape \(40, 2\), got shape \(3, 2\)"
     refused(message, words_in_context, {"a": np.ones((3, 2))}, SENSES)
     refused("1 to 6 panels", words_in_context, {}, SENSES)
     for wrong in ({40: "x"}, dict.fromkeys(range(13), "x")):

@@ -42,15 +42,7 @@ def rings(axes):
     return [(x[0], y[0]) for x, y in (li.get_data() for li in axes.lines if li.get_mfc() == "none")]
 
 
-def test_the_jump_is_where_the_score_is_past_its_middle():
-    upper, lower = birth_curves(STEPS, [4, 4, 3, 2, 1], SCORE, **SAID).axes
-    assert dotted(upper) == dotted(lower) == [30]  # 0.4 is half of 0.8; first reached at 30
-    assert written(upper) == ["step 30"] and not written(lower)
-    assert lower.get_xlabel() == "training step" and not upper.get_xlabel()
-    assert dotted(birth_curves(STEPS, SCORE, SCORE, **SAID, jump=12).axes[0]) == [12]
-
-
-def test_the_head_that_ends_highest_is_coloured_and_named():
+def test_the_head_that_ends_highest_is_named_and_its_jump_is_past_the_middle():
     scores = np.zeros((5, 2, 3))
     scores[:, 1, 2], scores[2, 0, 0] = SCORE, 0.9
     losses = {"repeated": 4 - SCORE, "new": np.full(5, 4.0)}
@@ -59,6 +51,8 @@ def test_the_head_that_ends_highest_is_coloured_and_named():
     green = [line for line in lower.lines if to_hex(line.get_color()).upper() == COLOURS["green"]]
     assert [line.get_ydata().tolist() for line in green] == [SCORE.tolist()]
     assert len(lower.lines) == 6 + 1
+    assert dotted(upper) == dotted(lower) == [30]  # 0.4 is half of 0.8; first reached at 30
+    assert lower.get_xlabel() == "training step" and not upper.get_xlabel()
 
 
 def test_the_most_heads_that_can_go_within_the_limit_are_marked():
@@ -68,8 +62,6 @@ def test_the_most_heads_that_can_go_within_the_limit_are_marked():
     assert {"4 can go", "least", "random", "all heads", "1 point more"} <= set(written(axes))
     dashed = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
     assert dashed == [6.0] and axes.get_yscale() == "log" and "logarithmic" in axes.get_ylabel()
-    most = pruning_curve(range(6), {"least": ERRORS}, 5.0, **SAID, allowed=30).axes[0]
-    assert rings(most) == [(5, 30.0)] and "30 points more" in written(most)
     assert not rings(pruning_curve([1, 2], {"least": [9.0, 9.5]}, 5.0, **SAID).axes[0])
 
 
@@ -134,6 +126,8 @@ def test_the_drawing_of_a_block_takes_names_and_numbers_from_the_model():
     words = " ".join(said(picture))
     for name in ("attention_norm", "query", "key", "value", "output", "feed_forward_norm"):
         assert name in words
+    parts = set(Block.__init__.__code__.co_names)
+    assert {"attention_norm", "feed_forward_norm", "up", "down"} <= parts
     assert "read: seen.attention[3]" in words and "(batch, 4 heads, queries, keys)" in words
     assert "seen.hidden_states[3]" in words and "seen.hidden_states[4]" in words
     assert "switch head 3.1 off" in words and "its 64 of 256 numbers" in words
@@ -143,11 +137,6 @@ def test_the_drawing_of_a_block_takes_names_and_numbers_from_the_model():
     assert len(off) == 1
     box = off[0].get_bbox()
     assert box.y0 < heads["head 1"] < box.y1 and not box.y0 < heads["head 2"] < box.y1
-
-
-def test_the_names_are_those_of_the_code():
-    parts = set(Block.__init__.__code__.co_names)
-    assert {"attention_norm", "feed_forward_norm", "up", "down"} <= parts
 
 
 def test_many_heads_are_drawn_without_names():
@@ -172,19 +161,16 @@ def test_the_induction_head_looks_behind_the_token_that_stood_before():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    for wrong in ((STEPS, SCORE[:4], SCORE), (STEPS, SCORE, np.zeros((4, 2, 3))), ([0], [1], [1])):
-        refused("a loss and a score for each of", birth_curves, *wrong)
+    message = r"scores of shape \(5, layers, heads\), got shape \(4, 2, 3\)"
+    refused(message, birth_curves, STEPS, {"new": SCORE}, np.zeros((4, 2, 3)))
     message, short = "expected 3 values for 'least', got 2", {"least": [1.0, 2.0]}
     refused(message, pruning_curve, [0, 1, 2], short, 1.0)
     refused("two numbers of heads or more", pruning_curve, [0, 1], {}, 1.0)
-    for wrong in (
-        (["a"], [["b"], ["c"]], np.ones((2, 2))),
-        (["a"], [["b", "c"]], np.ones((1, 1))),
-        ([], [[]], np.ones((1, 0))),
-    ):
-        refused(r"words and probabilities of shape \(layers \+ 1, ", lens_table, *wrong)
-    wrong = {"right": ["x", "y"]}
-    refused("a right token for each of 1 if any", lens_table, ["a"], [["b"]], [[1.0]], **wrong)
+    message = r"probabilities of shape \(2, 1\), got shape \(2, 2\)"
+    refused(message, lens_table, ["a"], [["b"], ["c"]], np.ones((2, 2)))
+    refused(r"words of shape \(layers \+ 1, 1\)", lens_table, ["a"], [["b", "c"]], np.ones((1, 1)))
+    message = r"right tokens of shape \(1\), got shape \(2,\)"
+    refused(message, lens_table, ["a"], [["b"]], [[1.0]], right=["x", "y"])
     for wrong in ((3, 4, 4, 256), (0, 0, 0, 256), (0, 0, 3, 256), (-1, 0, 4, 256)):
         layer, head, heads, width = wrong
         sizes = {"heads": heads, "width": width}

@@ -1,7 +1,6 @@
 import numpy as np
-from matplotlib.text import Text
 
-from tests.views.drawn import SAID, inks, refused, words_in
+from tests.views.drawn import SAID, apart, inks, refused, words_in
 from tlcourse.views import state_paths
 from tlcourse.views.style import COLOURS
 
@@ -39,14 +38,13 @@ def test_chosen_tokens_are_coloured_and_named_alone():
 def test_of_many_tokens_each_different_one_is_named_once():
     points = np.random.default_rng(1).normal(size=(3, 128, 2))
     picture = state_paths(points, ["a", "b"] * 64, **SAID)
-    assert sorted(text.get_text() for text in picture.axes[0].texts) == ["a", "b"]
+    assert sorted(words_in(picture.axes[0])) == ["a", "b"]
     picture.draw_without_rendering()
-    boxes = [Text.get_window_extent(text) for text in picture.axes[0].texts]
-    assert not boxes[0].overlaps(boxes[1])
+    assert apart(picture.axes[0].texts)
 
 
 def test_paths_that_do_not_fit_are_refused():
-    for wrong in (POINTS[:1], POINTS[:, :5], POINTS[..., :1], POINTS[0]):
+    for wrong in (POINTS[:, :5], POINTS[..., :1], POINTS[0]):
         refused(r"points of shape \(layers \+ 1, 6, 2\)", state_paths, wrong, TOKENS)
     for chosen in ([6], range(8)):
         refused("at most 7 chosen tokens from 0 to 5", state_paths, POINTS, TOKENS, chosen=chosen)

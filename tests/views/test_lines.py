@@ -37,12 +37,6 @@ def test_labels_do_not_overlap():
     assert boxes[-1].x1 <= picture.bbox.x1
 
 
-def test_spread_keeps_order_gap_and_what_needs_no_move():
-    assert _spread(np.array([0.9, 0.1, 0.5]), 0.1).tolist() == pytest.approx([0.9, 0.1, 0.5])
-    assert _spread(np.array([0.5, 0.5]), 0.2).tolist() == pytest.approx([0.4, 0.6])
-    assert _spread(np.array([1.0, 1.0, 1.0]), 0.2).max() == pytest.approx(1)
-
-
 @given(st.lists(st.floats(-1, 2), min_size=1, max_size=8), st.sampled_from([0.0, 0.05, 0.3]))
 def test_labels_that_touch_share_their_mean(wanted, gap):
     """Isotonic regression by its closed form: the largest of the smallest means to the right."""
@@ -60,12 +54,10 @@ def test_labels_that_touch_share_their_mean(wanted, gap):
 
 @pytest.mark.parametrize("without", ["title", "alt", "x_label", "y_label"])
 def test_a_figure_needs_its_words(without):
-    words = {"title": "t", "alt": "a", "x_label": "x", "y_label": "y"} | {without: " "}
-    with pytest.raises(ValueError, match=f"expected (a )?{without}"):
-        curves({"a": ([1], [1])}, **words)
-    del words[without]
-    with pytest.raises(ValueError, match=f"expected (a )?{without}"):
-        curves({"a": ([1], [1])}, **words)
+    given = {name: text for name, text in LABELLED.items() if name != without}
+    for words in (given, given | {without: " "}):
+        with pytest.raises(ValueError, match=f"expected (a )?{without}"):
+            curves({"a": ([1], [1])}, **words)
 
 
 def test_intervals_are_bars_for_few_points_and_a_band_for_many():

@@ -3,18 +3,8 @@ import warnings
 import pytest
 
 from tests.views.drawn import SAID
-from tlcourse.views import (
-    head_grid,
-    heat_map,
-    induction_pattern,
-    lens_table,
-    merge_rows,
-    pattern_parts,
-    state_paths,
-    text_to_ids,
-    token_lines,
-    tokens,
-)
+from tlcourse import views
+from tlcourse.views import tokens
 from tlcourse.views.tokens import brief, fitting, named, place, visible
 
 HOSTILE = [
@@ -45,16 +35,16 @@ HOSTILE = [
 def all_figures(names):
     count = len(names)
     even = [[1 / count] * count] * count
-    yield heat_map(even, names, **SAID)
-    yield head_grid([[even, even]], names, **SAID)
-    yield token_lines(even, names, **SAID, threshold=0, chosen=2)
-    yield merge_rows({0: (names, None), 1: (names, names[1])})
-    yield text_to_ids([(names[0], [*names[0]], [names[0]], [7])], **SAID)
-    yield pattern_parts([(name, "a") for name in names[:4]], {"a": "$"}, **SAID)
-    yield lens_table(names, [names, names], [even[0], even[0]], **SAID, right=names)
+    yield views.heat_map(even, names, **SAID)
+    yield views.head_grid([[even, even]], names, **SAID)
+    yield views.token_lines(even, names, **SAID, threshold=0, chosen=2)
+    yield views.merge_rows({0: (names, None), 1: (names, names[1])})
+    yield views.text_to_ids([(names[0], [*names[0]], [names[0]], [7])], **SAID)
+    yield views.pattern_parts([(name, "a") for name in names[:4]], {"a": "$"}, **SAID)
+    yield views.lens_table(names, [names, names], [even[0], even[0]], **SAID, right=names)
     points = [[(i, (i * 7) % 5 + layer) for i in range(count)] for layer in range(3)]
-    yield state_paths(points, names, **SAID)
-    yield induction_pattern(["$", "$_", "\u0301", "$"], **SAID)
+    yield views.state_paths(points, names, **SAID)
+    yield views.induction_pattern(["$", "$_", "\u0301", "$"], **SAID)
 
 
 def test_what_cannot_be_seen_is_written():

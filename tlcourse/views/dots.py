@@ -1,16 +1,17 @@
 """Dots in rows, in panels or in the plane, with intervals, and texts beside points."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from tlcourse.views.bars import name_rows
-from tlcourse.views.lines import plain
+from tlcourse.views.lines import log_scale, plain
 from tlcourse.views.panels import head
 from tlcourse.views.style import (
     ABOVE,
@@ -64,7 +65,8 @@ def strips(
         axes.plot(places, row - step * heights, "o", color=colour, ms=7, alpha=0.8)
         axes.plot([places.mean()] * 2, [row - 0.3, row + 0.3], color="black", lw=2)
     _levels(axes, marks, len(values))
-    _rows(axes, list(values), x_label)
+    name_rows(axes, list(values), 0.6, 0.6)
+    label_axes(axes, x=x_label)
     return finish(picture)
 
 
@@ -78,11 +80,9 @@ def _levels(axes: Any, levels: Mapping[str, float], rows: int) -> None:
 def _stacked(places: np.ndarray, near: float) -> np.ndarray:
     """How many dots of its stack each of the sorted places has below it."""
     heights, first = np.zeros(len(places)), 0
-    for number in range(1, len(places)):
-        if places[number] - places[first] < near:
-            heights[number] = number - first
-        else:
-            first = number
+    for number, place in enumerate(places):
+        first = first if place - places[first] < near else number
+        heights[number] = number - first
     return heights
 
 
@@ -110,19 +110,14 @@ def grouped_dots(
             axes.hlines(row + shift, low, high, color=colour, lw=1.6)
             axes.plot(value, row + shift, "o", color=colour, ms=7)
     _levels(axes, levels or {}, len(rows))
-    _rows(axes, list(rows), x_label)
+    name_rows(axes, list(rows))
+    label_axes(axes, x=x_label)
     axes.set_ylim(len(rows) - (0.4 if levels else 0.5), -0.6)
     keys = [Line2D([], [], color=c, marker="o", ms=7, lw=1.6) for c in CYCLE[: len(names)]]
     columns = len(names) if len("".join(names)) <= IN_A_LINE else 3
     look = {"labelcolor": "linecolor", "prop": {"weight": "bold"}, "borderaxespad": 0}
     axes.legend(keys, names, ncols=columns, handlelength=1.2, columnspacing=1.2, **ABOVE, **look)
     return finish(picture)
-
-
-def _rows(axes: Any, names: Sequence[str], x_label: str) -> None:
-    """Names at the left, from top to bottom."""
-    name_rows(axes, names, 0.6, 0.6)
-    label_axes(axes, x=x_label)
 
 
 def scatter(
@@ -171,27 +166,20 @@ def paired_differences(
         raise ValueError(f"expected 1 to 4 pairs, one a panel, got {len(pairs)}")
     picture, grid = figure(height=3.7, columns=len(pairs), sharey=True, squeeze=False, **texts)
     for axes, (heading, (x, differences)) in zip(grid[0], pairs.items(), strict=True):
-        if len(x) != len(differences):
-            raise ValueError(
-                f"expected a difference for each of {len(x)} places of {heading!r}, got "
-                f"{len(differences)}"
-            )
         head(axes, heading, len(pairs))
         if log_x:
             axes.set_xscale("log")
         _draw_differences(axes, np.asarray(x, float), np.asarray(differences, float))
         axes.tick_params(labelsize=10)
-        label_axes(axes, x=x_label)
-        axes.xaxis.label.set_size(10)
+        label_axes(axes, size=10, x=x_label)
     first = grid[0][0]
     label_axes(first, y=y_label)
     reach = max(map(abs, first.get_ylim()))
     first.set_ylim(-reach, reach)
     first.yaxis.set_major_formatter(plain)
-    for caption, place, align in ((above, 0.98, "top"), (below, 0.02, "bottom")):
-        first.text(
-            0.03, place, caption, transform=first.transAxes, va=align, color=GREY, fontsize=10
-        )
+    font = {"transform": first.transAxes, "color": GREY, "fontsize": 10}
+    first.text(0.03, 0.98, above, va="top", **font)
+    first.text(0.03, 0.02, below, va="bottom", **font)
     return finish(picture)
 
 
@@ -204,7 +192,6 @@ def _draw_differences(axes: Any, x: np.ndarray, found: np.ndarray) -> None:
         axes.plot(place, value, "o", color=colour, ms=6, zorder=3)
     axes.set_xticks(x, [plain(each) for each in x])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.margins(x=0.12)
 
 
@@ -230,19 +217,15 @@ def scheme_board(
     """
     for name, (knob, values) in rows.items():
         if knob not in KNOB_COLOURS or len(values) != len(panels):
-            raise ValueError(
-                f"expected a knob of {', '.join(KNOB_COLOURS)} and {len(panels)} values for "
-                f"{name!r}, got {knob!r} and {len(values)}"
-            )
+            wanted = f"a knob of {', '.join(KNOB_COLOURS)} and {len(panels)} values for {name!r}"
+            raise ValueError(f"expected {wanted}, got {knob!r} and {len(values)}")
     if not rows:
         raise ValueError("expected at least one row, got none")
     picture, grid = figure(
         height=1.75 + 0.27 * len(rows), columns=len(panels), sharey=True, squeeze=False, **texts
     )
     for number, (axes, panel) in enumerate(zip(grid[0], panels, strict=True)):
-        _draw_panel(
-            axes, panel, {name: (knob, values[number]) for name, (knob, values) in rows.items()}
-        )
+        _draw_panel(axes, panel, {name: (knob, v[number]) for name, (knob, v) in rows.items()})
     first = grid[0][0]
     first.set_yticks(range(len(rows)), list(rows), fontsize=10.5)
     first.set_ylim(len(rows) - 0.4, -0.6)
@@ -257,9 +240,8 @@ def _draw_panel(axes: Any, panel: Panel, values: Mapping[str, tuple[str, BoardVa
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     if panel.log:
-        axes.set_xscale("log")
+        log_scale(axes.xaxis)
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
-        axes.xaxis.set_minor_formatter(NullFormatter())
     if panel.level is not None:
         axes.axvline(panel.level, color="black", lw=1.2, zorder=1)
     for row, (name, (knob, value)) in enumerate(values.items()):
@@ -273,16 +255,13 @@ def _draw_panel(axes: Any, panel: Panel, values: Mapping[str, tuple[str, BoardVa
         axes.plot(at, row, "o", color=colour, mfc=fill, mew=1.6, ms=6.5, zorder=3)
     axes.xaxis.set_major_formatter(plain)
     axes.tick_params(axis="x", labelsize=10)
-    label_axes(axes, x=panel.label)
-    axes.xaxis.label.set_size(10.5)
+    label_axes(axes, size=10.5, x=panel.label)
 
 
 def _name_knobs(picture: Picture, first: Any, knobs: Collection[str]) -> None:
     """The knobs' names in their colours, in a line above all panels."""
     names = [f"knob: {knob}" if knob != "nothing" else "no knob turned" for knob in knobs]
-    handles = [
-        Line2D([], [], color=KNOB_COLOURS[knob], marker="o", ms=6.5, ls="") for knob in knobs
-    ]
+    handles = [Line2D([], [], color=KNOB_COLOURS[k], marker="o", ms=6.5, ls="") for k in knobs]
     across = blended_transform_factory(picture.transFigure, first.transAxes)
     place = {"bbox_to_anchor": (0.012, 1.0), "bbox_transform": across, "ncols": len(names)}
     gaps = {"handletextpad": 0.1, "columnspacing": 1.0, "borderaxespad": 0.3, "borderpad": 0.0}
@@ -300,7 +279,6 @@ def write_beside(
     at = axes.transData.transform(points) / to_pixels  # in points of 1/72 inch
     room = np.array(axes.get_window_extent().extents) / to_pixels
     taken = [_box(text, to_pixels) for text in axes.texts]
-    angles = np.pi * np.arange(0, 2, 0.125)
     for number, text in texts.items():
         thin = {"arrowstyle": "-", "color": inks[number], "lw": 0.7, "shrinkA": 0, "shrinkB": 3}
         back = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
@@ -310,17 +288,16 @@ def write_beside(
         extent = _box(written, to_pixels)
         size = np.array([extent[2] - extent[0], extent[3] - extent[1]]) + 2
         best, least = None, np.inf
-        for reach in (5, 10, 16, 24, 34):
-            for angle in angles:
-                way = np.array([np.cos(angle), np.sin(angle)])
-                middle = at[number] + way * (reach + size / 2)
-                box = np.concatenate([middle - size / 2, middle + size / 2])
-                inside = (box[:2] >= room[:2] + 2).all() and (box[2:] <= room[2:] - 2).all()
-                if not inside or any(_overlap(box, other) for other in taken):
-                    continue
-                covered = ((at > box[:2] - 3) & (at < box[2:] + 3)).all(axis=1).sum()
-                if covered <= COVERED and reach + 20 * covered < least:
-                    best, least = (middle, box), reach + 20 * covered
+        for reach, angle in product((5, 10, 16, 24, 34), np.pi * np.arange(0, 2, 0.125)):
+            way = np.array([np.cos(angle), np.sin(angle)])
+            middle = at[number] + way * (reach + size / 2)
+            box = np.concatenate([middle - size / 2, middle + size / 2])
+            inside = (box[:2] >= room[:2] + 2).all() and (box[2:] <= room[2:] - 2).all()
+            if not inside or any(_overlap(box, other) for other in taken):
+                continue
+            covered = ((at > box[:2] - 3) & (at < box[2:] + 3)).all(axis=1).sum()
+            if covered <= COVERED and reach + 20 * covered < least:
+                best, least = (middle, box), reach + 20 * covered
         if best is None:
             written.remove()
             continue

@@ -3,7 +3,6 @@
 Blocks and heads are counted from 0: "head 3.1" is block 3, head 1.
 """
 
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
@@ -24,6 +23,7 @@ from tlcourse.views.style import (
     finish,
     ink_on,
     label_axes,
+    shaped,
     text_width,
 )
 from tlcourse.views.tokens import brief, fitting, named
@@ -82,20 +82,9 @@ def write_cells(
             axes.text(column, row, text, color=ink, fontweight=weight, **font)
 
 
-def _checked(matrix: Any, queries: Sequence[str], keys: Sequence[str], name: str) -> np.ndarray:
-    matrix = np.asarray(matrix)
-    wanted = (len(queries), len(keys))
-    if matrix.shape != wanted:
-        raise ValueError(
-            f"expected {name} of shape (queries, keys) = {wanted}, a row and a column for each "
-            f"token; got shape {matrix.shape}"
-        )
-    return matrix
-
-
-def _cells(axes: Any, matrix: np.ndarray, colours: Any, ends: tuple[float, float]) -> Any:
-    """Draws one square per cell, white lines between them; `ends` are the scale's."""
-    image = axes.imshow(matrix, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="equal")
+def _cells(axes: Any, matrix: np.ndarray, colours: Any, low: float, high: float) -> Any:
+    """Draws one square per cell, white lines between them; the scale runs from `low` to `high`."""
+    image = axes.imshow(matrix, cmap=colours, vmin=low, vmax=high, aspect="equal")
     if max(matrix.shape) <= LINES_UP_TO:
         _part(axes, *matrix.shape)
     axes.grid(False)
@@ -131,43 +120,33 @@ def _names(axes: Any, queries: Sequence[str], keys: Sequence[str], side: float) 
     return size
 
 
-def mask_maps(
-    masks: Mapping[str, Any],
-    queries: Sequence[str],
-    *,
-    keys: Sequence[str] | None = None,
-    **texts: Unpack[Texts],
-) -> Picture:
+def mask_maps(masks: Mapping[str, Any], tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
     """One to three boolean masks (queries, keys) side by side, each under its name; True = keep.
 
     Kept cells are blue with a dot, dropped ones pale with a cross. A mask of one row is that of all
     queries. Raises ValueError when a mask is not boolean or its shape does not fit the tokens.
     """
-    keys, count = queries if keys is None else keys, len(masks)
+    count, length = len(masks), len(tokens)
     if not 1 <= count <= 3:
         raise ValueError(f"expected one to three masks side by side, got {count}")
-    side = min(3.4, 5.6 / count, 0.65 * len(keys))  # inches, of one mask
-    tall = side * len(queries) / len(keys)
-    height = min(tall, side) + (2.1 if count < 3 else 1.8)
+    side = min(3.4, 5.6 / count, 0.65 * length)  # inches, of one mask
+    height = side + (2.1 if count < 3 else 1.8)
     picture, grid = figure(height=height, columns=count, squeeze=False, sharey=True, **texts)
     picture.set_layout_engine("compressed")
     colours = matplotlib.colors.ListedColormap([_PALE, COLOURS["blue"]])
     for axes, (name, mask) in zip(grid[0], masks.items(), strict=True):
-        mask = np.asarray(mask)
-        mask = np.repeat(mask, len(queries), axis=0) if len(mask) == 1 else mask
-        mask = _checked(mask, queries, keys, f"the mask {name!r}")
+        mask = np.repeat(np.asarray(mask), length if len(mask) == 1 else 1, axis=0)
+        mask = shaped(mask, (length, length), f"the mask {name!r}")
         if mask.dtype != bool:
             raise ValueError(f"expected a boolean mask {name!r} (True = keep), got {mask.dtype}")
-        _cells(axes, mask, colours, (0, 1))
-        size = _names(axes, queries, keys, max(side, tall))
+        _cells(axes, mask, colours, 0, 1)
+        size = _names(axes, tokens, tokens, side)
         for (row, column), keep in np.ndenumerate(mask):
             mark, ink = ("●", "white") if keep else ("×", "#767676")
             axes.text(column, row, mark, color=ink, fontsize=0.8 * size, **MIDDLE)
-        axes.text(
-            0.5, -0.03, name, transform=axes.transAxes, ha="center", va="top", fontweight="bold"
-        )
-    grid[0, 0].set_ylabel("query: this token looks")
-    grid[0, 0].set_xlabel("key: at this token", fontsize=12)
+        below = {"transform": axes.transAxes, "ha": "center", "va": "top"}
+        axes.text(0.5, -0.03, name, fontweight="bold", **below)
+    label_axes(grid[0, 0], x="key: at this token", y="query: this token looks")
     return finish(picture, note="●  True = keep      ×  False = drop     ")
 
 
@@ -188,10 +167,11 @@ def heat_map(
     `breaks` are the positions where another sentence begins: a line is drawn before each. Raises
     ValueError when the shape does not fit the tokens, or for a break outside.
     """
-    weights = _checked(weights, queries, queries if keys is None else keys, "weights")
-    colours = SHADES, 0.0, weights.max(), "{:.2f}"
+    across = queries if keys is None else keys
+    weights = shaped(weights, (len(queries), len(across)), "weights").astype(float)
+    colours = SHADES, 0.0, weights.max()
     labels = {"label": label, "y_label": y_label}
-    picture, axes = _map(weights.astype(float), queries, keys, colours, **labels, **texts)
+    picture, axes = _map(weights, queries, across, colours, **labels, **texts)
     if (keys is not None and breaks) or not all(0 < each < len(queries) for each in breaks):
         raise ValueError(
             f"expected breaks from 1 to {len(queries) - 1}, and no other keys, got {list(breaks)}"
@@ -217,49 +197,38 @@ def difference_map(
     when a shape does not fit the tokens.
     """
     first, second = (
-        _checked(each, tokens, tokens, f"weights of {name!r}").astype(float)
+        shaped(each, (len(tokens), len(tokens)), f"weights of {name!r}").astype(float)
         for each, name in zip((first, second), names, strict=True)
     )
     difference = first - second
     reach = float(np.abs(difference).max()) or 1.0
-    label = f"attention weight: {names[0]} minus {names[1]}"
-    colours = "PuOr", -reach, reach, "{:+.2f}"
-    return _map(difference, tokens, None, colours, label=label, y_label="query", **texts)[0]
+    labels = {"label": f"attention weight: {names[0]} minus {names[1]}", "y_label": "query"}
+    colours = "PuOr", -reach, reach
+    return _map(difference, tokens, tokens, colours, **labels, **texts)[0]
 
 
 def _map(
     matrix: np.ndarray,
     queries: Sequence[str],
-    keys: Sequence[str] | None,
-    colouring: tuple[str, float, float, str],
+    keys: Sequence[str],
+    colours: tuple[str, float, float],
     *,
     label: str,
     y_label: str,
     **texts: Unpack[Texts],
 ) -> tuple[Picture, Any]:
-    """One matrix with its names; `colouring`: colours, their ends, a number's format."""
-    keys = queries if keys is None else keys
-    colours, low, high, number = colouring
+    """One matrix with its names; `colours` are (name, lowest, highest)."""
     side = min(4.4, 0.8 * max(len(keys), len(queries)))  # inches
     tall = min(side, side * len(queries) / len(keys))
     picture, axes = figure(height=tall + 1.6 + (0.3 if texts.get("note") else 0), **texts)
     picture.set_layout_engine("compressed")
-    image = _cells(axes, matrix, colours, (low, high))
+    image = _cells(axes, matrix, *colours)
     _names(axes, queries, keys, side)
     if max(matrix.shape) <= NUMBERS_UP_TO:
-        written = np.vectorize(lambda value: _short(number.format(value)))(matrix)
-        write_cells(axes, image, written, 10 if len(keys) > 5 else 13)
-    axes.set_ylabel(y_label)
-    axes.set_xlabel("key")
+        write_cells(axes, image, _written(matrix, colours), 10 if len(keys) > 5 else 13)
+    label_axes(axes, x="key", y=y_label)
     colour_bar(picture, image, axes, label, size=12, shrink=0.7, pad=0.04, aspect=20)
     return finish(picture), axes
-
-
-def _short(number: str) -> str:
-    """+0.12 as +.12, -0.12 as −.12, and what rounds to nothing without a sign."""
-    if not number.strip("+-0."):
-        return number.lstrip("+-0") or "0"
-    return number.replace("0.", ".", 1).replace("-", "−") if abs(float(number)) < 1 else number
 
 
 def importance(
@@ -277,12 +246,7 @@ def importance(
     up to 10 columns; of many columns some are named. `label` names the colours, with the unit.
     Raises ValueError when the shape does not fit the names.
     """
-    effects = np.asarray(effects, float)
-    if effects.shape != (len(rows), len(columns)) or not effects.size or not label.strip():
-        raise ValueError(
-            f"expected effects of shape {(len(rows), len(columns))}, a row a name, and a label "
-            f"with their unit; got shape {effects.shape} and label {label!r}"
-        )
+    effects = shaped(effects, (len(rows), len(columns)), "effects").astype(float)
     colours, low, high = scale(effects)
     picture, axes = figure(height=1.8 + 0.27 * len(rows), **texts)
     image = axes.imshow(effects, aspect="auto", cmap=colours, vmin=low, vmax=high)
@@ -296,7 +260,7 @@ def importance(
     axes.set_yticks(range(len(rows)), rows)
     bare(axes)
     label_axes(axes, x=x_label)
-    colour_bar(picture, image, axes, label)
+    label_axes(colour_bar(picture, image, axes, label).ax, size=10, y=label)
     return finish(picture)
 
 
@@ -389,13 +353,8 @@ def head_grid(
     head), framed. Raises ValueError when the shape does not fit the tokens, or for a marked head
     that is not there.
     """
-    weights = np.asarray(weights, np.float32)
-    length = len(tokens)
-    if weights.ndim != 4 or weights.shape[2:] != (length, length) or not weights.size:
-        raise ValueError(
-            f"expected weights of shape (layers, heads, {length}, {length}) for {length} tokens, "
-            f"got shape {weights.shape}"
-        )
+    shape = ("layers", "heads", len(tokens), len(tokens))
+    weights = shaped(weights, shape, "weights").astype(np.float32)
     layers, heads = weights.shape[:2]
     if not all(0 <= layer < layers and 0 <= head < heads for layer, head in mark):
         raise ValueError(
@@ -421,7 +380,7 @@ def head_grid(
     bar.ax.tick_params(labelsize=10)
     text = " ".join(brief(token, 20) for token in tokens)
     text = text if len(text) <= 76 else text[:75] + "…"
-    legend = f"{length} tokens: “{text}”"
+    legend = f"{len(tokens)} tokens: “{text}”"
     return finish(picture, note=f"{legend}." if texts.get("note") else legend)
 
 
@@ -438,26 +397,17 @@ def column_names(heads: int, pitch: float) -> list[str]:
     return [f"head {head}" if pitch >= 0.7 else str(head) for head in range(heads)]
 
 
-def _checked_scores(scores: Any, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """The scores as (layers, heads), of that shape if one is given."""
-    scores = np.asarray(scores, float)
-    if scores.ndim != 2 or not scores.size or (shape is not None and scores.shape != shape):
-        raise ValueError(
-            f"expected {name} of shape {shape or '(layers, heads)'}, got shape {scores.shape}"
-        )
-    return scores
+def _written(
+    values: np.ndarray, colours: tuple[str, float, float], number: str = "{:.2f}"
+) -> np.ndarray:
+    """The numbers of the cells: a sign where the scale goes below zero, no 0 before the point."""
 
+    def text(value: float) -> str:
+        digits = number.format(abs(value)).removeprefix("0")
+        unsigned = colours[1] >= 0 or not digits.strip("0.")
+        return digits if unsigned else ("−" if value < 0 else "+") + digits
 
-def _written(values: np.ndarray, colours: tuple[str, float, float], number: str) -> list[str]:
-    """The numbers of the cells: a sign where some are below zero, no 0 before the point."""
-    signed = colours[1] < 0
-    texts = []
-    for value in values.flat:
-        text = number.format(abs(value)).removeprefix("0") or "0"
-        rounds_to_zero = not text.strip("0.")
-        sign = "" if rounds_to_zero or not signed else "−" if value < 0 else "+"
-        texts.append(sign + text)
-    return texts
+    return np.vectorize(text)(values)
 
 
 def _score_cells(
@@ -472,106 +422,74 @@ def _score_cells(
     `room` is the width of a cell and the height of all, in inches.
     """
     image = axes.imshow(values, aspect="auto", cmap=colours[0], vmin=colours[1], vmax=colours[2])
-    layers, heads = values.shape
     texts = _written(values, colours, number)
-    widest = max(text_width(text, 10) for text in set(texts))
+    widest = max(text_width(text, 10) for text in np.unique(texts))
     size = min(11.0, 10 * 0.8 * room[0] / widest)
     if size >= SMALLEST:
-        write_cells(axes, image, np.reshape(texts, values.shape), size)
-    _part(axes, layers, heads)
-    axes.set_yticks(named(layers, room[1], 10))
+        write_cells(axes, image, texts, size)
+    _part(axes, *values.shape)
+    axes.set_yticks(named(len(values), room[1], 10))
     bare(axes, labelsize=10)
     return image, size >= SMALLEST
 
 
 def score_grid(
     scores: Mapping[str, Any],
-    beside: Mapping[str, Any] | None = None,
-    *,
-    names: tuple[str, str] = ("trained", "random weights"),
+    random: Mapping[str, Any],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Scores a head over a corpus, (layers, heads) each, as small grids; four in a row.
 
-    `beside` holds the same scores of another model, drawn below on the same colours: what a score
-    is worth shows beside random weights. `names` are the two models'. Numbers stand in the cells
-    where they fit, else a colour bar below. Raises ValueError for no scores, shapes that differ,
-    or other scores beside.
+    `random` holds the same scores of a model with random weights, drawn below on the same colours:
+    they show what a score is worth. Numbers stand in the cells where they fit, else a colour bar
+    below. Raises ValueError for no scores, shapes that differ, or other scores at random.
     """
-    beside = beside or {}
     first = next(iter(scores.values()), np.empty(0))
-    shape = _checked_scores(first, "scores").shape
-    if beside and set(beside) != set(scores):
-        raise ValueError(f"expected the same scores beside, got {list(scores)} and {list(beside)}")
-    rows = 2 if beside else 1
+    shape = shaped(first, ("layers", "heads"), "scores").shape
+    if set(random) != set(scores):
+        raise ValueError(f"expected the same scores at random, got {[*scores]} and {[*random]}")
     columns = min(_IN_A_ROW, len(scores))
     banks = -(-len(scores) // columns)
     high = float(np.clip(0.21 * shape[0], 0.9, 1.5))
-    height = 0.75 + banks * (rows * (high + 0.08) + 0.75)
-    size = {"rows": rows * banks, "columns": columns, "squeeze": False}
-    picture, grid = figure(height=height, **size, **texts)
+    height = 0.75 + banks * (2 * high + 0.91)
+    picture, grid = figure(height=height, rows=2 * banks, columns=columns, squeeze=False, **texts)
+    pairs = grid.reshape(banks, 2, columns).swapaxes(1, 2).reshape(-1, 2)
+    for axes in pairs[len(scores) :].flat:
+        axes.set_visible(False)
     room = 5.9 / columns / shape[1]
-    for place in range(banks * columns):
-        bank, column = divmod(place, columns)
-        pair = grid[rows * bank : rows * (bank + 1), column]
-        if place >= len(scores):
-            for axes in pair:
-                axes.set_visible(False)
-            continue
-        name = list(scores)[place]
-        drawn = [
-            _checked_scores(each[name], f"{name!r}", shape) for each in (scores, beside) if each
-        ]
+    for place, (pair, name) in enumerate(zip(pairs, scores, strict=False)):
+        drawn = [shaped(each[name], shape, f"{name!r}").astype(float) for each in (scores, random)]
         colours = scale(np.concatenate(drawn))
         number = "{:.2f}" if max(-colours[1], colours[2]) <= 1 else "{:.1f}"
-        for axes, values, model in zip(pair, drawn, names, strict=False):
+        for axes, values, model in zip(pair, drawn, ("trained", "random weights"), strict=True):
             image, fits = _score_cells(axes, values, colours, number, (room, high))
-            axes.set_xticks(named(shape[1], room * shape[1], 10) if axes is pair[-1] else [])
-            if column == 0:
-                label_axes(axes, y=f"{model}\nblock" if beside else "block")
-                axes.yaxis.label.set_size(10)
-            else:
+            if place % columns:
                 axes.set_yticks([])
-        pair[0].set_title(name, fontsize=11, loc="left")
-        pair[-1].set_xlabel("head", fontsize=10)
+            else:
+                label_axes(axes, size=10, y=f"{model}\nblock")
+        upper, lower = pair
+        upper.set_title(name, fontsize=11, loc="left")
+        upper.set_xticks([])
+        lower.set_xticks(named(shape[1], room * shape[1], 10))
+        label_axes(lower, size=10, x="head")
         if not fits:
             across = {"orientation": "horizontal", "aspect": 16, "shrink": 0.9}
             colour_bar(picture, image, list(pair), "", **across).ax.tick_params(labelsize=9)
     return finish(picture)
 
 
-def ablation_grid(
-    changes: Any,
-    beside: Mapping[str, Any] | None = None,
-    *,
-    label: str = "rise of the loss (nats per token)",
-    x_label: str = "removed",
-    number: str = "{:.3f}",
-    **texts: Unpack[Texts],
-) -> Picture:
-    """What each head changes, (layers, heads), as when it is removed; purple above zero.
+def ablation_grid(changes: Any, *, label: str = "", **texts: Unpack[Texts]) -> Picture:
+    """What each head changes when it is removed, (layers, heads); purple above zero, orange below.
 
-    Orange is below zero. `beside` maps names to further columns, (layers,) each, on the same
-    colours: "feed-forward", "whole block". `label` names the colours, with the unit; `number`
-    formats what stands in a cell. Raises ValueError where shapes do not fit.
+    `label` names the colours, with the unit. Raises ValueError for another shape.
     """
-    beside = beside or {}
-    changes = _checked_scores(changes, "changes")
+    changes = shaped(changes, ("layers", "heads"), "changes").astype(float)
     layers, heads = changes.shape
-    if any(np.shape(each) != (layers,) for each in beside.values()):
-        raise ValueError(
-            f"expected columns of {layers} values, one a block, got shapes "
-            f"{ ({name: np.shape(each) for name, each in beside.items()}) }"
-        )
-    cells = np.column_stack([changes, *beside.values()])
-    reach, columns = float(np.abs(cells).max()) or 1.0, cells.shape[1]
-    high, wide = float(np.clip(0.34 * layers, 1.2, 4.2)), 5.4 / columns
+    reach = float(np.abs(changes).max()) or 1.0
+    high, wide = float(np.clip(0.34 * layers, 1.2, 4.2)), 5.4 / heads
     picture, axes = figure(height=1.7 + high, **texts)
-    image, _ = _score_cells(axes, cells, ("PuOr", -reach, reach), number, (wide, high))
-    names = [*column_names(heads, wide), *(textwrap.fill(name, 10) for name in beside)]
-    axes.set_xticks(range(columns), names)
-    if beside:
-        axes.axvline(heads - 0.5, color="white", lw=5)
-    label_axes(axes, x=x_label, y="block")
-    label_axes(colour_bar(picture, image, axes, label).ax, y=label)
+    image, _ = _score_cells(axes, changes, ("PuOr", -reach, reach), "{:.3f}", (wide, high))
+    axes.set_xticks(range(heads), column_names(heads, wide))
+    label_axes(axes, x="removed", y="block")
+    label_axes(colour_bar(picture, image, axes, label).ax, size=10, y=label)
     return finish(picture)

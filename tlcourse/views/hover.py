@@ -16,7 +16,7 @@ import numpy as np
 from tlcourse import files
 from tlcourse.views.heat_maps import heat_map
 from tlcourse.views.interactive import widgets_on
-from tlcourse.views.style import Picture
+from tlcourse.views.style import Picture, shaped
 
 LIMIT = 32  # tokens, in a notebook that is committed
 LARGEST = 150_000  # bytes, there
@@ -144,13 +144,8 @@ def hover(
 
 
 def _checked(weights: Any, queries: Sequence[str], keys: Sequence[str]) -> np.ndarray:
-    weights = np.asarray(weights, dtype=np.float32)
-    wanted = (len(queries), len(keys))
-    if weights.ndim != 4 or weights.shape[2:] != wanted or not weights.size:
-        raise ValueError(
-            f"expected weights of shape (layers, heads, queries, keys), the last two {wanted} for "
-            f"these tokens; got shape {weights.shape}"
-        )
+    shape = ("layers", "heads", len(queries), len(keys))
+    weights = shaped(weights, shape, "weights (layers, heads, queries, keys)").astype(np.float32)
     if not (weights.min() >= 0 and weights.max() <= 1.001):  # half precision rounds up; NaN fails
         raise ValueError(
             f"expected attention weights from 0 to 1, got {weights.min():.3g} to "

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch
 
 from tlcourse.views.bars import horizontal_bars
-from tlcourse.views.diagrams import ACROSS, arrow, box, canvas, label, stroke, word_width
-from tlcourse.views.style import COLOURS, Picture, Texts, finish
+from tlcourse.views.diagrams import ACROSS, Drawing, word_width
+from tlcourse.views.style import COLOURS, Picture, Texts, shaped
 from tlcourse.views.tokens import visible
 
 STATIONS = (
@@ -33,42 +33,39 @@ def road(stations: Sequence[tuple[str, str, str]] = STATIONS, **texts: Unpack[Te
     part, for words of more than three lines, or for no station.
     """
     if not stations or any(part not in _FILLS for *_, part in stations):
-        raise ValueError(
-            f"expected stations (name, what one has then, part of {list(_FILLS)}), got {stations!r}"
-        )
+        wanted = f"stations (name, what one has then, part of {list(_FILLS)})"
+        raise ValueError(f"expected {wanted}, got {stations!r}")
     texts = {
         "title": "From bytes to an answer: the road through the lessons",
         "alt": "Boxes joined by arrows, one for each lesson: "
         + ", ".join(f"{name} ({has})" for name, has, _ in stations),
     } | texts
     rows = -(-len(stations) // 4)
-    picture, axes = canvas(1.15 * rows + 0.35, **texts)
+    draw = Drawing(1.15 * rows + 0.35, **texts)
     wide, before, last = 1.5, None, 0
     for place, (name, has, part) in enumerate(stations):
         row, column = divmod(place, 4)
         column = 3 - column if row % 2 else column
         middle = 0.8 + 1.733 * column, 1.15 * (rows - row) - 0.2
-        here = box(axes, middle, width=wide, height=0.88, fill=_FILLS[part])
-        label(axes, (middle[0], middle[1] + 0.24), name, align="center", bold=True)
+        here = draw.box(middle, width=wide, height=0.88, fill=_FILLS[part])
+        draw.caption((middle[0], middle[1] + 0.24), name, "black", bold=True)
         for line, words in enumerate(_lines(has, wide - 0.16)):
             if line > 2:
-                raise ValueError(
-                    f"expected words that fit into three lines, got {has!r}; use fewer"
-                )
-            label(axes, (middle[0], middle[1] - 0.02 - 0.17 * line), words, align="center")
+                raise ValueError(f"expected words that fit into three lines, got {has!r}")
+            draw.caption((middle[0], middle[1] - 0.02 - 0.17 * line), words, "black")
         if before is not None:
             if column == last:
                 sides = before.bottom, here.top
             else:
                 sides = (before.left, here.right) if row % 2 else (before.right, here.left)
-            arrow(axes, *sides)
+            draw.arrow(*sides)
         before, last = here, column
     left = 0.05
     for part in dict.fromkeys(part for *_, part in stations):
-        cell = box(axes, (left + 0.1, 0.12), width=0.2, height=0.16, fill=_FILLS[part])
-        label(axes, (cell.right[0] + 0.08, 0.12), _SAID[part], colour="grey")
+        cell = draw.box((left + 0.1, 0.12), width=0.2, height=0.16, fill=_FILLS[part])
+        draw.label((cell.right[0] + 0.08, 0.12), _SAID[part], colour="grey")
         left = cell.right[0] + 0.35 + word_width(_SAID[part]) * 1.05
-    return finish(picture)
+    return draw.finish()
 
 
 def _lines(text: str, room: float) -> list[str]:
@@ -101,25 +98,21 @@ def story(
     leads to them. Both come with their probabilities. Raises ValueError where the weights are not
     one a token.
     """
-    weights = np.asarray(weights, float)
-    if weights.shape != (len(tokens),) or not len(tokens):
-        raise ValueError(
-            f"expected one weight a token, {len(tokens)}, got an array of shape {weights.shape}"
-        )
+    weights = shaped(weights, (len(tokens),), "one weight a token").astype(float)
     texts = {
         "title": "Pretrained: what comes next. Fine-tuned: what is asked for.",
         "alt": f"A text cut into tokens, with arcs from the token {tokens[at]} to those before "
         "it. An arrow leads from it to bars of the likeliest next tokens, and a bracket under the "
         "whole text leads to bars of the kinds of answer.",
     } | texts
-    picture, axes = canvas(3.35, **texts)
+    draw = Drawing(3.35, **texts)
     names = [visible(token) for token in tokens]
     widths = [word_width(name) * 1.05 + 0.16 for name in names]
     left, middles = max(0.05, (ACROSS - sum(widths) - 0.06 * (len(names) - 1)) / 2), []
     for name, wide, weight in zip(names, widths, weights, strict=True):
         fill = "blue" if weight >= np.sort(weights)[-min(3, len(weights))] else "grey"
         middles.append((left + wide / 2, 2.15))
-        box(axes, middles[-1], name, width=wide, height=0.3, fill=fill)
+        draw.box(middles[-1], name, width=wide, height=0.3, fill=fill)
         left += wide + 0.06
     looks = range(len(tokens))[at]
     others = [place for place in range(len(tokens)) if place != looks and weights[place] >= 0.04]
@@ -130,20 +123,20 @@ def story(
         bend = f"arc3,rad={0.16 + 0.06 * (start[0] - x) / ACROSS}"
         ink = {"color": COLOURS["blue"], "lw": 3 * weights[place] / most, "alpha": 0.75}
         arc = FancyArrowPatch(start, (x, y + 0.17), arrowstyle="-", connectionstyle=bend, **ink)
-        axes.add_patch(arc)
-    label(axes, (0.05, 3.2), "1  text becomes tokens", bold=True)
+        draw.axes.add_patch(arc)
+    draw.label((0.05, 3.2), "1  text becomes tokens", bold=True)
     heading = "2  tokens look at each other"
-    label(axes, (ACROSS, 3.2), heading, bold=True, align="right", colour="blue")
+    draw.label((ACROSS, 3.2), heading, bold=True, align="right", colour="blue")
     here, there = (3.6, 0.05) if middles[looks][0] > ACROSS / 2 else (0.05, 3.6)
     if labels:
         ends = middles[0][0] - widths[0] / 2, middles[-1][0] + widths[-1] / 2
         corners = zip(np.repeat(ends, 2), [1.97, 1.9, 1.9, 1.97], strict=True)
-        stroke(axes, *corners, colour="vermillion")
-        arrow(axes, (there + 1.65, 1.9), (there + 1.65, 1.66), colour="vermillion")
-        _bars(axes, there, "4  fine-tuned: what is asked for?", labels, "vermillion")
-    arrow(axes, (middles[looks][0], 1.99), (middles[looks][0], 1.66), colour="blue")
-    _bars(axes, here, f"3  pretrained: what follows “{cut}”?", likely, "blue")
-    return finish(picture)
+        draw.stroke(*corners, colour="vermillion")
+        draw.arrow((there + 1.65, 1.9), (there + 1.65, 1.66), colour="vermillion")
+        _bars(draw, there, "4  fine-tuned: what is asked for?", labels, "vermillion")
+    draw.arrow((middles[looks][0], 1.99), (middles[looks][0], 1.66), colour="blue")
+    _bars(draw, here, f"3  pretrained: what follows “{cut}”?", likely, "blue")
+    return draw.finish()
 
 
 def dev_errors(
@@ -182,14 +175,18 @@ def answer_bars(question: str, probabilities: Mapping[str, float]) -> Picture:
     )
 
 
-def _bars(axes: Any, left: float, caption: str, shares: Mapping[str, float], colour: str) -> None:
+def _bars(
+    draw: Drawing, left: float, heading: str, shares: Mapping[str, float], colour: str
+) -> None:
     """Names with their probabilities as bars, one below the other, under a heading."""
-    label(axes, (left, 1.52), caption, bold=True, colour=colour)
+    draw.label((left, 1.52), heading, bold=True, colour=colour)
     room = max(word_width(visible(name)) for name in shares) * 1.05
     scale = (3.15 - room - 0.55) / max(shares.values())
     for row, (name, share) in enumerate(shares.items()):
         y = 1.24 - 0.2 * row
-        label(axes, (left + room, y), visible(name), align="right")
-        axes.barh(y, share * scale, left=left + room + 0.08, height=0.14, color=COLOURS[colour])
+        draw.label((left + room, y), visible(name), align="right")
+        draw.axes.barh(
+            y, share * scale, left=left + room + 0.08, height=0.14, color=COLOURS[colour]
+        )
         at = left + room + 0.14 + share * scale
-        label(axes, (at, y), f"{share:.0%}", colour="grey")
+        draw.label((at, y), f"{share:.0%}", colour="grey")

@@ -4,18 +4,8 @@ import codecs
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from matplotlib.ticker import NullFormatter
-
-from tlcourse.views.diagrams import (
-    ACROSS,
-    PALE,
-    PALE_VERMILLION,
-    arrow,
-    box,
-    canvas,
-    label,
-    word_width,
-)
+from tlcourse.views.diagrams import ACROSS, PALE, PALE_VERMILLION, Drawing, word_width
+from tlcourse.views.lines import log_scale
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 from tlcourse.views.tokens import CHARACTER, GAP, ROW, draw_boxes, place, visible
 
@@ -69,9 +59,8 @@ def merge_rows(rows: Mapping[int, Row], *, note: str | None = None) -> Picture:
     axes.set_ylim(lines - 0.1, -0.1)
     top = 0.0
     for k, (_, newest) in rows.items():
-        axes.text(
-            0, top + 0.4, headings[k], fontsize=10.5, va="center", color=GREY, parse_math=False
-        )
+        font = {"fontsize": 10.5, "va": "center", "color": GREY, "parse_math": False}
+        axes.text(0, top + 0.4, headings[k], **font)
         moved = [(left, row + top + 0.65, width) for left, row, width in places[k]]
         looks = [_look(token, newest) for token in texts[k]]
         draw_boxes(axes, drawn[k], moved, *zip(*looks, strict=True))
@@ -142,11 +131,10 @@ def trainer_race(
             _dots(left, row, [visited[name]], f"{visited[name]:,.0f}", colour)
         _dots(right, row, times, _seconds(sorted(times)[len(times) // 2]), colour)
     for axes, unit in ((left, "words visited per merge"), (right, "seconds")):
-        axes.set_xscale("log")
+        log_scale(axes.xaxis)
         low, high = axes.get_xlim()
         axes.set_xlim(low / 1.3, high * (high / low) ** 0.28)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
         label_axes(axes, x=unit)
@@ -193,31 +181,26 @@ def text_to_ids(
         numbers = sum(_wide([str(each)]) for each in ids)
         lanes.append(max(len(symbols) * cell, inner, numbers) + 0.12)
     if sum(lanes) > ACROSS - _LEFT:
-        raise ValueError(
-            f"expected words that fit into {ACROSS - _LEFT:.1f} inches, got {sum(lanes):.1f}; take "
-            "fewer"
-        )
-    picture, axes = canvas(4 * _STEP + 0.45, **texts)
+        raise ValueError(f"expected words that fit into {ACROSS - _LEFT:.1f} inches; take fewer")
+    draw = Drawing(4 * _STEP + 0.45, **texts)
     heights = [4 * _STEP + 0.2 - _STEP * row for row in range(5)]
     whole = "".join(word for word, *_ in words)
     middle = _LEFT + sum(lanes) / 2, heights[0]
-    box(axes, middle, visible(whole), width=sum(lanes) - 0.06, height=0.26)
+    draw.box(middle, visible(whole), width=sum(lanes) - 0.06, height=0.26)
     names = ("text", *makers)
     for name, y in zip(names, heights, strict=True):
-        label(axes, (_LEFT - 0.12, y), name, align="right", colour="grey", bold=name != "text")
+        draw.label((_LEFT - 0.12, y), name, align="right", colour="grey", bold=name != "text")
     left = _LEFT
     for (word, symbols, tokens, ids), lane in zip(words, lanes, strict=True):
         middle = left + lane / 2
-        box(
-            axes, (middle, heights[1]), visible(word), width=lane - 0.06, height=0.26, colour="grey"
-        )
-        _cells(axes, (middle, heights[2]), symbols, lane, "white")
-        _cells(axes, (middle, heights[3]), [visible(t) for t in tokens], lane, "blue")
-        _cells(axes, (middle, heights[4]), [str(each) for each in ids], lane, "blue")
+        draw.box((middle, heights[1]), visible(word), width=lane - 0.06, height=0.26, colour="grey")
+        _cells(draw, (middle, heights[2]), symbols, lane, "white")
+        _cells(draw, (middle, heights[3]), [visible(t) for t in tokens], lane, "blue")
+        _cells(draw, (middle, heights[4]), [str(each) for each in ids], lane, "blue")
         for above in heights[:4]:
-            arrow(axes, (middle, above - 0.13), (middle, above - _STEP + 0.14))
+            draw.arrow((middle, above - 0.13), (middle, above - _STEP + 0.14))
         left += lane
-    return finish(picture)
+    return draw.finish()
 
 
 def _wide(texts: Any) -> float:
@@ -226,7 +209,7 @@ def _wide(texts: Any) -> float:
 
 
 def _cells(
-    axes: Any, middle: tuple[float, float], texts: Sequence[str], lane: float, colour: str
+    draw: Drawing, middle: tuple[float, float], texts: Sequence[str], lane: float, colour: str
 ) -> None:
     """Boxes side by side that fill a lane, each as wide as its text asks for."""
     wide = [_wide([text]) for text in texts]
@@ -234,7 +217,7 @@ def _cells(
     left = middle[0] - (lane - 0.06) / 2
     for text, width in zip(texts, wide, strict=True):
         at = (left + (width + spare) / 2, middle[1])
-        box(axes, at, text, width=width + spare, height=0.26, colour=colour)
+        draw.box(at, text, width=width + spare, height=0.26, colour=colour)
         left += width + spare
 
 
@@ -258,21 +241,18 @@ def pattern_parts(
     start = max(word_width(name) for name in names) * 1.05 + 0.25
     wide = [_wide([visible(text)]) for text, _ in pieces]
     if sum(wide) > ACROSS - start:
-        raise ValueError(
-            f"expected a text that fits into {ACROSS - start:.1f} inches, got {sum(wide):.1f}; cut "
-            "it"
-        )
+        raise ValueError(f"expected a text that fits into {ACROSS - start:.1f} inches; cut it")
     top = 0.32 * len(parts) + 0.2
-    picture, axes = canvas(top + 0.25, **texts)
+    draw = Drawing(top + 0.25, **texts)
     rows = {name: top - 0.32 * (number + 1) for number, name in enumerate(parts)}
-    label(axes, (start - 0.15, top), "the text", align="right", colour="grey")
+    draw.label((start - 0.15, top), "the text", align="right", colour="grey")
     for y, caption in zip(rows.values(), names, strict=True):
-        label(axes, (start - 0.15, y), caption, align="right", colour="grey")
-        axes.plot([start, start + sum(wide)], [y, y], color="#D9D9D9", lw=0.6, zorder=0)
+        draw.label((start - 0.15, y), caption, align="right", colour="grey")
+        draw.axes.plot([start, start + sum(wide)], [y, y], color="#D9D9D9", lw=0.6, zorder=0)
     left = start
     for (text, name), width in zip(pieces, wide, strict=True):
         x = left + width / 2
-        box(axes, (x, top), visible(text), width=width, height=0.26, fill="white")
-        box(axes, (x, rows[name]), visible(text), width=width, height=0.26, colour="blue")
+        draw.box((x, top), visible(text), width=width, height=0.26, fill="white")
+        draw.box((x, rows[name]), visible(text), width=width, height=0.26, colour="blue")
         left += width
-    return finish(picture)
+    return draw.finish()

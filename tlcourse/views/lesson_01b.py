@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from tlcourse.views.diagrams import ACROSS, box, canvas
-from tlcourse.views.style import Picture, Texts, finish
+from tlcourse.views.diagrams import ACROSS, Drawing
+from tlcourse.views.style import Picture, Texts
 from tlcourse.views.tokens import visible
 
 
@@ -41,10 +41,10 @@ def cuts_of_word(
         lane.append((start, token))
     cell = min(0.9, ACROSS / len(word))
     left = (ACROSS - cell * len(word)) / 2
-    picture, axes = canvas(0.36 * len(lanes) + 0.45, **texts)
+    draw = Drawing(0.36 * len(lanes) + 0.45, **texts)
     for place, letter in enumerate(word):
         middle, text = (left + cell * (place + 0.5), 0.15), visible(letter)
-        box(axes, middle, text, width=cell - 0.08, height=0.26, colour="grey", bold=True)
+        draw.box(middle, text, width=cell - 0.08, height=0.26, colour="grey", bold=True)
     for row, lane in enumerate(lanes):
         for start, token in lane:
             is_best = (start, token) in chosen
@@ -53,8 +53,8 @@ def cuts_of_word(
             percentage = f"{100 * math.exp(scores[token]):.2g} %"
             text = f"{visible(token)}  {percentage}" if len(token) > 1 else percentage
             size = {"width": cell * len(token) - 0.08, "height": 0.27}
-            box(axes, (middle, 0.55 + 0.36 * row), text, colour=hue, bold=is_best, **size)
-    return finish(picture)
+            draw.box((middle, 0.55 + 0.36 * row), text, colour=hue, bold=is_best, **size)
+    return draw.finish()
 
 
 def _apart(one: tuple[int, str], other: tuple[int, str]) -> bool:

@@ -6,16 +6,24 @@ from typing import Any, Unpack
 import matplotlib.patches
 import numpy as np
 
-from tlcourse.views.diagrams import ACROSS, Box, arrow, box, canvas, chain, label, stroke
+from tlcourse.views.diagrams import ACROSS, Box, Drawing
 from tlcourse.views.heat_maps import colour_bar
-from tlcourse.views.style import COLOURS, GREY, MIDDLE, Picture, Texts, figure, finish
+from tlcourse.views.style import (
+    COLOURS,
+    GREY,
+    MIDDLE,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    label_axes,
+    shaped,
+)
 
 _MOST_HEADS = 6
 
 
-def score_maps(
-    maps: Mapping[str, Any], *, label: str = "score (in its map's std)", **texts: Unpack[Texts]
-) -> Picture:
+def score_maps(maps: Mapping[str, Any], **texts: Unpack[Texts]) -> Picture:
     """One to three square matrices (query position, key position) side by side, each named.
 
     Each map is shown less its mean and in units of its standard deviation: orange is below the
@@ -26,8 +34,7 @@ def score_maps(
     if not 1 <= len(arrays) <= 3:
         raise ValueError(f"expected one to three maps side by side, got {len(arrays)}")
     for name, scores in arrays.items():
-        if scores.ndim != 2 or len(set(scores.shape)) > 1:
-            raise ValueError(f"expected a square matrix {name!r}, got shape {scores.shape}")
+        shaped(scores, (len(scores), len(scores)), f"a square matrix {name!r}")
         if np.ptp(scores) == 0:
             raise ValueError(f"expected scores that differ in {name!r}, got {scores.flat[0]} only")
     arrays = {name: (each - each.mean()) / each.std() for name, each in arrays.items()}
@@ -39,9 +46,9 @@ def score_maps(
         image = axes.imshow(scores, cmap="PuOr", vmin=-reach, vmax=reach)
         axes.set_title(name, fontsize=11)
         axes.grid(False)
-        axes.set_xlabel("key at position", fontsize=11)
-    grid[0, 0].set_ylabel("query at position", fontsize=11)
-    colour_bar(picture, image, grid, label, size=11, shrink=0.7)
+        label_axes(axes, size=11, x="key at position")
+    label_axes(grid[0, 0], size=11, y="query at position")
+    colour_bar(picture, image, grid, "score (in its map's std)", size=11, shrink=0.7)
     return finish(picture)
 
 
@@ -57,12 +64,6 @@ def clocks(
     the angle from the query's hand to the key's, which alone decides the score; it is written below
     in degrees. Raises ValueError unless there are as many angles as names.
     """
-    counts = [len(angles) for pair in rows.values() for angles in pair]
-    if not rows or set(counts) != {len(names)} or not names:
-        raise ValueError(
-            f"expected as many query and key angles as the {len(names)} names in every row, got "
-            f"{counts}"
-        )
     height = (5.6 / len(names) + 0.15) * len(rows) + 1.0
     grid_size = {"rows": len(rows), "columns": len(names), "squeeze": False}
     picture, grid = figure(height=height, **grid_size, **texts)
@@ -83,12 +84,10 @@ def _clock(axes: Any, query: float, key: float) -> None:
     between = (key - query + np.pi) % (2 * np.pi) - np.pi
     start, end = np.degrees(sorted([query, query + between]))
     axes.add_patch(matplotlib.patches.Wedge((0, 0), 0.42, start, end, fc="#D0D0D0", ec=GREY))
-    for angle, colour, letter in ((query, "blue", "q"), (key, "vermillion", "k")):
+    hands = (query, COLOURS["blue"], "q"), (key, COLOURS["vermillion"], "k")
+    for angle, ink, letter in hands:
         x, y = np.cos(angle), np.sin(angle)
-        axes.annotate(
-            "", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": COLOURS[colour], "lw": 2}
-        )
-        ink = COLOURS[colour]
+        axes.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ink, "lw": 2})
         axes.text(1.14 * x, 1.14 * y, letter, color=ink, fontweight="bold", **MIDDLE)
     axes.text(0, -1.55, f"{np.degrees(between):+.0f}°", ha="center", fontsize=12)
 
@@ -112,54 +111,40 @@ def attention_lookup(
     `keys`, `values`, `scores` and `weights` hold an entry a word; the mixture is computed from the
     last two. Raises ValueError for other numbers of entries, or for more than four words.
     """
-    counts = [len(each) for each in (words, keys, values, scores, weights)]
-    if len(set(counts)) > 1 or not 1 <= len(words) <= 4:
-        raise ValueError(f"expected a key, value, score and weight for 1 to 4 words, got {counts}")
-    picture, axes = canvas(3.05, **texts)
+    if not 1 <= len(words) <= 4:
+        raise ValueError(f"expected 1 to 4 words, got {len(words)}")
+    draw = Drawing(3.05, **texts)
     places = [2.65 + 1.35 * i for i in range(len(words))]
     rows = {"keys": 2.35, "scores": 1.8, "weights": 1.25, "values": 0.7}
     for name, y in rows.items():
-        label(axes, (1.85, y), name, align="right", colour="grey")
-    asks = box(axes, (0.75, rows["keys"]), f"query of {words[-1]}\n{_vector(query)}", colour="blue")
-    divided = "query · key\ndivided by √dₖ"
-    rule = divided, "softmax:\nthey sum to 1", "mixed by\nthe weights"
-    for caption, name in zip(rule, list(rows)[1:], strict=True):
-        label(axes, (0.75, rows[name]), caption, align="center", colour="grey")
-    label(axes, (1.85, 2.8), "tokens", align="right", colour="grey")
-    mixture = [
-        sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in range(len(values[0]))
-    ]
-    result = box(
-        axes,
-        (places[len(words) // 2], 0.15),
-        f"mixture: {_vector(mixture)}",
-        colour="blue",
-        bold=True,
-    )
-    most = max(weights)
-    for x, word, key, value, score, weight in zip(
-        places, words, keys, values, scores, weights, strict=True
-    ):
-        label(axes, (x, 2.8), word, align="center", bold=True)
-        offer = box(axes, (x, rows["keys"]), _vector(key), width=1.1)
-        found = box(axes, (x, rows["scores"]), _vector([score]), width=0.6, colour="grey")
-        best = weight == most
+        draw.label((1.85, y), name, align="right", colour="grey")
+    asks = draw.box((0.75, rows["keys"]), f"query of {words[-1]}\n{_vector(query)}", colour="blue")
+    draw.caption((0.75, rows["scores"]), "query · key\ndivided by √dₖ")
+    draw.caption((0.75, rows["weights"]), "softmax:\nthey sum to 1")
+    draw.caption((0.75, rows["values"]), "mixed by\nthe weights")
+    draw.label((1.85, 2.8), "tokens", align="right", colour="grey")
+    mixture = f"mixture: {_vector(np.array(weights) @ np.array(values))}"
+    result = draw.box((places[len(words) // 2], 0.15), mixture, colour="blue", bold=True)
+    entries = zip(places, words, keys, values, scores, weights, strict=True)
+    for x, word, key, value, score, weight in entries:
+        draw.caption((x, 2.8), word, "black", bold=True)
+        offer = draw.box((x, rows["keys"]), _vector(key), width=1.1)
+        found = draw.box((x, rows["scores"]), _vector([score]), width=0.6, colour="grey")
+        best = weight == max(weights)
         fill, place = None if best else "white", (x, rows["weights"])
-        share = box(axes, place, f"{weight:.2f}", width=0.6, colour="blue", fill=fill, bold=best)
-        gives = box(axes, (x, rows["values"]), _vector(value), width=1.1, colour="vermillion")
-        arrow(axes, offer.bottom, found.top)
-        arrow(axes, found.bottom, share.top)
-        arrow(axes, share.bottom, gives.top, colour="blue")
-        arrow(axes, gives.bottom, (result.middle[0] + 0.25 * (x - result.middle[0]), result.top[1]))
+        share = draw.box(place, f"{weight:.2f}", width=0.6, colour="blue", fill=fill, bold=best)
+        gives = draw.box((x, rows["values"]), _vector(value), width=1.1, colour="vermillion")
+        draw.arrow(offer.bottom, found.top)
+        draw.arrow(found.bottom, share.top)
+        draw.arrow(share.bottom, gives.top, colour="blue")
+        draw.arrow(gives.bottom, (result.middle[0] + 0.25 * (x - result.middle[0]), result.top[1]))
     turn = asks.right[0] - 0.2
-    stroke(axes, (asks.right[0], 2.07), (places[-1], 2.07), colour="blue")
-    stroke(axes, (turn, asks.bottom[1]), (turn, 2.07), colour="blue")
-    stroke(axes, (turn, 2.07), (asks.right[0], 2.07), colour="blue")
+    draw.stroke((turn, asks.bottom[1]), (turn, 2.07), colour="blue")
+    draw.stroke((turn, 2.07), (places[-1], 2.07), colour="blue")
     given = ", ".join(f"{w} {each:.2f}" for w, each in zip(words, weights, strict=True))
-    description = (
+    return draw.finish(
         f"The query of {words[-1]} meets {len(words)} keys; weights {given} mix the values."
     )
-    return finish(picture, description)
 
 
 def attention_heads(width: int, heads: int, **texts: Unpack[Texts]) -> Picture:
@@ -170,61 +155,48 @@ def attention_heads(width: int, heads: int, **texts: Unpack[Texts]) -> Picture:
     if not 0 < heads <= _MOST_HEADS or width <= 0 or width % heads:
         raise ValueError(f"expected 1 to {_MOST_HEADS} heads that divide {width}, got {heads}")
     tall = 0.3 * heads
-    picture, axes = canvas(max(tall, 1.35) + 0.55, **texts)
+    draw = Drawing(max(tall, 1.35) + 0.55, **texts)
     y, size = (max(tall, 1.35) + 0.55) / 2 - 0.05, width // heads
-    given = box(axes, (0.45, y), f"x\n{width}", width=0.55, height=0.5, colour="grey")
-    columns = {"query": 1.45, "key": 1.45, "value": 1.45}
-    for place, (name, x) in enumerate(columns.items()):
-        each = box(axes, (x, y + 0.42 * (1 - place)), name, width=0.62, colour="grey")
-        arrow(axes, given.right, each.left)
-        arrow(axes, each.right, (2.22, each.right[1]))
-    cells = []
+    given = draw.box((0.45, y), f"x\n{width}", width=0.55, height=0.5, colour="grey")
+    for place, name in enumerate(("query", "key", "value")):
+        each = draw.box((1.45, y + 0.42 * (1 - place)), name, width=0.62, colour="grey")
+        draw.arrow(given.right, each.left)
+        draw.arrow(each.right, (2.22, each.right[1]))
     for head in range(heads):
-        middle, hue = (
-            (3.3, y + 0.3 * ((heads - 1) / 2 - head)),
-            "blue" if head == 1 % heads else "white",
-        )
+        height, hue = y + 0.3 * ((heads - 1) / 2 - head), "blue" if head == 1 % heads else "white"
         text = f"head {head}: attention on {size}"
-        cells.append(box(axes, middle, text, width=2.1, height=0.25, colour=hue))
-    joined = Box((5.0, y), 0.55, tall)
-    for head, cell in enumerate(cells):
-        mine = head == 1 % heads
-        hue = "blue" if mine else "white"
-        part = box(axes, (5.0, cell.middle[1]), f"{size}", width=0.55, height=0.3, colour=hue)
-        arrow(axes, cell.right, part.left, colour="blue" if mine else "grey")
-    output = box(axes, (5.85, y), "output", colour="grey")
-    arrow(axes, joined.right, output.left)
-    gone = box(axes, (6.55, y), f"{width}", width=0.42, height=0.5, colour="grey")
-    arrow(axes, output.right, gone.left)
+        cell = draw.box((3.3, height), text, width=2.1, height=0.25, colour=hue)
+        part = draw.box((5.0, height), f"{size}", width=0.55, height=0.3, colour=hue)
+        draw.chain(cell, part, colour="grey" if hue == "white" else hue)
+    output = draw.box((5.85, y), "output", colour="grey")
+    gone = draw.box((6.55, y), f"{width}", width=0.42, height=0.5, colour="grey")
+    draw.chain(Box((5.0, y), 0.55, tall), output, gone)
     top = y + max(tall, 1.35) / 2 + 0.12
     for x, caption in ((1.45, "three layers"), (3.3, f"cut into {heads}"), (5.0, "side by side")):
-        label(axes, (x, top), caption, align="center", colour="grey")
-    description = (
+        draw.caption((x, top), caption)
+    return draw.finish(
         f"A vector of {width} features goes through the layers query, key and value. {heads} heads "
         f"attend with {size} features each; side by side they go through the output layer."
     )
-    return finish(picture, description)
 
 
 def feed_forward_layer(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
     """Three positions, each alone through up and down; boxes are as wide as their vectors."""
-    picture, axes = canvas(1.75, **texts)
+    draw = Drawing(1.75, **texts)
     short, long = 0.6, min(2.3, 0.6 * feed_forward / width)
     for y, word in ((1.2, "the"), (0.8, "cat"), (0.4, "sat")):
-        label(axes, (0.55, y), word, align="center", bold=True)
-        given = box(axes, (1.4, y), f"{width}", width=short, height=0.28, colour="grey")
-        wide = box(axes, (3.75, y), f"{feed_forward}", width=long, height=0.28, colour="vermillion")
-        gone = box(axes, (6.1, y), f"{width}", width=short, height=0.28, colour="grey")
-        arrow(axes, given.right, wide.left)
-        arrow(axes, wide.right, gone.left)
+        draw.caption((0.55, y), word, "black", bold=True)
+        given = draw.box((1.4, y), f"{width}", width=short, height=0.28, colour="grey")
+        wide = draw.box((3.75, y), f"{feed_forward}", width=long, height=0.28, colour="vermillion")
+        gone = draw.box((6.1, y), f"{width}", width=short, height=0.28, colour="grey")
+        draw.chain(given, wide, gone)
     for x, caption in ((2.15, "up"), (3.75, "σ, number by number"), (5.35, "down")):
-        label(axes, (x, 1.55), caption, align="center", colour="grey")
-    label(axes, (3.75, 0.08), "no arrow from one token to another", align="center", colour="grey")
-    description = (
+        draw.caption((x, 1.55), caption)
+    draw.caption((3.75, 0.08), "no arrow from one token to another")
+    return draw.finish(
         f"Three tokens, each by itself: {width} features become {feed_forward} by the layer up, "
         f"and {width} again by the layer down. No arrow leads from one token to another."
     )
-    return finish(picture, description)
 
 
 def block_and_stream(
@@ -234,7 +206,7 @@ def block_and_stream(
 
     Layers that mix positions are blue, those that work on each alone vermillion.
     """
-    picture, axes = canvas(2.35, **texts)
+    draw = Drawing(2.35, **texts)
     stream, row = 0.55, 1.35
     shapes = f"{heads} heads", f"{width} → {feed_forward} → {width}"
     work = "moves information\nbetween positions", "works on each\nposition alone"
@@ -242,26 +214,24 @@ def block_and_stream(
     sums = []
     for left, part, shape, caption in layers:
         name, hue = f"{part}\n{shape}", "blue" if part == "attention" else "vermillion"
-        norm = box(axes, (left + 0.6, row), f"{part}_norm", colour="grey")
-        layer = box(axes, (left + 2.1, row), name, colour=hue, height=0.5)
-        total = box(axes, (left + 2.92, stream), "+", width=0.22, height=0.22, bold=True)
-        arrow(axes, (norm.middle[0], stream), norm.bottom)
-        arrow(axes, norm.right, layer.left)
-        stroke(axes, layer.right, (total.middle[0], row))
-        arrow(axes, (total.middle[0], row), total.top)
-        label(axes, (layer.middle[0], 1.95), caption, align="center", colour=hue)
+        norm = draw.box((left + 0.6, row), f"{part}_norm", colour="grey")
+        layer = draw.box((left + 2.1, row), name, colour=hue, height=0.5)
+        total = draw.box((left + 2.92, stream), "+", width=0.22, height=0.22, bold=True)
+        draw.arrow((norm.middle[0], stream), norm.bottom)
+        draw.arrow(norm.right, layer.left)
+        draw.stroke(layer.right, (total.middle[0], row))
+        draw.arrow((total.middle[0], row), total.top)
+        draw.caption((layer.middle[0], 1.95), caption, hue)
         sums.append(total)
-    edges = [0.05, *(x for each in sums for x in (each.left[0], each.right[0]))]
-    for start, end in (edges[:2], edges[2:4]):
-        stroke(axes, (start, stream), (end, stream), colour="black")
-    arrow(axes, sums[1].right, (ACROSS, stream), colour="black")
-    label(axes, (0.05, 0.2), "residual stream: (batch, length, " + f"{width})", bold=True)
-    label(axes, (ACROSS, 0.2), "on to the next block", align="right", colour="grey")
-    description = (
+    draw.stroke((0.05, stream), sums[0].left, colour="black")
+    draw.stroke(sums[0].right, sums[1].left, colour="black")
+    draw.arrow(sums[1].right, (ACROSS, stream), colour="black")
+    draw.label((0.05, 0.2), f"residual stream: (batch, length, {width})", bold=True)
+    draw.label((ACROSS, 0.2), "on to the next block", align="right", colour="grey")
+    return draw.finish(
         "The residual stream runs along the bottom. Attention and feed-forward each read it "
         "through a norm and add their output to it."
     )
-    return finish(picture, description)
 
 
 def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
@@ -269,7 +239,7 @@ def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
 
     `config` has `vocabulary_size`, `width`, `layers`, `heads` and `feed_forward`.
     """
-    picture, axes = canvas(2.3, **texts)
+    draw = Drawing(2.3, **texts)
     row, width = 1.3, config.width
     steps = [
         ("tokens", 0.62, "white"),
@@ -279,25 +249,24 @@ def whole_model(config: Any, **texts: Unpack[Texts]) -> Picture:
         ("embedding\ntransposed", 5.33, "blue"),
         ("logits", 6.42, "white"),
     ]
-    drawn = [box(axes, (x, row), text, fill=fill, height=0.5) for text, x, fill in steps]
-    chain(axes, drawn)
+    drawn = [draw.box((x, row), text, fill=fill, height=0.5) for text, x, fill in steps]
+    draw.chain(*drawn)
     below = row - 0.48
-    label(axes, (0.62, below), "(batch, length)", align="center", colour="grey")
+    draw.caption((0.62, below), "(batch, length)")
     shape = f"(batch, length, {width})"
-    label(axes, (3.12, below), shape, align="center", colour="grey")
+    draw.caption((3.12, below), shape)
     shape_of_logits = f"(batch, length, {config.vocabulary_size:,})"
-    label(axes, (ACROSS, below), shape_of_logits, align="right", colour="grey")
+    draw.label((ACROSS, below), shape_of_logits, align="right", colour="grey")
     blocks = drawn[2]
     for x, text in ((2.55, "mask"), (3.7, "table of angles")):
-        each = box(axes, (x, 2.1), text, colour="grey")
-        arrow(axes, each.bottom, (blocks.middle[0] + 0.25 * (x - 3.12), blocks.top[1]))
-    y = 0.35
-    stroke(axes, drawn[1].bottom, (drawn[1].middle[0], y), colour="blue")
-    stroke(axes, (drawn[1].middle[0], y), (drawn[4].middle[0], y), colour="blue")
-    arrow(axes, (drawn[4].middle[0], y), drawn[4].bottom, colour="blue")
-    label(axes, (3.5, y - 0.14), "one matrix, used twice", align="center", colour="blue")
-    description = (
+        each = draw.box((x, 2.1), text, colour="grey")
+        draw.arrow(each.bottom, (blocks.middle[0] + 0.25 * (x - 3.12), blocks.top[1]))
+    y, (first, _), (last, _) = 0.35, drawn[1].middle, drawn[4].middle
+    draw.stroke(drawn[1].bottom, (first, y), colour="blue")
+    draw.stroke((first, y), (last, y), colour="blue")
+    draw.arrow((last, y), drawn[4].bottom, colour="blue")
+    draw.caption((3.5, y - 0.14), "one matrix, used twice", "blue")
+    return draw.finish(
         f"Tokens go through the embedding, {config.layers} blocks, a norm and the embedding, "
         "transposed, and become logits. Mask and table of angles go into the blocks."
     )
-    return finish(picture, description)

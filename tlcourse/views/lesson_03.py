@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from tlcourse.views.diagrams import ACROSS, Box, Point, arrow, box, canvas, chain, label, word_width
+from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
 from tlcourse.views.style import (
@@ -25,7 +25,7 @@ from tlcourse.views.style import (
 from tlcourse.views.tokens import visible
 
 Run = tuple[Sequence[float], Sequence[float], Sequence[float]]
-MASK = "<mask>"
+MASK, PAD = "<mask>", "<pad>"
 Answered = tuple[Sequence[str], Mapping[int, tuple[str, float]]]
 SETTINGS = ({"temperature": 0.5}, {"temperature": 1.5}, {"top_k": 3}, {"top_p": 0.5})
 _PALE_BAR = "#DDDDDD"
@@ -39,28 +39,21 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
     """
     picture, row = figure(height=3.7, columns=2, sharey=True, **texts)
     colours = colours_of(runs)
-    for place, (axes, caption) in enumerate(
-        zip(row, ("tokens read", "targets asked for"), strict=True)
-    ):
+    for place, axes in enumerate(row):
         for name, run in runs.items():
-            if len(set(map(len, run))) > 1:
-                raise ValueError(
-                    f"expected tokens, targets and losses of the same steps for {name!r}, got "
-                    f"{[*map(len, run)]} numbers"
-                )
             axes.plot(run[place], run[2], color=colours[name])
         axes.xaxis.set_major_formatter(plain)
         axes.tick_params(labelsize=10)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(left=0)
-        label_axes(axes, x=caption)
+    label_axes(row[0], x="tokens read", y="loss (nats per target)")
+    label_axes(row[1], x="targets asked for")
     right = row[1].get_xlim()[1]
     for name, (_, targets, losses) in runs.items():
         inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
         above = {"ha": "right", "va": "bottom", "xytext": (0, 14)}
         where = {"ha": "center", "va": "top", "xytext": (0, -8)} if inside else above
         row[1].annotate(name, (targets[-1], losses[-1]), color=colours[name], **where, **NEAR)
-    label_axes(row[0], y="loss (nats per target)")
     return finish(picture)
 
 
@@ -174,39 +167,37 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
 
     Blue is what the learner writes.
     """
-    picture, axes = canvas(2.55, **texts)
+    draw = Drawing(2.55, **texts)
     top, low = 1.75, 0.62
     mine = {"colour": "blue", "height": 0.42}
-    file = box(axes, (0.55, top), "token\nfile", colour="grey", height=0.42)
-    cut = box(axes, (1.75, top), "windows", **mine)
-    model = box(axes, (3.35, top), "model", width=0.85, **mine)
-    loss = box(axes, (5.0, top), "causal_loss", **mine)
-    found = box(axes, (6.25, top), "nats,\ntargets", height=0.42)
-    row = (file, cut, model, loss, found)
-    chain(axes, row)
+    file = draw.box((0.55, top), "token\nfile", colour="grey", height=0.42)
+    cut = draw.box((1.75, top), "windows", **mine)
+    model = draw.box((3.35, top), "model", width=0.85, **mine)
+    loss = draw.box((5.0, top), "causal_loss", **mine)
+    found = draw.box((6.25, top), "nats,\ntargets", height=0.42)
+    draw.chain(file, cut, model, loss, found)
     shapes = f"({batch_size}, {length} + 1)", f"({batch_size}, {length}, {vocabulary:,})"
     for x, caption, shape in ((2.5, "tokens", shapes[0]), (4.2, "logits", shapes[1])):
-        label(axes, (x, top + 0.55), caption, align="center", colour="grey")
-        label(axes, (x, top + 0.37), shape, align="center", colour="grey")
-    mean = box(axes, (6.25, low), "nats /\ntargets", height=0.42)
-    clip = box(axes, (5.0, low), "gradient,\nclipped", height=0.42)
-    step = box(axes, (3.35, low), "optimizer", width=0.85, height=0.42)
-    rate = box(axes, (1.75, low), "schedule", **mine)
-    arrow(axes, found.bottom, mean.top)
-    arrow(axes, mean.left, clip.right)
-    arrow(axes, clip.left, step.right)
-    arrow(axes, step.top, model.bottom)
-    arrow(axes, rate.right, step.left)
-    label(axes, (3.43, (top + low) / 2), "moves the weights", colour="grey")
-    label(axes, (2.52, low + 0.32), "learning rate", align="center", colour="grey")
-    label(axes, (0.05, 0.1), "blue: you write it", colour="blue")
-    label(axes, (ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
-    description = (
+        draw.caption((x, top + 0.55), caption)
+        draw.caption((x, top + 0.37), shape)
+    mean = draw.box((6.25, low), "nats /\ntargets", height=0.42)
+    clip = draw.box((5.0, low), "gradient,\nclipped", height=0.42)
+    step = draw.box((3.35, low), "optimizer", width=0.85, height=0.42)
+    rate = draw.box((1.75, low), "schedule", **mine)
+    draw.arrow(found.bottom, mean.top)
+    draw.arrow(mean.left, clip.right)
+    draw.arrow(clip.left, step.right)
+    draw.arrow(step.top, model.bottom)
+    draw.chain(rate, step)
+    draw.label((3.43, (top + low) / 2), "moves the weights", colour="grey")
+    draw.caption((2.52, low + 0.32), "learning rate")
+    draw.label((0.05, 0.1), "blue: you write it", colour="blue")
+    draw.label((ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
+    return draw.finish(
         "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
         "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
         "optimizer, whose learning rate comes from the schedule, moves the weights."
     )
-    return finish(picture, description)
 
 
 def next_and_hidden(
@@ -222,12 +213,9 @@ def next_and_hidden(
         raise ValueError(f"expected places from 0 to {len(tokens) - 1}, got {sorted(hidden)}")
     names = [_word(token) for token in tokens]
     wide = max(word_width(name) for name in [*names, MASK]) + 0.13
-    left, cell = 0.68, 0.15
-    if left + wide * len(tokens) > 5.5:
-        raise ValueError(
-            f"expected tokens that fit into {5.5 - left:.1f} inches, got {len(tokens)}; take fewer"
-        )
-    picture, axes = canvas(3.3, **texts)
+    if wide * len(tokens) > 4.82:
+        raise ValueError(f"expected tokens that fit into 4.8 inches, got {len(tokens)}; take fewer")
+    draw = Drawing(3.3, **texts)
     asked = [*names[1:], None]
     masked = [MASK if place in hidden else name for place, name in enumerate(names)]
     gaps = [name if place in hidden else None for place, name in enumerate(names)]
@@ -235,66 +223,53 @@ def next_and_hidden(
         (3.15, "next token: a decoder, as GPT", names, asked, True),
         (1.45, "hidden tokens: an encoder, as BERT", masked, gaps, False),
     ):
-        label(axes, (0.05, top), heading, bold=True)
-        label(axes, (0.62, top - 0.4), "goes in", colour="grey", align="right")
-        label(axes, (0.62, top - 0.95), "asked for", colour="blue", align="right")
-        _questions(axes, (left, top - 0.4), wide, seen, targets)
-        label(axes, (5.6, top), "who sees whom", colour="grey")
-        _who_sees_whom(axes, (5.6, top - 0.2), cell, len(tokens), causal)
-    description = (
+        draw.label((0.05, top), heading, bold=True)
+        draw.label((0.62, top - 0.4), "goes in", colour="grey", align="right")
+        draw.label((0.62, top - 0.95), "asked for", colour="blue", align="right")
+        _questions(draw, top - 0.4, wide, seen, targets)
+        draw.label((5.6, top), "who sees whom", colour="grey")
+        _who_sees_whom(draw, (5.6, top - 0.2), len(tokens), causal)
+    return draw.finish(
         f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
         f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
         "every token sees all."
     )
-    return finish(picture, description)
 
 
 def _questions(
-    axes: Any, at: Point, wide: float, seen: Sequence[str], targets: Sequence[str | None]
+    draw: Drawing, y: float, wide: float, seen: Sequence[str], targets: Sequence[str | None]
 ) -> None:
     """A row of tokens, and below each, where there is one, its target in blue."""
+    size = {"width": wide - 0.05, "height": 0.26}
     for place, (token, target) in enumerate(zip(seen, targets, strict=True)):
-        x = at[0] + wide * (place + 0.5)
-        above = box(axes, (x, at[1]), token, width=wide - 0.05, height=0.26, colour="grey")
+        x = 0.68 + wide * (place + 0.5)
+        above = draw.box((x, y), token, colour="grey", **size)
         if target is not None:
-            below = box(
-                axes, (x, at[1] - 0.55), target, width=wide - 0.05, height=0.26, colour="blue"
-            )
-            arrow(axes, above.bottom, below.top, colour="blue")
+            below = draw.box((x, y - 0.55), target, colour="blue", **size)
+            draw.arrow(above.bottom, below.top, colour="blue")
 
 
-def _who_sees_whom(axes: Any, corner: Point, cell: float, count: int, causal: bool) -> None:
+def _who_sees_whom(draw: Drawing, corner: Point, count: int, causal: bool) -> None:
     """A small map, a row a query: filled where a key is seen."""
-    for row in range(count):
-        for column in range(count):
-            middle = corner[0] + cell * (column + 0.5), corner[1] - cell * (row + 0.5)
-            kept = column <= row or not causal
-            box(
-                axes,
-                middle,
-                width=cell,
-                height=cell,
-                colour="faint",
-                fill=COLOURS["blue"] if kept else None,
-            )
+    cell = 0.15  # inches
+    for row, column in np.ndindex(count, count):
+        middle = corner[0] + cell * (column + 0.5), corner[1] - cell * (row + 0.5)
+        fill = COLOURS["blue"] if column <= row or not causal else None
+        draw.box(middle, width=cell, height=cell, colour="faint", fill=fill)
 
 
-def nats_of_targets(
-    rows: Mapping[str, Answered], *, pad: str = "<pad>", **texts: Unpack[Texts]
-) -> Picture:
+def nats_of_targets(rows: Mapping[str, Answered], **texts: Unpack[Texts]) -> Picture:
     """What each target costs, as bars, and at the right the sum, the count and their quotient.
 
-    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Places
-    that hold `pad` are white. Raises ValueError for a place that is not there, for tokens that do
+    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Padding
+    is white. Raises ValueError for a place that is not there, for tokens that do
     not fit, or for a row without targets.
     """
-    picture, axes = canvas(1.95 * len(rows), **texts)
+    draw = Drawing(1.95 * len(rows), **texts)
     for name, (seen, targets) in rows.items():
         if not targets or not set(targets) <= set(range(len(seen))):
-            raise ValueError(
-                f"expected targets at places from 0 to {len(seen) - 1} for {name!r}, got "
-                f"{sorted(targets)}"
-            )
+            places = f"places from 0 to {len(seen) - 1} for {name!r}"
+            raise ValueError(f"expected targets at {places}, got {sorted(targets)}")
     longest = max(len(seen) for seen, _ in rows.values())
     wide, left = 5.5 / longest, 0.05
     drawn = [text for seen, found in rows.values() for text in (*seen, *dict(found.values()))]
@@ -304,33 +279,28 @@ def nats_of_targets(
     summaries = []
     for number, (name, (seen, targets)) in enumerate(rows.items()):
         ground = 1.95 * (len(rows) - number) - 1.55
-        label(axes, (0.1, ground + 1.4), name, bold=True)
+        draw.label((0.1, ground + 1.4), name, bold=True)
         for place, token in enumerate(seen):
-            _token(axes, (left + wide * (place + 0.5), ground), wide, token, token == pad)
+            middle, hue = (left + wide * (place + 0.5), ground), "faint" if token == PAD else "grey"
+            draw.box(middle, _word(token), width=wide - 0.05, height=0.26, colour=hue)
         for place, (target, nats) in targets.items():
             foot = left + wide * (place + 0.5), ground + 0.2
-            _cost(axes, foot, wide, target, nats, 0.62 * nats / most)
+            _cost(draw, foot, wide, target, nats, 0.62 * nats / most)
         total, count = sum(nats for _, nats in targets.values()), len(targets)
-        quotient = f"{total:.1f} nats\n÷ {count} targets\n= {total / count:.2f} nats\nper target"
-        label(axes, (5.75, ground + 0.6), quotient, colour="blue")
-        summaries.append(
-            f"{name}: {count} targets of {len(seen)} places, {total / count:.2f} nats each"
-        )
-    return finish(picture, "; ".join(summaries))
+        mean = f"{total / count:.2f} nats"
+        quotient = f"{total:.1f} nats\n÷ {count} targets\n= {mean}\nper target"
+        draw.label((5.75, ground + 0.6), quotient, colour="blue")
+        summaries.append(f"{name}: {count} targets of {len(seen)} places, {mean} each")
+    return draw.finish("; ".join(summaries))
 
 
-def _token(axes: Any, middle: Point, wide: float, text: str, is_pad: bool) -> Box:
-    hue = "faint" if is_pad else "grey"
-    return box(axes, middle, _word(text), width=wide - 0.05, height=0.26, colour=hue)
-
-
-def _cost(axes: Any, foot: Point, wide: float, target: str, nats: float, tall: float) -> None:
+def _cost(draw: Drawing, foot: Point, wide: float, target: str, nats: float, tall: float) -> None:
     """A bar as tall as the target is hard to predict, the nats and the target above it."""
     tall = max(tall, 0.02)
     middle = foot[0], foot[1] + tall / 2
-    box(axes, middle, width=0.5 * wide, height=tall, colour="blue", fill=COLOURS["blue"])
-    label(axes, (foot[0], foot[1] + tall + 0.1), f"{nats:.1f}", align="center", colour="blue")
-    label(axes, (foot[0], foot[1] + tall + 0.27), _word(target), align="center")
+    draw.box(middle, width=0.5 * wide, height=tall, colour="blue", fill=COLOURS["blue"])
+    draw.caption((foot[0], foot[1] + tall + 0.1), f"{nats:.1f}", "blue")
+    draw.caption((foot[0], foot[1] + tall + 0.27), _word(target), "black")
 
 
 def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Picture:
@@ -341,19 +311,19 @@ def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts])
     """
     if not 1 <= len(phases) <= 4:
         raise ValueError(f"expected 1 to 4 phases, got {len(phases)}")
-    picture, axes = canvas(1.75, **texts)
+    draw = Drawing(1.75, **texts)
     room = ACROSS / len(phases)
     drawn = []
     for place, (name, done, reads) in enumerate(phases):
         x = room * (place + 0.5)
         fill = "blue" if place == 0 else "grey"
-        drawn.append(box(axes, (x, 1.1), width=room - 0.5, height=0.95, fill=fill))
-        label(axes, (x, 1.42), name, align="center", bold=True)
-        label(axes, (x, 1.02), done, align="center")
-        label(axes, (x, 0.3), reads, align="center", colour="grey")
-    chain(axes, drawn)
+        drawn.append(draw.box((x, 1.1), width=room - 0.5, height=0.95, fill=fill))
+        draw.caption((x, 1.42), name, "black", bold=True)
+        draw.caption((x, 1.02), done, "black")
+        draw.caption((x, 0.3), reads)
+    draw.chain(*drawn)
     description = "; then ".join(f"{name}: {done}, {reads}" for name, done, reads in phases)
-    return finish(picture, description.replace("\n", " "))
+    return draw.finish(description.replace("\n", " "))
 
 
 def sampling_bars(
@@ -377,13 +347,10 @@ def sampling_bars(
     rows = [visible(name(int(token)).strip() or name(int(token))) for token in order]
     rows.append(f"{len(scores) - len(order):,} others")
     learnt = _shown(_shares(scores), order)
-    headings = [
-        ", ".join(f"{knob.replace('_', '-')} {value:g}" for knob, value in setting.items())
-        for setting in settings
-    ]
     picture, grid = figure(height=3.6, columns=len(settings), sharey=True, squeeze=False, **texts)
     shares_in_words = []
-    for axes, heading, setting in zip(grid[0], headings, settings, strict=True):
+    for axes, setting in zip(grid[0], settings, strict=True):
+        heading = ", ".join(f"{knob.replace('_', '-')} {v:g}" for knob, v in setting.items())
         kept = _shown(_shares(scores, **setting), order)
         axes.barh(range(len(rows)), learnt, color=_PALE_BAR, height=0.8)
         axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
@@ -393,8 +360,7 @@ def sampling_bars(
         axes.set_xticks([0, 50, 100])
         axes.tick_params(labelsize=10)
         axes.grid(False, axis="y")
-        label_axes(axes, x="share (%)")
-        axes.xaxis.label.set_size(10)
+        label_axes(axes, size=10, x="share (%)")
     first = grid[0][0]
     first.set_yticks(range(len(rows)), rows, parse_math=False)
     first.set_ylim(len(rows) - 0.4, -0.6)

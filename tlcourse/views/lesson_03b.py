@@ -6,7 +6,7 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from tlcourse.views.diagrams import ACROSS, PALE, PALE_BLUE, arrow, box, canvas, label
+from tlcourse.views.diagrams import ACROSS, PALE, PALE_BLUE, Drawing
 from tlcourse.views.lines import label_ends, log_scale
 from tlcourse.views.style import (
     COLOURS,
@@ -26,8 +26,7 @@ Points = tuple[Sequence[float], Sequence[float]]
 def predicted_and_true(
     laws: Mapping[str, tuple[Points, Points, tuple[float, float]]],
     beyond: tuple[str, float, float],
-    *,
-    later: tuple[str, float, float] | None = None,
+    later: tuple[str, float, float],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Losses over tokens (logarithmic): runs, the laws fitted to them, and a run far beyond.
@@ -44,9 +43,8 @@ def predicted_and_true(
     log_scale(axes.xaxis)
     label_axes(axes, x="tokens read (logarithmic)", y="held-out loss (nats/token)")
     named, (name, far, loss) = [], beyond
-    for place, (colour, (each, (runs, line, (low, high)))) in enumerate(
-        zip(CYCLE, laws.items(), strict=False)
-    ):
+    numbered = enumerate(zip(CYCLE, laws.items(), strict=False))
+    for place, (colour, (each, (runs, line, (low, high)))) in numbered:
         aside = 1.09 ** (place - (len(laws) - 1) / 2)  # bars side by side
         axes.plot(np.asarray(runs[0]) * aside, runs[1], "o", color=colour, ms=5, alpha=0.45)
         tokens, predicted = (np.asarray(part, float) for part in line)
@@ -58,15 +56,12 @@ def predicted_and_true(
         axes.plot(far * aside, there, "_", color=colour, ms=12, mew=2.5)
         named.append((max(far * aside, tokens[-1]), predicted[-1], each, colour))
     axes.plot(far, loss, "*", color="black", ms=13)
-    end = (far, loss, name, "black")
-    if later is not None:
-        name, tokens, after = later
-        axes.plot([far, tokens], [loss, after], ":", color="black", lw=1)
-        axes.plot(tokens, after, "*", color="black", mfc="white", ms=13)
-        axes.annotate(end[2], (far, loss), (12, 10), textcoords="offset points")
-        end = (tokens, after, name, "black")
+    axes.annotate(name, (far, loss), (12, 10), textcoords="offset points")
+    name, tokens, after = later
+    axes.plot([far, tokens], [loss, after], ":", color="black", lw=1)
+    axes.plot(tokens, after, "*", color="black", mfc="white", ms=13)
     axes.margins(x=0.06)
-    label_ends(axes, [*named, end], 2.9)
+    label_ends(axes, [*named, (tokens, after, name, "black")], 2.9)
     return finish(picture)
 
 
@@ -81,11 +76,6 @@ def seen_and_asked(
     picture, axes = figure(height=0.9 + 1.15 * len(rows), **texts)
     longest = max(len(seen) for seen, _ in rows.values())
     for row, (name, (seen, asked)) in enumerate(rows.items()):
-        if len(seen) != len(asked):
-            raise ValueError(
-                f"expected one target or None a position, got {len(seen)} tokens and "
-                f"{len(asked)} targets for {name!r}"
-            )
         top = 3.1 * row
         axes.text(0, top + 0.02, name, fontweight="bold", va="center")
         for place, (token, target) in enumerate(zip(seen, asked, strict=True)):
@@ -115,26 +105,28 @@ def logits_in_chunks(
     """
     if not 1 <= chunk <= targets // 2:
         raise ValueError(f"expected a chunk of 1 to {targets // 2} targets, got {chunk}")
-    picture, axes = canvas(2.75, **texts)
+    draw = Drawing(2.75, **texts)
     bottom, tall, chunks = 0.55, 1.75, -(-targets // chunk)
     band = max(tall * chunk / targets, 0.22)
     top = bottom + tall
     for left, wide in ((0.6, 0.3), (1.75, 1.75)):
-        axes.add_patch(Rectangle((left, bottom), wide, tall, fc="white", ec=GREY, ls="--", lw=1))
+        draw.axes.add_patch(
+            Rectangle((left, bottom), wide, tall, fc="white", ec=GREY, ls="--", lw=1)
+        )
         look = {"fc": PALE_BLUE, "ec": COLOURS["blue"], "lw": 1, "zorder": 2}
-        axes.add_patch(Rectangle((left, top - band), wide, band, **look))
-    label(axes, (0.75, top + 0.15), "hidden", align="center", bold=True)
-    label(axes, (2.62, top + 0.15), "logits", align="center", bold=True)
-    label(axes, (0.55, bottom + tall / 2), f"{targets:,}", align="right", colour="grey")
-    label(axes, (0.75, bottom - 0.14), f"{width:,}", align="center", colour="grey")
-    label(axes, (2.62, bottom - 0.14), f"{vocabulary:,}", align="center", colour="grey")
+        draw.axes.add_patch(Rectangle((left, top - band), wide, band, **look))
+    draw.caption((0.75, top + 0.15), "hidden", "black", bold=True)
+    draw.caption((2.62, top + 0.15), "logits", "black", bold=True)
+    draw.label((0.55, bottom + tall / 2), f"{targets:,}", align="right", colour="grey")
+    draw.caption((0.75, bottom - 0.14), f"{width:,}")
+    draw.caption((2.62, bottom - 0.14), f"{vocabulary:,}")
     middle = top - band / 2
-    arrow(axes, (0.9, middle), (1.75, middle), colour="blue")
-    label(axes, (1.33, middle + 0.14), "· weightᵀ", align="center", colour="blue")
-    label(axes, (2.62, middle), f"{chunk:,} rows: {_bytes(chunk * vocabulary)}", align="center")
+    draw.arrow((0.9, middle), (1.75, middle), colour="blue")
+    draw.caption((1.33, middle + 0.14), "· weightᵀ", "blue")
+    draw.caption((2.62, middle), f"{chunk:,} rows: {_bytes(chunk * vocabulary)}", "black")
     every = f"all rows: {_bytes(targets * vocabulary)}"
-    label(axes, (2.62, bottom + (tall - band) / 2), every, align="center", colour="grey")
-    label(axes, (2.62, 0.12), f"{chunks:,} chunks, one after the other", align="center")
+    draw.caption((2.62, bottom + (tall - band) / 2), every)
+    draw.caption((2.62, 0.12), f"{chunks:,} chunks, one after the other", "black")
     rows = [
         ("nats", "a number, added up", "blue"),
         ("d_hidden", f"{chunk:,} rows of {width:,}, collected", "blue"),
@@ -143,15 +135,14 @@ def logits_in_chunks(
     ]
     for place, (name, caption, hue) in enumerate(rows):
         y = top - 0.2 - 0.45 * place
-        each = box(axes, (4.3, y), name, width=0.95, colour=hue)
-        arrow(axes, (3.5, middle), each.left, colour=hue, dashed=hue == "grey")
-        label(axes, (4.85, y), caption, colour="black" if hue == "blue" else "grey")
-    description = (
+        each = draw.box((4.3, y), name, width=0.95, colour=hue)
+        draw.arrow((3.5, middle), each.left, colour=hue, dashed=hue == "grey")
+        draw.label((4.85, y), caption, colour="black" if hue == "blue" else "grey")
+    return draw.finish(
         f"Hidden states of {targets:,} targets times the weight give a table of {targets:,} by "
         f"{vocabulary:,} logits. A chunk is {chunk:,} of its rows. It leaves its nats, its rows of "
         "the gradient of hidden, its share of the gradient of weight; its logits are thrown away."
     )
-    return finish(picture, description)
 
 
 def _bytes(numbers: int) -> str:
@@ -167,30 +158,29 @@ def interrupted_run(steps: int, cut: int, **texts: Unpack[Texts]) -> Picture:
     """
     if not 0 < cut < steps:
         raise ValueError(f"expected a step from 1 to {steps - 1} to be cut, got {cut}")
-    picture, axes = canvas(1.85, **texts)
+    draw = Drawing(1.85, **texts)
     wide = 5.5 / steps
     places = [1.15 + wide * (step + 0.5) for step in range(steps)]
     for y, name, colour in ((1.55, "first run", "blue"), (0.25, "second run", "vermillion")):
-        label(axes, (1.0, y), name, align="right", colour=colour, bold=True)
+        draw.label((1.0, y), name, align="right", colour=colour, bold=True)
     for step, x in enumerate(places):
         lost = step == cut
         if step <= cut:
             hue = "white" if lost else "blue"
-            box(axes, (x, 1.55), f"{step}", width=0.8 * wide, height=0.26, colour=hue)
+            draw.box((x, 1.55), f"{step}", width=0.8 * wide, height=0.26, colour=hue)
         if step >= cut:
-            box(axes, (x, 0.25), f"{step}", width=0.8 * wide, height=0.26, colour="vermillion")
-    label(axes, (places[cut] + 0.5 * wide, 1.55), "power cut", colour="grey")
+            draw.box((x, 0.25), f"{step}", width=0.8 * wide, height=0.26, colour="vermillion")
+    draw.label((places[cut] + 0.5 * wide, 1.55), "power cut", colour="grey")
     last = places[cut - 1]
     last_saved = f"saved: weights, optimizers, step {cut}"
-    saved = box(axes, (min(last, ACROSS - 1.6), 0.9), last_saved, colour="grey")
-    arrow(axes, (last, 1.42), (last, saved.top[1]))
-    arrow(axes, (places[cut], saved.bottom[1]), (places[cut], 0.38))
+    saved = draw.box((min(last, ACROSS - 1.6), 0.9), last_saved, colour="grey")
+    draw.arrow((last, 1.42), (last, saved.top[1]))
+    draw.arrow((places[cut], saved.bottom[1]), (places[cut], 0.38))
     if cut > 1:
         start = places[0] - 0.4 * wide, 0.25
-        label(axes, start, "other random weights, then overwritten", colour="grey")
-    description = (
+        draw.label(start, "other random weights, then overwritten", colour="grey")
+    return draw.finish(
         f"The first run does the steps 0 to {cut - 1} and goes down in step {cut}. What it saved "
         f"after step {cut - 1} is loaded by a second run, which does the steps {cut} to "
         f"{steps - 1}."
     )
-    return finish(picture, description)

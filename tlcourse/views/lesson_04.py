@@ -10,13 +10,14 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from tlcourse.views.diagrams import arrow, box, canvas, label, word_width
+from tlcourse.views.diagrams import Drawing, word_width
 from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.panels import head
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 from tlcourse.views.tokens import visible
 
 _ROOM = 3.9  # inches for the tokens
+FLIPS = 10_000
 # by what a name begins with: the shipped models, and what they are judged against
 _KINDS = {"causal": "blue", "pretrained": "blue", "masked": "vermillion", "from scratch": "orange"}
 _KINDS |= {"TF-IDF": "black", "counting words": "black", "released": "green"}
@@ -35,47 +36,44 @@ def classifier_on_body(
     """Tokens run through a grey body; the state of the last goes through a blue head to a label.
 
     `answer` is the label that wins, `layers` and `width` are the body's. Raises ValueError for an
-    answer that is no label, for a body without a size, or for tokens that do not fit.
+    answer that is no label, or for tokens that do not fit.
     """
-    if min(layers, width) < 1:
-        raise ValueError(f"expected a body with a size, got {layers} layers of width {width}")
     if answer not in labels:
         raise ValueError(f"expected an answer out of {list(labels)}, got {answer!r}")
     names = [visible(token.removeprefix(" ")) for token in tokens]
     wide = max(0.5, *(word_width(name) + 0.2 for name in names))
     if wide * len(names) > _ROOM:
         raise ValueError(f"expected tokens that fit into {_ROOM} inches, got {len(names)}")
-    picture, axes = canvas(2.45, **texts)
+    draw = Drawing(2.45, **texts)
     middle = 0.1 + wide * len(names) / 2
-    body = box(axes, (middle, 0.95), width=wide * len(names), height=0.52, colour="grey")
-    label(axes, (middle, 1.05), f"body: {layers} blocks of width {width:,}", align="center")
-    label(axes, (middle, 0.84), "pretrained (lessons 02 and 03)", align="center", colour="grey")
+    body = draw.box((middle, 0.95), width=wide * len(names), height=0.52, colour="grey")
+    draw.caption((middle, 1.05), f"body: {layers} blocks of width {width:,}", "black")
+    draw.caption((middle, 0.84), "pretrained (lessons 02 and 03)")
     for place, name in enumerate(names):
         x, last = 0.1 + wide * (place + 0.5), place == len(names) - 1
-        token = box(axes, (x, 0.28), name, width=wide - 0.06, height=0.26)
-        arrow(axes, token.top, (x, body.bottom[1]))
+        token = draw.box((x, 0.28), name, width=wide - 0.06, height=0.26)
+        draw.arrow(token.top, (x, body.bottom[1]))
         hue = "blue" if last else "faint"
-        state = box(axes, (x, 1.65), width=wide - 0.06, height=0.2, colour=hue)
-        arrow(axes, (x, body.top[1]), state.bottom)
-    label(axes, (middle, 1.95), "a hidden state for each token", align="center", colour="grey")
+        state = draw.box((x, 1.65), width=wide - 0.06, height=0.2, colour=hue)
+        draw.arrow((x, body.top[1]), state.bottom)
+    draw.caption((middle, 1.95), "a hidden state for each token")
     blue = {"colour": "blue"}
     text = f"head (linear)\n{width:,} → {len(labels)}"
-    head = box(axes, (5.15, 1.65), text, height=0.45, **blue)
-    arrow(axes, state.right, head.left, colour="blue")
+    head = draw.box((5.15, 1.65), text, height=0.45, **blue)
+    draw.arrow(state.right, head.left, colour="blue")
     between = (state.right[0] + head.left[0]) / 2, 1.95
-    label(axes, between, "last_token", align="center", colour="blue")
+    draw.caption(between, "last_token", "blue")
     step = 2.2 / len(labels)
     for place, name in enumerate(labels):
         y, wins = 2.3 - step * (place + 0.5), name == answer
         hue, tall = "blue" if wins else "white", step - 0.08
-        found = box(axes, (6.4, y), name, width=0.72, height=tall, bold=wins, colour=hue)
-        arrow(axes, head.right, found.left, colour="blue" if wins else "#9A9A9A")
-    description = (
+        found = draw.box((6.4, y), name, width=0.72, height=tall, bold=wins, colour=hue)
+        draw.arrow(head.right, found.left, colour="blue" if wins else "#9A9A9A")
+    return draw.finish(
         f"{len(names)} tokens, the last of them {names[-1]}, go through a body of {layers} blocks. "
         f"The hidden state of the last goes through a linear head to {len(labels)} labels; "
         f"{answer} wins."
     )
-    return finish(picture, description)
 
 
 def _colour(name: str) -> str:
@@ -103,8 +101,7 @@ def _errors(axes: Any, lines: Sequence[np.ndarray], label: str) -> None:
 def errors_by_rate(
     rates: Sequence[float],
     errors: Mapping[str, Sequence[tuple[float, float, float]]],
-    *,
-    levels: Mapping[str, float] | None = None,
+    levels: Mapping[str, float],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Dev errors in percent over learning rates, both axes logarithmic; the best are ringed.
@@ -112,12 +109,10 @@ def errors_by_rate(
     `errors` maps a model to (error, low, high) for each rate, `levels` others to one error. Raises
     ValueError for another number of errors than of rates.
     """
-    if not errors or any(len(each) != len(rates) for each in errors.values()):
-        raise ValueError(f"expected an error for each of {len(rates)} rates, got {dict(errors)}")
     picture, axes = figure(height=3.6, **texts)
     label_axes(axes, x="learning rate of the body; the head has three times it")
     ends = []
-    _errors(axes, [*errors.values(), *(levels or {}).values()], "dev error (%)")
+    _errors(axes, [*errors.values(), *levels.values()], "dev error (%)")
     shifts = 1.03 ** (np.arange(len(errors)) - (len(errors) - 1) / 2)
     for shift, (name, found) in zip(shifts, errors.items(), strict=True):
         at, (each, low, high) = np.multiply(rates, shift), np.array(found, float).T
@@ -128,7 +123,7 @@ def errors_by_rate(
         ends.append((at[-1], each[-1], name, _colour(name)))
     _log(axes.xaxis, rates)
     axes.margins(x=0.08)
-    for name, value in (levels or {}).items():
+    for name, value in levels.items():
         axes.axhline(value, color=_colour(name), lw=1.2, ls=":", zorder=1)
         ends.append((rates[-1], value, name, _colour(name)))
     label_ends(axes, ends, 2.4)
@@ -184,8 +179,6 @@ def errors_by_labels(
 def flipped_sums(
     differences: Sequence[int],
     *,
-    flips: int = 10000,
-    seed: int = 0,
     x_label: str = "",
     **texts: Unpack[Texts],
 ) -> Picture:
@@ -197,19 +190,19 @@ def flipped_sums(
     found = found[found != 0]
     if not len(found):
         raise ValueError("expected questions that differ, got none; there is nothing to flip")
-    signs = np.random.default_rng(seed).choice([-1, 1], size=(flips, len(found)))
+    signs = np.random.default_rng(0).choice([-1, 1], size=(FLIPS, len(found)))
     sums, counts = np.unique(signs @ found, return_counts=True)
     observed = int(found.sum())
     far = abs(sums) >= abs(observed)
     picture, axes = figure(height=3.4, **texts)
     step = float(np.diff(sums).min()) if len(sums) > 1 else 1.0
-    shares = 100 * counts / flips
+    shares = 100 * counts / FLIPS
     colours = np.where(far, COLOURS["blue"], "#BDBDBD")
     axes.bar(sums, shares, width=0.85 * step, color=colours)
     axes.axvline(observed, color=COLOURS["blue"], lw=2)
     p = shares[far].sum() / 100
     share_as_far = (
-        f"{100 * p:.2g} % of the flips are as far" if p else f"none of {flips:,} flips is as far"
+        f"{100 * p:.2g} % of the flips are as far" if p else f"none of {FLIPS:,} flips is as far"
     )
     side = "left" if observed < 0 else "right"
     where = {"ha": side, "va": "top", "transform": axes.get_xaxis_transform()}
@@ -219,8 +212,8 @@ def flipped_sums(
     axes.set_xlim(-reach, reach)
     axes.xaxis.set_major_formatter(plain)
     label_axes(axes, x=x_label, y="share of flips (%)")
-    description = (
-        f"Bars of the sums of {flips:,} random flips, around 0 and from {sums.min()} to "
-        f"{sums.max()}. The observed sum is {observed}; {share_as_far}."
+    return finish(
+        picture,
+        f"Bars of the sums of {FLIPS:,} random flips, around 0 and from {sums.min()} to "
+        f"{sums.max()}. The observed sum is {observed}; {share_as_far}.",
     )
-    return finish(picture, description)

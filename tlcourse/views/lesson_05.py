@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Unpack
+from typing import Unpack
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from tlcourse.views.diagrams import ACROSS, arrow, box, canvas, chain, label, stroke
+from tlcourse.views.diagrams import ACROSS, Drawing
 from tlcourse.views.dots import KNOB_COLOURS
 from tlcourse.views.lines import label_ends
 from tlcourse.views.panels import head
@@ -17,8 +17,7 @@ from tlcourse.views.style import GREY, Picture, Texts, colours_of, figure, finis
 def rate_grids(
     families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]],
     columns: Sequence[str],
-    *,
-    level: float | None = None,
+    level: float,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Numbers over learning rates (logarithmic): a row of panels a family, a column a number.
@@ -29,7 +28,8 @@ def rate_grids(
     twice the lowest are cut off. Raises ValueError for a family without schemes, or a scheme
     without numbers or with others than columns.
     """
-    _refuse_other_numbers(families, len(columns))
+    if not families or not all(families.values()):
+        raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
     size = {"rows": len(families), "columns": len(columns), "squeeze": False}
     height = 1.2 + 1.9 * len(families)
     picture, grid = figure(height=height, sharex=True, sharey="col", **size, **texts)
@@ -49,25 +49,11 @@ def rate_grids(
         label_axes(axes[-1], x="learning rate")
         for each in axes:
             label_axes(each, y=name)
-    if level is not None:
-        for axes in grid[:, 0]:
-            axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
+    for axes in grid[:, 0]:
+        axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
     for row, labels in zip(grid, ends, strict=True):
         label_ends(row[-1], labels, 1.5, 10.5)
     return finish(picture)
-
-
-def _refuse_other_numbers(
-    families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]], columns: int
-) -> None:
-    """Raises ValueError for a family without schemes, or a scheme with other numbers."""
-    if not families or not all(families.values()):
-        raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
-    for name, points in (item for schemes in families.values() for item in schemes.items()):
-        if {len(numbers) for numbers in points.values()} != {columns}:
-            raise ValueError(
-                f"expected {columns} numbers at each learning rate of {name!r}, got {points}"
-            )
 
 
 def _curves(
@@ -82,76 +68,63 @@ def _curves(
     return rates[-1], numbers[-1][-1], name, colour
 
 
-def block_with_schemes(
-    width: int,
-    feed_forward: int,
-    *,
-    rank: int = 8,
-    bottleneck: int = 32,
-    prefix: int = 10,
-    **texts: Unpack[Texts],
-) -> Picture:
+def block_with_schemes(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
     """A block's layers with what schemes add to them (blue) and what they move (named in orange).
 
     LoRA beside query and value, a prefix before keys and values, adapters behind attention and
     feed-forward, the biases, the norms.
     """
-    picture, axes = canvas(3.4, **texts)
+    draw = Drawing(3.4, **texts)
     stream, row = 0.35, 1.55
-    stroke(axes, (0.05, stream), (6.5, stream), colour="black")
-    arrow(axes, (6.4, stream), (ACROSS, stream), colour="black")
-    label(axes, (0.05, 0.12), f"residual stream, width {width}", bold=True)
-    norm = box(axes, (0.45, row), "norm", colour="grey")
-    arrow(axes, (0.45, stream), norm.bottom)
+    draw.stroke((0.05, stream), (6.5, stream), colour="black")
+    draw.arrow((6.4, stream), (ACROSS, stream), colour="black")
+    draw.label((0.05, 0.12), f"residual stream, width {width}", bold=True)
+    norm = draw.box((0.45, row), "norm", colour="grey")
+    draw.arrow((0.45, stream), norm.bottom)
     parts = {}
     for name, y in (("query", 2.35), ("key", row), ("value", 0.9)):
-        parts[name] = box(axes, (1.35, y), name, width=0.62, colour="grey")
-        arrow(axes, norm.right, parts[name].left)
-    mixed = box(axes, (2.2, row), "attend", colour="grey")
+        parts[name] = draw.box((1.35, y), name, width=0.62, colour="grey")
+        draw.arrow(norm.right, parts[name].left)
+    mixed = draw.box((2.2, row), "attend", colour="grey")
     for name in ("query", "key", "value"):
-        arrow(axes, parts[name].right, mixed.left)
-    output = box(axes, (3.0, row), "output", colour="grey", width=0.62)
-    arrow(axes, mixed.right, output.left)
-    second = box(axes, (4.4, row), "norm", colour="grey")
-    up = box(axes, (5.05, row), "up", colour="grey", width=0.42)
-    down = box(axes, (5.7, row), "down", colour="grey", width=0.56)
-    arrow(axes, (4.4, stream), second.bottom)
-    arrow(axes, second.right, up.left)
-    arrow(axes, up.right, down.left)
+        draw.arrow(parts[name].right, mixed.left)
+    output = draw.box((3.0, row), "output", colour="grey", width=0.62)
+    draw.chain(mixed, output)
+    second = draw.box((4.4, row), "norm", colour="grey")
+    up = draw.box((5.05, row), "up", colour="grey", width=0.42)
+    down = draw.box((5.7, row), "down", colour="grey", width=0.56)
+    draw.arrow((4.4, stream), second.bottom)
+    draw.chain(second, up, down)
     added = {"colour": "blue"}
     for after, x in ((output, 3.72), (down, 6.4)):
-        adapter = box(axes, (x, row), "adapter", width=0.64, **added)
-        arrow(axes, after.right, adapter.left, colour="blue")
-        arrow(axes, adapter.bottom, (x, stream))
+        adapter = draw.box((x, row), "adapter", width=0.64, **added)
+        draw.arrow(after.right, adapter.left, colour="blue")
+        draw.arrow(adapter.bottom, (x, stream))
     for x in (3.72, 6.4):
-        label(axes, (x + 0.06, 0.75), f"{width}\n→ {bottleneck}\n→ {width}", colour="blue")
-    lora = box(axes, (1.35, 3.05), f"LoRA: A {rank} × {width}, B {width} × {rank}", **added)
-    arrow(axes, lora.bottom, parts["query"].top, colour="blue")
-    side = box(axes, (2.35, 0.9), "LoRA", **added)
-    arrow(axes, side.left, parts["value"].right, colour="blue")
-    keys = box(axes, (2.75, 2.45), f"prefix: {prefix} learned\nkeys and values", **added)
-    arrow(axes, keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
-    _what_moves(axes, f"grey: frozen; up is {width} → {feed_forward}")
-    description = (
+        draw.label((x + 0.06, 0.75), f"{width}\n→ 32\n→ {width}", colour="blue")
+    lora = draw.box((1.35, 3.05), f"LoRA: A 8 × {width}, B {width} × 8", **added)
+    draw.arrow(lora.bottom, parts["query"].top, colour="blue")
+    side = draw.box((2.35, 0.9), "LoRA", **added)
+    draw.arrow(side.left, parts["value"].right, colour="blue")
+    keys = draw.box((2.75, 2.45), "prefix: 10 learned\nkeys and values", **added)
+    draw.arrow(keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
+    _what_moves(draw, f"grey: frozen; up is {width} → {feed_forward}")
+    return draw.finish(
         "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
         "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
         "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
     )
-    return finish(picture, description)
 
 
-def _what_moves(axes: Any, rest: str) -> None:
+def _what_moves(draw: Drawing, rest: str) -> None:
     """The names of both knobs that a block can show, and who moves old weights."""
     orange = KNOB_COLOURS["groups"]
-    label(axes, (4.3, 3.25), "edit: what is added", colour="blue", bold=True)
-    label(axes, (4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
-    for y, caption in (
-        (2.72, "BitFit: all biases"),
-        (2.5, "norms only: gains and biases"),
-        (2.28, "top layers: whole blocks, from the top"),
-    ):
-        label(axes, (4.3, y), caption, colour=orange)
-    label(axes, (4.3, 2.02), rest, colour="grey")
+    draw.label((4.3, 3.25), "edit: what is added", colour="blue", bold=True)
+    draw.label((4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
+    draw.label((4.3, 2.72), "BitFit: all biases", colour=orange)
+    draw.label((4.3, 2.5), "norms only: gains and biases", colour=orange)
+    draw.label((4.3, 2.28), "top layers: whole blocks, from the top", colour=orange)
+    draw.label((4.3, 2.02), rest, colour="grey")
 
 
 def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
@@ -164,25 +137,25 @@ def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
     asks |= {"schedule": "how fast, when?", "extra_loss": "what else counts?"}
     if set(choices) != set(asks):
         raise ValueError(f"expected the knobs {', '.join(asks)}, got {', '.join(choices)}")
-    picture, axes = canvas(2.55, **texts)
+    draw = Drawing(2.55, **texts)
     row, places = 0.75, {"edit": 0.9, "groups": 2.55, "schedule": 4.2, "extra_loss": 5.85}
     steps = "model", "optimizer", "learning rate\nof each step", "loss"
     drawn = []
     for (name, caption), text in zip(asks.items(), steps, strict=True):
         colour, x = KNOB_COLOURS[name], places[name]
-        label(axes, (x, 2.35), name, colour=colour, align="center", bold=True)
-        label(axes, (x, 2.13), caption, colour=colour, align="center")
-        knob = box(axes, (x, 1.67), choices[name], edge=colour, width=1.5, height=0.5)
-        step = box(axes, (x, row), text, colour="grey", width=1.2, height=0.44)
-        arrow(axes, knob.bottom, step.top, colour=colour)
+        draw.caption((x, 2.35), name, colour, bold=True)
+        draw.caption((x, 2.13), caption, colour)
+        knob = draw.box((x, 1.67), choices[name], edge=colour, width=1.5, height=0.5)
+        step = draw.box((x, row), text, colour="grey", width=1.2, height=0.44)
+        draw.arrow(knob.bottom, step.top, colour=colour)
         drawn.append(step)
-    chain(axes, drawn)
+    draw.chain(*drawn)
     end, back = drawn[-1].bottom, drawn[2].bottom
-    stroke(axes, end, (end[0], 0.27), (back[0], 0.27))
-    arrow(axes, (back[0], 0.27), back)
+    draw.stroke(end, (end[0], 0.27), (back[0], 0.27))
+    draw.arrow((back[0], 0.27), back)
     middle = (end[0] + back[0]) / 2, 0.12
-    label(axes, middle, "gradient, step, next batch", align="center", colour="grey")
+    draw.caption(middle, "gradient, step, next batch")
     description = "A training loop with four knobs: " + "; ".join(
         f"{name} ({asks[name]}) is set to {choice}" for name, choice in choices.items()
     ).replace("\n", " ")
-    return finish(picture, description)
+    return draw.finish(description)

@@ -1,10 +1,10 @@
 """Figures of lesson 05b: the memory of a training step, and the relatives of LoRA."""
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 from tlcourse.views.bars import name_rows
-from tlcourse.views.diagrams import Box, arrow, box, canvas, label
+from tlcourse.views.diagrams import Box, Drawing
 from tlcourse.views.style import (
     ABOVE,
     CYCLE,
@@ -63,54 +63,48 @@ def lora_relatives(width: int, rank: int, **texts: Unpack[Texts]) -> Picture:
     """
     if min(width, rank) < 1:
         raise ValueError(f"expected a width and a rank of 1 or more, got {width} and {rank}")
-    picture, axes = canvas(3.05, **texts)
+    draw = Drawing(3.05, **texts)
     thin = 2 * rank * width
-    for place, (name, frozen, new, count) in enumerate(
-        (
-            ("LoRA", "W\n32 bits", "B A", thin),
-            ("QLoRA", "W\n4 bits", "B A", thin),
-            ("DoRA", "W\n32 bits", "B A", thin + width),
-            ("IA³", "W\n32 bits", "", width),
-        )
-    ):
+    learned = {"LoRA": thin, "QLoRA": thin, "DoRA": thin + width, "IA³": width}
+    for place, (name, count) in enumerate(learned.items()):
+        frozen = "W\n4 bits" if name == "QLoRA" else "W\n32 bits"
         middle = 0.85 + _STEP * place
-        label(axes, (middle, 2.9), name, align="center", bold=True)
-        last = _layer(axes, middle, frozen, f"{new}\nrank {rank}" if new else "")
-        _output(axes, middle, last, name)
-        label(axes, (middle, 0.08), f"{count:,} learned", align="center", colour="blue")
-    description = (
+        draw.caption((middle, 2.9), name, "black", bold=True)
+        last = _layer(draw, middle, frozen, "" if name == "IA³" else f"B A\nrank {rank}")
+        _output(draw, middle, last, name)
+        draw.caption((middle, 0.08), f"{count:,} learned", "blue")
+    return draw.finish(
         f"Four linear layers of {width} inputs and outputs. LoRA: the frozen W and beside it the "
         f"learned B A of rank {rank}, added up. QLoRA: the same, W in 4 bits. DoRA: the sum is "
         "divided by its length and multiplied by a learned m. IA³: no B A, the output is "
         "multiplied by learned factors."
     )
-    return finish(picture, description)
 
 
-def _layer(axes: Any, middle: float, frozen: str, new: str) -> tuple[float, float]:
+def _layer(draw: Drawing, middle: float, frozen: str, new: str) -> tuple[float, float]:
     """x below, W and what stands beside it, a sum; returns the point from where it goes on."""
-    label(axes, (middle, 0.36), "x", align="center")
+    draw.caption((middle, 0.36), "x", "black")
     start = (middle, 0.45)
     if not new:
-        weight = box(axes, (middle, 1.08), frozen, width=0.68, height=0.5, colour="grey")
-        arrow(axes, start, weight.bottom)
+        weight = draw.box((middle, 1.08), frozen, width=0.68, height=0.5, colour="grey")
+        draw.arrow(start, weight.bottom)
         return weight.top
-    weight = box(axes, (middle - 0.38, 1.08), frozen, width=0.68, height=0.5, colour="grey")
-    update = box(axes, (middle + 0.38, 1.08), new, width=0.68, height=0.5, colour="blue")
-    arrow(axes, start, weight.bottom)
-    arrow(axes, start, update.bottom, colour="blue")
-    plus = box(axes, (middle, 1.66), "+", width=0.26, height=0.24)
-    arrow(axes, weight.top, plus.left)
-    arrow(axes, update.top, plus.right, colour="blue")
+    weight = draw.box((middle - 0.38, 1.08), frozen, width=0.68, height=0.5, colour="grey")
+    update = draw.box((middle + 0.38, 1.08), new, width=0.68, height=0.5, colour="blue")
+    draw.arrow(start, weight.bottom)
+    draw.arrow(start, update.bottom, colour="blue")
+    plus = draw.box((middle, 1.66), "+", width=0.26, height=0.24)
+    draw.arrow(weight.top, plus.left)
+    draw.arrow(update.top, plus.right, colour="blue")
     return plus.top
 
 
-def _output(axes: Any, middle: float, last: tuple[float, float], name: str) -> None:
+def _output(draw: Drawing, middle: float, last: tuple[float, float], name: str) -> None:
     """What is done to the sum, and the output above."""
     above: Box | None = None
     if name in ("DoRA", "IA³"):
         text = "÷ length  × m" if name == "DoRA" else "× l"
-        above = box(axes, (middle, 2.18), text, colour="blue")
-        arrow(axes, last, above.bottom)
-    arrow(axes, above.top if above else last, (middle, 2.58))
-    label(axes, (middle, 2.68), "output", align="center", colour="grey")
+        above = draw.box((middle, 2.18), text, colour="blue")
+        draw.arrow(last, above.bottom)
+    draw.arrow(above.top if above else last, (middle, 2.58))
+    draw.caption((middle, 2.68), "output")

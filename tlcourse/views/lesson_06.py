@@ -2,13 +2,12 @@
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from tlcourse.views.bars import name_rows
-from tlcourse.views.diagrams import Box, arrow, box, canvas, label, stroke
+from tlcourse.views.diagrams import Box, Drawing
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 
 Gain = tuple[Sequence[float], tuple[float, float, float]]  # each pair's; mean, low, high
@@ -45,13 +44,11 @@ def signal_pipeline(
     """
     there = {signal for each in signals.values() for signal in each}
     if not set(signals) <= set(STAGES) or not set(yours) <= there:
-        raise ValueError(
-            f"expected stages out of {', '.join(STAGES)} and signals of theirs as yours, got "
-            f"{list(signals)} and {sorted(yours)}"
-        )
+        wanted = f"stages out of {', '.join(STAGES)} and signals of theirs as yours"
+        raise ValueError(f"expected {wanted}, got {list(signals)} and {sorted(yours)}")
     rows = max(len(each) for each in signals.values())
     height = 0.75 + 0.62 * rows
-    picture, axes = canvas(height, **texts)
+    draw = Drawing(height, **texts)
     places = dict(zip(STAGES, (0.7, 2.36, 4.47, 6.2), strict=True))
     wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "judge": 1.1}
     mine = {stage for stage, each in signals.items() if set(each) & set(yours)}
@@ -59,27 +56,26 @@ def signal_pipeline(
     for stage, x in places.items():
         size = {"width": wide[stage], "height": 0.36}
         fill = "blue" if stage in mine else "grey"
-        drawn[stage] = box(axes, (x, 0.3), stage, fill=fill, bold=True, **size)
-    for stage, following in pairwise(STAGES):
-        arrow(axes, drawn[stage].right, drawn[following].left)
+        drawn[stage] = draw.box((x, 0.3), stage, fill=fill, bold=True, **size)
+    draw.chain(*drawn.values())
     for stage, each in signals.items():
-        _enter(axes, drawn[stage], each, yours)
+        _enter(draw, drawn[stage], each, yours)
     description = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())
-    return finish(picture, f"Pretrain, TAPT, adapt, judge. {description}".replace("\n", " "))
+    return draw.finish(f"Pretrain, TAPT, adapt, judge. {description}".replace("\n", " "))
 
 
-def _enter(axes: Any, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:
+def _enter(draw: Drawing, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:
     """The signals of a stage, one above the other, and a line down its left side into the stage."""
     left, foot = stage.left[0], stage.top[1]
     for row, signal in enumerate(signals):
         y = foot + 0.5 + 0.62 * row
         mine, middle = signal in yours, (stage.middle[0] + 0.06, y)
         hue = "blue" if mine else "white"
-        drawn = box(axes, middle, signal, width=stage.width - 0.12, height=0.46, colour=hue)
-        stroke(axes, (left, y), drawn.left, colour="blue" if mine else "grey")
+        drawn = draw.box(middle, signal, width=stage.width - 0.12, height=0.46, colour=hue)
+        draw.stroke((left, y), drawn.left, colour="blue" if mine else "grey")
     top = foot + 0.5 + 0.62 * (len(signals) - 1)
-    stroke(axes, (left, foot + 0.12), (left, top))
-    arrow(axes, (left, foot + 0.2), (left, foot - 0.02))
+    draw.stroke((left, foot + 0.12), (left, top))
+    draw.arrow((left, foot + 0.2), (left, foot - 0.02))
 
 
 def decision_path(branches: Sequence[tuple[str, str, str]], **texts: Unpack[Texts]) -> Picture:
@@ -96,19 +92,19 @@ def decision_path(branches: Sequence[tuple[str, str, str]], **texts: Unpack[Text
     tall = [0.2 + 0.17 * max(1 + text.count("\n") for text in each) for each in wrapped]
     gap = 0.2
     height = sum(tall) + gap * len(tall) + 0.25
-    picture, axes = canvas(height, **texts)
-    label(axes, (4.75, height - 0.1), "what the stored runs say", colour="grey")
+    draw = Drawing(height, **texts)
+    draw.label((4.75, height - 0.1), "what the stored runs say", colour="grey")
     above, top = None, height - 0.27
     for (question, advice, evidence), room in zip(wrapped, tall, strict=True):
         y = top - room / 2
-        asked = box(axes, (0.95, y), question, width=1.85, height=room, colour="grey")
-        advised = box(axes, (3.4, y), advice, width=2.4, height=room, colour="blue")
-        arrow(axes, asked.right, advised.left, colour="blue")
-        label(axes, (4.75, y), evidence)
+        asked = draw.box((0.95, y), question, width=1.85, height=room, colour="grey")
+        advised = draw.box((3.4, y), advice, width=2.4, height=room, colour="blue")
+        draw.arrow(asked.right, advised.left, colour="blue")
+        draw.label((4.75, y), evidence)
         if above is not None:
-            arrow(axes, above.bottom, asked.top)
+            draw.arrow(above.bottom, asked.top)
         above, top = asked, top - room - gap
     description = " ".join(
         f"{question} {advice} ({evidence})" for question, advice, evidence in branches
     )
-    return finish(picture, description)
+    return draw.finish(description)

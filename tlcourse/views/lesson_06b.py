@@ -1,11 +1,11 @@
 """Figures of lesson 06b: gains that can be seen, self-training, two dropout masks."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 from matplotlib.ticker import LogLocator
 
-from tlcourse.views.diagrams import ACROSS, Point, arrow, box, canvas, label, stroke, word_width
+from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
 from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.style import (
     COLOURS,
@@ -17,6 +17,7 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
+    shaped,
 )
 
 Row = tuple[float, float, float] | tuple[float, float, float, float]
@@ -25,11 +26,11 @@ _UNCLEAR, _BAND = "#8C8C8C", "#E9E9E9"
 
 def trade_off(
     points: Mapping[str, tuple[float, float] | tuple[float, float, float, float]],
+    highlight: str,
     *,
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
-    highlight: str | None = None,
     **texts: Unpack[Texts],
 ) -> Picture:
     """One point a scheme, (x, y) or (x, y, low, high) with the interval of y; names at the right.
@@ -49,12 +50,10 @@ def trade_off(
         colour = CYCLE[0] if unbeaten(name, points) else GREY
         if interval:
             axes.vlines(x, *interval, color=colour, lw=1.2, alpha=0.6)
-        axes.plot(
-            x, y, "D" if name == highlight else "o", color=colour, ms=8 if name == highlight else 7
-        )
+        mark, size = ("D", 8) if name == highlight else ("o", 7)
+        axes.plot(x, y, mark, color=colour, ms=size)
         ends.append((x, y, name, colour))
-    if highlight is not None:
-        axes.axhline(points[highlight][1], color=GREY, lw=1, ls=":", zorder=0)
+    axes.axhline(points[highlight][1], color=GREY, lw=1, ls=":", zorder=0)
     axes.margins(x=0.05)
     label_ends(axes, ends, 0.75 * picture.get_figheight())
     return finish(picture)
@@ -63,9 +62,7 @@ def trade_off(
 def unbeaten(name: str, points: Mapping[str, Sequence[float]]) -> bool:
     """Whether no other point is at most as large in both numbers and smaller in one."""
     x, y = points[name][:2]
-    return not any(
-        a <= x and b <= y and (a, b) != (x, y) for a, b, *_ in (points[each] for each in points)
-    )
+    return not any(a <= x and b <= y and (a, b) != (x, y) for a, b, *_ in points.values())
 
 
 def gains_and_reach(
@@ -73,8 +70,6 @@ def gains_and_reach(
     *,
     clear: Collection[tuple[str, str]] = (),
     x_label: str = "",
-    left: str = "fewer errors",
-    right: str = "more errors",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Rows of differences with intervals around the line of no difference, group by group.
@@ -82,7 +77,7 @@ def gains_and_reach(
     `groups` maps a heading ("" for none) to rows, a row's name to (value, low, high) or (value,
     low, high, reach): a true difference smaller than `reach` would often be missed, and a grey band
     is drawn that far to both sides of 0. The (heading, name) in `clear` are blue, others grey.
-    `left` and `right` say what lies on either side. Without an alt text the picture lists its rows.
+    Without an alt text the picture lists its rows.
     Raises ValueError for a group without rows.
     """
     if not groups or not all(groups.values()):
@@ -116,8 +111,9 @@ def gains_and_reach(
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(plain)
-    for x, caption, align in ((0.0, f"← {left}", "left"), (1.0, f"{right} →", "right")):
-        axes.text(x, 1.01, caption, transform=axes.transAxes, ha=align, color=GREY, fontsize=10)
+    font = {"transform": axes.transAxes, "color": GREY, "fontsize": 10}
+    axes.text(0, 1.01, "← fewer errors", ha="left", **font)
+    axes.text(1, 1.01, "more errors →", ha="right", **font)
     label_axes(axes, x=x_label)
     return finish(picture, "; ".join(rows_in_words))
 
@@ -126,80 +122,69 @@ def self_training_loop(
     labelled: int, unlabelled: int, *, least: float = 0.8, **texts: Unpack[Texts]
 ) -> Picture:
     """Labels to a teacher, its guesses through a choice to a student; blue is what you write."""
-    picture, axes = canvas(2.4, **texts)
+    draw = Drawing(2.4, **texts)
     top, low, tall = 1.75, 0.7, 0.45
-    given = box(
-        axes, (0.8, top), f"{labelled:,} questions\nwith labels", colour="grey", height=tall
-    )
-    rest = box(axes, (0.8, low), f"{unlabelled:,} questions\nwithout", colour="grey", height=tall)
-    teacher = box(axes, (2.45, top), "teacher", width=0.85, height=tall, bold=True)
-    guesses = box(axes, (2.45, low), "its guesses", width=1.05, height=tall)
-    choice = box(axes, (4.1, low), f"choose_guesses\nsure by {least:g}", colour="blue", height=tall)
-    student = box(axes, (6.0, top), "student", width=0.85, height=tall, bold=True)
-    believed = box(axes, (6.0, low), "believed:\nnew labels", width=0.95, height=tall)
-    for one, other in ((given, teacher), (rest, guesses), (guesses, choice), (choice, believed)):
-        arrow(axes, one.right, other.left)
-    arrow(axes, teacher.bottom, guesses.top)
-    arrow(axes, believed.top, student.bottom)
+    given = draw.box((0.8, top), f"{labelled:,} questions\nwith labels", colour="grey", height=tall)
+    rest = draw.box((0.8, low), f"{unlabelled:,} questions\nwithout", colour="grey", height=tall)
+    teacher = draw.box((2.45, top), "teacher", width=0.85, height=tall, bold=True)
+    guesses = draw.box((2.45, low), "its guesses", width=1.05, height=tall)
+    choice = draw.box((4.1, low), f"choose_guesses\nsure by {least:g}", colour="blue", height=tall)
+    student = draw.box((6.0, top), "student", width=0.85, height=tall, bold=True)
+    believed = draw.box((6.0, low), "believed:\nnew labels", width=0.95, height=tall)
+    draw.chain(given, teacher)
+    draw.chain(rest, guesses, choice, believed)
+    draw.arrow(teacher.bottom, guesses.top)
+    draw.arrow(believed.top, student.bottom)
     over = top + 0.45
-    stroke(axes, given.top, (given.top[0], over), (student.top[0], over))
-    arrow(axes, (student.top[0], over), student.top)
-    label(axes, (4.1, over + 0.13), "the labels, too", align="center", colour="grey")
-    label(axes, (0.05, 0.12), "blue: you write it", colour="blue")
-    description = (
+    draw.stroke(given.top, (given.top[0], over), (student.top[0], over))
+    draw.arrow((student.top[0], over), student.top)
+    draw.caption((4.1, over + 0.13), "the labels, too")
+    draw.label((0.05, 0.12), "blue: you write it", colour="blue")
+    return draw.finish(
         f"{labelled:,} questions with labels train a teacher. It guesses the labels of "
         f"{unlabelled:,} others, choose_guesses keeps those it is sure of by {least:g}, and a "
         "student learns from these and from the labels."
     )
-    return finish(picture, description)
 
 
 def two_masks(
     text: str,
     labels: Sequence[str],
     shares: tuple[Sequence[float], Sequence[float]],
-    *,
-    nats: float | None = None,
     **texts: Unpack[Texts],
 ) -> Picture:
     """One text through one model under two dropout masks, and how far its two answers are apart.
 
-    `shares` are the two answers, a probability a label each; `nats` is their divergence, if it is
-    known. Raises ValueError where their numbers differ, or for a text that does not fit.
+    `shares` are the two answers, a probability a label each. Raises ValueError where their numbers
+    differ, or for a text that does not fit.
     """
-    if any(len(each) != len(labels) for each in shares):
-        raise ValueError(
-            f"expected two answers for {len(labels)} labels, got {[*map(len, shares)]}"
-        )
+    best = [labels[each] for each in shaped(shares, (2, len(labels)), "answers").argmax(axis=1)]
     if word_width(text) > ACROSS - 0.4:
         raise ValueError(f"expected a text that fits into {ACROSS - 0.4} inches, got {text!r}")
-    divergence = "one number" if nats is None else f"{nats:.3f} nats"
-    picture, axes = canvas(2.85, **texts)
-    question = box(axes, (ACROSS / 2, 2.65), text, colour="grey", height=0.26)
-    loss = box(axes, (5.95, 1.3), f"consistency_loss\n{divergence}", colour="blue", height=0.45)
-    stroke(axes, (0.6, 2.65), (0.6, 0.7))
-    stroke(axes, (0.6, 2.65), question.left)
+    draw = Drawing(2.85, **texts)
+    question = draw.box((ACROSS / 2, 2.65), text, colour="grey", height=0.26)
+    loss = draw.box((5.95, 1.3), "consistency_loss\none number", colour="blue", height=0.45)
+    draw.stroke((0.6, 2.65), (0.6, 0.7))
+    draw.stroke((0.6, 2.65), question.left)
     for place, (y, answer) in enumerate(zip((1.9, 0.7), shares, strict=True), start=1):
-        model = box(axes, (1.55, y), f"the same model,\ndropout mask {place}", height=0.45)
-        arrow(axes, (0.6, y), model.left)
-        arrow(axes, model.right, (2.75, y))
-        _answer(axes, (2.85, y - 0.22), labels, answer)
-        arrow(axes, (4.75, y), (loss.left[0] - 0.02, 1.3 + (0.1 if y > 1.3 else -0.1)))
-    label(axes, (5.95, 0.25), "a gradient for both", align="center", colour="blue")
-    arrow(axes, loss.bottom, (5.95, 0.4), colour="blue")
-    best = [labels[max(range(len(labels)), key=each.__getitem__)] for each in shares]
-    description = (
+        model = draw.box((1.55, y), f"the same model,\ndropout mask {place}", height=0.45)
+        draw.arrow((0.6, y), model.left)
+        draw.arrow(model.right, (2.75, y))
+        _answer(draw, (2.85, y - 0.22), labels, answer)
+        draw.arrow((4.75, y), (loss.left[0] - 0.02, 1.3 + (0.1 if y > 1.3 else -0.1)))
+    draw.caption((5.95, 0.25), "a gradient for both", "blue")
+    draw.arrow(loss.bottom, (5.95, 0.4), colour="blue")
+    return draw.finish(
         f"{text!r} goes through the same model under two dropout masks. Likeliest labels: "
-        f"{best[0]} and {best[1]}. consistency_loss makes {divergence} of the two answers, and its "
+        f"{best[0]} and {best[1]}. consistency_loss makes one number of the two answers, and its "
         "gradient reaches both."
     )
-    return finish(picture, description)
 
 
-def _answer(axes: Any, corner: Point, labels: Sequence[str], shares: Sequence[float]) -> None:
+def _answer(draw: Drawing, corner: Point, labels: Sequence[str], shares: Sequence[float]) -> None:
     """A bar a label, as tall as its probability, with the label below."""
     wide = 1.85 / len(labels)
     for place, (name, share) in enumerate(zip(labels, shares, strict=True)):
         x, tall = corner[0] + wide * (place + 0.5), max(0.5 * share, 0.01)
-        box(axes, (x, corner[1] + tall / 2), width=0.6 * wide, height=tall, fill=GREY)
-        axes.text(x, corner[1] - 0.12, name, fontsize=7, **MIDDLE, color=GREY)
+        draw.box((x, corner[1] + tall / 2), width=0.6 * wide, height=tall, fill=GREY)
+        draw.axes.text(x, corner[1] - 0.12, name, fontsize=7, **MIDDLE, color=GREY)

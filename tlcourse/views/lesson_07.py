@@ -1,21 +1,11 @@
 """Figures of lesson 07: probes on a frozen body, control tasks, removed directions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    Box,
-    Point,
-    arrow,
-    box,
-    canvas,
-    label,
-    stroke,
-    word_width,
-)
+from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
 from tlcourse.views.lines import plain
 from tlcourse.views.panels import (
     Values,
@@ -29,15 +19,12 @@ from tlcourse.views.panels import (
 )
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, colours_of, figure, finish
 
-POOLED = {"mean": slice(None), "first": slice(1), "last": slice(-1, None)}  # tokens of a word
-
 
 def removal(
     numbers: Sequence[float],
     effects: Mapping[str, tuple[Mapping[str, Values], Values, float]],
     *,
     x_label: str = "directions removed",
-    log_x: bool = False,
     **texts: Unpack[Texts],
 ) -> Picture:
     """What removing the probed directions does, against the band of as many random directions.
@@ -61,8 +48,6 @@ def removal(
             ends[-1][name] = draw_line(axes, numbers, values, colours.get(name, GREY))
         axes.axhline(intact, color=GREY, lw=1.2, ls=":", zorder=1)
         ends[-1]["nothing removed"] = (numbers[-1], intact, GREY)
-        if log_x:
-            axes.set_xscale("log")
         axes.set_xticks(numbers, [plain(number) for number in numbers])
         axes.set_xticks([], minor=True)
         head(axes, y_label, len(effects))
@@ -73,68 +58,59 @@ def removal(
 
 def probe_on_frozen_body(
     words: Sequence[Sequence[str]],
-    probed: tuple[int, int] = (0, 0),
-    answer: str = "",
+    probed: tuple[int, int],
+    answer: str,
     *,
     width: int = 0,
     layers: int = 0,
     classes: int = 0,
-    pooling: str = "mean",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Words, tokens, frozen blocks with a state a layer, and a small probe that reads one of them.
 
     `words` holds the tokens of each word; `probed` is (word, layer), 0 being the embeddings, and
-    `answer` the label that the probe gives. `width`, `layers` and `classes` are the model's and the
-    task's; `pooling` says which tokens of a word are read: "mean" (of all), "first" or "last".
-    Raises ValueError for a word or layer that is not there, another pooling, or a sentence that is
-    too wide.
+    `answer` the label that the probe gives. It reads the mean over the word's tokens. `width`,
+    `layers` and `classes` are the model's and the task's. Raises ValueError for a word or layer
+    that is not there, or a sentence that is too wide.
     """
     word, layer = probed
-    inside = 0 <= word < len(words) and 0 <= layer <= layers and min(width, layers, classes) > 0
-    if not inside or pooling not in POOLED:
-        raise ValueError(
-            f"expected a word of {len(words)}, a layer from 0 to {layers}, positive sizes and a "
-            f"pooling of {list(POOLED)}, got {probed}, width {width}, layers {layers}, classes "
-            f"{classes}, pooling {pooling!r}"
-        )
+    if not (0 <= word < len(words) and 0 <= layer <= layers):
+        wanted = f"a word of {len(words)}, a layer from 0 to {layers}"
+        raise ValueError(f"expected {wanted}, got {probed}")
     column = max(0.5, *(word_width(token) + 0.28 for each in words for token in each))
     places, left = [], 0.85  # inches; of each word's tokens
     for tokens in words:
         places.append([left + column * (i + 0.5) for i in range(len(tokens))])
         left += column * len(tokens)
     if left > 4.5:
-        raise ValueError(
-            f"expected words that fit into 3.65 inches, got {left - 0.85:.1f}; take fewer"
-        )
+        raise ValueError("expected words that fit into 3.65 inches; take fewer")
     rows = sorted({0, 1, layer, layers})  # those that are drawn
     heights = {row: 0.98 + 0.62 * place for place, row in enumerate(rows)}
-    picture, axes = canvas(heights[layers] + 0.3, **texts)
-    _words_and_tokens(axes, words, places, column)
-    read = places[word][POOLED[pooling]]
-    _blocks_and_states(axes, heights, places, (layer, read))
-    probe = _probe(axes, heights, layer, answer, (width, classes))
-    _read(axes, (read, heights[layer]), left, probe.left, pooling)
+    draw = Drawing(heights[layers] + 0.3, **texts)
+    _words_and_tokens(draw, words, places, column)
+    _blocks_and_states(draw, heights, places, (layer, places[word]))
+    probe = _probe(draw, heights, layer, answer, (width, classes))
+    _read(draw, (places[word], heights[layer]), left, probe.left)
     legend = f"grey: frozen, no gradient;\n{layers} blocks of width {width:,}"
-    label(axes, (probe.middle[0], 0.3), legend, colour="grey", align="center")
-    return finish(picture)
+    draw.caption((probe.middle[0], 0.3), legend)
+    return draw.finish()
 
 
-def _words_and_tokens(axes: Any, words: Sequence, places: Sequence, column: float) -> None:
+def _words_and_tokens(draw: Drawing, words: Sequence, places: Sequence, column: float) -> None:
     """Words at the bottom, their tokens above, each with an arrow up."""
-    label(axes, (0.75, 0.15), "words", align="right", colour="grey")
-    label(axes, (0.75, 0.57), "tokens", align="right", colour="grey")
+    draw.label((0.75, 0.15), "words", align="right", colour="grey")
+    draw.label((0.75, 0.57), "tokens", align="right", colour="grey")
     for tokens, x in zip(words, places, strict=True):
         middle = (x[0] + x[-1]) / 2
-        box(axes, (middle, 0.15), "".join(tokens), width=column * len(tokens) - 0.06, height=0.24)
+        draw.box((middle, 0.15), "".join(tokens), width=column * len(tokens) - 0.06, height=0.24)
         for at, token in zip(x, tokens, strict=True):
-            drawn = box(axes, (at, 0.57), token, width=column - 0.06, height=0.24)
-            arrow(axes, (at, 0.27), drawn.bottom)
-            arrow(axes, drawn.top, (at, 0.9))
+            drawn = draw.box((at, 0.57), token, width=column - 0.06, height=0.24)
+            draw.arrow((at, 0.27), drawn.bottom)
+            draw.arrow(drawn.top, (at, 0.9))
 
 
 def _blocks_and_states(
-    axes: Any, heights: Mapping[int, float], places: Sequence, read: tuple[int, Sequence[float]]
+    draw: Drawing, heights: Mapping[int, float], places: Sequence, read: tuple[int, Sequence[float]]
 ) -> None:
     """A row of states for each layer, five small cells a token, above the blocks that made it."""
     x, below = [at for each in places for at in each], 0
@@ -142,48 +118,42 @@ def _blocks_and_states(
     for row, y in heights.items():
         if row:
             name = f"block {row}" if row == below + 1 else f"blocks {below + 1} to {row}"
-            box(axes, (middle, y - 0.31), name, width=wide, height=0.24, colour="grey")
+            draw.box((middle, y - 0.31), name, width=wide, height=0.24, colour="grey")
         caption, below = f"layer {row}" if row else "embeddings", row
-        label(axes, (0.75, y), caption, align="right", colour="grey")
+        draw.label((0.75, y), caption, align="right", colour="grey")
         for at in x:
             mine = row == read[0] and at in read[1]
             hue = "blue" if mine else "faint"
             for cell in range(-2, 3):
-                box(axes, (at + 0.075 * cell, y), width=0.075, height=0.13, colour=hue)
+                draw.box((at + 0.075 * cell, y), width=0.075, height=0.13, colour=hue)
 
 
 def _probe(
-    axes: Any, heights: Mapping[int, float], layer: int, answer: str, sizes: tuple[int, int]
+    draw: Drawing, heights: Mapping[int, float], layer: int, answer: str, sizes: tuple[int, int]
 ) -> Box:
     """The probe at the height of its layer, and its answer above, or below if there is no room."""
     width, classes = sizes
     text = f"linear probe: {width:,} → {classes}\n{(width + 1) * classes:,} weights, trained"
     at = (5.75, heights[layer])
-    probe = box(axes, at, text, colour="blue")
+    probe = draw.box(at, text, colour="blue")
     up = layer < max(heights)
     other = (at[0], at[1] + (0.62 if up else -0.62))
-    answered = box(axes, other, answer, colour="blue", bold=True)
-    arrow(
-        axes,
-        probe.top if up else probe.bottom,
-        answered.bottom if up else answered.top,
-        colour="blue",
-    )
+    answered = draw.box(other, answer, colour="blue", bold=True)
+    ends = (probe.top, answered.bottom) if up else (probe.bottom, answered.top)
+    draw.arrow(*ends, colour="blue")
     return probe
 
 
-def _read(
-    axes: Any, states: tuple[Sequence[float], float], right: float, end: Point, pooling: str
-) -> None:
+def _read(draw: Drawing, states: tuple[Sequence[float], float], right: float, end: Point) -> None:
     """A line from the states that are read, over the others, to the probe."""
     x, y = states
     for at in x:
-        stroke(axes, (at, y + 0.07), (at, y + 0.13), colour="blue")
+        draw.stroke((at, y + 0.07), (at, y + 0.13), colour="blue")
     turn = right + 0.05
-    stroke(axes, (x[0], y + 0.13), (turn, y + 0.13), (turn, y), colour="blue")
-    arrow(axes, (turn, y), end, colour="blue")
+    draw.stroke((x[0], y + 0.13), (turn, y + 0.13), (turn, y), colour="blue")
+    draw.arrow((turn, y), end, colour="blue")
     if len(x) > 1:
-        label(axes, (turn + 0.05, y + 0.12), pooling, colour="blue")
+        draw.label((turn + 0.05, y + 0.12), "mean", colour="blue")
 
 
 def control_task(
@@ -205,39 +175,27 @@ def control_task(
     words = [word for sentence in sentences for word in sentence]
     for word, other in zip(words, [each for row in control for each in row], strict=True):
         if drawn.setdefault(word, other) != other:
-            raise ValueError(
-                f"expected one control label for each word type, got {drawn[word]!r} and {other!r} "
-                f"for {word!r}"
-            )
-    each = (
-        max(
-            word_width(t, bold=True)
-            for t in words + [label for sentence in labels for label in sentence]
-        )
-        + 0.26
-    )
+            pair = f"{drawn[word]!r} and {other!r} for {word!r}"
+            raise ValueError(f"expected one control label for each word type, got {pair}")
+    entries = [*words, *(label for sentence in labels for label in sentence)]
+    each = max(word_width(entry, bold=True) for entry in entries) + 0.26
     if 0.8 + each * max(shapes[0]) > ACROSS:
         raise ValueError(f"expected sentences that fit, got up to {max(shapes[0])} words; cut them")
-    picture, axes = canvas(1.15 * len(sentences), **texts)
+    draw = Drawing(1.15 * len(sentences), **texts)
+    hues = {"words": "grey", "labels": "blue", "control": "vermillion"}
     for row, three in enumerate(zip(sentences, labels, control, strict=True)):
         top = 1.15 * (len(sentences) - row) - 0.2
-        rows = zip(
-            three, ("words", "labels", "control"), ("grey", "blue", "vermillion"), strict=True
-        )
-        for line, (entries, name, hue) in enumerate(rows):
+        for line, (entries, (name, hue)) in enumerate(zip(three, hues.items(), strict=True)):
             y = top - 0.33 * line
-            label(axes, (0.7, y), name, align="right", colour=hue, bold=line > 0)
+            draw.label((0.7, y), name, align="right", colour=hue, bold=line > 0)
             for place, text in enumerate(entries):
                 middle, often = (0.8 + each * (place + 0.5), y), not line and words.count(text) > 1
-                box(axes, middle, text, width=each - 0.06, height=0.26, colour=hue, bold=often)
-    return finish(picture)
+                draw.box(middle, text, width=each - 0.06, height=0.26, colour=hue, bold=often)
+    return draw.finish()
 
 
 def selectivity_by_layer(
     probes: Mapping[str, tuple[Values, Values]],
-    *,
-    y_label: str = "accuracy",
-    number: str = "{:.2f}",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Task and control task of one to three probes, layer by layer, and the line between them.
@@ -260,14 +218,14 @@ def selectivity_by_layer(
             axes.plot(layers, values[0], "o", color=colour, mfc=fill or colour, ms=6.5, mew=1.6)
         tight = count * len(probes) > 21  # no room for a number between two lines
         for layer, low, high in zip(layers, control[0], task[0], strict=True):
-            text = "−" * bool(high < low) + (number.format(abs(high - low)).lstrip("0") or "0")
+            text = "−" * bool(high < low) + f"{abs(high - low):.2f}".lstrip("0")
             where = {"va": "center", "textcoords": "offset points", "rotation": 90 if tight else 0}
             size = 9 if len(probes) < 3 else 8
             axes.annotate(text, (layer, (low + high) / 2), (3, 0), fontsize=size, **where)
         axes.set_xlim(-0.5, count - 0.2)
         end = (layers[-1], task[0, -1], COLOURS["blue"])
         ends.append({"task": end, "control task": (layers[-1], control[0, -1], GREY)})
-    label_layers(shown, count, "layer", y_label)
+    label_layers(shown, count, "layer", "accuracy")
     name_lines(shown, ends, 2.2)
     legend = "Numbers: selectivity, the task less the control task."
     return finish(picture, note=legend)

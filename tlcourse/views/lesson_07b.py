@@ -30,6 +30,7 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
+    shaped,
 )
 from tlcourse.views.tokens import CHARACTER, ROW, draw_boxes, place, visible
 
@@ -40,10 +41,6 @@ _MARKS = "os^Dv*P"
 def attractors(
     sense: Mapping[str, Values],
     nonsense: Mapping[str, Values] | None = None,
-    *,
-    chance: float = 0.5,
-    y_label: str = "accuracy",
-    x_label: str = "attractors between subject and verb",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Agreement by number of attractors (from 0), a colour a model; nonsense sentences dashed.
@@ -61,8 +58,8 @@ def attractors(
     colours = colours_of(sense)
     count = len(next(iter(sense.values())))
     shifts = 0.07 * (np.arange(len(sense)) - (len(sense) - 1) / 2)
-    axes.axhline(chance, color=GREY, lw=1.6, ls=":", zorder=1)
-    ends = [(count - 1 + shifts[-1], chance, "chance", GREY)]
+    axes.axhline(0.5, color=GREY, lw=1.6, ls=":", zorder=1)
+    ends = [(count - 1 + shifts[-1], 0.5, "chance", GREY)]
     for shift, (name, colour) in zip(shifts, colours.items(), strict=True):
         for kind, dash in ((sense, "-"), (nonsense, (0, (4, 2)))):
             if name not in kind:
@@ -75,8 +72,8 @@ def attractors(
             axes.vlines(x, *values[1:], color=colour, lw=1.4)
         ends.append((count - 1 + shift, with_ends(sense[name])[0, -1], name, colour))
     axes.set_xticks(range(count))
-    axes.set_ylim(top=max(axes.get_ylim()[1], 1.0 if chance < 1 else 100.0))
-    label_axes(axes, x=x_label, y=y_label)
+    axes.set_ylim(top=max(axes.get_ylim()[1], 1.0))
+    label_axes(axes, x="attractors between subject and verb", y="accuracy")
     label_ends(axes, ends, 2.9)
     legend = "Full: sentences with sense. Dashed: nonsense, words of the right category."
     return finish(picture, note=legend if nonsense else None)
@@ -85,8 +82,6 @@ def attractors(
 def growth(
     scores: Mapping[str, Mapping[str, tuple[Sequence[float], Values]]],
     levels: Mapping[str, Mapping[str, float]] | None = None,
-    *,
-    x_label: str = "tokens read (logarithmic)",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Scores against tokens read, a panel a score (one to six), causal and masked in their colours.
@@ -126,7 +121,7 @@ def growth(
         axes.set_xticks([*([0] if 0 in read else []), *ticks])
         axes.xaxis.set_major_formatter(plain)
         axes.xaxis.set_minor_formatter(NullFormatter())
-    label_below(shown, x_label)
+    label_below(shown, "tokens read (logarithmic)")
     if len(shown) == 1:
         label_axes(shown[0], y=next(iter(scores)))
     name_lines(shown, ends, 2.6 if len(shown) == 1 else 1.3)
@@ -137,9 +132,6 @@ def words_in_context(
     points: Mapping[str, Any],
     senses: Sequence[str],
     contexts: Mapping[int, str] | None = None,
-    *,
-    x_label: str = "first coordinate",
-    y_label: str = "second coordinate",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Occurrences of one word as points, coloured by sense; one to six panels, such as layers.
@@ -150,17 +142,13 @@ def words_in_context(
     ValueError for shapes or numbers that do not fit.
     """
     contexts = contexts or {}
-    arrays = {name: np.asarray(each, float) for name, each in points.items()}
-    if not 1 <= len(arrays) <= MOST or any(a.shape != (len(senses), 2) for a in arrays.values()):
-        raise ValueError(
-            f"expected 1 to {MOST} panels of shape {(len(senses), 2)}, one point for each sense, "
-            f"got { ({name: a.shape for name, a in arrays.items()}) }"
-        )
+    if not 1 <= len(points) <= MOST:
+        raise ValueError(f"expected 1 to {MOST} panels, got {len(points)}")
+    shape = (len(senses), 2)
+    arrays = {name: shaped(each, shape, f"points of {name!r}") for name, each in points.items()}
     if len(contexts) > LABELS or not set(contexts) <= set(range(len(senses))):
-        raise ValueError(
-            f"expected at most {LABELS} contexts of occurrences 0 to {len(senses) - 1}, got those "
-            f"of {sorted(contexts)}"
-        )
+        wanted = f"at most {LABELS} contexts of occurrences 0 to {len(senses) - 1}"
+        raise ValueError(f"expected {wanted}, got those of {sorted(contexts)}")
     columns = min(2, len(arrays))
     rows = -(-len(arrays) // columns)
     tall = 1.25 + rows * (3.6 if columns == 1 else 2.7)
@@ -176,9 +164,7 @@ def words_in_context(
         axes.set_yticks([])
         axes.margins(x=0.12, y=0.2)  # the name of the panel stands above all points
         axes.spines[:].set(visible=True, color="#8C8C8C", linewidth=0.8)
-        label_axes(axes, x=x_label, y=y_label)
-        axes.xaxis.label.set_size(10)
-        axes.yaxis.label.set_size(10)
+        label_axes(axes, size=10, x="first coordinate", y="second coordinate")
         if len(arrays) > 1:
             where = {"transform": axes.transAxes, "va": "top", "zorder": 5}
             back = {"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1}
@@ -207,16 +193,12 @@ def neuron(
     Below stand `signals`, what the neuron may track, each on axes of its own (the depth of
     brackets, the place in the text). Raises ValueError where numbers and tokens differ in number.
     """
-    signals = dict(signals or {})
-    if not tokens or any(len(each) != len(tokens) for each in (activations, *signals.values())):
-        raise ValueError(
-            f"expected a number for each of {len(tokens)} tokens, got {len(activations)} "
-            f"activations and signals of {[len(each) for each in signals.values()]}"
-        )
+    below = {"activation": activations, **(signals or {})}
+    for name, values in below.items():
+        shaped(values, (len(tokens),), f"{name} a token")
     drawn = [visible(token.strip() or token) for token in tokens]
     places = place(drawn)
     text, curve = ROW * (places[-1][1] + 1), 0.85  # inches
-    below = {"activation": activations, **signals}
     heights = [text, *[curve] * len(below)]
     picture, (axes, *others) = figure(
         height=1.1 + sum(heights), rows=len(heights), height_ratios=heights, **texts

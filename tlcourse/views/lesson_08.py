@@ -6,19 +6,9 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from tlcourse.views.diagrams import (
-    ACROSS,
-    Box,
-    Point,
-    arrow,
-    box,
-    canvas,
-    label,
-    stroke,
-    word_width,
-)
+from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
 from tlcourse.views.heat_maps import bare, colour_bar, write_cells
-from tlcourse.views.lines import label_ends, plain
+from tlcourse.views.lines import label_ends, log_scale, plain
 from tlcourse.views.panels import Values, with_ends
 from tlcourse.views.style import (
     COLOURS,
@@ -31,10 +21,10 @@ from tlcourse.views.style import (
     figure,
     finish,
     label_axes,
+    shaped,
 )
 from tlcourse.views.tokens import brief, fitting
 
-Series = Sequence[float] | Mapping[str, Sequence[float]]
 _COLUMNS = 12  # positions in a row of the table
 _ROWS = 3  # of the table, one below the other
 _WIDE = 5.6  # inches of a row
@@ -45,89 +35,53 @@ _MOST_HEADS = 16
 
 
 def birth_curves(
-    steps: Sequence[float],
-    loss: Series,
-    score: Any,
-    *,
-    jump: float | None = None,
-    x_label: str = "training step",
-    loss_label: str = "loss (nats per token)",
-    score_label: str = "induction score",
-    **texts: Unpack[Texts],
+    steps: Sequence[float], losses: Mapping[str, Any], scores: Any, **texts: Unpack[Texts]
 ) -> Picture:
-    """Losses above scores over the same steps, with a line where the score jumps.
+    """Losses above scores over the same steps, with a line where the best head's score jumps.
 
-    `loss` is a value a step, or maps names to such values; `score` likewise, or it is (steps,
-    layers, heads). The score that ends highest is coloured and named, the others are grey. `jump`
-    is the step of the line; None takes the first at which that score is past the middle between its
-    first value and its highest (Olsson et al., 2022, see the loss fall there). Raises ValueError
-    where steps and values differ in number.
+    `losses` maps names to a value a step; `scores` are those of the heads, (steps, layers, heads).
+    The head that ends highest is coloured and named, the others are grey. The line stands at the
+    first step where its score is past the middle between its first value and its highest (Olsson et
+    al., 2022, see the loss fall there). Raises ValueError where steps and values differ in number.
     """
-    losses, scores = _series(loss), _series(score)
-    counts = {values.shape for each in (losses, scores) for values in each.values()}
-    if counts != {(len(steps),)} or len(steps) < 2:
-        raise ValueError(
-            f"expected a loss and a score for each of {len(steps)} steps, at least two, got shapes "
-            f"{sorted(counts)}"
-        )
-    best = max(scores, key=lambda name: scores[name][-1])
-    if jump is None:
-        values = scores[best]
-        jump = steps[int(np.argmax(values >= (values[0] + values.max()) / 2))]
+    scores = shaped(scores, (len(steps), "layers", "heads"), "scores").astype(float)
+    layer, head = np.unravel_index(scores[-1].argmax(), scores.shape[1:])
+    best = scores[:, layer, head]
+    jump = steps[int(np.argmax(best >= (best[0] + best.max()) / 2))]
     picture, (upper, lower) = figure(height=5.0, rows=2, sharex=True, **texts)
     colours = colours_of(losses)
     for name, values in losses.items():
         upper.plot(steps, values, color=colours[name])
-    for name, values in sorted(scores.items(), key=lambda each: each[0] == best):
-        if name == best:
-            lower.plot(steps, values, color=COLOURS["green"], lw=2.6)
-        else:
-            lower.plot(steps, values, color="#A6A6A6", lw=1.2)
+    for other in np.ndindex(scores.shape[1:]):
+        if other != (layer, head):
+            lower.plot(steps, scores[:, *other], color="#A6A6A6", lw=1.2)
+    lower.plot(steps, best, color=COLOURS["green"], lw=2.6)
     for axes in (upper, lower):
         axes.axvline(jump, color=GREY, lw=1.4, ls=":", zorder=1)
         axes.margins(x=0.01)
-    lower.set_ylim(min(0.0, lower.get_ylim()[0]), lower.get_ylim()[1])
-    label_axes(upper, y=loss_label)
-    label_axes(lower, x=x_label, y=score_label)
+    lower.set_ylim(bottom=min(0.0, lower.get_ylim()[0]))
+    label_axes(upper, y="loss (nats per token)")
+    label_axes(lower, x="training step", y="induction score")
     above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
     look = {"va": "bottom", "ha": "center", "color": GREY, "fontsize": 10.5}
     upper.annotate(f"step {jump:,g}", (jump, 1), (0, 2), **above, **look)
-    if len(losses) > 1:
-        label_ends(upper, [(steps[-1], v[-1], n, colours[n]) for n, v in losses.items()], 1.7, 11)
-    if len(scores) > 1:
-        label_ends(lower, [(steps[-1], scores[best][-1], best, COLOURS["green"])], 1.7, 11)
+    label_ends(upper, [(steps[-1], v[-1], n, colours[n]) for n, v in losses.items()], 1.7, 11)
+    label_ends(lower, [(steps[-1], best[-1], f"head {layer}.{head}", COLOURS["green"])], 1.7, 11)
     picture.align_ylabels()
     return finish(picture)
-
-
-def _series(values: Any) -> dict[str, np.ndarray]:
-    """Arrays by name: "" for a single one, "head 1.2" for the heads of (steps, layers, heads)."""
-    if isinstance(values, Mapping):
-        return {name: np.asarray(each, float) for name, each in values.items()}
-    values = np.asarray(values, float)
-    if values.ndim != 3:
-        return {"": values}
-    return {
-        f"head {layer}.{head}": values[:, layer, head]
-        for layer, head in np.ndindex(values.shape[1:])
-    }
 
 
 def pruning_curve(
     removed: Sequence[int],
     errors: Mapping[str, Values],
     baseline: float,
-    *,
-    allowed: float = 1.0,
-    x_label: str = "heads removed",
-    y_label: str = "error (%)",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Error over the number of heads removed (Michel et al., 2019), and what still is allowed.
 
     `errors` maps an order of removing to values at `removed`, each a number or (value, low, high),
     drawn as a band; `baseline` is the error of the whole model in per cent, and the dashed line
-    lies `allowed` points above. The first order is coloured, and its last point that is not above
+    lies a point above. The first order is coloured, and its last point that is not above
     that line is marked: so many heads can go; the others are grey. The y axis is logarithmic where
     no error is 0. Raises ValueError where numbers of values differ, or for no errors.
     """
@@ -135,7 +89,7 @@ def pruning_curve(
         raise ValueError(f"expected errors at two numbers of heads or more, got {dict(errors)}")
     drawn = {name: with_ends(values, len(removed), name) for name, values in errors.items()}
     picture, axes = figure(height=4.2, **texts)
-    first, limit, x = next(iter(drawn)), baseline + allowed, np.asarray(removed, float)
+    first, limit, x = next(iter(drawn)), baseline + 1, np.asarray(removed, float)
     ends = []
     for name, (value, low, high) in list(drawn.items())[::-1]:
         colour = COLOURS["blue"] if name == first else GREY
@@ -145,22 +99,20 @@ def pruning_curve(
         ends.append((x[-1], value[-1], name, colour))
     axes.axhline(baseline, color=GREY, lw=1.2, ls=":", zorder=1)
     axes.axhline(limit, color=COLOURS["vermillion"], lw=1.6, ls="--", zorder=1)
-    more = f"{allowed:g} point{'' if allowed == 1 else 's'} more"
     ends.append((x[-1], baseline, "all heads", GREY))
-    ends.append((x[-1], limit, more, COLOURS["vermillion"]))
+    ends.append((x[-1], limit, "1 point more", COLOURS["vermillion"]))
     everything = np.concatenate([[baseline], *(each.ravel() for each in drawn.values())])
     low = float(np.nanmin(everything))
     if low > 0:
-        axes.set_yscale("log")
+        log_scale(axes.yaxis)
         axes.set_ylim(bottom=0.6 * low)
-        for axis in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            axis(plain)
+        axes.yaxis.set_minor_formatter(plain)
         axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     else:
         axes.set_ylim(bottom=0)
     _mark_last(axes, removed, drawn[first][0], limit)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    label_axes(axes, x=x_label, y=f"{y_label}, logarithmic" if low > 0 and y_label else y_label)
+    label_axes(axes, x="heads removed", y="error (%), logarithmic" if low > 0 else "error (%)")
     label_ends(axes, ends, 2.8, 11)
     return finish(picture)
 
@@ -193,27 +145,20 @@ def lens_table(
     to 12 positions stand in a row, up to 36 in the table; of more the last 36 are shown, and the
     note says so. Raises ValueError when shapes do not fit.
     """
-    probabilities, count = np.asarray(probabilities, float), len(tokens)
-    shape = (len(words), count)
-    wrong = probabilities.shape != shape or any(len(row) != count for row in words)
-    if wrong or not probabilities.size or (right is not None and len(right) != count):
-        raise ValueError(
-            f"expected words and probabilities of shape (layers + 1, {count}), and a right token "
-            f"for each of {count} if any; got {len(words)} rows of words, probabilities of shape "
-            f"{probabilities.shape} and {None if right is None else len(right)} right tokens"
-        )
+    count = len(tokens)
+    shaped(words, ("layers + 1", count), "words")
+    probabilities = shaped(probabilities, (len(words), count), "probabilities").astype(float)
+    answers = [None] * count if right is None else right
+    shaped(answers, (count,), "right tokens")  # as an array, a token would lose a final \0
     shown = range(max(0, count - _COLUMNS * _ROWS), count)
     columns = min(_COLUMNS, len(shown))
     rows = [shown[i : i + columns] for i in range(0, len(shown), columns)]
-    answers = [None] * count if right is None else right
     high, room = 0.23 * len(words), 0.92 * _WIDE / columns
-    picture, grid = figure(
-        height=0.95 + len(rows) * (high + 0.4), rows=len(rows), squeeze=False, **texts
-    )
+    height = 0.95 + len(rows) * (high + 0.4)
+    picture, grid = figure(height=height, rows=len(rows), squeeze=False, **texts)
     for axes, positions in zip(grid[:, 0], rows, strict=True):
-        image = axes.imshow(
-            probabilities[:, positions], aspect="auto", cmap=SHADES, vmin=0, vmax=1, origin="lower"
-        )
+        scale = {"cmap": SHADES, "vmin": 0, "vmax": 1, "aspect": "auto", "origin": "lower"}
+        image = axes.imshow(probabilities[:, positions], **scale)
         bold = [[row[position] == answers[position] for position in positions] for row in words]
         short = [[fitting(row[position], room, _SIZE) for position in positions] for row in words]
         font = {"va": "center_baseline", "parse_math": False}
@@ -247,70 +192,68 @@ def attention_record(
             f"expected a head of 1 to {_MOST_HEADS} that divide the width, got block {layer}, head "
             f"{head} of {heads} and width {width}"
         )
-    picture, axes = canvas(3.25, **texts)
-    norm = box(axes, (0.72, 1.4), "attention_norm", colour="grey")
+    draw = Drawing(3.25, **texts)
+    norm = draw.box((0.72, 1.4), "attention_norm", colour="grey")
     query, key, value = (
-        box(axes, (1.75, y), name, width=0.56, colour="grey")
+        draw.box((1.75, y), name, width=0.56, colour="grey")
         for name, y in (("query", 2.4), ("key", 2.05), ("value", 1.4))
     )
-    weights = box(axes, (2.75, 2.22), "softmax of\nquery · key", colour="blue")
+    weights = draw.box((2.75, 2.22), "softmax of\nquery · key", colour="blue")
     for part in (query, key, value):
-        arrow(axes, norm.right, part.left)
+        draw.chain(norm, part)
     for part in (query, key):
-        arrow(axes, part.right, (weights.left[0], part.middle[1]))
-    mixed = _slices(axes, (3.75, 1.4), heads, head)
-    arrow(axes, value.right, mixed.left)
-    arrow(axes, weights.bottom, (weights.middle[0], 1.42))
-    label(axes, (2.68, 1.72), "weights × value", align="right", colour="grey")
-    output = box(axes, (4.55, 1.4), "output", colour="grey")
-    arrow(axes, mixed.right, output.left)
-    forward = box(axes, (5.7, 1.4), "feed_forward_norm,\nup, down", colour="grey")
-    _stream(axes, (norm, output, forward))
+        draw.arrow(part.right, (weights.left[0], part.middle[1]))
+    mixed = _slices(draw, (3.75, 1.4), heads, head)
+    draw.arrow(weights.bottom, (weights.middle[0], 1.42))
+    draw.label((2.68, 1.72), "weights × value", align="right", colour="grey")
+    output = draw.box((4.55, 1.4), "output", colour="grey")
+    draw.chain(value, mixed, output)
+    forward = draw.box((5.7, 1.4), "feed_forward_norm,\nup, down", colour="grey")
+    _stream(draw, (norm, output, forward))
     shape = f"(batch, {heads} heads, queries, keys)"
-    _said(axes, (weights.middle[0], 3.0), f"read: seen.attention[{layer}]", shape, "blue")
-    arrow(axes, weights.top, (weights.middle[0], 2.7), colour="blue")
+    _said(draw, (weights.middle[0], 3.0), f"read: seen.attention[{layer}]", shape, "blue")
+    draw.arrow(weights.top, (weights.middle[0], 2.7), colour="blue")
     off = f"its {width // heads} of {width:,} numbers: 0 or their mean"
-    _said(axes, (5.0, 2.6), f"change: switch head {layer}.{head} off", off, "vermillion")
-    arrow(axes, (4.45, 2.28), (mixed.right[0] - 0.02, mixed.top[1] + 0.03), colour="vermillion")
-    label(axes, (0.05, 0.5), f"read: seen.hidden_states[{layer}]", colour="blue", bold=True)
+    _said(draw, (5.0, 2.6), f"change: switch head {layer}.{head} off", off, "vermillion")
+    draw.arrow((4.45, 2.28), (mixed.right[0] - 0.02, mixed.top[1] + 0.03), colour="vermillion")
+    draw.label((0.05, 0.5), f"read: seen.hidden_states[{layer}]", colour="blue", bold=True)
     after = f"read: seen.hidden_states[{layer + 1}]"
-    label(axes, (ACROSS, 0.5), after, colour="blue", align="right", bold=True)
+    draw.label((ACROSS, 0.5), after, colour="blue", align="right", bold=True)
     patch = "change: patch, a state of another text takes its place"
-    label(axes, (ACROSS, 0.27), patch, colour="vermillion", align="right", bold=True)
-    return finish(picture)
+    draw.label((ACROSS, 0.27), patch, colour="vermillion", align="right", bold=True)
+    return draw.finish()
 
 
-def _said(axes: Any, at: Point, first: str, second: str, colour: str) -> None:
+def _said(draw: Drawing, at: Point, first: str, second: str, colour: str) -> None:
     """Two lines around a point, the first bold."""
-    label(axes, at, first, colour=colour, align="center", bold=True)
-    label(axes, (at[0], at[1] - 0.18), second, colour=colour, align="center")
+    draw.caption(at, first, colour, bold=True)
+    draw.caption((at[0], at[1] - 0.18), second, colour)
 
 
-def _slices(axes: Any, middle: Point, heads: int, head: int) -> Box:
+def _slices(draw: Drawing, middle: Point, heads: int, head: int) -> Box:
     """What the heads give, one cell each from top to bottom, one of them switched off."""
     tall = min(0.2, 0.9 / heads)
     for each in range(heads):
         y = middle[1] + tall * ((heads - 1) / 2 - each)
         hue = "vermillion" if each == head else "white"
-        cell = box(axes, (middle[0], y), width=0.5, height=tall, colour=hue)
+        cell = draw.box((middle[0], y), width=0.5, height=tall, colour=hue)
         if tall >= 0.15:
-            label(axes, cell.middle, f"head {each}", align="center")
+            draw.caption(cell.middle, f"head {each}", "black")
     return Box(middle, 0.5, tall * heads)
 
 
-def _stream(axes: Any, parts: tuple[Box, Box, Box]) -> None:
+def _stream(draw: Drawing, parts: tuple[Box, Box, Box]) -> None:
     """The residual stream below, from which norms read and to which two sums add."""
     norm, output, forward = parts
-    sums = [box(axes, (x, _STREAM), "+", width=0.2, height=0.2) for x in (output.middle[0], 6.25)]
-    edges = [0.05, *(x for each in sums for x in (each.left[0], each.right[0])), ACROSS]
-    for left, right in ((0, 1), (2, 3)):
-        stroke(axes, (edges[left], _STREAM), (edges[right], _STREAM))
-    arrow(axes, sums[1].right, (ACROSS, _STREAM))
-    arrow(axes, (norm.middle[0], _STREAM), norm.bottom)
-    arrow(axes, output.bottom, sums[0].top)
-    arrow(axes, (5.15, _STREAM), (5.15, forward.bottom[1]))
-    arrow(axes, (6.25, forward.bottom[1]), sums[1].top)
-    label(axes, (2.6, _STREAM + 0.12), "residual stream", colour="grey", align="center")
+    sums = [draw.box((x, _STREAM), "+", width=0.2, height=0.2) for x in (output.middle[0], 6.25)]
+    draw.stroke((0.05, _STREAM), sums[0].left)
+    draw.stroke(sums[0].right, sums[1].left)
+    draw.arrow(sums[1].right, (ACROSS, _STREAM))
+    draw.arrow((norm.middle[0], _STREAM), norm.bottom)
+    draw.arrow(output.bottom, sums[0].top)
+    draw.arrow((5.15, _STREAM), (5.15, forward.bottom[1]))
+    draw.arrow((6.25, forward.bottom[1]), sums[1].top)
+    draw.caption((2.6, _STREAM + 0.12), "residual stream")
 
 
 def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
@@ -329,37 +272,34 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
     names = [brief(token) for token in tokens]
     wide = [max(0.4, word_width(name, bold=True) + 0.2) for name in names]
     first, room = before[-1], ACROSS - 0.7 - wide[before[-1] + 1]
-    total = sum(wide)
-    if total > room:
-        raise ValueError(
-            f"expected tokens that fit into {room:.1f} inches, got {total:.1f}; take fewer"
-        )
-    picture, axes = canvas(2.75, **texts)
-    lefts = (room - total) / 2 + 0.1 + np.cumsum([0, *wide])
+    if sum(wide) > room:
+        raise ValueError(f"expected tokens that fit into {room:.1f} inches; take fewer")
+    draw = Drawing(2.75, **texts)
+    lefts = (room - sum(wide)) / 2 + 0.1 + np.cumsum([0, *wide])
     boxes = []
     for place, (name, left, width) in enumerate(zip(names, lefts, wide, strict=False)):
         letter = {first: "A", first + 1: "B", len(tokens) - 1: "A"}.get(place)
         fill = {"A": "blue", "B": "vermillion", None: "white"}[letter]
         size = {"width": width - 0.06, "height": 0.28}
         middle, bold = (left + width / 2, _TOKENS_AT), letter is not None
-        boxes.append(box(axes, middle, name, fill=fill, bold=bold, **size))
+        boxes.append(draw.box(middle, name, fill=fill, bold=bold, **size))
     next_one = (lefts[-1] + 0.5 + wide[first + 1] / 2, _TOKENS_AT)
     size = {"width": wide[first + 1] - 0.06, "height": 0.28}
-    predicted = box(axes, next_one, names[first + 1], colour="vermillion", bold=True, **size)
-    arrow(axes, boxes[-1].right, predicted.left, colour="vermillion")
+    predicted = draw.box(next_one, names[first + 1], colour="vermillion", bold=True, **size)
+    draw.arrow(boxes[-1].right, predicted.left, colour="vermillion")
     a, b = names[first], names[first + 1]
-    _arc(axes, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
-    _arc(axes, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")
+    _arc(draw, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
+    _arc(draw, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")
     x = min(max(boxes[first + 1].middle[0], 2.1), 4.7)
-    label(axes, (x, 0.62), "1. previous-token head", colour="blue", align="center", bold=True)
+    draw.caption((x, 0.62), "1. previous-token head", "blue", bold=True)
     text = f"“{b}” looks one back and takes along:\nbefore me stands “{a}”"
-    label(axes, (x, 0.32), text, colour="blue", align="center")
+    draw.caption((x, 0.32), text, "blue")
     x = min(max((boxes[-1].middle[0] + boxes[first + 1].middle[0]) / 2, 2.5), 4.3)
     text = f"“{a}” looks for “before me stands {a}”, finds “{b}”, copies it"
-    _said(axes, (x, 2.6), "2. induction head", text, "vermillion")
-    return finish(picture)
+    _said(draw, (x, 2.6), "2. induction head", text, "vermillion")
+    return draw.finish()
 
 
-def _arc(axes: Any, start: Point, end: Point, height: float, colour: str) -> None:
+def _arc(draw: Drawing, start: Point, end: Point, height: float, colour: str) -> None:
     """A bent arrow of 1 pt whose middle lies `height` inches above its ends."""
-    arrow(axes, start, end, colour=colour, bend=2 * height / abs(end[0] - start[0]))
+    draw.arrow(start, end, colour=colour, bend=2 * height / abs(end[0] - start[0]))

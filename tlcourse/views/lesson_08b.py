@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 
 from tlcourse.views.dots import write_beside
-from tlcourse.views.style import CYCLE, SHADES, Picture, Texts, figure, finish, label_axes
+from tlcourse.views.style import CYCLE, SHADES, Picture, Texts, figure, finish, label_axes, shaped
 from tlcourse.views.tokens import brief
 
 NAMED_UP_TO = 40  # tokens
@@ -18,8 +18,6 @@ def state_paths(
     tokens: Sequence[str],
     *,
     chosen: Sequence[int] = (),
-    x_label: str = "first principal component",
-    y_label: str = "second principal component",
     **texts: Unpack[Texts],
 ) -> Picture:
     """Each token's way through the layers in two dimensions: `points` is (layers + 1, n, 2).
@@ -29,17 +27,10 @@ def state_paths(
     paths of `chosen` tokens, up to 7, have a colour each, and the others are grey. Raises
     ValueError when the shape does not fit the tokens, or for chosen ones that are not there.
     """
-    points = np.asarray(points, float)
-    if points.ndim != 3 or len(points) < 2 or points.shape[1:] != (len(tokens), 2):
-        raise ValueError(
-            f"expected points of shape (layers + 1, {len(tokens)}, 2) and at least one layer, got "
-            f"shape {points.shape}"
-        )
+    points = shaped(points, ("layers + 1", len(tokens), 2), "points").astype(float)
     if len(chosen) > len(CYCLE) or not set(chosen) <= set(range(len(tokens))):
-        raise ValueError(
-            f"expected at most {len(CYCLE)} chosen tokens from 0 to {len(tokens) - 1}, got "
-            f"{list(chosen)}"
-        )
+        wanted = f"at most {len(CYCLE)} chosen tokens from 0 to {len(tokens) - 1}"
+        raise ValueError(f"expected {wanted}, got {list(chosen)}")
     picture, axes = figure(height=5.2, **texts)
     inks = dict(zip(chosen, CYCLE, strict=False))
     shades = matplotlib.colormaps[SHADES](np.linspace(0.25, 1, len(points)))
@@ -52,7 +43,7 @@ def state_paths(
         axes.scatter(*path.T, c=dots, s=np.r_[[12] * (len(path) - 1), 34], zorder=above + 0.1)
         axes.plot(*path[0], "o", mfc="white", mec=colour, ms=4.5, zorder=above + 0.2)
     axes.margins(0.08)
-    label_axes(axes, x=x_label, y=y_label)
+    label_axes(axes, x="first principal component", y="second principal component")
     named = {token: number for number, token in enumerate(tokens)}.values()  # the last of each
     named = chosen or (range(len(tokens)) if len(tokens) <= NAMED_UP_TO else named)
     legend = f"White: the embedding. Large: layer {len(points) - 1}."

@@ -10,7 +10,17 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from tlcourse.views.style import COLOURS, GREY, MIDDLE, Picture, Texts, figure, finish, text_width
+from tlcourse.views.style import (
+    COLOURS,
+    GREY,
+    MIDDLE,
+    Picture,
+    Texts,
+    figure,
+    finish,
+    shaped,
+    text_width,
+)
 from tlcourse.views.tokens import fitting, named
 
 _PITCH = 0.19  # inches from a token to the one below
@@ -45,13 +55,10 @@ def token_lines(
     written. Of many tokens every nth is named, those of the chosen one's lines first. Raises
     ValueError when the shape does not fit the tokens, or for a chosen one that is not there.
     """
-    keys, weights = tokens if keys is None else keys, np.asarray(weights, float)
-    there = chosen is None or 0 <= chosen < len(tokens)
-    if weights.shape != (len(tokens), len(keys)) or not weights.size or not there:
-        raise ValueError(
-            f"expected weights of shape (queries, keys) = {(len(tokens), len(keys))} and a chosen "
-            f"query from 0 to {len(tokens) - 1}; got shape {weights.shape} and {chosen}"
-        )
+    keys = tokens if keys is None else keys
+    weights = shaped(weights, (len(tokens), len(keys)), "weights").astype(float)
+    if chosen is not None and not 0 <= chosen < len(tokens):
+        raise ValueError(f"expected a chosen query from 0 to {len(tokens) - 1}, got {chosen}")
     rows = max(len(tokens), len(keys))
     tall = min(_TALLEST, _PITCH * rows)
     picture, axes = figure(height=tall + 1.15 + (0.25 if texts.get("note") else 0), **texts)
@@ -119,10 +126,8 @@ def arcs(
     found = {frozenset(edge) for edge in gold} & {frozenset(edge) for edge in predicted}
     spans = list(_lines(words))
     if len(spans) > LINES:
-        raise ValueError(
-            f"expected a sentence of at most {LINES} lines, got {len(words)} words in "
-            f"{len(spans)}; draw a shorter one"
-        )
+        got = f"{len(words)} words in {len(spans)}"
+        raise ValueError(f"expected a sentence of at most {LINES} lines, got {got}")
     below = sorted({(min(edge), max(edge)) for edge in predicted})
     levels = [_levels(gold), _levels(below)]
     reaches = [[_reach(level, span) for level in levels] for span in spans]  # (above, below)
@@ -159,14 +164,11 @@ def _gold(words: Sequence[str], heads: Sequence[int | None], predicted: Collecti
     count = len(words)
     inside = all(head is None or 0 <= head <= count for head in heads)
     if len(heads) != count or not count or not inside:
-        raise ValueError(
-            f"expected a head from 0 to {count} or None for each of {count} words, got "
-            f"{list(heads)}"
-        )
+        wanted = f"a head from 0 to {count} or None for each of {count} words"
+        raise ValueError(f"expected {wanted}, got {list(heads)}")
     if not all(0 <= a < count and 0 <= b < count and a != b for a, b in predicted):
-        raise ValueError(
-            f"expected edges between different words from 0 to {count - 1}, got {sorted(predicted)}"
-        )
+        wanted = f"edges between different words from 0 to {count - 1}"
+        raise ValueError(f"expected {wanted}, got {sorted(predicted)}")
     return [(head - 1, word) for word, head in enumerate(heads) if head]
 
 

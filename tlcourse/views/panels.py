@@ -32,10 +32,8 @@ def with_ends(values: Values, count: int | None = None, what: str = "series") ->
     if array.ndim == 1:
         array = np.stack([array, *np.full((2, len(array)), np.nan)], axis=1)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
-        raise ValueError(
-            f"expected numbers or (value, low, high) for {what!r}, got shape "
-            f"{np.asarray(values).shape}"
-        )
+        shape = np.shape(values)
+        raise ValueError(f"expected numbers or (value, low, high) for {what!r}, got shape {shape}")
     if count is not None and len(array) != count:
         raise ValueError(f"expected {count} values for {what!r}, got {len(array)}")
     return array.T
@@ -79,8 +77,8 @@ def label_below(shown: Sequence[Any], x_label: str) -> None:
     columns = shown[0].get_subplotspec().get_gridspec().ncols
     for place, axes in enumerate(shown):
         if place + columns >= len(shown):
-            label_axes(axes, x=x_label if columns == 1 else textwrap.fill(x_label, 48 // columns))
-            axes.xaxis.label.set_size(12 if columns == 1 else 10)
+            wrapped = x_label if columns == 1 else textwrap.fill(x_label, 48 // columns)
+            label_axes(axes, size=12 if columns == 1 else 10, x=wrapped)
 
 
 def draw_line(
@@ -162,10 +160,8 @@ def by_layer(
     names = {tuple(each) for each in tasks.values()}
     counts = {len(values) for each in tasks.values() for values in each.values()}
     if len(names) > 1 or len(counts) > 1:
-        raise ValueError(
-            f"expected the same series and layers in every task, got series "
-            f"{sorted(names)} with {sorted(counts)} layers"
-        )
+        got = f"series {sorted(names)} with {sorted(counts)} layers"
+        raise ValueError(f"expected the same series and layers in every task, got {got}")
     greys = baselines or {}
     if set(greys) - set(tasks):
         raise ValueError(f"expected baselines of {list(tasks)}, got some of {list(greys)}")

@@ -8,7 +8,7 @@ import base64
 import html
 import io
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict
 
 import matplotlib
@@ -162,15 +162,25 @@ def finish(picture: Picture, alt: str = "", note: str | None = None) -> Picture:
     return picture
 
 
-def label_axes(axes: Any, **labels: str) -> None:
+def label_axes(axes: Any, *, size: float = 12, **labels: str) -> None:
     """Labels the axes `x` and `y`; raises ValueError for an empty label: an axis says its unit."""
     for name, label in labels.items():
         if not label.strip():
-            raise ValueError(
-                f"expected {name}_label to say what the axis shows and in which unit, got an empty "
-                "one"
-            )
-        axes.set(**{f"{name}label": label})
+            raise ValueError(f"expected {name}_label to name what is shown and its unit, got none")
+        getattr(axes, f"set_{name}label")(label, fontsize=size)
+
+
+def shaped(values: Any, shape: Sequence[int | str], what: str) -> np.ndarray:
+    """The values as an array of that shape; a name in `shape`, as "layers", allows any length.
+
+    Raises ValueError for another shape, or for no values.
+    """
+    array = np.asarray(values)
+    fixed = [(a, b) for a, b in zip(shape, array.shape, strict=False) if not isinstance(a, str)]
+    if array.ndim != len(shape) or not array.size or any(a != b for a, b in fixed):
+        wanted = ", ".join(map(str, shape))
+        raise ValueError(f"expected {what} of shape ({wanted}), got shape {array.shape}")
+    return array
 
 
 def ink_on(colour: Any) -> str:

@@ -29,8 +29,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{}, {"causal": False, "rotary": False, "token_types": 2, "head_transform": True}],
+    "changes", [{}, {"causal": False, "rotary": False, "token_types": 2, "head_transform": True}]
 )
 def test_round_trip(tmp_path, changes):
     model = model_of(**changes)

@@ -82,10 +82,7 @@ def test_logits_attentions_and_hidden_states_are_equal(make) -> None:
     with torch.no_grad(), record(ours) as seen:
         logits = ours(tokens, mask)
         expected = theirs(
-            tokens,
-            attention_mask=mask.long(),
-            output_attentions=True,
-            output_hidden_states=True,
+            tokens, attention_mask=mask.long(), output_attentions=True, output_hidden_states=True
         )
     assert (logits - expected.logits)[mask].abs().max() < ENOUGH
     assert len(expected.attentions) == LAYERS
@@ -328,10 +325,7 @@ OTHER_FILES = {
     "null": (lambda f: (f / "config.json").write_text("null"), "TypeError"),
     "no JSON": (lambda f: (f / "config.json").write_text("{"), "OSError: .*valid JSON file"),
     "another model": (lambda f: bert().save_pretrained(f), "a model of type bert"),
-    "no tokenizer": (
-        lambda f: [path.unlink() for path in f.glob("tokenizer*")],
-        "no tokenizer",
-    ),
+    "no tokenizer": (lambda f: [path.unlink() for path in f.glob("tokenizer*")], "no tokenizer"),
     "a larger tokenizer": (lambda f: words(f, 91), "a tokenizer with ids up to 90 and 90 embed"),
 }
 

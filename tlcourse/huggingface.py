@@ -38,14 +38,7 @@ from transformers.utils import logging
 from tlcourse import released
 from tlcourse.bpe import LibraryTokenizer
 from tlcourse.released import KNOWN
-from tlcourse.transformer import (
-    Config,
-    Transformer,
-    bert,
-    count_parameters,
-    gpt2,
-    shapes_alone,
-)
+from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2, shapes_alone
 
 ACTIVATIONS = {
     "gelu": "gelu",

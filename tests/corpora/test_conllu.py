@@ -41,10 +41,7 @@ def test_a_sentence_with_all_that_is_hard(tmp_path: Path) -> None:
     (sentence,) = read(tmp_path, TEXT)
     assert sentence.heads == (5, 5, 5, 5, 10, 5, 5, 10, 10, 0, 10, 10, 10)
     assert sentence.forms[2:4] == ("do", "n't") and sentence.lemmas[3] == "not"
-    assert sentence.multiwords == (
-        conllu.Multiword(3, 4, "don't"),
-        conllu.Multiword(8, 9, "she'd"),
-    )
+    assert sentence.multiwords == (conllu.Multiword(3, 4, "don't"), conllu.Multiword(8, 9, "she'd"))
     assert sentence.empty_nodes == 1 and sentence.comments[0] == "sent_id = made-1"
     assert sentence.text == "\"I don't know 3-D,\" she'd said – fine."
     assert [token.form for token in sentence.tokens][1:4] == ["I", "don't", "know"]

@@ -183,10 +183,7 @@ def test_good_data_have_the_rows_and_the_names_of_labels_of_the_hub(told) -> Non
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        (
-            "withheld",
-            "expected ids of entailment, not_entailment in the column label, got another",
-        ),
+        ("withheld", "expected ids of entailment, not_entailment in the column label, got another"),
         (
             "all the same",
             "expected {'entailment': 1249, 'not_entailment': 1241} labels, got {'entailment': 2490",

@@ -350,7 +350,7 @@ def test_a_sentence_by_hand() -> None:
         treebank.Agreement(6, 2, 1, "is"),
     ]
     assert treebank.phrases(sentence)[:5] == [
-        *(("NP", "NP"), ("NP", "NP"), ("NP", "S"), ("NP", "S"), ("VP", "S")),
+        *(("NP", "NP"), ("NP", "NP"), ("NP", "S"), ("NP", "S"), ("VP", "S"))
     ]
     assert treebank.phrases(sentence)[-1] == ("S", "")
 

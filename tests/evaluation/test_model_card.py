@@ -69,6 +69,9 @@ LOG = {
 }
 
 
+NONE: dict = {"evaluation": {}}
+
+
 def rows(text: str) -> list[list[str]]:
     """The cells of every table, rules left out."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
@@ -232,10 +235,9 @@ def test_a_card_of_articles_and_books_names_both_and_what_they_bring_along():
 
 
 def test_a_recipe_on_a_card_has_what_was_used():
-    recipe = {"objective": "causal", "length": 64, "mask_probability": 0.15, "causal_share": 0.5}
-    text = model_card.card("mine", {"legs": [leg() | {"recipe": recipe}], "evaluation": {}})
-    assert "mask probability" not in text and "causal share" not in text
-    for objective, more in {"masked": "", "hybrid": ", causal share 0.5"}.items():
-        other = leg() | {"recipe": recipe | {"objective": objective}}
-        text = model_card.card("mine", {"legs": [other], "evaluation": {}})
-        assert f"mask probability 0.15{more}." in text
+    recipe = {"length": 64, "mask_probability": 0.15, "causal_share": 0.5}
+    used = {"causal": "", "masked": ", mask probability 0.15"}
+    used["hybrid"] = f"{used['masked']}, causal share 0.5"
+    for objective, more in used.items():
+        text = model_card.card("mine", {"legs": [leg(objective) | {"recipe": recipe}]} | NONE)
+        assert f"last leg: length 64{more}." in text

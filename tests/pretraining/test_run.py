@@ -269,4 +269,4 @@ def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tm
 def test_a_recipe_refuses_what_is_out_of_its_range(wrong, said):
     with pytest.raises(ValueError, match=said):
         PretrainingRecipe(**wrong)
-    assert tuple(OBJECTIVES) == recipes.OBJECTIVES
+    assert list(OBJECTIVES) == list(recipes.OBJECTIVES)

@@ -44,9 +44,7 @@ def browser(tmp_path: Path) -> Iterator[Any]:
         yield driver
 
 
-def test_lesson_runs_from_the_menu_and_a_slider_moves_the_picture(
-    lesson: Lesson, lab: str, browser: Any, tmp_path: Path
-) -> None:
+def test_lesson_runs_from_the_menu_and_a_slider_moves_the_picture(lesson, lab, browser, tmp_path):
     cells = run_notebook(browser, lab, tmp_path, f"my/{lesson.path.name}")
     errors = [out for cell in cells for out in cell.outputs if out.output_type == "error"]
     assert errors == []

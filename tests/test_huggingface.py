@@ -187,9 +187,7 @@ def test_an_unknown_name_lists_the_known() -> None:
 @pytest.mark.parametrize(
     ("offline", "why"), [(False, "does not answer"), (True, "HF_HUB_OFFLINE is set")]
 )
-def test_real_weights_that_cannot_be_had_are_one_line(
-    offline, why, tmp_path, monkeypatch, capsys
-) -> None:
+def test_real_weights_that_cannot_be_had_are_one_line(offline, why, tmp_path, monkeypatch, capsys):
     """With an empty cache, and nobody at the Hub's address."""
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path))

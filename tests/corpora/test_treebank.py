@@ -326,35 +326,6 @@ def test_the_sample_is_what_the_grammar_makes(tmp_path: Path) -> None:
         )
 
 
-def test_a_sentence_by_hand() -> None:
-    sentence = treebank.generate(375)[374]
-    assert sentence.text == "These farmers their pilot calls are ignored by those monks."
-    assert sentence.upos == (
-        *("DET", "NOUN", "PRON", "NOUN", "VERB", "AUX", "VERB"),
-        *("ADP", "DET", "NOUN", "PUNCT"),
-    )
-    assert sentence.heads == (2, 7, 4, 5, 2, 7, 0, 10, 10, 7, 7)
-    assert sentence.deprels == (
-        *("det", "nsubj:pass", "nmod:poss", "nsubj", "acl:relcl", "aux:pass", "root"),
-        *("case", "det", "obl:agent", "punct"),
-    )
-    assert treebank.roles(sentence) == [
-        treebank.Role(2, 5, "patient"),
-        treebank.Role(2, 7, "patient"),
-        treebank.Role(4, 5, "agent"),
-        treebank.Role(10, 7, "agent"),
-    ]
-    assert treebank.antecedents(sentence) == {3: 2}
-    assert treebank.agreements(sentence) == [
-        treebank.Agreement(5, 4, 0, "call"),
-        treebank.Agreement(6, 2, 1, "is"),
-    ]
-    assert treebank.phrases(sentence)[:5] == [
-        *(("NP", "NP"), ("NP", "NP"), ("NP", "S"), ("NP", "S"), ("VP", "S"))
-    ]
-    assert treebank.phrases(sentence)[-1] == ("S", "")
-
-
 def test_a_contraction_is_one_token_and_two_words() -> None:
     found = [sentence for sentence in SENTENCES if sentence.multiwords]
     assert len(found) > 50

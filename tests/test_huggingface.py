@@ -24,11 +24,7 @@ def gpt2(**changes) -> "transformers.GPT2LMHeadModel":
 
 
 def bert(**changes) -> "transformers.BertForMaskedLM":
-    shape = dict(vocab_size=90, max_position_embeddings=16, hidden_size=32, intermediate_size=48)
-    depth = dict(num_hidden_layers=LAYERS, num_attention_heads=4, attn_implementation="eager")
-    return randomised(
-        transformers.BertForMaskedLM(transformers.BertConfig(**shape | depth | changes))
-    )
+    return small("BertForMaskedLM", **{"type_vocab_size": 2} | changes)
 
 
 def small(kind: str, **changes):
@@ -79,11 +75,10 @@ def inputs():
 def test_logits_attentions_and_hidden_states_are_equal(make) -> None:
     theirs, (tokens, mask) = make(), inputs()
     ours = from_huggingface(theirs)
+    more = {"output_attentions": True, "output_hidden_states": True}
     with torch.no_grad(), record(ours) as seen:
         logits = ours(tokens, mask)
-        expected = theirs(
-            tokens, attention_mask=mask.long(), output_attentions=True, output_hidden_states=True
-        )
+        expected = theirs(tokens, attention_mask=mask.long(), **more)
     assert (logits - expected.logits)[mask].abs().max() < ENOUGH
     assert len(expected.attentions) == LAYERS
     for one, other in zip(seen.attention, expected.attentions, strict=True):
@@ -91,13 +86,11 @@ def test_logits_attentions_and_hidden_states_are_equal(make) -> None:
         assert (one - other)[rows].abs().max() < ENOUGH
     for one, other in zip(seen.hidden_states[:-1], expected.hidden_states[:-1], strict=True):
         assert (one - other)[mask].abs().max() < ENOUGH
-
-
-@each_model
-def test_logits_are_equal_without_padding_and_with_the_fused_kernel(make) -> None:
-    theirs, tokens = make(), inputs()[0][:1]
-    with torch.no_grad():
-        assert (from_huggingface(theirs)(tokens) - theirs(tokens).logits).abs().max() < ENOUGH
+    with torch.no_grad():  # without padding, by the fused kernel
+        assert (ours(tokens[:1]) - theirs(tokens[:1]).logits).abs().max() < ENOUGH
+    counted = count_parameters(ours.config)["total"]
+    of_pads = 2 * 32 if theirs.config.model_type == "roberta" else 0  # rows of its positions
+    assert counted + of_pads == sum(parameter.numel() for parameter in theirs.parameters())
 
 
 BODIES = {
@@ -131,26 +124,15 @@ def test_token_types_of_bert() -> None:
         assert (from_huggingface(theirs)(tokens, types=types) - expected).abs().max() < ENOUGH
 
 
-@each_model
-def test_the_number_of_parameters_is_equal(make) -> None:
-    theirs = make()
-    counted = count_parameters(from_huggingface(theirs).config)["total"]
-    of_pads = 2 * 32 if theirs.config.model_type == "roberta" else 0  # rows of its positions
-    assert counted + of_pads == sum(parameter.numel() for parameter in theirs.parameters())
-
-
-def test_weights_are_copied() -> None:
+def test_weights_are_copies_in_float32() -> None:
+    halves = from_huggingface(gpt2().half())
+    assert {parameter.dtype for parameter in halves.parameters()} == {torch.float32}
     theirs = gpt2()
     ours = from_huggingface(theirs)
     before = theirs.transformer.wte.weight.clone()
     with torch.no_grad():
         ours.embedding.weight.zero_()
     assert torch.equal(theirs.transformer.wte.weight, before)
-
-
-def test_half_precision_becomes_float32() -> None:
-    ours = from_huggingface(gpt2().half())
-    assert {parameter.dtype for parameter in ours.parameters()} == {torch.float32}
 
 
 T5 = transformers.T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
@@ -184,40 +166,15 @@ def test_an_unknown_name_lists_the_known() -> None:
         pretrained("gpt5")
 
 
-@pytest.mark.parametrize(
-    ("offline", "why"), [(False, "does not answer"), (True, "HF_HUB_OFFLINE is set")]
-)
-def test_real_weights_that_cannot_be_had_are_one_line(offline, why, tmp_path, monkeypatch, capsys):
+def test_real_weights_that_cannot_be_had_are_one_line(tmp_path, monkeypatch, capsys) -> None:
     """With an empty cache, and nobody at the Hub's address."""
     monkeypatch.delenv("TLCOURSE_DATA", raising=False)
     monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface.constants, "ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", False)
     assert pretrained("openai-community/gpt2") is None
     (said,) = capsys.readouterr().out.splitlines()
-    assert said.startswith("[skipped] openai-community/gpt2") and why in said
-
-
-@pytest.mark.parametrize("broken", [False, True])
-def test_what_is_not_cached_is_downloaded_where_the_hub_answers(
-    broken, tmp_path, monkeypatch, capsys
-) -> None:
-    def load(name: str, local_files_only: bool, expected: str):
-        assert not local_files_only and expected == "gpt2"
-        if broken:
-            raise ConnectionResetError
-        return huggingface._Read("model", "tokenizer", [], False)
-
-    monkeypatch.delenv("TLCOURSE_DATA", raising=False)
-    monkeypatch.setattr(huggingface.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface, "_hub_answers", lambda patience: True)
-    monkeypatch.setattr(huggingface, "_load", load)
-    found = pretrained("openai-community/gpt2")
-    assert found == (None if broken else ("model", "tokenizer"))
-    said = capsys.readouterr().out
-    assert ("download failed (ConnectionResetError)" in said) == broken
-    assert ("[weights] openai-community/gpt2: downloaded from the Hub" in said) != broken
+    assert said.startswith("[skipped] openai-community/gpt2") and "does not answer" in said
 
 
 GPT2, BERT = "openai-community/gpt2", "google-bert/bert-base-uncased"

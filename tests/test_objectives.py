@@ -105,13 +105,6 @@ def test_specials_are_never_chosen_and_the_input_stays():
     assert torch.equal(corrupted[~chosen], tokens[~chosen])
 
 
-def test_masks_are_a_function_of_the_generator():
-    tokens = torch.randint(6, 60, (4, 50))
-    one, two, other = (objectives.mask_tokens(tokens, generator_for(n), 60)[1] for n in (5, 5, 6))
-    assert torch.equal(one, two)
-    assert not torch.equal(one, other)
-
-
 def test_hidden_next_tokens_are_asked_for_at_the_position_before():
     tokens = torch.randint(6, 60, (40, 13), generator=generator_for(1))
     inputs, targets, chosen = objectives.hide_next_tokens(

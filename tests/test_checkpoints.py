@@ -2,6 +2,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.models import noisy
 from tlcourse import checkpoints, files
 from tlcourse.bpe import Tokenizer
 from tlcourse.device import Compute
@@ -13,11 +14,7 @@ FILES = {"README.md", "config.json", "model.safetensors", "tokenizer.json", "tra
 
 
 def model_of(**changes) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(270, 16, 2, 2, 32, 12, **changes))
-    for parameter in model.parameters():
-        parameter.data.add_(torch.randn_like(parameter))
-    return model.eval()
+    return noisy(Config(270, 16, 2, 2, 32, 12, **changes), 1.0)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from tests.models import noisy
 from tlcourse import objectives
 from tlcourse.batching import generator_for
 from tlcourse.bpe import MASK, SPECIALS
@@ -11,11 +12,7 @@ from tlcourse.transformer import Config, Transformer
 
 
 def tiny(**changes) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(60, 16, 2, 2, 32, 12, **changes))
-    for parameter in model.parameters():
-        parameter.data.add_(0.1 * torch.randn_like(parameter))
-    return model
+    return noisy(Config(60, 16, 2, 2, 32, 12, **changes), 0.1)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 100])

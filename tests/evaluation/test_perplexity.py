@@ -3,12 +3,11 @@ import math
 import pytest
 import torch
 
+from tests.models import PLAIN, noisy
 from tlcourse.bpe import EOS, UNK, Tokenizer
-from tlcourse.device import Compute
 from tlcourse.evaluation import evaluate
 from tlcourse.transformer import Config, Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 ARTICLES = [
     " = The rain = \n\n The rain fell on <unk> and <unk> , 5 cafés @-@ long .\n",
     " = Trains = \n\n In the <unk> , trains .\n\n",
@@ -17,11 +16,7 @@ TOKENIZER = Tokenizer.train([text.replace("<unk>", "") for text in ARTICLES], 27
 
 
 def model_of(causal: bool = True) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(275, 16, 2, 2, 32, 64, causal=causal))
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn_like(parameter))
-    return model.eval()
+    return noisy(Config(275, 16, 2, 2, 32, 64, causal=causal))
 
 
 def stream() -> list[int]:

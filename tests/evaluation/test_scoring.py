@@ -2,14 +2,14 @@ import pytest
 import torch
 import transformers
 
+from tests.evaluation.test_perplexity import model_of
+from tests.models import PLAIN
 from tests.released import save_bert
 from tlcourse import checkpoints
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
-from tlcourse.device import Compute
 from tlcourse.evaluation import scoring, sentence_scores
-from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer import Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 SENTENCES = [
     "The rain fell on two cafés.",
     "Rain!",
@@ -19,14 +19,6 @@ SENTENCES = [
     "a <eos> b",  # which is text
 ]
 TOKENIZER = Tokenizer.train([" The rain fell on the trains ; it fell and fell ."], 275)
-
-
-def model_of(causal: bool) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(275, 16, 2, 2, 32, 64, causal=causal))
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn_like(parameter))
-    return model.eval()
 
 
 def ids_of(sentence: str) -> list[int]:

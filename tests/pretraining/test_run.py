@@ -8,12 +8,12 @@ import pytest
 import torch
 from ignite.engine import Events
 
+from tests.models import PLAIN
 from tlcourse import corpora, objectives, recipes
 from tlcourse.batching import TokenFile, encode_articles, generator_for, write_tokens
 from tlcourse.bpe import Tokenizer, detokenise, normalise
 from tlcourse.corpora import gutenberg
 from tlcourse.corpora.catalogue import CORPORA
-from tlcourse.device import Compute
 from tlcourse.pretraining import (
     OBJECTIVES,
     PretrainingRecipe,
@@ -28,7 +28,6 @@ from tlcourse.pretraining import (
 )
 from tlcourse.transformer import Config, Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 RECIPE = PretrainingRecipe(batch_size=4, length=16, warmup=2)
 MASKED = replace(RECIPE, objective="masked")
 

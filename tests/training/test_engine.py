@@ -7,14 +7,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from tests.models import PLAIN
 from tlcourse import objectives, pretraining
 from tlcourse.batching import generator_for
-from tlcourse.device import Compute
 from tlcourse.exercises.task import get
 from tlcourse.training import STATE, Resume, train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 STEPS = 9
 
 

@@ -13,8 +13,8 @@ from ignite.handlers import EarlyStopping, FastaiLRFinder, TerminateOnNan, Timer
 from ignite.handlers.param_scheduler import PiecewiseLinear
 from torch import nn
 
+from tests.models import PLAIN
 from tests.training.test_engine import (
-    PLAIN,
     STEPS,
     Crash,
     linear_batch,

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.models import noisy
 from tlcourse.transformer import Block, Config, Transformer, bert, gpt2, padding_mask, record
 
 SHAPE = dict(vocabulary_size=50, width=24, layers=2, heads=3, feed_forward=40, max_length=12)
@@ -13,13 +14,7 @@ each_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 
 
 def random_model(config: Config, attention: str = "sdpa") -> Transformer:
-    """A model in which every parameter is random: no zero bias, no unit gain hides a mistake."""
-    torch.manual_seed(0)
-    model = Transformer(config, attention).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
-    return model
+    return noisy(config, attention=attention)
 
 
 def draw_tokens(batch: int = 3, length: int = 9) -> torch.Tensor:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.models import noisy
 from tlcourse import objectives
 from tlcourse.adaptation import Classifier
 from tlcourse.bpe import SPECIALS
@@ -39,13 +40,7 @@ class MyModel(EngineMethods, Model):
 
 
 def reference(config: Config = CONFIG) -> Transformer:
-    """With numbers that are neither zero nor one anywhere, in evaluation mode."""
-    torch.manual_seed(1)
-    model = Transformer(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-    return model.eval()
+    return noisy(config, seed=1)
 
 
 def tokens(seed: int = 2) -> torch.Tensor:

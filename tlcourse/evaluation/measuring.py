@@ -71,11 +71,10 @@ def measured(
         }
         new["evaluation"] |= figures
         new["held_out"] = list(figures) or log.get("held_out", [])
+    earlier = set(new["evaluation"]) - set(new.get("held_out", []))
     for name, split in TEXTS:
         text = f"{name} {split}"
-        if "wikitext" in measures or text in new["evaluation"].keys() - set(
-            new.get("held_out", [])
-        ):
+        if "wikitext" in measures or text in earlier:
             articles = _articles(real(name, split))
             if found := _figures(model, tokenizer, text, articles, leg, **kind):
                 new["evaluation"][text] = found

@@ -100,11 +100,8 @@ def test_what_is_not_unique_in_trec() -> None:
 
 def test_the_dev_split_of_trec() -> None:
     parts = corpora.trec_with_dev(load("trec"))
-    assert {split: len(rows) for split, rows in parts.items()} == {
-        "train": 4906,
-        "dev": 546,
-        "test": 500,
-    }
+    sizes = {split: len(rows) for split, rows in parts.items()}
+    assert sizes == {"train": 4906, "dev": 546, "test": 500}
     assert not set(parts["train"]["text"]) & set(parts["dev"]["text"])
     assert corpora.source_of(parts["dev"]) == "local mirror"
 

@@ -186,14 +186,8 @@ def test_a_card_of_one_s_own_text_says_only_what_is_true_of_it():
     log = {"legs": [own_leg(5522, 1400)], "held_out": ["my diary.txt, held out"], **figures}
     text = model_card.card("mine", log)
     assert "- It learnt from 5,522 words of my diary.txt, read 1.4 times, and knows nothing" in text
-    for wrong in (
-        "ncyclopaedia",
-        "English only",
-        "WikiText",
-        "0123456789abcdef",
-        "CC BY-SA",
-        "unk",
-    ):
+    others = ("ncyclopaedia", "English only", "WikiText", "0123456789abcdef", "CC BY-SA", "unk")
+    for wrong in others:
         assert wrong not in text.replace("`<unk>`", ""), wrong
     row = next(row for row in rows(text) if row[0] == "1")
     assert row[3] == "my diary.txt" and row[6] == "under 0.1"

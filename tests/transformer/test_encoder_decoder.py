@@ -178,14 +178,9 @@ def test_the_one_engine_teaches_it_to(turned):
     torch.manual_seed(0)
     model = EncoderDecoder(Config(len(SPECIALS) + LETTERS, 32, 2, 2, 64, LENGTH + 2))
     recipe, steps = PretrainingRecipe(learning_rate=1e-2), 250
-    train(
-        model,
-        lambda model, batch: sequence_to_sequence_loss(model, *batch),
-        pairs(turned),
-        steps=steps,
-        optimizers=optimizers_for(model, recipe),
-        schedule=warmup_stable_decay(steps, 10, 0.5),
-    )
+    more = {"steps": steps, "schedule": warmup_stable_decay(steps, 10, 0.5)}
+    more["optimizers"] = optimizers_for(model, recipe)
+    train(model, lambda model, pair: sequence_to_sequence_loss(model, *pair), pairs(turned), **more)
     source, target = pairs(turned)(10_000)
     right = (written(model, source) == target).all(dim=1)
     assert right.float().mean() > 0.9

@@ -55,10 +55,10 @@ __all__ = [
 ]
 
 SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {
-    "local": reading.from_mirror,
+    "local": lambda corpus: reading.from_folder(corpus, reading.local_folder(corpus), LOCAL),
     "hub": reading.from_hub,
     "release": reading.from_release,
-    "sample": reading.from_sample,
+    "sample": lambda corpus: reading.from_folder(corpus, reading.sample_folder(corpus), SAMPLE),
 }
 NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 

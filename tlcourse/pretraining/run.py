@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,8 +132,11 @@ def pretrain_for(
     """
     from ignite import distributed as idist
 
-    with _folder_or_temporary(folder) as place:
-        seconds = 60 * minutes
+    if folder is None and idist.get_world_size() > 1:
+        raise ValueError("expected folder=, which all processes read; got none")
+    temporary = tempfile.TemporaryDirectory() if folder is None else contextlib.nullcontext(folder)
+    with temporary as path:
+        place, seconds = Path(path), 60 * minutes
         settings = {"budget": {"minutes": minutes}, "compiled": minutes > 5, "folder": place}
         run = _runner(model, file, recipe, **settings, **more)
         if not (place / DECAY).exists():
@@ -151,20 +154,6 @@ def pretrain_for(
             return min((step + 1) / max(1, recipe.warmup), (begin + rest - step) / rest, 1.0)
 
         return run(begin + rest, schedule), begin
-
-
-@contextlib.contextmanager
-def _folder_or_temporary(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, or a temporary one."""
-    from ignite import distributed as idist
-
-    if folder is not None:
-        yield Path(folder)
-        return
-    if idist.get_world_size() > 1:
-        raise ValueError("expected folder=, which all processes read; got none")
-    with tempfile.TemporaryDirectory() as place:
-        yield Path(place)
 
 
 def _runner(

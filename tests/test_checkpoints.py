@@ -2,10 +2,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.models import noisy
+from tests.models import PLAIN, noisy
 from tlcourse import checkpoints, files
 from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 
 TOKENIZER = Tokenizer.train(["the rain on the trains in the rain"] * 3, 270)
@@ -29,7 +28,8 @@ def folder(tmp_path):
 def test_round_trip(tmp_path, changes):
     model = model_of(**changes)
     checkpoints.save(tmp_path, model, TOKENIZER, card=CARD, log=LOG)
-    loaded, tokenizer = checkpoints.load(tmp_path)
+    loaded, tokenizer = checkpoints.load(tmp_path, PLAIN)
+    assert {block.attention.kernel for block in loaded.blocks} == {"explicit"}
     assert loaded.config == model.config
     for name, weight in model.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], weight.half().float()), name
@@ -75,12 +75,6 @@ def test_saving_leaves_the_live_model_and_chance_untouched(tmp_path):
     for name, weight in model.state_dict().items():
         assert weight.dtype == torch.float32
         assert torch.equal(weight, before[name])
-
-
-def test_compute_chooses_kernel_and_device(folder):
-    compute = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-    model, _ = checkpoints.load(folder, compute)
-    assert {block.attention.kernel for block in model.blocks} == {"explicit"}
 
 
 def test_shipped_names(folder, monkeypatch):

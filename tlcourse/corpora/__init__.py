@@ -55,10 +55,10 @@ __all__ = [
 ]
 
 SOURCES: dict[str, Callable[[Corpus], Splits | StreamedSplits]] = {
-    "local": lambda corpus: reading.from_folder(corpus, reading.local_folder(corpus), LOCAL),
+    "local": reading.from_mirror,
     "hub": reading.from_hub,
     "release": reading.from_release,
-    "sample": lambda corpus: reading.from_folder(corpus, reading.sample_folder(corpus), SAMPLE),
+    "sample": reading.from_sample,
 }
 NOT_COMPARABLE = "numbers on it cannot be compared with published ones"
 

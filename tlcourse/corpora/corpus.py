@@ -59,12 +59,15 @@ class Corpus:
 
 def parquet(repository: str, folder: str, *splits: str, train_files: int = 1) -> Place:
     """A place with one parquet file a split (more for train), named as `datasets` names them."""
-
-    def names(split: str) -> tuple[str, ...]:
-        count = train_files if split == "train" else 1
-        return tuple(f"{folder}/{split}-{n:05d}-of-{count:05d}.parquet" for n in range(count))
-
-    return Place(repository, {split: names(split) for split in splits})
+    count = {split: train_files if split == "train" else 1 for split in splits}
+    names = {
+        split: tuple(
+            f"{folder}/{split}-{number:05d}-of-{count[split]:05d}.parquet"
+            for number in range(count[split])
+        )
+        for split in splits
+    }
+    return Place(repository, names)
 
 
 def converted(repository: str, folder: str, *splits: str) -> Place:

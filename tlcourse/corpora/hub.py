@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,11 +47,21 @@ def fetch(corpus: Corpus, *, network: bool = True) -> dict[str, list[Path]]:
 
 
 def _files(place: Place, local_files_only: bool) -> dict[str, list[Path]]:
-    options = {"revision": place.revision, "local_files_only": local_files_only}
-    fetched = partial(hf_hub_download, place.repository, repo_type="dataset", **options)
     with _no_progress_bars():
         return {
-            split: [Path(fetched(file)) for file in files] for split, files in place.files.items()
+            split: [
+                Path(
+                    hf_hub_download(
+                        place.repository,
+                        file,
+                        repo_type="dataset",
+                        revision=place.revision,
+                        local_files_only=local_files_only,
+                    )
+                )
+                for file in files
+            ]
+            for split, files in place.files.items()
         }
 
 

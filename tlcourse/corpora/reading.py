@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tlcourse import files
 from tlcourse.corpora import hub, release
-from tlcourse.corpora.checks import HUB, RELEASE, SAMPLE, Absent, DataError, Measure, verify
+from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError, Measure, verify
 from tlcourse.corpora.corpus import Corpus
 
 if TYPE_CHECKING:
@@ -63,12 +63,19 @@ def _files_in(corpus: Corpus, folder: Path) -> dict[str, Path]:
 
 def from_folder(corpus: Corpus, folder: Path, source: str) -> Splits | StreamedSplits:
     """The splits in a folder of files laid out as published."""
-    from tlcourse.corpora.splits import StreamedSplits
+    from tlcourse.corpora.splits import Splits, StreamedSplits
 
     paths = _files_in(corpus, folder)
     if corpus.streamed:
         return StreamedSplits({s: _stream(corpus, s, path, source) for s, path in paths.items()})
-    return _splits(corpus, paths, source)
+    return Splits(
+        {s: _dataset(corpus, s, corpus.parse(path, source), source) for s, path in paths.items()}
+    )
+
+
+def from_mirror(corpus: Corpus) -> Splits | StreamedSplits:
+    """The splits in the local mirror; raises Absent if it has none."""
+    return from_folder(corpus, local_folder(corpus), LOCAL)
 
 
 def sample_folder(corpus: Corpus) -> Path:
@@ -76,6 +83,11 @@ def sample_folder(corpus: Corpus) -> Path:
     if corpus.sample is None:
         raise Absent("there is no bundled sample of it")
     return files.bundled(corpus.sample)
+
+
+def from_sample(corpus: Corpus) -> Splits:
+    """The splits of the bundled sample; raises Absent if there is no sample."""
+    return from_folder(corpus, sample_folder(corpus), SAMPLE)
 
 
 def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
@@ -91,15 +103,12 @@ def from_hub(corpus: Corpus, *, network: bool = True) -> Splits:
 
 def from_release(corpus: Corpus, *, network: bool = True) -> Splits:
     """All splits, from a release on GitHub or its cache; raises Absent if neither has them."""
-    return _splits(corpus, release.fetch(corpus, network=network), RELEASE)
-
-
-def _splits(corpus: Corpus, paths: dict[str, Path], source: str) -> Splits:
-    """The verified splits in files as published."""
     from tlcourse.corpora.splits import Splits
 
-    parsed = {split: corpus.parse(path, source) for split, path in paths.items()}
-    return Splits({split: _dataset(corpus, split, rows, source) for split, rows in parsed.items()})
+    paths = release.fetch(corpus, network=network)
+    return Splits(
+        {s: _dataset(corpus, s, corpus.parse(path, RELEASE), RELEASE) for s, path in paths.items()}
+    )
 
 
 def _dataset(

@@ -42,7 +42,7 @@ OPTIONS = [
     Option(
         "--objective",
         "what the model learns to predict: the next token, hidden tokens, or both",
-        OBJECTIVES,
+        tuple(OBJECTIVES),
         default="causal",
     ),
     Option(

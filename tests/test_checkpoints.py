@@ -1,12 +1,10 @@
-import json
-
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.models import PLAIN, noisy
 from tlcourse import checkpoints, files
 from tlcourse.bpe import Tokenizer
-from tlcourse.device import Compute
 from tlcourse.transformer import Config, Transformer
 
 TOKENIZER = Tokenizer.train(["the rain on the trains in the rain"] * 3, 270)
@@ -15,11 +13,7 @@ FILES = {"README.md", "config.json", "model.safetensors", "tokenizer.json", "tra
 
 
 def model_of(**changes) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(270, 16, 2, 2, 32, 12, **changes))
-    for parameter in model.parameters():
-        parameter.data.add_(torch.randn_like(parameter))
-    return model.eval()
+    return noisy(Config(270, 16, 2, 2, 32, 12, **changes), 1.0)
 
 
 @pytest.fixture
@@ -29,13 +23,13 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{}, {"causal": False, "rotary": False, "token_types": 2, "head_transform": True}],
+    "changes", [{}, {"causal": False, "rotary": False, "token_types": 2, "head_transform": True}]
 )
 def test_round_trip(tmp_path, changes):
     model = model_of(**changes)
     checkpoints.save(tmp_path, model, TOKENIZER, card=CARD, log=LOG)
-    loaded, tokenizer = checkpoints.load(tmp_path)
+    loaded, tokenizer = checkpoints.load(tmp_path, PLAIN)
+    assert {block.attention.kernel for block in loaded.blocks} == {"explicit"}
     assert loaded.config == model.config
     for name, weight in model.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], weight.half().float()), name
@@ -83,12 +77,6 @@ def test_saving_leaves_the_live_model_and_chance_untouched(tmp_path):
         assert torch.equal(weight, before[name])
 
 
-def test_compute_chooses_kernel_and_device(folder):
-    compute = Compute(torch.device("cpu"), torch.float32, "explicit", False)
-    model, _ = checkpoints.load(folder, compute)
-    assert {block.attention.kernel for block in model.blocks} == {"explicit"}
-
-
 def test_shipped_names(folder, monkeypatch):
     (folder.parent / "data/checkpoints").mkdir(parents=True)
     folder.rename(folder.parent / "data/checkpoints/little")
@@ -121,11 +109,23 @@ def test_weights_of_another_shape(folder):
         checkpoints.load(folder)
 
 
-def test_weights_with_a_name_too_few(folder):
-    weights = load_file(folder / "model.safetensors")
-    del weights["norm.bias"]
+OTHER_WEIGHTS = [("norm.bias", None, r"first norm.bias: expected \(16,\), got None")]
+OTHER_WEIGHTS += [
+    ("norm.bias", torch.full((16,), number), "finite weights in .* in norm.bias;")
+    for number in (torch.nan, torch.inf, -torch.inf)
+]
+OTHER_WEIGHTS += [
+    ("norm.bias", torch.ones(16, dtype=kind), f"floating-point .*, got {kind} in norm.bias;")
+    for kind in (torch.int8, torch.bool, torch.complex64)
+]
+
+
+@pytest.mark.parametrize(("name", "other", "said"), OTHER_WEIGHTS)
+def test_other_weights_are_named(folder, name, other, said):
+    weights = load_file(folder / "model.safetensors") | {name: other}
+    weights = {each: weight for each, weight in weights.items() if weight is not None}
     save_file(weights, folder / "model.safetensors")
-    with pytest.raises(ValueError, match=r"first norm.bias: expected \(16,\), got None"):
+    with pytest.raises(ValueError, match=said):
         checkpoints.load(folder)
 
 
@@ -191,24 +191,6 @@ def test_legs_of_another_kind(folder, legs):
         checkpoints.log_of(folder)
 
 
-@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf])
-def test_weights_that_are_not_finite(folder, number):
-    weights = load_file(folder / "model.safetensors")
-    weights["blocks.1.up.weight"][3, 2] = number
-    save_file(weights, folder / "model.safetensors")
-    with pytest.raises(ValueError, match="expected finite weights in .* in blocks.1.up.weight;"):
-        checkpoints.load(folder)
-
-
-@pytest.mark.parametrize("kind", [torch.int8, torch.bool, torch.complex64])
-def test_weights_that_are_no_floating_point_numbers(folder, kind):
-    weights = load_file(folder / "model.safetensors")
-    weights["norm.bias"] = weights["norm.bias"].to(kind)
-    save_file(weights, folder / "model.safetensors")
-    with pytest.raises(ValueError, match=f"floating-point weights in .*, got {kind} in norm.bias;"):
-        checkpoints.load(folder)
-
-
 def test_loading_draws_what_a_new_model_draws(folder):
     """The draft draws nothing: a head that is drawn afterwards is as it always was."""
     config = model_of().config
@@ -271,4 +253,3 @@ def test_a_failing_save_leaves_the_old_weights(folder, monkeypatch):
         checkpoints.save(folder, model_of(), TOKENIZER, card=CARD, log=LOG)
     assert (folder / "model.safetensors").read_bytes() == before
     assert {path.name for path in folder.iterdir()} == FILES
-    json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ import pytest
 import torch
 from ignite.engine import Events
 
+from tests.models import PLAIN as CPU
 from tlcourse import checkpoints, corpora, device, evaluation
 from tlcourse.adaptation import Classifier, Recipe, adapt
 from tlcourse.batching import TokenFile, write_tokens
@@ -18,7 +19,6 @@ from tlcourse.training import STATE
 from tlcourse.transformer import Config, Transformer
 
 pytestmark = pytest.mark.cuda
-CPU = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 RECIPE = PretrainingRecipe(batch_size=4, length=32, warmup=2)
 STEPS, STEP = 12, 4 * 32
 
@@ -128,14 +128,8 @@ def test_fine_tuning_gives_probabilities_near_the_cpus(exact):
     data = corpora.load("trec", source="sample")["train"].select(range(48))
     found = []
     for compute in (CPU, exact):
-        start = Classifier.from_checkpoint(
-            "causal-small",
-            labels=corpora.TREC_LABELS,
-            pooling="mean",
-            seed=0,
-            compute=compute,
-            dropout=0.0,
-        )
+        more = {"labels": corpora.TREC_LABELS, "pooling": "mean", "dropout": 0.0}
+        start = Classifier.from_checkpoint("causal-small", seed=0, compute=compute, **more)
         recipe = Recipe(epochs=2, batch_size=8)
         adapted = adapt(start, data["text"], data["label"], recipe=recipe, compute=compute)
         found.append(adapted.probabilities(data["text"][:8], compute=compute).cpu())

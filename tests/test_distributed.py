@@ -11,14 +11,12 @@ import pytest
 import torch
 from ignite import distributed as idist
 
+from tests.models import PLAIN
 from tlcourse import checkpoints, files
 from tlcourse.batching import TokenFile, write_tokens
 from tlcourse.cli import main
-from tlcourse.device import Compute
 from tlcourse.pretraining import OBJECTIVES, PretrainingRecipe, pretrain
 from tlcourse.transformer import Config, Transformer
-
-ROOT = files.root()
 
 OPTIONS = ["--width", "32", "--layers", "1", "--heads", "2", "--vocabulary", "400"]
 OPTIONS += ["--length", "32"]
@@ -26,14 +24,13 @@ OPTIONS += ["--length", "32"]
 
 def trained(token_file: str) -> dict:
     """Each objective, 10 steps in float32 without dropout: losses, norms, sums of the weights."""
-    compute = Compute(torch.device("cpu"), torch.float32, "explicit", False)
     found = {}
     for objective in OBJECTIVES:
         torch.manual_seed(0)
         model = Transformer(Config(300, 32, 2, 2, 64, 32, causal=objective != "masked"))
         recipe = PretrainingRecipe(objective, batch_size=6, length=32, warmup=2)
         tokens = 10 * 6 * 32
-        history = pretrain(model, TokenFile(token_file), tokens, recipe=recipe, compute=compute)
+        history = pretrain(model, TokenFile(token_file), tokens, recipe=recipe, compute=PLAIN)
         weights = torch.cat([p.detach().double().flatten() for p in model.parameters()])
         sums = torch.stack([weights.sum(), weights.square().sum()])
         everyone = idist.all_gather(sums[None]) if idist.get_world_size() > 1 else sums[None]
@@ -94,13 +91,13 @@ def told(started: list[subprocess.Popen]) -> list[tuple[str, str]]:
 
 
 # Float32 in the children, whatever this machine can do; one thread each.
-PLAIN = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "1"}
+FLOAT32 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OMP_NUM_THREADS": "1"}
 
 
 def start(arguments: list[str], **variables: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, *arguments],
-        env=os.environ | PLAIN | {"PYTHONPATH": str(files.root())} | variables,
+        env=os.environ | FLOAT32 | {"PYTHONPATH": str(files.root())} | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

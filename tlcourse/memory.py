@@ -40,9 +40,7 @@ class _Kept:
 
 
 def training_memory(
-    model: nn.Module,
-    optimizers: Iterable[torch.optim.Optimizer],
-    loss: Callable[[], Tensor],
+    model: nn.Module, optimizers: Iterable[torch.optim.Optimizer], loss: Callable[[], Tensor]
 ) -> TrainingMemory:
     """The memory of one step, where `loss()` runs the forward pass and returns the scalar loss.
 

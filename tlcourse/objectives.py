@@ -114,11 +114,7 @@ def causal_loss(model: Transformer, tokens: Tensor) -> tuple[Tensor, int]:
 
 
 def mask_tokens(
-    tokens: Tensor,
-    generator: torch.Generator,
-    vocabulary_size: int,
-    *,
-    probability: float = 0.15,
+    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, *, probability: float = 0.15
 ) -> tuple[Tensor, Tensor]:
     """BERT's corruption: (batch, length) tokens to corrupted tokens and a mask, True = to predict.
 
@@ -153,11 +149,7 @@ def masked_loss(
 
 
 def hide_next_tokens(
-    tokens: Tensor,
-    generator: torch.Generator,
-    vocabulary_size: int,
-    *,
-    probability: float = 0.15,
+    tokens: Tensor, generator: torch.Generator, vocabulary_size: int, *, probability: float = 0.15
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Windows (batch, length + 1) to inputs, targets and `chosen`, each (batch, length).
 

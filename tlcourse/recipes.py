@@ -6,12 +6,25 @@ importing PyTorch. `tlcourse.pretraining` and `tlcourse.adaptation` export them.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tlcourse import ranges
 from tlcourse.ranges import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SHARE, WHOLE, Number, setting
 
-OBJECTIVES = ("causal", "masked", "hybrid")
+
+class Reading(NamedTuple):
+    """How a model that is trained on an objective reads text."""
+
+    causal: bool  # of its configuration; True if each position predicts the next token
+    readings: tuple[str, ...]  # the ways in which it can be evaluated
+    unused: tuple[str, ...] = ()  # the settings of a recipe that have no effect
+
+
+OBJECTIVES = {
+    "causal": Reading(True, ("causal",), unused=("mask_probability", "causal_share")),
+    "masked": Reading(False, ("masked",), unused=("causal_share",)),
+    "hybrid": Reading(True, ("causal", "masked")),
+}
 
 
 @dataclass(frozen=True)

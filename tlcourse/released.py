@@ -68,7 +68,7 @@ CHAT = {  # chat models, which run in Transformers' own classes and in those of 
             "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
             "SmolLM2-135M-Instruct.Q4_1.gguf",
         ),
-    ),
+    )
 }
 
 

@@ -25,9 +25,6 @@ SMALL_TEXTS = st.lists(st.text(alphabet="ab ", max_size=30), max_size=6)
 )
 def test_merge_pair(tokens, expected):
     assert merge_pair(tokens, (1, 2), 9) == expected
-
-
-def test_merge_pair_uses_no_token_twice():
     assert merge_pair([1, 1, 1, 1, 1], (1, 1), 9) == [9, 9, 1]
 
 
@@ -67,13 +64,6 @@ def test_equal_to_the_library_on_the_bundled_corpus():
     assert_same(tokenizer, trained(lines, 2_000))
 
 
-def test_the_naive_one_agrees_on_the_bundled_corpus():
-    lines = sample_lines()[:60]
-    merges = train(count_words(lines), 400)
-    assert len(merges) == 138
-    assert merges == train_naive(lines, 400) == train_counted(count_words(lines), 400)
-
-
 @pytest.mark.real_data
 def test_equal_to_the_library_on_wikitext():
     from tlcourse import corpora
@@ -83,15 +73,6 @@ def test_equal_to_the_library_on_wikitext():
     tokenizer = Tokenizer.train(lines, 4_096)
     assert len(tokenizer.merges) == 4_096 - 262
     assert_same(tokenizer, trained(lines, 4_096))
-
-
-@settings(max_examples=150, deadline=None)
-@given(SMALL_TEXTS)
-def test_no_pair_is_merged_twice_and_no_string_is_made_twice(texts):
-    merges = train(count_words(texts), 320)
-    pairs, made = zip(*merges, strict=True) if merges else ((), ())
-    assert len(set(pairs)) == len(pairs)
-    assert made == tuple(range(262, 262 + len(merges)))
 
 
 def test_a_merge_that_spells_a_special_token_takes_its_id_as_in_the_library():

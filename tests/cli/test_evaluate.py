@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tlcourse import checkpoints, corpora, files
+from tlcourse import checkpoints, corpora, files, recipes
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import evaluate, main
 from tlcourse.evaluation import measuring, model_card
@@ -61,7 +61,7 @@ def test_log_and_card_hold_what_was_measured(tmp_path, objective, sample_as_real
     assert "[evaluate] wikitext-103 test: " in said and "blimp test: not on" not in said
     log = checkpoints.log_of(folder)
     assert log["legs"] == [LEG | {"objective": objective}]
-    readings = model_card.READINGS[objective]
+    readings = recipes.OBJECTIVES[objective].readings
     texts = log["evaluation"]
     assert list(texts) == ["an old text", "wikitext-103 validation", "wikitext-103 test"]
     assert ("word_perplexity" in texts["wikitext-103 test"]) == ("causal" in readings)

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from tlcourse.corpora import blimp, catalogue, trec
-
-LABELLED = ("sst-2", "imdb", "rte", "mrpc")  # those of the form of labelled texts
+from tlcourse.corpora import catalogue, trec
 
 
 def questions(split: str) -> list[tuple[str, str]]:
@@ -26,19 +24,8 @@ def lines(rows: int, words: int) -> list[str]:
     return [f"w{row}" + " w" * (short - 1 + (row < longer)) for row in range(rows)]
 
 
-def pairs() -> list[dict[str, str | int]]:
-    """BLiMP's 67,000 rows with its counts of words, paradigms and phenomena."""
-    facts = catalogue.get("blimp").facts["test"]
-    sentences = lines(2 * facts.rows, facts.words)
-    return [
-        dict(zip(blimp.COLUMNS, (good, bad, name, blimp.PARADIGMS[name], row % 1000), strict=True))
-        for row, (good, bad) in enumerate(zip(sentences[::2], sentences[1::2], strict=True))
-        for name in [sorted(blimp.PARADIGMS)[row // 1000]]
-    ]
-
-
 def examples(name: str, split: str) -> list[dict[str, str]]:
-    """Rows of one of LABELLED with the rows, words and labels of the split, labels in turn."""
+    """Rows with the rows, words and labels of a split of labelled texts, labels in turn."""
     facts, columns = catalogue.get(name).facts[split], tuple(catalogue.get(name).columns)
     text = iter(lines((len(columns) - 1) * facts.rows, facts.words))
     labels = [label for label, count in facts.labels.items() for _ in range(count)]
@@ -46,14 +33,6 @@ def examples(name: str, split: str) -> list[dict[str, str]]:
         dict(zip(columns, (*(next(text) for _ in columns[1:]), label), strict=True))
         for label in labels
     ]
-
-
-def wikitext_rows(name: str, split: str) -> list[str]:
-    """Rows of the Hub's form with the counts of a WikiText split; every third line is blank."""
-    facts = catalogue.get(name).facts[split]
-    full = facts.rows - facts.rows // 3
-    text = iter(lines(full, facts.words - facts.rows))
-    return [f" {next(text)} \n" if row % 3 != 2 else "" for row in range(facts.rows)]
 
 
 def write_label_files(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import lzma
-from collections import Counter
 from pathlib import Path
 
 import datasets
@@ -40,9 +39,7 @@ def test_pairs_keep_their_quotes(tmp_path: Path) -> None:
     ]
 
 
-def test_paraphrases_have_a_mark_before_their_header_and_another_name_for_the_label(
-    tmp_path: Path,
-) -> None:
+def test_paraphrases_have_a_mark_before_their_header_and_another_name_for_the_label(tmp_path):
     text = '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t7\t8\t"A" came.\tB came.\r\n'
     assert rows_of("mrpc", tmp_path / "msr_paraphrase_test.txt", text) == [
         {"sentence1": '"A" came.', "sentence2": "B came.", "label": "equivalent"}
@@ -65,9 +62,7 @@ def test_scores_are_numbers_and_what_names_the_sources_is_not_read(tmp_path: Pat
     [
         ("mrpc", "msr_paraphrase_test.txt", "#1 String\t#2 String\na\tb\n", "line 2: .*Quality"),
         ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t5.1\tone\ttwo\n", "line 1: .*score from 0 to 5"),
-        ("stsb", "sts-dev.csv", "a\tb\t2016\t1\tnan\tone\ttwo\n", "line 1: .*score from 0 to 5"),
         ("stsb", "sts-dev.csv", "a\tb\t2016\t1\t4\tone\n", "line 1: expected sentence1"),
-        ("stsb", "sts-dev.csv", "\n", "line 1: expected sentence1"),
         ("sst-2", "dev.tsv", "text\tlabel\nfine\t1\n", r"dev\.tsv(.xz)?, line 2: .*'sentence'"),
         ("sst-2", "dev.tsv", "sentence\tlabel\nfine\n", "line 2: expected a line with the fields"),
         ("sst-2", "dev.tsv", "sentence\tlabel\na\t1\nfine\t-1\n", "line 3: .*labels 0, 1, got"),
@@ -82,15 +77,7 @@ def test_scores_are_numbers_and_what_names_the_sources_is_not_read(tmp_path: Pat
     ],
 )
 @pytest.mark.parametrize("packed", [True, False])
-def test_damaged_files(
-    name: str,
-    file: str,
-    text: str,
-    message: str,
-    packed: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_damaged_files(name, file, text, message, packed, tmp_path, monkeypatch):
     monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
     (tmp_path / name).mkdir()
     content = text.encode("utf-8")
@@ -101,48 +88,8 @@ def test_damaged_files(
     assert "\n" not in str(error.value)
 
 
-def test_made_up_pairs_fail_at_the_digest_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
-    (tmp_path / "rte").mkdir()
-    rows = [tuple(row.values()) for row in made.examples("rte", "validation")]
-    table = [("sentence1", "sentence2", "label"), *rows]
-    path = tmp_path / "rte" / "dev.tsv"
-    path.write_text("\n".join(map("\t".join, table)), encoding="utf-8")
-    with pytest.raises(corpora.DataError, match=r"rte validation \(local mirror\).* sha256, got"):
-        corpora.load("rte")
-    path.write_text("\n".join(map("\t".join, table[:-1])), encoding="utf-8")
-    with pytest.raises(corpora.DataError, match="expected 277 rows, got 276"):
-        corpora.load("rte")
-    table[-1] = (*table[-1][:2], table[1][2])
-    path.write_text("\n".join(map("\t".join, table)), encoding="utf-8")
-    with pytest.raises(corpora.DataError, match="'entailment': 146, .*'entailment': 147"):
-        corpora.load("rte")
-
-
-def test_a_split_without_labels_is_no_split() -> None:
-    """GLUE keeps the labels of its test splits; only a mirror has SST-2's."""
-    assert all("test" not in place.files for place in catalogue.get("sst-2").places)
-    with pytest.raises(corpora.DataError, match=r"out of train, validation, got 'test'.*bundled"):
-        corpora.load("sst-2", source="sample")["test"]
-
-
-@pytest.mark.parametrize("name", made.LABELLED)
-def test_subsets_of_any_set_are_balanced_nested_and_seeded(name: str) -> None:
-    split = "validation" if "validation" in catalogue.get(name).files else "test"
-    rows = made.examples(name, split)
-    train = datasets.Dataset.from_list(rows[:: len(rows) // 277])
-    everything = Counter(train["label"])
-
-    def drawn(n: int, seed: int, of: datasets.Dataset) -> set[tuple]:
-        return {tuple(row.values()) for row in corpora.label_subset(of, n, seed=seed)}
-
-    subset = corpora.label_subset(train, 200, seed=0)
-    assert subset.column_names == train.column_names and len(drawn(200, 0, train)) == 200
-    for label, count in Counter(subset["label"]).items():
-        assert abs(count - 200 * everything[label] / len(train)) <= 1
-    assert drawn(20, 0, train) < drawn(200, 0, train)
-    assert drawn(200, 0, train) == drawn(200, 0, train.shuffle(seed=1)) != drawn(200, 1, train)
-    with pytest.raises(ValueError, match=rf"from 2 \(one a label\) to {len(train)}, got 1"):
-        corpora.label_subset(train, 1, seed=0)
+def test_a_subset_of_pairs_has_their_columns_and_labels() -> None:
+    rows = datasets.Dataset.from_list(made.examples("rte", "validation"))
+    subset = corpora.label_subset(rows, 20, seed=0)
+    assert subset.column_names == rows.column_names and len(subset) == 20
+    assert set(subset["label"]) == set(rows["label"])

@@ -29,9 +29,7 @@ def test_a_line_is_a_pair_and_one_of_polarity_items_two(tmp_path: Path) -> None:
     assert tuple(found[0]) == (*blimp.COLUMNS, "case")
 
 
-def test_the_order_of_the_file_does_not_matter_and_the_first_pairs_are_a_fair_sample(
-    tmp_path: Path,
-) -> None:
+def test_the_order_of_the_file_does_not_matter_and_the_first_pairs_are_a_fair_sample(tmp_path):
     lines = [
         PAIR | {"sents": [f"the {n} sings", f"the {n} sing"], "case": str(n // 500)}
         for n in range(1000)
@@ -74,9 +72,7 @@ def test_the_sample_has_every_test_and_pairs_that_differ_in_little() -> None:
         assert row["good"] == row["good"].lower() and row["good"][-1].isalpha()
 
 
-def test_a_mirror_may_spell_the_folder_with_an_underscore(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mirror_may_spell_the_folder_with_an_underscore(tmp_path, monkeypatch):
     monkeypatch.setenv("TLCOURSE_DATA", str(tmp_path))
     (tmp_path / "marvin_linzen").mkdir()
     rows(tmp_path / "marvin_linzen", PAIR)

@@ -102,15 +102,8 @@ def test_a_subset_that_cannot_be(data: datasets.DatasetDict, n: int) -> None:
 
 
 def test_duplicates_are_reported() -> None:
-    train = split_of(
-        [
-            ("LOC:city", "a"),
-            ("LOC:city", "a"),
-            ("LOC:other", "a"),
-            ("NUM:date", "b"),
-            ("HUM:ind", "c"),
-        ]
-    )
+    repeated = [("LOC:city", "a"), ("LOC:city", "a"), ("LOC:other", "a")]
+    train = split_of([*repeated, ("NUM:date", "b"), ("HUM:ind", "c")])
     test = split_of([("NUM:date", "b"), ("NUM:date", "d")])
     report = corpora.duplicates_report({"train": train, "test": test})
     assert report.repeated_lines == 1

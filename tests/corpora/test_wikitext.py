@@ -36,10 +36,6 @@ def test_articles_start_at_titles_only() -> None:
     assert owls == " = Owls =\n\n Owls fly .\n\n = A reference =\n by <unk> .\n"
 
 
-def test_text_before_the_first_title_is_kept() -> None:
-    assert list(articles_of([" loose . \n", *TWO]))[0] == " loose .\n\n"
-
-
 def test_titles_of_the_stand_in_have_no_blank_line_after() -> None:
     lines = ["", " = A =", " Text .", "", " = = S = =", " More .", "", "", " = B =", " b"]
     assert list(articles_of(lines, blank_after=False)) == [

@@ -48,9 +48,8 @@ def test_top_k_leaves_only_the_likeliest():
     drawn = Counter(generate(model, [6], 400, generator=generator_for(2), temperature=1.0, top_k=2))
     assert set(drawn) == {7, 8}
     assert generate(model, [6], 9, generator=generator_for(2), temperature=1.0, top_k=1) == [7] * 9
-    assert (
-        len(generate(model, [6], 9, generator=generator_for(2), temperature=1.0, top_k=1000)) == 9
-    )
+    more = generate(model, [6], 9, generator=generator_for(2), temperature=1.0, top_k=1000)
+    assert len(more) == 9
 
 
 def test_eos_ends_and_no_other_special_is_ever_drawn():
@@ -63,13 +62,6 @@ def test_eos_ends_and_no_other_special_is_ever_drawn():
         assert set(said) <= {7, EOS}
         assert EOS not in said[:-1]
     assert any(len(said) < 50 for said in drawn)
-
-
-def test_the_same_generator_says_the_same():
-    torch.manual_seed(0)
-    model = Transformer(Config(40, 16, 1, 2, 32, 12)).eval()
-    one, two, other = (generate(model, [7, 8], 20, generator=generator_for(n)) for n in (1, 1, 2))
-    assert one == two != other
 
 
 def test_a_long_text_is_continued_from_its_last_window():

@@ -80,17 +80,7 @@ def test_any_scorer_is_judged_by_groups():
     assert asked == [10]  # all at once
     assert found[1].share == pytest.approx(2 / 3)
     assert found[1].interval == wilson_interval(2, 3)
+    unknown = accuracies(lambda sentences: [float("nan")] * len(sentences), [("a", "b", "c")])
+    assert unknown["c"].right == 0
     with pytest.raises(ValueError, match="at least one pair"):
         accuracies(score, [])
-
-
-def test_what_is_not_a_number_is_never_right():
-    found = accuracies(lambda sentences: [float("nan")] * len(sentences), [("a", "b", "c")])
-    assert found["c"].right == 0
-
-
-def test_a_masked_and_a_causal_model_are_judged_by_their_own_scores():
-    rows = [(SHORT, LONG, "short"), (LONG, SHORT, "long")]
-    for causal, reading in ((True, "causal"), (False, "masked")):
-        found = accuracies(scorer(even(causal), reading), rows)
-        assert (found["short"].right, found["long"].right) == (1, 0)

@@ -69,6 +69,9 @@ LOG = {
 }
 
 
+NONE: dict = {"evaluation": {}}
+
+
 def rows(text: str) -> list[list[str]]:
     """The cells of every table, rules left out."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
@@ -82,7 +85,9 @@ def alone(monkeypatch, tmp_path):
 
 
 def test_what_was_measured_is_in_tables(alone):
-    found = rows(model_card.card("mine", LOG))
+    text = model_card.card("mine", LOG)
+    found = rows(text)
+    assert "5-gram" not in text and "Published" not in text
     assert ["a text", "123.5", "", "", "1.25", "217,646", "", "128", "64"] in found
     assert ["a text", "20", "", "", "", "", "128"] in found
     assert ["an old one", "22.8", "", "", "", "", ""] in found
@@ -139,12 +144,6 @@ def test_a_card_without_minimal_pairs_has_nothing_beside_them(stored):
     assert "5-gram" not in text and "Published" not in text
 
 
-def test_without_a_stored_result_the_model_stands_alone(stored, tmp_path):
-    (tmp_path / "benchmarks" / "results" / "behaviour.json").unlink()
-    alone = model_card.card("mine", LOG)
-    assert "5-gram" not in alone and "Published" not in alone
-
-
 def test_samples_stay_inside_their_block():
     text = model_card.card("mine", LOG)
     assert (
@@ -187,14 +186,8 @@ def test_a_card_of_one_s_own_text_says_only_what_is_true_of_it():
     log = {"legs": [own_leg(5522, 1400)], "held_out": ["my diary.txt, held out"], **figures}
     text = model_card.card("mine", log)
     assert "- It learnt from 5,522 words of my diary.txt, read 1.4 times, and knows nothing" in text
-    for wrong in (
-        "ncyclopaedia",
-        "English only",
-        "WikiText",
-        "0123456789abcdef",
-        "CC BY-SA",
-        "unk",
-    ):
+    others = ("ncyclopaedia", "English only", "WikiText", "0123456789abcdef", "CC BY-SA", "unk")
+    for wrong in others:
         assert wrong not in text.replace("`<unk>`", ""), wrong
     row = next(row for row in rows(text) if row[0] == "1")
     assert row[3] == "my diary.txt" and row[6] == "under 0.1"
@@ -232,10 +225,9 @@ def test_a_card_of_articles_and_books_names_both_and_what_they_bring_along():
 
 
 def test_a_recipe_on_a_card_has_what_was_used():
-    recipe = {"objective": "causal", "length": 64, "mask_probability": 0.15, "causal_share": 0.5}
-    text = model_card.card("mine", {"legs": [leg() | {"recipe": recipe}], "evaluation": {}})
-    assert "mask probability" not in text and "causal share" not in text
-    for objective, more in {"masked": "", "hybrid": ", causal share 0.5"}.items():
-        other = leg() | {"recipe": recipe | {"objective": objective}}
-        text = model_card.card("mine", {"legs": [other], "evaluation": {}})
-        assert f"mask probability 0.15{more}." in text
+    recipe = {"length": 64, "mask_probability": 0.15, "causal_share": 0.5}
+    used = {"causal": "", "masked": ", mask probability 0.15"}
+    used["hybrid"] = f"{used['masked']}, causal share 0.5"
+    for objective, more in used.items():
+        text = model_card.card("mine", {"legs": [leg(objective) | {"recipe": recipe}]} | NONE)
+        assert f"last leg: length 64{more}." in text

@@ -130,16 +130,6 @@ def test_what_stands_before_the_end_of_a_document_tells_nothing_of_the_next():
     assert after == pytest.approx(fresh) and fresh != pytest.approx(distribution(model, ()))
 
 
-def test_a_longer_memory_tells_more_of_a_text_that_has_one():
-    text = [int(digit) for digit in "012402130124" * 300]
-    ids = np.array([6 + digit for digit in text], dtype=np.uint16)
-    nats = [
-        -NgramModel(ids[:3000], 11, order=order).log_probabilities(ids[3000:]).mean()
-        for order in (1, 2, 3, 5)
-    ]
-    assert nats[0] > nats[1] > nats[2] > nats[3] and nats[3] < nats[0] / 10
-
-
 @pytest.mark.parametrize(
     ("ids", "order", "said"),
     [

@@ -3,14 +3,11 @@ import math
 import pytest
 import torch
 
-from tlcourse import corpora
+from tests.models import PLAIN, noisy
 from tlcourse.bpe import EOS, UNK, Tokenizer
-from tlcourse.device import Compute
 from tlcourse.evaluation import evaluate
-from tlcourse.metrics import words_and_line_ends
 from tlcourse.transformer import Config, Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 ARTICLES = [
     " = The rain = \n\n The rain fell on <unk> and <unk> , 5 cafés @-@ long .\n",
     " = Trains = \n\n In the <unk> , trains .\n\n",
@@ -19,11 +16,7 @@ TOKENIZER = Tokenizer.train([text.replace("<unk>", "") for text in ARTICLES], 27
 
 
 def model_of(causal: bool = True) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(275, 16, 2, 2, 32, 64, causal=causal))
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn_like(parameter))
-    return model.eval()
+    return noisy(Config(275, 16, 2, 2, 32, 64, causal=causal))
 
 
 def stream() -> list[int]:
@@ -60,14 +53,6 @@ def test_nats_are_those_of_a_computation_token_by_token(window, stride):
     assert (got.window, got.stride) == (window, stride)
 
 
-def test_a_window_over_everything_is_the_full_context():
-    model, tokens = model_of(), [EOS, *TOKENIZER.encode(ARTICLES[0], allow_special=True)]
-    assert len(tokens) <= 64
-    right = sum(cost(model, tokens[:i], tokens[i]) for i in range(1, len(tokens)))
-    got = evaluate(model, TOKENIZER, ARTICLES[:1], compute=PLAIN, window=64, stride=32)
-    assert got.nats == pytest.approx(right, rel=1e-5)
-
-
 def test_unk_and_the_bare_space_before_it_are_left_out_of_both_sums():
     model, ids = model_of(), stream()
     costs, space = brute_force(model, 64, 64), TOKENIZER.encode(" ")[0]
@@ -90,21 +75,6 @@ def test_what_the_sums_are_divided_by():
     assert got.token_perplexity == pytest.approx(math.exp(got.nats / got.targets))
     assert got.bits_per_byte == pytest.approx(got.nats / math.log(2) / got.text_bytes)
     assert got.figures()["word_perplexity"] == got.word_perplexity
-
-
-def test_an_even_guess_costs_the_same_whatever_the_windows():
-    model = Transformer(Config(275, 16, 2, 2, 32, 64))
-    torch.nn.init.zeros_(model.embedding.weight)
-    for window, stride in ((64, 64), (16, 4)):
-        got = evaluate(model, TOKENIZER, ARTICLES, compute=PLAIN, window=window, stride=stride)
-        assert got.token_perplexity == pytest.approx(275, rel=1e-6)
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", ["wikitext-2", "wikitext-103"])
-def test_words_of_the_articles_are_the_published_count(name):
-    articles = list(corpora.articles(corpora.load(name, source="local")["validation"]))
-    assert sum(map(words_and_line_ends, articles)) == 217_646
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,24 @@
-import math
-
 import pytest
 import torch
 import transformers
 
+from tests.evaluation.test_perplexity import model_of
+from tests.models import PLAIN
 from tests.released import save_bert
 from tlcourse import checkpoints
 from tlcourse.bpe import EOS, MASK, Tokenizer, normalise
-from tlcourse.device import Compute
 from tlcourse.evaluation import scoring, sentence_scores
-from tlcourse.transformer import Config, Transformer
+from tlcourse.transformer import Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 SENTENCES = [
     "The rain fell on two cafés.",
     "Rain!",
     "The rain fell on both of them, and “it’s late”.",
     "Rain!",
     "The rain fall on two cafés.",
+    "a <eos> b",  # which is text
 ]
 TOKENIZER = Tokenizer.train([" The rain fell on the trains ; it fell and fell ."], 275)
-
-
-def model_of(causal: bool) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(275, 16, 2, 2, 32, 64, causal=causal))
-    for parameter in model.parameters():
-        parameter.data.add_(0.2 * torch.randn_like(parameter))
-    return model.eval()
 
 
 def ids_of(sentence: str) -> list[int]:
@@ -65,16 +56,7 @@ def test_scores_are_those_of_one_pass_a_token(causal, reading, at_a_time, monkey
     model = model_of(causal)
     scores = sentence_scores(model, TOKENIZER, SENTENCES, reading=reading, compute=PLAIN)
     assert scores == pytest.approx([by_hand(model, text, reading) for text in SENTENCES], rel=1e-5)
-    assert scores[1] == scores[3] and len(set(scores)) == 4
-
-
-@pytest.mark.parametrize(("causal", "reading"), [(True, "causal"), (False, "masked")])
-def test_an_even_guess_costs_the_same_for_every_token(causal, reading):
-    model = model_of(causal)
-    torch.nn.init.zeros_(model.embedding.weight)
-    scores = sentence_scores(model, TOKENIZER, SENTENCES, reading=reading, compute=PLAIN)
-    lengths = [len(ids_of(text)) - 1 for text in SENTENCES]
-    assert scores == pytest.approx([-length * math.log(275) for length in lengths], rel=1e-6)
+    assert scores[1] == scores[3] and len(set(scores)) == 5
 
 
 def test_text_is_read_as_people_write_it():
@@ -82,13 +64,6 @@ def test_text_is_read_as_people_write_it():
         model_of(True), TOKENIZER, ["It’s  “late”", 'It\'s "late"'], reading="causal", compute=PLAIN
     )
     assert typed[0] == typed[1]
-
-
-def test_a_special_token_in_a_sentence_is_text():
-    written = sentence_scores(
-        model_of(True), TOKENIZER, ["a <eos> b"], reading="causal", compute=PLAIN
-    )
-    assert written == pytest.approx([by_hand(model_of(True), "a <eos> b", "causal")], rel=1e-5)
 
 
 @pytest.mark.parametrize(

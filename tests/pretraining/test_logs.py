@@ -1,7 +1,7 @@
 """What a run writes down while it goes on."""
 
-import builtins
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,14 +68,7 @@ def read(path: Path) -> Iterator:
 
 
 def test_tensorboard_that_is_not_installed_is_named(tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *arguments, **more):
-        if name.startswith("tensorboardX"):
-            raise ImportError(name)
-        return real(name, *arguments, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
     with pytest.raises(ValueError, match="pip install tensorboardX"):
         logs.TensorBoardLog(tmp_path, 64)
 

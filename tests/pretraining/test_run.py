@@ -8,12 +8,12 @@ import pytest
 import torch
 from ignite.engine import Events
 
+from tests.models import PLAIN
 from tlcourse import corpora, objectives, recipes
 from tlcourse.batching import TokenFile, encode_articles, generator_for, write_tokens
 from tlcourse.bpe import Tokenizer, detokenise, normalise
 from tlcourse.corpora import gutenberg
 from tlcourse.corpora.catalogue import CORPORA
-from tlcourse.device import Compute
 from tlcourse.pretraining import (
     OBJECTIVES,
     PretrainingRecipe,
@@ -28,7 +28,6 @@ from tlcourse.pretraining import (
 )
 from tlcourse.transformer import Config, Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 RECIPE = PretrainingRecipe(batch_size=4, length=16, warmup=2)
 MASKED = replace(RECIPE, objective="masked")
 
@@ -83,16 +82,6 @@ def test_books_are_trained_on_as_people_wrote_them(monkeypatch, tmp_path):
         normalise("It was not day .") + "\n" + normalise("“A < mask > , Sir!”") + "\n",
         normalise("B") + "\n",
     ]
-
-
-def test_batches_of_both_kinds(file):
-    (causal,) = batches(file, model_of().config, RECIPE)(3)
-    assert causal.shape == (4, 17)
-    corrupted, tokens, chosen = batches(file, model_of(False).config, MASKED)(3)
-    assert tokens.shape == (4, 16)
-    wanted = objectives.mask_tokens(tokens, generator_for(RECIPE.seed, 3, 1), 60)
-    assert torch.equal(corrupted, wanted[0])
-    assert torch.equal(chosen, wanted[1])
 
 
 def test_muon_has_the_matrices_of_the_blocks_and_adamw_all_else():
@@ -172,10 +161,13 @@ def test_a_run_does_not_go_on_from_other_weights_than_it_began_with(file, tmp_pa
 
 
 def test_each_objective_takes_its_own_batches(file):
-    batch = batches(file, model_of().config, RECIPE)(0)
-    assert OBJECTIVES["causal"].loss(model_of(), batch)[1] == 4 * 16
-    batch = batches(file, model_of(False).config, MASKED)(0)
-    assert OBJECTIVES["masked"].loss(model_of(False), batch)[1] == int(batch[2].sum())
+    (tokens,) = batch = batches(file, model_of().config, RECIPE)(3)
+    assert tokens.shape == (4, 17) and OBJECTIVES["causal"].loss(model_of(), batch)[1] == 4 * 16
+    corrupted, tokens, chosen = batch = batches(file, model_of(False).config, MASKED)(3)
+    wanted = objectives.mask_tokens(tokens, generator_for(RECIPE.seed, 3, 1), 60)
+    assert tokens.shape == (4, 16)
+    assert torch.equal(corrupted, wanted[0]) and torch.equal(chosen, wanted[1])
+    assert OBJECTIVES["masked"].loss(model_of(False), batch)[1] == int(chosen.sum())
     batch = batches(file, model_of().config, replace(RECIPE, objective="hybrid"))(0)
     assert OBJECTIVES["hybrid"].loss(model_of(), batch)[1] == int(batch[2].sum())
 
@@ -211,11 +203,6 @@ def test_a_run_on_minutes_needs_no_folder_and_a_handler_may_end_it(file):
         engine.add_event_handler(Events.ITERATION_COMPLETED(once=3), engine.terminate)
 
     assert len(pretrain(model_of(), file, 1000, handlers=[after_three], **more)) == 3
-
-
-def test_an_unknown_objective_is_refused():
-    with pytest.raises(ValueError, match="out of causal, masked, hybrid, got 'electra'"):
-        PretrainingRecipe(objective="electra")
 
 
 def test_a_run_on_minutes_ends_decayed_and_says_when_the_decay_began(file, tmp_path):
@@ -269,4 +256,4 @@ def test_a_run_on_minutes_goes_on_after_a_stop_in_its_decay_bit_for_bit(file, tm
 def test_a_recipe_refuses_what_is_out_of_its_range(wrong, said):
     with pytest.raises(ValueError, match=said):
         PretrainingRecipe(**wrong)
-    assert tuple(OBJECTIVES) == recipes.OBJECTIVES
+    assert list(OBJECTIVES) == list(recipes.OBJECTIVES)

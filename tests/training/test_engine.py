@@ -7,14 +7,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tlcourse import objectives, pretraining, training
+from tests.models import PLAIN
+from tlcourse import objectives, pretraining
 from tlcourse.batching import generator_for
-from tlcourse.device import Compute
 from tlcourse.exercises.task import get
 from tlcourse.training import STATE, Resume, train, warmup_stable_decay
 from tlcourse.transformer import Config, Transformer
 
-PLAIN = Compute(torch.device("cpu"), torch.float32, "explicit", False)
 STEPS = 9
 
 
@@ -82,16 +81,8 @@ def test_it_goes_on_from_where_a_loop_by_hand_has_stopped():
     go_on(range(4))
     theirs, moved_by = copy.deepcopy((mine, optimizer))
     begin = [lambda engine: setattr(engine.state, "iteration", 4)]
-    history = train(
-        theirs,
-        loss_of(),
-        batch_of,
-        steps=STEPS,
-        optimizers=[moved_by],
-        schedule=factor,
-        compute=PLAIN,
-        handlers=begin,
-    )
+    more = {"steps": STEPS, "schedule": factor, "compute": PLAIN, "handlers": begin}
+    history = train(theirs, loss_of(), batch_of, optimizers=[moved_by], **more)
     assert [record["step"] for record in history] == [4, 5, 6, 7, 8]
     assert [record["loss"] for record in history] == pytest.approx(go_on(range(4, 9)), rel=1e-5)
 
@@ -170,21 +161,19 @@ def linear_batch(step: int):
     return torch.randn(8, 3, generator=generator), torch.randn(8, generator=generator), keep
 
 
-def fit(accumulate: int = 1, clip: float = 1e9, steps: int = 3, rate: float = 0.1):
+def little(rate: float = 0.1) -> tuple[nn.Module, torch.optim.Optimizer]:
     torch.manual_seed(0)
     model = nn.Linear(3, 1)
-    optimizers = [torch.optim.SGD(model.parameters(), lr=rate)]
-    history = train(
-        model,
-        linear_loss,
-        linear_batch,
-        steps=steps,
-        optimizers=optimizers,
-        compute=PLAIN,
-        clip=clip,
-        accumulate=accumulate,
-    )
-    return model, history
+    return model, torch.optim.SGD(model.parameters(), lr=rate)
+
+
+def train_linear(model, optimizer, batches=linear_batch, loss=linear_loss, **more) -> list[dict]:
+    return train(model, loss, batches, optimizers=[optimizer], compute=PLAIN, **more)
+
+
+def fit(accumulate: int = 1, clip: float = 1e9, steps: int = 3, rate: float = 0.1):
+    model, optimizer = little(rate)
+    return model, train_linear(model, optimizer, steps=steps, clip=clip, accumulate=accumulate)
 
 
 @pytest.mark.parametrize("parts", [2, 4, 8])
@@ -197,8 +186,7 @@ def test_accumulation_is_one_batch_though_parts_have_other_counts(parts):
 
 
 def gradient_of_first_step() -> list[torch.Tensor]:
-    torch.manual_seed(0)
-    model = nn.Linear(3, 1)
+    model, _ = little()
     x, y, keep = linear_batch(0)
     kept = keep > 0
     F.mse_loss(model(x[kept])[:, 0], y[kept]).backward()  # the library's mean over targets
@@ -235,20 +223,12 @@ def test_schedule_values():
 
 
 def test_each_group_keeps_its_own_rate_times_the_schedule():
-    model = nn.Linear(3, 1)
+    model, seen = nn.Linear(3, 1), []
     groups = [{"params": [model.weight], "lr": 0.5}, {"params": [model.bias], "lr": 0.02}]
     optimizer = torch.optim.SGD(groups)
-    seen = []
-    train(
-        model,
-        linear_loss,
-        linear_batch,
-        steps=4,
-        optimizers=[optimizer],
-        schedule=warmup_stable_decay(4, 2, 0.5),
-        compute=PLAIN,
-        on_step=[lambda record: seen.append([g["lr"] for g in optimizer.param_groups])],
-    )
+    note = [lambda record: seen.append([g["lr"] for g in optimizer.param_groups])]
+    schedule = warmup_stable_decay(4, 2, 0.5)
+    train_linear(model, optimizer, steps=4, schedule=schedule, on_step=note)
     wanted = [[0.25, 0.01], [0.5, 0.02], [0.5, 0.02], [0.25, 0.01]]
     assert [rate for pair in seen for rate in pair] == pytest.approx(sum(wanted, []))
 
@@ -258,19 +238,8 @@ def test_a_schedule_may_count_in_numpy():
     named = [("weight", model.weight), ("bias", model.bias)]
     optimizer = torch.optim.SGD([{"name": n, "params": [p], "lr": 0.5} for n, p in named])
     before = [p.clone() for _, p in named]
-
-    def schedule(step):
-        return {"weight": np.cos(0.0), "bias": np.float64(0.0)}
-
-    train(
-        model,
-        linear_loss,
-        linear_batch,
-        steps=2,
-        optimizers=[optimizer],
-        schedule=schedule,
-        compute=PLAIN,
-    )
+    factors = {"weight": np.cos(0.0), "bias": np.float64(0.0)}
+    train_linear(model, optimizer, steps=2, schedule=lambda step: factors)
     assert [torch.equal(p, was) for (_, p), was in zip(named, before, strict=True)] == [False, True]
 
 
@@ -281,36 +250,16 @@ def test_dropout_is_a_function_of_seed_and_step():
     assert not same(one, run(seed=8)[0])
 
 
-def test_losses_fall_for_both_objectives():
-    for causal, fixed in ((True, batch_of(0)), (False, masked_batch(0))):
-        flat = {"steps": 20, "schedule": lambda step: 1.0, "batches": lambda step, b=fixed: b}
-        _, history = run(causal=causal, **flat)
-        assert history[-1]["loss"] < history[0]["loss"] - 0.2
-
-
-def test_a_loss_that_is_not_finite_stops_the_run():
+def test_a_loss_that_is_not_finite_and_a_batch_without_targets_stop_the_run():
     def broken(model, batch):
         total, count = linear_loss(model, batch)
         return total * float("nan"), count
 
-    model = nn.Linear(3, 1)
-    optimizers = [torch.optim.SGD(model.parameters(), lr=1.0)]
-    with pytest.raises(FloatingPointError, match="the loss is nan at step 0; lower"):
-        train(model, broken, linear_batch, steps=2, optimizers=optimizers, compute=PLAIN)
-
-
-def test_a_batch_without_targets_is_an_error():
     def nothing(step):
         x, y, keep = linear_batch(step)
         return x, y, 0 * keep
 
-    model = nn.Linear(3, 1)
-    optimizers = [torch.optim.SGD(model.parameters(), lr=1.0)]
+    with pytest.raises(FloatingPointError, match="the loss is nan at step 0; lower"):
+        train_linear(*little(), loss=broken, steps=2)
     with pytest.raises(ValueError, match="at least one target in the batch"):
-        train(model, linear_loss, nothing, steps=1, optimizers=optimizers, compute=PLAIN)
-
-
-def test_the_face_has_no_other_names():
-    assert training.train is train
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = training.nothing
+        train_linear(*little(), nothing, steps=1)

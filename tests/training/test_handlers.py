@@ -9,30 +9,26 @@ import threading
 import pytest
 import torch
 from ignite.engine import Events
-from ignite.handlers import EarlyStopping, FastaiLRFinder, TerminateOnNan, TimeLimit, Timer
+from ignite.handlers import EarlyStopping, FastaiLRFinder, TerminateOnNan, Timer
 from ignite.handlers.param_scheduler import PiecewiseLinear
 from torch import nn
 
+from tests.models import PLAIN
 from tests.training.test_engine import (
-    PLAIN,
     STEPS,
     Crash,
     linear_batch,
     linear_loss,
+    little,
     loss_of,
     run,
     same,
+    train_linear,
     without_time,
 )
 from tlcourse.training import STATE, Resume, Trainer, train
 
 pytestmark = pytest.mark.usefixtures("interrupts")
-
-
-def little() -> tuple[nn.Module, torch.optim.Optimizer]:
-    torch.manual_seed(0)
-    model = nn.Linear(3, 1)
-    return model, torch.optim.SGD(model.parameters(), lr=0.1)
 
 
 def terminate_at(step: int):
@@ -47,27 +43,14 @@ def terminate_at(step: int):
 def test_the_learning_rate_finder_of_ignite_and_all_is_as_before_it():
     model, optimizer = little()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    engine = Trainer(
-        model,
-        linear_loss,
-        [linear_batch(k) for k in range(4)],
-        optimizers=[optimizer],
-        compute=PLAIN,
-        clip=math.inf,
-    )
+    batches, more = [linear_batch(k) for k in range(4)], {"compute": PLAIN, "clip": math.inf}
+    engine = Trainer(model, linear_loss, batches, optimizers=[optimizer], **more)
     used, finder = [], FastaiLRFinder()
-    engine.add_event_handler(
-        Events.ITERATION_STARTED, lambda: used.append(optimizer.param_groups[0]["lr"])
-    )
-    with finder.attach(
-        engine,
-        {"model": model, "optimizer": optimizer},
-        num_iter=25,
-        start_lr=1e-4,
-        end_lr=100.0,
-        output_transform=lambda record: record["loss"],
-        diverge_th=100.0,
-    ) as sweep:
+    (group,) = optimizer.param_groups
+    engine.add_event_handler(Events.ITERATION_STARTED, lambda: used.append(group["lr"]))
+    objects = {"model": model, "optimizer": optimizer}
+    rates = {"num_iter": 25, "start_lr": 1e-4, "end_lr": 100.0, "diverge_th": 100.0}
+    with finder.attach(engine, objects, lambda record: record["loss"], **rates) as sweep:
         sweep.run()
     found = finder.get_results()
     assert len(found["lr"]) > 10 > engine.steps  # it goes through the batches again
@@ -78,14 +61,7 @@ def test_the_learning_rate_finder_of_ignite_and_all_is_as_before_it():
     assert optimizer.param_groups[0]["lr"] == 0.1
     engine.run()  # and the same engine then trains as if nothing had been
     other, own = little()
-    history = train(
-        other,
-        linear_loss,
-        [linear_batch(k) for k in range(4)],
-        optimizers=[own],
-        compute=PLAIN,
-        clip=math.inf,
-    )
+    history = train_linear(other, own, batches, clip=math.inf)
     assert same(model, other) and without_time(engine.history) == without_time(history)
 
 
@@ -105,26 +81,6 @@ def test_early_stopping_a_timer_and_a_check_for_nan_attach():
     assert timer.step_count == 5 and not model.training
 
 
-def test_a_logger_of_ignite_gets_the_records(tmp_path):
-    tensorboard = pytest.importorskip("tensorboardX") and pytest.importorskip(
-        "ignite.handlers.tensorboard_logger"
-    )
-    logger = tensorboard.TensorboardLogger(log_dir=str(tmp_path))
-
-    def attach(engine):
-        logger.attach_output_handler(
-            engine,
-            Events.ITERATION_COMPLETED,
-            "training",
-            output_transform=lambda record: {"loss": record["loss"], "norm": record["norm"]},
-        )
-
-    run(handlers=[attach])
-    logger.close()
-    (events,) = tmp_path.iterdir()
-    assert b"training/loss" in events.read_bytes()
-
-
 def test_without_a_schedule_ignite_s_own_sets_the_learning_rates():
     model, optimizer = little()
     seen = []
@@ -133,16 +89,8 @@ def test_without_a_schedule_ignite_s_own_sets_the_learning_rates():
         rates = PiecewiseLinear(optimizer, "lr", [(0, 0.1), (4, 0.5)])
         engine.add_event_handler(Events.ITERATION_STARTED, rates)
 
-    history = train(
-        model,
-        linear_loss,
-        linear_batch,
-        steps=4,
-        optimizers=[optimizer],
-        compute=PLAIN,
-        handlers=[attach],
-        on_step=[lambda _: seen.append(optimizer.param_groups[0]["lr"])],
-    )
+    note = [lambda _: seen.append(optimizer.param_groups[0]["lr"])]
+    history = train_linear(model, optimizer, steps=4, handlers=[attach], on_step=note)
     assert seen == pytest.approx([0.1, 0.2, 0.3, 0.4])
     assert {record["factor"] for record in history} == {1.0}
 
@@ -156,15 +104,6 @@ def test_a_run_that_a_handler_ended_is_kept_and_goes_on_from_there_bit_for_bit(t
     resumed, went = run(5, resume=Resume(tmp_path), on_step=[rest.append])
     assert same(whole, resumed) and without_time(went) == without_time(history)
     assert [record["step"] for record in rest] == [4, 5, 6, 7, 8]
-
-
-def test_a_time_limit_of_ignite_ends_a_run_without_end():
-    limit = TimeLimit(limit_sec=1)
-    _, history = run(
-        steps=2**62,
-        handlers=[lambda engine: engine.add_event_handler(Events.ITERATION_COMPLETED, limit)],
-    )
-    assert len(history) > 1
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Crash])
@@ -194,16 +133,7 @@ def test_after_an_exception_modes_gradients_and_requests_are_as_before(error, pl
 
     done: list[dict] = []
     with caplog.at_level(logging.INFO), pytest.raises(error):
-        train(
-            model,
-            failing,
-            linear_batch,
-            steps=5,
-            optimizers=[optimizer],
-            schedule=schedule,
-            compute=PLAIN,
-            on_step=[stop],
-        )
+        train_linear(model, optimizer, loss=failing, steps=5, schedule=schedule, on_step=[stop])
     assert [module.training for module in model.modules()] == [True, True, False, True]
     assert [p.requires_grad for p in model.parameters()] == [True, True, False, True]
     assert all(p.grad is None for p in model.parameters())
@@ -275,20 +205,10 @@ def test_outside_the_main_thread_training_does_without_signals(tmp_path):
 
 def test_a_sequence_of_batches_is_one_epoch_or_as_many_steps_as_are_asked_for():
     batches = [linear_batch(k) for k in range(3)]
-    model, optimizer = little()
-    history = train(model, linear_loss, batches, optimizers=[optimizer], compute=PLAIN)
-    assert len(history) == 3
-    model, optimizer = little()
-    longer = train(model, linear_loss, batches, steps=7, optimizers=[optimizer], compute=PLAIN)
-    other, optimizer = little()
-    again = train(
-        other,
-        linear_loss,
-        lambda step: batches[step % 3],
-        steps=7,
-        optimizers=[optimizer],
-        compute=PLAIN,
-    )
+    assert len(train_linear(*little(), batches)) == 3
+    (model, optimizer), (other, own) = little(), little()
+    longer = train_linear(model, optimizer, batches, steps=7)
+    again = train_linear(other, own, lambda step: batches[step % 3], steps=7)
     assert same(model, other) and without_time(longer) == without_time(again)
 
 
@@ -305,25 +225,19 @@ def test_the_default_optimizer_moves_what_asks_for_a_gradient():
 
 
 def test_what_cannot_be_known_is_asked_for():
-    model, optimizer = little()
-    with pytest.raises(ValueError, match="expected steps=, since batches are a function"):
-        train(model, linear_loss, linear_batch, optimizers=[optimizer], compute=PLAIN)
-    with pytest.raises(ValueError, match="expected at least one batch, got none"):
-        train(model, linear_loss, [], optimizers=[optimizer], compute=PLAIN)
-    with pytest.raises(ValueError, match="expected a seed"):
-        train(model, linear_loss, linear_batch, steps=1, seed=None, resume=Resume("nowhere"))
+    for wrong, said in (
+        ({}, "expected steps=, since batches are a function"),
+        ({"batches": []}, "expected at least one batch, got none"),
+        ({"steps": 1, "seed": None, "resume": Resume("nowhere")}, "expected a seed"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            train_linear(*little(), **wrong)
 
 
 def test_without_a_seed_dropout_goes_on_from_pytorch_s_own_generator():
     def drawn(seed: int):
         torch.manual_seed(seed)
-        return train(
-            nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.5)),
-            linear_loss,
-            linear_batch,
-            steps=3,
-            compute=PLAIN,
-            seed=None,
-        )
+        model = nn.Sequential(nn.Linear(3, 1), nn.Dropout(0.5))
+        return train(model, linear_loss, linear_batch, steps=3, compute=PLAIN, seed=None)
 
     assert without_time(drawn(1)) == without_time(drawn(1)) != without_time(drawn(2))

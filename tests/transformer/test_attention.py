@@ -1,7 +1,5 @@
 """Attention against the libraries, and its masks and positions against their definitions."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
@@ -53,14 +51,6 @@ def test_explicit_attention_is_the_librarys(masked: bool) -> None:
         assert (weights[..., ~mask] == 0).all()
 
 
-def test_a_row_that_may_look_nowhere_is_uniform_and_not_nan() -> None:
-    query, key, value = projected()
-    nowhere = torch.zeros(LENGTH, LENGTH, dtype=torch.bool)
-    mixed, weights = explicit_attention(query, key, value, nowhere)
-    assert torch.allclose(weights, torch.full_like(weights, 1 / LENGTH))
-    assert torch.allclose(mixed, value.mean(-2, keepdim=True).expand_as(value), atol=1e-6)
-
-
 def test_the_layer_is_multihead_attention() -> None:
     config = Config(width=24, heads=HEADS, rotary=False, qk_norm=False)
     ours, theirs = Attention(config), nn.MultiheadAttention(24, HEADS, batch_first=True)
@@ -78,24 +68,6 @@ def test_the_layer_is_multihead_attention() -> None:
     ours.kernel = "record"
     assert torch.allclose(ours(x, keep, None), expected, atol=1e-6)
     assert torch.allclose(ours.weights, weights, atol=1e-6)
-
-
-def test_rotation_keeps_lengths_and_leaves_the_first_position_alone() -> None:
-    x = draw(1, 1, LENGTH, HEAD_DIM)
-    turned = rotate(x, rotary_table(LENGTH, HEAD_DIM))
-    assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), atol=1e-6)
-    assert torch.equal(turned[:, :, 0], x[:, :, 0])
-
-
-def test_rotary_scores_depend_on_the_distance_alone() -> None:
-    query, key = draw(HEAD_DIM, seed=1), draw(HEAD_DIM, seed=2)
-    table = rotary_table(64, HEAD_DIM)
-    queries, keys = (rotate(v.expand(1, 1, 64, HEAD_DIM), table)[0, 0] for v in (query, key))
-    scores = queries @ keys.T
-    for distance in (0, 1, 7, 40):
-        along = scores.diagonal(-distance)
-        assert torch.allclose(along, along[0].expand_as(along), atol=1e-4)
-    assert scores[0, 0] != pytest.approx(scores[7, 0].item(), abs=1e-3)
 
 
 def test_rotation_is_multiplication_of_complex_numbers() -> None:
@@ -118,13 +90,6 @@ def test_rotation_is_that_of_the_halves_up_to_gradients() -> None:
         torch.testing.assert_close(turned, torch.cat(halves, dim=-1), rtol=0, atol=1e-14)
         gradients += torch.autograd.grad(turned.tanh().sum(), x, retain_graph=True)
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-14)
-
-
-def test_scores_are_divided_by_the_root_of_the_heads_width() -> None:
-    one = torch.ones(1, 1, 1, 16)
-    keys = torch.cat([one, torch.zeros_like(one)], dim=2)
-    _, weights = explicit_attention(one, keys, keys, None)
-    assert weights[0, 0, 0, 0].item() == pytest.approx(math.exp(4) / (math.exp(4) + 1))
 
 
 @pytest.mark.parametrize("precision", [torch.float16, torch.bfloat16, torch.float32])

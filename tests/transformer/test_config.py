@@ -4,14 +4,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from tlcourse.transformer import (
-    Config,
-    Transformer,
-    bert,
-    count_parameters,
-    flops_per_token,
-    gpt2,
-)
+from tlcourse.transformer import Config, Transformer, bert, count_parameters, flops_per_token, gpt2
 
 SMALL = dict(vocabulary_size=60, width=24, layers=3, heads=3, feed_forward=40, max_length=16)
 CONFIGS = {

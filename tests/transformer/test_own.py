@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.models import noisy
 from tlcourse import objectives
 from tlcourse.adaptation import Classifier
 from tlcourse.bpe import SPECIALS
@@ -39,13 +40,7 @@ class MyModel(EngineMethods, Model):
 
 
 def reference(config: Config = CONFIG) -> Transformer:
-    """With numbers that are neither zero nor one anywhere, in evaluation mode."""
-    torch.manual_seed(1)
-    model = Transformer(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-    return model.eval()
+    return noisy(config, seed=1)
 
 
 def tokens(seed: int = 2) -> torch.Tensor:
@@ -64,29 +59,16 @@ def test_the_same_weights_give_the_same_logits(causal: bool) -> None:
         torch.testing.assert_close(mine(tokens(), given), theirs(tokens(), given))
 
 
-def test_there_and_back_no_weight_is_lost() -> None:
+def test_there_and_back_no_weight_is_lost_or_shared_and_no_number_is_drawn() -> None:
     theirs, mine = reference(), Model(CONFIG)
+    before = torch.get_rng_state()
     assert take_weights(mine, theirs) is mine
     back = as_transformer(mine.eval())
-    assert back.config == CONFIG and not back.training and as_transformer(mine.train()).training
-    for name, weight in theirs.state_dict().items():
-        assert torch.equal(back.state_dict()[name], weight), name
-
-
-def test_weights_are_copies() -> None:
-    theirs, mine = reference(), Model(CONFIG)
-    take_weights(mine, theirs)
-    there = as_transformer(mine)
-    with torch.no_grad():
-        mine.embedding.weight.zero_()
-    assert theirs.embedding.weight.any() and there.embedding.weight.any()
-
-
-def test_the_callers_random_numbers_stay_as_they_were() -> None:
-    mine = Model(CONFIG)
-    before = torch.get_rng_state()
-    as_transformer(mine)
     assert torch.equal(torch.get_rng_state(), before)
+    assert back.config == CONFIG and not back.training and as_transformer(mine.train()).training
+    torch.nn.init.zeros_(mine.embedding.weight)
+    for name, weight in theirs.state_dict().items():
+        assert weight.any() and torch.equal(back.state_dict()[name], weight), name
 
 
 def test_another_configuration_is_named_but_dropout_moves_no_weight() -> None:

@@ -33,13 +33,7 @@ from tlcourse.bpe.text import (
     to_ids,
 )
 from tlcourse.bpe.tokenizer import Tokenizer
-from tlcourse.bpe.trainers import (
-    count_words,
-    merge_pair,
-    train,
-    train_counted,
-    train_naive,
-)
+from tlcourse.bpe.trainers import count_words, merge_pair, train, train_counted, train_naive
 from tlcourse.bpe.unigram import train_unigram
 
 __all__ = [

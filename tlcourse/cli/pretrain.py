@@ -42,7 +42,7 @@ OPTIONS = [
     Option(
         "--objective",
         "what the model learns to predict: the next token, hidden tokens, or both",
-        OBJECTIVES,
+        tuple(OBJECTIVES),
         default="causal",
     ),
     Option(
@@ -246,7 +246,7 @@ def _prepare(
     entries = shape.vocabulary_size if known else arguments.vocabulary_size
     pretraining.prepare(
         prepared, arguments.corpus, tokens=tokens, vocabulary_size=entries, tokenizer=known,
-        at_least=2 * (arguments.length + (arguments.objective != "masked")),
+        at_least=2 * (arguments.length + OBJECTIVES[arguments.objective].causal),
         places=[arguments.out],
     )  # fmt: skip
     if (held_out := prepared / pretraining.HELD_OUT).exists():
@@ -295,7 +295,7 @@ def _start(
     from tlcourse.evaluation import model_card
     from tlcourse.transformer import Config
 
-    causal = arguments.objective != "masked"
+    causal = OBJECTIVES[arguments.objective].causal
     given = {name: getattr(arguments, name) for name in SHAPE if getattr(arguments, name)}
     if not arguments.start:
         shape = Config(**given, causal=causal)

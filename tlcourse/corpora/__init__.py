@@ -24,12 +24,7 @@ from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataErr
 from tlcourse.corpora.corpus import Corpus
 from tlcourse.corpora.reading import name_of, source_of
 from tlcourse.corpora.subsets import label_subset
-from tlcourse.corpora.trec import (
-    TREC_FINE_LABELS,
-    TREC_LABELS,
-    duplicates_report,
-    trec_with_dev,
-)
+from tlcourse.corpora.trec import TREC_FINE_LABELS, TREC_LABELS, duplicates_report, trec_with_dev
 
 if TYPE_CHECKING:
     import datasets

@@ -16,7 +16,7 @@ FACTS = {
         rows=149,
         words=8_075_540,
         digest="b1d719c5c9e35c4edeeb1ffbed2493be7e93f9990a06d0e89d65f6e39b788dab",
-    ),
+    )
 }
 FRONT = 12  # paragraphs left out at the start: title page and contents, as a rule
 BETWEEN = re.compile(r"\n\s*\n")  # paragraphs

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING
 
 from tlcourse import files
 from tlcourse.corpora import hub, release
-from tlcourse.corpora.checks import (
-    HUB,
-    LOCAL,
-    RELEASE,
-    SAMPLE,
-    Absent,
-    DataError,
-    Measure,
-    verify,
-)
+from tlcourse.corpora.checks import HUB, LOCAL, RELEASE, SAMPLE, Absent, DataError, Measure, verify
 from tlcourse.corpora.corpus import Corpus
 
 if TYPE_CHECKING:

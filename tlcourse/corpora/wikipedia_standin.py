@@ -11,7 +11,7 @@ FACTS = {
         rows=2_421_982,
         words=86_304_528,
         digest="968ef009939ca1a754460a7f6e7c37f0d72357089ef58e595d4eac991ca5f035",
-    ),
+    )
 }
 
 CORPUS = wikitext(

@@ -12,7 +12,7 @@ FACTS = {
         rows=4_358,
         words=245_569,
         digest="25d43ccd46c70a78b0aae8f20474b4e698cc2943af98a1a93e93659f49a541e3",
-    ),
+    )
 }
 
 CORPUS = wikitext(

@@ -12,11 +12,11 @@ from tlcourse import corpora, signals
 from tlcourse.corpora.catalogue import BUNDLED, CORPORA, own_name
 from tlcourse.evaluation.masked import evaluate_masked
 from tlcourse.evaluation.minimal_pairs import minimal_pairs
-from tlcourse.evaluation.model_card import READINGS
 from tlcourse.evaluation.perplexity import evaluate
 from tlcourse.evaluation.pronouns import share_of_she
 from tlcourse.evaluation.samples import continuations, fillings
 from tlcourse.evaluation.scoring import sentence_scores
+from tlcourse.recipes import OBJECTIVES
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -60,7 +60,7 @@ def measured(
             "log, so how it reads is not known; `tlcourse pretrain` writes one"
         )
     leg, measures = log["legs"][-1], also_measured(log, on)
-    readings = READINGS[leg["objective"]]
+    readings = OBJECTIVES[leg["objective"]].readings
     kind: dict[str, Any] = {"readings": readings, "compute": compute}
     new: dict = {"evaluation": dict(log.get("evaluation", {}))}
     if "held-out" in measures:
@@ -71,11 +71,10 @@ def measured(
         }
         new["evaluation"] |= figures
         new["held_out"] = list(figures) or log.get("held_out", [])
+    earlier = set(new["evaluation"]) - set(new.get("held_out", []))
     for name, split in TEXTS:
         text = f"{name} {split}"
-        if "wikitext" in measures or text in new["evaluation"].keys() - set(
-            new.get("held_out", [])
-        ):
+        if "wikitext" in measures or text in earlier:
             articles = _articles(real(name, split))
             if found := _figures(model, tokenizer, text, articles, leg, **kind):
                 new["evaluation"][text] = found

@@ -14,8 +14,7 @@ from typing import Any
 from tlcourse import checkpoints, metrics, ranges, results
 from tlcourse.corpora.catalogue import CORPORA, own_name
 from tlcourse.evaluation.minimal_pairs import BLIMP_PUBLISHED
-
-READINGS = {"causal": ("causal",), "masked": ("masked",), "hybrid": ("causal", "masked")}
+from tlcourse.recipes import OBJECTIVES
 
 # What the columns of the tables are called, by their names in the log.
 CAUSAL = {
@@ -128,18 +127,17 @@ def _training(legs: Sequence[dict]) -> str:
     ]
     return (
         f"## Training\n\n{_table(titles, rows, right={4, 5, 6, 8})}\n\n"
-        f"The recipe of the last leg: {_listed(_used(legs[-1]['recipe']))}.\n\n"
+        f"The recipe of the last leg: {_listed(_used(legs[-1]))}.\n\n"
         + "".join(f"{note} " for note in notes if note)
         + "Minutes are wall time, with whatever else the machine had to do. "
         "Loss in nats per token; the curve is in `training.json`."
     )
 
 
-def _used(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what a leg of its objective takes no notice of."""
-    idle = {"causal": ("mask_probability", "causal_share"), "masked": ("causal_share",)}
-    unread = idle.get(recipe.get("objective", ""), ())
-    return {name: value for name, value in recipe.items() if name not in unread}
+def _used(leg: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a leg's recipe that have an effect on its objective."""
+    unused = OBJECTIVES[leg["objective"]].unused
+    return {name: value for name, value in leg["recipe"].items() if name not in unused}
 
 
 def _minutes(seconds: float) -> str:
@@ -275,7 +273,7 @@ def log_of(name: str | Path) -> dict:
     try:
         for leg in log["legs"]:
             length, corpus = leg["recipe"]["length"], leg["corpus"]
-            READINGS[leg["objective"]]
+            OBJECTIVES[leg["objective"]]
             if not ranges.COUNT.holds(length) or not isinstance(corpus, list):
                 raise ValueError(f"a leg of length {length!r} on the corpora {corpus!r}")
         if log["legs"]:

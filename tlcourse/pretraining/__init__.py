@@ -21,13 +21,7 @@ The device is chosen, and everything after the first three arguments has a defau
     print(history[-1]["loss"])                            # folder=… makes it resumable
 """
 
-from tlcourse.pretraining.corpus import (
-    HELD_OUT,
-    held_out,
-    prepare,
-    training_articles,
-    write_corpus,
-)
+from tlcourse.pretraining.corpus import HELD_OUT, held_out, prepare, training_articles, write_corpus
 from tlcourse.pretraining.objectives import OBJECTIVES, Objective, batches
 from tlcourse.pretraining.run import (
     compile_blocks,

@@ -59,24 +59,17 @@ def _hybrid_batch(
     return inputs, targets, chosen, reads_causally
 
 
-def _causal_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
-    (tokens,) = batch
-    return objectives.causal_loss(model, tokens)
-
-
-def _masked_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
-    corrupted, tokens, chosen = batch
-    return objectives.masked_loss(model, corrupted, tokens, chosen=chosen)
-
-
 def _hybrid_loss(model: Transformer, batch: Batch) -> tuple[Tensor, int]:
     inputs, targets, chosen, causal = batch
     return objectives.hybrid_loss(model, inputs, targets, chosen=chosen, causal=causal)
 
 
-OBJECTIVES = {
-    "causal": Objective(_causal_batch, _causal_loss),
-    "masked": Objective(_masked_batch, _masked_loss),
+OBJECTIVES = {  # those of `tlcourse.recipes`
+    "causal": Objective(_causal_batch, lambda model, batch: objectives.causal_loss(model, *batch)),
+    "masked": Objective(
+        _masked_batch,
+        lambda model, batch: objectives.masked_loss(model, *batch[:2], chosen=batch[2]),
+    ),
     "hybrid": Objective(_hybrid_batch, _hybrid_loss),
 }
 

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 RECIPE = PretrainingRecipe()
 DECAY = "decay.json"  # the step at which the decay of a run with a budget in minutes began
 UNENDING = 2**62  # steps
+SAVE_EVERY = 180.0  # seconds
 
 
 def optimizers_for(
@@ -76,7 +77,7 @@ def pretrain(
     recipe: PretrainingRecipe = RECIPE,
     compute: Compute | None = None,
     folder: str | Path | None = None,
-    save_every: float = 180.0,
+    save_every: float = SAVE_EVERY,
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[["Trainer"], object]] = (),
 ) -> list[dict]:
@@ -116,11 +117,8 @@ def pretrain_for(
     minutes: float,
     *,
     recipe: PretrainingRecipe = RECIPE,
-    compute: Compute | None = None,
     folder: str | Path | None = None,
-    save_every: float = 180.0,
-    on_step: Iterable[Callable[[dict], None]] = (),
-    handlers: Iterable[Callable[["Trainer"], object]] = (),
+    **more: Any,
 ) -> tuple[list[dict], int]:
     """Trains `model` in place for `minutes` of running time, with the decay at the end.
 
@@ -128,18 +126,19 @@ def pretrain_for(
     with as many steps as the speed so far allows in the rest. From then on the number of steps is
     fixed, so the run ends decayed, whatever the clock says. Returns the history and the step at
     which the decay began (also kept in `folder`); without a folder the run cannot be resumed.
+    `more` are further arguments of `pretrain`.
 
     Raises ValueError for several processes without a folder.
     """
     from ignite import distributed as idist
 
-    with _folder_or_temporary(folder) as place:
-        seconds = 60 * minutes
-        run = _runner(
-            model, file, recipe, compute=compute, budget={"minutes": minutes},
-            compiled=minutes > 5, folder=place, save_every=save_every, on_step=on_step,
-            handlers=handlers,
-        )  # fmt: skip
+    if folder is None and idist.get_world_size() > 1:
+        raise ValueError("expected folder=, which all processes read; got none")
+    temporary = tempfile.TemporaryDirectory() if folder is None else contextlib.nullcontext(folder)
+    with temporary as path:
+        place, seconds = Path(path), 60 * minutes
+        settings = {"budget": {"minutes": minutes}, "compiled": minutes > 5, "folder": place}
+        run = _runner(model, file, recipe, **settings, **more)
         if not (place / DECAY).exists():
             stable = warmup_stable_decay(UNENDING, recipe.warmup, 0.0)
             history = run(UNENDING, stable, stop_after=seconds * (1 - recipe.decay))
@@ -157,22 +156,8 @@ def pretrain_for(
         return run(begin + rest, schedule), begin
 
 
-@contextlib.contextmanager
-def _folder_or_temporary(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, or a temporary one."""
-    from ignite import distributed as idist
-
-    if folder is not None:
-        yield Path(folder)
-        return
-    if idist.get_world_size() > 1:
-        raise ValueError("expected folder=, which all processes read; got none")
-    with tempfile.TemporaryDirectory() as place:
-        yield Path(place)
-
-
 def _runner(
-    model, file, recipe, *, compute, budget, compiled, folder, save_every, **more
+    model, file, recipe, *, budget, compiled, folder, compute=None, save_every=SAVE_EVERY, **more
 ) -> Callable:
     """A function (steps, schedule, stop_after) -> history, for both kinds of budget.
 

@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from ignite import distributed as idist
@@ -142,21 +143,16 @@ def train(
     loss: Loss,
     batches: Callable[[int], Batch] | Sequence[Batch],
     *,
-    steps: int | None = None,
-    optimizers: Iterable[torch.optim.Optimizer] | None = None,
-    schedule: Schedule | None = None,
-    compute: Compute | None = None,
-    seed: int | None = 0,
-    clip: float = 1.0,
-    accumulate: int = 1,
     resume: Resume | None = None,
     stop_after: float = math.inf,
     on_step: Iterable[Callable[[dict], None]] = (),
     handlers: Iterable[Callable[[Trainer], object]] = (),
+    **settings: Any,
 ) -> list[dict]:
     """Trains `model` in place; returns one record per step: step, loss, norm, factor, seconds.
 
-    See `Trainer` for the arguments up to `accumulate`. `on_step` callbacks get each record.
+    `settings` are the other arguments of `Trainer`: steps, optimizers, schedule, compute, seed,
+    clip, accumulate. `on_step` callbacks get each record.
     `handlers` are functions that get the engine before it runs, to attach their handlers to it
     (`lambda engine: engine.add_event_handler(Events.ITERATION_COMPLETED, …)`).
 
@@ -172,10 +168,7 @@ def train(
     Raises what `Trainer.run` raises; ValueError if the saved state is damaged or was made with
     other settings, OSError if it cannot be written.
     """
-    engine = Trainer(
-        model, loss, batches, steps=steps, optimizers=optimizers, schedule=schedule,
-        compute=compute, seed=seed, clip=clip, accumulate=accumulate,
-    )  # fmt: skip
+    engine = Trainer(model, loss, batches, **settings)
     keeper = Keeper(engine, resume)
     on_step = list(on_step) if idist.get_rank() == 0 else []
 

@@ -105,11 +105,7 @@ class Keeper(signals.Held):
 
     def __init__(self, engine: Any, resume: Resume | None):
         self.engine, self.resume = engine, resume
-        self.parts = {
-            "model": engine.model,
-            "optimizers": engine.optimizers,
-            "scaler": engine.scaler,
-        }
+        self.parts = {part: getattr(engine, part) for part in ("model", "optimizers", "scaler")}
         if resume is not None:
             if engine.seed is None:
                 raise ValueError("expected a seed, without which a training cannot be resumed")

@@ -144,20 +144,12 @@ class Transformer(nn.Module):
         return self.dropout(x if self.config.norm_first else self.norm(x))
 
     def hidden(
-        self,
-        tokens: Tensor,
-        padding_mask: Tensor | None = None,
-        *,
-        types: Tensor | None = None,
-        causal: Tensor | None = None,
-        source: Tensor | None = None,
-        source_mask: Tensor | None = None,
+        self, tokens: Tensor, padding_mask: Tensor | None = None, **options: Tensor | None
     ) -> Tensor:
         """(batch, length) ids to (batch, length, width), after the last norm.
 
-        The arguments are those of `hidden_states`.
+        The `options` are those of `hidden_states`.
         """
-        options = {"types": types, "causal": causal, "source": source, "source_mask": source_mask}
         x = self.hidden_states(tokens, padding_mask, **options)[-1]
         return self.norm(x) if self.config.norm_first else x
 
@@ -212,7 +204,9 @@ class Transformer(nn.Module):
         x, mask, table = self._inputs(tokens, padding_mask, types, causal)
         cross: tuple[Tensor | None, ...] = ()
         if source is not None:
-            cross = None, source, self._mask_of_keys(source_mask, source.shape[:2], _precision(x))
+            _check_mask(source_mask, source.shape[:2])
+            keys = None if source_mask is None else source_mask[:, None, None, :]
+            cross = None, source, self._for_kernel(keys, _precision(x))
         states = [x]
         for block in self.blocks:
             states.append(block(states[-1], mask, table, *cross))
@@ -236,24 +230,16 @@ class Transformer(nn.Module):
                 allowed = allowed | ~causal[:, None, None, None]
             mask = allowed if mask is None else mask & allowed
         precision = _precision(x)  # mask and table are cast once, for all layers
-        if mask is not None and self.blocks[0].attention.kernel != "sdpa":
-            mask = additive(mask, precision)
         table = None
         if self.config.rotary:  # CUDA's autocast norms queries and keys in float32
             angles = precision if x.device.type == "cpu" else torch.float32
             table = rotary_table(length, head_dim, x.device, dtype=angles)
-        return x, mask, table
+        return x, self._for_kernel(mask, precision), table
 
-    def _mask_of_keys(
-        self, padding_mask: Tensor | None, shape: torch.Size, precision: torch.dtype
-    ) -> Tensor | None:
-        """The padding mask of a source in the form for cross-attention, (batch, 1, 1, length)."""
-        _check_mask(padding_mask, shape)
-        if padding_mask is None:
-            return None
-        mask = padding_mask[:, None, None, :]
+    def _for_kernel(self, mask: Tensor | None, precision: torch.dtype) -> Tensor | None:
+        """A boolean attention mask in the form that is quickest for the kernel of the layers."""
         explicit = self.blocks[0].attention.kernel != "sdpa"
-        return additive(mask, precision) if explicit else mask
+        return additive(mask, precision) if mask is not None and explicit else mask
 
     def transformed(self, hidden_states: Tensor) -> Tensor:
         """(..., width) to (..., width): the input of the output layer."""

@@ -15,12 +15,7 @@
 Everything is a function of the seed. The rules are in `grammar`, the words in `lexicon`.
 """
 
-from tlcourse.corpora.treebank.generation import (
-    AgreementPair,
-    agreement_pairs,
-    generate,
-    splits,
-)
+from tlcourse.corpora.treebank.generation import AgreementPair, agreement_pairs, generate, splits
 from tlcourse.corpora.treebank.nonsense import without_sense
 from tlcourse.corpora.treebank.sentences import (
     Agreement,

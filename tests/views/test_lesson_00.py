@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from tests.views.drawn import SAID, arrows_of, refused, said
-from tlcourse.views import road, story
+from tlcourse.views import answer_bars, dev_errors, road, story
 from tlcourse.views.diagrams import PALE_BLUE
 
 STATIONS = [(f"0{n} Name", f"thing {n} that one has then", "build") for n in range(1, 7)]
@@ -86,3 +86,17 @@ def test_what_cannot_be_drawn_is_refused():
     refused("three lines", road, [("01", "words " * 20, "look")])
     refused("expected stations", road, [])
     refused(r"one weight a token of shape \(5\), got shape", story, TOKENS, [1.0], LIKELY)
+
+
+@pytest.mark.parametrize(
+    ("ours", "title"),
+    [(0.3, "Fine-tuning lowers the error by 10 percentage points"), (0.5, "Errors on the dev set")],
+)
+def test_the_title_claims_a_gain_only_where_there_is_one(ours, title):
+    errors = {"counting": (0.4, 0.3, 0.5), "ours": (ours, 0.2, 0.6)}
+    assert dev_errors(errors, "ours", "counting").get_suptitle() == title
+
+
+def test_the_most_probable_label_is_the_answer():
+    picture = answer_bars("Who?", {"LOC": 0.2, "HUM": 0.8})
+    assert picture.get_suptitle() == "“Who?” HUM, says the model"

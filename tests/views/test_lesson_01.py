@@ -141,3 +141,14 @@ def test_what_cannot_be_drawn_is_refused():
         refused("pieces, each of a part of", pattern_parts, pieces, {"letters": "x"})
     long = [("a long word", "letters")] * 12
     refused("a text that fits into .* cut it", pattern_parts, long, {"letters": "x"})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "title"),
+    [
+        ({"a": [9.0], "b": [1.0]}, "The fewer words a trainer visits, the faster it is"),
+        ({"a": [1.0], "b": [9.0]}, "Words visited and seconds of four trainers"),
+    ],
+)
+def test_the_race_is_titled_by_its_result(seconds, title):
+    assert trainer_race({"a": 100, "b": 10}, seconds).get_suptitle() == title

@@ -104,6 +104,11 @@ def trainer_race(
     `highlight` is coloured, all others are grey. Raises ValueError for no trainer, an unknown
     highlight, or one without a positive time.
     """
+    known = highlight is None or highlight in seconds
+    if not seconds or not known or not all(len(s) and min(s) > 0 for s in seconds.values()):
+        raise ValueError(
+            f"expected trainers with positive seconds, {highlight!r} among them, got {seconds}"
+        )
     middle = {name: sorted(times)[len(times) // 2] for name, times in seconds.items()}
     order = sorted(visited, key=lambda name: visited[name])
     faster = order == sorted(visited, key=lambda name: middle[name])
@@ -117,11 +122,6 @@ def trainer_race(
         else "Words visited and seconds of four trainers",
         "alt": f"Words visited per merge, and median seconds: {told}",
     } | texts
-    known = highlight is None or highlight in seconds
-    if not seconds or not known or not all(len(s) and min(s) > 0 for s in seconds.values()):
-        raise ValueError(
-            f"expected trainers with positive seconds, {highlight!r} among them, got {seconds}"
-        )
     picture, (left, right) = figure(
         height=1.5 + 0.4 * len(seconds), columns=2, sharey=True, **texts
     )

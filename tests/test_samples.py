@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -160,3 +161,13 @@ def test_phrases_are_tokenised_like_sst_2(file):
         assert not re.search(r"\w([,.?!:;]|'s\b|n't\b(?<! n't)|'ve\b|'d\b)", text), text
     starts = Counter(" ".join(row["sentence"].split()[:2]) for row in rows)
     assert max(starts.values()) <= len(rows) / 15  # no template
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif("TLCOURSE_DATA" not in os.environ, reason="needs a local mirror")
+def test_no_question_is_one_of_trec():
+    folder = Path(os.environ["TLCOURSE_DATA"]) / "trec"
+    real = [(folder / name).read_text(encoding="latin-1").splitlines() for name in TREC_FILES]
+    known = {words(line.split(" ", 1)[1]) for lines in real for line in lines}
+    assert len(known) > 5_000
+    assert [text for _, _, text in all_questions() if words(text) in known] == []

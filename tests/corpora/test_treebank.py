@@ -370,3 +370,32 @@ def conllu_of(*lines: str) -> list[Sentence]:
     columns = list(zip(*(line.split("\t") for line in lines), strict=True))
     cells = [*columns[1:6], tuple(map(int, columns[6])), columns[7], columns[9]]
     return [Sentence(*cells)]
+
+
+def test_a_sentence_by_hand() -> None:
+    sentence = treebank.generate(375)[374]
+    assert sentence.text == "These farmers their pilot calls are ignored by those monks."
+    assert sentence.upos == (
+        *("DET", "NOUN", "PRON", "NOUN", "VERB", "AUX", "VERB"),
+        *("ADP", "DET", "NOUN", "PUNCT"),
+    )
+    assert sentence.heads == (2, 7, 4, 5, 2, 7, 0, 10, 10, 7, 7)
+    assert sentence.deprels == (
+        *("det", "nsubj:pass", "nmod:poss", "nsubj", "acl:relcl", "aux:pass", "root"),
+        *("case", "det", "obl:agent", "punct"),
+    )
+    assert treebank.roles(sentence) == [
+        treebank.Role(2, 5, "patient"),
+        treebank.Role(2, 7, "patient"),
+        treebank.Role(4, 5, "agent"),
+        treebank.Role(10, 7, "agent"),
+    ]
+    assert treebank.antecedents(sentence) == {3: 2}
+    assert treebank.agreements(sentence) == [
+        treebank.Agreement(5, 4, 0, "call"),
+        treebank.Agreement(6, 2, 1, "is"),
+    ]
+    assert treebank.phrases(sentence)[:5] == [
+        *(("NP", "NP"), ("NP", "NP"), ("NP", "S"), ("NP", "S"), ("VP", "S")),
+    ]
+    assert treebank.phrases(sentence)[-1] == ("S", "")

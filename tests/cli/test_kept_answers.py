@@ -89,7 +89,7 @@ def test_reset_says_when_nothing_is_kept_and_removes_what_is_broken(my, capsys) 
 def test_reset_of_a_misspelt_id_names_the_nearest(my, refused) -> None:
     line = refused("reset", "bpe.merge_pears", "--yes")
     assert f"did you mean '{ID}', 'bpe." in line and (my / f"{ID}.py").exists()
-    assert line.endswith("'? `tlcourse progress` lists all") and line.count("'") == 8
+    assert line.endswith("'? See `tlcourse progress --all`") and line.count("'") == 8
 
 
 def test_a_file_that_cannot_be_read_is_named_with_what_to_do(my, tmp_path, capsys) -> None:

@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from tests.exercises.toys import Counter, double
 from tlcourse import environment, files
-from tlcourse.exercises import answers, keeping, progress, running, session, yours
+from tlcourse.exercises import answers, keeping, progress, running, session, table, yours
 from tlcourse.exercises.answers import Kept
 from tlcourse.exercises.task import Unknown, get
 
@@ -446,17 +446,20 @@ def test_progress_shows_what_is_solved_and_tried_and_what_is_next(capsys):
     progress()
     head, *rows, last = capsys.readouterr().out.splitlines()
     assert head.split() == ["exercise", "id", "minutes"]
-    assert rows[0].startswith("✓  0.1 The share of each label") and len(rows) == len(
-        answers.states()
-    )
-    assert rows[0].split("  ")[-1] == "solved 2026-01-02, 1 try"
-    assert rows[1].startswith("○  1.1 Count pairs") and rows[1].endswith("  2 tries")
+    assert rows[0].startswith("✓  all of lesson 00") and rows[0].endswith("1 of 1 solved")
+    assert rows[1].startswith("○  1.1 Count the pairs") and rows[1].endswith("  2 tries")
     assert rows[2].split()[-2:] == ["bpe.merge_pair", "10"]
+    assert "1b.2" in rows[9] and "all of lesson 02 " in rows[10]
+    assert rows[10].endswith("0 of 7 solved")
     minutes = sum(get(id).minutes for id in answers.states()) - get("start.count_labels").minutes
     assert last == (
-        f"1 of {len(rows)} solved; about {minutes} minutes to go. "
-        "Next: 1.1 Count pairs, weighed by the words' counts, lesson 01."
+        f"1 of {len(answers.states())} solved; about {minutes} minutes to go. "
+        "Next: 1.1 Count the pairs, lesson 01."
     )
+    rows = str(table.of(answers.states(), every=True)).splitlines()[1:-1]
+    assert len(rows) == len(answers.states())
+    assert rows[0].startswith("✓  0.1 The share of each label")
+    assert rows[0].split("  ")[-1] == "solved 2026-01-02, 1 try"
 
 
 def test_progress_ends_when_all_is_solved(capsys):

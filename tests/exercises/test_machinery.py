@@ -408,7 +408,7 @@ def test_a_solution_is_shown_without_imports_decorator_and_annotations(capsys):
 def test_an_unknown_id_names_the_three_nearest_and_where_all_are(id):
     there = "|".join(machinery.ids())
     said = (
-        rf"no exercise '{id}'; did you mean ('({there})'( or |, |\? `tlcourse progress` l)){{3}}ist"
+        rf"no exercise '{id}'; did you mean ('({there})'( or |, |\? See `tlcourse progress --all`)){{3}}"
     )
     for function in (machinery.get, lambda id: exercise(id, None), yours):
         with pytest.raises(KeyError, match=said):

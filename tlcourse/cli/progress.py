@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from tlcourse.cli.console import complain
 from tlcourse.cli.options import Option
 
-OPTIONS: list[Option] = []
+OPTIONS = [Option("--all", "list every exercise, not only those of this lesson and the next", bool)]
 
 
 def run(arguments: SimpleNamespace) -> int:
@@ -13,7 +13,7 @@ def run(arguments: SimpleNamespace) -> int:
     from tlcourse.exercises import answers, messages, table
 
     kept = answers.states()
-    messages.show(table.of(kept))
+    messages.show(table.of(kept, every=arguments.all))
     for line in answers.unreadable(kept).values():
         complain(line)
     return 0

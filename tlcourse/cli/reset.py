@@ -7,7 +7,7 @@ from tlcourse import signals
 from tlcourse.cli.options import Argument, Option
 
 OPTIONS = [
-    Argument("id", "of the exercise, as `tlcourse progress` lists it", metavar="ID"),
+    Argument("id", "of the exercise, as `tlcourse progress --all` lists it", metavar="ID"),
     Option("--yes", "do not ask", bool),
 ]
 

@@ -286,5 +286,7 @@ def get(id: str) -> Exercise:
     """The exercise of this id; raises Unknown, which names the nearest ids."""
     if id not in _names():
         near = three_nearest(str(id), ids())
-        raise Unknown(f"no exercise {id!r}; did you mean {near}? `tlcourse progress` lists all")
+        raise Unknown(
+            f"no exercise {id!r}; did you mean {near}? `tlcourse progress --all` lists all"
+        )
     return _load(id)

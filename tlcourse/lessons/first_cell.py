@@ -43,7 +43,7 @@ def source() -> str:
         "import importlib.util\n\n"
         'if importlib.util.find_spec("tlcourse") is None:\n'
         f"    %pip install -qq --no-deps {requirements}\n\n"
-        "import tlcourse  # before torch: it says how threads wait for each other"
+        "import tlcourse  # import it before torch, because it sets how threads wait"
     )
 
 

@@ -7,7 +7,7 @@ from tlcourse.exercises.task import Exercise, case
 task = Exercise(
     __name__,
     number="1.4",
-    title="A symbol for each byte",
+    title="Byte symbols",
     difficulty=2,
     importance=2,
     minutes=8,

@@ -20,7 +20,7 @@ def counted(candidate, words):
 task = Exercise(
     __name__,
     number="1.1",
-    title="Count pairs, weighed by the words' counts",
+    title="Count the pairs",
     difficulty=1,
     importance=4,
     minutes=8,

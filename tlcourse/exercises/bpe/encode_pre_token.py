@@ -10,7 +10,7 @@ from tlcourse.exercises.task import Exercise, case
 task = Exercise(
     __name__,
     number="1.5",
-    title="Encode with the merges that were learnt",
+    title="Encode a pre-token",
     difficulty=2,
     importance=4,
     minutes=8,

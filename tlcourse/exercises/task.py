@@ -286,7 +286,5 @@ def get(id: str) -> Exercise:
     """The exercise of this id; raises Unknown, which names the nearest ids."""
     if id not in _names():
         near = three_nearest(str(id), ids())
-        raise Unknown(
-            f"no exercise {id!r}; did you mean {near}? `tlcourse progress --all` lists all"
-        )
+        raise Unknown(f"no exercise {id!r}; did you mean {near}? See `tlcourse progress --all`")
     return _load(id)

@@ -54,6 +54,21 @@ def test_minutes_that_are_not_the_rules_are_told() -> None:
     assert ["study time" in each for each in guards.complaints_about_source(book)] == [True]
 
 
+def test_answers_in_sight_are_told() -> None:
+    folded = "<details><summary><b>What we see</b></summary>\n\nThree.\n</details>"
+    cells = [
+        nbformat.v4.new_markdown_cell(f"{folded}\n\nSo we go on."),
+        nbformat.v4.new_code_cell("bars(errors, note='one seed')"),
+    ]
+    book = nbformat.v4.new_notebook(cells=cells)
+    assert guards.complaints_about_predictions(book) == []
+    book.cells[0].source = "**What we see.** Three."
+    book.cells[1].source = f"bars(errors, title='It falls')\n{'x' * 101}"
+    said = guards.complaints_about_predictions(book)
+    for part, complaint in zip(("not folded", "'title='", "101 characters"), said, strict=True):
+        assert part in complaint
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -19,7 +19,9 @@ OPENING = (
 )
 CLOSING = "## what changed since 2019", MINUTES.lower(), "**data:** "
 FIRST_CELL = "run `python -m tlcourse.lessons.first_cell`"
-LONGEST_CELL = 40  # lines
+LONGEST_CELL, LONGEST_LINE = 40, 100  # lines of a cell, characters of a line
+FOLDED = re.compile(r"<details><summary><b>What we see</b></summary>.*?</details>", re.DOTALL)
+TOLD = re.compile(r"\b(?:title|alt)=")
 LARGEST_FILE = 1_500_000  # bytes; GitHub stops rendering somewhat above
 # A path in a folder of one machine. URLs (`https://…/home/…`) are not matched.
 ABSOLUTE_PATH = re.compile(
@@ -83,6 +85,24 @@ def complaints_about_source(notebook: Any) -> list[str]:
         faults.append(f"a cell has no id of its own; {FIRST_CELL}")
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
         faults.append(f"the kernelspec is not python3; {FIRST_CELL}")
+    return faults
+
+
+def complaints_about_predictions(notebook: Any) -> list[str]:
+    """Complaints about what gives an answer away before a cell runs, and about long lines of code.
+
+    Titles and alt texts of figures live in `tlcourse.views`, and readings of results are folded.
+    """
+    faults = []
+    for cell in notebook.cells:
+        shown = FOLDED.sub("", cell.source)
+        if cell.cell_type == "markdown" and "**What we see" in shown:
+            faults.append(f"a reading of results is not folded: {shown.strip()[:60]!r}")
+        if cell.cell_type == "code" and (found := TOLD.search(cell.source)):
+            faults.append(f"a cell contains {found[0]!r}; let a function of tlcourse.views set it")
+        if cell.cell_type == "code":
+            long = [line for line in cell.source.splitlines() if len(line) > LONGEST_LINE]
+            faults += [f"a line of code has {len(line)} characters: {line[:60]!r}" for line in long]
     return faults
 
 

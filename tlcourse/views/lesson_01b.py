@@ -43,7 +43,7 @@ def cuts_of_word(
         highest[end] = max(highest[end], highest[start] + scores[token])
     title = f"All tokens that fit into “{visible(word)}”"
     if sum(scores[token] for token in best) >= highest[-1] - 1e-9:
-        title = f"Of all cuts, {visible(' + '.join(best))} has the highest product"
+        title = f"Of all cuts, {' + '.join(map(visible, best))} has the highest product"
     texts = {
         "title": title,
         "alt": f"The tokens that fit into {word}, with their probabilities; those of the cut "
@@ -155,7 +155,7 @@ def stems_kept(
     """
     title = "Words that are cut at the end of the stem"
     if shares[probable][1] > shares[merged][2]:
-        title = f"{probable} cuts at the end of the stem more often than {merged}"
+        title = f"{probable} finds more stems than {merged}"
     bars = {name: tuple(100 * share for share in each) for name, each in shares.items()}
     each = ", ".join(f"{name} {values[0]:.0f} %" for name, values in bars.items())
     texts = {"title": title, "alt": f"Words cut at the end of the stem: {each}"} | texts

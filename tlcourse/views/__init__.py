@@ -50,7 +50,13 @@ from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
 from tlcourse.views.lesson_00 import answer_bars, dev_errors, road, story
 from tlcourse.views.lesson_01 import merge_rows, pattern_parts, text_to_ids, trainer_race
-from tlcourse.views.lesson_01b import cuts_of_word
+from tlcourse.views.lesson_01b import (
+    bits_against_bpe,
+    cuts_of_word,
+    fertility_curve,
+    stems_kept,
+    words_changed,
+)
 from tlcourse.views.lesson_02 import (
     attention_heads,
     attention_lookup,
@@ -123,6 +129,7 @@ __all__ = [
     "attractors",
     "batch_in_parts",
     "birth_curves",
+    "bits_against_bpe",
     "block_and_stream",
     "block_with_schemes",
     "by_layer",
@@ -138,6 +145,7 @@ __all__ = [
     "errors_by_labels",
     "errors_by_rate",
     "feed_forward_layer",
+    "fertility_curve",
     "figure",
     "finish",
     "flipped_sums",
@@ -188,6 +196,7 @@ __all__ = [
     "slider",
     "smooth",
     "state_paths",
+    "stems_kept",
     "story",
     "strips",
     "task_by_layer",
@@ -199,5 +208,6 @@ __all__ = [
     "training_loop",
     "two_masks",
     "whole_model",
+    "words_changed",
     "words_in_context",
 ]

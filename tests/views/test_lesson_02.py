@@ -2,6 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from matplotlib.patches import FancyBboxPatch
 
 from tests.views.drawn import SAID, nothing_overlaps, refused, said, texts, words_in
 from tlcourse.transformer import Block, Config, Transformer
@@ -103,7 +104,8 @@ def test_turning_both_hands_leaves_the_angle() -> None:
 
 
 def boxes_of(picture):
-    return [patch.get_bbox() for patch in picture.axes[0].patches if hasattr(patch, "get_bbox")]
+    boxes = (patch for patch in picture.axes[0].patches if isinstance(patch, FancyBboxPatch))
+    return [box.get_bbox() for box in boxes]
 
 
 def title_of(picture):

@@ -148,7 +148,7 @@ def attention_lookup(
     if first > 0.5 and others:
         title = f"The query of “{words[-1]}” fits the key of “{words[list(weights).index(first)]}”"
     given = ", ".join(f"{w} {each:.2f}" for w, each in zip(words, weights, strict=True))
-    alt = f"The query of {words[-1]} meets {len(words)} keys; weights {given} mix the values."
+    alt = f"The query of {words[-1]} and {len(words)} keys; the weights {given} mix the values."
     draw = Drawing(3.05, **{"title": title, "alt": alt} | texts)
     places = [2.65 + 1.35 * i for i in range(len(words))]
     rows = {"keys": 2.35, "scores": 1.8, "weights": 1.25, "values": 0.7}

@@ -2,6 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from matplotlib.patches import FancyBboxPatch
 
 from tests.views.drawn import SAID, nothing_overlaps, refused, said, texts, words_in
 from tlcourse.transformer import Block, Config, Transformer
@@ -11,7 +12,11 @@ from tlcourse.views import (
     block_and_stream,
     clocks,
     feed_forward_layer,
+    heads_right,
+    next_token_bars,
+    pronoun_links,
     score_maps,
+    who_sees_whom,
     whole_model,
 )
 
@@ -43,8 +48,22 @@ def test_heads_share_the_width(heads):
     picture = attention_heads(240, heads, **SAID)
     nothing_overlaps(picture)
     written = said(picture)
-    assert written.count(str(240 // heads)) >= heads and "240" in " ".join(written)
-    assert all(f"head {n}: attention on {240 // heads}" in written for n in range(heads))
+    assert "240" in " ".join(written) and {"query", "key", "value", "output"} <= set(written)
+    for n in range(heads):
+        (head,) = (box for box in boxes_of(picture) if f"head {n}" in within(picture, box))
+        parts = [box for box in boxes_of(picture) if alike(box, head) and box.width > head.width]
+        assert heads > 4 or len(parts) == 4, "query, key, value and output in the head's colour"
+
+
+def within(picture, box):
+    """The words in a box."""
+    inside = (text for text in texts(picture) if box.contains(*text.get_position()))
+    return " ".join(text.get_text() for text in inside).split("\n")
+
+
+def alike(box, other):
+    """Whether two boxes have the same middle from left to right."""
+    return abs(box.x0 + box.x1 - other.x0 - other.x1) < 0.01
 
 
 def test_without_an_alt_text_the_pictures_say_what_they_show():
@@ -85,7 +104,64 @@ def test_turning_both_hands_leaves_the_angle() -> None:
 
 
 def boxes_of(picture):
-    return [patch.get_bbox() for patch in picture.axes[0].patches if hasattr(patch, "get_bbox")]
+    boxes = (patch for patch in picture.axes[0].patches if isinstance(patch, FancyBboxPatch))
+    return [box.get_bbox() for box in boxes]
+
+
+def title_of(picture):
+    return picture._suptitle.get_text()
+
+
+def titled(*masks_or_maps, draw=score_maps, **given):
+    return title_of(draw(*masks_or_maps, **given))
+
+
+def test_titles_claim_only_what_the_data_bear_out():
+    steady, noisy = np.add.outer(-np.arange(4.0), np.arange(4.0)), np.diag([1.0, 2, 3, 4])
+    assert "only rotary" in titled({"rotary": steady, "learned": noisy})
+    assert titled({"rotary": noisy, "learned": noisy}) == "Scores of all pairs of positions"
+    causal, padding = np.tril(np.ones((3, 3), bool)), np.array([[True, True, False]] * 3)
+    given = {"causal": causal, "padding": padding}
+    assert titled(given, WORDS, draw=who_sees_whom).startswith("Causal masks drop the future")
+    given["causal"] = ~causal
+    assert titled(given, WORDS, draw=who_sees_whom) == "Which query may look at which key"
+    values = {"values": VALUES, "scores": SCORES}
+    found = attention_lookup(WORDS, QUERY, KEYS, weights=WEIGHTS, **values)
+    assert title_of(found) == "The query of “sat” fits the key of “cat”"
+    even = attention_lookup(WORDS, QUERY, KEYS, weights=[0.34, 0.33, 0.33], **values)
+    assert title_of(even) == "The query of “sat” is compared with every key"
+
+
+def test_next_tokens_are_counted_and_wrong_ones_marked():
+    picture = next_token_bars(
+        {"the United": (" States", 0.7, True), "France is": (" a", 0.1, False)}
+    )
+    assert title_of(picture) == "1 of 2 next tokens are right"
+    names = [label.get_text() for label in picture.axes[0].get_yticklabels()]
+    assert names == ["the United … States", "France is … a  (wrong)"]
+
+
+def test_a_pronoun_is_linked_to_what_it_attends_to():
+    it, they = [0.6, 0.3, 0.02, 0.08], [0.1, 0.8, 0.03, 0.07]
+    rows = [([" castle", " men", " as", " it"], it), ([" castle", " men", " as", " they"], they)]
+    picture = pronoun_links(rows)
+    nothing_overlaps(picture)
+    assert title_of(picture) == "“it” looks at “castle”; “they” looks at “men”"
+    assert said(picture).count("0.60") == 1 and "0.02" not in said(picture)
+    same = pronoun_links([rows[0], (rows[1][0], it)])
+    assert title_of(same) == "Where the last token looks"
+    refused("one weight a token", pronoun_links, [([" a", " b"], [1.0])])
+
+
+def test_one_head_stands_out_only_if_it_does():
+    shares = np.full((2, 3), 0.5)
+    assert title_of(heads_right(shares)) == "How often each head prefers the right noun"
+    shares[1, 2] = 0.9
+    picture = heads_right(shares)
+    assert title_of(picture) == "One head of 6 connects the pronoun to its noun"
+    assert "head 2 of block 1" in picture.alt and {"chance", "head 2"} <= set(said(picture))
+    shares[0, 0] = 0.85
+    assert title_of(heads_right(shares)) == "How often each head prefers the right noun"
 
 
 def test_the_block_has_the_names_of_the_code_and_its_boxes_lie_apart():

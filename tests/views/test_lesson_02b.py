@@ -95,5 +95,5 @@ def test_the_title_counts_the_heads_that_prefer_the_answer(trap, found):
 
 
 def test_the_row_of_the_question_names_the_answer():
-    picture = question_row([[0.1, 0.2, 0.7]], ["0.0"], ["a=1", "b=2", "a?"], 0)
+    picture = question_row({"head 0.0": [0.1, 0.2, 0.7]}, ["a=1", "b=2", "a?"], 0)
     assert title_of(picture) == "One program: a? is answered by a=1"

@@ -158,17 +158,20 @@ def answer_and_trap(
 
 
 def question_row(
-    weights: Any, heads: Sequence[str], words: Sequence[str], answer: int, **texts: Unpack[Texts]
+    weights: Mapping[str, Any], words: Sequence[str], answer: int, **texts: Unpack[Texts]
 ) -> Picture:
-    """Attention (heads, length) of a program's last word, the question, to all of its words."""
+    """The attention (length,) of each head from a program's last word, the question, to its words.
+
+    `answer` is the index of the word that answers the question.
+    """
     return heat_map(
-        weights,
-        heads,
+        np.stack([np.asarray(each, float) for each in weights.values()]),
+        list(weights),
         keys=words,
         y_label="head",
         **{
             "title": f"One program: {words[-1]} is answered by {words[answer]}",
-            "alt": f"Attention of the last word to {len(words)} words in {len(heads)} heads.",
+            "alt": f"Attention of the last word to {len(words)} words in {len(weights)} heads.",
         }
         | texts,
     )

@@ -65,7 +65,7 @@ LEARNS, LATER, NEVER = [1.4] * 10 + [0.1] * 90, [1.4] * 60 + [0.1] * 40, [1.4] *
     [
         ({"attention": LEARNS, "RNN": LATER, "CNN": NEVER}, "Attention learns first, the RNN long"),
         ({"attention": LEARNS, "RNN": LEARNS, "CNN": NEVER}, "Training loss"),
-        ({"pre-norm": LEARNS, "post-norm": NEVER}, "pre-norm learns and post-norm does not"),
+        ({"pre-norm": LEARNS, "post-norm": NEVER}, "Pre-norm learns, and post-norm does not"),
         ({"pre-norm": NEVER, "post-norm": NEVER}, "Training loss"),
     ],
 )

@@ -25,7 +25,7 @@ def right_by_distance(
     """
     chance, title = 100 / values, "Right answers by the distance of the answer"
     near, far = np.split(np.asarray(right["CNN"], float), [reach])
-    if min(right["attention"]) > 90 and near.min() > 90 and far.mean() < (100 + chance) / 4:
+    if min(right["attention"]) > 90 and near.min() > 80 and far.mean() < (100 + chance) / 4:
         title = f"Attention answers at any distance, the CNN up to {reach} tokens back"
     texts = {
         "title": title,
@@ -67,7 +67,7 @@ def losses_of_programs(
     title, order = "Training loss", sorted(begins, key=lambda name: begins[name])
     if len(order) == 1 and len(losses) == 2:
         (other,) = losses.keys() - begins.keys()
-        title = f"With the same learning rate, {order[0]} learns and {other} does not"
+        title = f"{order[0].capitalize()} learns, and {other} does not"
     elif len(order) > 1 and begins[order[1]] >= LATER * begins[order[0]]:
         title = f"{order[0].capitalize()} learns first, the {order[1]} long after it"
     last = ", ".join(f"{name} ends at {means[-1]:.2f}" for name, (_, means) in series.items())
@@ -110,16 +110,12 @@ def quadratic_share(
 ) -> Picture:
     """Percent of the operations that compare tokens and mix values, by length of the text.
 
-    `shares` are ordered from the narrowest model to the widest. The title says that the square of
-    the length dominates late, and later in wider models, if it does.
+    The title says that they dominate only in long texts if their share exceeds half in each model,
+    but not up to 1,024 tokens.
     """
-    halves = [
-        next((n for n, s in zip(lengths, each, strict=True) if s > 50), math.inf)
-        for each in shares.values()
-    ]
-    title = "The quadratic part of attention"
-    if halves == sorted(halves) and min(halves) > 1024:
-        title = "The quadratic part dominates only in long texts, and later in wider models"
+    title, short = "The quadratic part of attention", [n <= 1024 for n in lengths]
+    if all(np.asarray(each)[short].max() < 50 < each[-1] for each in shares.values()):
+        title = "The quadratic part dominates only in long texts"
     ends = ", ".join(f"{name} from {e[0]:.0f} to {e[-1]:.0f} %" for name, e in shares.items())
     return curves(
         {name: (lengths, each) for name, each in shares.items()},
@@ -144,7 +140,7 @@ def answer_and_trap(
     if sum(clear) > len(clear) / 2:
         title = f"{sum(clear)} of {len(clear)} heads look more at the answer than at the trap"
     most = max(head["the answer"][0] for head in heads.values())
-    return grouped_dots(
+    picture = grouped_dots(
         heads,
         x_label="share of the question's attention (%)",
         levels={"half": 50.0},
@@ -155,6 +151,8 @@ def answer_and_trap(
         }
         | texts,
     )
+    picture.axes[0].set_xlim(left=0)
+    return picture
 
 
 def question_row(
@@ -166,7 +164,7 @@ def question_row(
     """
     return heat_map(
         np.stack([np.asarray(each, float) for each in weights.values()]),
-        list(weights),
+        [name.split()[-1] for name in weights],
         keys=words,
         y_label="head",
         **{

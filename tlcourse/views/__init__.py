@@ -70,7 +70,16 @@ from tlcourse.views.lesson_02 import (
     who_sees_whom,
     whole_model,
 )
-from tlcourse.views.lesson_02b import gated_feed_forward_layer, grouped_heads
+from tlcourse.views.lesson_02b import (
+    answer_and_trap,
+    gated_feed_forward_layer,
+    gradients_by_block,
+    grouped_heads,
+    losses_of_programs,
+    quadratic_share,
+    question_row,
+    right_by_distance,
+)
 from tlcourse.views.lesson_03 import (
     LiveCurve,
     long_and_short,
@@ -125,6 +134,7 @@ __all__ = [
     "Panel",
     "Picture",
     "ablation_grid",
+    "answer_and_trap",
     "answer_bars",
     "arcs",
     "attention_heads",
@@ -156,6 +166,7 @@ __all__ = [
     "four_knobs",
     "gains_and_reach",
     "gated_feed_forward_layer",
+    "gradients_by_block",
     "grouped_dots",
     "grouped_heads",
     "growth",
@@ -172,6 +183,7 @@ __all__ = [
     "logits_in_chunks",
     "long_and_short",
     "lora_relatives",
+    "losses_of_programs",
     "mask_maps",
     "memory_bars",
     "merge_rows",
@@ -188,8 +200,11 @@ __all__ = [
     "probe_on_frozen_body",
     "pronoun_links",
     "pruning_curve",
+    "quadratic_share",
+    "question_row",
     "rate_grids",
     "removal",
+    "right_by_distance",
     "road",
     "sampling_bars",
     "scatter",

@@ -68,8 +68,10 @@ from tlcourse.views.lesson_03 import (
     next_and_hidden,
     over_tokens_and_targets,
     sampling_bars,
+    schedules,
     three_phases,
     training_loop,
+    transfer_differences,
 )
 from tlcourse.views.lesson_03b import (
     interrupted_run,
@@ -178,6 +180,7 @@ __all__ = [
     "road",
     "sampling_bars",
     "scatter",
+    "schedules",
     "scheme_board",
     "score_grid",
     "score_maps",
@@ -197,6 +200,7 @@ __all__ = [
     "trade_off",
     "trainer_race",
     "training_loop",
+    "transfer_differences",
     "two_masks",
     "whole_model",
     "words_in_context",

@@ -1,4 +1,7 @@
-"""Figures of lesson 03: the loop, the two objectives, losses as they fall, sampling."""
+"""Figures of lesson 03: the loop, the two objectives, losses as they fall, sampling.
+
+A title states a finding only where the data bear it out; otherwise it says what is drawn.
+"""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,6 +11,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
+from tlcourse.views.dots import Interval, paired_differences
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
 from tlcourse.views.style import (
@@ -37,6 +41,12 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
     `runs` maps a name to (tokens, targets, losses), a number a step. Raises ValueError where these
     differ in length.
     """
+    texts = {
+        "title": _cheaper(runs),
+        "alt": "Two panels, over tokens read and over targets. "
+        + ", ".join(f"{name} ends at {losses[-1]:.2f}" for name, (*_, losses) in runs.items())
+        + " nats per target.",
+    } | texts
     picture, row = figure(height=3.7, columns=2, sharey=True, **texts)
     colours = colours_of(runs)
     for place, axes in enumerate(row):
@@ -57,9 +67,31 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
     return finish(picture)
 
 
+def _cheaper(runs: Mapping[str, Run]) -> str:
+    """A title: which run is lower at equal tokens and which at equal targets, if these differ."""
+    lower = []
+    for axis in (0, 1):
+        end = min(run[axis][-1] for run in runs.values())
+        at_end = {name: np.interp(end, run[axis], run[2]) for name, run in runs.items()}
+        lower.append(min(at_end, key=at_end.__getitem__))
+    if lower[0] == lower[1]:
+        return "The same losses over tokens read and over targets"
+    return f"{lower[0].capitalize()} is lower at equal tokens, {lower[1]} at equal targets"
+
+
+def _slows(tokens: Sequence[float], losses: Sequence[float]) -> str:
+    """A title: whether each whole nat, after the first is crossed, takes more tokens to gain."""
+    x, y = np.asarray(tokens, float), np.asarray(losses, float)
+    levels = range(int(np.ceil(y[0])) - 1, int(np.ceil(y.min())) - 1, -1)
+    costs = np.diff([x[np.argmax(y <= level)] for level in levels])
+    if len(costs) > 1 and (np.diff(costs) > 0).all():
+        return f"Below {levels[0]} nats, each nat takes more text than the one before"
+    return "Training loss over tokens read"
+
+
 def long_and_short(
-    long: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    short: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    long: dict[str, tuple[Sequence[float], Sequence[float]]],
+    short: dict[str, tuple[Sequence[float], Sequence[float]]],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Losses over tokens read (logarithmic), of long runs and of much shorter ones.
@@ -67,6 +99,12 @@ def long_and_short(
     Both map a name to (tokens, losses). Long runs have their names at the right, short ones below
     their beginnings.
     """
+    ends = {name: losses[-1] for name, (_, losses) in (short | long).items()}
+    told = ", ".join(f"{name} ends at {loss:.2f}" for name, loss in ends.items())
+    texts = {
+        "title": _slows(*next(iter(long.values()))),
+        "alt": f"Training losses over tokens read, on a logarithmic axis: {told} nats per target.",
+    } | texts
     picture, axes = figure(height=4.2, **texts)
     log_scale(axes.xaxis)
     label_axes(axes, x="tokens read in this run (logarithmic)", y="loss (nats per target)")
@@ -167,6 +205,7 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
 
     Blue is what the learner writes.
     """
+    texts = {"title": "What you build: text becomes a language model"} | texts
     draw = Drawing(2.55, **texts)
     top, low = 1.75, 0.62
     mine = {"colour": "blue", "height": 0.42}
@@ -189,14 +228,15 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     draw.arrow(clip.left, step.right)
     draw.arrow(step.top, model.bottom)
     draw.chain(rate, step)
-    draw.label((3.43, (top + low) / 2), "moves the weights", colour="grey")
+    draw.label((3.43, (top + low) / 2), "updates the weights", colour="grey")
     draw.caption((2.52, low + 0.32), "learning rate")
     draw.label((0.05, 0.1), "blue: you write it", colour="blue")
     draw.label((ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
     return draw.finish(
-        "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
-        "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
-        "optimizer, whose learning rate comes from the schedule, moves the weights."
+        "A loop. windows cuts a batch from the token file, the model returns logits, and "
+        "causal_loss returns a sum of nats and a number of targets. The gradient of their quotient "
+        "is clipped, and the optimizer, whose learning rate comes from the schedule, updates the "
+        "weights."
     )
 
 
@@ -209,6 +249,7 @@ def next_and_hidden(
     places `hidden` (an encoder: both sides are seen). Raises ValueError for a place that is not
     there, or for tokens that do not fit.
     """
+    texts = {"title": "One model predicts every next token, the other the hidden ones"} | texts
     if not hidden or not set(hidden) <= set(range(len(tokens))):
         raise ValueError(f"expected places from 0 to {len(tokens) - 1}, got {sorted(hidden)}")
     names = [_word(token) for token in tokens]
@@ -265,6 +306,7 @@ def nats_of_targets(rows: Mapping[str, Answered], **texts: Unpack[Texts]) -> Pic
     is white. Raises ValueError for a place that is not there, for tokens that do
     not fit, or for a row without targets.
     """
+    texts = {"title": "A loss is a sum of nats divided by the number of targets"} | texts
     draw = Drawing(1.95 * len(rows), **texts)
     for name, (seen, targets) in rows.items():
         if not targets or not set(targets) <= set(range(len(seen))):
@@ -309,6 +351,7 @@ def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts])
     A phase is (name, what is done, what it reads); lines are broken by `\\n`. Raises ValueError for
     no phase, or for more than four.
     """
+    texts = {"title": "A later task shows what an objective is worth"} | texts
     if not 1 <= len(phases) <= 4:
         raise ValueError(f"expected 1 to 4 phases, got {len(phases)}")
     draw = Drawing(1.75, **texts)
@@ -337,22 +380,27 @@ def sampling_bars(
     """A panel for each setting: the probabilities of the likeliest tokens, and of all others.
 
     `logits` (vocabulary,) are those of the next token, `name(token)` its text. Blue is what can be
-    drawn, pale grey what it would be as learnt, at temperature 1 with nothing cut. Raises
+    drawn, pale grey what the model learned, at temperature 1 with nothing cut. Raises
     ValueError for no setting, or more than 4.
     """
+    texts = {
+        "title": "Temperature changes all shares, top-k and top-p cut the tail"
+        if settings is SETTINGS
+        else "The next token under different settings"
+    } | texts
     if not 1 <= len(settings) <= 4:
         raise ValueError(f"expected 1 to 4 settings, one a panel, got {len(settings)}")
     scores = np.asarray(logits, float)
     order = np.argsort(-scores, kind="stable")[:shown]
     rows = [visible(name(int(token)).strip() or name(int(token))) for token in order]
     rows.append(f"{len(scores) - len(order):,} others")
-    learnt = _shown(_shares(scores), order)
+    learned = _shown(_shares(scores), order)
     picture, grid = figure(height=3.6, columns=len(settings), sharey=True, squeeze=False, **texts)
     shares_in_words = []
     for axes, setting in zip(grid[0], settings, strict=True):
         heading = ", ".join(f"{knob.replace('_', '-')} {v:g}" for knob, v in setting.items())
         kept = _shown(_shares(scores, **setting), order)
-        axes.barh(range(len(rows)), learnt, color=_PALE_BAR, height=0.8)
+        axes.barh(range(len(rows)), learned, color=_PALE_BAR, height=0.8)
         axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
         shares_in_words.append(f"{heading}: {rows[0]} {kept[0]:.0f} %, {rows[-1]} {kept[-1]:.0f} %")
         axes.set_title(heading, loc="left", fontsize=11)
@@ -365,7 +413,7 @@ def sampling_bars(
     first.set_yticks(range(len(rows)), rows, parse_math=False)
     first.set_ylim(len(rows) - 0.4, -0.6)
     first.get_yticklabels()[-1].set_color(GREY)
-    description = f"As learnt: {rows[0]} {learnt[0]:.0f} %, {rows[-1]} {learnt[-1]:.0f} %. "
+    description = f"As learned: {rows[0]} {learned[0]:.0f} %, {rows[-1]} {learned[-1]:.0f} %. "
     return finish(picture, description + "; ".join(shares_in_words))
 
 
@@ -387,3 +435,45 @@ def _shares(
 def _shown(shares: np.ndarray, order: np.ndarray) -> Any:
     """In per cent: those of the tokens of `order`, and of all others together."""
     return 100 * np.append(shares[order], max(0.0, 1 - shares[order].sum()))
+
+
+def schedules(shares: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
+    """The share of the highest learning rate at every step, a curve for each schedule.
+
+    The title says how long the first one remains at 1, if it does so longer than all others.
+    """
+    ends = {name: int(np.flatnonzero(np.isclose(each, 1))[-1]) for name, each in shares.items()}
+    first, *others = ends
+    title = "Learning rates over the steps of a run"
+    if all(ends[first] > ends[name] for name in others):
+        title = f"The schedule “{first}” leaves the end open until step {ends[first]}"
+    told = ", ".join(f"{name} until step {step}" for name, step in ends.items())
+    texts = {"title": title, "alt": f"All rise to 1 and fall later: {told} at 1."} | texts
+    lines = {name: (range(len(each)), each) for name, each in shares.items()}
+    return curves(lines, x_label="step", y_label="learning rate (share)", height=3.4, **texts)
+
+
+def transfer_differences(
+    pairs: Mapping[str, tuple[Sequence[float], Sequence[Interval]]], **texts: Unpack[Texts]
+) -> Picture:
+    """Differences in error between two pretrainings over tokens read, a panel for each pair.
+
+    The title states who transfers better if all intervals of the last pair, "one − other", are on
+    one side of 0.
+    """
+    *_, (last, (_, found)) = pairs.items()
+    title = "Differences in error after fine-tuning"
+    if all(low > 0 for _, low, _ in found) or all(high < 0 for *_, high in found):
+        better = last.split(" − ")[found[0][0] > 0]
+        title = f"At every budget, the {better} objective transfers better"
+    means = (f"{name} {[round(m, 1) for m, *_ in each[1]]}" for name, each in pairs.items())
+    texts = {"title": title, "alt": "Points of error, by tokens: " + "; ".join(means)} | texts
+    return paired_differences(
+        pairs,
+        above="the first is worse",
+        below="the first is better",
+        x_label="tokens read",
+        y_label="difference in error (points)",
+        log_x=True,
+        **texts,
+    )

@@ -90,8 +90,8 @@ def _slows(tokens: Sequence[float], losses: Sequence[float]) -> str:
 
 
 def long_and_short(
-    long: dict[str, tuple[Sequence[float], Sequence[float]]],
-    short: dict[str, tuple[Sequence[float], Sequence[float]]],
+    long: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    short: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     **texts: Unpack[Texts],
 ) -> Picture:
     """Losses over tokens read (logarithmic), of long runs and of much shorter ones.
@@ -99,7 +99,7 @@ def long_and_short(
     Both map a name to (tokens, losses). Long runs have their names at the right, short ones below
     their beginnings.
     """
-    ends = {name: losses[-1] for name, (_, losses) in (short | long).items()}
+    ends = {name: losses[-1] for name, (_, losses) in {**short, **long}.items()}
     told = ", ".join(f"{name} ends at {loss:.2f}" for name, loss in ends.items())
     texts = {
         "title": _slows(*next(iter(long.values()))),

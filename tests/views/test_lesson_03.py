@@ -137,12 +137,12 @@ def test_the_loop_has_the_names_and_shapes_of_the_code():
     assert len(edged(picture, "blue")) == 4  # the learner's: windows, model, loss, schedule
 
 
-def test_next_tokens_are_asked_everywhere_but_at_the_end_and_hidden_ones_where_they_are():
+def test_next_tokens_are_targets_everywhere_but_at_the_end_and_hidden_ones_where_they_are():
     picture = next_and_hidden(PIECES, {2, 5}, **SAID)
     nothing_overlaps(picture)
     written = said(picture)
     assert written.count("<mask>") == 2
-    # in the upper row each piece goes in, and all but the first are asked for; below 5 and 2
+    # in the upper row each piece is an input, and all but the first are targets; below 5 and 2
     assert written.count("river") == 3 and written.count("The") == 2 and written.count("sea") == 3
 
 

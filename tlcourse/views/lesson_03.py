@@ -36,7 +36,7 @@ _PALE_BAR = "#DDDDDD"
 
 
 def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> Picture:
-    """The same losses twice: over the tokens that were read, and over the targets asked for.
+    """The same losses twice: over the tokens that were read, and over their targets.
 
     `runs` maps a name to (tokens, targets, losses), a number a step. Raises ValueError where these
     differ in length.
@@ -56,8 +56,9 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
         axes.tick_params(labelsize=10)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
     label_axes(row[0], x="tokens read", y="loss (nats per target)")
-    label_axes(row[1], x="targets asked for")
+    label_axes(row[1], x="targets")
     right = row[1].get_xlim()[1]
     for name, (_, targets, losses) in runs.items():
         inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
@@ -82,7 +83,7 @@ def _cheaper(runs: Mapping[str, Run]) -> str:
 def _slows(tokens: Sequence[float], losses: Sequence[float]) -> str:
     """A title: whether each whole nat, after the first is crossed, takes more tokens to gain."""
     x, y = np.asarray(tokens, float), np.asarray(losses, float)
-    levels = range(int(np.ceil(y[0])) - 1, int(np.ceil(y.min())) - 1, -1)
+    levels = range(int(y[0]) - 1, int(np.ceil(y.min())) - 1, -1)
     costs = np.diff([x[np.argmax(y <= level)] for level in levels])
     if len(costs) > 1 and (np.diff(costs) > 0).all():
         return f"Below {levels[0]} nats, each nat takes more text than the one before"
@@ -112,7 +113,8 @@ def long_and_short(
         axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
         start, ink = (tokens[0], losses[0]), COLOURS["green"]
         axes.annotate(name, start, (0, -4), va="top", color=ink, **NEAR)
-    draw_curves(axes, long, 2.8)
+    losses = [loss for _, run in (*short.values(), *long.values()) for loss in run]
+    draw_curves(axes, long, 2.8, top=1.05 * max(losses))
     if len(long) == 1:  # one curve alone gets no name from there
         ((name, (tokens, losses)),) = long.items()
         label_ends(axes, [(tokens[-1], losses[-1], name, CYCLE[0])], 2.8)
@@ -157,7 +159,7 @@ class LiveCurve:
             self.drawn = time.perf_counter()
 
     def watching(self, loss: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
-        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is asked for.
+        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is computed.
 
         For a loop of one's own, which has no callbacks.
         """
@@ -178,7 +180,8 @@ class LiveCurve:
         done = len(self.history) * self.tokens_a_step
         title = f"{self.name}: from {start:.2f} to {now:.2f} nats per target in {done:,} tokens"
         labels = {"x_label": "tokens read", "y_label": "loss (nats per target)"}
-        picture = curves(lines, title=title, alt=title, note=self.note, **labels)
+        top = 1.05 * max(max(losses) for _, losses in lines.values())
+        picture = curves(lines, top=top, title=title, alt=title, note=self.note, **labels)
         picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)
         return picture
 
@@ -243,7 +246,7 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
 def next_and_hidden(
     tokens: Sequence[str], hidden: Collection[int], **texts: Unpack[Texts]
 ) -> Picture:
-    """The two questions: what goes in, what is asked for, and who sees whom.
+    """Both objectives: the input, the targets, and which tokens see which.
 
     Above the next token (a decoder: only what stands before is seen), below the tokens at the
     places `hidden` (an encoder: both sides are seen). Raises ValueError for a place that is not
@@ -257,23 +260,23 @@ def next_and_hidden(
     if wide * len(tokens) > 4.82:
         raise ValueError(f"expected tokens that fit into 4.8 inches, got {len(tokens)}; take fewer")
     draw = Drawing(3.3, **texts)
-    asked = [*names[1:], None]
+    following = [*names[1:], None]
     masked = [MASK if place in hidden else name for place, name in enumerate(names)]
     gaps = [name if place in hidden else None for place, name in enumerate(names)]
     for top, heading, seen, targets, causal in (
-        (3.15, "next token: a decoder, as GPT", names, asked, True),
+        (3.15, "next token: a decoder, as GPT", names, following, True),
         (1.45, "hidden tokens: an encoder, as BERT", masked, gaps, False),
     ):
         draw.label((0.05, top), heading, bold=True)
-        draw.label((0.62, top - 0.4), "goes in", colour="grey", align="right")
-        draw.label((0.62, top - 0.95), "asked for", colour="blue", align="right")
+        draw.label((0.62, top - 0.4), "input", colour="grey", align="right")
+        draw.label((0.62, top - 0.95), "target", colour="blue", align="right")
         _questions(draw, top - 0.4, wide, seen, targets)
-        draw.label((5.6, top), "who sees whom", colour="grey")
+        draw.label((5.6, top), "which sees which", colour="grey")
         _who_sees_whom(draw, (5.6, top - 0.2), len(tokens), causal)
     return draw.finish(
-        f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
-        f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
-        "every token sees all."
+        f"Two rows. Above, all {len(tokens)} tokens but the first are targets, and the map is "
+        f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and become targets, "
+        "and every token sees all."
     )
 
 
@@ -302,7 +305,7 @@ def _who_sees_whom(draw: Drawing, corner: Point, count: int, causal: bool) -> No
 def nats_of_targets(rows: Mapping[str, Answered], **texts: Unpack[Texts]) -> Picture:
     """What each target costs, as bars, and at the right the sum, the count and their quotient.
 
-    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Padding
+    `rows` maps a name to (input, targets), and targets map a place to (token, nats). Padding
     is white. Raises ValueError for a place that is not there, for tokens that do
     not fit, or for a row without targets.
     """

@@ -24,8 +24,10 @@ from tlcourse.views import (
     next_and_hidden,
     over_tokens_and_targets,
     sampling_bars,
+    schedules,
     three_phases,
     training_loop,
+    transfer_differences,
 )
 
 
@@ -116,7 +118,7 @@ def test_losses_are_drawn_over_tokens_and_over_targets():
         assert drawn == [(run[place], run[2]) for run in runs.values()]
         assert [line.get_color() for line in axes.lines] == [COLOURS["vermillion"], COLOURS["blue"]]
     assert set(words_in(picture.axes[1])) == set(runs)
-    refused("same first dimension", over_tokens_and_targets, {"x": ([1], [1, 2], [3])})
+    refused("same length", over_tokens_and_targets, {"x": ([1], [1, 2], [3])})
 
 
 PIECES = [" The", " river", " flows", " into", " the", " sea", "."]
@@ -135,12 +137,12 @@ def test_the_loop_has_the_names_and_shapes_of_the_code():
     assert len(edged(picture, "blue")) == 4  # the learner's: windows, model, loss, schedule
 
 
-def test_next_tokens_are_asked_everywhere_but_at_the_end_and_hidden_ones_where_they_are():
+def test_next_tokens_are_targets_everywhere_but_at_the_end_and_hidden_ones_where_they_are():
     picture = next_and_hidden(PIECES, {2, 5}, **SAID)
     nothing_overlaps(picture)
     written = said(picture)
     assert written.count("<mask>") == 2
-    # in the upper row each piece goes in, and all but the first are asked for; below 5 and 2
+    # in the upper row each piece is an input, and all but the first are targets; below 5 and 2
     assert written.count("river") == 3 and written.count("The") == 2 and written.count("sea") == 3
 
 
@@ -180,7 +182,7 @@ NAMES = [" a", " b", " c", " d", " e"]
 
 
 def widths(axes):
-    """(as learnt, what can be drawn), in per cent."""
+    """(as learned, what can be drawn), in per cent."""
     found = [bar.get_width() for bar in axes.patches]
     half = len(found) // 2
     return found[:half], found[half:]
@@ -192,8 +194,8 @@ def draw(*settings, shown=3):
 
 def test_the_likeliest_come_first_and_the_others_are_one_bar():
     picture = draw({"temperature": 1.0})
-    learnt, kept = widths(picture.axes[0])
-    assert learnt == pytest.approx([40, 30, 15, 15]) and kept == pytest.approx(learnt)
+    learned, kept = widths(picture.axes[0])
+    assert learned == pytest.approx([40, 30, 15, 15]) and kept == pytest.approx(learned)
     names = row_names(picture.axes[0])
     assert names == ["b", "c", "d", "2 others"]
 
@@ -221,7 +223,7 @@ def test_large_logits_do_not_overflow():
 def test_its_own_words_tell_the_ends():
     said = {"shown": 3, "title": "The finding."}
     picture = sampling_bars(LOGITS, NAMES.__getitem__, settings=[{"top_k": 1}], **said)
-    assert picture.alt == "As learnt: b 40 %, 2 others 15 %. top-k 1: b 100 %, 2 others 0 %"
+    assert picture.alt == "As learned: b 40 %, 2 others 15 %. top-k 1: b 100 %, 2 others 0 %"
 
 
 def test_what_cannot_be_drawn_is_refused():
@@ -238,3 +240,42 @@ def test_what_cannot_be_drawn_is_refused():
     for settings in ((), ({"top_k": 1},) * 5):
         with pytest.raises(ValueError, match="1 to 4 settings"):
             draw(*settings)
+
+
+def title_of(picture):
+    return picture.get_suptitle().replace("\n", " ")
+
+
+def test_the_title_ranks_two_objectives_only_where_tokens_and_targets_disagree():
+    causal = ([10, 20], [10, 20], [9, 7])
+    drawn = over_tokens_and_targets({"causal": causal, "masked": ([10, 20], [2, 3], [9, 8])})
+    assert title_of(drawn) == "Causal is lower at equal tokens, masked at equal targets"
+    drawn = over_tokens_and_targets({"causal": causal, "masked": ([10, 20], [2, 3], [9, 10])})
+    assert title_of(drawn) == "The same losses over tokens read and over targets"
+
+
+def test_the_title_says_that_nats_get_dearer_only_where_each_costs_more():
+    tokens = np.arange(1, 101)
+    slow = long_and_short({"x": (tokens, 9 - np.log2(tokens))}, {"y": (tokens[:9], tokens[:9])})
+    assert title_of(slow) == "Below 8 nats, each nat takes more text than the one before"
+    even = long_and_short({"x": (tokens, 9 - tokens / 30)}, {})
+    assert title_of(even) == "Training loss over tokens read"
+
+
+def test_the_title_of_schedules_counts_how_long_the_first_one_is_flat():
+    stable = [0.5, 1, 1, 1, 0.5]
+    drawn = schedules({"stable": stable, "linear": [0.5, 1, 0.8, 0.5, 0.2]})
+    assert title_of(drawn) == "The schedule “stable” leaves the end open until step 3"
+    neutral = schedules({"stable": stable, "late": [0.5, 1, 1, 1, 1]})
+    assert title_of(neutral) == "Learning rates over the steps of a run"
+
+
+def test_an_objective_transfers_better_only_where_no_interval_has_0():
+    pair = "masked − causal"
+    drawn = transfer_differences({pair: ([1, 2], [(6, 4, 8), (3, 1, 5)])})
+    assert title_of(drawn) == "At every budget, the causal objective transfers better"
+    assert drawn.alt == f"Points of error, by tokens: {pair} [6, 3]"
+    drawn = transfer_differences({pair: ([1, 2], [(-6, -8, -4), (-3, -5, -1)])})
+    assert title_of(drawn) == "At every budget, the masked objective transfers better"
+    drawn = transfer_differences({pair: ([1, 2], [(6, 4, 8), (3, -1, 5)])})
+    assert title_of(drawn) == "Differences in error after fine-tuning"

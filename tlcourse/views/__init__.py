@@ -87,8 +87,10 @@ from tlcourse.views.lesson_03 import (
     next_and_hidden,
     over_tokens_and_targets,
     sampling_bars,
+    schedules,
     three_phases,
     training_loop,
+    transfer_differences,
 )
 from tlcourse.views.lesson_03b import (
     interrupted_run,
@@ -208,6 +210,7 @@ __all__ = [
     "road",
     "sampling_bars",
     "scatter",
+    "schedules",
     "scheme_board",
     "score_grid",
     "score_maps",
@@ -228,6 +231,7 @@ __all__ = [
     "trade_off",
     "trainer_race",
     "training_loop",
+    "transfer_differences",
     "two_masks",
     "who_sees_whom",
     "whole_model",

@@ -1,4 +1,7 @@
-"""Figures of lesson 03: the loop, the two objectives, losses as they fall, sampling."""
+"""Figures of lesson 03: the loop, the two objectives, losses as they fall, sampling.
+
+A title states a finding only where the data bear it out; otherwise it says what is drawn.
+"""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,6 +11,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
+from tlcourse.views.dots import Interval, paired_differences
 from tlcourse.views.interactive import widgets_on
 from tlcourse.views.lines import curves, draw_curves, label_ends, log_scale, plain, smooth
 from tlcourse.views.style import (
@@ -32,11 +36,17 @@ _PALE_BAR = "#DDDDDD"
 
 
 def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> Picture:
-    """The same losses twice: over the tokens that were read, and over the targets asked for.
+    """The same losses twice: over the tokens that were read, and over their targets.
 
     `runs` maps a name to (tokens, targets, losses), a number a step. Raises ValueError where these
     differ in length.
     """
+    texts = {
+        "title": _cheaper(runs),
+        "alt": "Two panels, over tokens read and over targets. "
+        + ", ".join(f"{name} ends at {losses[-1]:.2f}" for name, (*_, losses) in runs.items())
+        + " nats per target.",
+    } | texts
     picture, row = figure(height=3.7, columns=2, sharey=True, **texts)
     colours = colours_of(runs)
     for place, axes in enumerate(row):
@@ -46,8 +56,9 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
         axes.tick_params(labelsize=10)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
     label_axes(row[0], x="tokens read", y="loss (nats per target)")
-    label_axes(row[1], x="targets asked for")
+    label_axes(row[1], x="targets")
     right = row[1].get_xlim()[1]
     for name, (_, targets, losses) in runs.items():
         inside = targets[-1] < 0.7 * right  # the line of a longer run passes above its end
@@ -55,6 +66,28 @@ def over_tokens_and_targets(runs: Mapping[str, Run], **texts: Unpack[Texts]) -> 
         where = {"ha": "center", "va": "top", "xytext": (0, -8)} if inside else above
         row[1].annotate(name, (targets[-1], losses[-1]), color=colours[name], **where, **NEAR)
     return finish(picture)
+
+
+def _cheaper(runs: Mapping[str, Run]) -> str:
+    """A title: which run is lower at equal tokens and which at equal targets, if these differ."""
+    lower = []
+    for axis in (0, 1):
+        end = min(run[axis][-1] for run in runs.values())
+        at_end = {name: np.interp(end, run[axis], run[2]) for name, run in runs.items()}
+        lower.append(min(at_end, key=at_end.__getitem__))
+    if lower[0] == lower[1]:
+        return "The same losses over tokens read and over targets"
+    return f"{lower[0].capitalize()} is lower at equal tokens, {lower[1]} at equal targets"
+
+
+def _slows(tokens: Sequence[float], losses: Sequence[float]) -> str:
+    """A title: whether each whole nat, after the first is crossed, takes more tokens to gain."""
+    x, y = np.asarray(tokens, float), np.asarray(losses, float)
+    levels = range(int(y[0]) - 1, int(np.ceil(y.min())) - 1, -1)
+    costs = np.diff([x[np.argmax(y <= level)] for level in levels])
+    if len(costs) > 1 and (np.diff(costs) > 0).all():
+        return f"Below {levels[0]} nats, each nat takes more text than the one before"
+    return "Training loss over tokens read"
 
 
 def long_and_short(
@@ -67,6 +100,12 @@ def long_and_short(
     Both map a name to (tokens, losses). Long runs have their names at the right, short ones below
     their beginnings.
     """
+    ends = {name: losses[-1] for name, (_, losses) in {**short, **long}.items()}
+    told = ", ".join(f"{name} ends at {loss:.2f}" for name, loss in ends.items())
+    texts = {
+        "title": _slows(*next(iter(long.values()))),
+        "alt": f"Training losses over tokens read, on a logarithmic axis: {told} nats per target.",
+    } | texts
     picture, axes = figure(height=4.2, **texts)
     log_scale(axes.xaxis)
     label_axes(axes, x="tokens read in this run (logarithmic)", y="loss (nats per target)")
@@ -74,7 +113,8 @@ def long_and_short(
         axes.plot(tokens, losses, color=COLOURS["green"], lw=1.6)
         start, ink = (tokens[0], losses[0]), COLOURS["green"]
         axes.annotate(name, start, (0, -4), va="top", color=ink, **NEAR)
-    draw_curves(axes, long, 2.8)
+    losses = [loss for _, run in (*short.values(), *long.values()) for loss in run]
+    draw_curves(axes, long, 2.8, top=1.05 * max(losses))
     if len(long) == 1:  # one curve alone gets no name from there
         ((name, (tokens, losses)),) = long.items()
         label_ends(axes, [(tokens[-1], losses[-1], name, CYCLE[0])], 2.8)
@@ -119,7 +159,7 @@ class LiveCurve:
             self.drawn = time.perf_counter()
 
     def watching(self, loss: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
-        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is asked for.
+        """The same loss, `loss(model, batch) -> (nats, targets)`, drawn as it is computed.
 
         For a loop of one's own, which has no callbacks.
         """
@@ -140,7 +180,8 @@ class LiveCurve:
         done = len(self.history) * self.tokens_a_step
         title = f"{self.name}: from {start:.2f} to {now:.2f} nats per target in {done:,} tokens"
         labels = {"x_label": "tokens read", "y_label": "loss (nats per target)"}
-        picture = curves(lines, title=title, alt=title, note=self.note, **labels)
+        top = 1.05 * max(max(losses) for _, losses in lines.values())
+        picture = curves(lines, top=top, title=title, alt=title, note=self.note, **labels)
         picture.axes[0].set_xlim(0, self.steps * self.tokens_a_step)
         return picture
 
@@ -167,6 +208,7 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
 
     Blue is what the learner writes.
     """
+    texts = {"title": "What you build: text becomes a language model"} | texts
     draw = Drawing(2.55, **texts)
     top, low = 1.75, 0.62
     mine = {"colour": "blue", "height": 0.42}
@@ -189,26 +231,28 @@ def training_loop(batch_size: int, length: int, vocabulary: int, **texts: Unpack
     draw.arrow(clip.left, step.right)
     draw.arrow(step.top, model.bottom)
     draw.chain(rate, step)
-    draw.label((3.43, (top + low) / 2), "moves the weights", colour="grey")
+    draw.label((3.43, (top + low) / 2), "updates the weights", colour="grey")
     draw.caption((2.52, low + 0.32), "learning rate")
     draw.label((0.05, 0.1), "blue: you write it", colour="blue")
     draw.label((ACROSS, 0.1), "train: all of it, once a step", colour="blue", align="right")
     return draw.finish(
-        "A loop. From the token file, windows cuts a batch; the model gives logits, causal_loss a "
-        "sum of nats and a number of targets. Their quotient's gradient is clipped, and the "
-        "optimizer, whose learning rate comes from the schedule, moves the weights."
+        "A loop. windows cuts a batch from the token file, the model returns logits, and "
+        "causal_loss returns a sum of nats and a number of targets. The gradient of their quotient "
+        "is clipped, and the optimizer, whose learning rate comes from the schedule, updates the "
+        "weights."
     )
 
 
 def next_and_hidden(
     tokens: Sequence[str], hidden: Collection[int], **texts: Unpack[Texts]
 ) -> Picture:
-    """The two questions: what goes in, what is asked for, and who sees whom.
+    """Both objectives: the input, the targets, and which tokens see which.
 
     Above the next token (a decoder: only what stands before is seen), below the tokens at the
     places `hidden` (an encoder: both sides are seen). Raises ValueError for a place that is not
     there, or for tokens that do not fit.
     """
+    texts = {"title": "One model predicts every next token, the other the hidden ones"} | texts
     if not hidden or not set(hidden) <= set(range(len(tokens))):
         raise ValueError(f"expected places from 0 to {len(tokens) - 1}, got {sorted(hidden)}")
     names = [_word(token) for token in tokens]
@@ -216,23 +260,23 @@ def next_and_hidden(
     if wide * len(tokens) > 4.82:
         raise ValueError(f"expected tokens that fit into 4.8 inches, got {len(tokens)}; take fewer")
     draw = Drawing(3.3, **texts)
-    asked = [*names[1:], None]
+    following = [*names[1:], None]
     masked = [MASK if place in hidden else name for place, name in enumerate(names)]
     gaps = [name if place in hidden else None for place, name in enumerate(names)]
     for top, heading, seen, targets, causal in (
-        (3.15, "next token: a decoder, as GPT", names, asked, True),
+        (3.15, "next token: a decoder, as GPT", names, following, True),
         (1.45, "hidden tokens: an encoder, as BERT", masked, gaps, False),
     ):
         draw.label((0.05, top), heading, bold=True)
-        draw.label((0.62, top - 0.4), "goes in", colour="grey", align="right")
-        draw.label((0.62, top - 0.95), "asked for", colour="blue", align="right")
+        draw.label((0.62, top - 0.4), "input", colour="grey", align="right")
+        draw.label((0.62, top - 0.95), "target", colour="blue", align="right")
         _questions(draw, top - 0.4, wide, seen, targets)
-        draw.label((5.6, top), "who sees whom", colour="grey")
+        draw.label((5.6, top), "which sees which", colour="grey")
         _who_sees_whom(draw, (5.6, top - 0.2), len(tokens), causal)
     return draw.finish(
-        f"Two rows. Above, all {len(tokens)} tokens but the first are asked for, and the map is "
-        f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and asked for, and "
-        "every token sees all."
+        f"Two rows. Above, all {len(tokens)} tokens but the first are targets, and the map is "
+        f"a lower triangle. Below, {len(hidden)} tokens are replaced by {MASK} and become targets, "
+        "and every token sees all."
     )
 
 
@@ -261,10 +305,11 @@ def _who_sees_whom(draw: Drawing, corner: Point, count: int, causal: bool) -> No
 def nats_of_targets(rows: Mapping[str, Answered], **texts: Unpack[Texts]) -> Picture:
     """What each target costs, as bars, and at the right the sum, the count and their quotient.
 
-    `rows` maps a name to (what goes in, targets), and targets map a place to (token, nats). Padding
+    `rows` maps a name to (input, targets), and targets map a place to (token, nats). Padding
     is white. Raises ValueError for a place that is not there, for tokens that do
     not fit, or for a row without targets.
     """
+    texts = {"title": "A loss is a sum of nats divided by the number of targets"} | texts
     draw = Drawing(1.95 * len(rows), **texts)
     for name, (seen, targets) in rows.items():
         if not targets or not set(targets) <= set(range(len(seen))):
@@ -309,6 +354,7 @@ def three_phases(phases: Sequence[tuple[str, str, str]], **texts: Unpack[Texts])
     A phase is (name, what is done, what it reads); lines are broken by `\\n`. Raises ValueError for
     no phase, or for more than four.
     """
+    texts = {"title": "A later task shows what an objective is worth"} | texts
     if not 1 <= len(phases) <= 4:
         raise ValueError(f"expected 1 to 4 phases, got {len(phases)}")
     draw = Drawing(1.75, **texts)
@@ -337,22 +383,27 @@ def sampling_bars(
     """A panel for each setting: the probabilities of the likeliest tokens, and of all others.
 
     `logits` (vocabulary,) are those of the next token, `name(token)` its text. Blue is what can be
-    drawn, pale grey what it would be as learnt, at temperature 1 with nothing cut. Raises
+    drawn, pale grey what the model learned, at temperature 1 with nothing cut. Raises
     ValueError for no setting, or more than 4.
     """
+    texts = {
+        "title": "Temperature changes all shares, top-k and top-p cut the tail"
+        if settings is SETTINGS
+        else "The next token under different settings"
+    } | texts
     if not 1 <= len(settings) <= 4:
         raise ValueError(f"expected 1 to 4 settings, one a panel, got {len(settings)}")
     scores = np.asarray(logits, float)
     order = np.argsort(-scores, kind="stable")[:shown]
     rows = [visible(name(int(token)).strip() or name(int(token))) for token in order]
     rows.append(f"{len(scores) - len(order):,} others")
-    learnt = _shown(_shares(scores), order)
+    learned = _shown(_shares(scores), order)
     picture, grid = figure(height=3.6, columns=len(settings), sharey=True, squeeze=False, **texts)
     shares_in_words = []
     for axes, setting in zip(grid[0], settings, strict=True):
         heading = ", ".join(f"{knob.replace('_', '-')} {v:g}" for knob, v in setting.items())
         kept = _shown(_shares(scores, **setting), order)
-        axes.barh(range(len(rows)), learnt, color=_PALE_BAR, height=0.8)
+        axes.barh(range(len(rows)), learned, color=_PALE_BAR, height=0.8)
         axes.barh(range(len(rows)), kept, color=COLOURS["blue"], height=0.5)
         shares_in_words.append(f"{heading}: {rows[0]} {kept[0]:.0f} %, {rows[-1]} {kept[-1]:.0f} %")
         axes.set_title(heading, loc="left", fontsize=11)
@@ -365,7 +416,7 @@ def sampling_bars(
     first.set_yticks(range(len(rows)), rows, parse_math=False)
     first.set_ylim(len(rows) - 0.4, -0.6)
     first.get_yticklabels()[-1].set_color(GREY)
-    description = f"As learnt: {rows[0]} {learnt[0]:.0f} %, {rows[-1]} {learnt[-1]:.0f} %. "
+    description = f"As learned: {rows[0]} {learned[0]:.0f} %, {rows[-1]} {learned[-1]:.0f} %. "
     return finish(picture, description + "; ".join(shares_in_words))
 
 
@@ -387,3 +438,45 @@ def _shares(
 def _shown(shares: np.ndarray, order: np.ndarray) -> Any:
     """In per cent: those of the tokens of `order`, and of all others together."""
     return 100 * np.append(shares[order], max(0.0, 1 - shares[order].sum()))
+
+
+def schedules(shares: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
+    """The share of the highest learning rate at every step, a curve for each schedule.
+
+    The title says how long the first one remains at 1, if it does so longer than all others.
+    """
+    ends = {name: int(np.flatnonzero(np.isclose(each, 1))[-1]) for name, each in shares.items()}
+    first, *others = ends
+    title = "Learning rates over the steps of a run"
+    if all(ends[first] > ends[name] for name in others):
+        title = f"The schedule “{first}” leaves the end open until step {ends[first]}"
+    told = ", ".join(f"{name} until step {step}" for name, step in ends.items())
+    texts = {"title": title, "alt": f"All rise to 1 and fall later: {told} at 1."} | texts
+    lines = {name: (range(len(each)), each) for name, each in shares.items()}
+    return curves(lines, x_label="step", y_label="learning rate (share)", height=3.4, **texts)
+
+
+def transfer_differences(
+    pairs: Mapping[str, tuple[Sequence[float], Sequence[Interval]]], **texts: Unpack[Texts]
+) -> Picture:
+    """Differences in error between two pretrainings over tokens read, a panel for each pair.
+
+    The title states who transfers better if all intervals of the last pair, "one − other", are on
+    one side of 0.
+    """
+    *_, (last, (_, found)) = pairs.items()
+    title = "Differences in error after fine-tuning"
+    if all(low > 0 for _, low, _ in found) or all(high < 0 for *_, high in found):
+        better = last.split(" − ")[found[0][0] > 0]
+        title = f"At every budget, the {better} objective transfers better"
+    means = (f"{name} {[round(m, 1) for m, *_ in each[1]]}" for name, each in pairs.items())
+    texts = {"title": title, "alt": "Points of error, by tokens: " + "; ".join(means)} | texts
+    return paired_differences(
+        pairs,
+        above="the first is worse",
+        below="the first is better",
+        x_label="tokens read",
+        y_label="difference in error (points)",
+        log_x=True,
+        **texts,
+    )

@@ -335,7 +335,7 @@ test_remove_right = accepts(
 )
 test_remove_wrong = rejects(
     "probing.remove",
-    (lambda *given: remove(*given).numpy(), 1, "Stay with PyTorch throughout"),
+    (lambda *given: remove(*given).numpy(), 1, "Use PyTorch throughout"),
     (lambda states, directions: states.copy_(remove(states, directions)), 1, "`states`, after the"),
     (lambda *given: torch.atleast_2d(remove(*given)), 2, "The states keep their shape"),
     (lambda h, d: h - remove(h, d), 2, "Anything at right angles to d remains"),

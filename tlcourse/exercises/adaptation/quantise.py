@@ -16,7 +16,7 @@ def pair(candidate, *given) -> tuple[Tensor, Tensor]:
     if not isinstance(got, tuple | list) or len(got) != 2:
         raise failed("what `quantise` returns", came(got), "two tensors: `return codes, largest`")
     for name, each in zip(("codes", "largest"), got, strict=True):
-        expect_type(each, Tensor, f"`{name}`", "Stay with PyTorch throughout.")
+        expect_type(each, Tensor, f"`{name}`", "Use PyTorch throughout.")
     return got
 
 

@@ -1,5 +1,7 @@
 """Where a figure is found: with its form, or with the one lesson that draws it."""
 
+import re
+
 import pytest
 
 from tests.notebooks import imports_of, lessons_code
@@ -7,6 +9,7 @@ from tlcourse import views
 
 LESSONS = {
     lesson: {name for module, name in imports_of(code) if module == views.__name__}
+    | set(re.findall(r"\bviews\.(\w+)", code))
     for lesson, code in lessons_code().items()
 }
 

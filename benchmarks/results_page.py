@@ -30,8 +30,7 @@ def page(root: Path) -> str:
     sections["finetuning_again"] = study_of("finetuning").again_section
     paths = {root / FOLDER / f"{name}.json": section for name, section in sections.items()}
     studies = [section(files.read_json(path)) for path, section in paths.items() if path.exists()]
-    front = [f"00_{name}.png" for name in readme.FRONT]
-    images = [readme.image(figure) for figure in readme.figures() if figure.name not in front]
+    images = [readme.image(figure) for figure in readme.figures()]
     return "\n\n".join([HEAD, *studies, "## From the lessons", *images]) + "\n"
 
 

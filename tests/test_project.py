@@ -55,8 +55,8 @@ def test_the_readme_and_the_results_page_are_up_to_date() -> None:
     assert results_page.page(ROOT) == text("RESULTS.md"), "run `python -m benchmarks results`"
 
 
-def test_the_readme_has_a_row_for_every_command() -> None:
-    rows = re.findall(r"^\| `tlcourse (\w+)", text("README.md"), flags=re.MULTILINE)
+def test_the_page_of_commands_has_a_row_for_each() -> None:
+    rows = re.findall(r"^\| `tlcourse (\w+)", text("docs/commands.md"), flags=re.MULTILINE)
     assert rows == list(command_line.COMMANDS)
 
 
@@ -73,7 +73,11 @@ def test_the_readmes_pictures_are_the_lessons() -> None:
 
 
 def test_links_of_the_markdown_files_resolve() -> None:
-    for path in [*ROOT.glob("*.md"), *(ROOT / "data").rglob("*.md")]:
+    for path in [
+        *ROOT.glob("*.md"),
+        *(ROOT / "data").rglob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+    ]:
         for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
             if not re.match(r"[a-z]+:|#", target):
                 assert (path.parent / target.split("#")[0]).exists(), f"{path.name}: {target}"

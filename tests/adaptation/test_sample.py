@@ -1,4 +1,4 @@
-"""The README's example of adapting from Python runs as written."""
+"""The example of adapting from Python in docs/ runs as written."""
 
 import re
 
@@ -12,15 +12,15 @@ from tlcourse.adaptation import AddedOnly, Classifier, LoRA, Scheme
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """The names of the example after it was run in an empty folder, on half of the questions."""
-    readme = (files.root() / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?from_checkpoint.*?)```", readme, flags=re.S)
+    page = (files.root() / "docs/classifiers.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?from_checkpoint.*?)```", page, flags=re.S)
     folder, names = tmp_path_factory.mktemp("sample"), {}
     data = corpora.load("trec")
     data["train"] = data["train"].select(range(100))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpora, "load", lambda name: {"trec": data}[name])
         patch.chdir(folder)
-        exec(compile(code, "README.md", "exec"), names)
+        exec(compile(code, "classifiers.md", "exec"), names)
     return names | {"folder": folder, "code": code}
 
 

@@ -247,8 +247,9 @@ def test_every_scheme_and_pooling_can_be_typed():
         assert len(set(as_typed)) == len(names)
         assert all(name.split() == [name] for name in as_typed)
         assert [name_typed_as(name, names, "choice") for name in as_typed] == list(names)
-    readme = (files.root() / "README.md").read_text(encoding="utf-8")
-    assert readme.count(f" {len(SCHEMES)}") >= 2 and f"one of {len(SCHEMES)} schemes" in readme
+    for name in ("classifiers", "commands"):
+        page = (files.root() / f"docs/{name}.md").read_text(encoding="utf-8")
+        assert f" {len(SCHEMES)} schemes" in page
     known = {"lora", "full-fine-tuning", "mix-of-layers", "top-2-layers", "l2-sp"}
     assert known < {typed(name) for name in SCHEMES}
     assert name_typed_as("LoRA", SCHEMES, "scheme") == "LoRA"

@@ -217,7 +217,6 @@ def test_a_deeper_lesson_has_a_log_of_its_own(course, tmp_path) -> None:
     assert list(log) == ["00", "00b", "01"]
     assert (log["00"], log["00b"]["size"]) == ({"minutes": 3}, "tiny")
     cells = finding.read_notebook(lesson.path).cells
-    assert first_cell.badge("00b_a_lesson.ipynb") in cells[0].source
     assert f"**Run time:** {log['00b']['minutes']} minutes at size tiny" in cells[-1].source
 
 

@@ -115,7 +115,8 @@ def book(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
 MARKDOWN, CODE = nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell
 
 
-def test_conform_replaces_an_older_set_up_cell_and_badge() -> None:
+def test_conform_replaces_an_older_set_up_cell_and_badge(monkeypatch) -> None:
+    monkeypatch.setattr(first_cell, "address", lambda: "https://github.com/someone/course")
     old = f"# Title\n\n{first_cell.BADGE}(https://old.example/x)\n\nStory."
     made = first_cell.conform(book(MARKDOWN(old), CODE("# set-up\nold()"), CODE("x")), "00_a.ipynb")
     assert [cell.source for cell in finding.code_cells(made)] == [first_cell.source(), "x"]

@@ -270,12 +270,12 @@ def test_the_title_of_schedules_counts_how_long_the_first_one_is_flat():
     assert title_of(neutral) == "Learning rates over the steps of a run"
 
 
-def test_an_objective_transfers_better_only_where_no_interval_has_0():
+def test_an_objective_leaves_fewer_errors_only_where_no_interval_has_0():
     pair = "masked − causal"
     drawn = transfer_differences({pair: ([1, 2], [(6, 4, 8), (3, 1, 5)])})
-    assert title_of(drawn) == "At every budget, the causal objective transfers better"
+    assert title_of(drawn) == "At every budget, causal pretraining leaves fewer errors"
     assert drawn.alt == f"Points of error, by tokens: {pair} [6, 3]"
     drawn = transfer_differences({pair: ([1, 2], [(-6, -8, -4), (-3, -5, -1)])})
-    assert title_of(drawn) == "At every budget, the masked objective transfers better"
+    assert title_of(drawn) == "At every budget, masked pretraining leaves fewer errors"
     drawn = transfer_differences({pair: ([1, 2], [(6, 4, 8), (3, -1, 5)])})
     assert title_of(drawn) == "Differences in error after fine-tuning"

@@ -8,6 +8,7 @@ with jupytext or exported from Colab end up alike. Outputs of other cells are ke
 import argparse
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tlcourse.lessons import finding, studying
 
 # Packages that the lessons import and Colab lacks; pip skips the installed ones.
 MISSING_ON_COLAB = ("pytorch-ignite",)
+UNSET = "https://github.com/OWNER/tlcourse"  # the address until the owner is known
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -31,7 +33,7 @@ METADATA = {
 
 
 def address() -> str:
-    """The repository's address, such as `https://github.com/OWNER/tlcourse`."""
+    """The repository's address; `UNSET` until `python -m tlcourse.lessons.address` has set it."""
     text = files.bundled("pyproject.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)["project"]["urls"]["Repository"].rstrip("/")
 
@@ -48,8 +50,14 @@ def source() -> str:
 
 
 def badge(file_name: str) -> str:
-    """The Markdown of the badge that opens the notebook `file_name` in Colab."""
-    colab = address().replace("https://github.com/", "https://colab.research.google.com/github/")
+    """The Markdown of the badge that opens the notebook `file_name` in Colab.
+
+    "" while the address is unset, or if it is not on GitHub, which Colab reads notebooks from.
+    """
+    github, name = "https://github.com/", address()
+    if name == UNSET or not name.startswith(github):
+        return ""
+    colab = name.replace(github, "https://colab.research.google.com/github/")
     return f"{BADGE}({colab}/blob/main/notebooks/{file_name})"
 
 
@@ -66,7 +74,7 @@ def conform(notebook: Any, file_name: str) -> Any:
 
 
 def _set_badge(notebook: Any, file_name: str) -> None:
-    """Puts the badge under the title, replacing an older one."""
+    """Puts the badge, if there is one, under the title, replacing an older one."""
     if not notebook.cells or not notebook.cells[0].source.startswith("# "):
         raise ValueError(
             f"expected {file_name} to begin with a Markdown cell '# Title', found something else; "
@@ -75,18 +83,18 @@ def _set_badge(notebook: Any, file_name: str) -> None:
     cell = notebook.cells[0]
     title, _, rest = cell.source.partition("\n")
     rest = re.sub(rf"^{re.escape(BADGE)}\(.*\)\n*", "", rest.lstrip("\n"))
-    cell.source = f"{title}\n\n{badge(file_name)}\n\n{rest}".rstrip("\n")
+    cell.source = "\n\n".join(filter(None, (title, badge(file_name), rest))).rstrip("\n")
 
 
 def _set_first_cell(notebook: Any) -> None:
     """Inserts the shared first code cell, or replaces an older version of it."""
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     index = code[0] if code else len(notebook.cells)
-    if code and notebook.cells[index].source == source():
-        return
     older = notebook.cells[index].source if code else ""
-    outdated = older.startswith("# set-up") or 'find_spec("tlcourse")' in older
-    notebook.cells[index : index + outdated] = [nbformat.v4.new_code_cell(source(), id="set-up")]
+    if older.startswith("# set-up") or 'find_spec("tlcourse")' in older:
+        notebook.cells[index].source = source()
+    else:
+        notebook.cells.insert(index, nbformat.v4.new_code_cell(source(), id="set-up"))
 
 
 def main() -> None:
@@ -95,7 +103,11 @@ def main() -> None:
         prog="python -m tlcourse.lessons.first_cell", description=__doc__
     )
     parser.add_argument("notebooks", nargs="*", type=Path, help="files (default: all lessons)")
-    paths = parser.parse_args().notebooks or [lesson.path for lesson in finding.every()]
+    conform_files(parser.parse_args().notebooks or [lesson.path for lesson in finding.every()])
+
+
+def conform_files(paths: Iterable[Path]) -> None:
+    """Writes the parts that all lessons share into notebooks; prints which of them changed."""
     for path in paths:
         before = path.read_text(encoding="utf-8")
         finding.write_notebook(conform(finding.read_notebook(path), path.name), path)

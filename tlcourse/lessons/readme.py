@@ -14,26 +14,43 @@ from tlcourse.lessons import execution, finding, first_cell, marks, start, study
 
 PICTURES = "notebooks/pictures"
 TAG = "readme"  # on the lessons' cells whose figure is shown outside of them
-FRONT = ("story", "road")  # the cells of lesson 00 whose figures the README shows itself
+FRONT = "04"  # the lesson whose first such figure the README shows itself
 
 
 def lessons_table(logs: dict[str, Any]) -> str:
-    """One row a lesson: title, what is built, minutes of study and of computing, badge."""
-    rows = ["| lesson | you build | study | runs | |", "|---|---|---:|---:|---|"]
+    """A row for each lesson and its deeper part: titles, what is built, minutes, badges."""
+    rows: list[list[str]] = []
     for lesson in finding.every():
-        notebook = finding.read_notebook(lesson.path)
-        runs = logs.get(lesson.id, {}).get("minutes", "not measured yet")
-        link = f"[{lesson.title}](notebooks/{lesson.path.name})"
-        built = start.line_of(finding.opening(notebook), start.BUILD)
-        cells = link, built, _study(notebook), str(runs), first_cell.badge(lesson.path.name)
-        rows.append("| " + " | ".join(cells) + " |")
-    rows.append(
-        f"\nMinutes. *Study*: the core, and what is deeper, by a rule ({studying.WORDS} words or "
-        f"{studying.LINES} lines of code a minute, {60 * studying.RUN:.0f} seconds to look at what "
-        "a cell shows, and the time that each exercise states). *Runs*: at size `small` on two CPU "
-        "cores without bf16, as the run's log says."
+        cell = _lesson(lesson, logs)
+        if lesson.id.endswith("b"):
+            rows[-1][1] = cell
+        else:
+            rows.append([cell, ""])
+    table = ["| lesson | deeper |", "|---|---|", *("| " + " | ".join(row) + " |" for row in rows)]
+    table.append(
+        f"\nStudy times are estimates ({studying.WORDS} words or {studying.LINES} lines of code a "
+        f"minute, {60 * studying.RUN:.0f} seconds to look at each output, and the time that each "
+        "exercise states); *+* adds the sections marked *deeper*. Run times were measured at size "
+        "`small` on two CPU cores without bf16."
     )
-    return "\n".join(rows)
+    return "\n".join(table)
+
+
+def _lesson(lesson: finding.Lesson, logs: dict[str, Any]) -> str:
+    """A cell of the table: a lesson's link, what is built in it, its minutes, its badge."""
+    notebook = finding.read_notebook(lesson.path)
+    runs = logs.get(lesson.id, {}).get("minutes", "?")
+    return "<br>".join(
+        filter(
+            None,
+            (
+                f"**[{lesson.title}](notebooks/{lesson.path.name})**",
+                start.line_of(finding.opening(notebook), start.BUILD),
+                f"*study {_study(notebook)} min, run {runs} min*",
+                first_cell.badge(lesson.path.name),
+            ),
+        )
+    )
 
 
 def _study(notebook: Any) -> str:
@@ -43,6 +60,16 @@ def _study(notebook: Any) -> str:
         return ""
     more = study.all - study.core
     return f"{study.core} + {more}" if study.core and more else str(study.all)
+
+
+def address() -> str:
+    """The badge of lesson 00, or how to set the address that badges need."""
+    first = finding.every()[0].path.name
+    return first_cell.badge(first) or (
+        "*For the owner of this copy:* "
+        "`python -m tlcourse.lessons.address https://github.com/YOU/tlcourse` "
+        "sets the address of the repository, and with it the Colab badges, everywhere."
+    )
 
 
 @dataclass(frozen=True)
@@ -75,11 +102,16 @@ def image(shown: Figure) -> str:
 def written(readme: str, root: Path) -> str:
     """The README's text with its table and pictures as what is below `root` says."""
     logs = files.read_json(root / execution.RESULTS)
-    new = marks.replaced(readme, "lessons", lessons_table(logs))
-    shown = {each.name: each for each in figures()}
-    for name in FRONT:
-        new = marks.replaced(new, name, image(shown[f"00_{name}.png"]))
-    return new
+    clone = f"```bash\ngit clone --depth 1 {first_cell.address()}\n```"
+    shown = next(each for each in figures() if each.name.startswith(f"{FRONT}_"))
+    for name, content in (
+        ("address", address()),
+        ("clone", clone),
+        ("errors", image(shown)),
+        ("lessons", lessons_table(logs)),
+    ):
+        readme = marks.replaced(readme, name, content)
+    return readme
 
 
 def main() -> None:

@@ -113,7 +113,7 @@ def address() -> str:
         return first_cell.address()
     urls = metadata.metadata("tlcourse").get_all("Project-URL") or []
     by_label = dict(url.split(", ", 1) for url in urls)
-    return by_label.get("Repository", "https://github.com/OWNER/tlcourse").rstrip("/")
+    return by_label.get("Repository", first_cell.UNSET).rstrip("/")
 
 
 def modules() -> dict[str, str]:

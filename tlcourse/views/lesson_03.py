@@ -461,14 +461,14 @@ def transfer_differences(
 ) -> Picture:
     """Differences in error between two pretrainings over tokens read, a panel for each pair.
 
-    The title states who transfers better if all intervals of the last pair, "one − other", are on
-    one side of 0.
+    The title states which one leads to fewer errors if all intervals of the last pair, "one −
+    other", are on one side of 0.
     """
     *_, (last, (_, found)) = pairs.items()
     title = "Differences in error after fine-tuning"
     if all(low > 0 for _, low, _ in found) or all(high < 0 for *_, high in found):
-        better = last.split(" − ")[found[0][0] > 0]
-        title = f"At every budget, the {better} objective transfers better"
+        fewer = last.split(" − ")[found[0][0] > 0]
+        title = f"At every budget, {fewer} pretraining leaves fewer errors"
     means = (f"{name} {[round(m, 1) for m, *_ in each[1]]}" for name, each in pairs.items())
     texts = {"title": title, "alt": "Points of error, by tokens: " + "; ".join(means)} | texts
     return paired_differences(

@@ -37,18 +37,22 @@ class PretrainingRecipe:
     """
 
     objective: str = "causal"
-    batch_size: int = setting(64, COUNT, "windows a step, all processes together")
-    length: int = setting(128, COUNT, "tokens a window")
+    batch_size: int = setting(64, COUNT, "windows per step, over all processes")
+    length: int = setting(128, COUNT, "tokens per window")
     learning_rate: float = setting(3e-3, POSITIVE, "of AdamW: embeddings, norms and biases")
     muon_learning_rate: float | None = setting(0.01, POSITIVE, "of Muon: matrices in the blocks")
-    weight_decay: float = setting(0.1, NOT_NEGATIVE, "of those matrices, times their rate, a step")
+    weight_decay: float = setting(
+        0.1, NOT_NEGATIVE, "of those matrices, times their learning rate, per step"
+    )
     warmup: int = setting(100, WHOLE, "steps until the full learning rates")
-    decay: float = setting(0.4, SHARE, "last share of the steps: the learning rates fall to 0")
+    decay: float = setting(
+        0.4, SHARE, "share of the steps, at the end, in which the learning rates fall to 0"
+    )
     mask_probability: float = setting(
         0.15, Number(above=0, most=1), "probability that a token is hidden (masked, hybrid)"
     )
     causal_share: float = setting(0.5, SHARE, "share of causal windows (hybrid)")
-    seed: int = setting(0, SEED, "of weights and windows")
+    seed: int = setting(0, SEED, "for weights and windows")
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -63,8 +67,10 @@ class Recipe:
     """How long and how fast to adapt; the defaults were chosen on TREC's dev split."""
 
     epochs: int = setting(4, COUNT, "passes over the texts")
-    learning_rate: float = setting(5e-4, POSITIVE, "of AdamW; a group multiplies it by its factor")
-    batch_size: int = setting(32, COUNT, "texts a step")
+    learning_rate: float = setting(
+        5e-4, POSITIVE, "of AdamW; each parameter group multiplies it by a factor"
+    )
+    batch_size: int = setting(32, COUNT, "texts per step")
     weight_decay: float = setting(0.01, NOT_NEGATIVE, "of AdamW")
     min_steps: int = setting(0, WHOLE, "small sets get more epochs, until so many steps")
     stop_below: float | None = setting(

@@ -67,17 +67,17 @@ def test_texts_of_the_test_that_were_learnt_are_counted(tmp_path):
 def test_the_verdict_says_what_to_use_and_what_may_be_chance():
     few, many = list(range(2)), list(range(12))
     better = verdict(few, many, 100)
-    assert better == "counting words gets 12.0 % wrong, the model 2.0 %: the model does better"
+    assert better == "counting words gets 12.0 % wrong, the model 2.0 %: the model is better"
     assert verdict([1], [2, 3], 16).endswith(
-        "the model does better (with 16 test texts that may be chance)"
+        "the model is better (with 16 test texts, this may be chance)"
     )
     worse = verdict(many, few, 100)
-    assert "wrong, the model 12.0 %: counting does better; use it, it is smaller and" in worse
-    assert "counting does better (with 16 test texts that may be chance); use" in verdict(
+    assert "wrong, the model 12.0 %: counting is better; use it, because it is smaller and" in worse
+    assert "counting is better (with 16 test texts, this may be chance); use" in verdict(
         [1, 2], [3], 16
     )
     alike = verdict([1], [2], 16)
-    assert "6.2 % wrong, the model 6.2 %: counting does as well; use it, it is smaller" in alike
+    assert "6.2 % wrong, the model 6.2 %: counting is as good; use it, because it is smaller" in alike
     assert alike.endswith(
         "give more texts with labels, from which the model may learn more than counting does"
     )

@@ -59,8 +59,8 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     moving, everything = 3 * 2 * 2 * 8 * 16 + 2 * 16 + 2, 0
     for weight in load_file(tmp_path / "out" / "model.safetensors").values():
         everything += weight.numel()
-    assert f"moved: {moving:,} of {everything:,} parameters" in said and "in 2 steps" in said
-    assert "the scheme adds changed the scores of the labels by at most 0\n" in said
+    assert f"trained {moving:,} of {everything:,} parameters" in said and "in 2 steps" in said
+    assert "the scheme adds changed the label scores by at most 0\n" in said
     # Another way to the wrong rows: the saved classifier, asked about the texts of the file.
     asked = [*ROWS, ("Where is Ann ?", "person")]
     guesses = Classifier.load(tmp_path / "out").predict([text for text, _ in asked])
@@ -68,7 +68,7 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
     assert record["test"]["wrong"] == lines and record["test"]["rows"] == 6
     assert re.search(rf"test error: [\d.]+ %, {len(lines)} of 6 rows \(95 % interval", said)
     # Who always says person misses the two places; word counts miss the person asked for by Where.
-    assert "for comparison: always saying 'person' gets 33.3 % wrong\n" in said
+    assert "for comparison: always predicting 'person' gets 33.3 % wrong\n" in said
     assert f"counting words gets 16.7 % wrong, the model {100 * len(lines) / 6:.1f} %: " in said
     jargon = ("start difference", "logit", "nats", "TF-IDF", "SVM")
     assert not [word for word in jargon if word in said]
@@ -78,13 +78,13 @@ def test_what_is_printed_kept_and_predicted_agrees(tmp_path, base, capsys):
 def test_a_file_of_few_rows_is_read_until_it_is_learnt_in_at_most_200_steps(tmp_path, base, capsys):
     assert adapt(tmp_path, base, "--learning-rate", "3e-3") == 0
     said = capsys.readouterr().out
-    steps = int(re.search(r"ended after (\d+) of 200 steps: the texts are learnt", said)[1])
+    steps = int(re.search(r"stopped after (\d+) of 200 steps, because the texts", said)[1])
     assert 20 <= steps < 200 and f"in {steps} steps" in said
     assert "training error: 0.0 %, 0 of 5 rows" in said and "(100 %)" in said
     (tmp_path / "slow").mkdir()
     assert adapt(tmp_path / "slow", base, "--learning-rate", "1e-6") == 0
     said = capsys.readouterr().out
-    assert "in 200 steps" in said and "ended after" not in said
+    assert "in 200 steps" in said and "stopped after" not in said
 
 
 def test_the_same_command_gives_the_same_weights_and_another_seed_others(tmp_path, base):
@@ -109,7 +109,9 @@ def test_what_is_asked_of_the_recipe_is_kept_and_the_rest_is_the_scheme_s(tmp_pa
 
 def test_what_the_errors_do_not_tell_is_said(tmp_path, base, capsys):
     assert adapt(tmp_path, base, "--epochs", "1") == 0
-    assert "no --test: how often it is wrong on other texts is not known" in capsys.readouterr().out
+    assert (
+        "there is no --test file, so the error on new texts is unknown" in capsys.readouterr().out
+    )
     (tmp_path / "more").mkdir()
     again = [ROWS[0], (f"  {ROWS[1][0].upper()} ", ROWS[1][1])]
     test = write(tmp_path / "test.csv", [*again, ("Where is Ann ?", "person")])
@@ -149,8 +151,8 @@ def test_a_model_that_has_not_learnt_its_own_texts_needs_more_epochs(
     epochs = "20" if learnt else "1"
     assert adapt(tmp_path, base, "--epochs", epochs, "--learning-rate", rate, train=train) == 0
     said = capsys.readouterr().out
-    assert ("has not learnt its training texts yet" not in said) == learnt
-    assert learnt or "% of them wrong): give more --epochs\n" in said
+    assert ("it still gets" not in said) == learnt
+    assert learnt or " % of its training texts wrong: train for more --epochs\n" in said
     assert learnt or "in 2 steps" in said
 
 
@@ -321,7 +323,7 @@ def test_a_released_model_is_adapted_like_ours(tmp_path, released, capsys, by):
     said = capsys.readouterr().out
     place = "from TLCOURSE_DATA" if by == "name" else f"from {released}"
     assert f"[weights] {model}: {place}; left out: pooler" in said
-    assert f"LoRA of {NAME} on" in said and "the scores of the labels by at most 0\n" in said
+    assert f"LoRA of {NAME} on" in said and "the label scores by at most 0\n" in said
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert f"Base model: {NAME};" in card and "Others released it; it was trained on" in card
     assert main(["predict", str(tmp_path / "out"), "Where is the cat?", "Who?"]) == 0

@@ -18,7 +18,7 @@ def test_check_says_ok(capsys) -> None:
     said = capsys.readouterr().out
     assert code == 0, said
     assert "[OK]   torch " in said
-    assert "[OK]   threads that wait for each other spin" in said
+    assert "[OK]   waiting threads spin" in said
     assert "CPU thread" in said or "NVIDIA" in said
 
 
@@ -69,7 +69,7 @@ def test_colab_shows_notebooks_itself_and_is_asked_for_no_jupyterlab(capsys, mon
     assert main(["check"]) == 0
     said = capsys.readouterr().out
     assert "jupyterlab" not in said and "[OK]   torch " in said
-    assert said.endswith("Ready: open a lesson in Colab\n")
+    assert said.endswith("Ready. Next: open a lesson in Colab\n")
 
 
 @pytest.mark.parametrize("command", ["check", "lab"])

@@ -125,7 +125,7 @@ def test_stopped_it_leaves_log_and_card_and_says_how_to_go_on(tmp_path, monkeypa
     monkeypatch.setattr("tlcourse.evaluation.measuring.continuations", stop)
     assert main(["evaluate", str(folder), "--on", "pronouns"]) == 130
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("tlcourse: stopped; log and card are as they were; go on with: ")
+    assert said.startswith("tlcourse: stopped; log and card are unchanged; continue with: ")
     assert said.endswith(f": tlcourse evaluate {folder} --on pronouns")
     assert contents(folder) == before
 
@@ -151,7 +151,10 @@ def test_log_and_card_of_a_shipped_model_are_written_only_when_asked_to(
     for name in ("little", str(shipped)):
         assert main(["evaluate", name, "--on", "pronouns"]) == 0
         said = capsys.readouterr().out
-        assert said.endswith(f"{name} comes with the course: its log and card stay as they are\n")
+        assert said.endswith(
+            f"{name} ships with the course, so its log and card are unchanged (--write replaces "
+            "them)\n"
+        )
         assert "she after " in said and "card written" not in said
         assert contents(shipped) == before
     assert main(["evaluate", "little", "--on", "pronouns", "--write"]) == 0

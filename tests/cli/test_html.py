@@ -37,8 +37,8 @@ def test_the_page_has_the_alt_texts_of_the_figures(one_lesson, tmp_path, monkeyp
     finding.write_notebook(book, one_lesson.path)
     monkeypatch.chdir(tmp_path)
     assert main(["html", "0"]) == 0
-    assert capsys.readouterr().out.startswith("wrote 00_a_lesson.html")
-    page = (tmp_path / "00_a_lesson.html").read_text(encoding="utf-8")
+    assert capsys.readouterr().out.startswith("wrote runs/lessons/00_a_lesson.html")
+    page = (tmp_path / "runs/lessons/00_a_lesson.html").read_text(encoding="utf-8")
     assert figures(page) == [
         'A line <falls>, "steeply" & far.',
         "No description has been provided for this image",

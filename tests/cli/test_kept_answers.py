@@ -150,7 +150,7 @@ def test_carrying_that_is_stopped_says_what_is_there(tmp_path, monkeypatch, caps
         answers.export(file)
     monkeypatch.setattr(answers, "read", stop)
     assert main(["answers", way, str(file)]) == 130
-    said = "nothing was written" if way == "export" else "the same command again takes the rest"
+    said = "nothing was written" if way == "export" else "the same command again imports the rest"
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line and file.exists() is (way == "import")
 

@@ -245,16 +245,16 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_folder(own, tmp_path, cap
 # Where a run is stopped, what does that there, and what the line says of it.
 MOMENTS = {
     "begin": ("tlcourse.device.choose", "nothing was changed"),
-    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet, nothing of"),
-    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, nothing of"),
-    "last file": ("tlcourse.files.write_json", "was not prepared yet, nothing of it is kept"),
+    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet, and nothing of"),
+    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, and nothing of"),
+    "last file": ("tlcourse.files.write_json", "was not prepared yet, and nothing of it is kept"),
     "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, no step is saved yet"),
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
     "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
-    "weights": ("tlcourse.checkpoints.save_model", "the checkpoint is still to be written"),
+    "weights": ("tlcourse.checkpoints.save_model", "but the checkpoint is not written yet"),
     "measure": (
         "tlcourse.evaluation.measuring.evaluate",
-        "the checkpoint is in run/checkpoint, still to",
+        "the checkpoint is in run/checkpoint, but has",
     ),
     "sample": ("tlcourse.evaluation.measuring.continuations", "still to be measured"),
 }
@@ -291,7 +291,7 @@ def test_stopped_at_any_moment_it_says_how_to_go_on_and_ends_with_the_same_bits(
         if "nothing" in told:
             assert not (tmp_path / "run").exists(), moment
         assert not [path for path in tmp_path.rglob(".*") if path.is_file()], moment
-        command = shlex.split(told.split("; go on with: ")[1])
+        command = shlex.split(told.split("; continue with: ")[1])
         assert command[:2] == ["tlcourse", "pretrain"]
         pretrain = command_line.overview.get_command(None, "pretrain")
         assert pretrain.parsed(command[2:]) == pretrain.parsed(own[1:])
@@ -342,7 +342,7 @@ def test_without_a_number_the_vocabulary_is_as_large_as_the_text_allows(own, cap
     model, tokenizer = checkpoints.load("run/checkpoint")
     assert 262 < entries == tokenizer.vocabulary_size == model.config.vocabulary_size
     assert main(without) == 0
-    assert "finished already" in capsys.readouterr().out
+    assert "already finished" in capsys.readouterr().out
     assert main([*without, "--vocabulary", str(entries), "--out", "again"]) == 0
     other = checkpoints.load("again/checkpoint")[0].state_dict()
     assert all(weight.equal(other[name]) for name, weight in model.state_dict().items())
@@ -359,7 +359,7 @@ def test_a_finished_run_says_so_and_keeps_what_was_measured_since(own, capsys):
     capsys.readouterr()
     assert main(own) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[-1] == "finished already, after 9 steps: checkpoint written to run/checkpoint"
+    assert out[-1] == "already finished after 9 steps: checkpoint written to run/checkpoint"
     assert "pronouns" in log and checkpoints.log_of("run/checkpoint") == log
 
 
@@ -370,7 +370,7 @@ def test_without_a_budget_the_default_is_told(own, capsys, monkeypatch):
     monkeypatch.setattr("tlcourse.pretraining.prepare", not_now)
     assert main(own[: own.index("--tokens")]) == 2
     said = capsys.readouterr().out
-    assert "budget: 1,000,000 tokens in 15,625 steps (the default; --tokens or --minutes" in said
+    assert "budget: 1,000,000 tokens in 15,625 steps (the default; change it with" in said
 
 
 def test_a_budget_in_minutes_without_warm_up(own):
@@ -406,9 +406,9 @@ def test_a_run_inside_its_corpus_goes_on_and_the_next_one_learns_nothing_of_it(
     where = here.index("--out") + 1
     here[where] = "runs/a"
     told = stopped(here, "step", monkeypatch, capsys)
-    assert main(shlex.split(told.split("; go on with: ")[1])[1:]) == 0
+    assert main(shlex.split(told.split("; continue with: ")[1])[1:]) == 0
     assert main(here) == 0
-    assert "finished already, after 9 steps" in capsys.readouterr().out
+    assert "already finished after 9 steps" in capsys.readouterr().out
     here[where] = "runs/b"
     assert main(here) == 0
     said = capsys.readouterr().out

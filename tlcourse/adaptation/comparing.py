@@ -19,7 +19,7 @@ def with_simpler(
     commonest = max(train.counts, key=lambda name: train.counts[name])
     total = len(test.texts)
     constant = _misclassified(test, [commonest] * total)
-    yield f"for comparison: always saying {commonest!r} gets {percent(constant, total)} wrong"
+    yield f"for comparison: always predicting {commonest!r} gets {percent(constant, total)} wrong"
     model = [test.lines.index(line) for line in wrong]
     yield verdict(model, _misclassified(test, _predictions_by_counting(train, test)), total)
 
@@ -33,13 +33,13 @@ def verdict(model: Collection[int], counting: Collection[int], total: int) -> st
         f"counting words gets {percent(counting, total)} wrong, the model {percent(model, total)}: "
     )
     p_value = metrics.sign_flip_test([sorted(model)], [sorted(counting)], total).p_value
-    unsure = "" if p_value < CLEAR else f" (with {total} test texts that may be chance)"
+    unsure = "" if p_value < CLEAR else f" (with {total} test texts, this may be chance)"
     if len(model) < len(counting):
-        return f"{errors}the model does better{unsure}"
-    how = "as well" if len(counting) == len(model) else f"better{unsure}"
+        return f"{errors}the model is better{unsure}"
+    how = "as good" if len(counting) == len(model) else f"better{unsure}"
     return (
-        f"{errors}counting does {how}; use it, it is smaller and quicker (lesson 00 shows how), or "
-        "give more texts with labels, from which the model may learn more than counting does"
+        f"{errors}counting is {how}; use it, because it is smaller and faster (lesson 00 shows "
+        "how), or label more texts, from which the model may learn more than counting does"
     )
 
 

@@ -27,11 +27,11 @@ OF_THE_ROWS = {"default": None, "shown": "the scheme's, more for few rows"}
 TABLE = files.here_or_bundled
 OPTIONS = [
     Option("--train", "CSV (or .tsv), UTF-8, with column names", TABLE, required=True),
-    Option("--test", "rows to measure the error on; they are not learnt", TABLE),
+    Option("--test", "file of rows to test on; they are not used for training", TABLE),
     Option("--out", "new folder for the classifier", Path, required=True),
-    Option("--text", "column of the texts", default="text", metavar="COLUMN"),
-    Option("--pair", "column of the second texts, for pairs of sentences", metavar="COLUMN"),
-    Option("--label", "column of labels", default="label", metavar="COLUMN"),
+    Option("--text", "column with the texts", default="text", metavar="COLUMN"),
+    Option("--pair", "column with the second texts, for pairs of sentences", metavar="COLUMN"),
+    Option("--label", "column with the labels", default="label", metavar="COLUMN"),
     Option(
         "--model",
         "a shipped name, a released one such as all-MiniLM-L6-v2, or a folder of either kind",
@@ -40,7 +40,7 @@ OPTIONS = [
     Option("--scheme", "such as lora; an unknown name lists all", default="full-fine-tuning"),
     Option("--pooling", "such as last-token; an unknown name lists all", default="mean"),
     *options_of(Recipe, RECIPE, **dict.fromkeys(RECIPE, OWN) | {"epochs": OF_THE_ROWS}),
-    Option("--seed", "of the head, the batches and dropout", SEED, default=0),
+    Option("--seed", "for the head, the batches and dropout", SEED, default=0),
 ]
 
 
@@ -91,7 +91,7 @@ def _run(arguments: SimpleNamespace) -> int:
     print(f"training error: {serialization.in_words(about['train'])}")
     _say(_not_learnt(len(about["train"]["wrong"]), len(train.texts), train.counts))
     if test is None:
-        print("no --test: how often it is wrong on other texts is not known")
+        print("there is no --test file, so the error on new texts is unknown")
     else:
         about["test"] = _tested(adapted, train, test, compute)
     _say_where(arguments.out, adapted.save(arguments.out, about=about))
@@ -212,8 +212,8 @@ def _not_learnt(wrong: int, rows: int, counts: Mapping[str, int]) -> Iterator[st
     """Yields a line if the training error is more than half of that of the commonest label."""
     if 2 * wrong > rows - max(counts.values()):
         yield (
-            f"it has not learnt its training texts yet ({100 * wrong / rows:.1f} % of them wrong): "
-            "give more --epochs"
+            f"it still gets {100 * wrong / rows:.1f} % of its training texts wrong: train for more "
+            "--epochs"
         )
 
 
@@ -256,17 +256,17 @@ def _say_how_it_went(adapted: Classifier, steps: int) -> None:
     assert report is not None  # `adapt` has just written it
     if len(report.history) < steps:
         print(
-            f"ended after {len(report.history)} of {number_of(steps, 'step')}: the texts are "
-            f"learnt (mean loss of the last 20 steps below {LEARNT:g})"
+            f"stopped after {len(report.history)} of {number_of(steps, 'step')}, because the texts "
+            f"are learned (mean loss of the last 20 steps below {LEARNT:g})"
         )
     share = 100 * report.trained / report.parameters
     print(
-        f"moved: {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %), in "
+        f"trained {report.trained:,} of {report.parameters:,} parameters ({share:.3g} %) in "
         f"{number_of(len(report.history), 'step')} and {report.seconds:.0f} s"
     )
     if adapted.edit != Unchanged():
         print(
-            "before training, what the scheme adds changed the scores of the labels by at most "
+            "before training, the parts that the scheme adds changed the label scores by at most "
             f"{report.start_difference:.2g}"
         )
 
@@ -304,7 +304,10 @@ def _tested(
 
 def _say_where(folder: Path, record: dict[str, Any]) -> None:
     if record["precision"] != "float32":
-        print("the weights are kept in half precision: in float32 the file would be too large")
+        print(
+            "the weights are saved in half precision, because in float32 the file would be too "
+            "large"
+        )
     pair = record["columns"]["pair"]
     texts = '"a first text" "and its second"' if pair else '"a text"'
     print(f"saved in {folder}; next: tlcourse predict {shlex.quote(str(folder))} {texts}")

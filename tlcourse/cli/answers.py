@@ -1,4 +1,4 @@
-"""Carries your kept answers from one machine to another, in a file."""
+"""Exports your kept answers to a file, or imports them from one."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +24,8 @@ def run(arguments: SimpleNamespace) -> int:
 def left(arguments: SimpleNamespace) -> str:
     """Returns what is left behind when stopped: each file is written whole or not at all."""
     if arguments.way == "import":
-        return "each answer is taken whole or not at all; the same command again takes the rest"
+        return (
+            "each answer is imported whole or not at all; the same command again imports the rest"
+        )
     written = arguments.file.exists()
     return f"{arguments.file} is written" if written else "nothing was written"

@@ -1,4 +1,4 @@
-"""Says whether this machine is ready for the course.
+"""Tests whether this machine is ready for the course.
 
 Every failure says what to do.
 """
@@ -28,7 +28,11 @@ def run(arguments: SimpleNamespace) -> int:
     for result in checked:
         report(str(result))
     failed = sum(not result.good for result in checked)
-    ready = "Ready: open a lesson in Colab" if environment.on_colab() else "Ready: `tlcourse lab`"
+    ready = (
+        "Ready. Next: open a lesson in Colab"
+        if environment.on_colab()
+        else "Ready. Next: `tlcourse lab`"
+    )
     print(f"{failed} of {len(checked)} failed" if failed else ready)
     return min(failed, 1)
 
@@ -132,7 +136,7 @@ def _compute() -> Iterator[Result]:
 def _waiting() -> Iterator[Result]:
     """Yields how threads wait for each other, a setting that libgomp reads, on Linux."""
     spins = os.environ.get("GOMP_SPINCOUNT", "as they like")
-    yield Result(True, f"threads that wait for each other spin {spins} times (GOMP_SPINCOUNT)")
+    yield Result(True, f"waiting threads spin {spins} times (GOMP_SPINCOUNT)")
 
 
 def _memory() -> Iterator[Result]:
@@ -173,7 +177,7 @@ def _my() -> Iterator[Result]:
 
     def describe() -> str:
         lab.refuse_unwritable(folder)
-        return f"your copy and answers in {folder}"
+        return f"your copy and answers are in {folder}"
 
     yield _attempt(describe)
 

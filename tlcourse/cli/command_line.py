@@ -16,19 +16,19 @@ from tlcourse.wording import nearest
 
 UNREAD = 141  # what a shell gives for a program that a closed pipe ended
 COMMANDS = {  # the first lines of their modules
-    "check": "Says whether this machine is ready for the course.",
-    "lab": "Makes or refreshes your copy of the lessons and opens it in JupyterLab.",
+    "check": "Tests whether this machine is ready for the course.",
+    "lab": "Creates or updates your copy of the lessons and opens it in JupyterLab.",
     "run": "Executes one lesson from top to bottom without a browser.",
-    "html": "Writes a lesson as one page of HTML, alt texts of its figures included.",
-    "page": "Builds the page on which the models run in a browser: a folder, or one file.",
-    "progress": "Shows which exercises are solved and tried, their minutes, and what is next.",
+    "html": "Writes a lesson as one HTML page, with the alt texts of its figures.",
+    "page": "Builds the page on which the models run in a browser, as one file or as a folder.",
+    "progress": "Shows which exercises you have solved or tried, and which one comes next.",
     "reset": "Removes your kept answer to one exercise.",
-    "answers": "Carries your kept answers from one machine to another, in a file.",
-    "data": "Says which data there are, from where, and whether they are as expected.",
-    "pretrain": "Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on.",
-    "evaluate": "Measures a checkpoint; writes the card of one of your own anew.",
+    "answers": "Exports your kept answers to a file, or imports them from one.",
+    "data": "Lists the data sets, where each comes from, and whether it is as expected.",
+    "pretrain": "Pretrains a model on a corpus and saves a checkpoint; continues a stopped run.",
+    "evaluate": "Evaluates a checkpoint, and rewrites its card if it is one of your own.",
     "adapt": "Adapts a model to the texts and labels of a CSV file and saves the classifier.",
-    "predict": "Says what a saved classifier makes of texts: label and probabilities.",
+    "predict": "Predicts the labels of texts, with probabilities, by a saved classifier.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Says which data there are, from where, and whether they are as expected."""
+"""Lists the data sets, where each comes from, and whether it is as expected."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Measures a checkpoint; writes the card of one of your own anew."""
+"""Evaluates a checkpoint, and rewrites its card if it is one of your own."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ OPTIONS = [
     Argument("checkpoint", "a shipped name or the folder of a checkpoint"),
     Option(
         "--on",
-        "measure it on that, too: text held out of its own training, WikiText, the minimal pairs "
+        "also measure it on: held-out text of its own corpus, WikiText, the minimal pairs "
         "of BLiMP, pronouns",
         MEASURES,
-        shown="on what its log has figures of",
+        shown="what its log already has figures for",
         multiple=True,
     ),
-    Option("--write", "replace log and card of a shipped model, too", bool),
+    Option("--write", "also replace the log and the card of a shipped model", bool),
 ]
 
 
@@ -41,7 +41,10 @@ def run(arguments: SimpleNamespace) -> int:
     if write:
         print(f"card written to {folder / 'README.md'}")
     else:
-        print(f"{arguments.checkpoint} comes with the course: its log and card stay as they are")
+        print(
+            f"{arguments.checkpoint} ships with the course, so its log and card are unchanged "
+            "(--write replaces them)"
+        )
     return 0
 
 
@@ -50,7 +53,7 @@ def left(arguments: SimpleNamespace) -> str:
     on = ["--on", *arguments.on] if arguments.on else []
     on += ["--write"] * arguments.write
     words = shlex.join(["tlcourse", "evaluate", arguments.checkpoint, *on])
-    return f"log and card are as they were; go on with: {words}"
+    return f"log and card are unchanged; continue with: {words}"
 
 
 def evaluate(

@@ -1,4 +1,4 @@
-"""Writes a lesson as one page of HTML, alt texts of its figures included."""
+"""Writes a lesson as one HTML page, with the alt texts of its figures."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,9 +6,10 @@ from types import SimpleNamespace
 from tlcourse import files
 from tlcourse.cli.options import Argument, Option
 
+RUNS = Path("runs/lessons")  # where `tlcourse run` writes, too
 OPTIONS = [
     Argument("lesson", "its number or name, such as 01, or the path of a notebook"),
-    Option("--out", "the file to write, NAME.html", Path, shown="the notebook's name, here"),
+    Option("--out", "the file to write, NAME.html", Path, shown=f"{RUNS}/NAME.html"),
 ]
 
 
@@ -20,10 +21,10 @@ def run(arguments: SimpleNamespace) -> int:
     path = Path(arguments.lesson)
     if path.suffix != ".ipynb" or not path.is_file():
         path = lessons.get(arguments.lesson).path
-    out = arguments.out or Path(path.with_suffix(".html").name)
+    out = arguments.out or RUNS / path.with_suffix(".html").name
     files.refuse_no_page(out)
     files.write_text(out, export.to_html(path))
-    print(f"wrote {out}, with its pictures and their alt texts")
+    print(f"wrote {out}, with its figures and their alt texts")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Makes or refreshes your copy of the lessons and opens it in JupyterLab."""
+"""Creates or updates your copy of the lessons and opens it in JupyterLab."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Builds the page on which the models run in a browser: a folder, or one file."""
+"""Builds the page on which the models run in a browser, as one file or as a folder."""
 
 import shlex
 from pathlib import Path
@@ -36,13 +36,13 @@ def run(arguments: SimpleNamespace) -> int:
 
     asked = arguments.model or DEFAULT_MODELS
     index = build(out, asked)
-    names = ", ".join(each.name for each in chosen(asked))
+    names = " and ".join(each.name for each in chosen(asked))
     size = sum(path.stat().st_size for path in ([index] if index == out else out.rglob("*")))
     how = "open it in a browser"
     if index != out:
         view = f"python -m http.server --directory {shlex.quote(str(out))}"
         how = f"copy it to any web server, or view it with `{view}`"
-    print(f"{out} is written, {size / 1e6:.1f} MB with {names}: {how}")
+    print(f"wrote {out} ({size / 1e6:.1f} MB, with {names}): {how}")
     return 0
 
 

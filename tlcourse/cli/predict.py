@@ -1,4 +1,4 @@
-"""Says what a saved classifier makes of texts: label and probabilities."""
+"""Predicts the labels of texts, with probabilities, by a saved classifier."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ OPTIONS = [
     Argument("folder", "what `tlcourse adapt` wrote", Path),
     Argument(
         "texts",
-        "one or more texts, each in quotes; for a classifier of pairs two texts a pair; without "
-        "any: a text a line from the standard input, the two of a pair with a tab between",
+        "one or more texts, each in quotes, or two texts for each pair; without any, one text per "
+        "line is read from standard input, with a tab between the two texts of a pair",
         nargs=-1,
     ),
-    Option("--csv", "file with the columns that the classifier learnt from", files.here_or_bundled),
+    Option("--csv", "file with the same columns as the training file", files.here_or_bundled),
     Option("--out", "new file for the rows of --csv with label and probabilities", Path),
 ]
 BEHIND = "a text that begins with a minus"

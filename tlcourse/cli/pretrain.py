@@ -1,4 +1,4 @@
-"""Pretrains a model from a corpus to a checkpoint; a run that was stopped goes on.
+"""Pretrains a model on a corpus and saves a checkpoint; continues a stopped run.
 
 Under `torchrun` every process runs this; the first one prepares, writes and speaks.
 """
@@ -30,7 +30,7 @@ TOKENS = 1e6  # the default budget
 SHAPE = {  # the fields of a configuration that have an option: option, range, help, default
     "width": ("--width", COUNT, "features", "256"),
     "layers": ("--layers", COUNT, "blocks", "6"),
-    "heads": ("--heads", COUNT, "heads a block; they share the width", "4"),
+    "heads": ("--heads", COUNT, "heads per block; they share the width", "4"),
     "vocabulary_size": (
         "--vocabulary",
         Number(int, least=262, most=2**16),
@@ -47,20 +47,22 @@ OPTIONS = [
     ),
     Option(
         "--corpus",
-        "data sets, text files, folders of *.txt; a text ends with its file, or at two empty "
-        "lines, not at each line",
+        "data sets, text files, folders of *.txt; a document ends with its file, or at two "
+        "empty lines",
         default=["wikitext-2"],
         multiple=True,
     ),
     Option("--tokens", "budget, such as 25e6; at least one step", POSITIVE, shown="1e6"),
-    Option("--minutes", "budget of running time, resumes included, not of tokens", POSITIVE),
-    Option("--out", "folder of this run; the same again goes on", Path, required=True),
-    Option("--prepared", "folder of token file and vocabulary", Path, shown="OUT/corpus"),
-    Option("--start", "checkpoint to go on from, with a fresh optimizer"),
-    Option("--save-every", "seconds between states for a resume", NOT_NEGATIVE, default=180.0),
+    Option(
+        "--minutes", "budget of running time instead of tokens, over all resumed runs", POSITIVE
+    ),
+    Option("--out", "folder of this run; the same command again continues it", Path, required=True),
+    Option("--prepared", "folder with token file and vocabulary", Path, shown="OUT/corpus"),
+    Option("--start", "checkpoint to start from, with a new optimizer"),
+    Option("--save-every", "seconds between saved states", NOT_NEGATIVE, default=180.0),
     Option("--tensorboard", "write OUT/tensorboard beside OUT/log.jsonl", bool),
     *(
-        Option(option, does, kind, shown=f"{usual}; with --start as it has it", dest=field)
+        Option(option, does, kind, shown=f"{usual}, or that of --start", dest=field)
         for field, (option, kind, does, usual) in SHAPE.items()
     ),
     *options_of(PretrainingRecipe, length={"kind": Number(int, least=1, most=256)}),
@@ -76,7 +78,7 @@ def left(arguments: SimpleNamespace) -> str:
     if "WORLD_SIZE" in os.environ:
         processes = os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"])
         command = f"torchrun --nproc-per-node {processes} -m {command}"
-    return f"{_there(arguments)}; go on with: {command}"
+    return f"{_there(arguments)}; continue with: {command}"
 
 
 def _there(arguments: SimpleNamespace) -> str:
@@ -87,12 +89,12 @@ def _there(arguments: SimpleNamespace) -> str:
 
         steps = steps_in(out)
         done = f"{steps:,} step{'s are' if steps > 1 else ' is'} done and saved in {out}"
-        return done if steps else "the corpus is prepared, no step is saved yet"
+        return done if steps else "the corpus is prepared, but no step is saved yet"
     return {
         "begin": "nothing was changed",
-        "prepare": "the corpus was not prepared yet, nothing of it is kept",
-        "write": f"all steps are done and saved in {out}, the checkpoint is still to be written",
-        "measure": f"the checkpoint is in {out / 'checkpoint'}, still to be measured",
+        "prepare": "the corpus was not prepared yet, and nothing of it was kept",
+        "write": f"all steps are done and saved in {out}, but the checkpoint is not written yet",
+        "measure": f"the checkpoint is in {out / 'checkpoint'}, but has not been evaluated yet",
     }[stage]
 
 
@@ -206,7 +208,7 @@ def _finish(arguments: SimpleNamespace, model, tokenizer, legs: list[dict], comp
         log = checkpoints.log_of(folder)
         checkpoints.rewrite(folder, model_card.card(checkpoints.name_of(folder), log), log)
         steps = legs[-1]["steps"]
-        print(f"finished already, after {steps:,} steps: checkpoint written to {folder}")
+        print(f"already finished after {steps:,} steps: checkpoint written to {folder}")
         return
     log = {"legs": legs, "evaluation": {}}
     card = model_card.card(folder.resolve().parent.name, log)
@@ -236,7 +238,7 @@ def _prepare(
 
     minutes, step = arguments.minutes, arguments.batch_size * arguments.length
     tokens = _tokens(arguments) if minutes is None else math.inf
-    default = " (the default; --tokens or --minutes give another)" * (arguments.tokens is None)
+    default = " (the default; change it with --tokens or --minutes)" * (arguments.tokens is None)
     if minutes is None:
         print(f"budget: {tokens:,} tokens in {number_of(tokens // step, 'step')}{default}")
     else:

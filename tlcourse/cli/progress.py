@@ -1,4 +1,4 @@
-"""Shows which exercises are solved and tried, their minutes, and what is next."""
+"""Shows which exercises you have solved or tried, and which one comes next."""
 
 from types import SimpleNamespace
 

@@ -11,7 +11,7 @@ from tlcourse.cli.options import Argument, Option
 
 OPTIONS = [
     Argument("lesson", "its number or name, such as 01"),
-    Option("--size", f"out of {', '.join(sizes.SIZES)}", shown="TLCOURSE_SIZE, else small"),
+    Option("--size", f"one of {', '.join(sizes.SIZES)}", shown="TLCOURSE_SIZE, else small"),
     Option(
         "--commit-outputs",
         "for maintainers: run without bf16 and replace the notebook and its stated minutes",

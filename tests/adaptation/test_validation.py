@@ -79,5 +79,5 @@ def test_the_verdict_says_what_to_use_and_what_may_be_chance():
     alike = verdict([1], [2], 16)
     assert "6.2 % wrong, the model 6.2 %: counting is as good; use it, because it is smaller" in alike
     assert alike.endswith(
-        "give more texts with labels, from which the model may learn more than counting does"
+        "label more texts, from which the model may learn more than counting does"
     )

@@ -248,7 +248,7 @@ MOMENTS = {
     "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet, and nothing of"),
     "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, and nothing of"),
     "last file": ("tlcourse.files.write_json", "was not prepared yet, and nothing of it was kept"),
-    "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, no step is saved yet"),
+    "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, but no step is saved yet"),
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
     "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
     "weights": ("tlcourse.checkpoints.save_model", "but the checkpoint is not written yet"),

@@ -250,7 +250,7 @@ MOMENTS = {
     "last file": ("tlcourse.files.write_json", "was not prepared yet, and nothing of it was kept"),
     "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, but no step is saved yet"),
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
-    "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, the check"),
+    "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, but the check"),
     "weights": ("tlcourse.checkpoints.save_model", "but the checkpoint is not written yet"),
     "measure": (
         "tlcourse.evaluation.measuring.evaluate",

@@ -256,7 +256,7 @@ MOMENTS = {
         "tlcourse.evaluation.measuring.evaluate",
         "the checkpoint is in run/checkpoint, but has",
     ),
-    "sample": ("tlcourse.evaluation.measuring.continuations", "still to be measured"),
+    "sample": ("tlcourse.evaluation.measuring.continuations", "has not been evaluated yet"),
 }
 
 

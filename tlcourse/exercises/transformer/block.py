@@ -12,6 +12,7 @@ from tlcourse.exercises.transformer._common import (
     differing,
     draw,
     new,
+    otherwise,
     out,
     read_by,
     same_gradients,
@@ -139,4 +140,38 @@ task.stage(
     same_gradients(Block, *given),
     hint="The expected numbers are those of the package's block. Each part works alone, so does "
     "`forward` do anything else?",
+)
+
+
+def post_norm(self, x, *rest):
+    x = self.attention_norm(x + self.attention(x, *rest))
+    return self.feed_forward_norm(x + self.feed_forward(x))
+
+
+def normed_stream(self, x, *rest):
+    x = self.attention_norm(x)
+    x = self.feed_forward_norm(x + self.attention(x, *rest))
+    return x + self.feed_forward(x)
+
+
+def without_a_stream(self, x, *rest):
+    x = self.attention(self.attention_norm(x), *rest)
+    return self.feed_forward(self.feed_forward_norm(x))
+
+
+task.mistakes(
+    (
+        "This is post-norm: the norms come after the layers. Write `x + layer(norm(x))`, so that "
+        "each layer reads the norm of the stream.",
+        otherwise(Block, forward=post_norm),
+    ),
+    (
+        "This code replaces the stream with its norm: pass the norm's result to the layer only, "
+        "`x + layer(norm(x))`.",
+        otherwise(Block, forward=normed_stream),
+    ),
+    (
+        "This code replaces the stream with the output of each layer: add the output to `x`.",
+        otherwise(Block, forward=without_a_stream),
+    ),
 )

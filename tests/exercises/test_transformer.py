@@ -112,6 +112,7 @@ test_wrong_mask = rejects(
     (of_mask(lambda mask, is_token, _: mask & is_token[:, None, :, None]), 3, "an empty row"),
     (lambda a, causal=True: combined_mask(a | True, causal), 3, "both conditions must hold"),
     (lambda is_token, causal=True: combined_mask(is_token), 4, "only `if causal`"),
+    (lambda is_token, causal=False: combined_mask(is_token, causal), 4, "given, it is True"),
     (
         lambda is_token, causal=True: combined_mask(is_token[:1].expand_as(is_token), causal),
         *(5, "Each sentence has its own pads"),
@@ -340,6 +341,11 @@ test_wrong_block = rejects(
     (otherwise(Block, forward=lambda s, x, *rest: Block.forward(s, x)), 3, "Pass both on"),
     (DrawsTheBiases, 4, "starts with a weight and a bias of 0"),
     (AllZero, 5, "if all weights are 0, no gradient flows"),
+    (
+        otherwise(Block, forward=lambda s, x, mask, table: Block.forward(s, x, mask, table)),
+        5,
+        "TypeError",
+    ),
 )
 
 

@@ -68,7 +68,7 @@ class Block(nn.Module):
 
 
 @task.truth
-def by_the_package(config, x, mask, table):
+def by_the_package(config, x, mask=None, table=None):
     theirs, weights = BlockOfThePackage(config), built(Block, config).state_dict()
     theirs.load_state_dict({n.replace("feed_forward.", ""): each for n, each in weights.items()})
     with torch.no_grad():
@@ -138,6 +138,11 @@ task.stage(
     ),
     case("a block with random weights, a causal mask and a table", *given),
     same_gradients(Block, *given),
+    case(
+        "a block without a mask and a table",
+        *(small(), x),
+        hint="If `mask` and `table` are not given, they are None.",
+    ),
     hint="The expected numbers are those of the package's block. Each part works alone, so does "
     "`forward` do anything else?",
 )

@@ -92,6 +92,12 @@ task.stage(
 task.stage(
     "not causal",
     case(f"`causal=False`, 2 tokens in 4 positions: {X}", [2, 4], 4, False),
+    case(
+        f"one sentence of 4 tokens, without `causal`: {X}",
+        *([4], 4),
+        measure=lambda answer, *given: kept(lambda is_token, _: answer(is_token), *given),
+        hint="If `causal` is not given, it is True.",
+    ),
     measure=kept,
     hint="Every query keeps every token, before and after it, and no pad: use the triangle only "
     "`if causal`.",

@@ -159,7 +159,7 @@ task.mistakes(
     (
         "This code scores each token against the logits of the position that reads it: the model "
         "reads `tokens[:, :-1]`, and the targets are `tokens[:, 1:]`.",
-        lambda model, tokens: causal_loss(lambda _: model(tokens[:, 1:]), tokens),
+        lambda model, tokens: causal_loss(lambda _: model(tokens), F.pad(tokens, (1, 0))),
     ),
     (
         "`F.cross_entropy` applies the softmax itself, but this code has already applied one: pass "

@@ -5,8 +5,8 @@ import torch
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.pretraining.chunked_loss import chunked_loss
-from tlcourse.exercises.pretraining.muon import A, B, C, muon
+from tlcourse.exercises.pretraining.chunked_loss import changed, chunked_loss
+from tlcourse.exercises.pretraining.muon import A, B, C, muon, variant
 from tlcourse.pretraining import PretrainingRecipe, optimizers_for
 from tlcourse.transformer import Config, Transformer
 
@@ -30,16 +30,6 @@ def autograd_left_off(hidden, weight, targets, chunk):
     hidden, weight = hidden.clone().requires_grad_(), weight.clone().requires_grad_()
     nats = F.cross_entropy(hidden @ weight.T, targets, reduction="sum")
     return nats.detach(), *torch.autograd.grad(nats, (hidden, weight))
-
-
-def changed(change):
-    """An answer whose results become `change(three, hidden, weight, targets, chunk)`."""
-    return lambda *given: change(chunked_loss(*given), *given)
-
-
-def without_the_rest(hidden, weight, targets, chunk):
-    whole = max(1, len(targets) // chunk) * chunk
-    return chunked_loss(hidden[:whole], weight, targets[:whole], chunk)
 
 
 def exponentials_by_hand(three, hidden, weight, targets, chunk):
@@ -67,7 +57,6 @@ test_wrong_chunked_loss = rejects(
     (changed(lambda three, *given: (three[0], three[2], three[1])), 1, "then (vocabulary, width)"),
     (autograd_left_off, 1, "does not require grad"),
     (changed(lambda three, *given: (three[0] / len(given[2]), *three[1:])), 2, "Add up the nats"),
-    (without_the_rest, 2, "those of the last chunk, which is"),
     (changed(without_the_one), 3, "The slope is the softmax minus 1 at the target"),
     (changed(of_the_last), 4, "their gradients are added up"),
     (lambda h, w, targets, chunk: chunked_loss(h, w, targets, len(targets)), 5, "for all targets"),
@@ -88,22 +77,6 @@ def as_pytorch_does(gradient, buffer, momentum=0.95):
     return x * (0.2 * max(x.shape) ** 0.5), buffer
 
 
-def variant(
-    formula=lambda x, gram: A * x + (B * gram + C * gram @ gram) @ x, norm=torch.norm, count=5
-):
-    """An answer with one of its parts replaced."""
-
-    def answer(gradient, buffer, momentum=0.95):
-        buffer = momentum * buffer + gradient
-        x = gradient + momentum * buffer
-        x = x / norm(x).clamp(min=1e-7)
-        for _ in range(count):
-            x = formula(x, x @ x.T)
-        return 0.2 * max(x.shape) ** 0.5 * x, buffer
-
-    return answer
-
-
 def after(change):
     """The right answer, with what it returns changed: `change(update, buffer)`."""
     return lambda *given: change(*muon(*given))
@@ -116,11 +89,11 @@ test_wrong_muon = rejects(
     (after(lambda update, buffer: update), 1, "2 values, `return update, buffer`"),
     (variant(formula=lambda x, gram: A * x + (C * gram + B * gram @ gram) @ x), 2, FORMULA),
     (variant(norm=lambda x: x.norm(dim=1, keepdim=True)), 2, FORMULA),
-    (variant(count=1), 2, FORMULA),
     (after(lambda update, buffer: (update / max(update.shape) ** 0.5, buffer)), 3, "longer side"),
     (after(lambda update, buffer: (update / bool(update.any()), buffer)), 4, "0 / 0 is NaN"),
     (lambda g, buffer, momentum: muon(g, buffer / momentum, momentum), 5, "return the new"),
     (lambda g, buffer, momentum: muon(g, buffer), 5, "here 0.5"),
+    (lambda g, buffer, momentum=0.9: muon(g, buffer, momentum), 5, "it is 0.95"),
 )
 
 

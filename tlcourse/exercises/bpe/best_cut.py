@@ -106,9 +106,27 @@ task.stage(
     "a word of 60 letters",
     case("the tokens of 60 times a", "a" * 60, {"a": -2.3, "aa": -3.9}, expected=["aa"] * 30),
 )
+
+
+def one_token_at_a_time(word, scores):
+    """Takes the longest token that fits."""
+    ends = [end for end in range(1, len(word) + 1) if word[:end] in scores]
+    return [word[: ends[-1]], *one_token_at_a_time(word[ends[-1] :], scores)] if ends else []
+
+
 task.mistakes(
     (
         "The tokens are in reverse order, from the last to the first: reverse the list.",
         lambda word, scores: best_cut(word, scores)[::-1],
+    ),
+    (
+        "This code looks for the lowest sum, but log-probabilities are negative, so the most "
+        "probable cut has the highest sum: use `max`.",
+        lambda word, scores: best_cut(word, {token: -score for token, score in scores.items()}),
+    ),
+    (
+        "This code decides on one token at a time and never compares the sums of different cuts: "
+        "store the best sum for each end of the word.",
+        one_token_at_a_time,
     ),
 )

@@ -56,8 +56,7 @@ task.stage(
     "bytes that can be seen",
     *(case(f"the byte {byte}", byte, expected=chr(byte)) for byte in (65, 126, 172, 255)),
     measure=symbol,
-    hint="This byte is a visible character, so it stands for itself. The end of a `range` is not "
-    "part of it.",
+    hint="This byte is a visible character, so it stands for itself.",
 )
 task.stage(
     "the 68 others",
@@ -66,15 +65,13 @@ task.stage(
         "the byte 32",
         32,
         expected="Ġ",
-        hint="The space is invisible, whatever `isprintable` says. It is the 33rd of the other "
-        "bytes, so it gets chr(288).",
+        hint="The space is invisible. It is the 33rd of the other bytes, so it gets chr(288).",
     ),
     case(
         "the byte 173",
         173,
         expected="Ń",
-        hint="The soft hyphen is the last of the 68 other bytes. Count only these: the first gets "
-        "chr(256), the next one chr(257).",
+        hint="The soft hyphen is the last of the 68 other bytes, so it gets chr(323).",
     ),
     measure=symbol,
 )
@@ -82,4 +79,31 @@ task.stage(
     "all bytes, against the library",
     case(""),
     hint="If two bytes had the same symbol, no text could be decoded.",
+)
+
+
+def numbering(seen):
+    """Returns a table where the bytes of `seen` stand for themselves, the others from 256 on."""
+
+    def byte_symbols():
+        free = iter(range(256, 1000))
+        return {byte: chr(byte if seen(byte) else next(free)) for byte in range(256)}
+
+    return byte_symbols
+
+
+task.mistakes(
+    (
+        "`range(33, 126)` ends at 125, so the last byte of the range is missing: add 1 to its end.",
+        numbering(lambda byte: 33 <= byte < 126 or 161 <= byte < 172 or 174 <= byte < 255),
+    ),
+    (
+        "`isprintable` is True for the space, although nobody can see it: use the three ranges.",
+        numbering(lambda byte: chr(byte).isprintable()),
+    ),
+    (
+        "This code adds 256 to the byte itself. Count only the bytes that are not visible: the "
+        "first gets chr(256), the next one chr(257).",
+        lambda: {byte: chr(byte + 256 * (byte not in PRINTABLE)) for byte in range(256)},
+    ),
 )

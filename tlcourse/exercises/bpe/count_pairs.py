@@ -73,17 +73,40 @@ WEIGHTS = (
     ({("a", "a", "a"): 10}, "It has two pairs of neighbours, which share the middle `a`."),
     (
         {("a", "b"): 2, ("b", "a"): 3, ("a", "b", "c"): 4},
-        "The order in a pair matters, and counts of different words add up: does a later word "
-        "overwrite an earlier one?",
+        "The order in a pair matters, and counts of different words add up.",
     ),
     ({("r", "ai", "n"): 6}, "A token may be longer than a letter: do not join the tokens."),
     ({(0, 7, 0): 2}, "A token may be the number 0, which an `if` takes for False."),
 )
 task.stage("weights", *(case("", words, hint=hint) for words, hint in WEIGHTS))
 task.stage("50 random sets of words", *(case("", words) for words in random_words))
+
+
+def once_a_word(words):
+    pairs = Counter()
+    for word, count in words.items():
+        pairs.update(dict.fromkeys(pairwise(word), count))
+    return pairs
+
+
+def overwrites(words):
+    return {
+        pair: count for word in words for pair, count in count_pairs({word: words[word]}).items()
+    }
+
+
 task.mistakes(
     (
         "A key is a tuple of two neighbouring tokens, such as ('r', 'a').",
         lambda words: {"".join(pair): count for pair, count in count_pairs(words).items()},
+    ),
+    (
+        "This code counts a pair once per word, because a set or a dictionary drops repetitions: "
+        "go through all neighbours, and add the word's count each time.",
+        once_a_word,
+    ),
+    (
+        "A later word overwrites the count of an earlier one here: add to it with `+=`.",
+        overwrites,
     ),
 )

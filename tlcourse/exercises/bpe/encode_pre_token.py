@@ -69,7 +69,7 @@ task.stage(
     letters(
         "ab",
         learnt("a b"),
-        "The merge applies. `merge_pair` changes nothing and returns a new list: do you keep it?",
+        "The merge applies: is every merge in the list used?",
     ),
 )
 task.stage(
@@ -77,11 +77,11 @@ task.stage(
     letters(
         "abc",
         THREE,
-        "`b c` was learnt first, so it is merged first, although `a b` is further left and `abc` "
-        "is longer. Among the pairs that occur, take the one learnt earliest.",
+        "`b c` was learnt first, so it is merged first. Among the pairs that occur, take the one "
+        "learnt earliest.",
     ),
     letters("ab", THREE, "`b c` does not occur here, but a later merge may still apply."),
-    letters("abc", learnt("a b", "ab c"), "A merged token may be merged again: are you done?"),
+    letters("abc", learnt("a b", "ab c"), "A merged token may be merged again."),
     letters(
         "abcd",
         learnt("a b", "c d", "ab c"),
@@ -98,3 +98,35 @@ def against_the_library(candidate):
         what = f"the bytes of {pre_token!r}, with {len(tokenizer.merges)} merges from a text"
         ids, right = bpe.to_ids(pre_token), library.encode(pre_token).ids
         task.compare(candidate, what, ids, tokenizer.merges, expected=right)
+
+
+def from_the_left(tokens, merges):
+    known = dict(merges)
+    while pairs := [pair for pair in pairwise(tokens) if pair in known]:
+        tokens = merge_pair(tokens, pairs[0], known[pairs[0]])
+    return list(tokens)
+
+
+def one_merge(tokens, merges):
+    known = [merge for merge in merges if merge[0] in pairwise(tokens)]
+    return merge_pair(tokens, *known[0]) if known else list(tokens)
+
+
+task.mistakes(
+    (
+        "`merge_pair` changes nothing and returns a new list, which this code does not keep: write "
+        "`tokens = merge_pair(…)`.",
+        lambda tokens, merges: list(tokens),
+    ),
+    (
+        "This code applies the merge that was learnt last first: go through `merges` from the "
+        "beginning.",
+        lambda tokens, merges: encode_pre_token(tokens, merges[::-1]),
+    ),
+    (
+        "This code merges the pair that is furthest left: go through `merges`, not through the "
+        "tokens.",
+        from_the_left,
+    ),
+    ("This code stops after one merge: go on with the rest of `merges`.", one_merge),
+)

@@ -67,8 +67,7 @@ task.stage(
     merged("aaa", "aa", "aa"),
     merged("bacb", "ab", "ab", "Only `a` with `b` directly to its right is a pair."),
     merged("abb", "ab", "a", "Do not merge a token again that has just been merged."),
-    hint="Go through the whole list from left to right, and use no token twice: after a merge, do "
-    "you skip the second half of the pair?",
+    hint="Go through the whole list from left to right, and use no token twice.",
 )
 ZERO = "0 is a token like any other: do not treat it as a missing token."
 TUPLE = "`tokens` may be a tuple: compare and join in a way that works for lists and tuples."
@@ -88,10 +87,27 @@ def keeps_the_second_half(tokens, pair, new_token):
     return [new_token if neighbour == tuple(pair) else neighbour[0] for neighbour in neighbours]
 
 
+def first_pair_only(tokens, pair, new_token):
+    for i in range(len(tokens) - 1):
+        if (tokens[i], tokens[i + 1]) == pair:
+            return tokens[:i] + [new_token] + tokens[i + 2 :]
+    return list(tokens)
+
+
 task.mistakes(
     (
-        "Does your loop lose the last token, which has no right neighbour?",
+        "This code loses the last token, because it has no right neighbour: append it, too.",
         lambda *given: keeps_the_second_half(*given)[:-1],
     ),
     ("The second half of a merged pair is still there: skip it.", keeps_the_second_half),
+    ("This code merges only the first pair: go on after it to the end.", first_pair_only),
+    (
+        "This code merges from right to left: begin with the first token.",
+        lambda tokens, pair, new: bpe.merge_pair(tokens[::-1], pair[::-1], new)[::-1],
+    ),
+    (
+        "The last token has no right neighbour, but this code looks for it at `tokens[i + 1]`: "
+        "first check that `i + 1 < len(tokens)`.",
+        lambda tokens, pair, new: [(tokens[i], tokens[i + 1]) for i in range(len(tokens))],
+    ),
 )

@@ -70,7 +70,7 @@ def random_heap(draw):
 
 
 GONE = "`a b` no longer occurs, so its true count is 0: throw the entry away."
-BACK = "The count of `a b` is too high: push it back with its true count, and `b c` is the best."
+BACK = "The true count of `a b` is 4, so `b c` is the best pair, and `a b` remains with 4."
 ALL = "A pair that was pushed back comes out later. Where nothing is left, return None."
 task.stage(
     "all entries are true",
@@ -83,9 +83,25 @@ task.stage(
 )
 draw = random.Random(5)
 task.stage("50 random heaps", *(random_heap(draw) for _ in range(50)))
+
+
+def drops_what_is_too_high(heap, pairs):
+    heap[:] = sorted(entry for entry in heap if -entry[0] == pairs[entry[1]])
+    return pop_best(heap, pairs)
+
+
 task.mistakes(
     (
         "This entry's count is too high: compare it with `pairs` first.",
         lambda heap, pairs: heapq.heappop(heap)[1] if heap else None,
+    ),
+    (
+        "This code pops from an empty heap: loop with `while heap:`, and return None after it.",
+        lambda heap, pairs: pop_best(heap, pairs) or heapq.heappop([]),
+    ),
+    (
+        "This code throws away an entry whose count is too high, although its pair still occurs: "
+        "push it back with its true count.",
+        drops_what_is_too_high,
     ),
 )

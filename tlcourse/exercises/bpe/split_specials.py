@@ -59,22 +59,44 @@ task.stage(
     at_eos(
         "a<eos>b<eos>c",
         "It occurs twice, and remains as a part of its own, so that the parts together are the "
-        "text. A group, `(...)`, in the pattern keeps it.",
+        "text.",
     ),
 )
 task.stage(
     "no empty parts, no specials",
     at_eos("<eos> <eos>", "A space is not empty: remove only the parts that are empty."),
-    case("", "a b", [], hint="Without specials the text is one part: check that first."),
+    case("", "a b", [], hint="Without specials the text is one part."),
 )
 task.stage(
     "any special tokens",
     case("", "<cls>x[SEP]y", MANY),
     case("", "x|<|end|>", MANY),
-    hint="Each of the specials counts. `|`, `.` and `[ ]` have a meaning in a pattern, which "
-    "`re.escape` removes.",
+    hint="Each of the specials counts, and each stands for itself, letter by letter.",
 )
 task.stage(
     "100 random texts",
     *(case("", "".join(draw.choices(PIECES, k=draw.randrange(6))), PIECES[:3]) for _ in range(100)),
+)
+task.mistakes(
+    (
+        "The special token is gone, because `split` drops what it splits at: put the pattern in "
+        "brackets, `(…)`.",
+        lambda text, specials: [p for p in split_specials(text, specials) if p not in specials],
+    ),
+    (
+        "Without specials the pattern `()` matches between any two letters: if there are none, "
+        "return the text as one part.",
+        lambda text, specials: split_specials(text, specials) if specials else [*text],
+    ),
+    (
+        "This code looks for the first of the specials only: join all of them with `|`.",
+        lambda text, specials: split_specials(text, specials[:1]),
+    ),
+    (
+        "`|`, `.` and `[ ]` have a meaning in a pattern, and this code inserts them as they are: "
+        "apply `re.escape` to each special token.",
+        lambda text, specials: [
+            part for part in re.split(f"({'|'.join(specials)})", text) if part or not specials
+        ],
+    ),
 )

@@ -108,10 +108,7 @@ def decodes(symbols, text, hint):
     return case(f"`decode` of the ids of {symbols}", symbols, expected=text, hint=hint)
 
 
-BYTES = (
-    "Encode the text as UTF-8 first (`ord` gives a character's number, not its bytes). Each byte "
-    "has a symbol, and each symbol an id."
-)
+BYTES = "Encode the text as UTF-8 first. Each byte has a symbol, and each symbol an id."
 TYPED = "What a user types is text, which without `allow_special` never becomes a special token."
 task.stage(
     "bytes to ids",
@@ -135,7 +132,7 @@ task.stage(
 task.stage(
     "ids to text",
     decodes(["Ġthe", "he"], " thehe", "Each symbol stands for one or more bytes; Ġ is the space."),
-    decodes(["Â", "½", "Â½"], "½½", "Join the bytes of all ids first, then decode them as UTF-8."),
+    decodes(["Â", "½", "Â½"], "½½", "The character ½ is two bytes, Â and ½, in UTF-8."),
     decodes(["a", "Â"], "a\ufffd", 'Part of a character must not raise: use `errors="replace"`.'),
     decodes(["a", SPECIALS[1]], "a<end of text>", "A special token is its own text, not bytes."),
     measure=decoded,
@@ -158,3 +155,37 @@ def against_the_library(candidate):
             what = f"`encode({text!r}, {allowed})`"
             task.compare(mine.encode, what, text, allowed, expected=right)
             task.compare(mine.decode, f"`decode` of the ids of {text!r}", right, expected=text)
+
+
+class Characters(Tokenizer):
+    def ids_of(self, word):
+        symbols = [self.symbols[ord(character)] for character in word]
+        return [self.vocabulary[token] for token in encode_pre_token(symbols, self.merges)]
+
+
+class AlwaysSpecial(Tokenizer):
+    def encode(self, text, allow_special=False):
+        return super().encode(text, allow_special=True)
+
+
+class IdById(Tokenizer):
+    def decode(self, ids):
+        return "".join(Tokenizer.decode(self, [number]) for number in ids)
+
+
+task.mistakes(
+    (
+        "`ord` gives a character's number, not its bytes: loop over `word.encode('utf-8')`.",
+        Characters,
+    ),
+    (
+        "This code looks for special tokens although `allow_special` is False: pass the whole text "
+        "to `pre_tokenise` then.",
+        AlwaysSpecial,
+    ),
+    (
+        "This code decodes each id alone, but the bytes of a character may be spread over several "
+        "ids: join the bytes of all ids first.",
+        IdById,
+    ),
+)

@@ -117,9 +117,40 @@ def against_the_library(candidate):
     expect_equal(len(got), len(merges), "the number of merges")
 
 
+def chooses(choose):
+    """Returns a trainer that merges `choose(pairs, age)` in each step."""
+
+    def train(words, steps):
+        age = {token: n for n, token in enumerate(sorted({t for word in words for t in word}))}
+        merges = []
+        while len(merges) < steps and (pairs := count_pairs(words)):
+            merges.append(best := choose(pairs, age))
+            new = "".join(best)
+            age[new] = len(age)
+            words = {tuple(merge_pair(word, best, new)): n for word, n in words.items()}
+        return merges
+
+    return train
+
+
 task.mistakes(
     (
         "A merge is the pair of tokens that were merged, such as ('a', 'i').",
         lambda words, steps: ["".join(pair) for pair in train(words, steps)],
+    ),
+    (
+        "This code counts the same words again in every step: replace `words` with the merged "
+        "words.",
+        lambda words, steps: train(words, 1) * steps,
+    ),
+    (
+        "This code takes the most frequent pair that it meets first, but ties go to the older "
+        "tokens: call `best_of(pairs, age)`.",
+        chooses(lambda pairs, age: max(pairs, key=pairs.get)),
+    ),
+    (
+        "This code decides ties by the alphabet, but a merged token is younger than every letter: "
+        "decide by `age`, as `best_of` does.",
+        chooses(lambda pairs, age: min(pairs, key=lambda pair: (-pairs[pair], pair))),
     ),
 )

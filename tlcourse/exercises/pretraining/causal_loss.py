@@ -36,6 +36,12 @@ def of_model(candidate, model, tokens):
     return nats.item(), number(targets, "`targets`, a count")
 
 
+def slope(candidate, model, tokens):
+    """The gradient of the nats with respect to the table."""
+    nats, _ = candidate(model, tokens)
+    return torch.autograd.grad(nats, model.table)[0]
+
+
 task = Exercise(
     __name__,
     number="3.1",
@@ -89,20 +95,20 @@ equally_likely = f"of 5 tokens, where all {ENTRIES} vocabulary entries are equal
 task.stage(
     "a sum and a count",
     windows(equally_likely, 0, [7, 11, 6, 9, 10], [8, 7, 7, 10, 6], size=0.0),
-    hint=f"`nats` is the sum over the targets, not their mean: the 8 targets cost ln {ENTRIES} = "
-    f"{math.log(ENTRIES):.3f} each, which makes {8 * math.log(ENTRIES):.2f} nats.",
+    hint=f"The 8 targets cost ln {ENTRIES} = {math.log(ENTRIES):.3f} each, which makes "
+    f"{8 * math.log(ENTRIES):.2f} nats in all.",
 )
 task.stage(
     "the next token",
     windows("of 6 tokens", 1, [8, 10, 6, 7, 11, 9], [11, 7, 9, 10, 8, 8]),
     hint="The logits at position i are scored against token i + 1 of the same window; their last "
-    "dimension is the vocabulary. `F.cross_entropy` applies the softmax itself, so pass it logits.",
+    "dimension is the vocabulary.",
 )
 task.stage(
     "no pad is a target",
     windows("of 6, the first ending with 2 pads", 3, [10, 7, 9, 6, PAD, PAD], [8, 11, 6, 7, 10, 9]),
-    hint="Leave out the positions whose *target* is a pad, not those that read one, so 8 targets "
-    "remain: 3 in the first window and 5 in the second.",
+    hint="Leave out the positions whose *target* is a pad, so 8 targets remain: 3 in the first "
+    "window and 5 in the second.",
 )
 task.stage(
     "every other token is one",
@@ -122,6 +128,46 @@ task.stage(
         transformer,
         torch.tensor([[7, 9, 11, 6, 10, 8], [10, 8, 6, 9, 9, 7]]),
     ),
+    case(
+        "the gradient of `nats` for 2 windows of 4",
+        *(Table(7, 1.0), torch.tensor([[7, 9, 11, 6], [10, 8, 6, 9]])),
+        measure=slope,
+        expected=slope(causal_loss, Table(7, 1.0), torch.tensor([[7, 9, 11, 6], [10, 8, 6, 9]])),
+        hint="The nats are right, but their gradient is not: leave out `no_grad` and `.detach()`.",
+    ),
     tolerance=1e-3,
     hint="A Transformer attends to earlier positions, so pass it whole windows.",
+)
+
+
+def as_mean(model, tokens):
+    nats, targets = causal_loss(model, tokens)
+    return nats / targets, targets
+
+
+def without_those_that_read_a_pad(model, tokens):
+    due = tokens[:, 1:].masked_fill(tokens[:, :-1] == PAD, -100)
+    nats = F.cross_entropy(model(tokens[:, :-1]).mT, due, reduction="sum")
+    return nats, (due >= 0).sum().item()
+
+
+task.mistakes(
+    (
+        'This is the mean over the targets, but `nats` is their sum: use `reduction="sum"`.',
+        as_mean,
+    ),
+    (
+        "This code scores each token against the logits of the position that reads it: the model "
+        "reads `tokens[:, :-1]`, and the targets are `tokens[:, 1:]`.",
+        lambda model, tokens: causal_loss(lambda _: model(tokens), F.pad(tokens, (1, 0))),
+    ),
+    (
+        "`F.cross_entropy` applies the softmax itself, but this code has already applied one: pass "
+        "the logits.",
+        lambda model, tokens: causal_loss(lambda read: model(read).softmax(-1), tokens),
+    ),
+    (
+        "This code leaves out positions that read a pad: leave out those whose target is a pad.",
+        without_those_that_read_a_pad,
+    ),
 )

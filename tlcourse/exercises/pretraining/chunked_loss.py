@@ -100,14 +100,12 @@ task.stage(
 task.stage(
     "nats",
     batch(0, 7, 3, seed=1),
-    hint="Add up the nats of all targets, without a mean, including those of the last chunk, which "
-    "is shorter.",
+    hint="Add up the nats of all targets, without a mean.",
 )
 task.stage(
     "the gradient of the hidden states",
     batch(1, 7, 3, seed=2),
-    hint="The slope is the softmax minus 1 at the target. Multiply it by `weight`, and do not "
-    "divide by the number of targets, because the nats are a sum.",
+    hint="The slope is the softmax minus 1 at the target. Multiply it by `weight`.",
 )
 task.stage(
     "the gradient of the weight",
@@ -139,4 +137,33 @@ task.stage(
     ),
     tolerance=1e-3,
     hint="Does `exp` overflow where logits are in the hundreds? `softmax` does not.",
+)
+
+
+def changed(change):
+    """An answer whose results become `change(three, hidden, weight, targets, chunk)`."""
+    return lambda *given: change(chunked_loss(*given), *given)
+
+
+def without_the_rest(hidden, weight, targets, chunk):
+    whole = len(targets) // chunk * chunk
+    return chunked_loss(hidden[:whole], weight, targets[:whole], chunk)
+
+
+task.mistakes(
+    (
+        "The last chunk, which is shorter than the others, is missing: `hidden.split(chunk)` "
+        "includes it.",
+        without_the_rest,
+    ),
+    (
+        "The sign is wrong: the slope is the softmax minus 1 at the target, not 1 minus the "
+        "softmax.",
+        changed(lambda three, *given: (three[0], -three[1], -three[2])),
+    ),
+    (
+        "This code divides the gradient by the number of targets, but the nats are a sum: leave "
+        "out the division.",
+        changed(lambda three, *given: (three[0], *(each / len(given[2]) for each in three[1:]))),
+    ),
 )

@@ -164,10 +164,43 @@ task.stage(
     ),
     step(
         *(*drawn([4, 4], seed=6), 0.15),
-        hint="This gradient is longer than `clip`: keep its direction and make it `clip` long. "
-        "`clip` limits the length of all numbers together, not each number.",
+        hint="This gradient is longer than `clip`: keep its direction and make it `clip` long.",
     ),
 )
 task.stage(
     "20 random batches", *twenty(), hint="Each target counts equally, and clipping comes last."
+)
+
+
+def clips_inside_the_loop(weights, micro_batches, clip):
+    weights = weights.detach().clone().requires_grad_()
+    count = sum(len(targets) for _, targets in micro_batches)
+    for inputs, targets in micro_batches:
+        loss = F.cross_entropy(inputs @ weights, targets, reduction="sum")
+        (loss / count).backward()
+        torch.nn.utils.clip_grad_norm_([weights], clip)
+    return weights.grad
+
+
+task.mistakes(
+    (
+        "This is the gradient of the last micro-batch only: do not clear what has been added up "
+        "in between.",
+        lambda weights, parts, clip: gradients(weights, parts[-1:], clip),
+    ),
+    (
+        "Each micro-batch counts equally here, whatever its size: divide the sum of its losses by "
+        "the number of all targets.",
+        lambda weights, parts, clip: gradients_as_given(weights, parts, HUGE),
+    ),
+    (
+        "This code still clips inside the loop, before everything is added up: clip once, after "
+        "the loop.",
+        clips_inside_the_loop,
+    ),
+    (
+        "This code clips each number, but `clip` limits the length of all numbers together: use "
+        "`clip_grad_norm_`.",
+        lambda weights, parts, clip: gradients(weights, parts, HUGE).clamp(-clip, clip),
+    ),
 )

@@ -121,8 +121,7 @@ task.stage(
         *([7, 20], 3),
         expected=[21, 22, 23],
     ),
-    hint="Return `count` new tokens and no old ones, each picked from the logits of the last "
-    "position.",
+    hint="Return `count` new tokens, each picked from the logits after all tokens so far.",
 )
 task.stage(
     "what the model reads",
@@ -165,4 +164,41 @@ task.stage(
     measure=of_transformer,
     expected=lambda *given: of_transformer(by_package, *given),
     hint="The expected ids are those of the package's loop. Do you call `pick` once per token?",
+)
+
+
+def writing(logits_of):
+    """An answer that picks from other logits: `logits_of(model, tokens)`."""
+
+    def answer(model, tokens, count, pick):
+        start, tokens = len(tokens), list(tokens)
+        with torch.no_grad():
+            for _ in range(count):
+                tokens.append(pick(logits_of(model, tokens)))
+                if tokens[-1] == EOS:
+                    break
+        return tokens[start:]
+
+    return answer
+
+
+def reads_the_first(model, tokens):
+    return model(torch.tensor([tokens[: model.config.max_length]]))[0, -1]
+
+
+task.mistakes(
+    (
+        "The old tokens are returned, too: return only those that were added.",
+        lambda model, tokens, *rest: [*tokens, *generate(model, tokens, *rest)],
+    ),
+    (
+        "This code picks from the logits of the first position: take those of the last one, "
+        "`[0, -1]`.",
+        writing(lambda model, tokens: model(torch.tensor([tokens]))[0, 0]),
+    ),
+    (
+        "This code reads the first tokens, but what comes next depends on the last ones: slice "
+        "with `tokens[-model.config.max_length:]`.",
+        writing(reads_the_first),
+    ),
 )

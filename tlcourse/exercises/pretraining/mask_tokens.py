@@ -101,7 +101,7 @@ def window(measure, draw, kind, due, hint, tokens=(70,) * 4, dtype=torch.float32
 small = torch.arange(6, 30).view(4, 6), *drawings(4, 6)
 many = torch.randint(300, (40, 50), generator=torch.Generator().manual_seed(5))
 FOUR = [0.10, 0.79, 0.85, 0.95]
-BELOW = "Choose a token if `draw < 0.15` and its id in `tokens`, not in `corrupted`, is at least 6."
+BELOW = "Choose a token if `draw < 0.15` and its id is at least 6."
 ORDINARY = "Only ordinary tokens may be chosen or changed: their ids begin at 6."
 BORDERS = "Below 0.8 is `kind < 0.8`; 0.9 or higher is `kind >= 0.9`."
 
@@ -152,4 +152,37 @@ task.stage(
     case("40 windows of 50 tokens: `corrupted`, then `chosen`", many, *drawings(40, 50, seed=6)),
     tolerance=1e-3,
     hint="Each position has its own draw, kind and token of `noise`.",
+)
+
+
+def from_the_corrupted(tokens, draw, kind, noise):
+    found, _ = mask_tokens(tokens, draw, kind, noise)
+    return found, (draw < 0.15) & (found >= len(SPECIALS))
+
+
+def only_what_changed(tokens, draw, kind, noise):
+    found, _ = mask_tokens(tokens, draw, kind, noise)
+    return found, found != tokens
+
+
+task.mistakes(
+    (
+        "`chosen` is computed from the corrupted tokens here, in which <mask> is no ordinary "
+        "token: compute it from `tokens`.",
+        from_the_corrupted,
+    ),
+    (
+        "All chosen tokens become <mask>, whatever `kind` is: mask only those where `kind < 0.8`.",
+        lambda tokens, draw, kind, noise: mask_tokens(tokens, draw, 0 * kind, noise),
+    ),
+    (
+        "This code also replaces the chosen tokens that should keep their ids: take `noise` only "
+        "where `kind >= 0.9`.",
+        lambda tokens, draw, kind, noise: mask_tokens(tokens, draw, kind + (kind >= 0.8), noise),
+    ),
+    (
+        "A chosen token that keeps its id is missing from `chosen`: return all chosen positions, "
+        "changed or not.",
+        only_what_changed,
+    ),
 )

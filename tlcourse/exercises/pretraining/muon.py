@@ -117,8 +117,7 @@ task.stage(
     measure=directions,
     expected=lambda gradients: normalize(by_singular_values(gradients).flatten(1)),
     hint="Divide by `x.norm()`, the root of the sum of squares, and then apply the formula five "
-    "times. Matrices are multiplied by `@`, not `*`; b = -4.775 belongs to x xᵀ, and c = 2.0315 to "
-    "its square.",
+    "times, in which b = -4.775 belongs to x xᵀ, and c = 2.0315 to its square.",
 )
 task.stage(
     "the size of the update",
@@ -135,6 +134,12 @@ task.stage(
 task.stage(
     "momentum",
     case("the updates of four steps with momentum=0.5", drawn(4, 6, count=4, seed=2), 0.5),
+    case(
+        "the updates of four steps without `momentum`",
+        drawn(4, 6, count=4, seed=3),
+        measure=lambda candidate, gradients: updates(lambda g, b, _: candidate(g, b), gradients),
+        hint="If `momentum` is not given, it is 0.95.",
+    ),
     hint="Compute and return the new buffer; x is the gradient plus `momentum`, here 0.5, times "
     "the new buffer.",
 )
@@ -148,4 +153,37 @@ task.stage(
     expected=by_pytorch,
     tolerance=0.1,
     hint="Only differences above 0.1 count here, because PyTorch computes in bfloat16.",
+)
+
+
+def variant(
+    formula=lambda x, gram: A * x + (B * gram + C * gram @ gram) @ x, norm=torch.norm, count=5
+):
+    """An answer with one of its parts replaced."""
+
+    def answer(gradient, buffer, momentum=0.95):
+        buffer = momentum * buffer + gradient
+        x = gradient + momentum * buffer
+        x = x / norm(x).clamp(min=1e-7)
+        for _ in range(count):
+            x = formula(x, x @ x.T)
+        return 0.2 * max(x.shape) ** 0.5 * x, buffer
+
+    return answer
+
+
+task.mistakes(
+    (
+        "`gram * gram` squares each number: the square of the matrix is `gram @ gram`.",
+        variant(formula=lambda x, gram: A * x + (B * gram + C * gram * gram) @ x),
+    ),
+    (
+        "This is one step of the five: assign the result of the formula to `x`, and return after "
+        "the loop.",
+        variant(count=1),
+    ),
+    (
+        "The buffer changes nothing here: x is the gradient plus `momentum` times the new buffer.",
+        lambda gradient, buffer, momentum=0.95: muon(gradient, 0 * buffer, momentum),
+    ),
 )

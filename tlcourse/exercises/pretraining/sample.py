@@ -43,6 +43,12 @@ def by_seed(candidate, logits, settings, count):
     return [draws(candidate, logits, settings, seed=seed)[0] for seed in range(count)]
 
 
+def defaults(candidate, logits, count):
+    """Whether the tokens without settings are those of the defaults."""
+    settings = {"temperature": 1.0, "top_k": 50, "top_p": 1.0}
+    return by_seed(candidate, logits, {}, count) == by_seed(candidate, logits, settings, count)
+
+
 def in_words(settings):
     return ", ".join(f"{name}={value}" for name, value in settings.items()) or "no settings"
 
@@ -119,8 +125,7 @@ task.stage(
         four,
         (1.0, 4),
         four,
-        "Draw each token with its softmax probability, and return its id, not its position among "
-        "the sorted ones.",
+        "Draw each token with its softmax probability, and return its id.",
     ),
     case(
         "whether two generators with the same seed give the same token, for each of 40 seeds",
@@ -155,5 +160,41 @@ task.stage(
     of(  # squared 0.36 0.09 0.04 0.01; of the first three 0.735 0.184 0.082: two reach 0.9
         *([0.1, 0.6, 0.2, 0.3], (0.5, 3, 0.9), [1, 3]),
         "Apply the temperature first, then top-k, and then top-p to what remains.",
+    ),
+    case(
+        "whether the tokens of 200 seeds for 60 logits are those of temperature=1.0, top_k=50, "
+        "top_p=1.0, if no settings are given",
+        *(torch.linspace(0, 1, 60), 200),
+        expected=True,
+        measure=defaults,
+        hint="These are the default values in the text.",
+    ),
+)
+
+
+def position_among_the_sorted(logits, temperature=1.0, **more):
+    token = sample(logits, temperature, **more)
+    return token if temperature == 0 else int((logits > logits[token]).sum())
+
+
+def stops_below_top_p(logits, temperature=1.0, top_k=50, top_p=1.0, generator=None):
+    best = (logits / (temperature or 1.0)).topk(min(top_k, len(logits))).values.softmax(-1)
+    few = int((best.cumsum(-1) <= top_p + 1e-6).sum())
+    return sample(logits, temperature, max(1, few), generator=generator)
+
+
+task.mistakes(
+    (
+        "This code always takes the most probable token: draw one with `torch.multinomial`.",
+        lambda logits, **settings: int(logits.argmax()),
+    ),
+    (
+        "This is the token's position among the sorted ones: its id is `ids[position]`.",
+        position_among_the_sorted,
+    ),
+    (
+        "This code drops the token with which the sum reaches `top_p`: compare the sum of the more "
+        "probable tokens, without the token itself.",
+        stops_below_top_p,
     ),
 )

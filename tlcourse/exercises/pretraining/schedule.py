@@ -126,3 +126,30 @@ task.stage(
     *(run(n, int(up * n), down) for n in (1, 7, 23, 64) for up, down in SHARES),
     hint="The decay begins at step `max(warmup, round(steps * (1 - decay)))`.",
 )
+
+
+def to_zero(step, steps, warmup, decay):
+    start = max(warmup, round(steps * (1 - decay)))
+    if step < start:
+        return schedule(step, steps, warmup, 0)
+    return (steps - 1 - step) / max(1, steps - 1 - start)
+
+
+task.mistakes(
+    (
+        "Step 0 gets 0 here, so the model learns nothing from it: divide `step + 1` by `warmup`.",
+        lambda step, steps, warmup, decay: (
+            step / warmup if step < warmup else schedule(step, steps, warmup, decay)
+        ),
+    ),
+    (
+        "The last step gets 0 here, so the model learns nothing from it: divide `steps - step` by "
+        "`steps - start`, so that only the step after the last would get 0.",
+        to_zero,
+    ),
+    (
+        "The decay begins at the share `decay` of the run here, but `decay` is the share of the "
+        "steps that belong to it: it begins at `1 - decay`.",
+        lambda step, steps, warmup, decay: schedule(step, steps, warmup, decay and 1 - decay),
+    ),
+)

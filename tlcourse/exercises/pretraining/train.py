@@ -1,5 +1,8 @@
 """Lesson 03: the training loop, checked on a line whose true steps NumPy computes."""
 
+from inspect import signature
+from types import SimpleNamespace
+
 import numpy as np
 import torch
 from torch import nn
@@ -127,13 +130,12 @@ task.stage(
 task.stage(
     "step after step",
     case(f"{WHAT} steps 4 to 8", (4, 9), RATES, HUGE),
-    hint="Step 4 uses `batch_of(4)` and `learning_rate(4)`. Set the learning rate before "
-    "`optimizer.step()`, and call `optimizer.zero_grad()` in every step, because `backward` adds "
-    "to the gradients of earlier steps.",
+    hint="Step 4 uses `batch_of(4)` and `learning_rate(4)`, and no gradient of an earlier step.",
 )
 task.stage(
     "clipping",
     case(f"{WHAT} 3 steps with clip=0.2", (0, 3), [0.2] * 3, 0.2),
+    case(f"{WHAT} 3 steps without `clip`", (0, 3), [0.2] * 3, hint="If not given, `clip` is 1.0."),
     hint="All gradients together are at most `clip` long; shorter ones do not change.",
 )
 task.stage(
@@ -144,4 +146,41 @@ task.stage(
     tolerance=1e-3,
     hint="The expected numbers are those of `training.train`: the package's loop does the same as "
     "yours. Call `optimizer.step()`, whatever the optimizer is.",
+)
+
+
+def handing(change):
+    """The right answer, some arguments of which are replaced by `change(given)`."""
+
+    def answer(*arguments):
+        given = signature(train).bind(*arguments)
+        given.apply_defaults()
+        return train(**(given.arguments | change(SimpleNamespace(**given.arguments))))
+
+    return answer
+
+
+def never_clears(given):
+    given.optimizer.zero_grad = lambda: None
+    return {}
+
+
+def one_step_late(given):
+    return {"learning_rate": lambda step: given.learning_rate(max(given.steps[0], step - 1))}
+
+
+task.mistakes(
+    (
+        "This code divides by the rows of the batch: divide by the targets that `loss` returns.",
+        handing(lambda given: {"loss": lambda model, b: (given.loss(model, b)[0], len(b[0]))}),
+    ),
+    (
+        "The gradients of earlier steps are still there: call `optimizer.zero_grad()` in every "
+        "step.",
+        handing(never_clears),
+    ),
+    (
+        "Each step uses the learning rate of the step before: set it before `optimizer.step()`.",
+        handing(one_step_late),
+    ),
 )

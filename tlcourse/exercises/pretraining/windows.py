@@ -50,7 +50,7 @@ def windows(ids, step, batch_size, length, seed=0):
 
 
 @task.truth
-def by_whole_epochs(ids, step, batch_size, length, seed):
+def by_whole_epochs(ids, step, batch_size, length, seed=0):
     count, found, epoch = len(ids) // length - 1, [], 0
     while len(found) < (step + 1) * batch_size:
         generator = np.random.default_rng((seed, epoch))
@@ -138,5 +138,41 @@ task.stage(
         expected=[],
         measure=twice,
     ),
+    case(
+        "the rows of step=1, batch_size=3, length=6 for 80 ids, without `seed`",
+        *(counting(80), 1, 3, 6),
+        hint="If `seed` is not given, it is 0.",
+    ),
     hint="A batch depends on the arguments alone, not on earlier calls.",
+)
+
+
+def starting(start, more=0):
+    """An answer with other starts of its windows, or with `more` windows per epoch."""
+
+    def answer(ids, step, batch_size, length, seed=0):
+        count, found = (len(ids) - length) // length + more, []
+        for row in range(step * batch_size, (step + 1) * batch_size):
+            offset, order = epoch_order(count, length, seed=seed, epoch=row // count)
+            at = start(offset, order, row % count, length)
+            found.append(ids[at : at + length])
+        return torch.from_numpy(np.stack(found).astype(np.int64))
+
+    return answer
+
+
+task.mistakes(
+    (
+        "This code counts one window too many: with a large offset, it would run past the end of "
+        "the file, so an epoch has `(len(ids) - length) // length` windows.",
+        starting(lambda offset, order, place, length: offset + length * order[place], more=1),
+    ),
+    (
+        "The offset is missing: a window starts at `offset + length * order[place]`.",
+        starting(lambda offset, order, place, length: length * order[place]),
+    ),
+    (
+        "The windows come in the order of the file: use `order[place]` instead of the place.",
+        starting(lambda offset, order, place, length: offset + length * place),
+    ),
 )

@@ -80,8 +80,7 @@ task.stage(
         "the word perplexity of 'the tokenizer tokenizes\\n', 6 tokens with 8 nats in all",
         *([2.0, 1.0, 3.0, 0.5, 1.0, 0.5], "the tokenizer tokenizes\n"),
         expected=math.exp(2.0),
-        hint="Divide by what a reader counts, 3 words and 1 line end, not by tokens or pieces: 2 "
-        "nats per unit, exp(2).",
+        hint="Divide by what a reader counts, 3 words and 1 line end: 2 nats per unit, exp(2).",
     ),
     case(
         f"the word perplexity of {WHITE!r}, 8 nats",
@@ -101,12 +100,41 @@ task.stage(
         expected=2.0,
     ),
     measure=lambda *given: converted(*given)[1],
-    hint="A bit is ln 2 = 0.693 nats. Divide all bits by all bytes: ï and é have two each, and the "
-    "line end has one.",
+    hint="A bit is ln 2 = 0.693 nats. Divide all bits by all bytes, of which the line end is one.",
 )
 task.stage(
     "twenty texts",
     *twenty_texts(),
     tolerance=1e-4,
     hint="`nats` has one entry per token: divide the sum of all of them.",
+)
+
+
+def divided_by(count):
+    """An answer that divides by `count(text)` words and line ends; its bits are right."""
+    right = word_perplexity_and_bits
+    return lambda nats, text: (math.exp(sum(nats) / count(text)), right(nats, text)[1])
+
+
+def bits_per_character(nats, text):
+    perplexity, bits = word_perplexity_and_bits(nats, text)
+    return perplexity, bits * len(text.encode()) / len(text)
+
+
+task.mistakes(
+    (
+        "This is the perplexity per token: divide by the number of words and line ends, however "
+        "many tokens they were cut into.",
+        lambda nats, text: divided_by(lambda _: len(nats))(nats, text),
+    ),
+    (
+        "This code counts one too many, because `split('\\n')` leaves an empty piece behind the "
+        "last line end: use `text.count('\\n')`.",
+        divided_by(lambda text: len(text.split()) + len(text.split("\n"))),
+    ),
+    (
+        "These are bits per character, but ï and é have two bytes each: divide by "
+        "`len(text.encode())`.",
+        bits_per_character,
+    ),
 )

@@ -47,8 +47,7 @@ task.stage(
 task.stage(
     "the shares make up a whole",
     case("the shares of a and b in a, b, a, a", [*"abaa"], "a", "b", expected=[0.75, 0.25]),
-    hint="Count how often each label occurs, and divide by the number of labels in the list, 4. "
-    "`/` divides, while `//` rounds down.",
+    hint="Count how often each label occurs, and divide by the number of labels in the list, 4.",
     measure=shares,
 )
 task.stage(
@@ -69,5 +68,14 @@ task.mistakes(
     (
         "These are percentages, but a share is a number between 0 and 1.",
         lambda labels: {label: 100 * share for label, share in count_labels(labels).items()},
+    ),
+    (
+        "This code divides by the number of different labels: divide by the number of all labels, "
+        "`len(labels)`.",
+        lambda labels: {label: labels.count(label) / len(set(labels)) for label in labels},
+    ),
+    (
+        "`//` rounds down to a whole number: divide with `/`.",
+        lambda labels: {label: labels.count(label) // len(labels) for label in labels},
     ),
 )

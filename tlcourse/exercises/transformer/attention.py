@@ -94,8 +94,7 @@ task.stage(
         expected=value[..., 0, :],
     ),
     hint="Query 0 may look at key 0 only (rows of the mask are queries, columns are keys), so its "
-    "result is value 0. True means keep: set the scores to -infinity where the mask is False "
-    "(`~mask`), before the softmax.",
+    "result is value 0: the scores of all other keys are -infinity.",
     measure=at,
 )
 task.stage(
@@ -121,5 +120,27 @@ task.mistakes(
     (
         "These are the weights, but the values are not mixed yet: return `weights @ value`.",
         lambda query, key, value, mask=None: (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1),
+    ),
+    (
+        "`mask` is None here, but this code uses it anyway: use it only `if mask is not None`.",
+        lambda query, key, value, mask=None: attention(query, key, value, ~mask),
+    ),
+    (
+        "The scores are not scaled: divide them by `math.sqrt(query.shape[-1])`.",
+        lambda query, *rest: attention(query * query.shape[-1] ** 0.5, *rest),
+    ),
+    (
+        "`mask` is True where attention is allowed, but this code drops exactly those positions: "
+        "use `~mask` in `masked_fill`.",
+        lambda query, key, value, mask=None: attention(
+            query, key, value, None if mask is None else ~mask
+        ),
+    ),
+    (
+        "This code removes weights after the softmax, so the others no longer sum to 1: set the "
+        "scores to -infinity before the softmax.",
+        lambda query, key, value, mask=None: (
+            attention(query, key, torch.eye(key.shape[-2])) * (1 if mask is None else mask) @ value
+        ),
     ),
 )

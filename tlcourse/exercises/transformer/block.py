@@ -12,6 +12,7 @@ from tlcourse.exercises.transformer._common import (
     differing,
     draw,
     new,
+    otherwise,
     out,
     read_by,
     same_gradients,
@@ -67,7 +68,7 @@ class Block(nn.Module):
 
 
 @task.truth
-def by_the_package(config, x, mask, table):
+def by_the_package(config, x, mask=None, table=None):
     theirs, weights = BlockOfThePackage(config), built(Block, config).state_dict()
     theirs.load_state_dict({n.replace("feed_forward.", ""): each for n, each in weights.items()})
     with torch.no_grad():
@@ -137,6 +138,45 @@ task.stage(
     ),
     case("a block with random weights, a causal mask and a table", *given),
     same_gradients(Block, *given),
+    case(
+        "a block without a mask and a table",
+        *(small(), x),
+        hint="If `mask` and `table` are not given, they are None.",
+    ),
     hint="The expected numbers are those of the package's block. Each part works alone, so does "
     "`forward` do anything else?",
+)
+
+
+def post_norm(self, x, *rest):
+    x = self.attention_norm(x + self.attention(x, *rest))
+    return self.feed_forward_norm(x + self.feed_forward(x))
+
+
+def normed_stream(self, x, *rest):
+    x = self.attention_norm(x)
+    x = self.feed_forward_norm(x + self.attention(x, *rest))
+    return x + self.feed_forward(x)
+
+
+def without_a_stream(self, x, *rest):
+    x = self.attention(self.attention_norm(x), *rest)
+    return self.feed_forward(self.feed_forward_norm(x))
+
+
+task.mistakes(
+    (
+        "This is post-norm: the norms come after the layers. Write `x + layer(norm(x))`, so that "
+        "each layer reads the norm of the stream.",
+        otherwise(Block, forward=post_norm),
+    ),
+    (
+        "This code replaces the stream with its norm: pass the norm's result to the layer only, "
+        "`x + layer(norm(x))`.",
+        otherwise(Block, forward=normed_stream),
+    ),
+    (
+        "This code replaces the stream with the output of each layer: add the output to `x`.",
+        otherwise(Block, forward=without_a_stream),
+    ),
 )

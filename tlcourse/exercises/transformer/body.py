@@ -122,3 +122,28 @@ task.stage(
     measure=hidden,
     hint="The expected numbers are those of the package's model.",
 )
+
+
+def half_corrected(x, blocks, final_norm):
+    for block in blocks:
+        x = x + block.attention(block.attention_norm(x))
+        x = block.feed_forward_norm(x)
+        x = x + block.feed_forward(x)
+    return final_norm(x)
+
+
+task.mistakes(
+    (
+        "Only the first block is used: is the `return` inside the loop?",
+        lambda x, blocks, final_norm: body(x, blocks[:1], final_norm),
+    ),
+    (
+        "Attention is right now, but the stream is still replaced with its norm before the "
+        "feed-forward layer: correct that layer in the same way.",
+        half_corrected,
+    ),
+    (
+        "`final_norm` is an argument that this code never uses: return `final_norm(x)`.",
+        lambda x, blocks, final_norm: body(x, blocks, lambda x: x),
+    ),
+)

@@ -80,8 +80,7 @@ task.stage(
     "causal alone",
     case(f"one sentence of 4 tokens without padding: {X}", [4], 4),
     measure=kept,
-    hint="Rows are queries, columns are keys, and True means keep. Query q keeps the keys 0 to q, "
-    "because a token may look at itself, and all of them are tokens (`is_token` is True).",
+    hint="Query q, a row, keeps the keys 0 to q, because a token may look at itself.",
 )
 task.stage(
     "padding drops keys",
@@ -93,6 +92,12 @@ task.stage(
 task.stage(
     "not causal",
     case(f"`causal=False`, 2 tokens in 4 positions: {X}", [2, 4], 4, False),
+    case(
+        f"one sentence of 4 tokens, without `causal`: {X}",
+        *([4], 4),
+        measure=lambda answer, *given: kept(lambda is_token, _: answer(is_token), *given),
+        hint="If `causal` is not given, it is True.",
+    ),
     measure=kept,
     hint="Every query keeps every token, before and after it, and no pad: use the triangle only "
     "`if causal`.",
@@ -109,4 +114,25 @@ task.stage(
     measure=lambda candidate, is_token: device(lambda: candidate(is_token.to("meta"))),
     hint="The mask is right, but it is always created on the CPU, so it would stop on a GPU. "
     "Create new tensors with `device=is_token.device`.",
+)
+task.mistakes(
+    (
+        "This mask is the exact opposite: True means that a query may look at a key.",
+        lambda is_token, causal=True: ~combined_mask(is_token, causal),
+    ),
+    (
+        "This mask looks at the future, because its rows are keys: rows are queries, and `tril()` "
+        "gives the lower triangle.",
+        lambda is_token, causal=True: combined_mask(is_token, causal).mT,
+    ),
+    (
+        "Every key is kept here, so the triangle is missing or joined with `|`: both conditions "
+        "must hold, so use `&`.",
+        lambda is_token, causal=True: combined_mask(is_token, False),
+    ),
+    (
+        "No key is kept here, because this code keeps the pads: `is_token` is True for tokens, so "
+        "do not negate it.",
+        lambda is_token, causal=True: combined_mask(~is_token, causal),
+    ),
 )

@@ -132,14 +132,14 @@ task.stage(
     measure=values,
     hint="`wte` holds the tokens and `wpe` the positions, `ln_1` and `ln_2` are the norms of a "
     "block, before attention and before feed-forward, and `ln_f` is the last norm. Copy them "
-    "unchanged, for all `layers`.",
+    "unchanged.",
 )
 task.stage(
     "linear layers",
     case("differences in output, up and down", "output", "up", "down", expected={}),
     measure=values,
     hint="`attn.c_proj` is our output, `mlp.c_fc` our up, and `mlp.c_proj` our down. Their "
-    "matrices are (in, out), those of `nn.Linear` are (out, in), so they need a `.t()`.",
+    "matrices are (in, out), those of `nn.Linear` are (out, in).",
 )
 task.stage(
     "query, key and value",
@@ -156,4 +156,36 @@ task.stage(
         measure=lambda candidate: sorted(set(converted(candidate)) ^ set(MINE)),
     ),
     hint="Return our names only. `lm_head.weight` is the embedding again, and our head is tied.",
+)
+
+
+def changing(change, *parts):
+    """Returns the right answer but `change(tensor)` where a name has one of `parts`."""
+
+    def convert(theirs, layers):
+        mine = convert_gpt2(theirs, layers).items()
+        return {n: change(e) if any(part in n for part in parts) else e for n, e in mine}
+
+    return convert
+
+
+task.mistakes(
+    (
+        "Only the first layer is converted: loop over `range(layers)`.",
+        lambda theirs, layers: convert_gpt2(theirs, 1),
+    ),
+    (
+        "This code transposes the embeddings, too, but `nn.Embedding` stores them as GPT-2 does: "
+        "transpose the matrices of linear layers only.",
+        changing(torch.t, "embedding"),
+    ),
+    (
+        "These matrices are still (in, out), as GPT-2 stores them: transpose each with `.t()`.",
+        changing(torch.t, "output", "up", "down"),
+    ),
+    (
+        "The columns are cut rightly, but the three matrices are still (in, out): transpose each "
+        "with `.t()`.",
+        changing(torch.t, "query", "key", "value"),
+    ),
 )

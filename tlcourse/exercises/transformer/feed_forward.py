@@ -85,11 +85,19 @@ task.stage(
     same_gradients(FeedForward, gelu, x),
     hint="Use the function that the configuration names: `ACTIVATIONS[config.activation]`.",
 )
-
-
 task.mistakes(
     (
         "You add `x` here, but the block does that, not this layer.",
         otherwise(FeedForward, forward=lambda s, x: x + FeedForward.forward(s, x)),
+    ),
+    (
+        "There is no function between the two layers, so together they are only one linear layer: "
+        "apply `self.activation` between them.",
+        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x))),
+    ),
+    (
+        "This is ReLU, but `config.activation` names its square: use "
+        "`ACTIVATIONS[config.activation]`.",
+        otherwise(FeedForward, forward=lambda s, x: s.down(s.up(x).relu())),
     ),
 )

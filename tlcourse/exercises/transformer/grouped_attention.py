@@ -10,6 +10,7 @@ from tlcourse.exercises.transformer._common import (
     built,
     differing,
     draw,
+    otherwise,
     out,
     same_gradients,
 )
@@ -97,14 +98,13 @@ task.stage(
 task.stage(
     "shared keys and values",
     case("6 heads in 2 groups", SIZES, x),
-    hint="Query heads 0, 1 and 2 share key and value head 0; heads 3, 4 and 5 share head 1. "
-    "`repeat` gives 0 1 0 1 0 1, but `repeat_interleave` gives 0 0 0 1 1 1.",
+    hint="Query heads 0, 1 and 2 share key and value head 0; heads 3, 4 and 5 share head 1.",
 )
 task.stage(
     "the mask",
     case("a causal mask of shape (5, 5)", SIZES, x, causal_mask(5)),
     case("a causal mask for 3 padded texts of different lengths", SIZES, draw(3, 5, 24), PADDED),
-    hint="True means that a query may look at a key: pass `mask` to `attention` as it is.",
+    hint="True means that a query may look at a key, as it does in `attention`.",
 )
 task.stage(
     "rotary positions",
@@ -114,6 +114,36 @@ task.stage(
         tolerance=1e-3,
     ),
     same_gradients(GroupedAttention, SIZES, x, None, table),
-    hint="If there is a table, rotate queries and keys, and use what `rotate` returns. Leave the "
-    "values as they are, and still use the mask.",
+    hint="If there is a table, rotate queries and keys, but not the values, and still use the "
+    "mask.",
+)
+
+
+def repeats(self, x, mask=None, table=None):
+    parts = (layer(x) for layer in (self.query, self.key, self.value))
+    query, key, value = (p.unflatten(-1, (-1, self.size)).transpose(1, 2) for p in parts)
+    key, value = (p.repeat(1, query.shape[1] // p.shape[1], 1, 1) for p in (key, value))
+    return self.output(attention(query, key, value, mask).transpose(1, 2).flatten(2))
+
+
+task.mistakes(
+    (
+        "Heads 0, 2 and 4 share keys here, because `repeat` gives 0 1 0 1 0 1: use "
+        "`repeat_interleave`, which gives 0 0 0 1 1 1.",
+        otherwise(GroupedAttention, forward=repeats),
+    ),
+    (
+        "The mask changes nothing here: pass it to `attention`.",
+        otherwise(
+            GroupedAttention,
+            forward=lambda s, x, mask=None, table=None: GroupedAttention.forward(s, x, None, table),
+        ),
+    ),
+    (
+        "The table changes nothing here: assign what `rotate` returns to `query` and `key`.",
+        otherwise(
+            GroupedAttention,
+            forward=lambda s, x, mask=None, table=None: GroupedAttention.forward(s, x, mask),
+        ),
+    ),
 )

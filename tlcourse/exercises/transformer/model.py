@@ -16,6 +16,7 @@ from tlcourse.exercises.transformer._common import (
     differing,
     moved,
     new,
+    otherwise,
     same_gradients,
     small,
     under,
@@ -160,9 +161,8 @@ task.stage(
         *(small(), SHAPES),
         measure=differing,
         expected=[],
-        hint="The parts are called embedding (an `nn.Embedding`), blocks (an `nn.ModuleList`, "
-        "because a plain list hides its modules, of `config.layers` blocks, each a new "
-        "`Block(config)`) and norm (an `nn.LayerNorm`). The head reuses the embedding's matrix.",
+        hint="The parts are called embedding (an `nn.Embedding`), blocks (an `nn.ModuleList` "
+        "of `config.layers` blocks) and norm (an `nn.LayerNorm`). Nothing else has weights.",
     ),
     case(
         "the configuration that the model stores",
@@ -252,4 +252,46 @@ task.stage(
     measure=on_meta,
     hint="The mask or the table is always created on the CPU, which would stop on a GPU. "
     "`rotary_table` takes a device: `tokens.device`.",
+)
+
+
+def begun(change):
+    """Returns a wrong answer: `change(model, config)` is applied to a new reference."""
+
+    def init(self, config):
+        Model.__init__(self, config)
+        change(self, config)
+
+    return otherwise(Model, __init__=init)
+
+
+def in_a_list(model, config):
+    blocks = list(model.blocks)
+    del model.blocks
+    model.blocks = blocks
+
+
+def passes_no_table(model, config):
+    for block in model.blocks:
+        block.register_forward_pre_hook(lambda block, given: (*given[:2], None))
+
+
+task.mistakes(
+    (
+        "Only one block has weights, perhaps because `[Block(config)] * layers` repeats one "
+        "object: create each with `nn.ModuleList(Block(config) for _ in range(config.layers))`.",
+        begun(lambda model, config: model.blocks.__delitem__(slice(1, None))),
+    ),
+    (
+        "A plain list hides its modules from PyTorch: put the blocks into an `nn.ModuleList`.",
+        begun(in_a_list),
+    ),
+    (
+        "The head has a matrix of its own here: compute the logits with the embedding's matrix.",
+        begun(lambda model, config: setattr(model, "head", nn.Linear(12, 40, bias=False))),
+    ),
+    (
+        "The blocks are given no positions: pass them the table that `rotary_table` returns.",
+        begun(passes_no_table),
+    ),
 )

@@ -11,6 +11,7 @@ from tlcourse.exercises.transformer._common import (
     differing,
     draw,
     new,
+    otherwise,
     out,
     same_gradients,
 )
@@ -77,7 +78,7 @@ task.stage(
         "a new module, for (3, 4), (-6, 8) and (1, 0)",
         torch.tensor([[3.0, 4.0], [-6.0, 8.0], [1.0, 0.0]]),
         hint="The mean square of (3, 4) is 12.5, and its root 3.54, so the result is about 0.85 "
-        "and 1.13. RMSNorm subtracts no mean, as LayerNorm does.",
+        "and 1.13.",
     ),
     case("a new module, for 2 texts of 5 tokens", x),
     measure=fresh,
@@ -107,4 +108,26 @@ task.stage(
     ),
     same_gradients(RMSNorm, WIDTH, x),
     hint="Multiply each feature by its own number in `self.weight`, an `nn.Parameter`.",
+)
+
+
+def divides_by(root):
+    """Returns a wrong answer that divides x by `root(x.square() + epsilon)`."""
+    return otherwise(RMSNorm, forward=lambda s, x: s.weight * x / root(x.square() + s.epsilon))
+
+
+task.mistakes(
+    (
+        "This is LayerNorm: RMSNorm does not subtract the mean.",
+        otherwise(RMSNorm, forward=lambda s, x: s.weight * F.layer_norm(x, x.shape[-1:])),
+    ),
+    (
+        "This code divides by the length of the vector: take the mean of the squares, not their "
+        "sum.",
+        divides_by(lambda squares: squares.sum(-1, keepdim=True).sqrt()),
+    ),
+    (
+        "This code divides by the mean square itself: take its root first.",
+        divides_by(lambda squares: squares.mean(-1, keepdim=True)),
+    ),
 )

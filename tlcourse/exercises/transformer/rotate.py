@@ -74,13 +74,13 @@ task.stage(
         torch.eye(2)[:, None].repeat(1, 3, 1),
     ),
     hint="They become (cos, sin) and (-sin, cos) of the angle: the sine is multiplied by the other "
-    "half. The first half of the table's sine already has its minus sign, so negate nothing.",
+    "half.",
 )
 task.stage(
     "which features are a pair",
     case("(1, 0, 0, 0) at positions 0 and 1", torch.tensor([[1.0, 0, 0, 0]] * 2)),
     hint="Features 0 and 2 are a pair, and so are 1 and 3: one of the first half and one of the "
-    "second. Swap the halves, and keep the order in each of them.",
+    "second.",
 )
 task.stage(
     "heads of a batch",
@@ -93,4 +93,36 @@ task.stage(
         hint=NO_GRADIENT,
     ),
     hint="Count dimensions from the end, because batch and heads come first.",
+)
+
+
+def swapped(x):
+    return x.roll(x.shape[-1] // 2, -1)
+
+
+task.mistakes(
+    (
+        "Cosine and sine are exchanged here: multiply x by the cosine, and the swapped halves by "
+        "the sine.",
+        lambda x, table: swapped(x) * table[0] + x * table[1],
+    ),
+    (
+        "This code multiplies each half by its own sine: swap the halves first, "
+        "`torch.cat([second, first], dim=-1)`.",
+        lambda x, table: x * table[0] + x * table[1],
+    ),
+    (
+        "The minus sign is applied twice, because the table's sine already contains it: swap the "
+        "halves without a minus.",
+        lambda x, table: x * table[0] + swapped(x) * table[1].abs(),
+    ),
+    (
+        "This code rotates the other way round, because it subtracts: add the two products, since "
+        "the table's sine already contains the minus sign.",
+        lambda x, table: x * table[0] - swapped(x) * table[1],
+    ),
+    (
+        "This code reverses all of x: swap its halves, and keep the order in each of them.",
+        lambda x, table: x * table[0] + x.flip(-1) * table[1],
+    ),
 )

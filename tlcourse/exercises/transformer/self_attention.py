@@ -11,6 +11,7 @@ from tlcourse.exercises.transformer._common import (
     IMPORTS,
     differing,
     draw,
+    otherwise,
     out,
     same_gradients,
     small,
@@ -94,14 +95,14 @@ task.stage(
     case("one head, no mask, no table", replace(plain, heads=1), x),
     tolerance=1e-4,
     hint="Query, key and value are computed from `x`, each by its own layer, and passed to your "
-    "`attention`, whose result goes through the output layer. Normalise only if `config.qk_norm`.",
+    "`attention`, whose result goes through the output layer.",
 )
 task.stage(
     "three heads",
     case("three heads of width 4", plain, x),
     tolerance=1e-4,
-    hint="Head 0 has features 0 to 3 of every token, head 1 the next four: view as (batch, length, "
-    "heads, head_dim), then transpose dimensions 1 and 2. At the end, transpose before `reshape`.",
+    hint="Head 0 has features 0 to 3 of every token, head 1 the next four, and at the end "
+    "the heads stand side by side in this order.",
 )
 task.stage(
     "the mask",
@@ -125,4 +126,45 @@ task.stage(
     case("`qk_norm`, a table and a causal mask", *together),
     same_gradients(Attention, *together),
     hint="Each of the three works alone, so does one of them switch another off?",
+)
+
+
+def rms(x):
+    return F.rms_norm(x, x.shape[-1:])
+
+
+def in_steps(
+    project=lambda s, x: (s.query(x), s.key(x), s.value(x)),
+    cut=lambda x, heads: x.unflatten(-1, (heads, -1)).transpose(1, 2),
+    norm=lambda q, k, v, on: (rms(q), rms(k), v) if on else (q, k, v),
+    turn=lambda q, k, v, table: (rotate(q, table), rotate(k, table), v),
+    keep=lambda mask: mask,
+    join=lambda s, mixed: s.output(mixed.transpose(1, 2).flatten(2)),
+):
+    """Returns the reference, step by step; a wrong answer has a step of its own."""
+
+    def forward(self, x, mask=None, table=None):
+        parts = [cut(part, self.config.heads) for part in project(self, x)]
+        parts = norm(*parts, self.config.qk_norm)
+        parts = parts if table is None else turn(*parts, table)
+        return join(self, attention(*parts, keep(mask)))
+
+    return otherwise(Attention, forward=forward)
+
+
+task.mistakes(
+    (
+        "This code normalises queries and keys although `config.qk_norm` is False: ask for it "
+        "with an `if`.",
+        in_steps(norm=lambda q, k, v, on: (rms(q), rms(k), v)),
+    ),
+    (
+        "This code mixes up tokens and heads: view as (batch, length, heads, head_dim) first, and "
+        "then transpose dimensions 1 and 2.",
+        in_steps(cut=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1)),
+    ),
+    (
+        "Heads and tokens are mixed up on the way back: call `transpose(1, 2)` before `reshape`.",
+        in_steps(join=lambda s, mixed: s.output(mixed.reshape(len(mixed), mixed.shape[2], -1))),
+    ),
 )

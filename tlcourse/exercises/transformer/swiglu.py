@@ -9,6 +9,7 @@ from tlcourse.exercises.transformer._common import (
     built,
     differing,
     draw,
+    otherwise,
     out,
     same_gradients,
 )
@@ -66,6 +67,25 @@ task.stage(
     "the gate",
     case("2 texts of 5 tokens", SIZES, x),
     same_gradients(GatedFeedForward, SIZES, x),
-    hint="`down` reads the product of SiLU (neither a sigmoid nor GELU) of `gate`, and the output "
-    "of `up`, to which no function is applied.",
+    hint="`down` reads the product of SiLU of the output of `gate`, and the output of `up`.",
+)
+
+
+def gates(forward):
+    return otherwise(GatedFeedForward, forward=forward)
+
+
+task.mistakes(
+    (
+        "This code applies SiLU to the output of `up`: apply it to the output of `gate`.",
+        gates(lambda s, x: s.down(F.silu(s.up(x)) * s.gate(x))),
+    ),
+    (
+        "This gate is a plain sigmoid, as in the original of 2017: use `F.silu`.",
+        gates(lambda s, x: s.down(s.gate(x).sigmoid() * s.up(x))),
+    ),
+    (
+        "This gate uses GELU, the activation of GPT-2: use `F.silu`.",
+        gates(lambda s, x: s.down(F.gelu(s.gate(x)) * s.up(x))),
+    ),
 )

@@ -286,7 +286,7 @@ test_induction_score_wrong = rejects(
     "looking.induction_score",
     (as_given, 0, "the code as it was given"),
     (lambda a, length: induction_score(a, length).mean(), 1, ONE_SCORE),
-    (lambda a, length: as_given(a, length), 2, AFTER),
+    (lambda a, length: as_given(a, length), 2, "one column too far to the left"),
     (lambda a, length: a.diagonal(1 - length).mean(-1), 1, ONE_SCORE),
     (largest_there, 2, AFTER),
 )

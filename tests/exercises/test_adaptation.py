@@ -39,7 +39,7 @@ from tlcourse.exercises.adaptation.own_scheme import (
     paces,
     task,
 )
-from tlcourse.exercises.adaptation.set_rates import rates_as_given, set_rates
+from tlcourse.exercises.adaptation.set_rates import rated, rates_as_given, set_rates
 from tlcourse.exercises.checking import check
 from tlcourse.lessons.finding import code_cells, get, read_notebook
 
@@ -57,16 +57,6 @@ def from_the_top_down(groups, decay, factor):
     for place in range(len(groups) - 1, -1, -1):
         groups[place].update(lr=factor * groups[place]["initial_lr"] / divided)
         divided *= decay
-
-
-def faulty(rate):
-    """An answer that sets `rate(group, depth, decay)` times the factor; depth 0 is the last."""
-
-    def candidate(groups, decay, factor):
-        for depth, group in enumerate(reversed(groups)):
-            group["lr"] = rate(group, depth, decay) * factor
-
-    return candidate
 
 
 def moves_initial(groups, decay, factor):
@@ -90,12 +80,11 @@ test_set_rates_wrong = rejects(
     (rates_as_given, 0, "the code as it was given"),
     (new_groups, 1, "or the groups are not changed in place"),
     (moves_initial, 1, "The next step needs `initial_lr` as it is"),
-    (lambda groups, *more: set_rates(groups[::-1], *more), 1, "The last group, the top layer"),
-    (faulty(lambda g, depth, decay: g["lr"] / decay**depth), 2, "Each step starts from `initial_"),
+    (rated(lambda g, depth, decay: g["lr"] / decay**depth), 2, "Each step starts from `initial_"),
     (lambda groups, decay, factor: set_rates(groups, decay, factor**2), 3, "each rate is half"),
     (rests_at_zero, 3, "A factor of 0 is treated like any other"),
-    (faulty(lambda g, depth, decay: 0.09 / decay**depth), 4, "from its own `initial_lr`"),
-    (faulty(lambda g, n, decay: g["initial_lr"] / decay ** min(n, 2)), 5, "The ratio of two"),
+    (rated(lambda g, depth, decay: 0.09 / decay**depth), 4, "from its own `initial_lr`"),
+    (rated(lambda g, n, decay: g["initial_lr"] / decay ** min(n, 2)), 5, "The ratio of two"),
 )
 
 

@@ -47,14 +47,6 @@ def step_by_step(always=False):
     return answer
 
 
-def a_token_too_few(model, texts, optimizer_of, rate, steps, batch_size=32, length=64):
-    return tapt(model, texts, optimizer_of, rate, steps, batch_size, length - 1)
-
-
-def trains_the_original(model, texts, optimizer_of, *more):
-    return tapt(model, texts, lambda reader: optimizer_of(model), *more)
-
-
 test_tapt_right = accepts("more_signal.tapt", by_extending, step_by_step())
 test_tapt_wrong = rejects(
     "more_signal.tapt",
@@ -62,8 +54,6 @@ test_tapt_wrong = rejects(
     (lambda model, *more: (model, tapt(model, *more)[1]), 1, "Take `copy.deepcopy(model)` first"),
     (lambda model, texts, *more: tapt(model, [sum(texts, [])], *more), 2, "followed by EOS"),
     (lambda *given: tapt(*given[:5]), 2, "`batch_size` of them"),
-    (a_token_too_few, 2, "a window has one token more"),
-    (trains_the_original, 3, "an optimizer of the original never trains the copy"),
     (step_by_step(always=True), 4, "AdamW remembers earlier gradients"),
 )
 
@@ -101,7 +91,7 @@ test_paired_gain_wrong = rejects(
     "more_signal.paired_gain",
     (lambda *given: paired_gain(*given)[:2], 1, "Return three numbers: (gain, low, high)"),
     (lambda *given: tuple(3 * x for x in paired_gain(*given)), 1, "the mean gain is 3"),
-    (with_interval(lambda gains: 1.96 * stats.sem(gains)), 2, "Student's t at 0.975"),
+    (with_interval(lambda gains: 2 * stats.sem(gains)), 2, "Student's t at 0.975"),
     (with_interval(lambda gains: stats.t.ppf(0.975, 3) * stats.sem(gains)), 3, "n - 1 degrees"),
     (absolute, 4, "Some of the differences are negative"),
 )

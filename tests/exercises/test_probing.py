@@ -15,10 +15,10 @@ from torch.nn import functional as F
 from tests.exercises.standard import accepts, rejects
 from tlcourse.exercises.checking import check
 from tlcourse.exercises.probing._words import Salted, in_two_sessions
-from tlcourse.exercises.probing.code_length import code_length
+from tlcourse.exercises.probing.code_length import by, code_length, cost
 from tlcourse.exercises.probing.control_labels import control_labels
 from tlcourse.exercises.probing.linear_probe import linear_probe, noisy
-from tlcourse.exercises.probing.remove import remove
+from tlcourse.exercises.probing.remove import along, remove
 from tlcourse.exercises.probing.split_by_word import split_by_word
 from tlcourse.exercises.probing.word_of_each import as_given, by_shared, word_of_each
 from tlcourse.exercises.task import get
@@ -51,7 +51,6 @@ test_word_of_each_wrong = rejects(
     (as_given, 0, "the code as it was given"),
     (lambda *spans: [[number] for number in word_of_each(*spans)], 1, "Return one number for"),
     (by_shared(lambda a, b, start, end: a <= end and start < b), 1, "So use `<`, not `<=`"),
-    (by_shared(lambda a, b, start, end: start <= a < end), 2, "neither the first nor the last"),
     (by_shared(lambda a, b, start, end: start < b <= end), 2, "neither the first nor the last"),
     (lambda *spans: [n for n in word_of_each(*spans) if n is not None], 3, "any word is None"),
     (by_shared(lambda a, b, start, end: a < end and start < b), 3, "An empty token"),
@@ -95,20 +94,18 @@ def standard(features):
     return lambda new: (new - mean) / deviation
 
 
-def variant(
-    choose=lambda scores: scores.argmax(dim=1), scaler=standard, bias=True, loss=F.cross_entropy
-):
-    """The reference with other parts."""
+def variant(scaler=standard, loss=F.cross_entropy):
+    """The reference with another scale or another loss."""
 
     def candidate(features, labels, classes, steps):
         scale = scaler(features.detach())
-        layer = nn.Linear(features.shape[1], classes, bias=bias)
+        layer = nn.Linear(features.shape[1], classes)
         optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
         for _ in range(steps):
             optimizer.zero_grad()
             loss(layer(scale(features.detach())), labels).backward()
             optimizer.step()
-        return lambda new: choose(layer(scale(new)))
+        return lambda new: layer(scale(new)).argmax(dim=1)
 
     return candidate
 
@@ -122,11 +119,10 @@ test_linear_probe_right = accepts("probing.linear_probe", by_hand, by_normalisat
 test_linear_probe_wrong = rejects(
     "probing.linear_probe",
     (lambda *given: linear_probe(*given) and None, 1, "Why: Is a `return` missing?"),
-    (variant(lambda scores: scores), 1, "the `argmax(dim=1)` of its scores"),
+    (lambda *given: lambda new: linear_probe(*given)(new)[:1], 1, "`argmax(dim=1)` of its scores"),
     (lambda *given: lambda new: linear_probe(*given)(new).numpy(), 1, "Yours: a NumPy array"),
     (lambda *given: linear_probe(*given[:3], 0), 2, "is the learning rate large enough?"),
     (lambda *given: linear_probe(*given[:3], 100), 2, "`steps` was not used"),
-    (variant(bias=False), 3, "The layer also needs its bias"),
     (
         variant(loss=lambda scores, labels: F.cross_entropy(scores[:20], labels[:20])),
         *(4, "the mean cross-entropy of all examples"),
@@ -180,18 +176,6 @@ def half_their_own(words, labels, seed):
     return [own[word] if stays[word] else drawn[n] for n, word in enumerate(words)]
 
 
-def labels_by(draw):
-    """An answer that draws each type's label from `draw(labels, own labels of the types)`."""
-
-    def candidate(words, labels, seed):
-        own, generator = dict(zip(words, labels, strict=True)), random.Random(seed)
-        pool = draw(labels, own)
-        drawn = {word: generator.choice(pool) for word in own}
-        return [drawn[word] for word in words]
-
-    return candidate
-
-
 def unseeded(words, labels, seed):
     return control_labels(words, labels, None)
 
@@ -206,8 +190,6 @@ test_control_labels_wrong = rejects(
     (lambda words, labels, seed: [labels[words.index(word)] for word in words], 3, "was not used"),
     (unseeded, 3, "has seeded"),
     (half_their_own, 4, "must not change its chances"),
-    (labels_by(lambda labels, own: sorted(set(labels))), 5, "Draw from the list of all labels"),
-    (labels_by(lambda labels, own: [*own.values()]), 5, "has the D of `the` once"),
     (by_hash, 6, "`hash` returns another number"),
 )
 
@@ -238,32 +220,18 @@ def in_base_two(labels, classes, ends, fit):
     return np.sum(bits)
 
 
-def by(block, first=lambda labels, classes, ends: ends[0] * math.log2(classes), borders=pairwise):
-    """Adds up `block(labels, start, end, fit)` after `first(labels, classes, ends)`."""
-
-    def candidate(labels, classes, ends, fit):
-        later = sum(block(labels, start, end, fit) for start, end in borders(ends))
-        return first(labels, classes, ends) + later
-
-    return candidate
-
-
-def cost(labels, start, end, fit, seen=None):
-    """The bits of a block, by the probe of `seen` examples."""
-    logs = fit(start if seen is None else seen)
-    return -logs[range(start, end), labels[start:end]].sum().item() / math.log(2)
+def first_two(labels, classes, ends, fit):
+    return code_length(labels, classes, ends[:2], fit)
 
 
 test_code_length_right = accepts("probing.code_length", by_one_table, in_base_two)
 test_code_length_wrong = rejects(
     "probing.code_length",
     (lambda *given: code_length(*given) and None, 1, "Why: Is a `return` missing?"),
-    (by(cost, lambda _, classes, ends: ends[0] * math.log(classes)), 1, "not ln(classes)"),
-    (by(cost, lambda *_: 0.0, lambda ends: pairwise([0, *ends])), 1, "Nothing comes before"),
-    (by(lambda labels, a, b, fit: cost(labels, a, b, fit) / (b - a)), 2, "bits; add them up"),
-    (by(lambda labels, a, b, fit: cost(labels, 0, a, fit, a)), 2, "in its own row (2 or 3)"),
+    (lambda x, n, ends, fit: code_length(x, n, [0, *ends], fit), 1, "Nothing comes before"),
+    (lambda x, n, ends, fit: code_length(x, n + 2, ends, fit), 1, "not ln(classes)"),
     (by(lambda labels, start, end, fit: cost(labels, start, end, fit, 1)), 2, "`fit(1)`"),
-    (by(cost, borders=lambda ends: [*pairwise(ends)][:1]), 3, "Are all blocks counted?"),
+    (first_two, 3, "Are all blocks counted?"),
     (
         by(lambda labels, a, b, fit: sum(cost(labels, n, n + 1, fit, a) for n in range(a, b))),
         *(3, "call it once for each block"),
@@ -311,11 +279,6 @@ def by_inverse(states, directions):
     return states - states @ directions.T @ torch.linalg.inv(gram) @ directions
 
 
-def along(states, directions):
-    """The sum of the parts along each direction, as if they were orthogonal and of length one."""
-    return states @ directions.T @ directions
-
-
 def chosen(some):
     """Removes the span of `some(directions)`."""
     return lambda states, directions: remove(states, some(directions))
@@ -338,9 +301,7 @@ test_remove_wrong = rejects(
     (lambda *given: remove(*given).numpy(), 1, "Use PyTorch throughout"),
     (lambda states, directions: states.copy_(remove(states, directions)), 1, "`states`, after the"),
     (lambda *given: torch.atleast_2d(remove(*given)), 2, "The states keep their shape"),
-    (lambda h, d: h - remove(h, d), 2, "Anything at right angles to d remains"),
-    (lambda h, d: h - along(h, d), 2, "where d has length one in both places"),
-    (lambda h, d: h - along(h, F.normalize(d, dim=0)), 2, "divide each row by its length"),
+    (lambda h, d: 2 * h - remove(h, d), 2, "where d has length one in both places"),
     (chosen(lambda d: d * (torch.arange(d.shape[1]) < 3)), 4, "and the rest is removed"),
 )
 
@@ -372,12 +333,6 @@ def one_coin_a_type(words, share, seed):
     return sides
 
 
-def by_positions(words, share, seed):
-    positions = random.Random(seed).sample(range(len(words)), len(words))
-    after = round(share * len(words))
-    return positions[after:], positions[:after]
-
-
 def first_in(order):
     """The first types of `order(words, generator)` are held out."""
 
@@ -395,8 +350,6 @@ test_split_by_word_wrong = rejects(
     "probing.split_by_word",
     (lambda *given: [[str(n) for n in side] for side in split_by_word(*given)], 1, "of positions"),
     (lambda words, *rest: split_by_word(sorted({*words}), *rest), 1, "Each of the 8 positions"),
-    (by_positions, 2, "Were positions drawn?"),
-    (lambda *given: split_by_word(*given)[::-1], 3, "`share` is that of the test"),
     (lambda words, share, seed: split_by_word(words, share, None), 4, "nobody has seeded"),
     (first_in(lambda words, draw: [*dict.fromkeys(words)]), 4, "another seed has to give"),
     (

@@ -111,3 +111,25 @@ task.stage(
 def forward(of):
     """The reference with another path from h: `of(self, h, x)`."""
     return type("Faulty", (AdapterLayer,), {"forward": lambda self, x: of(self, self.base(x), x)})
+
+
+task.mistakes(
+    (
+        "The bottleneck reads `x`, the input of the base, but it has to read `h`: use "
+        "`self.down(h)`.",
+        forward(lambda s, h, x: h + s.up(F.gelu(s.down(x)))),
+    ),
+    (
+        "There is no non-linearity between `down` and `up`, so together they are only one linear "
+        "layer: apply `F.gelu` to the output of `down`.",
+        forward(lambda s, h, x: h + s.up(s.down(h))),
+    ),
+    (
+        "The non-linearity is ReLU, but this adapter has GELU: use `F.gelu`.",
+        forward(lambda s, h, x: h + s.up(F.relu(s.down(h)))),
+    ),
+    (
+        "GELU comes after `up` here: apply it to the output of `down`, before `up`.",
+        forward(lambda s, h, x: h + F.gelu(s.up(s.down(h)))),
+    ),
+)

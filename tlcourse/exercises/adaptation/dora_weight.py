@@ -95,3 +95,35 @@ task.stage(
     hint="Gradients flow through weight plus update and through `length`. Only the divisor is a "
     "constant, so `.detach()` it alone and divide by hand, which `F.normalize` does not allow.",
 )
+
+
+def times(rows):
+    """An answer: `rows(turned, weight)` times the lengths."""
+    return lambda weight, update, length: length[:, None] * rows(weight + update, weight)
+
+
+def norm(matrix):
+    """The length of each row, (out, 1)."""
+    return matrix.norm(dim=1, keepdim=True).detach()
+
+
+task.mistakes(
+    (
+        "This is the difference from the old weight: return the new matrix itself.",
+        lambda weight, update, length: dora_weight(weight, update, length) - weight,
+    ),
+    (
+        "Each row is divided by the *square* of its length: take the root, as `norm(dim=1)` does.",
+        times(lambda turned, weight: turned / norm(turned) ** 2),
+    ),
+    (
+        "One length, that of the whole matrix, divides all rows: `norm(dim=1)` gives each row its "
+        "own.",
+        times(lambda turned, weight: turned / turned.norm().detach()),
+    ),
+    (
+        "Each row is divided by the length that it has in the old weight: divide it by the length "
+        "of the row of weight *plus update*.",
+        times(lambda turned, weight: turned / norm(weight)),
+    ),
+)

@@ -122,10 +122,36 @@ def one_step_late(*given):
     return lambda step: factors(step - 1)
 
 
+def beginning(begin):
+    """An answer in which group i of `top + 1` begins at `begin(steps, share, i, top)`, rounded."""
+
+    def candidate(steps, names, shape, share=0.5):
+        top = len(names) - 1
+        begins = {name: round(begin(steps, share, i, top)) for i, name in enumerate(names)}
+        return lambda step: {n: shape(step) * (step >= begin) for n, begin in begins.items()}
+
+    return candidate
+
+
 task.mistakes(
     (
         "Every group begins one step late. A group that begins at step 5 is trained at step 5: "
         "`step >= begin`, not `step > begin`.",
         one_step_late,
+    ),
+    (
+        "The order is upside down: names go from the input to the output, so the head, which "
+        "begins at step 0, is the last of them.",
+        beginning(lambda steps, share, i, top: share * steps * i / max(1, top)),
+    ),
+    (
+        "You divide by the number of groups, but between n groups there are only n - 1 distances: "
+        "divide by `len(names) - 1`.",
+        beginning(lambda steps, share, i, top: share * steps * (top - i) / (top + 1)),
+    ),
+    (
+        "`share` was not used, so the first group would begin only when all steps are over: "
+        "spread the groups over `share * steps`.",
+        beginning(lambda steps, share, i, top: steps * (top - i) / max(1, top)),
     ),
 )

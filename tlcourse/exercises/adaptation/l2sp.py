@@ -141,10 +141,36 @@ task.stage(
         hint="`term` measures the classifier that it is called with, not the one that `l2sp` got.",
     ),
 )
+
+
+def costing(cost):
+    """An answer: half the strength times `cost(distances)` of the parameters of the body."""
+
+    def candidate(classifier, strength=0.01):
+        start = [p.detach().clone() for p in classifier.body.parameters()]
+        return lambda now, batch: (
+            strength / 2 * cost([p - s for p, s in zip(now.body.parameters(), start, strict=True)])
+        )
+
+    return candidate
+
+
 task.mistakes(
     (
         "The term is always 0, because what you remember changes along with the parameter. Copy "
         "it, once, before the first step: `p.detach().clone()`.",
         lambda *given: lambda *batch: torch.zeros(()),
+    ),
+    (
+        "The term is twice as large as it should be: multiply by `strength / 2`.",
+        lambda classifier, strength=0.01: l2sp(classifier, 2 * strength),
+    ),
+    (
+        "This takes the mean of the squares of each parameter: take their sum.",
+        costing(lambda distances: sum((each**2).mean() for each in distances)),
+    ),
+    (
+        "This takes the distance itself, with a root: take its square, the sum of all squares.",
+        costing(lambda distances: torch.cat([each.flatten() for each in distances]).norm()),
     ),
 )

@@ -174,3 +174,30 @@ task.stage(
 def forward(of):
     """The reference with another `forward(self, x)`."""
     return type("Faulty", (LoRALinear,), {"forward": of})
+
+
+def scaled(factor):
+    """The reference with `factor(scale)` in the place of the scale."""
+    return forward(lambda s, x: s.base(x) + factor(s.scale) * x @ s.a.T @ s.b.T)
+
+
+task.mistakes(
+    (
+        "There is a non-linearity between `a` and `b`, but LoRA has none: apply `b` directly to "
+        "what `a` returns.",
+        forward(lambda s, x: s.base(x) + s.scale * F.relu(x @ s.a.T) @ s.b.T),
+    ),
+    (
+        "The scale is always 2, which is right for the default rank and alpha only: compute "
+        "`alpha / rank` in `__init__`.",
+        scaled(lambda scale: 2.0),
+    ),
+    (
+        "The scale is rank / alpha, which is upside down: use `alpha / rank`.",
+        scaled(lambda scale: 1 / scale),
+    ),
+    (
+        "The update is not scaled at all: multiply it by `alpha / rank`.",
+        scaled(lambda scale: 1.0),
+    ),
+)

@@ -98,9 +98,40 @@ task.stage(
     ),
     hint="Each weight is divided by the largest of its own block, and nothing is added to that.",
 )
+
+
+def coded(codes):
+    """An answer with `codes(apart, levels)`, where `apart` is levels minus divided weights."""
+
+    def candidate(weight, levels, block=64):
+        largest = quantise(weight, levels, block)[1]
+        return codes(levels - (weight.reshape(-1, block) / largest)[..., None], levels), largest
+
+    return candidate
+
+
+def not_divided(weight, levels, block=64):
+    codes = (levels - weight.reshape(-1, block, 1)).abs().argmin(dim=-1)
+    return codes, quantise(weight, levels, block)[1]
+
+
 task.mistakes(
     (
         "All codes are 0. Is the sign of the distances still there? Call `.abs()` before `argmin`.",
         lambda *given: (torch.zeros_like(quantise(*given)[0]), quantise(*given)[1]),
+    ),
+    (
+        "The weights are compared with the levels as they are: divide them first, by the largest "
+        "of their block.",
+        not_divided,
+    ),
+    (
+        "This is the level below each weight, but the *nearest* level may lie above: take the "
+        "smallest absolute distance.",
+        coded(lambda apart, levels: (apart <= 0).sum(-1) - 1),
+    ),
+    (
+        "These are the levels themselves: return the index of each in `levels`.",
+        coded(lambda apart, levels: levels[apart.abs().argmin(-1)]),
     ),
 )

@@ -130,10 +130,32 @@ task.stage(
     *runs(),
     hint="The ratio of two neighbours is `decay`, at any depth, and nothing is rounded.",
 )
+
+
+def rated(rate):
+    """An answer that sets `rate(group, depth, decay)` times the factor; depth 0 is the last."""
+
+    def candidate(groups, decay, factor):
+        for depth, group in enumerate(reversed(groups)):
+            group["lr"] = rate(group, depth, decay) * factor
+
+    return candidate
+
+
 task.mistakes(
     (
         "All rates are equal. Either nothing is divided by `decay`, or the groups are not changed "
         "in place, or a second loop writes one rate over all of them.",
         lambda groups, decay, factor: set_rates(groups, 1.0, factor),
+    ),
+    (
+        "The rates are upside down: groups go from the input to the output, so the last group has "
+        "depth 0. Go through `reversed(groups)`.",
+        lambda groups, decay, factor: set_rates(groups[::-1], decay, factor),
+    ),
+    (
+        "You divide by `decay * depth`, but each group further down is divided once more: use "
+        "`decay**depth`.",
+        rated(lambda group, depth, decay: group["initial_lr"] / max(1, decay * depth)),
     ),
 )

@@ -173,3 +173,36 @@ task.stage(
     expected=lambda *how: mean_at_once(*how)[0].detach(),
     hint="The gradient is right; now return the mean loss over all targets, too.",
 )
+
+
+def with_loss(change):
+    """An answer for which `loss` returns `change(model, nats, targets, parts)`."""
+
+    def candidate(model, loss, batch, size):
+        parts = -(-len(batch[0]) // size)
+
+        def changed(model, part):
+            return change(model, *loss(model, part), parts)
+
+        return accumulate(model, changed, batch, size)
+
+    return candidate
+
+
+task.mistakes(
+    (
+        "This is the gradient of the last part alone, because each part clears what came before: "
+        "call `zero_grad` once, before the loop.",
+        with_loss(lambda model, nats, targets, parts: (model.zero_grad(), (nats, targets))[1]),
+    ),
+    (
+        "This is the mean of the parts' means, in which the rows of a shorter part count more: "
+        "divide the sum over all parts by the number of all targets, once.",
+        with_loss(lambda model, nats, targets, parts: (nats / max(targets, 1), 1)),
+    ),
+    (
+        "The means of the parts are added, so that the gradient grows with the number of parts: "
+        "add up the sums, and divide by the number of all targets.",
+        with_loss(lambda model, nats, targets, parts: (nats / max(targets, 1), 1 / parts)),
+    ),
+)

@@ -143,5 +143,34 @@ task.stage(
         measure=dropped,
         expected=[True, False, False],
     ),
+    case(
+        "the dropout rate if none is given",
+        measure=lambda candidate: candidate(body_of(), 4).dropout.p,
+        expected=0.1,
+        hint="`__init__` begins with `def __init__(self, body, labels, dropout=0.1):`.",
+    ),
     hint="Apply `self.dropout` to the pooled vector, before the head, and not to the logits.",
+)
+
+
+def forward(wrong):
+    """The reference with another `forward(self, tokens, mask)`."""
+    return type("Classifier", (Classifier,), {"forward": wrong})
+
+
+task.mistakes(
+    (
+        "This reads the last position, which is a pad in shorter texts: use "
+        "`last_token(hidden, mask)`.",
+        forward(lambda self, tokens, mask: self.head(self.body.hidden(tokens, mask)[:, -1])),
+    ),
+    (
+        "The body does not know where the pads are, so tokens attend to them: call "
+        "`self.body.hidden(tokens, mask)`.",
+        forward(lambda self, tokens, mask: self.head(last_token(self.body.hidden(tokens), mask))),
+    ),
+    (
+        "These are probabilities, but the loss takes logits: leave out the softmax.",
+        forward(lambda self, *batch: Classifier.forward(self, *batch).softmax(dim=-1)),
+    ),
 )

@@ -126,8 +126,9 @@ alike = [*TEXTS[:20], *map(str.upper, TEXTS[:10]), *map("{} ".format, TEXTS[10:2
 task.stage(
     "a tenth",
     case("the number of dev rows of 100, `fraction=0.2`", TEXTS, LABELS, 0.2, 0, expected=20),
+    case("the number of dev rows of 100 if no `fraction` is given", TEXTS, LABELS, expected=10),
     measure=lambda *given: len(rows_of(*given)),
-    hint="`fraction` is the share of the rows that go to dev; return these rows, the smaller part.",
+    hint="`fraction` is the share of the rows that go to dev, by default 0.1. Return these rows.",
 )
 DEV = "the number of dev rows of each label"
 task.stage(
@@ -181,4 +182,32 @@ task.stage(
     ),
     measure=splits,
     hint="The split must depend on the seed alone: make your own generator from it.",
+)
+
+
+def by_text_and_label(texts, labels, *more):
+    return dev_split(list(zip(texts, labels, strict=True)), labels, *more)
+
+
+def copies_count_once(texts, labels, *more):
+    first = dict(zip(reversed(texts), reversed(labels), strict=True))
+    once = list(dict.fromkeys(texts))
+    dev = {once[row] for row in dev_split(once, [first[text] for text in once], *more)}
+    return [row for row, text in enumerate(texts) if text in dev]
+
+
+task.mistakes(
+    (
+        "These are the rows that remain in train: return the others, the smaller part.",
+        lambda texts, *more: sorted({*range(len(texts))} - {*dev_split(texts, *more)}),
+    ),
+    (
+        "A question whose copies have two labels was split: group the rows by the text alone.",
+        by_text_and_label,
+    ),
+    (
+        "A question with three copies counts as one row here, but it adds three rows to dev: "
+        "subtract `len(group)` from what the label needs.",
+        copies_count_once,
+    ),
 )

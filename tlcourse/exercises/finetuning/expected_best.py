@@ -64,3 +64,36 @@ task.stage(
     hint="With very many draws the best is almost surely the smallest error. Use a formula: nobody "
     "can count 3 ** 400 ways.",
 )
+
+
+def without_replacement(errors, n):
+    bests = [min(way) for way in itertools.combinations(errors, min(n, len(errors)))]
+    return sum(bests) / len(bests)
+
+
+def not_sorted(errors, n):
+    weight = [(k / len(errors)) ** n for k in range(len(errors), -1, -1)]
+    return sum(e * (weight[k] - weight[k + 1]) for k, e in enumerate(errors))
+
+
+task.mistakes(
+    (
+        "No error is drawn twice here, but each trial is a new draw, *with* replacement: it may "
+        "give the same error again.",
+        without_replacement,
+    ),
+    (
+        "This is the expected *largest* error. The best is the smallest: reverse the order of the "
+        "weights.",
+        lambda errors, n: -expected_best([-each for each in errors], n),
+    ),
+    (
+        "The weights of the formula fit sorted errors: go through `sorted(errors)`.",
+        not_sorted,
+    ),
+    (
+        "Equal errors are counted once, as in a set. Keep them all, because a frequent error is "
+        "drawn more often.",
+        lambda errors, n: expected_best(set(errors), n),
+    ),
+)

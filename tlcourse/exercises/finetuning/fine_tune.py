@@ -42,6 +42,11 @@ def trained(candidate, epochs, warmup, clip, rates=RATES):
     return [*losses(got, steps), *model.weight.flatten().tolist(), *model.bias.tolist()]
 
 
+def by_default(candidate, epochs, *_):
+    """The same if `warmup` and `clip` are not given."""
+    return trained(lambda *given: candidate(*given[:5]), epochs, 0.1, 1.0)
+
+
 def in_training_mode(candidate):
     """Whether the model is in training mode in all steps."""
     model, modes = linear(), []
@@ -142,6 +147,12 @@ task.stage(
 task.stage(
     "clipping",
     case(f"{AFTER} 2 epochs, clip=0.9", 2, 0.1, 0.9),
+    case(
+        f"{AFTER} 5 epochs by default",
+        *(5, 0.1, 1.0),
+        measure=by_default,
+        hint="If they are not given, `warmup` is 0.1 and `clip` is 1.0.",
+    ),
     hint="All gradients together are at most `clip` long; shorter ones do not change.",
 )
 task.stage(
@@ -152,4 +163,70 @@ task.stage(
         measure=in_training_mode,
     ),
     hint="Call `model.train()` before the loop, because dropout is off in evaluation mode.",
+)
+
+
+def onto_the_last(model, loss, batches_of, optimizer, *more):
+    groups, step = optimizer.param_groups, optimizer.step
+    highest = [group["lr"] for group in groups]
+    left = list(highest)
+
+    def changed_step():
+        for place, group in enumerate(groups):
+            left[place] *= group["lr"] / highest[place]
+            group["lr"] = left[place]
+        step()
+
+    optimizer.step = changed_step
+    return fine_tune(model, loss, batches_of, optimizer, *more)
+
+
+def never_cleared(model, loss, batches_of, optimizer, *more):
+    optimizer.zero_grad = lambda: None
+    return fine_tune(model, loss, batches_of, optimizer, *more)
+
+
+def anew_in_each_epoch(model, loss, batches_of, optimizer, epochs, *more):
+    highest, found = [group["lr"] for group in optimizer.param_groups], []
+    for epoch in range(epochs):
+        for group, rate in zip(optimizer.param_groups, highest, strict=True):
+            group["lr"] = rate
+        batches = batches_of(epoch)
+        found += fine_tune(model, loss, lambda _, now=batches: now, optimizer, 1, *more)
+    return found
+
+
+def clips_each_alone(model, loss, batches_of, optimizer, epochs, warmup=0.1, clip=1.0):
+    step = optimizer.step
+
+    def clipped_step():
+        for parameter in model.parameters():
+            torch.nn.utils.clip_grad_norm_(parameter, clip)
+        step()
+
+    optimizer.step = clipped_step
+    return fine_tune(model, loss, batches_of, optimizer, epochs, warmup, HUGE)
+
+
+task.mistakes(
+    (
+        "The factor multiplies the learning rate of the step before, so the rates shrink step by "
+        "step: keep the highest learning rates in a list, and multiply those.",
+        onto_the_last,
+    ),
+    (
+        "The gradients of earlier steps are still there: call `optimizer.zero_grad()` in every "
+        "step.",
+        never_cleared,
+    ),
+    (
+        "Warm-up and decay start anew in each epoch: take `epochs * len(batches_of(0))` for the "
+        "number of steps, and count the steps on across epochs.",
+        anew_in_each_epoch,
+    ),
+    (
+        "Each parameter is clipped on its own, which changes the direction of the step: pass "
+        "`model.parameters()` to a single call of `clip_grad_norm_`.",
+        clips_each_alone,
+    ),
 )

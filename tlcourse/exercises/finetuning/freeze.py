@@ -97,8 +97,7 @@ task.stage(
         "changes that freeze nothing",
         measure=in_vain,
         hint="PyTorch reads the attribute `requires_grad` of each parameter, which the method "
-        "`requires_grad_(False)` sets. Python lets you set any other name, or that of the module, "
-        "without an error, and evaluation mode only switches dropout off.",
+        "`requires_grad_(False)` sets.",
     ),
     case("the parameters of the body with a new gradient after `backward`", True),
     case(
@@ -130,4 +129,38 @@ task.stage(
     measure=updated,
     hint="With an old gradient, even one of zeros, momentum and weight decay still change the "
     "parameter. Set it to None, and AdamW skips the parameter.",
+)
+
+
+def setting(name, of=lambda module: module.parameters()):
+    """An answer that sets an attribute of this name to False."""
+
+    def function(module):
+        for each in of(module):
+            setattr(each, name, False)
+
+    return function
+
+
+task.mistakes(
+    (
+        "The parameters now have an attribute `require_grad`, which PyTorch does not read: it is "
+        "called `requires_grad`, and Python lets you add any other name without an error.",
+        setting("require_grad"),
+    ),
+    (
+        "`requires_grad_`, with an underscore at the end, is a method, and you replaced it: call "
+        "it, `parameter.requires_grad_(False)`, or set `parameter.requires_grad`.",
+        setting("requires_grad_"),
+    ),
+    (
+        "The module now has an attribute `requires_grad`, which its parameters do not see: set it "
+        "on every parameter, or call the method `module.requires_grad_(False)`.",
+        setting("requires_grad", of=lambda module: [module]),
+    ),
+    (
+        "Evaluation mode freezes nothing, because it only switches dropout off: set "
+        "`requires_grad` of every parameter to False.",
+        lambda module: module.eval(),
+    ),
 )

@@ -100,3 +100,27 @@ task.stage(
     hint="The content of a pad must not matter, not even multiplied by zero: NaN times 0 is NaN. "
     "Select the last state by its position.",
 )
+
+
+def first_pad(hidden, mask):
+    places = mask.sum(dim=1).clamp(max=mask.shape[1] - 1)
+    return hidden[torch.arange(len(hidden)), places]
+
+
+task.mistakes(
+    (
+        "Every row gives its states at the last positions of *all* texts: index by row and "
+        "position together, `hidden[torch.arange(len(hidden)), last]`.",
+        lambda hidden, mask: hidden[:, mask.sum(dim=1) - 1],
+    ),
+    (
+        "This takes the last position of each row, which is a pad in shorter texts: find the last "
+        "token by the mask.",
+        lambda hidden, mask: hidden[:, -1],
+    ),
+    (
+        "This is the first pad after each text. Positions count from 0, so the last of n tokens "
+        "is at n - 1.",
+        first_pad,
+    ),
+)

@@ -78,3 +78,26 @@ task.stage(
     ),
     hint="`log_softmax` stays finite where log(softmax) does not.",
 )
+
+
+task.mistakes(
+    (
+        "You divide by the sum of the weights of the *classes*: divide by those of the texts, "
+        "`weights[targets].sum()`.",
+        lambda x, t, w: F.cross_entropy(x, t, w, reduction="sum") / w.sum(),
+    ),
+    (
+        "You divide by the number of texts, as `.mean()` does: divide by the sum of their weights, "
+        "`weights[targets].sum()`.",
+        lambda x, t, w: F.cross_entropy(x, t, w, reduction="sum") / len(t),
+    ),
+    (
+        "The weights are not used: multiply the nats of each text by `weights[targets]`.",
+        lambda x, t, w: F.cross_entropy(x, t),
+    ),
+    (
+        "The weights multiply the logits, which changes the probabilities: multiply the nats of "
+        "each text instead.",
+        lambda x, t, w: F.cross_entropy(x * w, t),
+    ),
+)

@@ -93,3 +93,36 @@ task.stage(
     ),
     hint="Questions that both have right, or both wrong, change nothing.",
 )
+
+
+def other(signs=(-1, 1), far=lambda sums, seen: abs(sums) >= abs(seen), size=lambda d: d):
+    """The test with one of its parts replaced."""
+
+    def function(wrong_a, wrong_b, flips=10_000, seed=0):
+        d = size(np.asarray(wrong_a, dtype=int) - np.asarray(wrong_b, dtype=int))
+        drawn = np.random.default_rng(seed).choice(signs, size=(flips, len(d)))
+        return float(np.mean(far((drawn * d).sum(axis=1), d.sum())))
+
+    return function
+
+
+task.mistakes(
+    (
+        "`^` and `abs` lose the sign, which says who alone is wrong: subtract as integers, a - b.",
+        other(size=abs),
+    ),
+    (
+        "A flip that is exactly as far from 0 as the observed sum counts, too: compare with `>=`, "
+        "not with `>`.",
+        other(far=lambda sums, seen: abs(sums) > abs(seen)),
+    ),
+    (
+        "Only flips on the side of the observed sum are counted: take the absolute value of both "
+        "sums.",
+        other(far=lambda sums, seen: sums >= seen),
+    ),
+    (
+        "With signs of 0 and 1, questions are left out instead of flipped: draw -1 or 1.",
+        other(signs=(0, 1)),
+    ),
+)

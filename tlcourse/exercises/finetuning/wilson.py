@@ -58,3 +58,38 @@ task.stage(
     case("the two ends for 18 errors of 500 with z = 1", 18, 500, 1.0, hint="Use the given `z`."),
     hint="No error in 100 questions does not prove an error rate of 0.",
 )
+
+
+def by_the_normal(errors, n, z=1.96):
+    p = errors / n
+    half = z * math.sqrt(p * (1 - p) / n)
+    return p - half, p + half
+
+
+def half_not_divided(errors, n, z=1.96):
+    low, high = wilson(errors, n, z)
+    middle, half = (low + high) / 2, (high - low) / 2 * (1 + z**2 / n)
+    return middle - half, middle + half
+
+
+def around_the_share(errors, n, z=1.96):
+    low, high = wilson(errors, n, z)
+    return errors / n - (high - low) / 2, errors / n + (high - low) / 2
+
+
+task.mistakes(
+    (
+        "This is p ± z · sqrt(p (1 - p) / n), which is too narrow near 0: Wilson's interval has "
+        "further terms with z².",
+        by_the_normal,
+    ),
+    (
+        "The half width is not divided by 1 + z² / n: divide both the middle and the half width.",
+        half_not_divided,
+    ),
+    (
+        "The interval is centred on the share itself: add z² / (2n) to it, and divide the sum by "
+        "1 + z² / n.",
+        around_the_share,
+    ),
+)

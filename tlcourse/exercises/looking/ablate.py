@@ -145,3 +145,52 @@ task.stage(
     hint="This text is too long for the model. Restore everything in a `finally:`, which is run "
     "after an error, too. The error itself has to reach the caller: use no `except`.",
 )
+
+
+def own(model, head):
+    """The index of a head's columns."""
+    size = model.config.width // model.config.heads
+    return ..., slice(size * head, size * (head + 1))
+
+
+def mutes(cells=own, after=False, removes=True):
+    """Zeroes `cells(model, head)` by a hook, which remains if there is an error."""
+
+    def run_without(model, tokens, layer, head):
+        def mute(module, inputs, output=None):
+            x = (output if after else inputs[0]).clone()
+            x[cells(model, head)] = 0
+            return x
+
+        output = model.blocks[layer].attention.output
+        register = output.register_forward_hook if after else output.register_forward_pre_hook
+        hook = register(mute)
+        logits = model(tokens)
+        if removes:
+            hook.remove()
+        return logits
+
+    return run_without
+
+
+task.mistakes(
+    (
+        "The columns are zero *after* the projection, which has mixed all heads by then: set them "
+        "to zero in the input of `attention.output`.",
+        mutes(after=True),
+    ),
+    (
+        "These are positions of the text, but a head has columns in the last dimension: use "
+        "`mixed[..., start:end]`.",
+        mutes(lambda model, head: (slice(None), own(model, head)[1])),
+    ),
+    (
+        "The logits are those of the whole model: return the new input from the hook, and check "
+        "that the columns exist.",
+        lambda model, tokens, layer, head: model(tokens),
+    ),
+    (
+        "The hook is still there, so the head remains mute: call `hook.remove()` afterwards.",
+        mutes(removes=False),
+    ),
+)

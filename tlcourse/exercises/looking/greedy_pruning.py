@@ -150,3 +150,48 @@ task.stage(
     *(random_case(draw) for draw in [random.Random(8)] for _ in range(20)),
     hint="In each round, remove the first head of those with the lowest error.",
 )
+
+
+def rounds(
+    choose=min,
+    asks=lambda gone, head, heads: gone | {head},
+    left=lambda heads, gone: [head for head in heads if head not in gone],
+):
+    """The rounds with another choice, another question, or another set to choose from."""
+
+    def greedy_pruning(judge, heads, count):
+        gone, order = frozenset(), []
+        for _ in range(count):
+            errors = {head: judge(asks(gone, head, heads)) for head in left(heads, gone)}
+            best = choose(errors, key=errors.get)
+            gone |= {best}
+            order.append((best, errors[best]))
+        return order
+
+    return greedy_pruning
+
+
+def ranked_once(judge, heads, count):
+    errors = {head: judge(frozenset({head})) for head in heads}
+    return sorted(errors.items(), key=lambda pair: pair[1])[:count]
+
+
+task.mistakes(
+    (
+        "The head whose removal costs *most* goes first: remove the one with the lowest error.",
+        rounds(choose=max),
+    ),
+    (
+        "`judge` takes the set of heads that are *removed*, but here it gets those that are kept.",
+        rounds(asks=lambda gone, head, heads: frozenset(heads) - gone - {head}),
+    ),
+    (
+        "The heads are ranked once and removed in that order, which is not greedy: call `judge` "
+        "anew in each round, with all heads that are already removed.",
+        ranked_once,
+    ),
+    (
+        "A head that is already removed is removed again: leave it out of later rounds.",
+        rounds(left=lambda heads, gone: heads),
+    ),
+)

@@ -82,10 +82,39 @@ task.stage(
 )
 
 
+def before(attention, offset=-1):
+    """For each query, the weight on the token before, or at another offset."""
+    return attention.diagonal(offset, -2, -1)
+
+
+def rolled(attention):
+    """The same for all queries; query 0 has the weight on the last token."""
+    places = torch.arange(attention.shape[-1])
+    return attention[..., places, places - 1]
+
+
 task.mistakes(
     (
         "This is the diagonal over layers and heads. Name the dimensions of queries and keys: "
         "`attention.diagonal(-1, dim1=-2, dim2=-1)`.",
         lambda attention: attention.diagonal(-1).mean(-1),
+    ),
+    (
+        "This is the weight on the token *after*: keys are columns, so the token before has the "
+        "offset -1.",
+        lambda attention: before(attention, 1).mean(-1),
+    ),
+    (
+        "This is the weight on the token itself: the token before is one column to the left, at "
+        "the offset -1.",
+        lambda attention: before(attention, 0).mean(-1),
+    ),
+    (
+        "You divide by all n queries, but query 0 has no token before it: divide by n - 1.",
+        lambda attention: before(attention).sum(-1) / attention.shape[-1],
+    ),
+    (
+        "For query 0 this takes column -1, which is the *last* token: leave query 0 out.",
+        lambda attention: rolled(attention).sum(-1) / (attention.shape[-1] - 1),
     ),
 )

@@ -87,3 +87,30 @@ task.stage(
     case("the scores [layer, head] for 5 tokens twice", weights(2, 3, 10, seed=5), 5),
     hint="Take the mean over all queries of the second half, from `length` to `2 * length - 1`.",
 )
+
+
+def stripe(attention, offset, first=0):
+    """The mean weight on the keys at this offset, of the diagonal's queries from `first` on."""
+    return attention.diagonal(offset, -2, -1)[..., first:].mean(-1)
+
+
+task.mistakes(
+    (
+        "This is the weight on the same token in the first half, one column too far to the left: "
+        "the token that comes next is at `query - length + 1`.",
+        lambda attention, length: stripe(attention, -length),
+    ),
+    (
+        "This is the token *before* the first occurrence: add one instead of subtracting it.",
+        lambda attention, length: induction_score(attention.roll(2, -1), length),
+    ),
+    (
+        "The last query is left out, but it counts, too: it looks at position `length`.",
+        lambda attention, length: stripe(attention[..., :-1, :], 1 - length, 1),
+    ),
+    (
+        "The diagonal begins with query `length - 1`, which is the last one of the first half: "
+        "leave it out of the mean.",
+        lambda attention, length: stripe(attention, 1 - length),
+    ),
+)

@@ -112,6 +112,8 @@ task.stage(
     measure=changed,
     hint="Leave the model as it was, in its mode, too.",
 )
+
+
 task.mistakes(
     (
         "The embedding matrix is (vocabulary, width): transpose it for the product with (length, "
@@ -121,5 +123,19 @@ task.mistakes(
     (
         "This model has no bias, its `head_bias` is None: add one only if the model has one.",
         lambda model, states: model.logits(torch.stack(states)) + model.head_bias,
+    ),
+    (
+        "The first state, that of the embeddings, is missing: every state of the list gets its "
+        "logits.",
+        lambda model, states: logit_lens(model, states[1:]),
+    ),
+    (
+        "The last state is not normed: `hidden_states` are recorded before `model.norm`, so apply "
+        "it to every one of them.",
+        lambda model, states: model.logits(torch.stack(states)),
+    ),
+    (
+        "The norm is applied twice, but the model applies it once: leave one of the two out.",
+        lambda model, states: logit_lens(model, [*map(model.norm, states)]),
     ),
 )

@@ -161,3 +161,49 @@ task.stage(
     ),
     hint="Here norm, rotary positions and mask are combined.",
 )
+
+
+def split(part, heads):
+    return part.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def masked(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+def weights_by(cut=split, finish=masked):
+    """The weights with another cut into heads, or another end."""
+
+    def recorded_attention(layer, x, mask, table=None):
+        query, key = (cut(part(x), layer.config.heads) for part in (layer.query, layer.key))
+        if layer.config.qk_norm:
+            query, key = (F.rms_norm(part, part.shape[-1:]) for part in (query, key))
+        if table is not None:
+            query, key = rotate(query, table), rotate(key, table)
+        return finish(query @ key.mT / (x.shape[-1] // layer.config.heads) ** 0.5, mask)
+
+    return recorded_attention
+
+
+task.mistakes(
+    (
+        "`.view(batch, heads, length, -1)` mixes positions and heads: cut the width first, "
+        "`.view(batch, length, heads, -1)`, then `.transpose(1, 2)`.",
+        weights_by(cut=lambda part, heads: part.reshape(len(part), heads, part.shape[1], -1)),
+    ),
+    (
+        "The softmax goes over the queries, but the weights of each *query* sum to 1 over the "
+        "keys: `softmax(dim=-1)`.",
+        weights_by(finish=lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-2)),
+    ),
+    (
+        "`mask` is True where a query may look, but this code drops exactly those keys: use "
+        "`~mask` in `masked_fill`.",
+        weights_by(finish=lambda scores, mask: masked(scores, ~mask)),
+    ),
+    (
+        "The weights are set to 0 after the softmax, so the rows no longer sum to 1: mask the "
+        "scores before it.",
+        weights_by(finish=lambda scores, mask: scores.softmax(-1) * mask),
+    ),
+)

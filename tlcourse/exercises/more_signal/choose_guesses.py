@@ -126,10 +126,31 @@ task.stage(
     ),
     hint=f"Here all rules apply: sure enough, at most so many of each label. {LOWER}",
 )
+
+
+def stops_when_full(table, least, most):
+    kept, every = choose_guesses(table, least, most), choose_guesses(table, least, len(table))
+    return [row for row, due in zip(every, kept, strict=False) if row == due]
+
+
 task.mistakes(
     (
         "These are positions among the rows that are sure enough. In the table these rows have "
         "other numbers.",
         lambda table, least, most: choose_guesses(table[table.amax(-1) >= least], least, most),
+    ),
+    (
+        "This is a mask, True for each row that is sure enough: `mask.nonzero()` gives the numbers "
+        "of these rows.",
+        lambda table, least, most: table.amax(dim=-1) >= least,
+    ),
+    (
+        "A guess whose probability is exactly `least` is left out: compare with `>=`.",
+        lambda table, least, most: choose_guesses(table, least + 1e-9, most),
+    ),
+    (
+        "The loop ends as soon as one label is full, but the others may still have room: "
+        "`continue`, not `break`.",
+        stops_when_full,
     ),
 )

@@ -117,4 +117,13 @@ task.mistakes(
         "The softmax of the student was taken twice: cross-entropy takes one itself.",
         lambda x, y, t: distillation_loss(x.softmax(-1), y, t),
     ),
+    (
+        "Student and teacher are swapped: the teacher's shares are the targets, and the logarithm "
+        "is taken of the student's.",
+        lambda x, y, t: distillation_loss(y, x, t),
+    ),
+    (
+        "`^` is not a power in Python: write `temperature**2`.",
+        lambda x, y, t: F.cross_entropy(x, y.softmax(-1)) * (t ^ 2),
+    ),
 )

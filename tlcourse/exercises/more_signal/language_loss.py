@@ -107,3 +107,36 @@ task.stage(
     ),
     hint="A text may have no target at all, and the mask may have gaps: go by the mask.",
 )
+
+
+def mean(logits, tokens, kept):
+    """The mean nats of the targets that are kept."""
+    return F.cross_entropy(logits[kept], tokens[kept])
+
+
+task.mistakes(
+    (
+        "Each position is scored against its own token, which a model can simply copy: score "
+        "position t against token t + 1.",
+        mean,
+    ),
+    (
+        "The mask of the position decides here whether its target counts: take the mask of the "
+        "*target*, `mask[:, 1:]`.",
+        lambda logits, tokens, mask: mean(logits[:, :-1], tokens[:, 1:], mask[:, :-1]),
+    ),
+    (
+        "The texts are joined before the shift, so that the end of one is scored against the first "
+        "token of the next: shift first, then flatten.",
+        lambda *given: language_loss(*(each.flatten(0, 1)[None] for each in given)),
+    ),
+    (
+        "The softmax is taken twice, because cross-entropy takes one itself: pass it the logits.",
+        lambda logits, *given: language_loss(logits.softmax(dim=-1), *given),
+    ),
+    (
+        "Targets with the id 0 are left out here, but token 0 is a token like any other: choose "
+        "targets by `mask`, not by an id.",
+        lambda logits, tokens, mask: mean(logits[:, :-1], tokens[:, 1:], tokens[:, 1:] != 0),
+    ),
+)

@@ -92,3 +92,43 @@ task.stage(
     ),
     hint="Some of the differences are negative, and they count as losses.",
 )
+
+
+def varied(quantile=stats.t.ppf, level=0.975, ddof=1):
+    """An answer with another quantile, or another standard deviation."""
+
+    def answer(errors, baseline):
+        gains, n = np.subtract(baseline, errors), len(errors)
+        half = quantile(level, n - 1) * gains.std(ddof=ddof) / math.sqrt(n)
+        return gains.mean(), gains.mean() - half, gains.mean() + half
+
+    return answer
+
+
+def unpaired(errors, baseline):
+    interval = stats.ttest_ind(baseline, errors).confidence_interval(0.95)
+    return np.mean(baseline) - np.mean(errors), *interval
+
+
+task.mistakes(
+    (
+        "This is the interval of two independent lists: take the standard deviation of the "
+        "*differences*, in which whatever both lists share in a sample cancels.",
+        unpaired,
+    ),
+    (
+        "The standard deviation of a sample divides by n - 1, but `np.std` divides by n: use "
+        "`ddof=1`.",
+        varied(ddof=0),
+    ),
+    (
+        "The factor 1.96 belongs to the normal distribution, but with few pairs Student's t is "
+        "larger: use `stats.t.ppf(0.975, n - 1)`.",
+        varied(lambda *_: 1.96),
+    ),
+    (
+        "This is the quantile of 0.95, but the 95 % in the middle leave out 2.5 % at either end: "
+        "use 0.975.",
+        varied(level=0.95),
+    ),
+)

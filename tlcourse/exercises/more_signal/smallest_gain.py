@@ -64,3 +64,37 @@ task.stage(
     case("5 differences (0, 4, 1, 3, 2), a power of 0.9", ten[:5], 0.9),
     hint="`power` is the probability of the second factor.",
 )
+
+
+def varied(quantile=stats.t.ppf, level=0.975, second=lambda power: power):
+    """An answer with another distribution, quantile or second factor."""
+
+    def answer(differences, power=0.8):
+        n = len(differences)
+        factors = [quantile(p, n - 1) for p in (level, second(power))]
+        return sum(factors) * statistics.stdev(differences) / math.sqrt(n)
+
+    return answer
+
+
+task.mistakes(
+    (
+        "Both factors come from the normal distribution, which is too narrow for so few draws: "
+        "take Student's t, `stats.t.ppf`.",
+        varied(lambda level, _: stats.norm.ppf(level)),
+    ),
+    (
+        "The first factor is the quantile of 0.95, but an interval of 95 % leaves out 2.5 % on "
+        "each side: use 0.975.",
+        varied(level=0.95),
+    ),
+    (
+        "This is half the interval, and a true gain of this size would be found only every second "
+        "time: add the quantile at `power`.",
+        varied(second=lambda power: 0.5),
+    ),
+    (
+        "The second factor is the quantile at 1 - `power`, which is negative: take it at `power`.",
+        varied(second=lambda power: 1 - power),
+    ),
+)

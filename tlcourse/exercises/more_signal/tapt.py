@@ -192,3 +192,38 @@ task.stage(
     tolerance=1e-3,
     hint="Call `optimizer_of` once, before the loop: AdamW remembers earlier gradients.",
 )
+
+
+def varied(extra=1, keep=copy.deepcopy, mine=True):
+    """An answer with another window, copy or optimizer."""
+
+    def answer(model, texts, optimizer_of, learning_rate, steps, batch_size=32, length=64):
+        ids = np.array([id for text in texts for id in [*text, EOS]])
+        reader = keep(model)
+
+        def batch_of(step):
+            return windows(ids, step, batch_size, length + extra)
+
+        optimizer = optimizer_of(reader if mine else model)
+        return reader, train(reader, causal_loss, batch_of, optimizer, learning_rate, range(steps))
+
+    return answer
+
+
+task.mistakes(
+    (
+        "`copy.copy` shares the weights with the original, so both are trained: use "
+        "`copy.deepcopy`.",
+        varied(keep=copy.copy),
+    ),
+    (
+        "The model reads one token too few, because the last token of a window is a target only: "
+        "take windows of `length + 1`.",
+        varied(extra=0),
+    ),
+    (
+        "The optimizer holds the weights of the original, so the copy is never trained: use "
+        "`optimizer_of(reader)`, with the copy.",
+        varied(mine=False),
+    ),
+)

@@ -153,9 +153,36 @@ def by_later_probes(labels, classes, ends, fit):
     return code_length(labels, classes, ends, lambda start: fit(ends[ends.index(start) + 1]))
 
 
+def by(block, begin=lambda classes, ends: ends[0] * math.log2(classes)):
+    """Adds up `block(labels, start, end, fit)` after `begin(classes, ends)`."""
+    return lambda labels, classes, ends, fit: (
+        begin(classes, ends) + sum(block(labels, start, end, fit) for start, end in pairwise(ends))
+    )
+
+
+def cost(labels, start, end, fit, seen=None):
+    """The bits of a block, by the probe of `seen` examples."""
+    logs = fit(start if seen is None else seen)
+    return -logs[range(start, end), labels[start:end]].sum() / math.log(2)
+
+
 task.mistakes(
     (
         "`fit(end)` has seen the very labels it has to predict: a block's probe is `fit(start)`.",
         by_later_probes,
+    ),
+    (
+        "The first block is in nats: a label costs log2(classes) bits, so use `math.log2`, not "
+        "`math.log`.",
+        by(cost, lambda classes, ends: ends[0] * math.log(classes)),
+    ),
+    (
+        "The cost of a block is the mean over its labels here: take their sum.",
+        by(lambda labels, start, end, fit: cost(labels, start, end, fit) / (end - start)),
+    ),
+    (
+        "The probe is evaluated on the examples that it was trained on: take the rows `start` to "
+        "`end` of `fit(start)`, which has a row for each example.",
+        by(lambda labels, start, end, fit: cost(labels, 0, start, fit, start)),
     ),
 )

@@ -164,10 +164,31 @@ task.stage(
 )
 
 
+def by(draw):
+    """A solution with `draw(generator, labels, own labels of all types)`, a label for each type."""
+
+    def candidate(words, labels, seed):
+        own = dict(zip(words, labels, strict=True))
+        drawn = dict(zip(own, draw(random.Random(seed), labels, own), strict=True))
+        return [drawn[word] for word in words]
+
+    return candidate
+
+
 task.mistakes(
     (
         "All words got the same label. Is the generator created anew for each word? Then each draw "
         "is its first.",
         lambda words, labels, seed: [random.Random(seed).choice(labels) for _ in words],
+    ),
+    (
+        "Each label is equally likely here, as in a draw from the set of labels: draw from the "
+        "list `labels`, in which a frequent label is more likely.",
+        by(lambda generator, labels, own: generator.choices(sorted({*labels}), k=len(own))),
+    ),
+    (
+        "Each type counts once here, however frequent it is: draw from all of `labels`, which has "
+        "a label for each word of the text.",
+        by(lambda generator, labels, own: generator.choices([*own.values()], k=len(own))),
     ),
 )

@@ -247,9 +247,39 @@ task.stage(
     hint=f"{FROZEN} Otherwise a gradient goes through the features into the model.",
     measure=gradient_in_model,
 )
+
+
+def variant(choose=lambda scores: scores.argmax(dim=1), bias=True):
+    """The reference with another choice, or without a bias."""
+
+    def candidate(features, labels, classes, steps):
+        mean, deviation = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
+        layer = nn.Linear(features.shape[1], classes, bias=bias)
+        optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            F.cross_entropy(layer((features - mean) / deviation), labels).backward()
+            optimizer.step()
+        return lambda new: choose(layer((new - mean) / deviation))
+
+    return candidate
+
+
 task.mistakes(
     (
         "The layer has one output for each of `classes`, including those that never occur.",
         lambda x, labels, _, steps: linear_probe(x, labels, len(labels.unique()), steps),
+    ),
+    (
+        "These are the scores of all classes: return the class with the largest, `argmax(dim=1)`.",
+        variant(lambda scores: scores),
+    ),
+    (
+        "The argmax goes over the examples, but it has to go over the classes: `argmax(dim=1)`.",
+        variant(lambda scores: scores.argmax(dim=0)),
+    ),
+    (
+        "The layer has no bias, so the class in the middle never wins: leave out `bias=False`.",
+        variant(bias=False),
     ),
 )

@@ -133,3 +133,33 @@ task.stage(
     *(random(seed, 1, *leading) for seed, leading in enumerate(((), (4,), (2, 5)))),
     hint="The part at right angles to the direction remains as it is, and the rest is removed.",
 )
+
+
+def unit(directions):
+    return directions / directions.norm(dim=1, keepdim=True)
+
+
+def along(states, directions):
+    """The sum of the parts along each direction, as if they were orthogonal and of length one."""
+    return states @ directions.T @ directions
+
+
+task.mistakes(
+    (
+        "This is the part along the direction: subtract it from the states.",
+        lambda h, d: h - remove(h, d),
+    ),
+    (
+        "The direction is used as it is, but its length is not one: divide it by its length first.",
+        lambda h, d: h - along(h, d),
+    ),
+    (
+        "The direction occurs twice in (h · d) d, but only one of the two was divided by its "
+        "length: divide before you use it.",
+        lambda h, d: h - h @ d.T @ unit(d),
+    ),
+    (
+        "Each column of the directions has length one here: normalise each row, with `dim=-1`.",
+        lambda h, d: h - along(h, F.normalize(d, dim=0)),
+    ),
+)

@@ -150,3 +150,30 @@ task.stage(
     hint=SESSION,
     measure=in_two_sessions(sides),
 )
+
+
+def by_positions(words, share, seed):
+    places = list(range(len(words)))
+    random.Random(seed).shuffle(places)
+    border = round(share * len(places))
+    return places[border:], places[:border]
+
+
+task.mistakes(
+    (
+        "Train and test are swapped: `share` is the share of the test, which comes second.",
+        lambda *given: split_by_word(*given)[::-1],
+    ),
+    (
+        "These are words, but the answer has their positions: collect `place` from `for place, "
+        "word in enumerate(words)`.",
+        lambda words, *more: [
+            [words[place] for place in side] for side in split_by_word(words, *more)
+        ],
+    ),
+    (
+        "The positions of the text were shuffled, so most words are on both sides: shuffle the "
+        "types, `sorted(set(words))`.",
+        by_positions,
+    ),
+)

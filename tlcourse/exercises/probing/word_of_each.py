@@ -130,4 +130,9 @@ task.mistakes(
         "with `is None`.",
         lambda *spans: [number or None for number in word_of_each(*spans)],
     ),
+    (
+        "Only the first character of each token is compared, which may be a space: compare the "
+        "whole span of the token.",
+        by_shared(lambda a, b, start, end: start <= a < end),
+    ),
 )

@@ -100,13 +100,13 @@ def gradients(candidate, shifts, strength):
 
 
 task.stage(
-    "at the start it is 0",
+    "0 at the start",
     case("the term of a body that has not changed", {}, 0.5),
     hint="The distance is measured from the weights that the body has when `l2sp` is called, not "
     "from 0 as in weight decay.",
 )
 task.stage(
-    "one weight moves",
+    "one weight changes",
     case(
         "the term at strength 0.25, after each of the 12 numbers of a weight has grown by 3",
         *({"body.0.weight": 3.0}, 0.25),

@@ -223,7 +223,7 @@ def choice(scheme: Scheme) -> tuple[Classifier, list[str], dict[str, Group]]:
     return model, added, turn("the knob `groups`", scheme.groups, model, added)
 
 
-@task.stage("which parameters move")
+@task.stage("which parameters are trained")
 def moves(candidate) -> str | None:
     """Returns a remark on a head that is not trained."""
     model, added, chosen = choice(candidate())
@@ -272,7 +272,7 @@ def enough_steps(groups: Mapping) -> int:
     return max(12, 2 * len(groups))
 
 
-@task.stage("how fast at each step")
+@task.stage("the learning rate at each step")
 def paces(candidate) -> str | None:
     """Returns a remark on a head that is not trained from the first step on."""
     scheme = candidate()

@@ -92,7 +92,7 @@ def updated(candidate, steps_before):
 
 
 task.stage(
-    "no gradient is asked for",
+    "parameters that need no gradient",
     case(
         "changes that freeze nothing",
         measure=in_vain,
@@ -117,14 +117,14 @@ task.stage(
 )
 HEAD = ["head.weight", "head.bias"]
 task.stage(
-    "nothing moves",
+    "frozen weights stay the same",
     case("the parameters that AdamW changes after the body is frozen", 0, expected=HEAD),
     measure=updated,
     hint="AdamW skips a parameter only if its `grad` is None. Zeros are a gradient, so weight "
     "decay changes the parameter.",
 )
 task.stage(
-    "gradients that are left over",
+    "left-over gradients",
     case("the parameters that AdamW changes if the body is frozen after 2 steps", 2, expected=HEAD),
     measure=updated,
     hint="With an old gradient, even one of zeros, momentum and weight decay still change the "

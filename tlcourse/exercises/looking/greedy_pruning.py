@@ -117,13 +117,13 @@ task.stage(
     "whose removal leaves the lowest error. Return `count` pairs (head, error).",
 )
 task.stage(
-    "each is judged with those that are gone",
+    "measured without the heads removed before",
     removing(3, "; the error without both (0, 1) and (1, 1) is 10 higher", IN_PAIRS),
     hint="Call `judge` anew in each round, with all heads that are removed already and one more: "
     "two heads that do the same are dispensable one at a time, but not together.",
 )
 task.stage(
-    "the first of equals",
+    "ties",
     removing(3, " if all errors are equal", dict.fromkeys(ALONE, 0.5), HEADS[::-1]),
     hint="Of heads with equal errors, remove the first in the order of `heads`: here (1, 1).",
 )
@@ -135,7 +135,7 @@ task.stage(
     hint="Return the pairs in the order of removal, even if the error falls.",
 )
 task.stage(
-    "no question too many",
+    "no unnecessary measurement",
     case(
         "how often you call `judge` for sets of 0, 1, 2 and 3 heads, with 3 of 4 heads to remove",
         *(IN_PAIRS, HEADS, 3),

@@ -95,14 +95,14 @@ task.stage(
     "sure its guess is, and no other row reaches 0.85. A mask is not a list of row numbers.",
 )
 task.stage(
-    "sure enough",
+    "probable enough",
     rows(0.75, 9, [(2, 0.75), (0, 0.9), (1, 0.6), (2, 0.95), (1, 0.8)]),
     rows(0.5, 9, [[0.6, 0.4, 0.0], [0.55, 0.25, 0.2]]),
     hint="The surest guess comes first, whatever its label: the largest number of a row says how "
     "sure it is, not its distance from the second. A guess of exactly `least` is believed.",
 )
 task.stage(
-    "at most so many of a label",
+    "a limit for each label",
     rows(0.5, 2, [(0, 0.8), (0, 0.9), (0, 0.85), (1, 0.7), (0, 0.95), (2, 0.4), (1, 0.92)]),
     rows(
         *(0.4, 1, [[0.45, 0.5, 0.05], [0.4, 0.3, 0.3], [0.05, 0.9, 0.05]]),

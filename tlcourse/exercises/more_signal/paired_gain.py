@@ -79,7 +79,7 @@ task.stage(
     "deviation (with `ddof=1`) divided by the root of n.",
 )
 task.stage(
-    "how many pairs",
+    "the number of pairs",
     pairs([30.0, 31.5, 29.0] * 4, [33.0, 32.0, 30.5] * 4),
     hint="Student's t has n - 1 degrees of freedom, and the standard deviation is divided by the "
     "root of n.",

@@ -136,7 +136,7 @@ task.stage(
     window(chosen, 0, 0.95, [False, False, True, True], ORDINARY, (0, 5, 6, 300)),
 )
 task.stage(
-    "what becomes of them",
+    "what replaces them",
     window(
         *(corrupted, 0, FOUR, [MASK, MASK, 70, 84]),
         f"`kind` decides: below 0.8 a token becomes <mask>, id {MASK}; from there to 0.9 it keeps "

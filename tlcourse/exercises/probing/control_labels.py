@@ -133,7 +133,7 @@ task.stage(
     measure=by_two_seeds(given),
 )
 task.stage(
-    "whatever its own label is",
+    "independent of the true label",
     case(
         "the share of A among types that are A themselves, and among those that are B",
         *(types(1000), ["A", "B"] * 500, 0),
@@ -144,7 +144,7 @@ task.stage(
     tolerance=0.1,
 )
 task.stage(
-    "as often as in the labels",
+    "the frequencies of the labels",
     case(
         "D 3,000 times in `labels`, N 1,000 times, V 500 times: the share of types with each",
         *(["the"] * 3000 + types(1500), ["D"] * 3000 + ["N", "N", "V"] * 500, 0),

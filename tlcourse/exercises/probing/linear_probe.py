@@ -232,7 +232,7 @@ task.stage(
     hint="Labels are class numbers as they are, and some classes may never occur.",
 )
 task.stage(
-    "mistakes far off",
+    "examples far on the wrong side",
     case(
         "class 0 around -1, class 1 around 1 with a few examples at -6, which pull the border to "
         "-0.8: the share of places from -0.6 to -0.2 that you give to class 1 (90 % is enough)",

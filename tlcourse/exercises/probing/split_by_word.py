@@ -89,7 +89,7 @@ text = ["the", "dog", "sees", "the", "cat", "and", "the", "dog"]
 setting = types(200), 0.3
 
 task.stage(
-    "every place once",
+    "every index once",
     case(
         f"`{' '.join(text)}`, share 0.5: the positions in train and test together",
         *(text, 0.5, 0),
@@ -100,7 +100,7 @@ task.stage(
     measure=everywhere,
 )
 task.stage(
-    "no word on both sides",
+    "no word in both parts",
     case(
         "50 types, 6 times each, share 0.8: the first three words that are on both sides",
         *(types(50, 6), 0.8, 2),

@@ -245,12 +245,12 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_folder(own, tmp_path, cap
 # Where a run is stopped, what does that there, and what the line says of it.
 MOMENTS = {
     "begin": ("tlcourse.device.choose", "nothing was changed"),
-    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet, and nothing of"),
-    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, and nothing of"),
+    "vocabulary": ("tlcourse.bpe.Tokenizer.train", "the corpus was not prepared yet"),
+    "tokens": ("tlcourse.pretraining.corpus.encode_articles", "was not prepared yet, and"),
     "last file": ("tlcourse.files.write_json", "was not prepared yet, and nothing of it was kept"),
     "before": ("tlcourse.pretraining.run.optimizers_for", "is prepared, but no step is saved yet"),
     "step": ("tlcourse.pretraining.logs.Progress.__call__", "5 steps are done and saved in run"),
-    "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, but the check"),
+    "write": ("tlcourse.checkpoints.write_shape", "all steps are done and saved in run, but"),
     "weights": ("tlcourse.checkpoints.save_model", "but the checkpoint is not written yet"),
     "measure": (
         "tlcourse.evaluation.measuring.evaluate",

@@ -112,7 +112,7 @@ task.stage(
     "with the others: `continue`, not `break`.",
 )
 task.stage(
-    "equals",
+    "ties",
     rows(0.5, 2, [(1, 0.75), (0, 0.75), (0, 0.75), (1, 0.875), (0, 0.75), (1, 0.75)]),
     case("40 guesses, all 0 at 0.75; least 0.5, at most 17", table_of([(0, 0.75)] * 40), 0.5, 17),
     rows(0.5, 1, [[0.5, 0.5], [0.9, 0.1]], "Of labels that are equally likely the first counts."),

@@ -186,7 +186,7 @@ def best_of_trials(
     luck = len(best) > 1 and max(row[-1] for row in best.values()) < min(
         r[0] for r in best.values()
     )
-    finding = "With enough trials, either method beats the other one's single run"
+    finding = "With enough trials, either method looks better"
     ends = (f"{name} from {row[0]:.1f} to {row[-1]:.1f} %" for name, row in best.items())
     texts = {
         "title": finding if luck else "Expected best error over the number of trials",
@@ -198,6 +198,7 @@ def best_of_trials(
         y_label="expected best dev error (%)",
         log_x=True,
         x_ticks=numbers,
+        top=1.1 * max(row[0] for row in best.values()),
         **texts,
     )
 
@@ -222,6 +223,7 @@ def best_on_two_halves(
         y_label="error (%)",
         log_x=True,
         x_ticks=numbers,
+        top=1.1 * max(*chosen, *other),
         **texts,
     )
 
@@ -240,9 +242,7 @@ def pooling_differences(rows: Shares, **texts: Unpack[Texts]) -> Picture:
     """Error of the mean minus that of the last token; the title counts intervals without 0."""
     found = [each for row in rows.values() for each in row.values()]
     clear = [value for value, low, high in found if low > 0 or high < 0]
-    better = (
-        f"The mean has fewer errors in {len(clear)} of {len(found)} comparisons; the rest is open"
-    )
+    better = f"The mean is clearly better in {len(clear)} of {len(found)} comparisons"
     texts = {
         "title": better if clear and max(clear) < 0 else "Mean pooling against the last token",
         "alt": f"Held-out error of the mean minus that of the last token. {_told(rows)}",
@@ -273,9 +273,8 @@ def errors_of_groups(errors: Shares, **texts: Unpack[Texts]) -> Picture:
     least = {name: min(row[name][0] for row in errors.values()) for name in names}
     hard = [g for g, row in errors.items() if all(row[n][1] > least[n] for n in names)]
     worst = max(hard, key=lambda group: sum(v for v, *_ in errors[group].values()), default="")
-    title = f"Hard for both: {worst}" if worst else "Errors by group of questions"
-    x_label = "dev error (%); lines are 95 % intervals"
-    return grouped_dots(errors, x_label=x_label, **{"title": title, "alt": _told(errors)} | texts)
+    title = f"Hard for both: {worst.split(' (')[0]}" if worst else "Errors by group of questions"
+    return _errors(errors, **{"title": title, "alt": _told(errors)} | texts)
 
 
 def lead_by_task(errors: Shares, p_values: Mapping[str, float], **texts: Unpack[Texts]) -> Picture:
@@ -290,7 +289,14 @@ def lead_by_task(errors: Shares, p_values: Mapping[str, float], **texts: Unpack[
         "title": finding if leads and len(leads) < len(errors) else "Pretrained and from scratch",
         "alt": f"Dev errors. {_told(errors)}",
     } | texts
-    return grouped_dots(errors, x_label="dev error (%); lines are 95 % intervals", **texts)
+    return _errors(errors, **texts)
+
+
+def _errors(errors: Shares, **texts: Unpack[Texts]) -> Picture:
+    """Dots with intervals, from 0 on."""
+    picture = grouped_dots(errors, x_label="dev error (%); lines are 95 % intervals", **texts)
+    picture.axes[0].set_xlim(left=0)
+    return picture
 
 
 def _told(rows: Shares) -> str:

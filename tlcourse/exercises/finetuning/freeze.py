@@ -118,7 +118,7 @@ task.stage(
 )
 HEAD = ["head.weight", "head.bias"]
 task.stage(
-    "nothing moves",
+    "nothing changes",
     case("the parameters that AdamW changes after the body is frozen", 0, expected=HEAD),
     measure=updated,
     hint="AdamW skips a parameter only if its `grad` is None. Zeros are a gradient, so weight "

@@ -99,10 +99,15 @@ from tlcourse.views.lesson_03b import (
     seen_and_asked,
 )
 from tlcourse.views.lesson_04 import (
+    class_scores,
     classifier_on_body,
+    epoch_errors,
     errors_by_labels,
     errors_by_rate,
     flipped_sums,
+    interval_by_size,
+    label_probabilities,
+    restarts,
 )
 from tlcourse.views.lesson_04b import batch_in_parts, confusion, learning_rate_sweep
 from tlcourse.views.lesson_05 import block_with_schemes, four_knobs, rate_grids
@@ -149,6 +154,7 @@ __all__ = [
     "block_and_stream",
     "block_with_schemes",
     "by_layer",
+    "class_scores",
     "classifier_on_body",
     "clocks",
     "confusion",
@@ -158,6 +164,7 @@ __all__ = [
     "decision_path",
     "dev_errors",
     "difference_map",
+    "epoch_errors",
     "errors_by_labels",
     "errors_by_rate",
     "feed_forward_layer",
@@ -180,6 +187,8 @@ __all__ = [
     "importance",
     "induction_pattern",
     "interrupted_run",
+    "interval_by_size",
+    "label_probabilities",
     "learning_rate_sweep",
     "lens_table",
     "logits_in_chunks",
@@ -206,6 +215,7 @@ __all__ = [
     "question_row",
     "rate_grids",
     "removal",
+    "restarts",
     "right_by_distance",
     "road",
     "sampling_bars",

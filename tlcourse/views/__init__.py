@@ -99,10 +99,15 @@ from tlcourse.views.lesson_03b import (
     seen_and_asked,
 )
 from tlcourse.views.lesson_04 import (
+    class_scores,
     classifier_on_body,
+    epoch_errors,
     errors_by_labels,
     errors_by_rate,
     flipped_sums,
+    interval_by_size,
+    label_probabilities,
+    restarts,
 )
 from tlcourse.views.lesson_04b import (
     batch_in_parts,
@@ -164,6 +169,7 @@ __all__ = [
     "block_and_stream",
     "block_with_schemes",
     "by_layer",
+    "class_scores",
     "classifier_on_body",
     "clocks",
     "confusion",
@@ -173,6 +179,7 @@ __all__ = [
     "decision_path",
     "dev_errors",
     "difference_map",
+    "epoch_errors",
     "errors_by_frequency",
     "errors_by_labels",
     "errors_by_rate",
@@ -197,6 +204,8 @@ __all__ = [
     "importance",
     "induction_pattern",
     "interrupted_run",
+    "interval_by_size",
+    "label_probabilities",
     "lead_by_task",
     "learning_rate_sweep",
     "lens_table",
@@ -227,6 +236,7 @@ __all__ = [
     "rate_grids",
     "recall_of_labels",
     "removal",
+    "restarts",
     "right_by_distance",
     "road",
     "sampling_bars",

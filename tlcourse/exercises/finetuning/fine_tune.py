@@ -67,7 +67,7 @@ task = Exercise(
         'and a list of the groups\' own learning rates, `[group["lr"] for group in '
         "optimizer.param_groups]`.",
         "Write two loops, `for epoch in range(epochs)` and `for batch in batches_of(epoch)`, and "
-        "use `step = len(losses)`, which counts on across the epochs.",
+        "use `step = len(losses)`, which continues across epochs.",
         "The factor is `(step + 1) / up` during the warm-up and `(steps - step) / (steps - up)` "
         'after it; set `group["lr"] = highest * factor` for each group.',
         "The rest is as in lesson 03: `nats, targets = loss(model, batch)`, "

@@ -13,7 +13,7 @@ task = Exercise(
     importance=5,
     minutes=5,
     hints=(
-        "The position of the last token differs from row to row. Where can you read it off?",
+        "The position of the last token differs from row to row, and `mask` says where it is.",
         "`mask.sum(dim=1)` counts the tokens of each text; the last of n is at n - 1.",
         "`hidden[rows, positions]` with two index tensors of the same length takes one position "
         "from each row; the rows are `torch.arange(len(hidden))`.",
@@ -97,7 +97,8 @@ task.stage(
     "20 random batches",
     *(case("5 texts in 8 positions, NaN in the pads", *batch(draw)) for _ in range(20)),
     measure=with_gradient,
-    hint="The content of a pad must not matter, not even multiplied by zero: NaN times 0 is NaN. "
+    hint="The vectors of pads must not matter, not even multiplied by zero, because NaN times 0 is "
+    "NaN. "
     "Select the last state by its position.",
 )
 

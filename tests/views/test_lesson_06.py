@@ -1,7 +1,21 @@
 from matplotlib.colors import to_hex
 
 from tests.views.drawn import SAID, nothing_overlaps, refused, said
-from tlcourse.views import decision_path, paired_gains, signal_pipeline
+from tlcourse.views import (
+    before_and_after,
+    decision_path,
+    gains_by_labels,
+    paired_gains,
+    pairs_and_columns,
+    published_errors,
+    signal_pipeline,
+    what_saves,
+)
+
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
 
 ROWS = {"clear": ([1.0, 3.0], (2.0, 0.5, 3.5)), "unclear": ([-1.0, 3.0], (1.0, -1.0, 3.0))}
 
@@ -54,3 +68,43 @@ def test_what_cannot_be_drawn_is_refused():
     for asked in (({"read": ["x"]}, ()), (SIGNALS, ["other"])):
         refused("expected stages out of", signal_pipeline, *asked)
     refused("1 to 7 branches", decision_path, BRANCHES * 4)
+
+
+def test_what_saves_names_only_rows_whose_interval_lies_above_zero():
+    both = what_saves(ROWS, "TAPT")
+    assert title_of(both) == "TAPT: a clear gain only from clear"
+    assert "unclear +1.0 (-1.0 to +3.0)" in both.alt
+    one = what_saves({"clear": ROWS["clear"]}, "TAPT")
+    assert title_of(one) == "TAPT saves errors"
+    none = what_saves({"unclear": ROWS["unclear"]}, "TAPT")
+    assert title_of(none) == "TAPT: no interval lies above 0"
+
+
+def test_pairs_are_praised_only_where_their_interval_is_narrower():
+    narrow, wide = (2.0, 1.0, 3.0), (2.0, -2.0, 6.0)
+    assert "luck" in title_of(pairs_and_columns([1.0, 3.0], narrow, wide))
+    assert "luck" not in title_of(pairs_and_columns([1.0, 3.0], wide, narrow))
+
+
+def test_gains_shrink_in_the_title_only_where_they_do():
+    few, none = (2.6, 1.4, 3.8), (0.0, -0.7, 0.8)
+    shrinks = gains_by_labels([100, 5452], [few, none])
+    assert title_of(shrinks) == "TAPT saves errors while labels are few"
+    assert "+2.6 with 100 labels" in shrinks.alt
+    assert title_of(gains_by_labels([100, 5452], [none, few])) == "Errors saved by TAPT"
+
+
+def test_right_answers_are_counted_and_marked():
+    questions = {"Who wrote it?": "HUM", "Where is it?": "LOC"}
+    picture = before_and_after(questions, [("NUM", 0.1), ("LOC", 0.6)], [("HUM", 0.9), ("LOC", 1)])
+    nothing_overlaps(picture)
+    assert title_of(picture) == "Right answers of 2: 1 before, 2 after"
+    assert {"before: NUM", "after: HUM ✓"} <= set(said(picture))
+
+
+def test_published_errors_are_called_unclear_only_by_their_p_values():
+    bars = {"ours": (3.3, 2.1, 5.4), "theirs": (1.9, 1.1, 3.6)}
+    unclear = published_errors(bars, "ours", {"theirs": 0.24})
+    assert title_of(unclear) == "No published error differs clearly from ours"
+    clear = published_errors(bars, "ours", {"theirs": 0.01})
+    assert title_of(clear) == "Test errors, ours and published ones"

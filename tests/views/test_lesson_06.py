@@ -7,7 +7,6 @@ from tlcourse.views import (
     gains_by_labels,
     paired_gains,
     pairs_and_columns,
-    published_errors,
     signal_pipeline,
     what_saves,
 )
@@ -38,7 +37,7 @@ SIGNALS = {
     "pretrain": ["WikiText"],
     "TAPT": ["5,000 questions,\nno labels"],
     "adapt": ["100 labels", "their words:\nlanguage_loss", "three models:\nsoft targets"],
-    "judge": ["546 questions"],
+    "evaluate": ["546 questions"],
 }
 BRANCHES = [
     ("Is counting words enough?", "Stop there.", "34 % against 33 % of errors"),
@@ -49,7 +48,7 @@ BRANCHES = [
 def test_signals_stand_above_their_stage_and_yours_are_blue():
     picture = signal_pipeline(SIGNALS, yours=SIGNALS["TAPT"], **SAID)
     nothing_overlaps(picture)
-    assert {"pretrain", "TAPT", "adapt", "judge", "100 labels"} <= set(said(picture))
+    assert {"pretrain", "TAPT", "adapt", "evaluate", "100 labels"} <= set(said(picture))
     boxes = [patch for patch in picture.axes[0].patches if hasattr(patch, "get_bbox")]
     assert sum(to_hex(each.get_edgecolor()) == "#0072b2" for each in boxes) == 1
 
@@ -100,11 +99,3 @@ def test_right_answers_are_counted_and_marked():
     nothing_overlaps(picture)
     assert title_of(picture) == "Right answers of 2: 1 before, 2 after"
     assert {"before: NUM", "after: HUM ✓"} <= set(said(picture))
-
-
-def test_published_errors_are_called_unclear_only_by_their_p_values():
-    bars = {"ours": (3.3, 2.1, 5.4), "theirs": (1.9, 1.1, 3.6)}
-    unclear = published_errors(bars, "ours", {"theirs": 0.24})
-    assert title_of(unclear) == "No published error differs clearly from ours"
-    clear = published_errors(bars, "ours", {"theirs": 0.01})
-    assert title_of(clear) == "Test errors, ours and published ones"

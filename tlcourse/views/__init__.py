@@ -113,7 +113,6 @@ from tlcourse.views.lesson_06 import (
     gains_by_labels,
     paired_gains,
     pairs_and_columns,
-    published_errors,
     signal_pipeline,
     what_saves,
 )
@@ -214,7 +213,6 @@ __all__ = [
     "probe_on_frozen_body",
     "pronoun_links",
     "pruning_curve",
-    "published_errors",
     "quadratic_share",
     "question_row",
     "rate_grids",

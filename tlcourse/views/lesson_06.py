@@ -9,14 +9,14 @@ from typing import Unpack
 
 import numpy as np
 
-from tlcourse.views.bars import horizontal_bars, name_rows
+from tlcourse.views.bars import name_rows
 from tlcourse.views.diagrams import Box, Drawing
 from tlcourse.views.dots import paired_differences
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 
 Gain = tuple[Sequence[float], tuple[float, float, float]]  # each pair's; mean, low, high
 Answer = tuple[str, float]  # the label that a model chose, and its probability of the right one
-STAGES = ("pretrain", "TAPT", "adapt", "judge")
+STAGES = ("pretrain", "TAPT", "adapt", "evaluate")
 
 
 def paired_gains(rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack[Texts]) -> Picture:
@@ -127,27 +127,10 @@ def before_and_after(
     return finish(picture)
 
 
-def published_errors(
-    errors: Mapping[str, tuple[float, float, float]],
-    ours: str,
-    p_values: Mapping[str, float],
-    **texts: Unpack[Texts],
-) -> Picture:
-    """Bars of test errors; the title says if no published one differs clearly from `ours`."""
-    title = "Test errors, ours and published ones"
-    if p_values and min(p_values.values()) > 0.05:
-        title = "No published error differs clearly from ours"
-    told = "; ".join(f"{name} {e:.1f} ({a:.1f} to {b:.1f})" for name, (e, a, b) in errors.items())
-    texts = {"title": title, "alt": f"Test error in percent: {told}"} | texts
-    highlight = ours if ours in errors else None
-    label = "error on TREC's 500 test questions (%)"
-    return horizontal_bars(errors, highlight=highlight, x_label=label, **texts)
-
-
 def signal_pipeline(
     signals: Mapping[str, Sequence[str]], yours: Collection[str] = (), **texts: Unpack[Texts]
 ) -> Picture:
-    """Pretrain, TAPT, adapt, judge, and above each stage the signals that enter it.
+    """Pretrain, TAPT, adapt, evaluate, and above each stage the signals that enter it.
 
     `signals` maps a stage of STAGES to its signals, lines broken by `\\n`; those in `yours` are
     blue. Raises ValueError for another stage, or for a signal in `yours` that is not there.
@@ -161,7 +144,7 @@ def signal_pipeline(
     height = 0.75 + 0.62 * rows
     draw = Drawing(height, **texts)
     places = dict(zip(STAGES, (0.7, 2.36, 4.47, 6.2), strict=True))
-    wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "judge": 1.1}
+    wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "evaluate": 1.1}
     mine = {stage for stage, each in signals.items() if set(each) & set(yours)}
     drawn = {}
     for stage, x in places.items():
@@ -172,7 +155,7 @@ def signal_pipeline(
     for stage, each in signals.items():
         _enter(draw, drawn[stage], each, yours)
     description = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())
-    return draw.finish(f"Pretrain, TAPT, adapt, judge. {description}".replace("\n", " "))
+    return draw.finish(f"Pretrain, TAPT, adapt, evaluate. {description}".replace("\n", " "))
 
 
 def _enter(draw: Drawing, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:

@@ -74,7 +74,7 @@ def test_what_saves_names_only_rows_whose_interval_lies_above_zero():
     assert title_of(both) == "TAPT: a clear gain only from clear"
     assert "unclear +1.0 (-1.0 to +3.0)" in both.alt
     one = what_saves({"clear": ROWS["clear"]}, "TAPT")
-    assert title_of(one) == "TAPT saves errors"
+    assert title_of(one) == "TAPT: fewer errors, and the interval lies above 0"
     none = what_saves({"unclear": ROWS["unclear"]}, "TAPT")
     assert title_of(none) == "TAPT: no interval lies above 0"
 

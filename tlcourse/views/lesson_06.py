@@ -47,7 +47,7 @@ def what_saves(rows: Mapping[str, Gain], what: str, **texts: Unpack[Texts]) -> P
     clear = [name for name, (_, (_, low, _)) in rows.items() if low > 0]
     title = f"{what}: no interval lies above 0"
     if clear and len(clear) == len(rows):
-        title = f"{what} saves errors"
+        title = f"{what}: fewer errors, and the interval lies above 0"
     elif clear:
         title = f"{what}: a clear gain only from {' and '.join(clear)}"
     told = "; ".join(

@@ -1,7 +1,20 @@
 from matplotlib.colors import to_hex
 
 from tests.views.drawn import SAID, nothing_overlaps, refused, said
-from tlcourse.views import decision_path, paired_gains, signal_pipeline
+from tlcourse.views import (
+    before_and_after,
+    decision_path,
+    gains_by_labels,
+    paired_gains,
+    pairs_and_columns,
+    signal_pipeline,
+    what_saves,
+)
+
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
 
 ROWS = {"clear": ([1.0, 3.0], (2.0, 0.5, 3.5)), "unclear": ([-1.0, 3.0], (1.0, -1.0, 3.0))}
 
@@ -24,7 +37,7 @@ SIGNALS = {
     "pretrain": ["WikiText"],
     "TAPT": ["5,000 questions,\nno labels"],
     "adapt": ["100 labels", "their words:\nlanguage_loss", "three models:\nsoft targets"],
-    "judge": ["546 questions"],
+    "evaluate": ["546 questions"],
 }
 BRANCHES = [
     ("Is counting words enough?", "Stop there.", "34 % against 33 % of errors"),
@@ -35,7 +48,7 @@ BRANCHES = [
 def test_signals_stand_above_their_stage_and_yours_are_blue():
     picture = signal_pipeline(SIGNALS, yours=SIGNALS["TAPT"], **SAID)
     nothing_overlaps(picture)
-    assert {"pretrain", "TAPT", "adapt", "judge", "100 labels"} <= set(said(picture))
+    assert {"pretrain", "TAPT", "adapt", "evaluate", "100 labels"} <= set(said(picture))
     boxes = [patch for patch in picture.axes[0].patches if hasattr(patch, "get_bbox")]
     assert sum(to_hex(each.get_edgecolor()) == "#0072b2" for each in boxes) == 1
 
@@ -54,3 +67,35 @@ def test_what_cannot_be_drawn_is_refused():
     for asked in (({"read": ["x"]}, ()), (SIGNALS, ["other"])):
         refused("expected stages out of", signal_pipeline, *asked)
     refused("1 to 7 branches", decision_path, BRANCHES * 4)
+
+
+def test_what_saves_names_only_rows_whose_interval_lies_above_zero():
+    both = what_saves(ROWS, "TAPT")
+    assert title_of(both) == "TAPT: a clear gain only from clear"
+    assert "unclear +1.0 (-1.0 to +3.0)" in both.alt
+    one = what_saves({"clear": ROWS["clear"]}, "TAPT")
+    assert title_of(one) == "TAPT: fewer errors, and the interval lies above 0"
+    none = what_saves({"unclear": ROWS["unclear"]}, "TAPT")
+    assert title_of(none) == "TAPT: no interval lies above 0"
+
+
+def test_pairs_are_praised_only_where_their_interval_is_narrower():
+    narrow, wide = (2.0, 1.0, 3.0), (2.0, -2.0, 6.0)
+    assert "luck" in title_of(pairs_and_columns([1.0, 3.0], narrow, wide))
+    assert "luck" not in title_of(pairs_and_columns([1.0, 3.0], wide, narrow))
+
+
+def test_gains_shrink_in_the_title_only_where_they_do():
+    few, none = (2.6, 1.4, 3.8), (0.0, -0.7, 0.8)
+    shrinks = gains_by_labels([100, 5452], [few, none])
+    assert title_of(shrinks) == "TAPT saves errors while labels are few"
+    assert "+2.6 with 100 labels" in shrinks.alt
+    assert title_of(gains_by_labels([100, 5452], [none, few])) == "Errors saved by TAPT"
+
+
+def test_right_answers_are_counted_and_marked():
+    questions = {"Who wrote it?": "HUM", "Where is it?": "LOC"}
+    picture = before_and_after(questions, [("NUM", 0.1), ("LOC", 0.6)], [("HUM", 0.9), ("LOC", 1)])
+    nothing_overlaps(picture)
+    assert title_of(picture) == "Right answers of 2: 1 before, 2 after"
+    assert {"before: NUM", "after: HUM ✓"} <= set(said(picture))

@@ -125,7 +125,15 @@ from tlcourse.views.lesson_04b import (
 )
 from tlcourse.views.lesson_05 import block_with_schemes, four_knobs, rate_grids
 from tlcourse.views.lesson_05b import lora_relatives, memory_bars
-from tlcourse.views.lesson_06 import decision_path, paired_gains, signal_pipeline
+from tlcourse.views.lesson_06 import (
+    before_and_after,
+    decision_path,
+    gains_by_labels,
+    paired_gains,
+    pairs_and_columns,
+    signal_pipeline,
+    what_saves,
+)
 from tlcourse.views.lesson_06b import gains_and_reach, self_training_loop, trade_off, two_masks
 from tlcourse.views.lesson_07 import (
     control_task,
@@ -162,6 +170,7 @@ __all__ = [
     "attention_record",
     "attractors",
     "batch_in_parts",
+    "before_and_after",
     "best_of_trials",
     "best_on_two_halves",
     "birth_curves",
@@ -191,6 +200,7 @@ __all__ = [
     "flipped_sums",
     "four_knobs",
     "gains_and_reach",
+    "gains_by_labels",
     "gated_feed_forward_layer",
     "gradients_by_block",
     "grouped_dots",
@@ -225,6 +235,7 @@ __all__ = [
     "over_tokens_and_targets",
     "paired_differences",
     "paired_gains",
+    "pairs_and_columns",
     "pattern_parts",
     "pooling_differences",
     "predicted_and_true",
@@ -265,6 +276,7 @@ __all__ = [
     "training_loop",
     "transfer_differences",
     "two_masks",
+    "what_saves",
     "who_sees_whom",
     "whole_model",
     "words_changed",

@@ -1,4 +1,7 @@
-"""Figures of lesson 06: gains in pairs, where signals enter, what to try first."""
+"""Figures of lesson 06: gains in pairs, where signals enter, answers before and after.
+
+A title states a finding only where the data bear it out; otherwise it says what is drawn.
+"""
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -8,10 +11,12 @@ import numpy as np
 
 from tlcourse.views.bars import name_rows
 from tlcourse.views.diagrams import Box, Drawing
+from tlcourse.views.dots import paired_differences
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, figure, finish, label_axes
 
 Gain = tuple[Sequence[float], tuple[float, float, float]]  # each pair's; mean, low, high
-STAGES = ("pretrain", "TAPT", "adapt", "judge")
+Answer = tuple[str, float]  # the label that a model chose, and its probability of the right one
+STAGES = ("pretrain", "TAPT", "adapt", "evaluate")
 
 
 def paired_gains(rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack[Texts]) -> Picture:
@@ -34,14 +39,103 @@ def paired_gains(rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack
     return finish(picture)
 
 
+def what_saves(rows: Mapping[str, Gain], what: str, **texts: Unpack[Texts]) -> Picture:
+    """Errors saved by `what`, a row for each comparison, as `paired_gains` draws them.
+
+    The title names the rows whose interval lies above 0, if there are any.
+    """
+    clear = [name for name, (_, (_, low, _)) in rows.items() if low > 0]
+    title = f"{what}: no interval lies above 0"
+    if clear and len(clear) == len(rows):
+        title = f"{what}: fewer errors, and the interval lies above 0"
+    elif clear:
+        title = f"{what}: a clear gain only from {' and '.join(clear)}"
+    told = "; ".join(
+        f"{name} {mean:+.1f} ({low:+.1f} to {high:+.1f})"
+        for name, (_, (mean, low, high)) in rows.items()
+    )
+    texts = {"title": title, "alt": f"Points of error saved. {told}."} | texts
+    return paired_gains(rows, x_label="points of error saved (right of 0: fewer errors)", **texts)
+
+
+def pairs_and_columns(
+    saved: Sequence[float],
+    paired: tuple[float, float, float],
+    columns: tuple[float, float, float],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """The same differences `saved` with two intervals: in pairs, and as independent columns."""
+    title = "One gain, two intervals"
+    if paired[2] - paired[1] < columns[2] - columns[1]:
+        title = "Pairs take the luck of the sample out of a comparison"
+    rows = {"in pairs": (saved, paired), "as if independent": (saved, columns)}
+    return what_saves(rows, "TAPT", **{"title": title} | texts)
+
+
+def gains_by_labels(
+    counts: Sequence[int], gains: Sequence[tuple[float, float, float]], **texts: Unpack[Texts]
+) -> Picture:
+    """Errors that TAPT saves over the number of labels, with intervals.
+
+    The title says that it helps while labels are few if the first interval lies above 0 and the
+    last one does not.
+    """
+    title = "Errors saved by TAPT"
+    if gains[0][1] > 0 >= gains[-1][1]:
+        title = "TAPT saves errors while labels are few"
+    told = ", ".join(
+        f"{gain:+.1f} with {count:,} labels"
+        for count, (gain, *_) in zip(counts, gains, strict=True)
+    )
+    texts = {"title": title, "alt": f"Points of error that TAPT saves: {told}."} | texts
+    labels = {"x_label": "labelled questions", "y_label": "points of error saved"}
+    return paired_differences({"TAPT": (counts, gains)}, log_x=True, **labels, **texts)
+
+
+def before_and_after(
+    questions: Mapping[str, str],
+    before: Sequence[Answer],
+    after: Sequence[Answer],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """For each question two bars, the probability of its right label before and after.
+
+    `questions` maps a question to its label; what a model answered stands at the end of its bar.
+    The title counts the right answers.
+    """
+    labels = list(questions.values())
+    right = [
+        sum(answer == label for (answer, _), label in zip(each, labels, strict=True))
+        for each in (before, after)
+    ]
+    told = "; ".join(
+        f"{question} ({label}) {one[0]} before, {other[0]} after"
+        for (question, label), one, other in zip(questions.items(), before, after, strict=True)
+    )
+    title = f"Right answers of {len(labels)}: {right[0]} before, {right[1]} after"
+    picture, axes = figure(height=1.5 + 0.62 * len(labels), **{"title": title, "alt": told} | texts)
+    series = (("before", before, "#8C8C8C", -0.19), ("after", after, COLOURS["blue"], 0.19))
+    for when, answers, colour, shift in series:
+        for row, (answer, share) in enumerate(answers):
+            axes.barh(row + shift, 100 * share, height=0.34, color=colour)
+            says = f"{when}: {answer}" + (" ✓" if answer == labels[row] else "")
+            axes.text(100 * share + 1.5, row + shift, says, va="center", fontsize=10, color=colour)
+    axes.set_xlim(0, 128)
+    axes.set_xticks(range(0, 101, 25))
+    name_rows(axes, [f"{question}\n{label}" for question, label in questions.items()], 0.6)
+    label_axes(axes, x="probability of the right label (%)")
+    return finish(picture)
+
+
 def signal_pipeline(
     signals: Mapping[str, Sequence[str]], yours: Collection[str] = (), **texts: Unpack[Texts]
 ) -> Picture:
-    """Pretrain, TAPT, adapt, judge, and above each stage the signals that enter it.
+    """Pretrain, TAPT, adapt, evaluate, and above each stage the signals that enter it.
 
     `signals` maps a stage of STAGES to its signals, lines broken by `\\n`; those in `yours` are
     blue. Raises ValueError for another stage, or for a signal in `yours` that is not there.
     """
+    texts = {"title": "Labels are one signal of many"} | texts
     there = {signal for each in signals.values() for signal in each}
     if not set(signals) <= set(STAGES) or not set(yours) <= there:
         wanted = f"stages out of {', '.join(STAGES)} and signals of theirs as yours"
@@ -50,7 +144,7 @@ def signal_pipeline(
     height = 0.75 + 0.62 * rows
     draw = Drawing(height, **texts)
     places = dict(zip(STAGES, (0.7, 2.36, 4.47, 6.2), strict=True))
-    wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "judge": 1.1}
+    wide = {"pretrain": 1.3, "TAPT": 1.6, "adapt": 2.1, "evaluate": 1.1}
     mine = {stage for stage, each in signals.items() if set(each) & set(yours)}
     drawn = {}
     for stage, x in places.items():
@@ -61,7 +155,7 @@ def signal_pipeline(
     for stage, each in signals.items():
         _enter(draw, drawn[stage], each, yours)
     description = "; ".join(f"into {stage}: {', '.join(each)}" for stage, each in signals.items())
-    return draw.finish(f"Pretrain, TAPT, adapt, judge. {description}".replace("\n", " "))
+    return draw.finish(f"Pretrain, TAPT, adapt, evaluate. {description}".replace("\n", " "))
 
 
 def _enter(draw: Drawing, stage: Box, signals: Sequence[str], yours: Collection[str]) -> None:
@@ -83,6 +177,7 @@ def decision_path(branches: Sequence[tuple[str, str, str]], **texts: Unpack[Text
 
     A branch is (question, advice, evidence). Raises ValueError for none, or for more than 7.
     """
+    texts = {"title": "What to try first, and what the runs say about it"} | texts
     if not 1 <= len(branches) <= 7:
         raise ValueError(f"expected 1 to 7 branches, got {len(branches)}")
     wrapped = [

@@ -47,7 +47,7 @@ def predicted_and_true(
     ]
     title = "Predicted and true loss of a long run"
     if all(abs(a) < abs(b) for a, b in zip(*misses, strict=True)):
-        title = "The laws predict the first leg better than both"
+        title = "The laws are closer to the truth after one leg than after two"
     off = [" and ".join(f"{each:+.2f}" for each in leg) for leg in misses]
     alt = (
         f"Loss over tokens: short runs, the laws for the shape of a long run, and its loss of "
@@ -257,7 +257,7 @@ def singular_values_by_round(rounds: Mapping[str, Points], **texts: Unpack[Texts
     title = "Singular values before and after the polynomial"
     kept = np.asarray(after)[np.asarray(before) > 0.01]
     if np.abs(kept - 1).max() < 0.35:
-        title = "The last round brings all but the smallest singular values near 1"
+        title = f"After {name}, all but the smallest singular values are near 1"
     alt = f"Singular values after each round; after {name}, those above 0.01 lie between "
     return curves(
         rounds,

@@ -169,7 +169,7 @@ def test_perplexities_differ_if_they_do():
 @pytest.mark.parametrize(("low", "found"), [(0.1, True), (-0.1, False)])
 def test_the_parts_worth_most_are_named_if_they_help(low, found):
     worse = {"a": (0.3, 0.2, 0.4), "b": (0.2, low, 0.3), "all": (0.7, 0.6, 0.8)}
-    assert ("Worth most: a, b" in title_of(worth_of_parts(worse, "all"))) == found
+    assert ("Costliest: a, b" in title_of(worth_of_parts(worse, "all"))) == found
 
 
 def test_laws_are_better_on_the_first_leg_if_they_are():

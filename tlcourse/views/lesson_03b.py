@@ -257,7 +257,7 @@ def singular_values_by_round(rounds: Mapping[str, Points], **texts: Unpack[Texts
     title = "Singular values before and after the polynomial"
     kept = np.asarray(after)[np.asarray(before) > 0.01]
     if np.abs(kept - 1).max() < 0.35:
-        title = f"After {name}, all but the smallest singular values are near 1"
+        title = f"After {name}, nearly all values are near 1"
     alt = f"Singular values after each round; after {name}, those above 0.01 lie between "
     return curves(
         rounds,
@@ -334,7 +334,7 @@ def price_of_learning_rates(
     return curves(
         drawn,
         x_label="learning rate, as a multiple of the lowest one tried (logarithmic)",
-        y_label="nats per token above the best",
+        y_label="nats above the best",
         log_x=True,
         x_ticks=sorted({round(each, 3) for times, *_ in drawn.values() for each in times}),
         levels={"best": 0.0},
@@ -383,12 +383,12 @@ def worth_of_parts(
 ) -> Picture:
     """Nats per token lost with each part of 2019, and with `everything` of it, with intervals.
 
-    The title names the two parts that are worth most, if their intervals lie above 0.
+    The title names the two changes that cost most, if their intervals lie above 0.
     """
     parts = sorted((name for name in worse if name != everything), key=lambda name: -worse[name][0])
     title = "The worth of each part"
     if all(worse[name][1] > 0 for name in parts[:2]):
-        title = f"Worth most: {parts[0]}, {parts[1]}"
+        title = f"Costliest: {parts[0]}, {parts[1]}"
     alt = "Nats per token more than with today's recipe: "
     return horizontal_bars(
         {name: worse[name] for name in [*parts, everything]},

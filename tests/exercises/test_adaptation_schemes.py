@@ -71,12 +71,17 @@ def without_a_list(*given):
     four_knobs.four_knobs(*given)
 
 
+def head_alone(scheme, classifier, added):
+    """The groups without those that are empty if nothing was added."""
+    return {name: each for name, each in scheme.groups(classifier, []).items() if each.names}
+
+
 test_four_knobs_right = accepts("adaptation.four_knobs", loop(), with_a_term_always)
 test_four_knobs_wrong = rejects(
     "adaptation.four_knobs",
     (loop(edit=lambda scheme, classifier: scheme.edit), 1, "The edit was never called"),
     (without_a_list, 1, "Expected: a list of 2 losses"),
-    (loop(groups=lambda s, c, added: s.groups(c, [])), 2, "on the names in `added`"),
+    (loop(groups=head_alone), 2, "on the names in `added`"),
     (loop(groups=lambda s, c, added: four_knobs.everything(c, added)), 2, "names in `added`"),
     (loop(rate=lambda rate, own, now: rate * now), 3, "Multiply by `group.factor`, too"),
     (loop(rate=lambda rate, own, now: rate * own), 3, "The rate is the same at every step"),

@@ -105,7 +105,18 @@ from tlcourse.views.lesson_04 import (
     flipped_sums,
 )
 from tlcourse.views.lesson_04b import batch_in_parts, confusion, learning_rate_sweep
-from tlcourse.views.lesson_05 import block_with_schemes, four_knobs, rate_grids
+from tlcourse.views.lesson_05 import (
+    adapters_in_block,
+    block_with_schemes,
+    four_knobs,
+    lora_in_block,
+    rate_curves,
+    rate_grids,
+    schemes_compared,
+    step_memory,
+    stored_bytes,
+    unfreezing,
+)
 from tlcourse.views.lesson_05b import lora_relatives, memory_bars
 from tlcourse.views.lesson_06 import decision_path, paired_gains, signal_pipeline
 from tlcourse.views.lesson_06b import gains_and_reach, self_training_loop, trade_off, two_masks
@@ -136,6 +147,7 @@ __all__ = [
     "Panel",
     "Picture",
     "ablation_grid",
+    "adapters_in_block",
     "answer_and_trap",
     "answer_bars",
     "arcs",
@@ -184,6 +196,7 @@ __all__ = [
     "lens_table",
     "logits_in_chunks",
     "long_and_short",
+    "lora_in_block",
     "lora_relatives",
     "losses_of_programs",
     "mask_maps",
@@ -204,6 +217,7 @@ __all__ = [
     "pruning_curve",
     "quadratic_share",
     "question_row",
+    "rate_curves",
     "rate_grids",
     "removal",
     "right_by_distance",
@@ -212,6 +226,7 @@ __all__ = [
     "scatter",
     "schedules",
     "scheme_board",
+    "schemes_compared",
     "score_grid",
     "score_maps",
     "seen_and_asked",
@@ -222,6 +237,8 @@ __all__ = [
     "smooth",
     "state_paths",
     "stems_kept",
+    "step_memory",
+    "stored_bytes",
     "story",
     "strips",
     "task_by_layer",
@@ -233,6 +250,7 @@ __all__ = [
     "training_loop",
     "transfer_differences",
     "two_masks",
+    "unfreezing",
     "who_sees_whom",
     "whole_model",
     "words_changed",

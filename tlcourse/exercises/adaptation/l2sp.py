@@ -106,7 +106,7 @@ task.stage(
     "from 0 as in weight decay.",
 )
 task.stage(
-    "one weight moves",
+    "one weight changes",
     case(
         "the term at strength 0.25, after each of the 12 numbers of a weight has grown by 3",
         *({"body.0.weight": 3.0}, 0.25),

@@ -100,7 +100,7 @@ def test_the_parts_in_a_block_are_named_with_their_sizes():
 
 
 def test_the_memory_of_a_step_is_compared_with_the_model_or_with_another_scheme():
-    assert "4.5 times the model" in titled(step_memory({"full fine-tuning": STEP}))
+    assert "4.5 times the memory of the weights" in titled(step_memory({"full fine-tuning": STEP}))
     both = titled(step_memory({"full fine-tuning": STEP, "LoRA": THIN}))
     assert both.startswith("LoRA needs 35% of the memory of full")
     assert "The memory of one" in titled(step_memory({"LoRA": THIN, "full fine-tuning": STEP}))

@@ -100,7 +100,10 @@ def block_with_schemes(width: int, feed_forward: int, **texts: Unpack[Texts]) ->
 def lora_in_block(width: int, **texts: Unpack[Texts]) -> Picture:
     """A block's layers in grey with LoRA, in blue, beside query and value."""
     draw = Drawing(3.4, **{"title": "LoRA stands beside query and value"} | texts)
-    _loras(draw, _block(draw, width), width)
+    parts = _block(draw, width)
+    _loras(draw, parts, width)
+    for name in ("output", "down"):
+        draw.arrow(parts[name].bottom, (parts[name].middle[0], _STREAM))
     draw.label((4.3, 3.05), "blue: new, and trained", colour="blue", bold=True)
     draw.label((4.3, 2.8), "grey: pretrained, and frozen", colour="grey")
     return draw.finish(
@@ -228,7 +231,8 @@ def step_memory(held: Mapping[str, Mapping[str, float]], **texts: Unpack[Texts])
     first, last = next(iter(held)), list(held)[-1]
     title = "The memory of one training step"
     if len(held) == 1:
-        title = f"A step needs {sums[first] / next(iter(held[first].values())):.1f} times the model"
+        times = sums[first] / next(iter(held[first].values()))
+        title = f"A training step needs {times:.1f} times the memory of the weights"
     elif sums[last] < sums[first]:
         title = f"{last} needs {sums[last] / sums[first]:.0%} of the memory of {first}"
     return memory_bars(held, **{"title": title} | texts)

@@ -408,3 +408,12 @@ def test_certain_probabilities_teach_what_labels_teach():
         torch.testing.assert_close(value, taught[1][name], atol=1e-5, rtol=1e-4)
     with pytest.raises(ValueError, match="3 labels for each text"):
         adapt(make(), TEXTS, certain[:, :2], compute=CPU, recipe=RECIPE)
+
+
+def test_the_rates_of_a_scheme_are_the_groups_factors_times_the_schedule():
+    start = made.make()
+    names, rows = Scheme(groups=ByLayer(), schedule=GradualUnfreezing()).rates(start, 20)
+    assert names[-1] == "head" and len(rows) == len(names) and {len(row) for row in rows} == {20}
+    assert rows[0][0] == 0 < rows[0][-1] and rows[-1][0] > 0
+    (body, head), (slow, fast) = FULL.rates(start, 20)
+    assert (body, head) == ("body", "head") and fast == [pytest.approx(3 * each) for each in slow]

@@ -1,17 +1,95 @@
 """Right and wrong answers to the exercises of lesson 05."""
 
 import copy
+import math
+from types import SimpleNamespace
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from tests.exercises.standard import accepts, rejects
-from tlcourse.exercises.adaptation import adapter, lora
+from tlcourse.exercises.adaptation import adapter, four_knobs, lora
 from tlcourse.exercises.adaptation.adapter import AdapterLayer
 from tlcourse.exercises.adaptation.gradual_unfreezing import beginning, gradual_unfreezing
 from tlcourse.exercises.adaptation.l2sp import l2sp
 from tlcourse.exercises.adaptation.lora import LoRALinear
+
+# four_knobs
+
+
+def loop(
+    edit=lambda scheme, classifier: scheme.edit(classifier),
+    groups=lambda scheme, classifier, added: scheme.groups(classifier, added),
+    rate=lambda learning_rate, own, now: learning_rate * own * now,
+    total=lambda loss, more: loss + more,
+):
+    """An answer with an optimizer for each group and these four lines; right as it stands."""
+
+    def candidate(classifier, scheme, batches, task_loss, learning_rate):
+        before = [id(p) for p in classifier.parameters()]
+        edit(scheme, classifier)
+        new = [name for name, p in classifier.named_parameters() if id(p) not in before]
+        found, optimizers = groups(scheme, classifier, new), {}
+        for name, group in found.items():
+            members = [classifier.get_parameter(each) for each in group.names]
+            optimizers[name] = torch.optim.AdamW(members, betas=(0.9, 0.98), weight_decay=0.01)
+        schedule = scheme.schedule(len(batches), list(found))
+        term = scheme.extra_loss and scheme.extra_loss(classifier)
+        losses = []
+        for step, batch in enumerate(batches):
+            classifier.requires_grad_(False)
+            for name, optimizer in optimizers.items():
+                now = schedule(step)
+                now = now if isinstance(now, float) else now[name]
+                row = optimizer.param_groups[0]
+                row["lr"] = rate(learning_rate, found[name].factor, now)
+                for p in row["params"]:
+                    p.requires_grad_(now > 0)
+            loss = task_loss(classifier, batch)
+            loss = total(loss, term(classifier, batch)) if term else loss
+            loss.backward()
+            nn.utils.clip_grad_norm_(classifier.parameters(), 1.0)
+            for optimizer in optimizers.values():
+                optimizer.step()
+                optimizer.zero_grad()
+            losses.append(loss.item())
+        return losses
+
+    return candidate
+
+
+def with_a_term_always(classifier, scheme, batches, task_loss, learning_rate):
+    """Right, by way of a scheme whose extra loss may be 0."""
+    extra = scheme.extra_loss or (lambda classifier: lambda *batch: torch.zeros(()))
+    whole = SimpleNamespace(**{**vars(scheme), "extra_loss": extra})
+    right = loop(total=torch.add, rate=lambda *factors: math.prod(factors))
+    return right(classifier, whole, batches, task_loss, learning_rate)
+
+
+def without_a_list(*given):
+    four_knobs.four_knobs(*given)
+
+
+def head_alone(scheme, classifier, added):
+    """The groups without those that are empty if nothing was added."""
+    return {name: each for name, each in scheme.groups(classifier, []).items() if each.names}
+
+
+test_four_knobs_right = accepts("adaptation.four_knobs", loop(), with_a_term_always)
+test_four_knobs_wrong = rejects(
+    "adaptation.four_knobs",
+    (loop(edit=lambda scheme, classifier: scheme.edit), 1, "The edit was never called"),
+    (without_a_list, 1, "Expected: a list of 2 losses"),
+    (loop(groups=head_alone), 2, "on the names in `added`"),
+    (loop(groups=lambda s, c, added: four_knobs.everything(c, added)), 2, "names in `added`"),
+    (loop(rate=lambda rate, own, now: rate * now), 3, "Multiply by `group.factor`, too"),
+    (loop(rate=lambda rate, own, now: rate * own), 3, "The rate is the same at every step"),
+    (loop(rate=lambda rate, own, now: rate + own * now), 3, "The rate of a group is"),
+    (loop(total=lambda loss, more: more), 4, "The extra loss replaces the task's loss"),
+    (loop(total=lambda loss, more: loss), 4, "The extra loss has no effect"),
+    (loop(total=lambda loss, more: loss - more), 4, "the task's loss plus `extra("),
+)
 
 # lora
 

@@ -1,5 +1,6 @@
 """Schemes, which are values made of four choices, and the course's schemes by name."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
@@ -15,7 +16,7 @@ from tlcourse.adaptation.groups import (
     Named,
     TopLayers,
 )
-from tlcourse.adaptation.knobs import by_name, check_choice, from_plain, short, to_plain
+from tlcourse.adaptation.knobs import Adaptable, by_name, check_choice, from_plain, short, to_plain
 from tlcourse.adaptation.schedules import GradualUnfreezing, Schedule, SlantedTriangular, Triangular
 
 CHOICES = {"edit": edits, "groups": groups, "schedule": schedules, "extra_loss": extra_losses}
@@ -61,6 +62,18 @@ class Scheme:
         shown = [field.name for field in fields(self) if field.name != "name" or self.name]
         listed = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
         return f"{type(self).__qualname__}({listed})"
+
+    def rates(
+        self, classifier: Adaptable, steps: int, added: Sequence[str] = ()
+    ) -> tuple[list[str], list[list[float]]]:
+        """Returns the groups' names, and (groups, steps) factors of the recipe's learning rate."""
+        groups = self.groups(classifier, added)
+        factors = self.schedule(steps, list(groups))
+        now = [factors(step) for step in range(steps)]
+        return list(groups), [
+            [group.factor * (each[name] if isinstance(each, Mapping) else each) for each in now]
+            for name, group in groups.items()
+        ]
 
     def to_plain(self) -> dict[str, Any]:
         """Returns name and choices as JSON can hold them.

@@ -132,7 +132,18 @@ from tlcourse.views.lesson_04b import (
     recall_of_labels,
     seeds_apart,
 )
-from tlcourse.views.lesson_05 import block_with_schemes, four_knobs, rate_grids
+from tlcourse.views.lesson_05 import (
+    adapters_in_block,
+    block_with_schemes,
+    four_knobs,
+    lora_in_block,
+    rate_curves,
+    rate_grids,
+    schemes_compared,
+    step_memory,
+    stored_bytes,
+    unfreezing,
+)
 from tlcourse.views.lesson_05b import lora_relatives, memory_bars
 from tlcourse.views.lesson_06 import (
     before_and_after,
@@ -171,6 +182,7 @@ __all__ = [
     "Panel",
     "Picture",
     "ablation_grid",
+    "adapters_in_block",
     "answer_and_trap",
     "answer_bars",
     "arcs",
@@ -232,6 +244,7 @@ __all__ = [
     "lens_table",
     "logits_in_chunks",
     "long_and_short",
+    "lora_in_block",
     "lora_relatives",
     "losses_of_programs",
     "mask_maps",
@@ -259,6 +272,7 @@ __all__ = [
     "quadratic_share",
     "question_row",
     "race_of_optimizers",
+    "rate_curves",
     "rate_grids",
     "recall_of_labels",
     "removal",
@@ -269,6 +283,7 @@ __all__ = [
     "scatter",
     "schedules",
     "scheme_board",
+    "schemes_compared",
     "score_grid",
     "score_maps",
     "seeds_apart",
@@ -282,6 +297,8 @@ __all__ = [
     "smooth",
     "state_paths",
     "stems_kept",
+    "step_memory",
+    "stored_bytes",
     "story",
     "strips",
     "task_by_layer",
@@ -293,6 +310,7 @@ __all__ = [
     "training_loop",
     "transfer_differences",
     "two_masks",
+    "unfreezing",
     "what_saves",
     "who_sees_whom",
     "whole_model",

@@ -1,17 +1,26 @@
-"""Figures of lesson 05: learning rates of schemes, a block with schemes, the four knobs."""
+"""Figures of lesson 05: the four knobs, parts in a block, bytes, errors of schemes, their rates.
+
+A title states a finding only if the data bear it out; otherwise it says what is drawn.
+"""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from operator import itemgetter
 from typing import Unpack
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from tlcourse.views.diagrams import ACROSS, Drawing
-from tlcourse.views.dots import KNOB_COLOURS
-from tlcourse.views.lines import label_ends
+from tlcourse.views.bars import horizontal_bars
+from tlcourse.views.diagrams import ACROSS, Box, Drawing
+from tlcourse.views.dots import KNOB_COLOURS, BoardValue, Panel, scheme_board
+from tlcourse.views.heat_maps import movement
+from tlcourse.views.lesson_05b import memory_bars
+from tlcourse.views.lines import curves, label_ends
 from tlcourse.views.panels import head
 from tlcourse.views.style import GREY, Picture, Texts, colours_of, figure, finish, label_axes
+
+_STREAM, _ROW = 0.35, 1.55  # of a block: the heights of the residual stream and of its layers
 
 
 def rate_grids(
@@ -69,75 +78,126 @@ def _curves(
 
 
 def block_with_schemes(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
-    """A block's layers with what schemes add to them (blue) and what they move (named in orange).
+    """A block's layers with what schemes add to them (blue) and which they train (in orange).
 
     LoRA beside query and value, a prefix before keys and values, adapters behind attention and
     feed-forward, the biases, the norms.
     """
     draw = Drawing(3.4, **texts)
-    stream, row = 0.35, 1.55
-    draw.stroke((0.05, stream), (6.5, stream), colour="black")
-    draw.arrow((6.4, stream), (ACROSS, stream), colour="black")
-    draw.label((0.05, 0.12), f"residual stream, width {width}", bold=True)
-    norm = draw.box((0.45, row), "norm", colour="grey")
-    draw.arrow((0.45, stream), norm.bottom)
-    parts = {}
-    for name, y in (("query", 2.35), ("key", row), ("value", 0.9)):
-        parts[name] = draw.box((1.35, y), name, width=0.62, colour="grey")
-        draw.arrow(norm.right, parts[name].left)
-    mixed = draw.box((2.2, row), "attend", colour="grey")
-    for name in ("query", "key", "value"):
-        draw.arrow(parts[name].right, mixed.left)
-    output = draw.box((3.0, row), "output", colour="grey", width=0.62)
-    draw.chain(mixed, output)
-    second = draw.box((4.4, row), "norm", colour="grey")
-    up = draw.box((5.05, row), "up", colour="grey", width=0.42)
-    down = draw.box((5.7, row), "down", colour="grey", width=0.56)
-    draw.arrow((4.4, stream), second.bottom)
-    draw.chain(second, up, down)
-    added = {"colour": "blue"}
-    for after, x in ((output, 3.72), (down, 6.4)):
-        adapter = draw.box((x, row), "adapter", width=0.64, **added)
-        draw.arrow(after.right, adapter.left, colour="blue")
-        draw.arrow(adapter.bottom, (x, stream))
-    for x in (3.72, 6.4):
-        draw.label((x + 0.06, 0.75), f"{width}\n→ 32\n→ {width}", colour="blue")
-    lora = draw.box((1.35, 3.05), f"LoRA: A 8 × {width}, B {width} × 8", **added)
-    draw.arrow(lora.bottom, parts["query"].top, colour="blue")
-    side = draw.box((2.35, 0.9), "LoRA", **added)
-    draw.arrow(side.left, parts["value"].right, colour="blue")
-    keys = draw.box((2.75, 2.45), "prefix: 10 learned\nkeys and values", **added)
-    draw.arrow(keys.bottom, (mixed.middle[0] + 0.15, mixed.top[1]), colour="blue")
-    _what_moves(draw, f"grey: frozen; up is {width} → {feed_forward}")
+    parts = _block(draw, width)
+    _adapters(draw, parts, width)
+    _loras(draw, parts, width)
+    keys = draw.box((2.75, 2.45), "prefix: 10 learned\nkeys and values", colour="blue")
+    draw.arrow(keys.bottom, (parts["attend"].middle[0] + 0.15, parts["attend"].top[1]))
+    _what_is_trained(draw, f"grey: frozen; up is {width} → {feed_forward}")
     return draw.finish(
         "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
         "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
-        "an adapter behind output and behind down. Biases, norms or whole layers may move instead."
+        "an adapter behind output and behind down. Or biases, norms, whole layers are trained."
     )
 
 
-def _what_moves(draw: Drawing, rest: str) -> None:
-    """The names of both knobs that a block can show, and who moves old weights."""
+def lora_in_block(width: int, **texts: Unpack[Texts]) -> Picture:
+    """A block's layers in grey with LoRA, in blue, beside query and value."""
+    draw = Drawing(3.4, **{"title": "LoRA stands beside query and value"} | texts)
+    parts = _block(draw, width)
+    _loras(draw, parts, width)
+    for name in ("output", "down"):
+        draw.arrow(parts[name].bottom, (parts[name].middle[0], _STREAM))
+    draw.label((4.3, 3.05), "blue: new, and trained", colour="blue", bold=True)
+    draw.label((4.3, 2.8), "grey: pretrained, and frozen", colour="grey")
+    return draw.finish(
+        "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
+        f"norm, up and down. Beside query and beside value stands LoRA: A is 8 × {width}, B is "
+        f"{width} × 8."
+    )
+
+
+def adapters_in_block(width: int, **texts: Unpack[Texts]) -> Picture:
+    """A block's layers in grey with an adapter, in blue, behind output and behind down."""
+    draw = Drawing(2.75, **{"title": "Adapters stand behind output and behind down"} | texts)
+    _adapters(draw, _block(draw, width), width)
+    draw.label((4.3, 2.55), "blue: new, and trained", colour="blue", bold=True)
+    draw.label((4.3, 2.3), "grey: pretrained, and frozen", colour="grey")
+    return draw.finish(
+        "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
+        f"norm, up and down. Behind output and behind down stands an adapter, {width} to 32 to "
+        f"{width}; its output is added to the residual stream."
+    )
+
+
+def _block(draw: Drawing, width: int) -> dict[str, Box]:
+    """Draws the layers of a block in grey, above the residual stream; returns them by name."""
+    draw.stroke((0.05, _STREAM), (6.5, _STREAM), colour="black")
+    draw.arrow((6.4, _STREAM), (ACROSS, _STREAM), colour="black")
+    draw.label((0.05, 0.12), f"residual stream, width {width}", bold=True)
+    norm = draw.box((0.45, _ROW), "norm", colour="grey")
+    draw.arrow((0.45, _STREAM), norm.bottom)
+    parts = {}
+    for name, y in (("query", 2.35), ("key", _ROW), ("value", 0.9)):
+        parts[name] = draw.box((1.35, y), name, width=0.62, colour="grey")
+        draw.arrow(norm.right, parts[name].left)
+    parts["attend"] = draw.box((2.2, _ROW), "attend", colour="grey")
+    for name in ("query", "key", "value"):
+        draw.arrow(parts[name].right, parts["attend"].left)
+    parts["output"] = draw.box((3.0, _ROW), "output", colour="grey", width=0.62)
+    draw.chain(parts["attend"], parts["output"])
+    second = draw.box((4.4, _ROW), "norm", colour="grey")
+    up = draw.box((5.05, _ROW), "up", colour="grey", width=0.42)
+    parts["down"] = draw.box((5.7, _ROW), "down", colour="grey", width=0.56)
+    draw.arrow((4.4, _STREAM), second.bottom)
+    draw.chain(second, up, parts["down"])
+    return parts
+
+
+def _adapters(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
+    """An adapter behind output and behind down, on the way to the residual stream."""
+    for name, x in (("output", 3.72), ("down", 6.4)):
+        adapter = draw.box((x, _ROW), "adapter", width=0.64, colour="blue")
+        draw.arrow(parts[name].right, adapter.left, colour="blue")
+        draw.arrow(adapter.bottom, (x, _STREAM))
+        draw.label((x + 0.06, 0.75), f"{width}\n→ 32\n→ {width}", colour="blue")
+
+
+def _loras(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
+    """LoRA beside query and value."""
+    lora = draw.box((1.35, 3.05), f"LoRA: A 8 × {width}, B {width} × 8", colour="blue")
+    draw.arrow(lora.bottom, parts["query"].top, colour="blue")
+    side = draw.box((2.35, 0.9), "LoRA", colour="blue")
+    draw.arrow(side.left, parts["value"].right, colour="blue")
+
+
+def _what_is_trained(draw: Drawing, rest: str) -> None:
+    """The names of both knobs that a block can show, and who trains old weights."""
     orange = KNOB_COLOURS["groups"]
     draw.label((4.3, 3.25), "edit: what is added", colour="blue", bold=True)
-    draw.label((4.3, 2.95), "groups: what moves of the rest", colour=orange, bold=True)
+    draw.label((4.3, 2.95), "groups: what else is trained", colour=orange, bold=True)
     draw.label((4.3, 2.72), "BitFit: all biases", colour=orange)
     draw.label((4.3, 2.5), "norms only: gains and biases", colour=orange)
     draw.label((4.3, 2.28), "top layers: whole blocks, from the top", colour=orange)
     draw.label((4.3, 2.02), rest, colour="grey")
 
 
-def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
+PLAINEST = {
+    "edit": "nothing",
+    "groups": "everything, the\nhead 3 times as fast",
+    "schedule": "one triangle for all:\nup, then down to 0",
+    "extra_loss": "nothing",
+}
+
+
+def four_knobs(choices: Mapping[str, str] = PLAINEST, **texts: Unpack[Texts]) -> Picture:
     """The training loop with its four knobs, in colours; `choices` says what each is set to.
 
-    `choices` maps edit, groups, schedule and extra_loss to a few words. Raises ValueError for other
+    `choices` maps edit, groups, schedule and extra_loss to a few words; they default to the setting
+    of full fine-tuning. Raises ValueError for other
     knobs.
     """
-    asks = {"edit": "what is added?", "groups": "what moves?"}
-    asks |= {"schedule": "how fast, when?", "extra_loss": "what else counts?"}
+    asks = {"edit": "what is added?", "groups": "what is trained?"}
+    asks |= {"schedule": "how fast, and when?", "extra_loss": "what else is penalised?"}
     if set(choices) != set(asks):
         raise ValueError(f"expected the knobs {', '.join(asks)}, got {', '.join(choices)}")
-    draw = Drawing(2.55, **texts)
+    draw = Drawing(2.55, **{"title": "One training loop, four knobs"} | texts)
     row, places = 0.75, {"edit": 0.9, "groups": 2.55, "schedule": 4.2, "extra_loss": 5.85}
     steps = "model", "optimizer", "learning rate\nof each step", "loss"
     drawn = []
@@ -159,3 +219,113 @@ def four_knobs(choices: Mapping[str, str], **texts: Unpack[Texts]) -> Picture:
         f"{name} ({asks[name]}) is set to {choice}" for name, choice in choices.items()
     ).replace("\n", " ")
     return draw.finish(description)
+
+
+def step_memory(held: Mapping[str, Mapping[str, float]], **texts: Unpack[Texts]) -> Picture:
+    """A bar for each scheme with the MiB of one training step, as `memory_bars` takes them.
+
+    The title compares the last scheme with the first; if there is only one, with its weights, which
+    are the first kind.
+    """
+    sums = {name: sum(kinds.values()) for name, kinds in held.items()}
+    first, last = next(iter(held)), list(held)[-1]
+    title = "The memory of one training step"
+    if len(held) == 1:
+        times = sums[first] / next(iter(held[first].values()))
+        title = f"A training step needs {times:.1f} times the memory of the weights"
+    elif sums[last] < sums[first]:
+        title = f"{last} needs {sums[last] / sums[first]:.0%} of the memory of {first}"
+    return memory_bars(held, **{"title": title} | texts)
+
+
+def stored_bytes(sizes: Mapping[str, float], **texts: Unpack[Texts]) -> Picture:
+    """A bar for each way to store some tasks, in MiB; the title compares the last and the first."""
+    (_, most), *_, (last, least) = sizes.items()
+    title = "MiB to store all tasks"
+    if least < most:
+        title = f"{last[:1].upper()}{last[1:]}: {least / most:.0%} of the bytes"
+    told = ", ".join(f"{name} {size:.1f}" for name, size in sizes.items())
+    texts = {"title": title, "alt": f"Bars, in MiB: {told}."} | texts
+    return horizontal_bars(sizes, x_label="MiB", highlight=last, **texts)
+
+
+def rate_curves(
+    errors: Mapping[str, Mapping[float, float]], level: float, **texts: Unpack[Texts]
+) -> Picture:
+    """Dev errors (%) of two schemes over learning rates; the dotted line is counting words.
+
+    The title says by what factor the second one's best learning rate exceeds the first one's, if
+    neither is the lowest or highest that was tried.
+    """
+    best = {name: min(found, key=lambda rate: found[rate]) for name, found in errors.items()}
+    (one, first), (two, second) = best.items()
+    inside = all(min(errors[name]) < at < max(errors[name]) for name, at in best.items())
+    title = "Dev errors of two schemes over learning rates"
+    if inside and second > first:
+        factor = f"{second / first:.0f} times"
+        title = f"{two} is best at {factor} the learning rate of {one}"
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{rate:g}: {error:.1f} %" for rate, error in found.items())
+        for name, found in errors.items()
+    )
+    texts = {"title": title, "alt": f"Dev error by learning rate. {told}."} | texts
+    rates = sorted({rate for found in errors.values() for rate in found})
+    series = {
+        name: tuple(zip(*sorted(found.items()), strict=True)) for name, found in errors.items()
+    }
+    return curves(
+        series,
+        x_label="learning rate of what the scheme trains in the body",
+        y_label="dev error (%)",
+        log_x=True,
+        x_ticks=rates,
+        levels={"counting words": level},
+        **texts,
+    )
+
+
+def unfreezing(
+    rates: Mapping[str, tuple[Sequence[str], Sequence[Sequence[float]]]], **texts: Unpack[Texts]
+) -> Picture:
+    """The learning rate of each layer over the steps, a panel for each scheme, see `movement`.
+
+    The title says so if in the last panel the layers begin one after another, the head first.
+    """
+    groups, values = list(rates.values())[-1]
+    begins = [next((i for i, rate in enumerate(row) if rate > 0), len(row)) for row in values]
+    title = "Learning rates of the layers over a run"
+    if all(above < below for below, above in pairwise(begins)):
+        title = "One layer after another, from the head down"
+    told = ", ".join(f"{name} at step {step}" for name, step in zip(groups, begins, strict=True))
+    texts = {"title": title, "alt": f"A heat map for each scheme; in the last, {told}."} | texts
+    return movement(rates, **{"note": "White is frozen. 1 is the recipe's learning rate."} | texts)
+
+
+def schemes_compared(
+    rows: Mapping[str, tuple[str, Sequence[BoardValue]]], before: float, **texts: Unpack[Texts]
+) -> Picture:
+    """Dev error, difference from full fine-tuning and LM loss of each scheme, see `scheme_board`.
+
+    `before` is the LM loss before any adaptation. The title says so if, of the schemes whose
+    difference is not clear, one has forgotten at least twice as much as another.
+    """
+    alike = []
+    for _, (_, difference, loss) in rows.values():
+        unclear = not isinstance(difference, tuple) or difference[1] <= 0 <= difference[2]
+        if unclear and isinstance(loss, float):
+            alike.append(loss - before)
+    title = "Errors and forgetting of the schemes"
+    if alike and max(alike) > 2 * max(0.0, min(alike)) and max(alike) > 0:
+        title = "Schemes with similar errors forget very differently"
+    told = "; ".join(
+        f"{name} {value[0] if isinstance(value, tuple) else value:.1f} %"
+        + (f", {loss:.2f}" if isinstance(loss, float) else "")
+        for name, (_, (value, _, loss)) in rows.items()
+    )
+    texts = {"title": title, "alt": f"Dev error, and LM loss after: {told}"} | texts
+    panels = [
+        Panel("dev error (%)"),
+        Panel("points more than\nfull fine-tuning", level=0.0),
+        Panel("LM loss after\n(nats per token)", level=before),
+    ]
+    return scheme_board(rows, panels, **texts)

@@ -18,7 +18,7 @@ from tlcourse.exercises.task import Exercise, case
 
 task = Exercise(
     __name__,
-    number="5.2",
+    number="5.3",
     title="An adapter",
     difficulty=2,
     importance=3,

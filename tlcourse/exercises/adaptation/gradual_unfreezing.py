@@ -18,7 +18,7 @@ def rows(candidate, at, steps, names, shape, share):
 
 task = Exercise(
     __name__,
-    number="5.3",
+    number="5.4",
     title="Gradual unfreezing",
     difficulty=2,
     importance=3,

@@ -40,7 +40,7 @@ def term_after(candidate, shifts, strength):
 
 task = Exercise(
     __name__,
-    number="5.4",
+    number="5.5",
     title="L2-SP: stay close",
     difficulty=2,
     importance=3,

@@ -24,7 +24,7 @@ from tlcourse.exercises.task import Exercise, case
 
 task = Exercise(
     __name__,
-    number="5.1",
+    number="5.2",
     title="LoRA",
     difficulty=3,
     importance=5,

@@ -105,8 +105,17 @@ from tlcourse.views.lesson_04 import (
     flipped_sums,
 )
 from tlcourse.views.lesson_04b import batch_in_parts, confusion, learning_rate_sweep
-from tlcourse.views.lesson_05 import block_with_schemes, four_knobs, rate_grids
-from tlcourse.views.lesson_05b import lora_relatives, memory_bars
+from tlcourse.views.lesson_05 import block_with_schemes, four_knobs
+from tlcourse.views.lesson_05b import (
+    costs_of_schemes,
+    errors_against_counting,
+    errors_and_forgetting,
+    layers_over_steps,
+    lora_relatives,
+    memory_bars,
+    rate_grids,
+    tested_schemes,
+)
 from tlcourse.views.lesson_06 import decision_path, paired_gains, signal_pipeline
 from tlcourse.views.lesson_06b import gains_and_reach, self_training_loop, trade_off, two_masks
 from tlcourse.views.lesson_07 import (
@@ -153,11 +162,14 @@ __all__ = [
     "clocks",
     "confusion",
     "control_task",
+    "costs_of_schemes",
     "curves",
     "cuts_of_word",
     "decision_path",
     "dev_errors",
     "difference_map",
+    "errors_against_counting",
+    "errors_and_forgetting",
     "errors_by_labels",
     "errors_by_rate",
     "feed_forward_layer",
@@ -180,6 +192,7 @@ __all__ = [
     "importance",
     "induction_pattern",
     "interrupted_run",
+    "layers_over_steps",
     "learning_rate_sweep",
     "lens_table",
     "logits_in_chunks",
@@ -225,6 +238,7 @@ __all__ = [
     "story",
     "strips",
     "task_by_layer",
+    "tested_schemes",
     "text_to_ids",
     "three_phases",
     "token_lines",

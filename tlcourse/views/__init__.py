@@ -114,7 +114,7 @@ from tlcourse.views.lesson_05b import (
     lora_relatives,
     memory_bars,
     rate_grids,
-    tested_schemes,
+    searched_schemes,
 )
 from tlcourse.views.lesson_06 import decision_path, paired_gains, signal_pipeline
 from tlcourse.views.lesson_06b import gains_and_reach, self_training_loop, trade_off, two_masks
@@ -227,6 +227,7 @@ __all__ = [
     "scheme_board",
     "score_grid",
     "score_maps",
+    "searched_schemes",
     "seen_and_asked",
     "selectivity_by_layer",
     "self_training_loop",
@@ -238,7 +239,6 @@ __all__ = [
     "story",
     "strips",
     "task_by_layer",
-    "tested_schemes",
     "text_to_ids",
     "three_phases",
     "token_lines",

@@ -8,6 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Unpack
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
@@ -44,7 +45,7 @@ def errors_and_forgetting(
     """A board of schemes: points of error more than the scheme `against`, and what was forgotten.
 
     `rows` maps a scheme to its knob, (points, low, high), and a number or (number, low, high), in
-    the unit that `lost` names. `own` is the scheme that the title is about (empty: none).
+    the unit that `lost` names. `own` is the learner's scheme, which the title is about.
     """
     points = {name: _interval(values[0]) for name, (_, values) in rows.items()}
     nats = {name: _interval(values[1])[0] for name, (_, values) in rows.items()}
@@ -53,7 +54,8 @@ def errors_and_forgetting(
         "title": _rank(own, points, nats) if own else _apart_in_forgetting(points, nats),
         "alt": f"Points of error more than {against}, and {lost}: {told}",
     } | texts
-    return scheme_board(rows, (Panel(f"points more than {against}", 0), Panel(lost, 0)), **texts)
+    named = {f"{name} (yours)" if name == own else name: row for name, row in rows.items()}
+    return scheme_board(named, (Panel(f"points more than {against}", 0), Panel(lost, 0)), **texts)
 
 
 def _interval(value: BoardValue) -> Interval:
@@ -105,7 +107,7 @@ def costs_of_schemes(rows: Mapping[str, Row], full: str, **texts: Unpack[Texts])
     """A board of costs: percent of the parameters, seconds, and MiB, beside the scheme `full`."""
     costs = {name: [_interval(value)[0] for value in values] for name, (_, values) in rows.items()}
     told = "; ".join(
-        f"{name} {p:.2g} %, {s:.0f} s, {m:.0f} MiB" for name, (p, s, m) in costs.items()
+        f"{name} {p:.3g} %, {s:.0f} s, {m:.0f} MiB" for name, (p, s, m) in costs.items()
     )
     _, seconds, memory = costs[full]
     few = [each for each in costs.values() if each[0] < _FEW]
@@ -122,7 +124,7 @@ def costs_of_schemes(rows: Mapping[str, Row], full: str, **texts: Unpack[Texts])
     return scheme_board(rows, panels, **texts)
 
 
-def tested_schemes(
+def searched_schemes(
     rows: Mapping[str, Row], unclear: Collection[str], full: str, **texts: Unpack[Texts]
 ) -> Picture:
     """A board of searched schemes: test error, points more than the scheme `full`, dev error.
@@ -271,7 +273,7 @@ def _what_shrinks(held: Mapping[str, Mapping[str, float]]) -> str:
     states = {
         name: each["gradients"] + each["AdamW"] for name, each in held.items() if "AdamW" in each
     }
-    if small == {"QLoRA"} and states.get("LoRA", 1.0) < 0.1 * states.get(first[0], 0.0):
+    if small == {"QLoRA"} and states.get("LoRA", np.inf) < 0.1 * states.get(first[0], 0.0):
         return "LoRA saves gradients and averages; only QLoRA shrinks the weights"
     return "Memory of one training step, by kind"
 

@@ -157,7 +157,7 @@ def test_a_schedule_that_freezes_again_is_named_only_where_it_is_alone():
 def test_the_title_of_the_memory_is_checked():
     assert title(memory_bars(HELD)) == "Memory of one training step, by kind"
     small = {"QLoRA": {"weights": 11.0, "gradients": 0.2, "AdamW": 0.4}}
-    wanted = "LoRA saves gradients and averages; only QLoRA shrinks the weights"
+    wanted = "LoRA saves gradients and AdamW's means; only QLoRA shrinks the weights"
     assert title(memory_bars(HELD | small)) == wanted
     assert title(memory_bars({"full": HELD["full"]} | small)) != wanted
 

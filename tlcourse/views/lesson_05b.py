@@ -267,14 +267,14 @@ def memory_bars(held: Mapping[str, Mapping[str, float]], **texts: Unpack[Texts])
 
 
 def _what_shrinks(held: Mapping[str, Mapping[str, float]]) -> str:
-    """A title: whether LoRA saves gradients and averages, and QLoRA alone the weights, too."""
+    """A title: whether LoRA saves gradients and running means, and QLoRA alone the weights, too."""
     first, *others = held.items()
     small = {name for name, each in others if each.get("weights", 0) < 0.75 * first[1]["weights"]}
     states = {
         name: each["gradients"] + each["AdamW"] for name, each in held.items() if "AdamW" in each
     }
     if small == {"QLoRA"} and states.get("LoRA", np.inf) < 0.1 * states.get(first[0], 0.0):
-        return "LoRA saves gradients and averages; only QLoRA shrinks the weights"
+        return "LoRA saves gradients and AdamW's means; only QLoRA shrinks the weights"
     return "Memory of one training step, by kind"
 
 

@@ -1,52 +1,17 @@
 import pytest
 
-from tests.views.drawn import SAID, nothing_overlaps, refused, said, words_in
+from tests.views.drawn import nothing_overlaps, said
 from tlcourse.views import (
     adapters_in_block,
     block_with_schemes,
     four_knobs,
     lora_in_block,
     rate_curves,
-    rate_grids,
     schemes_compared,
     step_memory,
     stored_bytes,
     unfreezing,
 )
-
-COLUMNS = ("dev error (%)", "forgetting (nats)")
-FOUND = {
-    "the whole body": {"full": {1e-3: (10.0, 2.0), 5e-4: (12.0, 1.0), 2e-3: (90.0, 4.0)}},
-    "added parts": {
-        "LoRA": {2e-3: (14.0, 0.5), 4e-3: (11.0, 3.0)},
-        "adapters": {1e-3: (15.0, 1.5)},
-    },
-}
-
-
-def rings(axes):
-    lines = [line for line in axes.lines if line.get_markerfacecolor() == "none"]
-    return [tuple(line.get_xydata()[0]) for line in lines]
-
-
-def test_each_scheme_has_rates_of_its_own_and_the_one_with_the_lowest_error_is_ringed():
-    picture = rate_grids(FOUND, COLUMNS, level=10.0, **SAID)
-    above, forgets, below, below_forgets = picture.axes
-    assert above.get_xscale() == "log" and above.get_xlim() == below_forgets.get_xlim()
-    assert rings(above) == [(1e-3, 10.0)] and rings(forgets) == [(1e-3, 2.0)]
-    assert rings(below) == [(4e-3, 11.0), (1e-3, 15.0)]
-    assert rings(below_forgets) == [(4e-3, 3.0), (1e-3, 1.5)]
-    shown = [text.get_color() for axes in (forgets, below_forgets) for text in axes.texts]
-    assert len(set(shown)) == 3  # a colour a scheme, over both families
-    line = next(line for line in above.lines if len(line.get_xdata()) == 3)
-    assert list(line.get_xdata()) == [5e-4, 1e-3, 2e-3] and list(line.get_ydata()) == [12, 10, 90]
-    assert above.get_ylim() == below.get_ylim() and above.get_ylim()[1] == 20  # twice 10
-    assert [axes.get_ylabel() for axes in picture.axes] == [*COLUMNS, *COLUMNS]
-    assert words_in(below_forgets) == ["LoRA", "adapters"]
-    dotted = [[line for line in axes.lines if line.get_linestyle() == ":"] for axes in picture.axes]
-    heights = [[set(line.get_ydata()) for line in each] for each in dotted]
-    assert heights == [[{10.0}], [], [{10.0}], []]
-
 
 CHOICES = {
     "edit": "nothing",
@@ -74,10 +39,6 @@ def test_each_knob_says_what_it_is_set_to():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    for missing in ({}, {"added parts": {}}):
-        refused("in every family", rate_grids, missing, COLUMNS, level=1)
-    for points in ({}, {1e-3: (1.0,)}):
-        refused("unpack|zip", rate_grids, {"a": {"LoRA": points}}, COLUMNS, level=1)
     with pytest.raises(ValueError, match="expected the knobs edit, groups, schedule, extra_loss"):
         four_knobs({"edit": "nothing"}, title="A title")
 

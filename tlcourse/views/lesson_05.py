@@ -5,76 +5,17 @@ A title states a finding only if the data bear it out; otherwise it says what is
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from operator import itemgetter
 from typing import Unpack
-
-from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Box, Drawing
 from tlcourse.views.dots import KNOB_COLOURS, BoardValue, Panel, scheme_board
 from tlcourse.views.heat_maps import movement
 from tlcourse.views.lesson_05b import memory_bars
-from tlcourse.views.lines import curves, label_ends
-from tlcourse.views.panels import head
-from tlcourse.views.style import GREY, Picture, Texts, colours_of, figure, finish, label_axes
+from tlcourse.views.lines import curves
+from tlcourse.views.style import Picture, Texts
 
 _STREAM, _ROW = 0.35, 1.55  # of a block: the heights of the residual stream and of its layers
-
-
-def rate_grids(
-    families: Mapping[str, Mapping[str, Mapping[float, Sequence[float]]]],
-    columns: Sequence[str],
-    level: float,
-    **texts: Unpack[Texts],
-) -> Picture:
-    """Numbers over learning rates (logarithmic): a row of panels a family, a column a number.
-
-    `families` maps a family to its schemes (seven at most, of all families), a scheme to {learning
-    rate: numbers}, one for each of `columns`. In every column the learning rate with the lowest
-    first number, an error, is ringed. `level` is an error to hold all against, dotted. Errors above
-    twice the lowest are cut off. Raises ValueError for a family without schemes, or a scheme
-    without numbers or with others than columns.
-    """
-    if not families or not all(families.values()):
-        raise ValueError(f"expected a scheme at least in every family, got {dict(families)}")
-    size = {"rows": len(families), "columns": len(columns), "squeeze": False}
-    height = 1.2 + 1.9 * len(families)
-    picture, grid = figure(height=height, sharex=True, sharey="col", **size, **texts)
-    colours = colours_of([name for schemes in families.values() for name in schemes])
-    ends = []
-    for row, (family, schemes) in zip(grid, families.items(), strict=True):
-        ends.append([_curves(row, name, schemes[name], colours[name]) for name in schemes])
-        head(row[0], family, len(columns))
-    first = grid[0, 0]
-    every = (found for schemes in families.values() for found in schemes.values())
-    lowest = min(error for found in every for error, *_ in found.values())
-    first.set_ylim(top=min(first.get_ylim()[1], 2 * lowest))
-    first.set_xscale("log")
-    first.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    first.xaxis.set_minor_locator(NullLocator())
-    for axes, name in zip(grid.T, columns, strict=True):
-        label_axes(axes[-1], x="learning rate")
-        for each in axes:
-            label_axes(each, y=name)
-    for axes in grid[:, 0]:
-        axes.axhline(level, color=GREY, lw=1.4, ls=":", zorder=1)
-    for row, labels in zip(grid, ends, strict=True):
-        label_ends(row[-1], labels, 1.5, 10.5)
-    return finish(picture)
-
-
-def _curves(
-    row: Sequence[Axes], name: str, points: Mapping[float, Sequence[float]], colour: str
-) -> tuple[float, float, str, str]:
-    """Draws a scheme's curves into a row of panels; returns the label of the last one's end."""
-    rates, numbers = zip(*sorted(points.items()), strict=True)
-    best = numbers.index(min(numbers, key=itemgetter(0)))
-    for axes, values in zip(row, zip(*numbers, strict=True), strict=True):
-        axes.plot(rates, values, "o-", color=colour, ms=4)
-        axes.plot(rates[best], values[best], "o", ms=11, mfc="none", mec=colour, mew=1.6)
-    return rates[-1], numbers[-1][-1], name, colour
 
 
 def block_with_schemes(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:

@@ -3,7 +3,6 @@ import pytest
 from tests.views.drawn import nothing_overlaps, said
 from tlcourse.views import (
     adapters_in_block,
-    block_with_schemes,
     four_knobs,
     lora_in_block,
     rate_curves,
@@ -19,16 +18,6 @@ CHOICES = {
     "schedule": "one triangle for all:\nup, then down to 0",
     "extra_loss": "nothing",
 }
-
-
-def test_the_sizes_of_the_block_are_those_handed_in():
-    picture = block_with_schemes(128, 512, title="Every scheme has its place in a block")
-    words = said(picture)
-    assert "LoRA: A 8 × 128, B 128 × 8" in words and words.count("adapter") == 2
-    assert words.count("128\n→ 32\n→ 128") == 2 and "prefix: 10 learned\nkeys and values" in words
-    assert "grey: frozen; up is 128 → 512" in words
-    nothing_overlaps(picture)
-    assert picture.alt
 
 
 def test_each_knob_says_what_it_is_set_to():

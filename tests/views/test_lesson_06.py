@@ -5,7 +5,6 @@ from tlcourse.views import (
     before_and_after,
     decision_path,
     gains_by_labels,
-    paired_gains,
     pairs_and_columns,
     signal_pipeline,
     what_saves,
@@ -20,7 +19,7 @@ ROWS = {"clear": ([1.0, 3.0], (2.0, 0.5, 3.5)), "unclear": ([-1.0, 3.0], (1.0, -
 
 
 def test_every_pair_the_mean_and_the_interval_are_drawn():
-    axes = paired_gains(ROWS, x_label="points saved", **SAID).axes[0]
+    axes = what_saves(ROWS, "TAPT", **SAID).axes[0]
     dots = [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "o"]
     assert [list(map(float, each)) for each in dots] == [[1.0, 3.0], [2.0], [-1.0, 3.0], [1.0]]
     ends = [lines.get_segments()[0][:, 0].tolist() for lines in axes.collections]
@@ -28,7 +27,7 @@ def test_every_pair_the_mean_and_the_interval_are_drawn():
 
 
 def test_blue_is_what_leaves_out_zero():
-    axes = paired_gains(ROWS, x_label="points saved", **SAID).axes[0]
+    axes = what_saves(ROWS, "TAPT", **SAID).axes[0]
     found = [to_hex(lines.get_edgecolor()[0]) for lines in axes.collections]
     assert found == ["#0072b2", "#8c8c8c"]
 
@@ -63,7 +62,7 @@ def test_branches_follow_each_other_with_their_evidence():
 
 def test_what_cannot_be_drawn_is_refused():
     for rows in ({}, {"none": ([], (0, 0, 0))}):
-        refused("at least one pair", paired_gains, rows, x_label="points saved")
+        refused("at least one pair", what_saves, rows, "TAPT")
     for asked in (({"read": ["x"]}, ()), (SIGNALS, ["other"])):
         refused("expected stages out of", signal_pipeline, *asked)
     refused("1 to 7 branches", decision_path, BRANCHES * 4)

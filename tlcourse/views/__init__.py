@@ -25,7 +25,7 @@ figure of your own:
     finish(picture, "A falling line.")
 """
 
-from tlcourse.views.bars import horizontal_bars
+from tlcourse.views.bars import answer_bars, horizontal_bars
 from tlcourse.views.dots import (
     KNOB_COLOURS,
     Panel,
@@ -48,7 +48,7 @@ from tlcourse.views.heat_maps import (
 )
 from tlcourse.views.hover import hover
 from tlcourse.views.interactive import slider
-from tlcourse.views.lesson_00 import answer_bars, dev_errors, road, story
+from tlcourse.views.lesson_00 import dev_errors, road, story
 from tlcourse.views.lesson_01 import merge_rows, pattern_parts, text_to_ids, trainer_race
 from tlcourse.views.lesson_01b import (
     bits_against_bpe,
@@ -134,7 +134,6 @@ from tlcourse.views.lesson_04b import (
 )
 from tlcourse.views.lesson_05 import (
     adapters_in_block,
-    block_with_schemes,
     four_knobs,
     lora_in_block,
     rate_curves,
@@ -157,7 +156,6 @@ from tlcourse.views.lesson_06 import (
     before_and_after,
     decision_path,
     gains_by_labels,
-    paired_gains,
     pairs_and_columns,
     signal_pipeline,
     what_saves,
@@ -206,7 +204,6 @@ __all__ = [
     "birth_curves",
     "bits_against_bpe",
     "block_and_stream",
-    "block_with_schemes",
     "by_layer",
     "class_scores",
     "classifier_on_body",
@@ -271,7 +268,6 @@ __all__ = [
     "next_token_bars",
     "over_tokens_and_targets",
     "paired_differences",
-    "paired_gains",
     "pairs_and_columns",
     "pattern_parts",
     "perplexity_by_window",

@@ -163,18 +163,6 @@ def dev_errors(
     )
 
 
-def answer_bars(question: str, probabilities: Mapping[str, float]) -> Picture:
-    """Bars of the probability of each label for a question, the best one highlighted."""
-    best = max(probabilities, key=lambda label: probabilities[label])
-    return horizontal_bars(
-        {label: 100 * share for label, share in probabilities.items()},
-        title=f"“{question}” {best}, says the model",
-        alt=f"Bars of the probability of each label; {best} has {probabilities[best]:.0%}.",
-        x_label="probability (%)",
-        highlight=best,
-    )
-
-
 def _bars(
     draw: Drawing, left: float, heading: str, shares: Mapping[str, float], colour: str
 ) -> None:

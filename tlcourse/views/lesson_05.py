@@ -18,26 +18,6 @@ from tlcourse.views.style import Picture, Texts
 _STREAM, _ROW = 0.35, 1.55  # of a block: the heights of the residual stream and of its layers
 
 
-def block_with_schemes(width: int, feed_forward: int, **texts: Unpack[Texts]) -> Picture:
-    """A block's layers with what schemes add to them (blue) and which they train (in orange).
-
-    LoRA beside query and value, a prefix before keys and values, adapters behind attention and
-    feed-forward, the biases, the norms.
-    """
-    draw = Drawing(3.4, **texts)
-    parts = _block(draw, width)
-    _adapters(draw, parts, width)
-    _loras(draw, parts, width)
-    keys = draw.box((2.75, 2.45), "prefix: 10 learned\nkeys and values", colour="blue")
-    draw.arrow(keys.bottom, (parts["attend"].middle[0] + 0.15, parts["attend"].top[1]))
-    _what_is_trained(draw, f"grey: frozen; up is {width} → {feed_forward}")
-    return draw.finish(
-        "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
-        "norm, up and down. LoRA stands beside query and value, a prefix before keys and values, "
-        "an adapter behind output and behind down. Or biases, norms, whole layers are trained."
-    )
-
-
 def lora_in_block(width: int, **texts: Unpack[Texts]) -> Picture:
     """A block's layers in grey with LoRA, in blue, beside query and value."""
     draw = Drawing(3.4, **{"title": "LoRA stands beside query and value"} | texts)
@@ -106,17 +86,6 @@ def _loras(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
     draw.arrow(lora.bottom, parts["query"].top, colour="blue")
     side = draw.box((2.35, 0.9), "LoRA", colour="blue")
     draw.arrow(side.left, parts["value"].right, colour="blue")
-
-
-def _what_is_trained(draw: Drawing, rest: str) -> None:
-    """The names of both knobs that a block can show, and who trains old weights."""
-    orange = KNOB_COLOURS["groups"]
-    draw.label((4.3, 3.25), "edit: what is added", colour="blue", bold=True)
-    draw.label((4.3, 2.95), "groups: what else is trained", colour=orange, bold=True)
-    draw.label((4.3, 2.72), "BitFit: all biases", colour=orange)
-    draw.label((4.3, 2.5), "norms only: gains and biases", colour=orange)
-    draw.label((4.3, 2.28), "top layers: whole blocks, from the top", colour=orange)
-    draw.label((4.3, 2.02), rest, colour="grey")
 
 
 PLAINEST = {

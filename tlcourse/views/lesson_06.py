@@ -19,7 +19,9 @@ Answer = tuple[str, float]  # the label that a model chose, and its probability 
 STAGES = ("pretrain", "TAPT", "adapt", "evaluate")
 
 
-def paired_gains(rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack[Texts]) -> Picture:
+def _paired_gains(
+    rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack[Texts]
+) -> Picture:
     """A row for each comparison: a small dot for every pair, the mean, and its interval.
 
     `rows` maps a name to (the pairs, (mean, low, high)). An interval that leaves out 0 is blue, the
@@ -40,7 +42,7 @@ def paired_gains(rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack
 
 
 def what_saves(rows: Mapping[str, Gain], what: str, **texts: Unpack[Texts]) -> Picture:
-    """Errors saved by `what`, a row for each comparison, as `paired_gains` draws them.
+    """Errors saved by `what`, a row for each comparison, with every pair as a dot.
 
     The title names the rows whose interval lies above 0, if there are any.
     """
@@ -55,7 +57,7 @@ def what_saves(rows: Mapping[str, Gain], what: str, **texts: Unpack[Texts]) -> P
         for name, (_, (mean, low, high)) in rows.items()
     )
     texts = {"title": title, "alt": f"Points of error saved. {told}."} | texts
-    return paired_gains(rows, x_label="points of error saved (right of 0: fewer errors)", **texts)
+    return _paired_gains(rows, "points of error saved (right of 0: fewer errors)", **texts)
 
 
 def pairs_and_columns(

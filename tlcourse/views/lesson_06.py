@@ -19,9 +19,7 @@ Answer = tuple[str, float]  # the label that a model chose, and its probability 
 STAGES = ("pretrain", "TAPT", "adapt", "evaluate")
 
 
-def _paired_gains(
-    rows: Mapping[str, Gain], *, x_label: str = "", **texts: Unpack[Texts]
-) -> Picture:
+def _paired_gains(rows: Mapping[str, Gain], x_label: str, **texts: Unpack[Texts]) -> Picture:
     """A row for each comparison: a small dot for every pair, the mean, and its interval.
 
     `rows` maps a name to (the pairs, (mean, low, high)). An interval that leaves out 0 is blue, the

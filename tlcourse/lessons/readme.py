@@ -103,11 +103,11 @@ def written(readme: str, root: Path) -> str:
     """The README's text with its table and pictures as what is below `root` says."""
     logs = files.read_json(root / execution.RESULTS)
     clone = f"```bash\ngit clone --depth 1 {first_cell.address()}\n```"
-    shown = next(each for each in figures() if each.name.startswith(f"{FRONT}_"))
+    shown = [image(each) for each in figures() if each.name.startswith(f"{FRONT}_")]
     for name, content in (
         ("address", address()),
         ("clone", clone),
-        ("errors", image(shown)),
+        ("errors", "".join(shown[:1])),
         ("lessons", lessons_table(logs)),
     ):
         readme = marks.replaced(readme, name, content)

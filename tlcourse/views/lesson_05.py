@@ -90,7 +90,7 @@ def _loras(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
 
 PLAINEST = {
     "edit": "nothing",
-    "groups": "everything, the\nhead 3 times as fast",
+    "groups": "all not frozen, the\nhead 3 times as fast",
     "schedule": "one triangle for all:\nup, then down to 0",
     "extra_loss": "nothing",
 }

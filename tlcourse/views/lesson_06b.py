@@ -174,12 +174,13 @@ def draws_needed(
 ) -> Picture:
     """A bar for each null: the draws that would show a gain of so many points, and those it had.
 
-    `rows` maps a name to (needed, had, whether its interval still contains such a gain). Bars of
-    nulls that leave it open are blue, the others grey. The title counts both. Raises ValueError
-    without rows.
+    The largest need comes first. `rows` maps a name to (needed, had, whether its interval still
+    contains such a gain). Bars of nulls that leave it open are blue, the others grey, and the title
+    counts both. Raises ValueError without rows.
     """
     if not rows:
         raise ValueError("expected at least one row, got none")
+    rows = dict(sorted(rows.items(), key=lambda each: -each[1][0]))
     unit = "one point" if points == 1 else f"{points:g} points"
     left = sum(still for *_, still in rows.values())
     title = f"A gain of {unit} is ruled out by {len(rows) - left} nulls, left open by {left}"
@@ -196,8 +197,8 @@ def draws_needed(
         says = f"{needed}, {'still open' if still else 'ruled out'}"
         axes.text(max(needed, had) + 0.015 * far, row, says, va="center", fontsize=10)
     name_rows(axes, list(rows))
-    axes.set_xlim(0, 1.25 * far)
-    label_axes(axes, x=f"draws needed to see {unit} (black line: draws that the study had)")
+    axes.set_xlim(0, 1.3 * far)
+    label_axes(axes, x="draws (bar: needed, black line: had)")
     return finish(picture)
 
 

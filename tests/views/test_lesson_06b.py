@@ -6,13 +6,13 @@ from tlcourse.views import (
     descriptions_missed,
     draws_disagree,
     draws_needed,
-    gains_and_reach,
     nulls_and_reach,
     one_run_each,
     self_training_loop,
     task_gains,
     two_masks,
 )
+from tlcourse.views.lesson_06b import gains_and_reach
 
 
 def title_of(picture):

@@ -197,7 +197,7 @@ def draws_needed(
         says = f"{needed}, {'still open' if still else 'ruled out'}"
         axes.text(max(needed, had) + 0.015 * far, row, says, va="center", fontsize=10)
     name_rows(axes, list(rows))
-    axes.set_xlim(0, 1.3 * far)
+    axes.set_xlim(0, 1.4 * far)
     label_axes(axes, x="draws (bar: needed, black line: had)")
     return finish(picture)
 

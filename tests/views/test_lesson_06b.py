@@ -1,30 +1,41 @@
 from matplotlib.colors import to_hex
 
-from tests.views.drawn import LABELLED, SAID, nothing_overlaps, refused, row_names, said, words_in
+from tests.views.drawn import SAID, nothing_overlaps, refused, row_names, said, words_in
 from tlcourse.exercises.task import get
-from tlcourse.views import gains_and_reach, self_training_loop, trade_off, two_masks
+from tlcourse.views import (
+    descriptions_missed,
+    draws_disagree,
+    draws_needed,
+    nulls_and_reach,
+    one_run_each,
+    self_training_loop,
+    task_gains,
+    two_masks,
+)
+from tlcourse.views.lesson_06b import gains_and_reach
 
 
-def test_the_trade_off_names_each_point_and_colours_the_unbeaten():
-    points = {"cheap": (10.0, 9.0, 8.0, 10.0), "good": (1e6, 1.0, 0.5, 1.5), "bad": (1e6, 9.0)}
-    picture = trade_off(points, **LABELLED, log_x=True, highlight="good")
-    (axes,) = picture.axes
-    drawn = {
-        (line.get_xdata()[0], line.get_ydata()[0]): line.get_color()
-        for line in axes.get_lines()
-        if line.get_marker() in "oD"
-    }
-    colours = [drawn[points[name][:2]] for name in points]
-    assert colours[0] == colours[1] != colours[2]
-    assert set(words_in(axes)) == set(points)
-    assert axes.get_xscale() == "log"
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
+
+DISAGREE = {"self-training": (1.4, -0.8), "ensemble": (0.8, -1.0)}
+
+
+def test_draws_disagree_in_the_title_only_where_they_do():
+    picture = draws_disagree(DISAGREE, (1, 9))
+    assert title_of(picture) == "Every method helps in one draw, and none in the other"
+    assert "self-training +1.4 and -0.8" in picture.alt
+    assert words_in(picture.axes[0]) == ["draw 1", "draw 9"]
+    agree = draws_disagree(DISAGREE | {"ensemble": (0.8, 1.0)}, (1, 9))
+    assert title_of(agree) == "Points saved in two draws"
 
 
 GROUPS = {
     "100 labels": {"TAPT": (-2.4, -5.9, 1.2, 3.8), "STILTs": (0.8, -4.6, 6.3, 5.9)},
     "all labels": {"TAPT": (-1.6, -2.1, -1.1)},
 }
-AXIS = {"x_label": "points of error"}
+AXIS = {"x_label": "points saved"}
 
 
 def test_rows_stand_below_their_headings_and_both_sides_of_zero_are_seen():
@@ -50,6 +61,44 @@ def test_what_is_clear_is_blue_and_the_reach_is_a_band():
 def test_its_own_words_list_the_rows():
     picture = gains_and_reach({"": {"TAPT": (-2.4, -5.9, 1.2)}}, title="The finding.", **AXIS)
     assert picture.alt == "TAPT -2.4 (-5.9 to +1.2)"
+
+
+def test_another_seed_is_farthest_in_the_title_only_where_it_is():
+    rows = {"another seed": (-2.6, -4.9, -0.2), "consistency": (0.1, -2.6, 2.7)}
+    picture = one_run_each(rows, "another seed")
+    assert title_of(picture) == "No method differs from the baseline by more than another seed does"
+    assert "consistency +0.1 (-2.6 to +2.7)" in picture.alt
+    better = one_run_each(rows | {"TAPT": (3.0, 1.0, 5.0)}, "another seed")
+    assert title_of(better) == "One run of each method"
+
+
+def test_titles_count_what_is_clear():
+    clear = {("100 labels", "TAPT")}
+    assert title_of(nulls_and_reach(GROUPS, clear)).startswith("1 of 3 comparisons are clear")
+    behind = task_gains(GROUPS, clear, "Frozen")
+    assert title_of(behind) == "Frozen: clearly ahead in 0, clearly behind in 1 of 3"
+    ahead = task_gains(GROUPS, {("100 labels", "STILTs")}, "Frozen")
+    assert title_of(ahead) == "Frozen: clearly ahead in 1, clearly behind in 0 of 3"
+
+
+def test_descriptions_rise_in_the_title_only_where_the_interval_lies_above_zero():
+    points = [(-3.0, 10.0), (1.0, 40.0), (3.0, 120.0)]
+    rises = descriptions_missed(points, 2, (0.6, 0.1, 0.9))
+    assert title_of(rises) == "More entities behind What is, more descriptions missed"
+    assert "0.60 (0.10 to 0.90)" in rises.alt and "draw 2" in words_in(rises.axes[0])
+    assert "More" not in title_of(descriptions_missed(points, 2, (0.6, -0.1, 0.9)))
+
+
+def test_nulls_are_counted_by_what_their_interval_leaves_open():
+    rows = {"LM loss": (38, 10, False), "STILTs": (107, 10, True), "TAPT": (6, 5, False)}
+    picture = draws_needed(rows, 1.0)
+    assert title_of(picture) == "A gain of one point is ruled out by 2 nulls, left open by 1"
+    assert row_names(picture.axes[0]) == ["STILTs", "LM loss", "TAPT"]
+    assert [to_hex(bar.get_facecolor()) for bar in picture.axes[0].patches][0] == "#0072b2"
+    assert said(picture) == ["107, still open", "38, ruled out", "6, ruled out"]
+    assert "LM loss needed 38, had 10, ruled out" in picture.alt
+    open_too = draws_needed(rows | {"TAPT": (6, 5, True)}, 2.0)
+    assert title_of(open_too) == "A gain of 2 points is ruled out by 1 nulls, left open by 2"
 
 
 LABELS = ["ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"]
@@ -81,6 +130,7 @@ def test_two_answers_and_their_divergence():
 def test_what_cannot_be_drawn_is_refused():
     for groups in ({}, {"100 labels": {}}):
         refused("expected rows in each group", gains_and_reach, groups, **AXIS)
-    refused("expected x_label", gains_and_reach, GROUPS)
+    refused("expected x_label", gains_and_reach, GROUPS, x_label="")
+    refused("expected at least one row", draws_needed, {}, 1.0)
     refused(r"answers of shape \(2, 6\)", two_masks, "Who ?", LABELS, ([0.5, 0.5], [0.5, 0.5]))
     refused("a text that fits", two_masks, "Who ?" * 40, LABELS, SHARES)

@@ -1,12 +1,17 @@
-"""Figures of lesson 06b: gains that can be seen, self-training, two dropout masks."""
+"""Figures of lesson 06b: draws that disagree, gains that can be seen, self-training, two masks.
+
+A title states a finding only where the data bear it out; otherwise it says what is drawn.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Unpack
 
-from matplotlib.ticker import LogLocator
+import numpy as np
 
+from tlcourse.views.bars import name_rows
 from tlcourse.views.diagrams import ACROSS, Drawing, Point, word_width
-from tlcourse.views.lines import label_ends, log_scale, plain
+from tlcourse.views.dots import scatter
+from tlcourse.views.lines import plain
 from tlcourse.views.style import (
     COLOURS,
     CYCLE,
@@ -21,64 +26,50 @@ from tlcourse.views.style import (
 )
 
 Row = tuple[float, float, float] | tuple[float, float, float, float]
+Groups = Mapping[str, Mapping[str, Row]]
+SAVED = "points of error saved (right of 0: fewer errors)"
 _UNCLEAR, _BAND = "#8C8C8C", "#E9E9E9"
 
 
-def trade_off(
-    points: Mapping[str, tuple[float, float] | tuple[float, float, float, float]],
-    highlight: str,
-    *,
-    x_label: str = "",
-    y_label: str = "",
-    log_x: bool = False,
-    **texts: Unpack[Texts],
+def draws_disagree(
+    rows: Mapping[str, tuple[float, float]], draws: tuple[int, int], **texts: Unpack[Texts]
 ) -> Picture:
-    """One point a scheme, (x, y) or (x, y, low, high) with the interval of y; names at the right.
+    """A row for each method: the points that it saved in one draw of labels, and in another.
 
-    Points that no other beats in both, lower being better, have a colour; the others are grey.
-    `highlight` is drawn as a diamond with a line at its height.
+    The title says that the draws disagree if every method saves errors in one of them only.
     """
-    picture, axes = figure(height=max(4.2, 1.4 + 0.26 * len(points)), **texts)
-    label_axes(axes, x=x_label, y=y_label)
-    if log_x:
-        log_scale(axes.xaxis)
-        reach = max(x for x, *_ in points.values()) / min(x for x, *_ in points.values())
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if reach < 100 else (1,)))
-    axes.xaxis.set_major_formatter(plain)
-    ends = []
-    for name, (x, y, *interval) in points.items():
-        colour = CYCLE[0] if unbeaten(name, points) else GREY
-        if interval:
-            axes.vlines(x, *interval, color=colour, lw=1.2, alpha=0.6)
-        mark, size = ("D", 8) if name == highlight else ("o", 7)
-        axes.plot(x, y, mark, color=colour, ms=size)
-        ends.append((x, y, name, colour))
-    axes.axhline(points[highlight][1], color=GREY, lw=1, ls=":", zorder=0)
-    axes.margins(x=0.05)
-    label_ends(axes, ends, 0.75 * picture.get_figheight())
+    first, second = (np.array(each) for each in zip(*rows.values(), strict=True))
+    title = "Points saved in two draws"
+    if (first > 0).all() and (second < 0).all():
+        title = "Every method helps in one draw, and none in the other"
+    told = "; ".join(f"{name} {one:+.1f} and {other:+.1f}" for name, (one, other) in rows.items())
+    alt = f"Points saved in draw {draws[0]} and in draw {draws[1]}. {told}."
+    picture, axes = figure(height=1.7 + 0.5 * len(rows), **{"title": title, "alt": alt} | texts)
+    axes.axvline(0, color="black", lw=1.2, zorder=1)
+    for draw, each, colour in zip(draws, (first, second), CYCLE, strict=False):
+        look = {"color": colour, "fontweight": "bold", "ha": "center", "va": "bottom"}
+        axes.plot(each, range(len(rows)), "o", color=colour, ms=9)
+        axes.text(each.mean(), -0.45, f"draw {draw}", fontsize=10, **look)
+    name_rows(axes, list(rows), 0.85)
+    far = 1.25 * max(np.abs([first, second]).max(), 1e-9)
+    axes.set_xlim(-far, far)
+    label_axes(axes, x=SAVED)
     return finish(picture)
 
 
-def unbeaten(name: str, points: Mapping[str, Sequence[float]]) -> bool:
-    """Whether no other point is at most as large in both numbers and smaller in one."""
-    x, y = points[name][:2]
-    return not any(a <= x and b <= y and (a, b) != (x, y) for a, b, *_ in points.values())
-
-
 def gains_and_reach(
-    groups: Mapping[str, Mapping[str, Row]],
+    groups: Groups,
     *,
     clear: Collection[tuple[str, str]] = (),
-    x_label: str = "",
+    x_label: str = SAVED,
     **texts: Unpack[Texts],
 ) -> Picture:
-    """Rows of differences with intervals around the line of no difference, group by group.
+    """Rows of gains with their intervals around the line of no difference, group by group.
 
     `groups` maps a heading ("" for none) to rows, a row's name to (value, low, high) or (value,
-    low, high, reach): a true difference smaller than `reach` would often be missed, and a grey band
-    is drawn that far to both sides of 0. The (heading, name) in `clear` are blue, others grey.
-    Without an alt text the picture lists its rows.
-    Raises ValueError for a group without rows.
+    low, high, reach): a true gain smaller than `reach` would often be missed, so a grey band
+    reaches that far to both sides of 0. The (heading, name) in `clear` are blue, others grey.
+    Without an alt text the picture lists its rows. Raises ValueError for a group without rows.
     """
     if not groups or not all(groups.values()):
         raise ValueError(f"expected rows in each group, got {dict(groups)}")
@@ -112,16 +103,110 @@ def gains_and_reach(
     axes.tick_params(axis="y", length=0)
     axes.xaxis.set_major_formatter(plain)
     font = {"transform": axes.transAxes, "color": GREY, "fontsize": 10}
-    axes.text(0, 1.01, "← fewer errors", ha="left", **font)
-    axes.text(1, 1.01, "more errors →", ha="right", **font)
+    axes.text(0, 1.01, "← more errors", ha="left", **font)
+    axes.text(1, 1.01, "fewer errors →", ha="right", **font)
     label_axes(axes, x=x_label)
     return finish(picture, "; ".join(rows_in_words))
+
+
+def one_run_each(rows: Mapping[str, Row], seed: str, **texts: Unpack[Texts]) -> Picture:
+    """One run of each method; the row named `seed` is the baseline with another seed.
+
+    The title says whether any method differs from the baseline by more than that row does. A row
+    whose interval leaves out 0 is blue.
+    """
+    apart = {name: abs(value) for name, (value, *_) in rows.items()}
+    title = "One run of each method"
+    if all(apart[name] <= apart[seed] for name in rows):
+        title = "No method differs from the baseline by more than another seed does"
+    clear = {("", name) for name, (_, low, high) in rows.items() if low > 0 or high < 0}
+    return gains_and_reach({"": rows}, clear=clear, **{"title": title} | texts)
+
+
+def nulls_and_reach(
+    groups: Groups, clear: Collection[tuple[str, str]], **texts: Unpack[Texts]
+) -> Picture:
+    """Stored studies as `gains_and_reach` draws them; the title counts the clear gains."""
+    total = sum(len(rows) for rows in groups.values())
+    title = f"{len(clear)} of {total} comparisons are clear; grey: gains too small to be seen"
+    return gains_and_reach(groups, clear=clear, **{"title": title} | texts)
+
+
+def task_gains(
+    groups: Groups, clear: Collection[tuple[str, str]], what: str, **texts: Unpack[Texts]
+) -> Picture:
+    """Errors that `what` saves on several tasks; the title counts where it is clearly ahead."""
+    values = {
+        (heading, name): row[0] for heading, rows in groups.items() for name, row in rows.items()
+    }
+    ahead = sum(values[each] > 0 for each in clear)
+    counts = f"clearly ahead in {ahead}, clearly behind in {len(clear) - ahead} of {len(values)}"
+    return gains_and_reach(groups, clear=clear, **{"title": f"{what}: {counts}"} | texts)
+
+
+def descriptions_missed(
+    points: Sequence[tuple[float, float]],
+    worst: int,
+    rank: tuple[float, float, float],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Descriptions missed in each draw, over a draw's surplus of entities behind "What is".
+
+    `rank` is the rank correlation of the later draws and its interval. The title says that the two
+    rise together if the interval lies above 0.
+    """
+    title = "Descriptions missed, and questions with What is"
+    if rank[1] > 0:
+        title = "More entities behind What is, more descriptions missed"
+    alt = "Descriptions missed over entities minus descriptions behind What is, "
+    alt += "{} draws; rank correlation {:.2f} ({:.2f} to {:.2f}).".format(len(points), *rank)
+    return scatter(
+        points,
+        named={f"draw {worst}": points[worst]},
+        x_label="labelled What is questions: entities minus descriptions",
+        y_label="descriptions missed in the test set",
+        **{"title": title, "alt": alt} | texts,
+    )
+
+
+def draws_needed(
+    rows: Mapping[str, tuple[int, int, bool]], points: float, **texts: Unpack[Texts]
+) -> Picture:
+    """A bar for each null: the draws that would show a gain of so many points, and those it had.
+
+    The largest need comes first. `rows` maps a name to (needed, had, whether its interval still
+    contains such a gain). Bars of nulls that leave it open are blue, the others grey, and the title
+    counts both. Raises ValueError without rows.
+    """
+    if not rows:
+        raise ValueError("expected at least one row, got none")
+    rows = dict(sorted(rows.items(), key=lambda each: -each[1][0]))
+    unit = "one point" if points == 1 else f"{points:g} points"
+    left = sum(still for *_, still in rows.values())
+    title = f"A gain of {unit} is ruled out by {len(rows) - left} nulls, left open by {left}"
+    told = "; ".join(
+        f"{name} needed {needed}, had {had}, {'open' if still else 'ruled out'}"
+        for name, (needed, had, still) in rows.items()
+    )
+    texts = {"title": title, "alt": f"Draws for a gain of {unit}. {told}."} | texts
+    picture, axes = figure(height=1.6 + 0.34 * len(rows), **texts)
+    far = max(max(needed, had) for needed, had, _ in rows.values())
+    for row, (needed, had, still) in enumerate(rows.values()):
+        axes.barh(row, needed, height=0.62, color=COLOURS["blue"] if still else _UNCLEAR)
+        axes.plot([had, had], [row - 0.42, row + 0.42], color="black", lw=2.4)
+        says = f"{needed}, {'still open' if still else 'ruled out'}"
+        axes.text(max(needed, had) + 0.015 * far, row, says, va="center", fontsize=10)
+    name_rows(axes, list(rows))
+    axes.set_xlim(0, 1.4 * far)
+    label_axes(axes, x="draws (bar: needed, black line: had)")
+    return finish(picture)
 
 
 def self_training_loop(
     labelled: int, unlabelled: int, *, least: float = 0.8, **texts: Unpack[Texts]
 ) -> Picture:
     """Labels to a teacher, its guesses through a choice to a student; blue is what you write."""
+    texts = {"title": "A teacher writes labels for its student"} | texts
     draw = Drawing(2.4, **texts)
     top, low, tall = 1.75, 0.7, 0.45
     given = draw.box((0.8, top), f"{labelled:,} questions\nwith labels", colour="grey", height=tall)
@@ -161,7 +246,7 @@ def two_masks(
     best = [labels[each] for each in shaped(shares, (2, len(labels)), "answers").argmax(axis=1)]
     if word_width(text) > ACROSS - 0.4:
         raise ValueError(f"expected a text that fits into {ACROSS - 0.4} inches, got {text!r}")
-    draw = Drawing(2.85, **texts)
+    draw = Drawing(2.85, **{"title": "One question, two dropout masks, two predictions"} | texts)
     question = draw.box((ACROSS / 2, 2.65), text, colour="grey", height=0.26)
     loss = draw.box((5.95, 1.3), "consistency_loss\none number", colour="blue", height=0.45)
     draw.stroke((0.6, 2.65), (0.6, 0.7))

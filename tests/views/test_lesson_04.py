@@ -109,7 +109,7 @@ def title_of(picture):
 
 def test_the_likeliest_labels_are_counted_and_the_right_ones_are_bold():
     shares = [[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]
-    picture = label_probabilities(["Where?", "What?"], shares, NAMES, ["LOC", "DESC"])
+    picture = label_probabilities(["Where?", "What?"], shares, NAMES, right=["LOC", "DESC"])
     assert title_of(picture).startswith("1 of 2 answers")
     assert "Where? LOC, 70%" in picture.alt
     (axes,) = picture.axes

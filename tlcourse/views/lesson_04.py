@@ -109,6 +109,7 @@ def label_probabilities(
     questions: Sequence[str],
     probabilities: Any,
     labels: Sequence[str],
+    *,
     right: Sequence[str],
     **texts: Unpack[Texts],
 ) -> Picture:

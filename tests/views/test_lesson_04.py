@@ -109,13 +109,13 @@ def title_of(picture):
 
 def test_the_likeliest_labels_are_counted_and_the_right_ones_are_bold():
     shares = [[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]
-    picture = label_probabilities(["Where?", "What?"], shares, NAMES, right=["LOC", "DESC"])
+    picture = label_probabilities({"Where?": "LOC", "What?": "DESC"}, shares, NAMES)
     assert title_of(picture).startswith("1 of 2 answers")
     assert "Where? LOC, 70%" in picture.alt
     (axes,) = picture.axes
     assert row_names(axes) == ["Where?", "What?"] and column_names(axes) == NAMES
     assert [t.get_text() for t in axes.texts if t.get_fontweight() == "bold"] == ["70", "30"]
-    refused("probabilities of shape", label_probabilities, ["Where?"], shares, NAMES, ["LOC"])
+    refused("probabilities of shape", label_probabilities, {"Where?": "LOC"}, shares, NAMES)
 
 
 def test_the_class_with_the_lowest_score_is_named():

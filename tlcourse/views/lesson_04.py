@@ -106,19 +106,15 @@ def _table(
 
 
 def label_probabilities(
-    questions: Sequence[str],
-    probabilities: Any,
-    labels: Sequence[str],
-    *,
-    right: Sequence[str],
-    **texts: Unpack[Texts],
+    questions: Mapping[str, str], probabilities: Any, labels: Sequence[str], **texts: Unpack[Texts]
 ) -> Picture:
     """A row of label probabilities for each question, as percentages; the right labels are bold.
 
-    `probabilities` are (questions, labels). The title says how many likeliest labels are right.
+    `questions` maps each to its label; `probabilities` are (questions, labels). The title says how many likeliest labels are right.
     """
     shares = shaped(probabilities, (len(questions), len(labels)), "probabilities")
     best = [labels[place] for place in shares.argmax(axis=1)]
+    right = list(questions.values())
     hits = sum(guess == label for guess, label in zip(best, right, strict=True))
     told = (f"{q} {b}, {s.max():.0%}" for q, b, s in zip(questions, best, shares, strict=True))
     texts = {

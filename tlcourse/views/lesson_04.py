@@ -110,7 +110,8 @@ def label_probabilities(
 ) -> Picture:
     """A row of label probabilities for each question, as percentages; the right labels are bold.
 
-    `questions` maps each to its label; `probabilities` are (questions, labels). The title says how many likeliest labels are right.
+    `questions` maps each to its right label; `probabilities` are (questions, labels). The title
+    says how many likeliest labels are right.
     """
     shares = shaped(probabilities, (len(questions), len(labels)), "probabilities")
     best = [labels[place] for place in shares.argmax(axis=1)]

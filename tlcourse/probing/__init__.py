@@ -47,9 +47,11 @@ from tlcourse.probing.controls import (
     Selectivity,
     code_length,
     control_labels,
+    judge_control,
     selectivity,
     shuffled_labels,
 )
+from tlcourse.probing.effects import agreement_and_loss
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
 from tlcourse.probing.items import Examples, Task, examples, pair_task, sentence_task, word_task
@@ -107,6 +109,7 @@ __all__ = [
     "Standardise",
     "Task",
     "TreeScore",
+    "agreement_and_loss",
     "align",
     "code_length",
     "control_labels",
@@ -121,6 +124,7 @@ __all__ = [
     "find_neurons",
     "hidden_probe",
     "intervening",
+    "judge_control",
     "judge_depths",
     "judge_distances",
     "judge_removals",

@@ -136,7 +136,10 @@ from tlcourse.views.lesson_06 import (
 )
 from tlcourse.views.lesson_06b import gains_and_reach, self_training_loop, trade_off, two_masks
 from tlcourse.views.lesson_07 import (
+    accuracy_by_layer,
+    bits_per_label,
     control_task,
+    next_words,
     probe_on_frozen_body,
     removal,
     selectivity_by_layer,
@@ -162,6 +165,7 @@ __all__ = [
     "Panel",
     "Picture",
     "ablation_grid",
+    "accuracy_by_layer",
     "answer_and_trap",
     "answer_bars",
     "arcs",
@@ -175,6 +179,7 @@ __all__ = [
     "best_on_two_halves",
     "birth_curves",
     "bits_against_bpe",
+    "bits_per_label",
     "block_and_stream",
     "block_with_schemes",
     "by_layer",
@@ -232,6 +237,7 @@ __all__ = [
     "neuron",
     "next_and_hidden",
     "next_token_bars",
+    "next_words",
     "over_tokens_and_targets",
     "paired_differences",
     "paired_gains",

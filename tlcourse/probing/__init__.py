@@ -51,7 +51,7 @@ from tlcourse.probing.controls import (
     selectivity,
     shuffled_labels,
 )
-from tlcourse.probing.effects import agreement_and_loss
+from tlcourse.probing.effects import nats_per_token
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
 from tlcourse.probing.items import Examples, Task, examples, pair_task, sentence_task, word_task
@@ -109,7 +109,6 @@ __all__ = [
     "Standardise",
     "Task",
     "TreeScore",
-    "agreement_and_loss",
     "align",
     "code_length",
     "control_labels",
@@ -133,6 +132,7 @@ __all__ = [
     "majority",
     "mean_directions",
     "mix_probe",
+    "nats_per_token",
     "normalised",
     "null_space",
     "orthonormal",

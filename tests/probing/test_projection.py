@@ -191,3 +191,17 @@ def test_judges_see_each_removal_and_random_ones():
     draws = found[0].random
     assert draws.values == tuple(values)
     assert (draws.lowest, draws.highest) == (min(values), max(values))
+
+
+def test_a_function_of_the_caller_can_do_the_removing():
+    model, directions = model_of(), random_directions(2, 16)
+    mean = np.random.default_rng(2).standard_normal(16).astype(np.float32)
+
+    def by(states, rows):
+        assert states.dtype == rows.dtype == torch.float32 and rows.shape == (2, 16)
+        return states - states @ rows.T @ rows
+
+    with removing(model, directions, 1, mean=mean), torch.no_grad():
+        own = model(TOKENS)
+    with removing(model, directions, 1, mean=mean, by=by), torch.no_grad():
+        assert torch.allclose(model(TOKENS), own, atol=1e-5)

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
@@ -8,7 +7,6 @@ from tests.views.drawn import (
     apart,
     arrows_of,
     edged,
-    inks,
     nothing_overlaps,
     refused,
     said,
@@ -16,29 +14,94 @@ from tests.views.drawn import (
     titles_of,
     words_in,
 )
-from tlcourse.views import control_task, probe_on_frozen_body, removal, selectivity_by_layer
+from tlcourse.views import (
+    accuracy_by_layer,
+    bits_per_label,
+    control_task,
+    next_words,
+    probe_on_frozen_body,
+    removal,
+    selectivity_by_layer,
+)
 from tlcourse.views.style import COLOURS, GREY
 
-RANDOM = [(0.88, 0.86, 0.9), (0.87, 0.85, 0.89)]
-EFFECT = ({"mass mean": [0.7, 0.6]}, RANDOM, 0.89)
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
 
 
-def test_removal_is_held_against_a_band_of_random_directions():
-    effects = {"loss (nats)": EFFECT, "agreement": EFFECT}
-    picture = removal([1, 8], effects, **SAID, x_label="directions")
-    first, second = picture.axes
-    assert titles_of((first, second)) == ["loss (nats)", "agreement"]
-    (band,) = first.collections
-    assert band.get_paths()[0].get_extents().extents.tolist() == pytest.approx([1, 0.85, 8, 0.9])
-    drawn = [(line.get_color(), *line.get_ydata()) for line in first.lines]
-    assert drawn == [(GREY, 0.88, 0.87), (COLOURS["blue"], 0.7, 0.6), (GREY, 0.89, 0.89)]
-    colours = {"random directions": GREY, "mass mean": COLOURS["blue"], "nothing removed": GREY}
-    assert not first.texts and inks(second) == colours
-    assert first.get_xticks().tolist() == [1, 8]
+INTACT = (0.8, 6.4)
+DRAWN = [[(0.81, 6.41), (0.79, 6.39)], [(0.8, 6.4), (0.8, 6.4)]]
+FOUND = {"number": [(0.48, 6.45), (0.7, 6.42)], "random labels": [(0.8, 6.4), (0.79, 6.41)]}
+
+
+def test_removal_is_drawn_beside_its_rivals_on_honest_axes():
+    picture = removal(FOUND, DRAWN, INTACT)
+    left, right = picture.axes
+    assert titles_of((left, right)) == ["agreement (share of pairs)", "loss (nats per token)"]
+    assert left.get_ylim() == (0, 1) and right.get_ylim()[0] == 0
+    (band,) = left.collections
+    assert band.get_paths()[0].get_extents().extents.tolist() == pytest.approx([0, 0.79, 1, 0.81])
+    drawn = [(line.get_color(), *line.get_ydata()) for line in left.lines]
+    number, labels = COLOURS["blue"], COLOURS["vermillion"]
+    assert drawn[1:3] == [(number, 0.48, 0.7), (labels, 0.8, 0.79)]
+    assert drawn[3:] == [(GREY, 0.8, 0.8), ("black", 0.5, 0.5)]
+    assert "chance, 50%" in words_in(left)
+    assert set(words_in(right)) == {*FOUND, "random directions", "nothing removed"}
     picture.draw_without_rendering()
-    assert max(Text.get_window_extent(text).x1 for text in second.texts) <= picture.bbox.x1
-    labels = [axes.xaxis.label.get_window_extent() for axes in (first, second)]
-    assert not labels[0].overlaps(labels[1])
+    assert max(Text.get_window_extent(text).x1 for text in right.texts) <= picture.bbox.x1
+
+
+def test_agreement_that_falls_without_one_direction_alone_is_the_title():
+    finding = "Without the number direction, agreement falls to chance"
+    assert title_of(removal(FOUND, DRAWN, INTACT)) == finding
+    assert "without number it is between 48% and 70%" in removal(FOUND, DRAWN, INTACT).alt
+    same = [(0.8, 6.4)] * 2
+    unclear = [
+        FOUND | {"number": [(0.68, 6.45), (0.7, 6.42)]},  # well above chance
+        FOUND | {"random labels": [(0.55, 6.4), (0.8, 6.4)]},  # the rival does harm, too
+        FOUND | {"random labels": [(0.8, 7.0), (0.8, 6.4)]},  # the loss rises
+    ]
+    for found in unclear:
+        title = title_of(removal(found, [same, same], INTACT))
+        assert title == "Agreement and loss without one direction"
+
+
+def after(plural):
+    return {"are": plural, "is": 0.2 - plural}
+
+
+def test_a_model_that_turns_to_the_singular_is_the_title():
+    shares = {"nothing removed": after(0.19), "number removed": after(0.02), "rival": after(0.18)}
+    picture = next_words("The houses", shares, ("are", "were"))
+    assert title_of(picture) == "With number removed, the model takes “The houses” for a singular"
+    assert titles_of(picture.axes) == list(shares)
+    assert "number removed: are 2%, is 18%" in picture.alt
+    bars = [
+        (to_hex(bar.get_facecolor()).upper(), bar.get_width()) for bar in picture.axes[1].patches
+    ]
+    assert bars == [(COLOURS["blue"], pytest.approx(2)), (COLOURS["orange"], pytest.approx(18))]
+    for changed in ({"number removed": after(0.15)}, {"rival": after(0.02)}):
+        title = title_of(next_words("The houses", shares | changed, ("are", "were")))
+        assert title == "What the model expects after “The houses”"
+
+
+def test_a_list_of_words_that_gets_most_of_the_accuracy_is_the_title():
+    curves = {"causal-small": [0.85, 0.88], "random encoder": [0.7, 0.6]}
+    picture = accuracy_by_layer(curves, {"word types": 0.82, "majority": 0.17})
+    assert title_of(picture) == "Most of the accuracy needs no context"
+    assert picture.axes[0].get_ylim() == (0, 1)
+    assert picture.alt.startswith("At best causal-small 88.0%, random encoder 70.0%, word types")
+    assert set(words_in(picture.axes[0])) == {*curves, "word types", "majority"}
+    other = accuracy_by_layer(curves, {"word types": 0.5})
+    assert title_of(other) == "Accuracy by layer, and the rivals of the probe"
+
+
+def test_the_cheapest_code_is_the_title():
+    finding = "With the trained states, the labels cost the fewest bits"
+    assert title_of(bits_per_label({"no states": 3.6, "ours": 0.7}, "ours")) == finding
+    other = bits_per_label({"no states": 3.6, "ours": 3.7}, "ours")
+    assert title_of(other) == "Bits per label of the online code"
 
 
 WORDS = [["The"], ["dog", "gy"], ["bark", "ed"], ["."]]
@@ -56,7 +119,8 @@ CONTROL = [["VERB", "ADP", "DET", "NOUN"], ["DET", "ADP"]]
 
 
 def test_the_drawing_of_a_probe_takes_its_numbers_from_the_model():
-    picture = probe_on_frozen_body(WORDS, (1, 4), "NOUN", **SIZES, **SAID)
+    picture = probe_on_frozen_body(WORDS, (1, 4), "NOUN", **SIZES)
+    assert "in layer 4 and answers NOUN" in picture.alt
     words = said(picture)
     assert {"The", "doggy", "barked", ".", "dog", "gy", "NOUN", "mean"} <= set(words)
     assert "linear probe: 256 → 17\n4,369 weights, trained" in words
@@ -100,32 +164,29 @@ def test_the_control_task_gives_a_type_one_label():
 
 
 def test_selectivity_is_the_line_between_task_and_control():
-    probes = {"linear": ([0.9, 0.95], [0.6, 0.5]), "hidden": ([0.9, 0.6], [0.8, 0.7])}
-    picture = selectivity_by_layer(probes, **SAID)
-    first, second = picture.axes
-    said = words_in(second)
-    assert said == [".10", "−.10", "task", "control task"]
-    assert words_in(first) == [".30", ".45"]
-    lines = first.collections[0].get_segments()
-    assert [line[:, 1].tolist() for line in lines] == [[0.6, 0.9], [0.5, 0.95]]
-    control, task = first.lines
-    assert task.get_color() == COLOURS["blue"] and control.get_markerfacecolor() == "white"
+    picture = selectivity_by_layer([0.9, 0.6], [0.6, 0.7], 0.17)
+    (axes,) = picture.axes
+    assert words_in(axes)[:2] == [".30", "−.10"]
+    assert set(words_in(axes)[2:]) == {"task", "control task", "most frequent label"}
+    lines = axes.collections[0].get_segments()
+    assert [line[:, 1].tolist() for line in lines] == [[0.6, 0.9], [0.7, 0.6]]
+    control, task, chance = axes.lines
+    assert task.get_color() == COLOURS["blue"] and control.get_color() == COLOURS["vermillion"]
+    assert set(chance.get_ydata()) == {0.17} and axes.get_ylim() == (0, 1)
     assert "selectivity" in picture.get_supxlabel()
-    four = dict.fromkeys("abcd", probes["linear"])
-    refused("one to three probes side by side, got 4", selectivity_by_layer, four)
-    refused("expected 2 values for 'a', got 1", selectivity_by_layer, {"a": ([0.9, 0.8], [0.5])})
+    refused("expected 2 values for 'the control task', got 1", selectivity_by_layer, [1, 1], [1], 0)
 
 
-def test_numbers_of_many_layers_stand_upright_beside_their_lines():
-    many = {name: (np.linspace(0.8, 0.9, 13), np.full(13, 0.5)) for name in ("a", "b")}
-    texts = selectivity_by_layer(many, **SAID).axes[0].texts
-    assert {text.get_rotation() for text in texts} == {90}
+def test_random_labels_that_get_harder_while_the_task_does_not_are_the_title():
+    finding = "Random labels get harder to read with every layer, parts of speech do not"
+    assert title_of(selectivity_by_layer([0.9, 0.91, 0.9], [0.8, 0.7, 0.6], 0.1)) == finding
+    for task, control in (([0.9, 0.9, 0.8], [0.8, 0.7, 0.6]), ([0.9] * 3, [0.8, 0.7, 0.7])):
+        title = title_of(selectivity_by_layer(task, control, 0.1))
+        assert title == "The task and its control task, by layer"
 
 
 def test_what_cannot_be_drawn_is_refused():
-    message = "expected 3 values for 'random directions', got 2"
-    refused(message, removal, [1, 2, 3], {"loss": EFFECT})
-    refused("one to three effects side by side, got 0", removal, [1], {})
+    refused("expected 2 values for 'random directions', got 1", removal, FOUND, DRAWN[:1], INTACT)
     for probed in ((4, 1), (0, 7)):
         message = "expected a word of 4, a layer from 0 to 6"
         refused(message, probe_on_frozen_body, WORDS, probed, "X", **SIZES)

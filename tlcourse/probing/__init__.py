@@ -47,9 +47,11 @@ from tlcourse.probing.controls import (
     Selectivity,
     code_length,
     control_labels,
+    judge_control,
     selectivity,
     shuffled_labels,
 )
+from tlcourse.probing.effects import nats_per_token
 from tlcourse.probing.features import POOLINGS, Features, extract
 from tlcourse.probing.fitting import Judgement, Probe, Standardise
 from tlcourse.probing.items import Examples, Task, examples, pair_task, sentence_task, word_task
@@ -121,6 +123,7 @@ __all__ = [
     "find_neurons",
     "hidden_probe",
     "intervening",
+    "judge_control",
     "judge_depths",
     "judge_distances",
     "judge_removals",
@@ -129,6 +132,7 @@ __all__ = [
     "majority",
     "mean_directions",
     "mix_probe",
+    "nats_per_token",
     "normalised",
     "null_space",
     "orthonormal",

@@ -125,19 +125,28 @@ def random_directions(count: int, width: int, *, seed: int = 0) -> np.ndarray:
 
 
 def removing(
-    model: Transformer, directions: np.ndarray, layer: int, *, mean: np.ndarray | None = None
+    model: Transformer,
+    directions: np.ndarray,
+    layer: int,
+    *,
+    mean: np.ndarray | None = None,
+    by: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> contextlib.AbstractContextManager:
     """A context in which the directions (count, width) are projected out of a layer's output.
 
     With `mean` (width,), the mean of the layer over words, every word keeps the mean's component
-    along the directions, so that only the differences between words are removed.
+    along the directions, so that only the differences between words are removed. `by(states,
+    directions)`, if given, does the removing: it gets float32 tensors, (..., width) and (count,
+    width), and the directions need not be orthonormal.
     """
 
     def change(x: Tensor) -> Tensor:
         rows = torch.as_tensor(directions, dtype=torch.float32, device=x.device)
         centre = torch.zeros(rows.shape[1]) if mean is None else torch.as_tensor(mean)
-        along = (x.float() - centre.to(rows)) @ rows.T
-        return (x.float() - along @ rows).to(x.dtype)
+        centre, states = centre.to(rows), x.float()
+        if by is not None:
+            return (centre + by(states - centre, rows)).to(x.dtype)
+        return (states - (states - centre) @ rows.T @ rows).to(x.dtype)
 
     return intervening(model, change, layer)
 

@@ -1,59 +1,157 @@
-"""Figures of lesson 07: probes on a frozen body, control tasks, removed directions."""
+"""Figures of lesson 07: probes on a frozen body, control tasks, removed directions.
 
-from collections.abc import Mapping, Sequence
+Labels are blue and random labels vermillion. A title states a finding only if the data show it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
 
+from tlcourse.views.bars import horizontal_bars, name_rows
 from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
-from tlcourse.views.lines import plain
 from tlcourse.views.panels import (
-    Values,
+    by_layer,
     draw_line,
     head,
     label_below,
     label_layers,
     name_lines,
-    panels,
     with_ends,
 )
 from tlcourse.views.style import COLOURS, GREY, Picture, Texts, colours_of, figure, finish
 
+Effect = tuple[float, float]  # agreement, loss
+
 
 def removal(
-    numbers: Sequence[float],
-    effects: Mapping[str, tuple[Mapping[str, Values], Values, float]],
+    found: Mapping[str, Sequence[Effect]],
+    random: Sequence[Sequence[Effect]],
+    intact: Effect,
     *,
-    x_label: str = "directions removed",
+    chance: float = 0.5,
     **texts: Unpack[Texts],
 ) -> Picture:
-    """What removing the probed directions does, against the band of as many random directions.
+    """Agreement and loss without a direction, by the layer from which it is removed.
 
-    `effects` maps a label with a unit, "LM loss (nats per token)", to a panel (up to three):
-    (series, random, intact). A series maps a name to values at `numbers`, of directions or layers;
-    `random` holds (value, low, high) there, over draws; `intact` is the height with nothing
-    removed. Raises ValueError for other numbers of panels or values.
+    An effect is (agreement, nats per token). `found` maps a direction to its effects, from the
+    embeddings to the last layer; `random` holds several for each layer, of random directions, whose
+    range is a band; `intact` is the effect with nothing removed. The title names the first of
+    `found` if agreement falls to chance without it, and hardly changes without the others, and
+    the loss hardly changes at all. Raises ValueError where `random` has another number of layers.
     """
-    if not 1 <= len(effects) <= 3:
-        raise ValueError(f"expected one to three effects side by side, got {len(effects)}")
-    picture, grid = figure(height=4.0, columns=len(effects), squeeze=False, **texts)
-    shown = list(grid[0])
-    colours = colours_of(dict.fromkeys(n for series, _, _ in effects.values() for n in series))
+    probed, *others = ([agreement for agreement, _ in each] for each in found.values())
+    drawn = np.asarray(random, float)  # layers, draws, (agreement, loss)
+    rivals = [*drawn[:, :, 0].flat, *(each for other in others for each in other)]
+    losses = [*drawn[:, :, 1].flat, *(loss for each in found.values() for _, loss in each)]
+    title = "Agreement and loss without one direction"
+    falls = min(probed) < chance + 0.1 and min(rivals) > intact[0] - 0.1
+    if falls and max(abs(loss - intact[1]) for loss in losses) < 0.03 * intact[1]:
+        title = f"Without the {next(iter(found))} direction, agreement falls to chance"
+    alt = f"Agreement is {intact[0]:.0%} with nothing removed. " + "; ".join(
+        f"without {name} it is between {min(each)[0]:.0%} and {max(each)[0]:.0%}"
+        for name, each in found.items()
+    )
+    alt += f". The loss is between {min(losses):.2f} and {max(losses):.2f} nats."
+    picture, (left, right) = figure(height=4.0, columns=2, **{"title": title, "alt": alt} | texts)
+    colours = colours_of(found)
     ends: list[dict[str, tuple]] = []
-    for axes, (y_label, (series, random, intact)) in zip(shown, effects.items(), strict=True):
-        lines = {"random directions": with_ends(random, len(numbers), "random directions")}
-        lines |= {name: with_ends(values, len(numbers), name) for name, values in series.items()}
+    for place, axes in enumerate((left, right)):
+        values = drawn[:, :, place]
+        band = [(row.mean(), row.min(), row.max()) for row in values]
+        lines = {"random directions": with_ends(band, len(probed), "random directions")}
+        lines |= {
+            name: with_ends([effect[place] for effect in each]) for name, each in found.items()
+        }
         ends.append({})
-        for name, values in lines.items():
-            ends[-1][name] = draw_line(axes, numbers, values, colours.get(name, GREY))
-        axes.axhline(intact, color=GREY, lw=1.2, ls=":", zorder=1)
-        ends[-1]["nothing removed"] = (numbers[-1], intact, GREY)
-        axes.set_xticks(numbers, [plain(number) for number in numbers])
-        axes.set_xticks([], minor=True)
-        head(axes, y_label, len(effects))
-    label_below(shown, x_label)
-    name_lines(shown, ends, 2.6)
+        for name, line in lines.items():
+            ends[-1][name] = draw_line(axes, range(len(probed)), line, colours.get(name, GREY))
+        axes.axhline(intact[place], color=GREY, lw=1.2, ls=":", zorder=1)
+        axes.set_xticks(range(len(probed)), ["emb", *range(1, len(probed))])
+        axes.set_ylim(0, 1 if place == 0 else 1.15 * max(losses))
+        ends[-1]["nothing removed"] = (len(probed) - 1, intact[place], GREY)
+    left.axhline(chance, color="black", lw=1.2, ls="--", zorder=1)
+    end = {"ha": "right", "va": "top", "fontsize": 9}
+    left.text(len(probed) - 1, chance - 0.02, f"chance, {chance:.0%}", **end)
+    head(left, "agreement (share of pairs)", 2)
+    head(right, "loss (nats per token)", 2)
+    label_below([left, right], "layer from which it is removed")
+    name_lines([left, right], ends, 2.6)
     return finish(picture)
+
+
+def next_words(
+    cut: str,
+    shares: Mapping[str, Mapping[str, float]],
+    plural: Collection[str],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Bars of the probability of words after `cut`, side by side for each change of a model.
+
+    `shares` maps a change to words and their probabilities. Words of `plural` are blue, the others
+    orange. The title says that the model turns to the singular if that is so for the second change
+    alone: then the first is the model as it is, and the others are the second's rivals.
+    """
+    more = {
+        name: sum(share if word in plural else -share for word, share in each.items()) > 0
+        for name, each in shares.items()
+    }
+    title = f"What the model expects after “{cut}”"
+    if [*more.values()] == [place != 1 for place in range(len(more))]:
+        title = f"With {list(more)[1]}, the model takes “{cut}” for a singular"
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{word} {share:.0%}" for word, share in each.items())
+        for name, each in shares.items()
+    )
+    texts = {"title": title, "alt": f"Probability of the next word. {told}."} | texts
+    first = next(iter(shares.values()))
+    columns = {"columns": len(shares), "sharex": True, "sharey": True, "squeeze": False}
+    picture, grid = figure(height=1.5 + 0.35 * len(first), **columns, **texts)
+    most = max(share for each in shares.values() for share in each.values())
+    for axes, (name, each) in zip(grid[0], shares.items(), strict=True):
+        for row, (word, share) in enumerate(each.items()):
+            hue = COLOURS["blue" if word in plural else "orange"]
+            axes.barh(row, 100 * share, height=0.62, color=hue)
+            axes.text(100 * share + 2 * most, row, f"{100 * share:.1f}", va="center", fontsize=9)
+        head(axes, name, len(shares))
+        axes.set_xlim(0, 130 * most)
+    name_rows(grid[0][0], list(first))
+    label_below(list(grid[0]), "probability (%)")
+    return finish(picture)
+
+
+def accuracy_by_layer(
+    curves: Mapping[str, Sequence[float]],
+    levels: Mapping[str, float],
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Accuracy by layer of a probe on the first model of `curves`, and its rivals in grey.
+
+    The other curves and the `levels` are the rivals. The title says that most of the accuracy needs
+    no context if "word types" has more than four fifths of the best layer's.
+    """
+    name, best = next(iter(curves)), max(next(iter(curves.values())))
+    title = "Accuracy by layer, and the rivals of the probe"
+    if levels.get("word types", 0) > 0.8 * best:
+        title = "Most of the accuracy needs no context"
+    rivals = {other: list(each) for other, each in curves.items() if other != name}
+    told = [f"{other} {max(each):.1%}" for other, each in rivals.items()]
+    told += [f"{other} {level:.1%}" for other, level in levels.items()]
+    texts = {"title": title, "alt": f"At best {name} {best:.1%}, {', '.join(told)}."} | texts
+    task = "part of speech"
+    lines = {task: {name: list(curves[name])}}
+    return by_layer(lines, {task: {**rivals, **levels}}, limits=(0, 1), **texts)
+
+
+def bits_per_label(bits: Mapping[str, float], ours: str, **texts: Unpack[Texts]) -> Picture:
+    """Bars of the bits that each label costs; the title says if `ours` is the cheapest."""
+    title = "Bits per label of the online code"
+    if bits[ours] == min(bits.values()):
+        title = "With the trained states, the labels cost the fewest bits"
+    told = ", ".join(f"{name} {value:.2f}" for name, value in bits.items())
+    texts = {"title": title, "alt": f"Bits per label: {told}."} | texts
+    labels = {"x_label": "bits per label", "number": "{:.2f}", "highlight": ours}
+    return horizontal_bars(bits, **labels, **texts)
 
 
 def probe_on_frozen_body(
@@ -74,6 +172,11 @@ def probe_on_frozen_body(
     that is not there, or a sentence that is too wide.
     """
     word, layer = probed
+    texts = {
+        "title": "A probe reads one layer of a frozen model",
+        "alt": "Words become tokens, tokens pass frozen blocks; a small probe reads the mean of "
+        f"one word's states in layer {layer} and answers {answer}.",
+    } | texts
     if not (0 <= word < len(words) and 0 <= layer <= layers):
         wanted = f"a word of {len(words)}, a layer from 0 to {layers}"
         raise ValueError(f"expected {wanted}, got {probed}")
@@ -168,6 +271,11 @@ def control_task(
     its label once, at random. Words that occur more than once are bold. Raises ValueError where the
     three differ in length, a type has two control labels, or a line is too wide.
     """
+    texts = {
+        "title": "The control task: one random label per word type",
+        "alt": "The words of a sentence with their parts of speech, and below them with random "
+        "labels; where a word occurs twice, it has the same random label.",
+    } | texts
     drawn: dict[str, str] = {}
     shapes = [[len(each) for each in three] for three in (sentences, labels, control)]
     if not sentences or shapes[0] != shapes[1] or shapes[0] != shapes[2]:
@@ -195,37 +303,38 @@ def control_task(
 
 
 def selectivity_by_layer(
-    probes: Mapping[str, tuple[Values, Values]],
-    **texts: Unpack[Texts],
+    task: Sequence[float], control: Sequence[float], chance: float, **texts: Unpack[Texts]
 ) -> Picture:
-    """Task and control task of one to three probes, layer by layer, and the line between them.
+    """Task and control task from the embeddings to the last layer, and the line between them.
 
-    `probes` maps a probe to (task, control): values from the embeddings to the last layer, each a
-    number or (value, low, high). The line's number is the selectivity (Hewitt & Liang, 2019).
-    Raises ValueError for another number of probes, or different layers.
+    Its number is the selectivity (Hewitt & Liang, 2019); `chance` is the accuracy of always giving
+    the most frequent label. The title says that the control task alone gets harder if it does so at
+    every layer. Raises ValueError for different layers.
     """
-    if not 1 <= len(probes) <= 3:
-        raise ValueError(f"expected one to three probes side by side, got {len(probes)}")
-    picture, shown = panels(list(probes), height=2.6, sharex=True, sharey=True, **texts)
-    count = len(next(iter(probes.values()))[0])
-    layers = np.arange(count)
-    ends: list[dict[str, tuple]] = []
-    for axes, (name, pair) in zip(shown, probes.items(), strict=True):
-        task, control = (with_ends(values, count, name) for values in pair)
-        axes.vlines(layers, control[0], task[0], color=COLOURS["blue"], lw=4, alpha=0.25)
-        for values, colour, fill in ((control, GREY, "white"), (task, COLOURS["blue"], None)):
-            axes.vlines(layers, *values[1:], color=colour, lw=1.4)
-            axes.plot(layers, values[0], "o", color=colour, mfc=fill or colour, ms=6.5, mew=1.6)
-        tight = count * len(probes) > 21  # no room for a number between two lines
-        for layer, low, high in zip(layers, control[0], task[0], strict=True):
-            text = "−" * bool(high < low) + f"{abs(high - low):.2f}".lstrip("0")
-            where = {"va": "center", "textcoords": "offset points", "rotation": 90 if tight else 0}
-            size = 9 if len(probes) < 3 else 8
-            axes.annotate(text, (layer, (low + high) / 2), (3, 0), fontsize=size, **where)
-        axes.set_xlim(-0.5, count - 0.2)
-        end = (layers[-1], task[0, -1], COLOURS["blue"])
-        ends.append({"task": end, "control task": (layers[-1], control[0, -1], GREY)})
-    label_layers(shown, count, "layer", "accuracy")
-    name_lines(shown, ends, 2.2)
-    legend = "Numbers: selectivity, the task less the control task."
-    return finish(picture, note=legend)
+    title = "The task and its control task, by layer"
+    if all(np.diff(control) < 0) and task[-1] > task[0] - 0.02:
+        title = "Random labels get harder to read with every layer, parts of speech do not"
+    texts = {
+        "title": title,
+        "alt": f"Accuracy, first and last layer: task {task[0]:.1%}, {task[-1]:.1%}; random "
+        f"labels {control[0]:.1%}, {control[-1]:.1%}; always the most frequent label {chance:.1%}.",
+    } | texts
+    picture, axes = figure(height=4.0, **texts)
+    high = with_ends(task)[0]
+    low = with_ends(control, len(high), "the control task")[0]
+    layers = np.arange(len(high))
+    blue, red = COLOURS["blue"], COLOURS["vermillion"]
+    axes.vlines(layers, low, high, color=blue, lw=4, alpha=0.25)
+    axes.plot(layers, low, "o", color=red, mfc="white", ms=6.5, mew=1.6)
+    axes.plot(layers, high, "o", color=blue, ms=6.5)
+    for layer, bottom, top in zip(layers, low, high, strict=True):
+        text = "−" * bool(top < bottom) + f"{abs(top - bottom):.2f}".lstrip("0")
+        beside = {"va": "center", "textcoords": "offset points", "fontsize": 9}
+        axes.annotate(text, (layer, (bottom + top) / 2), (3, 0), **beside)
+    axes.axhline(chance, color="black", lw=1.2, ls="--", zorder=1)
+    axes.set(xlim=(-0.5, len(layers) - 0.8), ylim=(0, 1))
+    label_layers([axes], len(layers), "layer", "accuracy")
+    ends = {"task": (layers[-1], high[-1], blue), "control task": (layers[-1], low[-1], red)}
+    ends["most frequent label"] = (layers[-1], chance, "black")
+    name_lines([axes], [ends], 2.2)
+    return finish(picture, note="Numbers: selectivity, the task less the control task.")

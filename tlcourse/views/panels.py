@@ -147,6 +147,7 @@ def by_layer(
     *,
     y_label: str = "accuracy",
     x_label: str = "layer",
+    limits: tuple[float, float] | None = None,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Scores by layer, a panel a task (one to six, on the same axes), baselines in grey.
@@ -154,8 +155,8 @@ def by_layer(
     `tasks` maps a task to series, a series to its values: embeddings ("emb"), then layer 1 to the
     last, each a number or (value, low, high), whose interval is drawn as a band. `baselines` maps a
     task to others: a number is the same at every layer, values are as above. Every line is named at
-    the right of its row. Raises ValueError where tasks differ in series or layers, or for a
-    baseline of no task.
+    the right of its row. `limits` are the ends of the vertical axis. Raises ValueError where tasks
+    differ in series or layers, or for a baseline of no task.
     """
     names = {tuple(each) for each in tasks.values()}
     counts = {len(values) for each in tasks.values() for values in each.values()}
@@ -182,6 +183,8 @@ def by_layer(
             colour = GREY if name in flat else colours[name]
             dash = dashes[name] if name in flat else "-"
             ends[-1][name] = draw_line(axes, layers, drawn, colour, dash)
+        if limits is not None:
+            axes.set_ylim(limits)
     label_layers(shown, len(layers), x_label, y_label)
     name_lines(shown, ends, 2.6 if len(shown) == 1 else 1.25)
     return finish(picture)

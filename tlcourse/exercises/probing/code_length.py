@@ -37,7 +37,7 @@ def bits(candidate, labels, classes, ends, logs):
 
 task = Exercise(
     __name__,
-    number="7.4",
+    number="7.5",
     title="The length of a code",
     difficulty=3,
     importance=3,

@@ -17,7 +17,7 @@ def removed(candidate, states, directions):
 
 task = Exercise(
     __name__,
-    number="7.5",
+    number="7.4",
     title="Remove a direction",
     difficulty=2,
     importance=4,

@@ -30,7 +30,7 @@ from tlcourse.adaptation.edits import (
     Unchanged,
     merge_lora,
 )
-from tlcourse.adaptation.examples import by_length, encode
+from tlcourse.adaptation.examples import Batches, by_length, encode
 from tlcourse.adaptation.extra_losses import EWC, L2SP, LanguageModelling, causal_nats, fisher
 from tlcourse.adaptation.groups import (
     HEAD_FACTOR,
@@ -70,6 +70,7 @@ __all__ = [
     "AdapterLayer",
     "Adapters",
     "AddedOnly",
+    "Batches",
     "ByLayer",
     "ChainThaw",
     "Classifier",

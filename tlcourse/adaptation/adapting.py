@@ -67,7 +67,7 @@ def adapt(
     _check(scheme, recipe)
     compute = compute or device.choose()
     classifier = classifier.copy()
-    examples = Batches(classifier, texts, labels, recipe.batch_size, seed)
+    examples = Batches(classifier, texts, labels, batch_size=recipe.batch_size, seed=seed)
     steps = recipe.steps(len(examples.sequences))
     torch.manual_seed(seed)
     classifier.to(compute.device).body.set_attention(compute.attention)

@@ -179,8 +179,9 @@ class Batches:
         classifier: Any,
         texts: Iterable[Text],
         labels: Iterable[str] | Tensor,
-        batch_size: int,
-        seed: int,
+        *,
+        batch_size: int = 32,
+        seed: int = 0,
     ):
         self.sequences, self.pad = classifier.encode(texts), classifier.pad
         self.targets = targets(labels, classifier.labels)

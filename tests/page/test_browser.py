@@ -16,7 +16,7 @@ from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, normalise
 from tlcourse.evaluation import generate
-from tlcourse.page import build, prerender, trec
+from tlcourse.page import build, drawing, prerender, trec
 from tlcourse.page.models import CLASSIFIERS
 from tlcourse.page.prerender import PLAIN
 
@@ -104,8 +104,8 @@ def choose(browser: Any, name: str) -> None:
     browser.execute_script(script, name)
 
 
-ROOMS = ("glance", "tokens", "attention", "stream", "prediction", "both", "words", "classify")
-FIRST = "#glance-tokens bdi, #glance-tokens small, #glance-bars bdi, #glance-bars .told"
+ROOMS = ("overview", "tokens", "attention", "stream", "prediction", "both", "words", "classify")
+FIRST = "#drawn-tokens bdi, #drawn-bars bdi, #drawn-bars .told"
 
 
 def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
@@ -122,8 +122,8 @@ def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
     print(f"first view after {browser.execute_script(painted):.0f} ms")
     screenshot(browser, "page")
     shares, tokens = expected("causal-small", prerender.CAUSAL)
-    assert texts(browser, "#glance-tokens bdi") == [token.removeprefix(" ") for token in tokens]
-    assert texts(browser, "#glance-bars .told") == in_percent(shares.topk(6).values)
+    assert texts(browser, "#drawn-tokens bdi") == [token.removeprefix(" ") for token in tokens]
+    assert texts(browser, "#drawn-bars .told") == in_percent(shares.topk(6).values)
 
 
 def test_tokens_are_unmade_and_made_again_by_keyboard(browser: Any) -> None:
@@ -214,7 +214,7 @@ def test_the_residual_stream_shows_what_blocks_change(browser: Any) -> None:
     ids = [EOS, *tokenizer.encode(normalise(TEXT))]
     lens = looking.logit_lens(model, ids)
     expects = lens.argmax(-1).T.reshape(-1)
-    words = [prerender.visible(text) for text in tokenizer.tokens(expects.tolist())]
+    words = [drawing.visible(text) for text in tokenizer.tokens(expects.tolist())]
     assert texts(browser, "#stream-table td bdi") == [html.unescape(word) for word in words]
     changed = (lens[1:].argmax(-1) != lens[:-1].argmax(-1)).sum(-1).tolist()
     others = "".join(f", block {block} at {changed[block]}" for block in range(1, 6))
@@ -519,12 +519,12 @@ def test_a_folder_is_served_as_it_is_whatever_a_model_is_called(
         weights.with_suffix(".away").rename(weights)
         choose(browser, name)
         wait("the masked model", lambda: "What may stand at <mask>" in texts(browser, "#asks"))
-        assert "capital" in texts(browser, "#glance-bars bdi")
-        assert "<mask>" in texts(browser, "#glance-tokens .special bdi")
+        assert "capital" in texts(browser, "#drawn-bars bdi")
+        assert "<mask>" in texts(browser, "#drawn-tokens .special bdi")
         assert asks in typed(browser, "Paris is in France.")
         enter(browser, "classify")
         typed(browser, "Where do penguins sleep?")
         wait("the labels", lambda: "LOC" in texts(browser, "#labels bdi")[0], 0.1)
         choose(browser, "causal-small")
-        enter(browser, "glance")
+        enter(browser, "overview")
         wait("the first model", lambda: "What may come next" in texts(browser, "#asks"))

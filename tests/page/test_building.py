@@ -18,7 +18,7 @@ from tlcourse.adaptation import SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.files import PACKAGE
-from tlcourse.page import build, prerender
+from tlcourse.page import build, drawing, prerender
 from tlcourse.page.models import ADDED, BLOCK, EDITS, FILES, OWN_CONFIG, chosen, shipped
 from tlcourse.transformer import Config, Transformer, gpt2
 
@@ -151,21 +151,21 @@ def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -
     assert [each["id"] for each in kept["best"]] == shares.topk(10).indices.tolist()
     best = kept["best"][0]
     assert best["probability"] == pytest.approx(float(shares.max()), abs=1e-5)
-    text = prerender.glance(kept)
-    assert f'<span class="told">{prerender.percent(best["probability"])}</span>' in text
-    assert text.count("<li") == len(kept["ids"]) + prerender.SHOWN
+    text = drawing.drawing(kept)
+    assert f'<span class="told">{drawing.percent(best["probability"])}</span>' in text
+    assert text.count("<li") == len(kept["ids"]) + drawing.SHOWN
     assert len(base64.b64decode(kept["attention"])) == 4 * 6 * 4 * len(kept["ids"]) ** 2
 
 
 def test_a_masked_model_is_asked_at_its_mask() -> None:
     kept = prerender.reading(checkpoints.folder_of("masked-small"))
     assert kept["texts"][kept["place"]] == "<mask>" and not kept["causal"]
-    assert "What may stand at &lt;mask&gt;" in prerender.glance(kept)
+    assert "What may stand at &lt;mask&gt;" in drawing.drawing(kept)
 
 
 def test_tokens_in_the_first_view_are_text() -> None:
-    assert prerender.visible(" <b>&") == "&lt;b&gt;&amp;"
-    assert [prerender.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
+    assert drawing.visible(" <b>&") == "&lt;b&gt;&amp;"
+    assert [drawing.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
 
 
 def classifier(folder: Path, scheme: str) -> Path:

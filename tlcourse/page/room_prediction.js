@@ -3,9 +3,9 @@
 import { barRows, breathe, make, percent } from "./dom.js";
 import { EOS } from "./bpe.js";
 import { generate } from "./generate.js";
+import { headsOf } from "./heads.js";
 import { MOST, likeliest, namedBy, predictedFrom, rowsOf } from "./reading.js";
-import { headsOf } from "./room_attention.js";
-import { askWords, titleWords } from "./room_glance.js";
+import { askWords, titleWords } from "./telling.js";
 import { visible } from "../views/attention.js";
 
 const GUESSES = 3; // of each block

@@ -109,9 +109,9 @@ export function ink() {
   return colours.getPropertyValue("--mark-rgb").trim().split(/\s+/u).map(Number);
 }
 
-/** Lets the browser draw, and hear keys, before what comes next. */
-export function breathe() {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** Lets the browser draw, and hear keys, before what comes next, so many milliseconds later. */
+export function breathe(pause = 0) {
+  return new Promise((resolve) => setTimeout(resolve, pause));
 }
 
 /**

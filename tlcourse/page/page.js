@@ -23,6 +23,7 @@ const ROOMS = [
   wordsRoom,
   classifyRoom,
 ];
+const PHONE = "(max-width: 34rem)"; // as in page.css
 const PAUSE = 150; // milliseconds without a key before the model is asked
 
 /** The head of a room, which its module fills: what is seen, and its lesson. */
@@ -63,9 +64,10 @@ function start() {
     if (text !== null && !history.state?.own) page.type(text); // a link, not the way back
     page.remember();
     const heading = document.getElementById(`${page.room.id}-name`);
-    heading.scrollIntoView({ block: "nearest" });
+    heading.scrollIntoView({ block: matchMedia(PHONE).matches ? "start" : "nearest" });
     heading.focus();
   });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.draw());
   let waiting = 0;
   parts.model.addEventListener("change", () => page.chosen());
   parts.text.addEventListener("input", () => {

@@ -51,7 +51,7 @@ export const attentionRoom = {
       const { reading } = state;
       parts.sweep.textContent = "Switching off one head after the other …";
       await page.study(reading);
-      if (state.reading !== reading || !reading.effects) return;
+      if (state.reading !== reading) return;
       state.ranked = rankedBy(reading);
       drawSwitches(parts, state, page);
     });

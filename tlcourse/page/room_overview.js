@@ -151,7 +151,7 @@ function fullColour(reading) {
 
 /** What the colours of the heads mean. */
 function legendOf(reading, most) {
-  if (!reading.best.length) return [];
+  if (!reading.effects) return [];
   const swatch = (kind) => make("span", { class: `swatch ${kind}`, "aria-hidden": "true" });
   const points = `${(100 * most).toFixed(1)} percentage points`;
   return [

@@ -9,6 +9,8 @@ import { openClassifier, openModel } from "./opening.js";
 import { keptReading, readText, readWithout } from "./reading.js";
 import { errorWords, summaryWords } from "./status.js";
 
+const BEFORE = 60; // pixels that are seen of the row of rooms before the one that is taken
+
 /** The text, the model, what it made of the text, which heads are off. */
 export class Page {
   constructor(parts, made, rooms) {
@@ -35,8 +37,11 @@ export class Page {
       const here = each === this.room.id;
       document.getElementById(each).hidden = !here;
       const link = document.querySelector(`nav a[href="#${each}"]`);
-      if (here) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (!here) link.removeAttribute("aria-current");
+      else {
+        link.setAttribute("aria-current", "page");
+        link.closest("ul").scrollTo({ left: link.offsetLeft - BEFORE }); // on a phone
+      }
     }
     this.draw();
   }
@@ -60,7 +65,10 @@ export class Page {
       const opened = await this.open(name);
       if (name !== model.value) return;
       const before = performance.now();
+      const kept = this.reading;
       this.reading = readText(opened, text.value);
+      const same = !kept?.opened && kept?.text === text.value && name === this.made.models[0];
+      if (same) this.reading.effects = kept.effects; // until they have been computed again
       this.look();
       this.say(summaryWords(this.reading, performance.now() - before));
       this.parts.rooms.classList.remove("waiting");
@@ -124,8 +132,10 @@ export class Page {
   study(reading) {
     if (!reading.probabilities) return null;
     const finding = async () => {
-      reading.effects = await effectsOf(reading, () => this.reading === reading);
-      if (reading.effects) this.draw();
+      const effects = await effectsOf(reading, () => this.reading === reading);
+      if (!effects) return;
+      reading.effects = effects;
+      this.draw();
     };
     if (!this.studies.has(reading)) this.studies.set(reading, finding());
     return this.studies.get(reading);

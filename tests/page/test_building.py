@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from tests.page.node import needed, node
@@ -18,7 +19,7 @@ from tlcourse.adaptation import SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.files import PACKAGE
-from tlcourse.page import build, drawing, prerender
+from tlcourse.page import build, building, card, drawing, prerender
 from tlcourse.page.models import ADDED, BLOCK, EDITS, FILES, OWN_CONFIG, chosen, shipped
 from tlcourse.transformer import Config, Transformer, gpt2
 
@@ -102,6 +103,10 @@ def test_a_folder_has_the_files_of_the_models(model: Path, tmp_path: Path) -> No
     assert index == tmp_path / "page" / "index.html"
     page = Page(index.read_text(encoding="utf-8"))
     assert made(page)["models"] == [model.name, "causal-small"]
+    named = {each.get("property") or each.get("name"): each.get("content") for _, each in page.tags}
+    assert named["description"] == named["og:description"] and named["og:title"]
+    with Image.open(index.parent / named["og:image"]) as picture:
+        assert picture.size == card.SIZE
     assert "connect-src 'self'" in policy(page) and "'unsafe-inline'" not in policy(page)
     for file in FILES:
         assert (index.parent / model.name / file).read_bytes() == (model / file).read_bytes()
@@ -166,6 +171,15 @@ def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -
     assert f'<span class="told">{drawing.percent(best["probability"])}</span>' in text
     assert text.count("<li") == len(kept["ids"]) + drawing.SHOWN
     assert len(base64.b64decode(kept["attention"])) == 4 * 6 * 4 * len(kept["ids"]) ** 2
+
+
+def test_a_page_says_what_its_models_are(model: Path) -> None:
+    shipped_one, own = (building.about(each) for each in chosen(["causal-small", model]))
+    assert shipped_one == (
+        "causal-small is a Transformer with 6.8 million parameters; this course trained it from "
+        "scratch on 61 million tokens of Wikipedia articles."
+    )
+    assert own == f"{model.name} is a Transformer with 0.0 million parameters."
 
 
 def test_a_masked_model_is_asked_at_its_mask() -> None:

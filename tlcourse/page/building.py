@@ -10,18 +10,20 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from tlcourse import checkpoints, files, lessons
 from tlcourse.adaptation import Classifier
 from tlcourse.files import PACKAGE
 from tlcourse.lessons import first_cell
-from tlcourse.page import drawing, prerender
+from tlcourse.page import card, drawing, prerender
 from tlcourse.page.models import Shown, chosen
 from tlcourse.transformer import Transformer
 
 HERE = PACKAGE / "page"
 VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
 STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
+PICTURE = "page.png"  # what a link to the page shows
 OLD = "old.js"  # a classic script, for browsers that cannot run the modules
 LESSONS = ("00", "01", "02", "03", "05", "07", "08")  # to which rooms link
 TITLE = "Watch a language model read"
@@ -74,11 +76,10 @@ def check(shown: Iterable[Shown]) -> None:
             load(model.folder).probabilities(prerender.CAUSALS, compute=prerender.PLAIN)
 
 
-def page(shown: Sequence[Shown], **parts: str) -> str:
+def page(shown: Sequence[Shown], first: dict[str, Any], **parts: str) -> str:
     """The text of index.html with its parts filled in, and the first model's reading rendered."""
     source = Template((HERE / "index.html").read_text(encoding="utf-8"))
     models = [model for model in shown if not model.classifier]
-    first = prerender.reading(models[0].folder)
     causal = {m.name: files.read_json(m.folder / "config.json")["causal"] for m in models}
     settings = {
         "models": list(causal),
@@ -179,6 +180,7 @@ def one_file(shown: Sequence[Shown]) -> str:
     old = (HERE / OLD).read_text(encoding="utf-8")
     return page(
         shown,
+        prerender.reading(shown[0].folder),
         policy=ALONE,
         image="",
         style=f"<style>\n{style}</style>",
@@ -199,10 +201,13 @@ def fill(folder: Path, shown: Sequence[Shown]) -> None:
         (folder / model.name).mkdir()
         for file in model.files:
             (folder / model.name / file).write_bytes(model.content(file))
+    first = prerender.reading(shown[0].folder)
+    card.draw(folder / PICTURE, TITLE, first)
     text = page(
         shown,
+        first,
         policy=HOSTED,
-        image="",
+        image=f'<meta property="og:image" content="{PICTURE}">',
         style="\n".join(f'<link rel="stylesheet" href="{path.name}">' for path in STYLES),
         old=f'<script src="{OLD}"></script>',
         files="",

@@ -17,7 +17,7 @@ INTO, OUT = "M0 {0}C60 {0} 50 50 100 50", "M0 50C50 50 40 {0} 100 {0}"
 def drawing(first: dict[str, Any]) -> str:
     """The first room in HTML, as room_overview.js draws it; a text that is typed redraws it."""
     weights, (layer, head) = _sharpest(first)
-    most = max(LEAST, *(abs(_lost(first, effect)) for effect in first["effects"]))
+    most = max(LEAST, *(abs(lost(first, effect)) for effect in first["effects"]))
     best = first["best"][:SHOWN]
     size = f"{first['layers']} blocks of {first['heads']} heads"
     asks = "What may come next" if first["causal"] else "What may stand at &lt;mask&gt;"
@@ -69,7 +69,7 @@ def _heads(first: dict[str, Any], most: float, shown: tuple[int, int]) -> str:
         f'<th scope="col"><a href="#stream" aria-label="block {layer}">{layer}</a></th>'
         for layer in range(first["layers"])
     )
-    tones = {(e["layer"], e["head"]): _lost(first, e) / most for e in first["effects"]}
+    tones = {(e["layer"], e["head"]): lost(first, e) / most for e in first["effects"]}
     rows = [
         "".join(
             f'<td><a href="#attention" aria-label="head {layer}.{head}"'
@@ -118,7 +118,8 @@ def _legend(best: str, most: float) -> str:
     )
 
 
-def _lost(first: dict[str, Any], effect: dict[str, Any]) -> float:
+def lost(first: dict[str, Any], effect: dict[str, Any]) -> float:
+    """What switching a head off takes from the probability of the first choice."""
     return first["best"][0]["probability"] - effect["left"]
 
 

@@ -13,11 +13,11 @@ from tlcourse.device import Compute
 from tlcourse.looking import ablating
 from tlcourse.transformer import record
 
-CAUSAL = "The ship left Hamburg for New York. On its way to New"
+CAUSAL = "Anna met Peter Brown in Hamburg. Later Peter"
 MASKED = "Paris is the <mask> of France."
 CAUSALS = (
     CAUSAL,
-    "Anna Kowalski met Peter Brown in Paris. Later Anna",
+    "The ship left Hamburg for New York. On its way to New",
     "I know that the keys to the old cabinet",
     "Who wrote the first book about whales?",
 )

@@ -21,7 +21,7 @@ export const overviewRoom = {
 
   build(root, page) {
     const parts = partsOf(root);
-    const state = { reading: null, shown: null, head: null };
+    const state = { reading: null, shown: null, head: null, studied: null };
     const look = (head) => {
       state.head = head;
       drawFlow(parts, state);
@@ -37,7 +37,13 @@ export const overviewRoom = {
       parts.title.textContent = titleWords(reading);
       parts.about.textContent = page.made.about[page.parts.model.value];
       drawFlow(parts, state);
-      page.study(reading);
+      if (state.studied === reading) return;
+      state.studied = reading;
+      page.study(reading)?.then(() => {
+        if (state.reading !== reading) return;
+        drawHeads(parts, reading, page, look);
+        drawFlow(parts, state);
+      });
     };
   },
 };

@@ -128,14 +128,12 @@ export class Page {
     this.parts.status.classList.add("wrong");
   }
 
-  /** Finds, once for a reading, what each head does to its first choice, and draws it. */
+  /** Finds, once for a reading, what each head does to its first choice: its `effects`. */
   study(reading) {
     if (!reading.probabilities) return null;
     const finding = async () => {
       const effects = await effectsOf(reading, () => this.reading === reading);
-      if (!effects) return;
-      reading.effects = effects;
-      this.draw();
+      if (effects) reading.effects = effects;
     };
     if (!this.studies.has(reading)) this.studies.set(reading, finding());
     return this.studies.get(reading);

@@ -63,9 +63,10 @@ function start() {
     page.enter(room);
     if (text !== null && !history.state?.own) page.type(text); // a link, not the way back
     page.remember();
-    const heading = document.getElementById(`${page.room.id}-name`);
-    heading.scrollIntoView({ block: matchMedia(PHONE).matches ? "start" : "nearest" });
-    heading.focus();
+    const phone = matchMedia(PHONE).matches;
+    const entered = document.getElementById(page.room.id);
+    entered.querySelector("h2").focus({ preventScroll: phone });
+    if (phone) entered.scrollIntoView();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.draw());
   let waiting = 0;

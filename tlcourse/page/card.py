@@ -14,11 +14,12 @@ LEFT, TOP = 80, 270  # of the heads
 
 
 def draw(path: Path, title: str, first: dict[str, Any]) -> None:
-    """Writes a reading (`prerender.reading`) as a PNG: its text, its heads, the likeliest tokens."""
+    """Writes a reading (`prerender.reading`) as a PNG: text, heads, likeliest tokens."""
     image = Image.new("RGB", SIZE, "white")
     pen = ImageDraw.Draw(image)
     pen.text((LEFT, 70), title, INK, font=ImageFont.load_default(64))
-    pen.text((LEFT, 170), first["text"] + " …" * first["causal"], QUIET, font=ImageFont.load_default(36))
+    text = first["text"] + " …" * first["causal"]
+    pen.text((LEFT, 170), text, QUIET, font=ImageFont.load_default(36))
     most = max(drawing.LEAST, *(abs(drawing.lost(first, each)) for each in first["effects"]))
     for each in first["effects"]:
         share = drawing.lost(first, each) / most

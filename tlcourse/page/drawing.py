@@ -25,9 +25,7 @@ def drawing(first: dict[str, Any]) -> str:
         _stage("drawn-tokens-name", "tokens", "Tokens and vectors"),
         _tokens(first, weights),
         f'<div class="fan">{_fan(weights.tolist(), INTO)}</div>',
-        _stage(
-            "drawn-heads-name", "attention", f"{first['layers']} blocks of {first['heads']} heads"
-        ),
+        _stage("drawn-heads-name", "attention", size),
         _heads(first, most, (layer, head)),
         f'<div class="fan out">{_fan([token["probability"] for token in best], OUT)}</div>',
         _stage("asks", "prediction", asks),

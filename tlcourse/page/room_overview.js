@@ -138,8 +138,10 @@ function drawFlow(parts, { reading, shown, head: chosen }) {
   weights.forEach((weight, at) => parts.tokens.children[at].lastChild.replaceWith(bar(weight)));
   const words = [lookWords(reading, { layer, head, from, weights })];
   if (effect) words.push(effectWords(reading, effect));
-  parts.looks.textContent = words.join(" ");
   const now = chosen && effect?.probabilities ? effect : shown;
+  if (now === effect) words.push("Orange: with all heads; blue: without it.");
+  else if (now !== reading) words.push("Orange: with all heads; blue: without those that are off.");
+  parts.looks.textContent = words.join(" ");
   const rows = rowsOf(now, now === reading ? null : reading, SHOWN);
   parts.out.replaceChildren(...(rows.length ? [fanOut(rows.map((row) => row.now))] : []));
   parts.bars.replaceChildren(...barRows(rows));

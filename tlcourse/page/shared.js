@@ -20,7 +20,7 @@ export class Page {
     this.off = []; // heads, [layer, head]
     this.head = null; // the one that was chosen in the drawing, {layer, head}
     this.studies = new WeakMap(); // by reading: the promise of what its heads do
-    this.left = null; // the text that a room replaced by one of its own
+    this.replaced = null; // the text that a room replaced by one of its own
     this.kernel = null;
     this.reading = made.first ? keptReading(made.first) : null;
     this.shown = this.reading; // the same with heads off
@@ -190,11 +190,11 @@ export class Page {
     const own = this.room.begins;
     const examples = Object.values(this.made.examples).flat();
     if (own && examples.includes(text.value) && !text.value.endsWith("?")) {
-      this.left = { text: text.value, by: own };
+      this.replaced = { text: text.value, by: own };
       this.type(own);
-    } else if (!own && this.left) {
-      const { text: before, by } = this.left;
-      this.left = null;
+    } else if (!own && this.replaced) {
+      const { text: before, by } = this.replaced;
+      this.replaced = null;
       if (text.value === by) this.type(before);
     }
   }

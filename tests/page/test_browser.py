@@ -378,6 +378,21 @@ def test_a_question_is_classified(browser: Any) -> None:
     screenshot(browser, "classify")
 
 
+def test_classify_begins_with_a_question_and_gives_the_example_back(browser: Any) -> None:
+    box = "return document.getElementById('text').value"
+    enter(browser, "overview")
+    typed(browser, prerender.CAUSAL)
+    enter(browser, "classify")
+    assert browser.execute_script(box) == "Who wrote the first book about whales?"
+    label = "It asks for: a person or group (HUM)."
+    wait("its label", lambda: texts(browser, "#classified") == [label], 0.1)
+    enter(browser, "tokens")
+    assert browser.execute_script(box) == prerender.CAUSAL
+    typed(browser, TEXT)
+    enter(browser, "classify")
+    assert browser.execute_script(box) == TEXT, "a text of one's own stays"
+
+
 def test_the_tour_goes_through_every_room(browser: Any) -> None:
     browser.find_element(By.ID, "start-tour").send_keys(Keys.ENTER)
     seen, rooms = [], set()

@@ -1,14 +1,16 @@
-"""Draws the README's picture of the page: `python -m benchmarks.speed.picture`.
+"""Records the README's picture of the page: `python -m benchmarks.speed.picture`.
 
-It opens the page that `tlcourse page` builds in headless Chromium, waits until the model has read
-its text, and writes a screenshot. It needs Chromium with its driver, and
-`pip install -e ".[browser]"`.
+It opens the page that `tlcourse page` builds in headless Chromium, types a text in steps, points at
+a head, chooses one and switches it off, and writes what is seen as an animated WebP. It needs
+Chromium with its driver, and `pip install -e ".[browser]"`.
 """
 
 import io
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -16,28 +18,85 @@ from benchmarks.speed.page import chromium
 from tlcourse import files
 from tlcourse.page import build
 
-PICTURE = Path(__file__).parents[1] / "results" / "page.png"
-SIZE = (860, 1010)  # of the window, in pixels
-COLOURS = 64
-SECONDS = 60
+PICTURE = Path(__file__).parents[1] / "results" / "page.webp"
+SIZE = (860, 960)  # pixels
+WINDOW = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+SECONDS = 60  # to wait for the model
+TEXTS = (
+    "Anna met Peter",
+    "Anna met Peter Brown in Hamburg.",
+    "Anna met Peter Brown in Hamburg. Later Peter",
+)
+STRONGEST = "return document.querySelector('#drawn-heads rect[fill-opacity=\"1.00\"]').closest('a')"
+COLOURED = """
+    const [field] = document.querySelectorAll("#drawn-heads td a");
+    return document.documentElement.dataset.read === arguments[0] &&
+      field.getAttribute("aria-label").includes("Without");"""
 
 
 def draw(path: Path = PICTURE) -> None:
     """Writes the picture; raises a TimeoutError where the model has not read within a minute."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         page = build(Path(folder) / "page.html", ["causal-small"])
-        browser.set_window_size(*SIZE)
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", WINDOW)
         browser.get(page.as_uri())
-        end = time.monotonic() + SECONDS
-        while not browser.execute_script("return 'read' in document.documentElement.dataset"):
-            if time.monotonic() > end:
-                raise TimeoutError(f"expected the page's model to read within {SECONDS} s")
-            time.sleep(0.1)
-        screenshot = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+        frames, milliseconds = zip(*_frames(browser), strict=True)
     packed = io.BytesIO()
-    screenshot.quantize(COLOURS).save(packed, "PNG", optimize=True)
+    first, *others = frames
+    shown = {"save_all": True, "append_images": others, "duration": list(milliseconds), "loop": 0}
+    first.save(packed, "WEBP", quality=80, method=6, **shown)
     with files.atomic(path) as temporary:
         Path(temporary).write_bytes(packed.getvalue())
+
+
+def _frames(browser: Any) -> Iterator[tuple[Image.Image, int]]:
+    """What is seen, and for how many milliseconds."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    for text, milliseconds in zip(TEXTS, (1200, 1200, 2500), strict=True):
+        _type(browser, text)
+        yield _seen(browser), milliseconds
+    for head in (browser.find_element("css selector", "#drawn-heads tr:nth-child(2) td"), None):
+        head = head or browser.execute_script(STRONGEST)
+        ActionChains(browser).move_to_element(head).perform()
+        yield _seen(browser), 2500
+    name = head.get_attribute("aria-label").split(":")[0].removeprefix("head ")
+    head.click()
+    _scroll(browser, browser.find_element("css selector", ".maps"))
+    yield _seen(browser), 2500
+    switch = browser.find_element("xpath", f"//div[@id='switches']//button[.='{name}']")
+    _scroll(browser, switch)
+    yield _seen(browser), 1500
+    switch.click()
+    yield _seen(browser), 3000
+    browser.execute_script("location.hash = 'overview'; scrollTo(0, 0)")
+    yield _seen(browser), 3000
+
+
+def _type(browser: Any, text: str) -> None:
+    script = """
+        const box = document.getElementById("text");
+        box.value = arguments[0];
+        box.dispatchEvent(new Event("input"));"""
+    browser.execute_script(script, text)
+    _wait(lambda: browser.execute_script(COLOURED, text))
+
+
+def _scroll(browser: Any, element: Any) -> None:
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", element)
+
+
+def _wait(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not done():
+        if time.monotonic() > end:
+            raise TimeoutError(f"expected the page's model to read within {SECONDS} s")
+        time.sleep(0.1)
+
+
+def _seen(browser: Any) -> Image.Image:
+    time.sleep(0.3)  # until it is painted
+    return Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
 
 
 if __name__ == "__main__":

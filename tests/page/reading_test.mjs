@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { EOS, MASK, Tokenizer } from "../../tlcourse/page/bpe.js";
 import { counted } from "../../tlcourse/page/dom.js";
+import { parsed } from "../../tlcourse/page/fragment.js";
 import {
   MOST,
   cutAfter,
@@ -22,6 +23,7 @@ import {
 import { labelWords } from "../../tlcourse/page/room_classify.js";
 import { changeWords, changesOf } from "../../tlcourse/page/room_stream.js";
 import { countWords } from "../../tlcourse/page/room_tokens.js";
+import { isPiece, lookWords } from "../../tlcourse/page/telling.js";
 import { erase } from "../../tlcourse/page/room_words.js";
 
 const NAMES_OF_OBJECTS = ["constructor", "__proto__", "toString", "hasOwnProperty", "loc", ""];
@@ -170,6 +172,30 @@ test("one of a kind is told in the singular", () => {
     "2 words and signs of 3 bytes are now 2 tokens, 1.5 bytes each on average.",
   );
   assert.equal(countWords([EOS], [EOS]), "0 words and signs of 0 bytes are now 0 tokens.");
+});
+
+test("an address says which room and which text, and survives what others made of it", () => {
+  assert.deepEqual(parsed(""), { room: null, text: null });
+  assert.deepEqual(parsed("#attention"), { room: "attention", text: null });
+  assert.deepEqual(parsed("#text=The%20ship%20%26%20a"), { room: null, text: "The ship & a" });
+  assert.deepEqual(parsed("#tokens&text="), { room: "tokens", text: "" });
+  assert.deepEqual(parsed("#tokens&text=50%"), { room: "tokens", text: "50%" });
+});
+
+test("pieces of one word are known by their letters", () => {
+  const texts = ["<eos>", " Ham", "burg", ".", " 19", "45", " é", "‹CC›"];
+  const ids = [EOS, ...texts.slice(1).map((_, at) => 300 + at)];
+  const pieces = texts.filter((_, place) => isPiece(ids, texts, place));
+  assert.deepEqual(pieces, ["burg", "45", "‹CC›"]);
+});
+
+test("where a token looks is told in words", () => {
+  const weights = [0.2, 0.7, 0.1];
+  assert.equal(
+    lookWords({ texts: ["<eos>", " a", " b"] }, { layer: 4, head: 2, from: 2, weights }),
+    "In head 2 of block 4 (4.2), '\u2068b\u2069' looks most of all at '\u2068a\u2069': 70.0 % " +
+      "of its attention.",
+  );
 });
 
 test("TREC's labels are told in words, all others as they are", () => {

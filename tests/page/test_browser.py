@@ -16,7 +16,7 @@ from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation.edits import LoRALinear
 from tlcourse.bpe import EOS, MASK, normalise
 from tlcourse.evaluation import generate
-from tlcourse.page import build, prerender, trec
+from tlcourse.page import build, drawing, prerender, trec
 from tlcourse.page.models import CLASSIFIERS
 from tlcourse.page.prerender import PLAIN
 
@@ -40,10 +40,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def texts(browser: Any, selector: str) -> list[str]:
-    return [
-        each.get_attribute("textContent")
-        for each in browser.find_elements(By.CSS_SELECTOR, selector)
-    ]
+    script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
+    return browser.execute_script(script, selector)
 
 
 def said(browser: Any) -> str:
@@ -104,8 +102,8 @@ def choose(browser: Any, name: str) -> None:
     browser.execute_script(script, name)
 
 
-ROOMS = ("glance", "tokens", "attention", "stream", "prediction", "both", "words", "classify")
-FIRST = "#glance-tokens bdi, #glance-tokens small, #glance-bars bdi, #glance-bars .told"
+ROOMS = ("overview", "tokens", "attention", "stream", "prediction", "both", "words", "classify")
+FIRST = "#drawn-tokens bdi, #drawn-bars bdi, #drawn-bars .told, #looks, #legend span"
 
 
 def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
@@ -117,17 +115,70 @@ def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
     before = texts(browser, FIRST)
     assert len(before) > 30
     loaded(browser, page.as_uri())
+    wait("the heads", lambda: coloured(browser), 0.1)
     assert texts(browser, FIRST) == before, "the first view is another than the model's"
     painted = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
     print(f"first view after {browser.execute_script(painted):.0f} ms")
     screenshot(browser, "page")
     shares, tokens = expected("causal-small", prerender.CAUSAL)
-    assert texts(browser, "#glance-tokens bdi") == [token.removeprefix(" ") for token in tokens]
-    assert texts(browser, "#glance-bars .told") == in_percent(shares.topk(6).values)
+    assert texts(browser, "#drawn-tokens bdi") == [token.removeprefix(" ") for token in tokens]
+    assert texts(browser, "#drawn-bars .told") == in_percent(shares.topk(6).values)
+
+
+def coloured(browser: Any) -> list[str]:
+    """What is said of each head, once the model has read the text without it."""
+    said = """return [...document.querySelectorAll("#drawn-heads td a")]
+      .map((each) => each.getAttribute("aria-label"));"""
+    names = browser.execute_script(said)
+    return names if all(": Without this head" in name for name in names) else []
+
+
+def test_heads_are_coloured_by_what_their_loss_does(browser: Any) -> None:
+    """On the page of the test before, as those that follow."""
+    typed(browser, TEXT)
+    found = wait("the heads", lambda: coloured(browser), 0.1)
+    before, _ = expected("causal-small", TEXT)
+    best = before.argmax()
+    heads = [(layer, head) for head in range(4) for layer in range(6)]
+    left = [expected("causal-small", TEXT, [each])[0][best] for each in heads]
+    for (layer, head), share, said in zip(heads, left, found, strict=True):
+        assert said.startswith(f"head {layer}.{head}: Without this head, the probability of")
+        assert said.endswith(" to ".join(in_percent(torch.stack([before[best], share]))) + ".")
+    lost = [float(before[best] - share) for share in left]
+    full = max(0.02, *map(abs, lost))
+    fields = browser.find_elements(By.CSS_SELECTOR, "#drawn-heads td rect")
+    for field, change in zip(fields, lost, strict=True):
+        opacity = float(field.get_attribute("fill-opacity"))
+        assert opacity == pytest.approx((abs(change) / full) ** 0.5, abs=0.02)
+        assert abs(change) < 1e-4 or (field.get_attribute("class") == "minus") == (change < 0)
+    assert f"full colour: by {100 * full:.1f} percentage points" in texts(browser, "#legend span")
+    strongest = lost.index(max(lost))
+    cells = browser.find_elements(By.CSS_SELECTOR, "#drawn-heads td a")
+    ActionChains(browser).move_to_element(cells[strongest]).perform()
+    now = in_percent(torch.stack([before[best], left[strongest]]))
+    wait("its bars", lambda: " → ".join(now) in texts(browser, "#drawn-bars .told"), 0.1)
+
+
+def test_the_drawings_parts_lead_to_their_rooms(browser: Any) -> None:
+    typed(browser, TEXT)
+    wait("the heads", lambda: coloured(browser), 0.1)
+    parts = {
+        "#drawn-tokens-name": "tokens",
+        "#drawn-heads-name": "attention",
+        "#drawn-heads th:nth-child(3) a": "stream",
+        "#asks": "prediction",
+        "#drawn-heads tbody tr:nth-child(2) td:nth-child(4) a": "attention",
+    }
+    for part, room in parts.items():
+        enter(browser, "overview")
+        browser.find_element(By.CSS_SELECTOR, part).click()
+        wait(room, lambda room=room: browser.find_element(By.ID, room).is_displayed(), 0.1)
+    for name, number in (("layer", "3"), ("head", "1")):
+        taken = browser.find_element(By.CSS_SELECTOR, f"input[name={name}]:checked")
+        assert taken.get_attribute("value") == number
 
 
 def test_tokens_are_unmade_and_made_again_by_keyboard(browser: Any) -> None:
-    """On the page of the test before, as those that follow."""
     assert typed(browser, TEXT).startswith("11 tokens, read in")
     enter(browser, "tokens")
     _, tokens = expected("causal-small", TEXT)
@@ -214,7 +265,7 @@ def test_the_residual_stream_shows_what_blocks_change(browser: Any) -> None:
     ids = [EOS, *tokenizer.encode(normalise(TEXT))]
     lens = looking.logit_lens(model, ids)
     expects = lens.argmax(-1).T.reshape(-1)
-    words = [prerender.visible(text) for text in tokenizer.tokens(expects.tolist())]
+    words = [drawing.visible(text) for text in tokenizer.tokens(expects.tolist())]
     assert texts(browser, "#stream-table td bdi") == [html.unescape(word) for word in words]
     changed = (lens[1:].argmax(-1) != lens[:-1].argmax(-1)).sum(-1).tolist()
     others = "".join(f", block {block} at {changed[block]}" for block in range(1, 6))
@@ -325,6 +376,20 @@ def test_a_question_is_classified(browser: Any) -> None:
     told = [" → ".join(each) for each in pairs]
     assert wait("LoRA", lambda: texts(browser, "#labels .told") == told, 0.1)
     screenshot(browser, "classify")
+
+
+def test_classify_begins_with_a_question_and_gives_the_example_back(browser: Any) -> None:
+    box = "return document.getElementById('text').value"
+    enter(browser, "overview")
+    typed(browser, prerender.CAUSAL)
+    enter(browser, "classify")
+    assert browser.execute_script(box) == "Who wrote the first book about whales?"
+    wait("a label", lambda: texts(browser, "#classified")[0].startswith("It asks for: "), 0.1)
+    enter(browser, "tokens")
+    assert browser.execute_script(box) == prerender.CAUSAL
+    typed(browser, TEXT)
+    enter(browser, "classify")
+    assert browser.execute_script(box) == TEXT, "a text of one's own stays"
 
 
 def test_the_tour_goes_through_every_room(browser: Any) -> None:
@@ -494,6 +559,58 @@ def test_narrow_screens_scroll_in_one_direction_only(browser: Any) -> None:
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_a_phone_scrolls_down_only_and_a_room_comes_into_view(browser: Any) -> None:
+    typed(browser, "Donaudampfschifffahrtsgesellschaft and the ship left New York " * 2)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for room in ROOMS:
+        enter(browser, room)
+        wait(room, lambda room=room: texts(browser, f"#{room} li, #{room} td"), 0.1)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, room
+        top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
+        assert -100 < browser.execute_script(top, room) < 0.6 * 844
+        tab = browser.find_element(By.CSS_SELECTOR, "nav [aria-current]").rect
+        assert tab["x"] >= 0 and tab["x"] + tab["width"] <= 390
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_dark_mode_has_dark_heads(browser: Any) -> None:
+    typed(browser, TEXT)
+    enter(browser, "attention")
+    brightness = """
+        const canvas = document.querySelector(".maps canvas");
+        const channels = (colour) => colour.match(/[0-9.]+/g).slice(0, 3).map(Number);
+        const mean = (numbers) => numbers.reduce((sum, each) => sum + each) / numbers.length;
+        const { data } = canvas.getContext("2d").getImageData(0, 0, 1, 1); // <eos>, at itself
+        const { backgroundColor } = getComputedStyle(canvas);
+        return [mean(channels(backgroundColor)), mean([...data].slice(0, 3))];"""
+    emulate = "Emulation.setEmulatedMedia"
+    scheme = {"name": "prefers-color-scheme", "value": "dark"}
+    ground, blue = browser.execute_script(brightness)
+    assert ground > 200 > 120 > blue
+    browser.execute_cdp_cmd(emulate, {"features": [scheme]})
+    wait("the dark map", lambda: browser.execute_script(brightness)[1] > 120, 0.1)
+    assert browser.execute_script(brightness)[0] < 50
+    browser.execute_cdp_cmd(emulate, {"features": []})
+
+
+def test_the_address_keeps_the_text(browser: Any, page: Path) -> None:
+    text = "50% of the ship & crew, #1: Zürich"
+    typed(browser, text)
+    enter(browser, "tokens")
+    address = browser.current_url
+    assert "#tokens&text=50%25%20of" in address
+    tokens = texts(browser, "#cuts bdi")
+    browser.get("about:blank")
+    loaded(browser, address)
+    assert browser.execute_script("return document.getElementById('text').value") == text
+    wait("the tokens", lambda: texts(browser, "#cuts bdi") == tokens, 0.1)
+    enter(browser, "attention")
+    assert browser.current_url.endswith("#attention" + address[address.index("&text=") :])
+    browser.get(f"{page.as_uri()}#text=The%20sun")
+    wait("the text", lambda: texts(browser, "#drawn-tokens bdi") == ["<eos>", "The", "sun"], 0.1)
+
+
 def test_a_page_cut_short_says_so(browser: Any, page: Path) -> None:
     short = page.with_name("short.html")
     short.write_bytes(page.read_bytes()[:-2_000_000])
@@ -519,12 +636,12 @@ def test_a_folder_is_served_as_it_is_whatever_a_model_is_called(
         weights.with_suffix(".away").rename(weights)
         choose(browser, name)
         wait("the masked model", lambda: "What may stand at <mask>" in texts(browser, "#asks"))
-        assert "capital" in texts(browser, "#glance-bars bdi")
-        assert "<mask>" in texts(browser, "#glance-tokens .special bdi")
+        assert "capital" in texts(browser, "#drawn-bars bdi")
+        assert "<mask>" in texts(browser, "#drawn-tokens .special bdi")
         assert asks in typed(browser, "Paris is in France.")
         enter(browser, "classify")
         typed(browser, "Where do penguins sleep?")
         wait("the labels", lambda: "LOC" in texts(browser, "#labels bdi")[0], 0.1)
         choose(browser, "causal-small")
-        enter(browser, "glance")
+        enter(browser, "overview")
         wait("the first model", lambda: "What may come next" in texts(browser, "#asks"))

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from tests.page.node import needed, node
-from tlcourse import checkpoints, files
+from tlcourse import checkpoints, files, looking
 from tlcourse.adaptation import SCHEMES, Classifier
 from tlcourse.bpe import Tokenizer
 from tlcourse.cli import main
 from tlcourse.files import PACKAGE
-from tlcourse.page import build, prerender
+from tlcourse.page import build, building, card, drawing, prerender
 from tlcourse.page.models import ADDED, BLOCK, EDITS, FILES, OWN_CONFIG, chosen, shipped
 from tlcourse.transformer import Config, Transformer, gpt2
 
@@ -67,6 +68,12 @@ def policy(page: Page) -> str:
     return next(each["content"] for tag, each in page.tags if each.get("http-equiv"))
 
 
+def linked(attributes: dict[str, str | None]) -> str | None:
+    """Where a tag leads, unless that is a place of the page itself."""
+    address = attributes.get("href")
+    return None if address is None or address.startswith("#") else address
+
+
 def test_one_file_holds_everything(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     assert build(out, [model]) == out == build(out, model)  # and again over it
@@ -75,7 +82,7 @@ def test_one_file_holds_everything(model: Path, tmp_path: Path) -> None:
     for file in FILES:
         kept = base64.b64decode(page.scripts[f"{model.name}/{file}"], validate=True)
         assert kept == (model / file).read_bytes()
-    assert not [each for _, each in page.tags if {"src", "href", "style"} & set(each)]
+    assert not [each for _, each in page.tags if {"src", "style"} & set(each) or linked(each)]
     assert "connect-src" not in policy(page) and policy(page).startswith("default-src 'none';")
 
 
@@ -96,11 +103,15 @@ def test_a_folder_has_the_files_of_the_models(model: Path, tmp_path: Path) -> No
     assert index == tmp_path / "page" / "index.html"
     page = Page(index.read_text(encoding="utf-8"))
     assert made(page)["models"] == [model.name, "causal-small"]
+    named = {each.get("property") or each.get("name"): each.get("content") for _, each in page.tags}
+    assert named["description"] == named["og:description"] and named["og:title"]
+    with Image.open(index.parent / named["og:image"]) as picture:
+        assert picture.size == card.SIZE
     assert "connect-src 'self'" in policy(page) and "'unsafe-inline'" not in policy(page)
     for file in FILES:
         assert (index.parent / model.name / file).read_bytes() == (model / file).read_bytes()
-    linked = [each.get("src") or each.get("href") for _, each in page.tags]
-    assert linked and all((index.parent / each).is_file() for each in linked if each)
+    needs = [each.get("src") or linked(each) for _, each in page.tags]
+    assert any(needs) and all((index.parent / each).is_file() for each in needs if each)
     assert not [each for _, each in page.tags if "style" in each]  # its policy forbids them
     for path in index.parent.glob("*.js"):
         for imported in re.findall(r'^.*from "([^"]+)";$', path.read_text("utf-8"), re.MULTILINE):
@@ -151,21 +162,42 @@ def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -
     assert [each["id"] for each in kept["best"]] == shares.topk(10).indices.tolist()
     best = kept["best"][0]
     assert best["probability"] == pytest.approx(float(shares.max()), abs=1e-5)
-    text = prerender.glance(kept)
-    assert f'<span class="told">{prerender.percent(best["probability"])}</span>' in text
-    assert text.count("<li") == len(kept["ids"]) + prerender.SHOWN
+    effects = {(each["layer"], each["head"]): each["left"] for each in kept["effects"]}
+    assert len(effects) == 24
+    with torch.no_grad(), looking.ablating(model, [(5, 3)]):
+        left = model(torch.tensor([kept["ids"]]))[0, -1].softmax(-1)[best["id"]]
+    assert effects[5, 3] == pytest.approx(float(left), abs=1e-5)
+    text = drawing.drawing(kept)
+    assert f'<span class="told">{drawing.percent(best["probability"])}</span>' in text
+    assert text.count("<li") == len(kept["ids"]) + drawing.SHOWN
     assert len(base64.b64decode(kept["attention"])) == 4 * 6 * 4 * len(kept["ids"]) ** 2
+
+
+def test_a_page_says_what_its_models_are(model: Path) -> None:
+    shipped_one, own = (building.about(each) for each in chosen(["causal-small", model]))
+    assert shipped_one == (
+        "causal-small is a Transformer with 6.8 million parameters; this course trained it from "
+        "scratch on 61 million tokens of Wikipedia articles."
+    )
+    assert own == f"{model.name} is a Transformer with 0.0 million parameters."
 
 
 def test_a_masked_model_is_asked_at_its_mask() -> None:
     kept = prerender.reading(checkpoints.folder_of("masked-small"))
     assert kept["texts"][kept["place"]] == "<mask>" and not kept["causal"]
-    assert "What may stand at &lt;mask&gt;" in prerender.glance(kept)
+    assert "What may stand at &lt;mask&gt;" in drawing.drawing(kept)
+
+
+def test_pieces_of_one_word_are_joined() -> None:
+    texts = ["<eos>", " Ham", "burg", ".", " 19", "45", " New"]
+    ids = [0, *range(300, 306)]
+    pieces = [text for place, text in enumerate(texts) if drawing.is_piece(ids, texts, place)]
+    assert pieces == ["burg", "45"]
 
 
 def test_tokens_in_the_first_view_are_text() -> None:
-    assert prerender.visible(" <b>&") == "&lt;b&gt;&amp;"
-    assert [prerender.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
+    assert drawing.visible(" <b>&") == "&lt;b&gt;&amp;"
+    assert [drawing.visible(each) for each in (" a", " ", "\n", "a b")] == ["a", "␣", "↵", "a␣b"]
 
 
 def classifier(folder: Path, scheme: str) -> Path:

@@ -10,19 +10,28 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from string import Template
+from typing import Any
 
-from tlcourse import files, lessons
+from tlcourse import checkpoints, files, lessons
 from tlcourse.adaptation import Classifier
 from tlcourse.files import PACKAGE
 from tlcourse.lessons import first_cell
-from tlcourse.page import prerender
+from tlcourse.page import card, drawing, prerender
 from tlcourse.page.models import Shown, chosen
+from tlcourse.transformer import Transformer
 
 HERE = PACKAGE / "page"
 VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
 STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
+PICTURE = "page.png"  # what a link to the page shows
 OLD = "old.js"  # a classic script, for browsers that cannot run the modules
 LESSONS = ("00", "01", "02", "03", "05", "07", "08")  # to which rooms link
+TITLE = "Watch a language model read"
+DESCRIPTION = (
+    "Type a sentence and see a small Transformer read it in your browser: its tokens, where each "
+    "attention head looks, what every block adds, and which word it expects next."
+)
+WIKIPEDIA = {"wikitext-2", "wikitext-103", "wikipedia-standin"}
 # One file may connect to nothing at all; a folder fetches its own files.
 ALONE = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
 ALONE += "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -67,11 +76,10 @@ def check(shown: Iterable[Shown]) -> None:
             load(model.folder).probabilities(prerender.CAUSALS, compute=prerender.PLAIN)
 
 
-def page(shown: Sequence[Shown], **parts: str) -> str:
+def page(shown: Sequence[Shown], first: dict[str, Any], **parts: str) -> str:
     """The text of index.html with its parts filled in, and the first model's reading rendered."""
     source = Template((HERE / "index.html").read_text(encoding="utf-8"))
     models = [model for model in shown if not model.classifier]
-    first = prerender.reading(models[0].folder)
     causal = {m.name: files.read_json(m.folder / "config.json")["causal"] for m in models}
     settings = {
         "models": list(causal),
@@ -79,16 +87,35 @@ def page(shown: Sequence[Shown], **parts: str) -> str:
         "classifiers": [{"name": m.name, "base": m.base} for m in shown if m.classifier],
         "examples": {name: prerender.examples(is_causal) for name, is_causal in causal.items()},
         "lessons": {number: lesson(number) for number in LESSONS},
+        "about": {model.name: about(model) for model in models},
         "first": first,
     }
     texts = prerender.examples(first["causal"])
     return source.substitute(
         parts,
+        title=TITLE,
+        description=DESCRIPTION,
         made=json.dumps(settings).replace("<", "\\u003c"),
         text=html.escape(first["text"]),
         examples="".join(f'<button type="button">{html.escape(text)}</button>' for text in texts),
-        glance=prerender.glance(first),
+        drawing=drawing.drawing(first),
     )
+
+
+def about(model: Shown) -> str:
+    """What a model is, in a line: its size, what it was trained on, and by whom."""
+    config, _ = checkpoints.shape(model.folder)
+    size = sum(each.numel() for each in Transformer(config).parameters()) / 1e6
+    said = f"{model.name} is a Transformer with {size:.1f} million parameters"
+    log = model.folder / "training.json"
+    legs = files.read_json(log)["legs"] if log.is_file() else []
+    if not legs:
+        return f"{said}."
+    corpora = {corpus: None for leg in legs for corpus in leg["corpus"]}
+    texts = "Wikipedia articles" if set(corpora) <= WIKIPEDIA else ", ".join(corpora)
+    trained = "this course trained it" if model.name in checkpoints.names() else "it was trained"
+    tokens = sum(leg["tokens"] for leg in legs) / 1e6
+    return f"{said}; {trained} from scratch on {tokens:.0f} million tokens of {texts}."
 
 
 def pair(models: Sequence[Shown], causal: dict[str, bool]) -> list[str] | None:
@@ -153,7 +180,9 @@ def one_file(shown: Sequence[Shown]) -> str:
     old = (HERE / OLD).read_text(encoding="utf-8")
     return page(
         shown,
+        prerender.reading(shown[0].folder),
         policy=ALONE,
+        image="",
         style=f"<style>\n{style}</style>",
         old=f"<script>\n{old}</script>",
         files="\n".join(blocks),
@@ -172,9 +201,13 @@ def fill(folder: Path, shown: Sequence[Shown]) -> None:
         (folder / model.name).mkdir()
         for file in model.files:
             (folder / model.name / file).write_bytes(model.content(file))
+    first = prerender.reading(shown[0].folder)
+    card.draw(folder / PICTURE, TITLE, first)
     text = page(
         shown,
+        first,
         policy=HOSTED,
+        image=f'<meta property="og:image" content="{PICTURE}">',
         style="\n".join(f'<link rel="stylesheet" href="{path.name}">' for path in STYLES),
         old=f'<script src="{OLD}"></script>',
         files="",

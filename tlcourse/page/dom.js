@@ -38,8 +38,8 @@ export function bar(share, kind = "") {
 }
 
 /** A token as a list's item: its signs, a number below, and a bar where there is a share. */
-export function chip(text, number, { special = false, share = null, marked = false } = {}) {
-  const kinds = [special && "special", marked && "marked"].filter((kind) => kind).join(" ");
+export function chip(text, number, { special = false, share = null, piece = false } = {}) {
+  const kinds = [special && "special", piece && "piece"].filter((kind) => kind).join(" ");
   return make(
     "li",
     { class: kinds || null },
@@ -81,8 +81,8 @@ export function choice(name, legend, options, taken, change) {
   return make("fieldset", { class: "choice" }, make("legend", {}, legend), ...labels);
 }
 
-/** Buttons in rows of `columns`, of which the tab key reaches one; the arrow keys lead on. */
-export function grid(label, buttons, columns) {
+/** Of buttons in rows of `columns` the tab key reaches one; the arrow keys lead on. */
+export function roam(buttons, columns) {
   const reach = (place) =>
     buttons.forEach((button, other) => button.setAttribute("tabindex", other === place ? 0 : -1));
   buttons.forEach((button, place) => {
@@ -95,12 +95,23 @@ export function grid(label, buttons, columns) {
     });
   });
   reach(0);
+}
+
+/** Such buttons as a grid. */
+export function grid(label, buttons, columns) {
+  roam(buttons, columns);
   return make("div", { class: "grid", role: "group", "aria-label": label }, ...buttons);
 }
 
-/** Lets the browser draw, and hear keys, before what comes next. */
-export function breathe() {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** Red, green and blue of the page's blue, which is lighter on a dark ground. */
+export function ink() {
+  const colours = getComputedStyle(document.documentElement);
+  return colours.getPropertyValue("--mark-rgb").trim().split(/\s+/u).map(Number);
+}
+
+/** Lets the browser draw, and hear keys, before what comes next, so many milliseconds later. */
+export function breathe(pause = 0) {
+  return new Promise((resolve) => setTimeout(resolve, pause));
 }
 
 /**

@@ -8,11 +8,13 @@
 //   best,                     the likeliest tokens, [{id, text, probability}]
 //   probabilities, states,    of the whole vocabulary; embeddings and after each block
 //   words, opened,            the text before merges; the model and its tokenizer
+//   vectors,                  of each token, the first numbers of its embedding
+//   effects,                  of each head, as `effectsOf` in heads.js gives them; null: not yet
 //   text                      as it was typed
 // }
 //
 // The reading that was written into the page lacks what needs the model: probabilities, states,
-// words and opened are null.
+// words and opened are null, and its effects have no probabilities.
 
 import { softmax } from "./attention.js";
 import { fromBase64 } from "./base64.js";
@@ -22,6 +24,7 @@ import { visible } from "../views/attention.js";
 
 export const MOST = 64; // tokens
 export const BEST = 10;
+const NUMBERS = 12; // of each embedding, as in prerender.py
 const UNKNOWN = { probabilities: null, states: null, words: null, opened: null };
 
 /**
@@ -94,7 +97,10 @@ export function readText(opened, text) {
   const texts = textsOf(tokenizer, ids);
   const words = wordsOf(tokenizer, text, model.config);
   const found = { opened, text, words, ids, texts, cut, place, causal, layers, heads };
-  return { ...found, ...predictedAt(opened, ids, place, {}) };
+  const predicted = predictedAt(opened, ids, place, {});
+  const [embedded, { width }] = [predicted.states[0], model.config];
+  const vectors = ids.map((_, at) => [...embedded.subarray(at * width, at * width + NUMBERS)]);
+  return { ...found, ...predicted, vectors, effects: null };
 }
 
 /** The same reading with heads, [layer, head], switched off. */

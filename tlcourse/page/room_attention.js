@@ -1,9 +1,10 @@
 // The room of attention: where every head looks, and what happens when one is switched off.
 
-import { barRows, breathe, choice, grid, make, percent, refill } from "./dom.js";
-import { habit, moved, readWithout, rowsOf, sharpest, weightsFrom } from "./reading.js";
-import { askWords } from "./room_glance.js";
-import { show, visible } from "../views/attention.js";
+import { barRows, choice, grid, ink, make, percent, refill } from "./dom.js";
+import { headsOf, upTo } from "./heads.js";
+import { habit, moved, rowsOf, sharpest, weightsFrom } from "./reading.js";
+import { askWords, quote } from "./telling.js";
+import { show } from "../views/attention.js";
 
 const MOVING = 6; // bars
 const RANKED = 5; // heads that get a sentence
@@ -39,7 +40,8 @@ export const attentionRoom = {
     const draw = (reading, shown) => {
       if (state.reading !== reading) state.ranked = null;
       Object.assign(state, { reading, shown });
-      if (state.layer === null) Object.assign(state, sharpest(reading));
+      if (page.head || state.layer === null) Object.assign(state, page.head ?? sharpest(reading));
+      page.choose(null);
       state.layer = Math.min(state.layer, reading.layers - 1);
       state.head = Math.min(state.head, reading.heads - 1);
       drawLooks(parts, state, change);
@@ -47,11 +49,10 @@ export const attentionRoom = {
     };
     parts.sweep.addEventListener("click", async () => {
       const { reading } = state;
-      for await (const [told, ranked] of sweep(reading)) {
-        if (state.reading !== reading) return;
-        parts.sweep.textContent = told;
-        state.ranked = ranked;
-      }
+      parts.sweep.textContent = "Switching off one head after the other …";
+      await page.study(reading);
+      if (state.reading !== reading) return;
+      state.ranked = rankedBy(reading);
       drawSwitches(parts, state, page);
     });
     return draw;
@@ -121,33 +122,30 @@ function movedWords({ probabilities, best }, shown) {
   if (!probabilities) return "";
   const now = shown.probabilities[best[0].id];
   return (
-    `'\u2068${visible(best[0].text)}\u2069' goes from ${percent(best[0].probability)} to ` +
+    `${quote(best[0].text)} goes from ${percent(best[0].probability)} to ` +
     `${percent(now)}. In all, ${percent(moved(probabilities, shown.probabilities))} of the ` +
     "probability went to other tokens."
   );
 }
 
-/** Takes one head out after the other: what to say meanwhile, and at last the heads, ranked. */
-async function* sweep(reading) {
-  const found = [];
-  for (const [layer, head] of headsOf(reading)) {
-    yield [`without head ${layer}.${head} …`, null];
-    await breathe();
-    const without = readWithout(reading, [[layer, head]]);
-    const change = moved(reading.probabilities, without.probabilities);
-    found.push({ layer, head, change, before: reading.best[0], after: without.best[0], without });
-  }
-  yield ["", found.sort((one, other) => other.change - one.change)];
+/** The heads by how much of the probability moves without them, most first. */
+function rankedBy({ probabilities, best, effects }) {
+  const found = effects.map((effect) => ({
+    ...effect,
+    change: moved(probabilities, effect.probabilities),
+    before: best[0],
+    after: effect.best[0],
+  }));
+  return found.sort((one, other) => other.change - one.change);
 }
 
 function rankingOf(ranked) {
-  const items = ranked.slice(0, RANKED).map(({ layer, head, change, before, without, after }) => {
-    const left = without.probabilities[before.id];
-    const next = after.id === before.id ? "" : `; now '\u2068${visible(after.text)}\u2069' leads`;
+  const items = ranked.slice(0, RANKED).map(({ layer, head, change, before, left, after }) => {
+    const next = after.id === before.id ? "" : `; now ${quote(after.text)} leads`;
     return make(
       "li",
       {},
-      `head ${layer}.${head} moves ${percent(change)}: '\u2068${visible(before.text)}\u2069' ` +
+      `head ${layer}.${head} moves ${percent(change)}: ${quote(before.text)} ` +
         `${percent(before.probability)} → ${percent(left)}${next}`,
     );
   });
@@ -161,22 +159,13 @@ function rankingOf(ranked) {
 function mapOf(shown, layer, head) {
   const { length } = shown.ids;
   const canvas = make("canvas", { width: length, height: length, "aria-hidden": "true" });
-  const pen = canvas.getContext("2d");
+  const [pen, colour] = [canvas.getContext("2d"), ink()];
   const image = pen.createImageData(length, length);
   for (let from = 0; from < length; from++) {
     weightsFrom(shown, layer, head, from).forEach((weight, to) => {
-      image.data.set([0, 114, 178, 255 * weight], 4 * (from * length + to));
+      image.data.set([...colour, 255 * weight], 4 * (from * length + to));
     });
   }
   pen.putImageData(image, 0, 0);
   return canvas;
-}
-
-/** Every head as [layer, head]. */
-export function headsOf({ layers, heads }) {
-  return upTo(layers).flatMap((layer) => upTo(heads).map((head) => [layer, head]));
-}
-
-function upTo(count) {
-  return Array.from({ length: count }, (_, number) => number);
 }

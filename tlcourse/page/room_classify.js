@@ -25,6 +25,7 @@ export const classifyRoom = {
   id: "classify",
   name: "Classify",
   lesson: "05",
+  begins: QUESTIONS[0],
   story:
     "The same model, adapted: it does not answer a question, it says what kind of answer the " +
     "question asks for. A few added weights (LoRA) do that; at strength 0 they are gone.",

@@ -3,11 +3,12 @@
 import { barRows, breathe, make, percent } from "./dom.js";
 import { EOS } from "./bpe.js";
 import { generate } from "./generate.js";
+import { headsOf } from "./heads.js";
 import { MOST, likeliest, namedBy, predictedFrom, rowsOf } from "./reading.js";
-import { headsOf } from "./room_attention.js";
-import { askWords, titleWords } from "./room_glance.js";
+import { askWords, titleWords } from "./telling.js";
 import { visible } from "../views/attention.js";
 
+const PACE = 40; // milliseconds a token, so that one sees the text grow
 const GUESSES = 3; // of each block
 const KNOBS = [
   { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
@@ -117,6 +118,7 @@ function writer(root, page) {
     const headScale = page.headScale();
     const more = [];
     start.textContent = "Write something else";
+    written.setAttribute("aria-busy", "true");
     for (const id of generate(opened.model, ids, { ...how, run: { headScale } })) {
       if (id !== EOS) more.push(id);
       const end = id === EOS ? " (the model ends the text here)" : "";
@@ -125,9 +127,10 @@ function writer(root, page) {
         make("mark", {}, opened.tokenizer.decode(more)),
         end,
       );
-      await breathe();
+      await breathe(PACE);
       if (mine !== run) return;
     }
+    written.removeAttribute("aria-busy"); // now a screen reader may say it, in one piece
   });
   root.append(
     make("h3", {}, "Write on"),

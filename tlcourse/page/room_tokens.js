@@ -3,6 +3,7 @@
 import { SPECIALS } from "./bpe.js";
 import { chip, counted, make } from "./dom.js";
 import { cutAfter, mergesIn, textsOf } from "./reading.js";
+import { isPiece } from "./telling.js";
 
 export const tokensRoom = {
   id: "tokens",
@@ -27,7 +28,12 @@ export const tokensRoom = {
       said,
       tokens,
       sums,
-      make("p", { class: "note" }, "␣ is the space before a word; <eos> comes before every text."),
+      make(
+        "p",
+        { class: "note" },
+        "Joined tokens are pieces of one word. ␣ is the space before a word; <eos> comes before " +
+          "every text.",
+      ),
     );
     let [done, last] = [null, null]; // how many merges of this text; null: all of them
     const draw = (reading) => {
@@ -47,7 +53,8 @@ export const tokensRoom = {
       said.textContent = mergeWords(opened?.tokenizer, steps, count);
       tokens.replaceChildren(
         ...ids.map((id, place) => {
-          return chip(spaced(texts[place]), id, { special: id < SPECIALS.length });
+          const piece = isPiece(ids, texts, place);
+          return chip(spaced(texts[place]), id, { special: id < SPECIALS.length, piece });
         }),
       );
       sums.textContent = words ? countWords(words, ids) : "";

@@ -12,28 +12,29 @@ export function stepsFor({ made }) {
   const example = made.first.text;
   const steps = [
     {
-      room: "glance",
+      room: "overview",
       look: "#text",
       text: example,
       say: "You type, and a small language model reads along. This is an example.",
     },
     {
-      room: "glance",
-      look: "#glance-tokens",
+      room: "overview",
+      look: "#drawn-tokens",
       say:
         "First the text is cut into tokens. Common words are one token each, a rare name comes " +
-        "in several pieces. <eos> comes before every text.",
+        "in several pieces. Each token becomes a list of numbers; you see the first few of each.",
     },
     {
-      room: "glance",
-      look: "#glance-tokens",
+      room: "overview",
+      look: "#drawn-heads",
       say:
         "Then tokens look at each other; the parts of the model that do this are its heads. " +
-        "The bars show how hard the underlined token looks at each, in one head. At which most?",
+        "Point at one: you see where the underlined token looks, and what would be left of the " +
+        "prediction without this head.",
     },
     {
-      room: "glance",
-      look: "#glance-bars",
+      room: "overview",
+      look: "#drawn-bars",
       say:
         "From what it found, the model gives every token that it knows a probability of coming " +
         "next. The longest bar is its guess.",
@@ -57,8 +58,8 @@ export function stepsFor({ made }) {
       look: ".maps",
       say:
         "The heads of one block. Each map has a row for each token, coloured where it looks. " +
-        "Many heads look at the first token or the one before; the framed one is from the first " +
-        "room.",
+        "Many heads look at the first token or the one before; the framed one is the one that " +
+        "the drawing showed first.",
     },
     {
       room: "attention",
@@ -137,7 +138,7 @@ export function stepsFor({ made }) {
         "strength 0, as here, it is gone.",
     },
     {
-      room: "glance",
+      room: "overview",
       look: "#text",
       text: example,
       act: () => slide("strength", 1 / 1.5),
@@ -201,7 +202,7 @@ export function tour(page, button) {
     button.focus();
   };
   panel.addEventListener("keydown", ({ key }) => key === "Escape" && end());
-  button.textContent = `Take the tour: ${steps.length} steps`;
+  button.textContent = `Tour: ${steps.length} steps`;
   button.addEventListener("click", () => {
     panel.hidden = false;
     document.body.classList.add("touring");

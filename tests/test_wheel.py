@@ -61,7 +61,7 @@ def read_by_lessons() -> set[str]:
     """The names of the stored results that lessons read."""
     lines = "\n".join(lessons_code().values()).splitlines()
     names = {
-        name for line in lines if "results.read(" in line for name in re.findall(r'"(\w+)"', line)
+        name for line in lines if "results.read" in line for name in re.findall(r'"(\w+)"', line)
     }
     return {name for name in names if (ROOT / FOLDER / f"{name}.json").exists()}
 

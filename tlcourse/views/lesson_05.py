@@ -100,8 +100,7 @@ def four_knobs(choices: Mapping[str, str] = PLAINEST, **texts: Unpack[Texts]) ->
     """The training loop with its four knobs, in colours; `choices` says what each is set to.
 
     `choices` maps edit, groups, schedule and extra_loss to a few words; they default to the setting
-    of full fine-tuning. Raises ValueError for other
-    knobs.
+    of full fine-tuning. Raises ValueError for other knobs.
     """
     asks = {"edit": "what is added?", "groups": "what is trained?"}
     asks |= {"schedule": "how fast, and when?", "extra_loss": "what else is penalised?"}

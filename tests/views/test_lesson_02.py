@@ -16,6 +16,7 @@ from tlcourse.views import (
     next_token_bars,
     pronoun_links,
     score_maps,
+    trained_head,
     who_sees_whom,
     whole_model,
 )
@@ -127,7 +128,7 @@ def test_titles_claim_only_what_the_data_bear_out():
     assert titled(given, WORDS, draw=who_sees_whom) == "Which query may look at which key"
     values = {"values": VALUES, "scores": SCORES}
     found = attention_lookup(WORDS, QUERY, KEYS, weights=WEIGHTS, **values)
-    assert title_of(found) == "The query of “sat” fits the key of “cat”"
+    assert title_of(found) == "The query of “sat” matches the key of “cat”"
     even = attention_lookup(WORDS, QUERY, KEYS, weights=[0.34, 0.33, 0.33], **values)
     assert title_of(even) == "The query of “sat” is compared with every key"
 
@@ -221,3 +222,11 @@ def test_what_cannot_be_drawn_is_refused():
     ):
         refused("expected", score_maps, maps)
     refused("zip", clocks, {"row": ([0], [0])}, ["a", "b"])
+
+
+def test_only_a_map_without_weights_ahead_is_called_causal():
+    tokens, causal = ["the", "cat"], [[1.0, 0.0], [0.4, 0.6]]
+    assert title_of(trained_head(causal, tokens)) == "Each token looks only at earlier tokens"
+    both = trained_head([[0.9, 0.1], [0.4, 0.6]], tokens)
+    assert title_of(both) == "Attention weights of one head"
+    refused("weights of shape", trained_head, causal, ["the"])

@@ -141,7 +141,7 @@ def run(train, dev):
 def test_rates_that_fit_train_alike_and_differ_on_dev_are_the_title():
     found = {1e-4: run(40, 45), 1e-3: run(0, 20), 1e-2: run(1, 29)}
     picture = epoch_errors(found, ("counting words", 25))
-    assert title_of(picture) == "The same fit to train, but different errors on dev"
+    assert title_of(picture) == "2 of 3 rates fit train, but their errors on dev differ"
     assert titles_of(picture.axes) == [f"learning rate {rate:g}" for rate in found]
     assert picture.axes[0].get_ylim() == (0, 100)
     assert "at 0.01 train 1, dev 29" in picture.alt

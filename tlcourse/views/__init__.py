@@ -67,6 +67,7 @@ from tlcourse.views.lesson_02 import (
     next_token_bars,
     pronoun_links,
     score_maps,
+    trained_head,
     who_sees_whom,
     whole_model,
 )
@@ -334,6 +335,7 @@ __all__ = [
     "text_to_ids",
     "three_phases",
     "token_lines",
+    "trained_head",
     "trainer_race",
     "training_loop",
     "transfer_differences",

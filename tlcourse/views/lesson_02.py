@@ -10,7 +10,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from tlcourse.views.bars import horizontal_bars
 from tlcourse.views.diagrams import ACROSS, Drawing, word_width
-from tlcourse.views.heat_maps import colour_bar, mask_maps
+from tlcourse.views.heat_maps import colour_bar, heat_map, mask_maps
 from tlcourse.views.style import (
     COLOURS,
     GREY,
@@ -146,7 +146,9 @@ def attention_lookup(
     title = f"The query of “{words[-1]}” is compared with every key"
     first, *others = sorted(weights, reverse=True) or [0.0]
     if first > 0.5 and others:
-        title = f"The query of “{words[-1]}” fits the key of “{words[list(weights).index(first)]}”"
+        title = (
+            f"The query of “{words[-1]}” matches the key of “{words[list(weights).index(first)]}”"
+        )
     given = ", ".join(f"{w} {each:.2f}" for w, each in zip(words, weights, strict=True))
     alt = f"The query of {words[-1]} and {len(words)} keys; the weights {given} mix the values."
     draw = Drawing(3.05, **{"title": title, "alt": alt} | texts)
@@ -349,6 +351,14 @@ def next_token_bars(
         "alt": "Bars: " + "; ".join(f"{text}, {share:.0f} %" for text, share in bars.items()),
     } | texts
     return horizontal_bars(bars, x_label="probability of this token (%)", number="{:.0f}", **texts)
+
+
+def trained_head(weights: Any, tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
+    """The attention weights (queries, keys) of one head; the title is for a causal model."""
+    ahead = np.triu(shaped(weights, (len(tokens),) * 2, "weights").astype(float), 1).max()
+    title = "Attention weights of one head" if ahead else "Each token looks only at earlier tokens"
+    told = f"Attention weights of one head over {len(tokens)} tokens."
+    return heat_map(weights, tokens, **{"title": title, "alt": told} | texts)
 
 
 def pronoun_links(rows: Sequence[tuple[Sequence[str], Any]], **texts: Unpack[Texts]) -> Picture:

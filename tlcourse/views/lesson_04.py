@@ -162,7 +162,7 @@ def _errors(axes: Any, lines: Sequence[np.ndarray], label: str) -> None:
     axes.set_ylim(low, high)
     _log(axes.yaxis, [t for t in (1, 2, 3, 5, 10, 15, 20, 30, 50, 75, 100) if low <= t <= high])
     axes.set_ylim(low, high)
-    label_axes(axes, y=label)
+    label_axes(axes, y=f"{label}, log scale")
 
 
 def errors_by_rate(
@@ -231,7 +231,7 @@ def epoch_errors(
     fitted = [rate for rate, at in last.items() if at["train"] < _FIT]
     title = "Errors on train and on dev after each epoch"
     if len(fitted) > 1 and last[fitted[-1]]["dev"] > 1.2 * last[fitted[0]]["dev"]:
-        title = "The same fit to train, but different errors on dev"
+        title = f"{len(fitted)} of {len(runs)} rates fit train, but their errors on dev differ"
     told = (
         f"at {rate:g} " + ", ".join(f"{part} {error:.0f}" for part, error in at.items())
         for rate, at in last.items()

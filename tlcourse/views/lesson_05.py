@@ -20,23 +20,25 @@ _STREAM, _ROW = 0.35, 1.55  # of a block: the heights of the residual stream and
 
 def lora_in_block(width: int, **texts: Unpack[Texts]) -> Picture:
     """A block's layers in grey with LoRA, in blue, beside query and value."""
-    draw = Drawing(3.4, **{"title": "LoRA stands beside query and value"} | texts)
+    draw = Drawing(3.4, **{"title": "LoRA runs beside the layers query and value"} | texts)
     parts = _block(draw, width)
-    _loras(draw, parts, width)
+    _lora(draw, parts, width)
     for name in ("output", "down"):
         draw.arrow(parts[name].bottom, (parts[name].middle[0], _STREAM))
     draw.label((4.3, 3.05), "blue: new, and trained", colour="blue", bold=True)
     draw.label((4.3, 2.8), "grey: pretrained, and frozen", colour="grey")
     return draw.finish(
         "A block: a norm, the layers query, key and value, the attention, the layer output; then a "
-        f"norm, up and down. Beside query and beside value stands LoRA: A is 8 × {width}, B is "
-        f"{width} × 8."
+        f"norm, up and down. Beside query, and beside value, LoRA (A: 8 × {width}, B: {width} × 8) "
+        "reads the same input, and its output is added."
     )
 
 
 def adapters_in_block(width: int, **texts: Unpack[Texts]) -> Picture:
     """A block's layers in grey with an adapter, in blue, behind output and behind down."""
-    draw = Drawing(2.75, **{"title": "Adapters stand behind output and behind down"} | texts)
+    draw = Drawing(
+        2.75, **{"title": "An adapter follows each of the layers output and down"} | texts
+    )
     _adapters(draw, _block(draw, width), width)
     draw.label((4.3, 2.55), "blue: new, and trained", colour="blue", bold=True)
     draw.label((4.3, 2.3), "grey: pretrained, and frozen", colour="grey")
@@ -54,7 +56,7 @@ def _block(draw: Drawing, width: int) -> dict[str, Box]:
     draw.label((0.05, 0.12), f"residual stream, width {width}", bold=True)
     norm = draw.box((0.45, _ROW), "norm", colour="grey")
     draw.arrow((0.45, _STREAM), norm.bottom)
-    parts = {}
+    parts = {"norm": norm}
     for name, y in (("query", 2.35), ("key", _ROW), ("value", 0.9)):
         parts[name] = draw.box((1.35, y), name, width=0.62, colour="grey")
         draw.arrow(norm.right, parts[name].left)
@@ -80,12 +82,16 @@ def _adapters(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
         draw.label((x + 0.06, 0.75), f"{width}\n→ 32\n→ {width}", colour="blue")
 
 
-def _loras(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
-    """LoRA beside query and value."""
+def _lora(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
+    """LoRA beside query: it reads the same vectors, and what it returns is added."""
     lora = draw.box((1.35, 3.05), f"LoRA: A 8 × {width}, B {width} × 8", colour="blue")
-    draw.arrow(lora.bottom, parts["query"].top, colour="blue")
-    side = draw.box((2.35, 0.9), "LoRA", colour="blue")
-    draw.arrow(side.left, parts["value"].right, colour="blue")
+    under, (query, attend) = lora.bottom[1], (parts["query"].right, parts["attend"].left)
+    middle = (query[0] + attend[0]) / 2, (query[1] + attend[1]) / 2
+    plus = draw.box(middle, "+", width=0.2, height=0.22, colour="blue")
+    draw.arrow(parts["norm"].top, (parts["norm"].middle[0], under), colour="blue")
+    draw.stroke((2.15, under), (2.15, middle[1]), colour="blue")
+    draw.arrow((2.15, middle[1]), plus.right, colour="blue")
+    draw.label((1.95, 0.82), "the same beside value", colour="blue")
 
 
 PLAINEST = {

@@ -87,11 +87,11 @@ def _lora(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
     lora = draw.box((1.35, 3.05), f"LoRA: A 8 × {width}, B {width} × 8", colour="blue")
     under, (query, attend) = lora.bottom[1], (parts["query"].right, parts["attend"].left)
     middle = (query[0] + attend[0]) / 2, (query[1] + attend[1]) / 2
-    plus = draw.box(middle, "+", width=0.2, height=0.22, colour="blue")
     draw.arrow(parts["norm"].top, (parts["norm"].middle[0], under), colour="blue")
     draw.stroke((2.15, under), (2.15, middle[1]), colour="blue")
-    draw.arrow((2.15, middle[1]), plus.right, colour="blue")
-    draw.label((1.95, 0.82), "the same beside value", colour="blue")
+    draw.arrow((2.15, middle[1]), middle, colour="blue")
+    draw.label((1.9, middle[1] + 0.06), "+", colour="blue", bold=True)
+    draw.label((1.95, 0.72), "the same\nbeside value", colour="blue")
 
 
 PLAINEST = {

@@ -90,7 +90,7 @@ def _lora(draw: Drawing, parts: Mapping[str, Box], width: int) -> None:
     draw.arrow(parts["norm"].top, (parts["norm"].middle[0], under), colour="blue")
     draw.stroke((2.15, under), (2.15, middle[1]), colour="blue")
     draw.arrow((2.15, middle[1]), middle, colour="blue")
-    draw.label((1.9, middle[1] + 0.06), "+", colour="blue", bold=True)
+    draw.label((1.9, middle[1] + 0.16), "+", colour="blue", bold=True)
     draw.label((1.95, 0.72), "the same\nbeside value", colour="blue")
 
 

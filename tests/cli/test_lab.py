@@ -54,6 +54,25 @@ def test_the_kernels_keep_answers_in_the_folder_of_the_copy(
     assert (folder / one_lesson.path.name).exists()
 
 
+def test_a_solved_copy_is_opened_and_its_solutions_are_not_kept_as_answers(
+    tmp_path, called, capsys
+) -> None:
+    folder = tmp_path / "my"
+    main(["lab", "--solved", "02", "--folder", str(folder)])
+    ((words, variables),) = called
+    name = "02_building_a_transformer.solved.ipynb"
+    assert variables["TLCOURSE_ANSWERS"] == "off"
+    assert f"--LabApp.default_url=/lab/tree/my/{name}" in words
+    assert capsys.readouterr().out.endswith(f"new                  {folder / name}\n")
+    cells = finding.code_cells(finding.read_notebook(folder / name))
+    source = "\n".join(cell.source for cell in cells)
+    assert "your code here" not in source and 'exercise("transformer.block", Block)' in source
+    assert {cell.execution_count for cell in cells} == {None}
+    (folder / name).write_text("changed by hand", encoding="utf-8")
+    main(["lab", "--solved", "02", "--folder", str(folder)])
+    assert (folder / name).read_text(encoding="utf-8") == "changed by hand"
+
+
 @pytest.mark.parametrize("name", ["my #1", "my%20course", "mine?", "ä", "a&b=c+d", "plain"])
 def test_the_address_names_the_folder_whatever_it_is_called(
     one_lesson, tmp_path, called, name

@@ -20,6 +20,7 @@ COMMANDS = {  # the first lines of their modules
     "lab": "Creates or updates your copy of the lessons and opens it in JupyterLab.",
     "run": "Executes one lesson from top to bottom without a browser.",
     "html": "Writes a lesson as one HTML page, with the alt texts of its figures.",
+    "slides": "Writes a lesson as slides: one HTML file that needs no network.",
     "page": "Builds the page on which the models run in a browser, as one file or as a folder.",
     "progress": "Shows which exercises you have solved or tried, and which one comes next.",
     "reset": "Removes your kept answer to one exercise.",

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "headline": "headlines",
     "learners_copy": "copies",
     "run_lesson": "execution",
+    "solved_copy": "copies",
 }
 __all__ = list(ELSEWHERE)
 

@@ -86,10 +86,15 @@ class _Renderer(IPythonRenderer):
         return super(IPythonRenderer, self).image(text, url, title)
 
 
+def markdown(source: str) -> str:
+    """Markdown as HTML, with its formulas as MathML."""
+    return MarkdownWithMath(_Renderer(escape=False)).render(source)
+
+
 @pass_context
 def _markdown(context: Mapping[str, Any], source: str) -> str:
     """The HTML of a cell's Markdown, with its attachments embedded."""
-    page = MarkdownWithMath(_Renderer(escape=False)).render(source)
+    page = markdown(source)
     attachments = (context.get("cell") or {}).get("attachments", {})
     if not attachments:
         return page

@@ -1,0 +1,43 @@
+"""Writes a lesson as slides: one HTML file that needs no network."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from tlcourse import files
+from tlcourse.cli.options import Argument, Option
+from tlcourse.ranges import COUNT
+
+SLIDES = Path("runs/slides")
+OPTIONS = [
+    Argument("lesson", "its number or name, such as 01, or the path of a notebook"),
+    Option("--out", "the file to write, NAME.html", Path, shown=f"{SLIDES}/NAME.html"),
+    Option("--minutes", "show only core sections that fit, by their minutes", COUNT),
+    Option("--no-solutions", "leave out the solutions of the exercises", bool),
+]
+
+
+def run(arguments: SimpleNamespace) -> int:
+    """Writes the slides of the notebook's saved outputs; prints their number and path."""
+    from tlcourse import lessons
+    from tlcourse.lessons import deck, slides
+
+    path = Path(arguments.lesson)
+    if path.suffix != ".ipynb" or not path.is_file():
+        path = lessons.get(arguments.lesson).path
+    out = arguments.out or SLIDES / path.with_suffix(".html").name
+    files.refuse_no_page(out)
+    sections = slides.of(path, solutions=not arguments.no_solutions)
+    left_out = []
+    if arguments.minutes:
+        sections, left_out = slides.within(sections, arguments.minutes)
+    for section in left_out:
+        print(f"left out: {section.title} ({section.depth}, {section.minutes} minutes)")
+    files.write_text(out, deck.to_html(sections, path.stem))
+    count = sum(len(section.slides) for section in sections)
+    print(f"wrote {out}, {count} slides; S opens the speaker view, and F fills the screen")
+    return 0
+
+
+def left(arguments: SimpleNamespace) -> str:
+    """Returns what is left behind by a command that was stopped."""
+    return "no file is half written"

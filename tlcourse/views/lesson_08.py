@@ -256,14 +256,14 @@ def lens_table(
     """
     count = len(tokens)
     shaped(words, ("layers + 1", count), "words")
-    alt = "For every layer and token the likeliest next token."
-    if right is not None:
-        found = [sum(a == b for a, b in zip(row, right, strict=True)) for row in words]
-        alt += f" Right of {count}, by layer: {', '.join(map(str, found))}."
-    texts = {"title": "The likeliest next token after every layer", "alt": alt} | texts
     probabilities = shaped(probabilities, (len(words), count), "probabilities").astype(float)
     answers = [None] * count if right is None else right
     shaped(answers, (count,), "right tokens")  # as an array, a token would lose a final \0
+    alt = "For every layer and token the likeliest next token."
+    if right is not None:
+        found = [sum(a == b for a, b in zip(row, answers, strict=True)) for row in words]
+        alt += f" Right of {count}, by layer: {', '.join(map(str, found))}."
+    texts = {"title": "The likeliest next token after every layer", "alt": alt} | texts
     shown = range(max(0, count - _COLUMNS * _ROWS), count)
     columns = min(_COLUMNS, len(shown))
     rows = [shown[i : i + columns] for i in range(0, len(shown), columns)]

@@ -218,7 +218,7 @@ def habits(trained, random):
 
 def test_habits_of_trained_heads_alone_are_the_title():
     picture = habits(0.6, 0.05)
-    assert title_of(picture) == "Some trained heads have a clear habit, and no random head has one"
+    assert title_of(picture) == "Only trained heads have clear habits"
     scales = {each.get_clim() for axes in picture.axes for each in axes.images}
     assert scales == {(0, 1)}, "one scale for all habits"
     assert "previous 0.60 and 0.05" in picture.alt

@@ -102,7 +102,7 @@ def head_habits(
     tops = {name: (np.max(scores[name]), np.max(random[name])) for name in scores}
     title = "Habits of trained heads and of random ones"
     if max(top for top, _ in tops.values()) >= 0.5 and max(top for _, top in tops.values()) < 0.2:
-        title = "Some trained heads have a clear habit, and no random head has one"
+        title = "Only trained heads have clear habits"
     told = ", ".join(f"{name} {top:.2f} and {other:.2f}" for name, (top, other) in tops.items())
     alt = f"Scores by block and head, trained above random. The highest: {told}."
     return score_grid(scores, random, top=1.0, **({"title": title, "alt": alt} | texts))

@@ -182,10 +182,15 @@ from tlcourse.views.lesson_07 import (
 )
 from tlcourse.views.lesson_07b import attractors, growth, neuron, words_in_context
 from tlcourse.views.lesson_08 import (
+    all_heads,
     attention_record,
     birth_curves,
+    head_habits,
     induction_pattern,
+    last_query,
     lens_table,
+    missed_heads,
+    one_head,
     pruning_curve,
 )
 from tlcourse.views.lesson_08b import state_paths
@@ -203,6 +208,7 @@ __all__ = [
     "ablation_grid",
     "accuracy_by_layer",
     "adapters_in_block",
+    "all_heads",
     "answer_and_trap",
     "answer_bars",
     "arcs",
@@ -254,6 +260,7 @@ __all__ = [
     "grouped_heads",
     "growth",
     "head_grid",
+    "head_habits",
     "heads_right",
     "heat_map",
     "horizontal_bars",
@@ -264,6 +271,7 @@ __all__ = [
     "interrupted_run",
     "interval_by_size",
     "label_probabilities",
+    "last_query",
     "layers_over_steps",
     "lead_by_task",
     "learning_rate_sweep",
@@ -278,6 +286,7 @@ __all__ = [
     "memory_by_parts",
     "memory_of_losses",
     "merge_rows",
+    "missed_heads",
     "movement",
     "nats_of_targets",
     "neuron",
@@ -285,6 +294,7 @@ __all__ = [
     "next_token_bars",
     "next_words",
     "nulls_and_reach",
+    "one_head",
     "one_run_each",
     "over_tokens_and_targets",
     "paired_differences",

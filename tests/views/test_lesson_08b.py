@@ -56,8 +56,8 @@ def test_rollout_is_compared_with_even_attention():
 
 
 def test_the_loss_jumps_only_where_one_part_costs_far_more_than_the_next():
-    costs = {"attention 0": 4.5, "attention 1": 0.1, "feed-forward 0": -0.1}
-    assert title_of(loss_without(costs)) == "Only without attention 0 does the loss jump"
+    costs = {"block 0's attention": 4.5, "attention 1": 0.1, "feed-forward 0": -0.1}
+    assert title_of(loss_without(costs)) == "Only without block 0's attention does the loss jump"
     assert "without feed-forward 0 -0.10" in loss_without(costs).alt
     alike = loss_without(costs | {"attention 1": 2.0})
     assert title_of(alike) == "What skipping one part adds to the loss"
@@ -68,7 +68,7 @@ def test_where_heads_rest_is_said_only_where_a_block_rests_there():
     none = {"[CLS]": low, "marks": high}
     cases = (
         (none | {"[CLS]": high}, "In some blocks, much of the attention goes to [CLS]"),
-        (none, "No head spends half of its attention on a special token"),
+        (none, "No head spends half of its attention on [CLS]"),
     )
     for scores, title in cases:
         picture = where_heads_rest(scores, none, ["[CLS]"])

@@ -119,11 +119,11 @@ def where_heads_rest(
     """
     found = {name: np.asarray(each, float) for name, each in scores.items()}
     many = [name for name in special if found[name].mean(axis=1).max() > _FIFTH]
-    title = "Share of attention on four kinds of token" if len(found) == 4 else "Share of attention"
+    title = "Share of attention"
     if many:
         title = f"In some blocks, much of the attention goes to {' and '.join(many)}"
     elif max(found[name].max() for name in special) < _HALF:
-        title = "No head spends half of its attention on a special token"
+        title = f"No head spends half of its attention on {' or '.join(special)}"
     highest = {name: f"{name}\nat most {each.max():.2f}" for name, each in found.items()}
     alt = "Share of attention per head, beside random weights: " + "; ".join(
         f"{name} at most {each.max():.2f}, random {np.max(random[name]):.2f}"

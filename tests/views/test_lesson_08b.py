@@ -51,7 +51,7 @@ def test_rollout_is_compared_with_even_attention():
     even = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
     picture = rollout_map(even, even, TOKENS, "<eos>")
     assert title_of(picture) == "The first token has the largest share, as under even attention"
-    assert "0.25; if every head looked evenly: 0.25" in picture.get_supxlabel()
+    assert "0.25; with evenly spread attention: 0.25" in picture.get_supxlabel()
     assert title_of(rollout_map(np.eye(4), even, TOKENS, "<eos>")) == "Rollout over all layers"
 
 

@@ -74,7 +74,9 @@ def rollout_map(
     if not mixed.argmax(axis=1).any() and not even.argmax(axis=1).any():
         title = "The first token has the largest share, as under even attention"
     alt = "Rollout: rows are tokens of the last layer, columns the tokens they come from."
-    note = f"Last row, {first}: {mixed[-1, 0]:.2f}; if every head looked evenly: {even[-1, 0]:.2f}."
+    note = (
+        f"Last row, {first}: {mixed[-1, 0]:.2f}; with evenly spread attention: {even[-1, 0]:.2f}."
+    )
     return heat_map(
         mixed, tokens, label="share", **{"title": title, "alt": alt, "note": note} | texts
     )

@@ -193,7 +193,16 @@ from tlcourse.views.lesson_08 import (
     one_head,
     pruning_curve,
 )
-from tlcourse.views.lesson_08b import state_paths
+from tlcourse.views.lesson_08b import (
+    attention_change,
+    attention_page,
+    loss_without,
+    number_travels,
+    rollout_map,
+    two_sentences,
+    where_heads_rest,
+    who_writes,
+)
 from tlcourse.views.lines import curves, smooth
 from tlcourse.views.links import arcs, token_lines
 from tlcourse.views.panels import by_layer
@@ -212,8 +221,10 @@ __all__ = [
     "answer_and_trap",
     "answer_bars",
     "arcs",
+    "attention_change",
     "attention_heads",
     "attention_lookup",
+    "attention_page",
     "attention_record",
     "attractors",
     "batch_in_parts",
@@ -280,6 +291,7 @@ __all__ = [
     "long_and_short",
     "lora_in_block",
     "lora_relatives",
+    "loss_without",
     "losses_of_programs",
     "mask_maps",
     "memory_bars",
@@ -294,6 +306,7 @@ __all__ = [
     "next_token_bars",
     "next_words",
     "nulls_and_reach",
+    "number_travels",
     "one_head",
     "one_run_each",
     "over_tokens_and_targets",
@@ -317,6 +330,7 @@ __all__ = [
     "restarts",
     "right_by_distance",
     "road",
+    "rollout_map",
     "sampling_bars",
     "scatter",
     "schedules",
@@ -334,7 +348,6 @@ __all__ = [
     "singular_values_of_steps",
     "slider",
     "smooth",
-    "state_paths",
     "stems_kept",
     "step_memory",
     "stored_bytes",
@@ -350,9 +363,12 @@ __all__ = [
     "training_loop",
     "transfer_differences",
     "two_masks",
+    "two_sentences",
     "unfreezing",
     "what_saves",
+    "where_heads_rest",
     "who_sees_whom",
+    "who_writes",
     "whole_model",
     "words_changed",
     "words_in_context",

@@ -176,7 +176,7 @@ def test_gains_and_mixes_name_what_is_largest():
 
 def test_trees_beat_neighbours_in_the_title_only_where_they_do():
     picture = trees_by_layer([(0.2, 0.1, 0.3), (0.5, 0.4, 0.6)], 0.44, 0.3)
-    assert title_of(picture) == "Layer 1 finds 50% of the arcs, joining neighbours 44%"
+    assert title_of(picture) == "Layer 1 finds 50% of the arcs, neighbours 44%"
     assert picture.axes[0].get_ylim() == (0, 1)
     assert title_of(trees_by_layer([0.2, 0.4], 0.44, 0.3)) == "The share of arcs found, by layer"
     read = tree_read(["It", "rains"], [2, 0], {(0, 1)}, 4)
@@ -192,7 +192,7 @@ def test_the_released_model_leads_in_the_middle_only_where_it_does():
 
 
 def test_the_token_before_matters_most_in_the_title_only_where_it_does():
-    effects = np.zeros((4, 4))
+    effects = np.zeros((3, 4))
     effects[[0, 1, 0], [1, 2, 3]] = 1.0
     assert "often matters most" in title_of(erased_words(effects, list("abcd")))
     effects[[0, 0], [1, 2]] = 0.0, 2.0

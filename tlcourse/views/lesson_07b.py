@@ -318,7 +318,7 @@ def trees_by_layer(
     best = int(np.argmax(values))
     title = "The share of arcs found, by layer"
     if values[best] > neighbours:
-        title = f"Layer {best} finds {values[best]:.0%} of the arcs, joining neighbours {neighbours:.0%}"
+        title = f"Layer {best} finds {values[best]:.0%} of the arcs, neighbours {neighbours:.0%}"
     alt = f"Share of arcs by layer: {', '.join(f'{value:.1%}' for value in values)}; "
     alt += f"joining neighbours {neighbours:.1%}, random encoder {random:.1%}."
     levels = {"joining neighbours": neighbours, "random encoder": random}
@@ -373,7 +373,11 @@ def three_models(
 
 
 def erased_words(effects: Any, tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
-    """How much harder each token (columns, the second first) is without an earlier one (rows)."""
+    """How much harder each of `tokens` is to predict without an earlier one (rows).
+
+    `effects` is (tokens - 1, tokens): a row for each token but the last, a column for each. The
+    title says that the token just before matters most if it does for most tokens, but not all.
+    """
     table = np.triu(np.asarray(effects, float), k=1)[:, 1:]
     nearest = [int(np.argmax(column)) == place for place, column in enumerate(table.T)]
     title = "What the prediction of each token depends on"
@@ -382,7 +386,7 @@ def erased_words(effects: Any, tokens: Sequence[str], **texts: Unpack[Texts]) ->
     alt = f"For {sum(nearest)} of {len(nearest)} tokens the one just before matters most."
     labels = {"x_label": "token that is predicted", "label": "nats harder without it"}
     texts = {"title": title, "alt": alt, "note": "Rows: the token that is erased."} | texts
-    return importance(table, tokens, tokens[1:], **labels, **texts)
+    return importance(table, tokens[:-1], tokens[1:], **labels, **texts)
 
 
 def grammar_of_models(judged: Mapping[str, Mapping[str, Any]], **texts: Unpack[Texts]) -> Picture:

@@ -186,7 +186,7 @@ def test_trees_beat_neighbours_in_the_title_only_where_they_do():
 def test_the_released_model_leads_in_the_middle_only_where_it_does():
     asked = {"trees": {"ours": [0.2, 0.5, 0.4], "released": [0.4, 0.7, 0.3]}}
     levels = {"trees": {"neighbours": 0.4}}
-    assert "leads in its middle layers" in title_of(three_models(asked, levels, "released"))
+    assert "leads in the middle" in title_of(three_models(asked, levels, "released"))
     asked["trees"]["released"] = [0.4, 0.6, 0.7]
     assert title_of(three_models(asked, levels, "released")) == "The same probes on three models"
 

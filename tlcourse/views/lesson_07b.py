@@ -361,7 +361,7 @@ def three_models(
         inner = 0 < np.argmax(values) < len(values) - 1
         mine.append(inner and max(values) > max(rivals) > values[-1])
     if all(mine):
-        title = "The released model leads in its middle layers, and trails in its last"
+        title = "The released model leads in the middle, and trails in its last layer"
     told = [
         f"{task}, {name} from {_first(row[0]):.1%} to {_first(row[-1]):.1%}, at best "
         f"{max(map(_first, row)):.1%}"
@@ -369,7 +369,7 @@ def three_models(
         for name, row in each.items()
     ]
     texts = {"title": title, "alt": f"From the first to the last layer: {'; '.join(told)}."} | texts
-    return by_layer(asked, levels, y_label="share that is right", limits=(0, 1), **texts)
+    return by_layer(asked, levels, y_label="share that is right", **texts)
 
 
 def erased_words(effects: Any, tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:

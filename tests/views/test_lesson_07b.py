@@ -179,7 +179,7 @@ def test_trees_beat_neighbours_in_the_title_only_where_they_do():
     assert title_of(picture) == "Layer 1 finds 50% of the arcs, neighbours 44%"
     assert picture.axes[0].get_ylim() == (0, 1)
     assert title_of(trees_by_layer([0.2, 0.4], 0.44, 0.3)) == "The share of arcs found, by layer"
-    read = tree_read(["It", "rains"], [2, 0], {(0, 1)}, 4)
+    read = tree_read(["It", "rains"], [2, 0], {(0, 1)}, layer=4)
     assert title_of(read) == "A tree read from layer 4"
 
 

@@ -332,7 +332,8 @@ def tree_read(
     forms: Sequence[str],
     heads: Sequence[int | None],
     edges: Any,
-    layer: int,
+    *,
+    layer: int = 0,
     **texts: Unpack[Texts],
 ) -> Picture:
     """A sentence with its tree above, and below it the arcs that a probe of a layer found."""

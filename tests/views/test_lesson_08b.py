@@ -49,10 +49,12 @@ def test_a_part_is_named_only_where_it_outweighs_all_others():
 
 def test_rollout_is_compared_with_even_attention():
     even = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
-    picture = rollout_map(even, even, TOKENS, "<eos>")
+    picture = rollout_map(even, even, TOKENS, first="<eos>")
     assert title_of(picture) == "The first token has the largest share, as under even attention"
     assert "0.25; with evenly spread attention: 0.25" in picture.get_supxlabel()
-    assert title_of(rollout_map(np.eye(4), even, TOKENS, "<eos>")) == "Rollout over all layers"
+    assert (
+        title_of(rollout_map(np.eye(4), even, TOKENS, first="<eos>")) == "Rollout over all layers"
+    )
 
 
 def test_the_loss_jumps_only_where_one_part_costs_far_more_than_the_next():
@@ -83,9 +85,9 @@ def test_where_heads_rest_is_said_only_where_a_block_rests_there():
 
 def test_maps_of_one_head_name_it():
     weights = np.full((4, 4), 0.25)
-    changed = attention_change(weights, np.eye(4), TOKENS, (4, 3))
+    changed = attention_change(weights, np.eye(4), TOKENS, head=(4, 3))
     assert title_of(changed) == "Head 4.3: attention after fine-tuning minus before"
-    pair = two_sentences(weights, TOKENS, 2, (3, 1))
+    pair = two_sentences(weights, TOKENS, 2, head=(3, 1))
     assert title_of(pair) == "Head 3.1 over two sentences"
     assert len(pair.axes[0].lines) >= 2
 

@@ -109,7 +109,7 @@ def head_habits(
 
 
 def missed_heads(
-    changes: Any, what: str, *, label: str, missed: float = 0.25, **texts: Unpack[Texts]
+    changes: Any, what: str, *, label: str = "lost", missed: float = 0.25, **texts: Unpack[Texts]
 ) -> Picture:
     """What is lost without each head, (layers, heads); `what` the model does with them.
 

@@ -62,7 +62,7 @@ def who_writes(parts: Mapping[str, float], shown: int = 8, **texts: Unpack[Texts
 
 
 def rollout_map(
-    mixed: Any, even: Any, tokens: Sequence[str], first: str, **texts: Unpack[Texts]
+    mixed: Any, even: Any, tokens: Sequence[str], *, first: str = "<eos>", **texts: Unpack[Texts]
 ) -> Picture:
     """Rollout over tokens, with the share of the `first` token in its last row below.
 
@@ -97,7 +97,7 @@ def loss_without(costs: Mapping[str, float], **texts: Unpack[Texts]) -> Picture:
 
 
 def attention_change(
-    after: Any, before: Any, tokens: Sequence[str], head: Head, **texts: Unpack[Texts]
+    after: Any, before: Any, tokens: Sequence[str], *, head: Head = (0, 0), **texts: Unpack[Texts]
 ) -> Picture:
     """The attention of one head after an adaptation minus before it."""
     name = f"Head {head[0]}.{head[1]}"
@@ -139,7 +139,7 @@ def where_heads_rest(
 
 
 def two_sentences(
-    weights: Any, tokens: Sequence[str], second: int, head: Head, **texts: Unpack[Texts]
+    weights: Any, tokens: Sequence[str], second: int, *, head: Head = (0, 0), **texts: Unpack[Texts]
 ) -> Picture:
     """The attention of one head over two sentences; a line stands where the second one begins."""
     texts = {

@@ -32,7 +32,7 @@ export const wordsRoom = {
     if (kinds.length > 1) {
       root.append(choice("erased-of", "Answer", options, NEXT, (asked) => change({ asked })));
     }
-    parts.start = part("button", { id: "erase", type: "button" }, "Leave out each word in turn");
+    parts.start = part("button", { id: "erase", type: "button", class: "primary" }, "Leave out each word in turn");
     parts.said = part("p", { id: "erased-said", "aria-live": "polite" });
     parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
     parts.bars = part("ol", { id: "erased-bars", class: "bars wide", "aria-label": "ranking" });
@@ -146,6 +146,6 @@ function foundWords({ answer, share, rows }) {
     : `no single one of its ${counted(rows.length, "word")} decides it`;
   return (
     `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +
-    "Orange: its probability with all words; blue: without one."
+    "Pale: its probability with all words; solid: without one."
   );
 }

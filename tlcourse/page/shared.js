@@ -32,6 +32,11 @@ export class Page {
   /** Brings a room to the front; one that is not there is the first. */
   enter(id) {
     this.room = this.rooms.find((room) => room.id === id) ?? this.rooms[0];
+    const reads = this.room.reads?.(this.made) ?? "";
+    const { model, readers } = this.parts;
+    model.hidden = Boolean(reads);
+    readers.textContent = reads;
+    model.parentElement.hidden = this.made.models.length < 2 && !reads;
     this.begin();
     for (const { id: each } of this.rooms) {
       const here = each === this.room.id;

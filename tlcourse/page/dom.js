@@ -84,7 +84,7 @@ function inPercent(share) {
   return `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(2)}%`;
 }
 
-/** The class of a field that is the darker the larger a share is. */
+/** The class of a field whose colour is the stronger the larger a share is. */
 export function heat(share) {
   return `heat-${Math.round(HEATS * share)}`;
 }

@@ -46,7 +46,7 @@ function curve(left, right) {
   return `M0 ${y}C50 ${y} 50 ${end} 100 ${end}`;
 }
 
-/** Some numbers of a vector as small fields, the larger the darker. */
+/** Some numbers of a vector as small fields, a larger one in a stronger colour. */
 export function strip(numbers) {
   const most = Math.max(...numbers.map(Math.abs), Number.MIN_VALUE);
   const fields = numbers.map((number, place) => {

@@ -80,7 +80,7 @@ function start() {
     parts.rooms.classList.add("waiting"); // what is drawn is the example
   }
   page.enter(opened.room);
-  if (!location.hash && matchMedia("(pointer: fine)").matches) {
+  if (!location.hash && !matchMedia(PHONE).matches) {
     parts.text.focus({ preventScroll: true }); // with a caret, it says that one may type
     parts.text.setSelectionRange(parts.text.value.length, parts.text.value.length);
   }

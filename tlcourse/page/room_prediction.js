@@ -11,9 +11,9 @@ import { visible } from "../views/attention.js";
 const PACE = 40; // milliseconds a token, so that one sees the text grow
 const GUESSES = 3; // of each block
 const KNOBS = [
-  { name: "temperature", does: "0: always the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
+  { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
   { name: "top-k", does: "only the k likeliest", least: 1, most: 100, step: 1, first: 50 },
-  { name: "top-p", does: "only the likeliest, up to this sum", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+  { name: "top-p", does: "only up to this sum", least: 0.1, most: 1, step: 0.05, first: 0.95 },
 ];
 
 export const predictionRoom = {
@@ -87,7 +87,7 @@ function lensOf({ opened, states, place, probabilities }) {
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
   });
   const titles = ["after", "1st", "2nd", "3rd"].map((text) => make("th", { scope: "col" }, text));
-  const caption = "The darker, the likelier. In bold: the likeliest after the last block.";
+  const caption = "A stronger colour: a higher probability. In bold: the last block's guess.";
   return [
     make(
       "table",

@@ -12,7 +12,7 @@ export const streamRoom = {
   story:
     "Every token has a vector, and each block adds something to it (the residual stream). A row " +
     "follows one token to the right. The word in a square is what the model would predict next " +
-    "if it stopped at that point (the logit lens); the darker the square, the surer it would be.",
+    "if it stopped at that point (the logit lens). The stronger the colour, the surer it would be.",
 
   build(root) {
     const said = make("p", { id: "changed", class: "note" });

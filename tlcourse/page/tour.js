@@ -94,7 +94,7 @@ export function stepsFor({ made }) {
       act: (page) => page.switchOff([]),
       say:
         "All heads are on again. From left to right, each block adds something to every token. " +
-        "The word in a square is the best guess so far; the darker the square, the surer it is.",
+        "The word in a square is the best guess so far; the stronger the colour, the surer it is.",
     },
     {
       room: "prediction",

@@ -74,7 +74,6 @@ function start() {
     clearTimeout(waiting);
     waiting = setTimeout(() => page.typed(), PAUSE);
   });
-  page.offer();
   if (opened.text !== null && opened.text !== parts.text.value) {
     parts.text.value = opened.text;
     parts.rooms.classList.add("waiting"); // what is drawn is the example

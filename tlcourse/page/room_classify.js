@@ -25,7 +25,7 @@ export const classifyRoom = {
   id: "classify",
   name: "Classify",
   lesson: "05",
-  begins: QUESTIONS[0],
+  examples: QUESTIONS,
   reads: ({ classifiers }) =>
     `${classifiers.map(({ name }) => name).join(", ")}: names the kind of answer`,
   story:
@@ -47,17 +47,11 @@ export const classifyRoom = {
       root.append(choice("classifier", "Classifier", options, state.name, take));
     }
     const parts = {
-      questions: part("div", { class: "pills", role: "group", "aria-label": "questions" }),
       asks: part("h3", { id: "label-asks" }),
       said: part("p", { id: "classified", "aria-live": "polite" }),
       bars: part("ol", { id: "labels", class: "bars wide", "aria-labelledby": "label-asks" }),
       strength: part("div", { hidden: true }),
     };
-    parts.questions.append(
-      ...QUESTIONS.map((text) =>
-        make("button", { type: "button", click: () => page.type(text) }, text),
-      ),
-    );
     parts.strength.append(...strengthSlider((strength) => change({ strength })));
     const draw = async () => {
       const { name } = state;

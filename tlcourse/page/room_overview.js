@@ -21,9 +21,7 @@ export const overviewRoom = {
   id: "overview",
   name: "The whole model",
   lesson: "00",
-  story:
-    "Point at a head to see where it looks and what the prediction owes to it. Click any part " +
-    "of the drawing to see it up close.",
+  story: "Point at a head to see what it does; click any part of the drawing for a closer look.",
 
   build(root, page) {
     const parts = partsOf(root);

@@ -19,7 +19,7 @@ export const streamRoom = {
     const table = make("div", { id: "stream-table", class: "wide-table", tabindex: 0 });
     table.setAttribute("role", "region");
     table.setAttribute("aria-label", "each token after each block; scrolls sideways");
-    root.append(said, table);
+    root.append(table, said);
     return (_, shown) => {
       const { opened, states, ids } = shown;
       table.replaceChildren();

@@ -32,7 +32,8 @@ export const wordsRoom = {
     if (kinds.length > 1) {
       root.append(choice("erased-of", "Answer", options, NEXT, (asked) => change({ asked })));
     }
-    parts.start = part("button", { id: "erase", type: "button", class: "primary" }, "Leave out each word in turn");
+    const press = { id: "erase", type: "button", class: "primary" };
+    parts.start = part("button", press, "Leave out each word in turn");
     parts.said = part("p", { id: "erased-said", "aria-live": "polite" });
     parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
     parts.bars = part("ol", { id: "erased-bars", class: "bars wide", "aria-label": "ranking" });

@@ -84,7 +84,9 @@ def test_one_file_holds_everything(model: Path, tmp_path: Path) -> None:
         assert kept == (model / file).read_bytes()
     assert not [each for _, each in page.tags if {"src", "style"} & set(each) or linked(each)]
     assert "connect-src" not in policy(page) and policy(page).startswith("default-src 'none';")
-    (font,) = re.findall(r'url\("data:font/woff2;base64,([^"]+)"\)', out.read_text(encoding="utf-8"))
+    (font,) = re.findall(
+        r'url\("data:font/woff2;base64,([^"]+)"\)', out.read_text(encoding="utf-8")
+    )
     assert base64.b64decode(font) == building.FONT.read_bytes() and len(font) < 40_000
     assert "font-src data:;" in policy(page)
 

@@ -21,7 +21,7 @@ from tlcourse.page.models import Shown, chosen
 from tlcourse.transformer import Transformer
 
 HERE = PACKAGE / "page"
-VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
+VIEW = PACKAGE / "views" / "attention.js"  # the view of lesson 08, which makes white space visible
 STYLE = HERE / "page.css"
 FONT = HERE / "inter.woff2"  # Inter, its Latin letters; inter-license.txt is its licence
 PICTURE = "page.png"  # what a link to the page shows

@@ -47,9 +47,7 @@ export const attentionRoom = {
         Object.assign(state, place);
         draw();
       });
-      const [name, share] = habit(state.shown, state.layer, state.head);
-      parts.name.textContent =
-        `Head ${state.layer}.${state.head} looks mostly at ${name} (${percent(share)})`;
+      parts.name.textContent = habitWords(state);
       drawLooks(parts.looks, state.shown, state, state.from, (from) => (state.from = from));
       drawSwitches(parts, state, page);
     };
@@ -66,6 +64,12 @@ export const attentionRoom = {
     };
   },
 };
+
+function habitWords({ shown, layer, head }) {
+  const [name, share] = habit(shown, layer, head);
+  const often = name === "various tokens" ? name : `${name} most of all (${percent(share)})`;
+  return `Head ${layer}.${head} looks at ${often}`;
+}
 
 /** All heads as small maps, with the colour of what depends on them. */
 function drawHeadMaps(parts, { layer, head, reading, shown }, page, choose) {

@@ -49,7 +49,7 @@ export const classifyRoom = {
     const parts = {
       asks: part("h3", { id: "label-asks" }),
       said: part("p", { id: "classified", "aria-live": "polite" }),
-      bars: part("ol", { id: "labels", class: "bars wide", "aria-labelledby": "label-asks" }),
+      bars: part("ol", { id: "labels", class: "bars", "aria-labelledby": "label-asks" }),
       strength: part("div", { hidden: true }),
     };
     parts.strength.append(...strengthSlider((strength) => change({ strength })));

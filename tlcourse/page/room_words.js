@@ -36,7 +36,7 @@ export const wordsRoom = {
     parts.start = part("button", press, "Leave out each word in turn");
     parts.said = part("p", { id: "erased-said", "aria-live": "polite" });
     parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
-    parts.bars = part("ol", { id: "erased-bars", class: "bars wide", "aria-label": "ranking" });
+    parts.bars = part("ol", { id: "erased-bars", class: "bars", "aria-label": "ranking" });
     const limits =
       "The number below a word: how much of the probability goes elsewhere without it. Of two " +
       "words that say the same, each can be left out without harm.";

@@ -169,9 +169,11 @@ function slide(id, share) {
 export function tour(page, button) {
   const steps = stepsFor(page);
   const said = make("p", { id: "tour-said", "aria-live": "polite" });
-  const press = (name, click) => make("button", { type: "button", click }, name);
+  const press = (name, click, kind = null) =>
+    make("button", { type: "button", class: kind, click }, name);
   const back = press("Back", () => go(place - 1));
-  const next = press("Next", () => (place + 1 < steps.length ? go(place + 1) : end()));
+  const onward = () => (place + 1 < steps.length ? go(place + 1) : end());
+  const next = press("Next", onward, "primary");
   const stop = press("End the tour", () => end());
   const panel = make("div", { id: "tour", role: "region", "aria-label": "tour", hidden: true });
   panel.append(said, make("div", { class: "pills" }, back, next, stop));

@@ -19,7 +19,7 @@ from tlcourse import files
 from tlcourse.page import build
 
 PICTURE = Path(__file__).parents[1] / "results" / "page.webp"
-SIZE = (860, 960)  # pixels
+SIZE = (860, 1060)  # pixels
 WINDOW = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
 SECONDS = 60  # to wait for the model
 TEXTS = (

@@ -12,8 +12,8 @@ const PACE = 40; // milliseconds a token, so that one sees the text grow
 const GUESSES = 3; // of each block
 const KNOBS = [
   { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
-  { name: "top-k", does: "only the k likeliest", least: 1, most: 100, step: 1, first: 50 },
-  { name: "top-p", does: "the likeliest, up to this sum", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+  { name: "top-k", does: "the k likeliest", least: 1, most: 100, step: 1, first: 50 },
+  { name: "top-p", does: "those up to this sum", least: 0.1, most: 1, step: 0.05, first: 0.95 },
 ];
 
 export const predictionRoom = {

@@ -10,10 +10,15 @@ import { visible } from "../views/attention.js";
 
 const PACE = 40; // milliseconds a token, so that one sees the text grow
 const GUESSES = 3; // of each block
+const DOES = {
+  temperature: "at 0, always the likeliest token",
+  "top-k": "draws only from the k likeliest tokens",
+  "top-p": "and only from those that add up to this",
+};
 const KNOBS = [
-  { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
-  { name: "top-k", does: "the k likeliest", least: 1, most: 100, step: 1, first: 50 },
-  { name: "top-p", does: "those up to this sum", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+  { name: "temperature", least: 0, most: 2, step: 0.1, first: 0.8 },
+  { name: "top-k", least: 1, most: 100, step: 1, first: 50 },
+  { name: "top-p", least: 0.1, most: 1, step: 0.05, first: 0.95 },
 ];
 
 export const predictionRoom = {
@@ -101,13 +106,13 @@ function lensOf({ opened, states, place, probabilities }) {
 
 /** The part that writes on; gives what is to be called with a new reading. */
 function writer(root, page) {
-  const knobs = KNOBS.map(({ name, does, least, most, step, first }) => {
+  const knobs = KNOBS.map(({ name, least, most, step, first }) => {
     const value = make("output", {}, String(first));
     const input = make("input", { type: "range", min: least, max: most, step, id: name });
     input.value = first;
     input.addEventListener("input", () => (value.textContent = input.value));
     const label = make("label", { for: name }, `${name} `, value);
-    const note = make("small", { id: `${name}-does`, class: "note" }, does);
+    const note = make("small", { id: `${name}-does`, class: "note" }, DOES[name]);
     input.setAttribute("aria-describedby", note.id);
     return { input, element: make("div", {}, label, input, note) };
   });

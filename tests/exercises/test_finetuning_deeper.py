@@ -21,7 +21,8 @@ torch.optim.SGD([nn.Parameter(torch.zeros(1))])
 def drops_each_gradient(module):
     for parameter in module.parameters():
         parameter.grad = None
-        parameter.register_post_accumulate_grad_hook(lambda each: setattr(each, "grad", None))
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(lambda it: setattr(it, "grad", None))
 
 
 def by_methods(module):
@@ -61,6 +62,7 @@ test_freeze_wrong = rejects(
     (replaces_parameters, 1, "The module must keep its parameters"),
     (freezing(lambda *_: True, torch.zeros_like), 2, "AdamW skips a parameter only if its `grad`"),
     (lambda module: module.requires_grad_(False), 3, "With an old gradient"),
+    (freezing(lambda _, each: each.requires_grad), 3, "the gradient of *every* parameter"),
 )
 
 
@@ -157,6 +159,7 @@ test_expected_best_wrong = rejects(
     (lambda errors, n: expected_best(errors, n + 1), 1, "there is no choice"),
     (lambda errors, n: median(errors), 1, "so the answer is the mean"),
     (lambda errors, n: expected_best(errors, 1), 2, "the smaller"),
+    (lambda x, n: min(x) if n >= len(x) else expected_best(x, n), 4, "more draws than"),
 )
 
 

@@ -107,6 +107,13 @@ def drops_the_last(model, loss, batch, size):
     return accumulate(model, loss, [tensor[:whole] for tensor in batch], size)
 
 
+def divides_all(model, *given):
+    mean = accumulate(model, *given)
+    for parameter in model.parameters():
+        parameter.grad /= 1
+    return mean
+
+
 def never_clears(model, *given):
     model.zero_grad = lambda: None
     return accumulate(model, *given)
@@ -123,6 +130,7 @@ test_accumulate_wrong = rejects(
     (all_together, 2, "This saves no memory: call `backward` on each part"),
     (drops_the_last, 3, "7 rows, 4 at a time"),
     (with_loss(lambda model, part, nats, count: (nats, len(part[0]))), 4, "number of *targets*"),
+    (divides_all, 5, "'NoneType' and 'int'"),
     (never_clears, 5, "Begin with `model.zero_grad()`"),
     (
         lambda *given: torch.tensor(accumulate(*given), requires_grad=True),

@@ -329,7 +329,6 @@ test_generate_wrong = rejects(
     (stops_at_any_eos, 3, "Only an `<eos>` that was picked"),
     (writing(lambda *given: all_logits(*given)[0, -1]), 4, "only the last `max_length` tokens"),
     (lambda m, t, n, pick: generate(m, t, n, lambda x: pick(x.abs())), 5, "package's loop"),
-    (writing(lambda m, t: all_logits(m, t[-m.config.max_length :])[0, -1]), 5, "Create the input"),
 )
 
 

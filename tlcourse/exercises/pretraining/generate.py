@@ -27,14 +27,6 @@ class Counting(nn.Module):
         return self.size * torch.eye(ENTRIES)[(tokens + self.step) % ENTRIES]
 
 
-class Elsewhere(Counting):
-    """Its parameter is on another device; it records the device of what it reads."""
-
-    def forward(self, tokens):
-        self.read.append(str(tokens.device))
-        return torch.eye(ENTRIES)[torch.zeros(tokens.shape, dtype=torch.long)]
-
-
 def likeliest(logits):
     """The token; raises CheckFailed unless `logits` are those of one position, without a graph."""
     what = "the logits of the last position, which `pick` gets"
@@ -64,12 +56,6 @@ def read(candidate, tokens, count, max_length=100):
     """The inputs of the model, step by step."""
     model = Counting(max_length=max_length)
     candidate(model, tokens, count, likeliest)
-    return model.read
-
-
-def devices(candidate, tokens, count):
-    """The devices of the inputs of a model on PyTorch's device without data, `meta`."""
-    candidate(model := Elsewhere().to("meta"), tokens, count, likeliest)
     return model.read
 
 
@@ -175,13 +161,6 @@ task.stage(
 task.stage(
     "a Transformer",
     case("the ids that a small Transformer writes after [11, 25]", [11, 25], 12),
-    case(
-        "the devices of the inputs for a model on the device `meta`, tokens=[7, 20], count=2",
-        *([7, 20], 2),
-        measure=devices,
-        expected=["meta", "meta"],
-        hint="Create the input with `device=next(model.parameters()).device`.",
-    ),
     measure=of_transformer,
     expected=lambda *given: of_transformer(by_package, *given),
     hint="The expected ids are those of the package's loop. Do you call `pick` once per token?",

@@ -136,7 +136,7 @@ task.stage(
     case(f"{AFTER} one epoch of 3 steps, warmup=0.1, clip=1e6", 1, 0.1, HUGE),
     hint="Multiply the highest learning rate of each group, not that of the step before, by the "
     "factor: 1 / u in the first of u = max(1, round(warmup * K)) warm-up steps. Call "
-    "`optimizer.zero_grad()` in every step. Pass `clip` on: it is huge here, so nothing is clipped.",
+    "`optimizer.zero_grad()` in every step. Pass `clip` on: it is huge, so nothing is clipped.",
 )
 task.stage(
     "epoch after epoch",

@@ -31,15 +31,7 @@ def test_source(lesson: Lesson) -> None:
     assert guards.complaints_about_source(BOOKS[lesson.path.name]) == []
 
 
-DONE = "00 01 01b 02 02b 03 03b 04 04b 05 05b 06 06b 07"
-THIRD_EDITION = set(DONE.split())  # the lessons that are rewritten so far
-
-
-@pytest.mark.parametrize(
-    "lesson",
-    [lesson for lesson in LESSONS if lesson.id in THIRD_EDITION],
-    ids=lambda lesson: lesson.path.stem,
-)
+@each_lesson
 def test_predictions(lesson: Lesson) -> None:
     assert guards.complaints_about_predictions(BOOKS[lesson.path.name]) == []
 

@@ -3,7 +3,20 @@ import pytest
 from matplotlib.text import Text
 
 from tests.views.drawn import SAID, apart, column_names, inks, refused, titles_of, words_in
-from tlcourse.views import attractors, growth, neuron, words_in_context
+from tlcourse.views import (
+    attractors,
+    erased_words,
+    fine_tuned_layers,
+    gains_by_task,
+    grammar_of_models,
+    growth,
+    mixes,
+    neuron,
+    three_models,
+    tree_read,
+    trees_by_layer,
+    words_in_context,
+)
 from tlcourse.views.style import COLOURS, GREY
 
 TOKENS = [0, 1e5, 1e6, 2e7]
@@ -128,3 +141,72 @@ def test_what_cannot_be_drawn_is_refused():
     for wrong in ({40: "x"}, dict.fromkeys(range(13), "x")):
         message = "at most 12 contexts of occurrences 0 to 39"
         refused(message, words_in_context, {"a": cloud(0)}, SENSES, wrong)
+
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
+
+def test_titles_of_attractors_and_growth_need_the_data():
+    clear, coin = (0.8, 0.7, 0.9), (0.45, 0.4, 0.5)
+    assert "no model beats a coin" in title_of(attractors({"causal": [clear, coin]}))
+    assert title_of(attractors({"causal": [clear, clear]})).startswith("Agreement by")
+    assert title_of(attractors({"causal": [coin, coin]})).startswith("Agreement by")
+    sooner = {"POS": {"causal": (TOKENS, [1, 2, 3, 4]), "masked": (TOKENS, [1, 1, 2, 4])}}
+    assert title_of(growth(sooner)) == "The causal model learns sooner than the masked one"
+    later = {"POS": {"causal": (TOKENS, [1, 1, 2, 4]), "masked": (TOKENS, [1, 2, 3, 4])}}
+    assert title_of(growth(later)) == "Scores of the saved models"
+
+
+def test_a_neuron_is_named_only_where_it_follows():
+    tokens = [" a", " (", " b", " )"]
+    follows = neuron(tokens, [0, 1, 2, 0], {"bracket depth": [0, 1, 1, 0]})
+    assert title_of(follows) == "A neuron that follows one signal: bracket depth"
+    apart_from_it = neuron(tokens, [1, 0, 2, 1], {"bracket depth": [0, 1, 1, 0]})
+    assert title_of(apart_from_it) == "The activation of one neuron"
+
+
+def test_gains_and_mixes_name_what_is_largest():
+    picture = gains_by_task({"depth": [40, 55.0], "tense": [90, 90.5], "head": [60, 65.0]})
+    assert title_of(picture) == "Layers add over ten points to 1 tasks, and under one to 1"
+    weights = {"depth": [0.1, 0.3, 0.6], "tense": [0.1, 0.6, 0.3]}
+    assert title_of(mixes(weights)) == "The largest weights are those of layers 1 and 2"
+    assert "The weights of" in title_of(mixes(weights | {"head": [0.6, 0.2, 0.2]}))
+
+
+def test_trees_beat_neighbours_in_the_title_only_where_they_do():
+    picture = trees_by_layer([(0.2, 0.1, 0.3), (0.5, 0.4, 0.6)], 0.44, 0.3)
+    assert title_of(picture) == "Layer 1 finds 50% of the arcs, neighbours 44%"
+    assert picture.axes[0].get_ylim() == (0, 1)
+    assert title_of(trees_by_layer([0.2, 0.4], 0.44, 0.3)) == "The share of arcs found, by layer"
+    read = tree_read(["It", "rains"], [2, 0], {(0, 1)}, layer=4)
+    assert title_of(read) == "A tree read from layer 4"
+
+
+def test_the_released_model_leads_in_the_middle_only_where_it_does():
+    asked = {"trees": {"ours": [0.2, 0.5, 0.4], "released": [0.4, 0.7, 0.3]}}
+    levels = {"trees": {"neighbours": 0.4}}
+    assert "leads in the middle" in title_of(three_models(asked, levels, "released"))
+    asked["trees"]["released"] = [0.4, 0.6, 0.7]
+    assert title_of(three_models(asked, levels, "released")) == "The same probes on three models"
+
+
+def test_the_token_before_matters_most_in_the_title_only_where_it_does():
+    effects = np.zeros((3, 4))
+    effects[[0, 1, 0], [1, 2, 3]] = 1.0
+    assert "often matters most" in title_of(erased_words(effects, list("abcd")))
+    effects[[0, 0], [1, 2]] = 0.0, 2.0
+    assert title_of(erased_words(effects, list("abcd"))).startswith("What the prediction")
+
+
+def test_models_below_a_coin_and_layers_that_gained():
+    judged = {"BLiMP": {"a": (60, 58, 62)}, "with one attractor": {"a": (42, 40, 44)}}
+    assert title_of(grammar_of_models(judged)) == (
+        "All 1 models fall below a coin with one attractor"
+    )
+    above = judged | {"with one attractor": {"a": (52, 50, 54)}}
+    assert title_of(grammar_of_models(above)).startswith("Pairs of sentences")
+    tasks = {"question type": {"before": [0.6, 0.7], "after": [0.6, 0.9]}}
+    assert "question type better" in title_of(fine_tuned_layers(tasks))
+    tasks["question type"]["after"] = [0.6, 0.71]
+    assert title_of(fine_tuned_layers(tasks)) == "Before and after fine-tuning, by layer"

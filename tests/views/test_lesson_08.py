@@ -15,10 +15,15 @@ from tests.views.drawn import (
 )
 from tlcourse.transformer import Block
 from tlcourse.views import (
+    all_heads,
     attention_record,
     birth_curves,
+    head_habits,
     induction_pattern,
+    last_query,
     lens_table,
+    missed_heads,
+    one_head,
     pruning_curve,
 )
 from tlcourse.views.style import COLOURS
@@ -61,13 +66,13 @@ def test_the_most_heads_that_can_go_within_the_limit_are_marked():
     assert rings(axes) == [(4, 5.8)]
     assert {"4 can go", "least", "random", "all heads", "1 point more"} <= set(written(axes))
     dashed = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
-    assert dashed == [6.0] and axes.get_yscale() == "log" and "logarithmic" in axes.get_ylabel()
+    assert dashed == [6.0] and axes.get_ylim()[0] == 0
     assert not rings(pruning_curve([1, 2], {"least": [9.0, 9.5]}, 5.0, **SAID).axes[0])
 
 
 def test_an_error_of_zero_and_intervals_are_drawn():
     axes = pruning_curve([0, 1], {"least": [(0, 0, 1), (2, 1, 3)]}, 0.0, **SAID).axes[0]
-    assert axes.get_yscale() == "linear" and axes.get_ylim()[0] == 0
+    assert axes.get_ylim()[0] == 0
     band = axes.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == 0 and band[:, 1].max() == 3
     assert "1 point more" in written(axes) and "none can go" in written(axes)
@@ -178,3 +183,83 @@ def test_what_cannot_be_drawn_is_refused():
     for tokens in (["a", "b"], ["a", "a"], []):
         refused("a last token that stands before, another one behind", induction_pattern, tokens)
     refused("tokens that fit into .* inches", induction_pattern, ["a", *["word"] * 20, "a"])
+
+
+def title_of(picture):
+    return " ".join(picture.get_suptitle().split())
+
+
+def test_heads_that_look_most_at_the_same_token_are_the_title():
+    rows = {"trained": [0.1, 0.6, 0.3], "random": [0.2, 0.5, 0.3]}
+    picture = last_query([" the", " keys", " the"], rows)
+    assert title_of(picture) == "Every head shown looks most at “keys”"
+    left, right = picture.axes
+    assert left.get_xlim() == right.get_xlim() and left.get_xlim()[0] == 0
+    assert row_names(left) == ["the", "keys", "the"]
+    assert "random most at 'keys', with 0.50" in picture.alt
+    for other in ({"one": rows["trained"]}, rows | {"random": [0.5, 0.2, 0.3]}):
+        title = title_of(last_query([" the", " keys", " the"], other))
+        assert title == "Where the last “the” looks"
+
+
+def test_one_and_all_heads_have_neutral_titles():
+    weights = np.full((2, 3, 2, 2), 0.5)
+    title = title_of(all_heads(weights, ["a", "b"], "random weights"))
+    assert title == "6 heads, one sentence: random weights"
+    assert title_of(one_head(weights[0, 0], ["a", "b"], "0.0")).startswith("Head 0.0:")
+
+
+def habits(trained, random):
+    return head_habits(
+        {"previous": [[trained, 0.1]], "itself": [[0.1, 0.2]]},
+        {"previous": [[random, 0.0]], "itself": [[0.05, 0.05]]},
+    )
+
+
+def test_habits_of_trained_heads_alone_are_the_title():
+    picture = habits(0.6, 0.05)
+    assert title_of(picture) == "Only trained heads have clear habits"
+    scales = {each.get_clim() for axes in picture.axes for each in axes.images}
+    assert scales == {(0, 1)}, "one scale for all habits"
+    assert "previous 0.60 and 0.05" in picture.alt
+    for other in (habits(0.4, 0.05), habits(0.6, 0.3)):
+        assert title_of(other) == "Habits of trained heads and of random ones"
+
+
+def test_heads_that_are_missed_above_all_are_the_title():
+    one, two, all_alike = np.full((3, 4), 0.01), np.full((3, 4), 0.01), np.ones((3, 4))
+    one[0, 2] = two[0, 2] = 2.0
+    two[2, 1] = 0.6
+    label = {"label": "probability lost"}
+    assert (
+        title_of(missed_heads(one, "Copying", **label)) == "Copying depends on head 0.2 above all"
+    )
+    title = title_of(missed_heads(two, "Copying", **label))
+    assert title == "Copying depends on heads 0.2 and 2.1 above all"
+    assert "+0.010 to +2.000" in missed_heads(two, "Copying", **label).alt
+    for other in (all_alike, -all_alike):
+        title = title_of(missed_heads(other, "Copying", **label))
+        assert title == "Copying: what is lost without each head"
+
+
+def birth_of(repeated, ends=(0.5, 0.45)):
+    steps, scores = range(0, 300, 10), np.zeros((30, 2, 2))
+    scores[15:, 1] = ends
+    losses = {"repeated": repeated, "new": np.full(30, 4.0)}
+    return title_of(birth_curves(steps, losses, scores))
+
+
+def test_a_loss_that_falls_suddenly_with_several_heads_is_the_title():
+    sudden, steady = np.repeat([4.0, 0.2], 15), np.linspace(4, 0.2, 30)
+    assert birth_of(sudden) == "The loss falls suddenly, while 2 induction heads appear"
+    for title in (birth_of(steady), birth_of(sudden, ends=(0.5, 0.1))):
+        assert title == "Losses and induction scores during training"
+
+
+def test_the_number_of_heads_that_can_go_is_the_title():
+    careful, random = [5.0, 5.5, 5.8], [5.0, 8.0, 9.0]
+    title = title_of(pruning_curve([0, 3, 6], {"greedy": careful, "random": random}, 5.0))
+    assert title == "6 heads can go, if they are chosen with care"
+    for greedy, other in ((careful, [5.0, 5.1, 5.2]), ([5.0, 7.0, 8.0], random)):
+        title = title_of(pruning_curve([0, 3, 6], {"greedy": greedy, "random": other}, 5.0))
+        assert title == "The error by the number of heads removed"

@@ -42,8 +42,6 @@ def all_figures(names):
     yield views.text_to_ids([(names[0], [*names[0]], [names[0]], [7])], **SAID)
     yield views.pattern_parts([(name, "a") for name in names[:4]], {"a": "$"}, **SAID)
     yield views.lens_table(names, [names, names], [even[0], even[0]], **SAID, right=names)
-    points = [[(i, (i * 7) % 5 + layer) for i in range(count)] for layer in range(3)]
-    yield views.state_paths(points, names, **SAID)
     yield views.induction_pattern(["$", "$_", "\u0301", "$"], **SAID)
 
 

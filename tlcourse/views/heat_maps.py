@@ -436,13 +436,16 @@ def _score_cells(
 def score_grid(
     scores: Mapping[str, Any],
     random: Mapping[str, Any],
+    *,
+    top: float | None = None,
     **texts: Unpack[Texts],
 ) -> Picture:
     """Scores a head over a corpus, (layers, heads) each, as small grids; four in a row.
 
     `random` holds the same scores of a model with random weights, drawn below on the same colours:
-    they show what a score is worth. Numbers stand in the cells where they fit, else a colour bar
-    below. Raises ValueError for no scores, shapes that differ, or other scores at random.
+    they show what a score is worth. With `top`, all colours run from 0 to it. Numbers stand in the
+    cells where they fit, else a colour bar below. Raises ValueError for no scores, shapes that
+    differ, or other scores at random.
     """
     first = next(iter(scores.values()), np.empty(0))
     shape = shaped(first, ("layers", "heads"), "scores").shape
@@ -459,7 +462,7 @@ def score_grid(
     room = 5.9 / columns / shape[1]
     for place, (pair, name) in enumerate(zip(pairs, scores, strict=False)):
         drawn = [shaped(each[name], shape, f"{name!r}").astype(float) for each in (scores, random)]
-        colours = scale(np.concatenate(drawn))
+        colours = scale(np.concatenate(drawn)) if top is None else (SHADES, 0.0, top)
         number = "{:.2f}" if max(-colours[1], colours[2]) <= 1 else "{:.1f}"
         for axes, values, model in zip(pair, drawn, ("trained", "random weights"), strict=True):
             image, fits = _score_cells(axes, values, colours, number, (room, high))

@@ -1,4 +1,7 @@
-"""Figures of lesson 07b: attractors, scores over training, words in contexts, neurons."""
+"""Figures of lesson 07b: words in contexts, layers, trees, neurons, attractors, training.
+
+A title states a finding only if the data show it.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -7,13 +10,15 @@ import matplotlib
 import numpy as np
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from tlcourse.views.dots import write_beside
-from tlcourse.views.heat_maps import scale
+from tlcourse.views.dots import grouped_dots, write_beside
+from tlcourse.views.heat_maps import importance, scale, task_by_layer
 from tlcourse.views.lines import label_ends, plain
+from tlcourse.views.links import arcs
 from tlcourse.views.panels import (
     DASHES,
     MOST,
     Values,
+    by_layer,
     draw_line,
     label_below,
     name_lines,
@@ -38,6 +43,16 @@ LABELS = 12  # contexts that are written
 _MARKS = "os^Dv*P"
 
 
+def _first(value: Any) -> float:
+    """A number, or the value of (value, low, high)."""
+    return float(np.ravel(value)[0])
+
+
+def _low(value: Any) -> float:
+    """A number, or the low end of (value, low, high)."""
+    return float(np.ravel(value)[:2][-1])
+
+
 def attractors(
     sense: Mapping[str, Values],
     nonsense: Mapping[str, Values] | None = None,
@@ -47,14 +62,26 @@ def attractors(
 
     Both map a model to values, each a number or (value, low, high): take Wilson intervals. Models
     stand a little beside each other. Raises ValueError where numbers of attractors differ, or for
-    nonsense of a model that has no sense.
+    nonsense of a model that has no sense. The title says that one attractor is enough if the first
+    model is clearly right without, and no model clearly right with one.
     """
     nonsense = nonsense or {}
     if not sense or set(nonsense) - set(sense):
         raise ValueError(
             f"expected models, and nonsense of these only, got {list(sense)} and {list(nonsense)}"
         )
-    picture, axes = figure(height=4.3, **texts)
+    title = "Agreement by the number of attractors"
+    rows = [*sense.values(), *nonsense.values()]
+    clear = _low(rows[0][0]) > 0.5
+    if clear and len(rows[0]) > 1 and not any(_low(row[1]) > 0.5 for row in rows):
+        title = "With one noun of the other number in between, no model beats a coin"
+    told = [
+        f"{name}{kind} {', '.join(f'{_first(value):.0%}' for value in row)}"
+        for kind, each in (("", sense), (" in nonsense", nonsense))
+        for name, row in each.items()
+    ]
+    alt = f"Agreement with 0, 1 … attractors: {'; '.join(told)}."
+    picture, axes = figure(height=4.3, **{"title": title, "alt": alt} | texts)
     colours = colours_of(sense)
     count = len(next(iter(sense.values())))
     shifts = 0.07 * (np.arange(len(sense)) - (len(sense) - 1) / 2)
@@ -89,7 +116,8 @@ def growth(
     `scores` maps a label with a unit to series, a series to (tokens, values), each value a number
     or (value, low, high). 0 tokens, before training, stand at the left edge. `levels` maps such a
     label to names of grey lines (chance, word types). Raises ValueError where tokens and values
-    differ in number, or for levels of no score.
+    differ in number, or for levels of no score. The title says that the causal model learns sooner
+    if it is never behind the masked one in the first two panels.
     """
     levels = levels or {}
     if set(levels) - set(scores):
@@ -98,6 +126,21 @@ def growth(
     if not any(t > 0 for t in read):
         raise ValueError(f"expected at least one score with tokens above 0, got {dict(scores)}")
     first, last = min(t for t in read if t > 0), max(read)
+    title = "Scores of the saved models"
+    pairs = [(each.get("causal"), each.get("masked")) for each in [*scores.values()][:2]]
+    both = [(ours[1], other[1]) for ours, other in pairs if ours and other]
+    if both and all(
+        _first(one) >= _first(two)
+        for left, right in both
+        for one, two in zip(left, right, strict=False)
+    ):
+        title = "The causal model learns sooner than the masked one"
+    told = [
+        f"{label}, {name} from {_first(values[0]):.2f} to {_first(values[-1]):.2f}"
+        for label, each in scores.items()
+        for name, (_, values) in each.items()
+    ]
+    texts = {"title": title, "alt": f"Scores by tokens read: {'; '.join(told)}."} | texts
     picture, shown = panels(list(scores), height=1.9, sharex=True, **texts)
     colours = colours_of(dict.fromkeys(name for each in scores.values() for name in each))
     every = dict.fromkeys(name for each in levels.values() for name in each)
@@ -152,6 +195,11 @@ def words_in_context(
     columns = min(2, len(arrays))
     rows = -(-len(arrays) // columns)
     tall = 1.25 + rows * (3.6 if columns == 1 else 2.7)
+    texts = {
+        "title": "The occurrences of one word, coloured by meaning",
+        "alt": f"{len(senses)} points in each of: {', '.join(points)}. "
+        f"Meanings: {', '.join(dict.fromkeys(senses))}.",
+    } | texts
     picture, grid = figure(height=tall, rows=rows, columns=columns, squeeze=False, **texts)
     colours = colours_of(dict.fromkeys(senses))
     for axes in list(grid.flat)[len(arrays) :]:
@@ -192,10 +240,18 @@ def neuron(
 
     Below stand `signals`, what the neuron may track, each on axes of its own (the depth of
     brackets, the place in the text). Raises ValueError where numbers and tokens differ in number.
+    The title names the first signal if the activation correlates with it by more than 0.5 here.
     """
     below = {"activation": activations, **(signals or {})}
     for name, values in below.items():
         shaped(values, (len(tokens),), f"{name} a token")
+    title = "The activation of one neuron"
+    for name, values in [*(signals or {}).items()][:1]:
+        if np.ptp(values) and np.ptp(activations):
+            likeness = np.corrcoef(activations, values)[0, 1]
+            title = f"A neuron that follows one signal: {name}" if abs(likeness) > 0.5 else title
+    alt = f"A passage of {len(tokens)} tokens, coloured by the activation of a neuron; below it, "
+    texts = {"title": title, "alt": alt + ", ".join(below) + "."} | texts
     drawn = [visible(token.strip() or token) for token in tokens]
     places = place(drawn)
     text, curve = ROW * (places[-1][1] + 1), 0.85  # inches
@@ -217,3 +273,155 @@ def neuron(
         panel.set_xlim(-0.5, len(tokens) - 0.5)
     label_axes(others[-1], x="token of the text")
     return finish(picture)
+
+
+def gains_by_task(accuracies: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
+    """A heat map of the points that each layer adds to the embeddings, a row a task.
+
+    `accuracies` maps a task to percents, the embeddings first. The title counts the tasks to which
+    the best layer adds more than ten points, and less than one.
+    """
+    gains = {task: max(row) - row[0] for task, row in accuracies.items()}
+    many, few = (sum(g > 10 for g in gains.values()), sum(g < 1 for g in gains.values()))
+    told = ", ".join(f"{task} {gain:+.1f}" for task, gain in gains.items())
+    texts = {
+        "title": f"Layers add over ten points to {many} tasks, and under one to {few}",
+        "alt": f"Points of the best layer above the embeddings: {told}.",
+    } | texts
+    named = {f"{task} ({row[0]:.0f})": row for task, row in accuracies.items()}
+    base = {name: row[0] for name, row in named.items()}
+    label = {"label": "points above the embeddings", "number": "{:+.1f}"}
+    return task_by_layer(named, base, **label, **texts)
+
+
+def mixes(weights: Mapping[str, Sequence[float]], **texts: Unpack[Texts]) -> Picture:
+    """A heat map of a mix's weight for each layer, a row a task; the title names the largest."""
+    most = {task: int(np.argmax(row)) for task, row in weights.items()}
+    layers = [str(layer) for layer in sorted(set(most.values()))]
+    named = f"layer{'s' * (len(layers) > 1)} {' and '.join(layers)}"
+    texts = {
+        "title": f"The largest weights are those of {named}"
+        if len(layers) < 3
+        else "The weights of the layers in each mix",
+        "alt": "Largest weight: " + ", ".join(f"{task} layer {k}" for task, k in most.items()),
+    } | texts
+    look = {"number": "{:.2f}", "framed": "the largest weight of each row"}
+    rows = {task: list(row) for task, row in weights.items()}
+    return task_by_layer(rows, label="weight of the layer", **look, **texts)
+
+
+def trees_by_layer(
+    curve: Values, neighbours: float, random: float, **texts: Unpack[Texts]
+) -> Picture:
+    """The share of arcs (UUAS) that a tree probe finds in each layer, and its two rivals."""
+    values = [_first(value) for value in curve]
+    best = int(np.argmax(values))
+    title = "The share of arcs found, by layer"
+    if values[best] > neighbours:
+        title = f"Layer {best} finds {values[best]:.0%} of the arcs, neighbours {neighbours:.0%}"
+    alt = f"Share of arcs by layer: {', '.join(f'{value:.1%}' for value in values)}; "
+    alt += f"joining neighbours {neighbours:.1%}, random encoder {random:.1%}."
+    levels = {"joining neighbours": neighbours, "random encoder": random}
+    task = "trees (UUAS)"
+    lines, greys = {task: {"causal-small": curve}}, {task: levels}
+    texts = {"title": title, "alt": alt} | texts
+    return by_layer(lines, greys, y_label="share of arcs found", limits=(0, 1), **texts)
+
+
+def tree_read(
+    forms: Sequence[str],
+    heads: Sequence[int | None],
+    edges: Any,
+    *,
+    layer: int = 0,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """A sentence with its tree above, and below it the arcs that a probe of a layer found."""
+    texts = {
+        "title": f"A tree read from layer {layer}",
+        "alt": f"The sentence '{' '.join(forms)}' with its tree above and the found arcs below.",
+    } | texts
+    return arcs(forms, heads, edges, **texts)
+
+
+def three_models(
+    asked: Mapping[str, Mapping[str, Values]],
+    levels: Mapping[str, Mapping[str, Any]],
+    released: str,
+    **texts: Unpack[Texts],
+) -> Picture:
+    """Scores by layer of several models, a panel a task; the title is about the `released` one.
+
+    It says that the middle layers are best if in every task the best layer is neither the first nor
+    the last, and the last is below the best of the others.
+    """
+    title, mine = "The same probes on three models", []
+    for each in asked.values():
+        values = [_first(value) for value in each[released]]
+        rivals = [max(map(_first, row)) for name, row in each.items() if name != released]
+        inner = 0 < np.argmax(values) < len(values) - 1
+        mine.append(inner and max(values) > max(rivals) > values[-1])
+    if all(mine):
+        title = "The released model leads in the middle, and trails in its last layer"
+    told = [
+        f"{task}, {name} from {_first(row[0]):.1%} to {_first(row[-1]):.1%}, at best "
+        f"{max(map(_first, row)):.1%}"
+        for task, each in asked.items()
+        for name, row in each.items()
+    ]
+    texts = {"title": title, "alt": f"From the first to the last layer: {'; '.join(told)}."} | texts
+    return by_layer(asked, levels, y_label="share that is right", **texts)
+
+
+def erased_words(effects: Any, tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
+    """How much harder each of `tokens` is to predict without an earlier one (rows).
+
+    `effects` is (tokens - 1, tokens): a row for each token but the last, a column for each. The
+    title says that the token just before matters most if it does for most tokens, but not all.
+    """
+    table = np.triu(np.asarray(effects, float), k=1)[:, 1:]
+    nearest = [int(np.argmax(column)) == place for place, column in enumerate(table.T)]
+    title = "What the prediction of each token depends on"
+    if len(nearest) / 2 < sum(nearest) < len(nearest):
+        title = "The token just before often matters most, but not always"
+    alt = f"For {sum(nearest)} of {len(nearest)} tokens the one just before matters most."
+    labels = {"x_label": "token that is predicted", "label": "nats harder without it"}
+    texts = {"title": title, "alt": alt, "note": "Rows: the token that is erased."} | texts
+    return importance(table, tokens[:-1], tokens[1:], **labels, **texts)
+
+
+def grammar_of_models(judged: Mapping[str, Mapping[str, Any]], **texts: Unpack[Texts]) -> Picture:
+    """Percent of sentence pairs right, a row a set; the title is about the last row, if below 50.
+
+    `judged` maps a set to models, a model to (value, low, high).
+    """
+    last = list(judged)[-1]
+    title = "Pairs of sentences, and who finds the grammatical one"
+    if all(value[0] < 50 for value in judged[last].values()):
+        title = f"All {len(judged[last])} models fall below a coin {last}"
+    told = [
+        f"{name}, " + ", ".join(f"{model} {value[0]:.0f}" for model, value in each.items())
+        for name, each in judged.items()
+    ]
+    texts = {"title": title, "alt": f"Percent of pairs right: {'; '.join(told)}."} | texts
+    return grouped_dots(judged, x_label="pairs right (%)", levels={"guessing": 50}, **texts)
+
+
+def fine_tuned_layers(tasks: Mapping[str, Mapping[str, Values]], **texts: Unpack[Texts]) -> Picture:
+    """Scores by layer before and after fine-tuning, a panel a task, the one trained on last.
+
+    Each task has two series, the first before. The title says that the last layers of the last task
+    gained if the last layer did by more than four points.
+    """
+    *_, trained = tasks
+    before, after = tasks[trained].values()
+    title = "Before and after fine-tuning, by layer"
+    if _first(after[-1]) - _first(before[-1]) > 0.04:
+        title = f"After fine-tuning, the last layer shows the {trained} better"
+    told = [
+        f"{task} {name}: " + ", ".join(f"{_first(value):.0%}" for value in row)
+        for task, each in tasks.items()
+        for name, row in each.items()
+    ]
+    texts = {"title": title, "alt": f"Accuracy by layer. {'; '.join(told)}."} | texts
+    return by_layer(tasks, limits=(0, 1), **texts)

@@ -1,15 +1,24 @@
-"""Figures of lesson 08: induction heads, pruning, the logit lens, where a block is read."""
+"""Figures of lesson 08: maps and scores of heads, induction, the logit lens, removed heads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
+from tlcourse.views.bars import name_rows
 from tlcourse.views.diagrams import ACROSS, Box, Drawing, Point, word_width
-from tlcourse.views.heat_maps import bare, colour_bar, write_cells
-from tlcourse.views.lines import label_ends, log_scale, plain
-from tlcourse.views.panels import Values, with_ends
+from tlcourse.views.heat_maps import (
+    ablation_grid,
+    bare,
+    colour_bar,
+    head_grid,
+    heat_map,
+    score_grid,
+    write_cells,
+)
+from tlcourse.views.lines import label_ends
+from tlcourse.views.panels import Values, head, label_below, with_ends
 from tlcourse.views.style import (
     COLOURS,
     GREY,
@@ -34,6 +43,89 @@ _TOKENS_AT = 1.35  # inches, the height of the tokens
 _MOST_HEADS = 16
 
 
+def last_query(
+    tokens: Sequence[str], rows: Mapping[str, Sequence[float]], **texts: Unpack[Texts]
+) -> Picture:
+    """Bars of the attention of the last token, (n,) for each head of `rows`, on one axis from 0.
+
+    The largest bar of each head is blue. The title says so where several heads look most at the
+    same token.
+    """
+    weights = {name: shaped(row, (len(tokens),), name).astype(float) for name, row in rows.items()}
+    most = [int(row.argmax()) for row in weights.values()]
+    read = [brief(token) for token in tokens]
+    title = f"Where the last “{read[-1]}” looks"
+    if len(most) > 1 and len(set(most)) == 1:
+        title = f"Every head shown looks most at “{read[most[0]]}”"
+    told = "; ".join(
+        f"{name} most at {read[place]!r}, with {row[place]:.2f}"
+        for (name, row), place in zip(weights.items(), most, strict=True)
+    )
+    texts = {"title": title, "alt": f"Attention of the last token: {told}."} | texts
+    columns = {"columns": len(rows), "sharex": True, "sharey": True, "squeeze": False}
+    picture, grid = figure(height=1.5 + 0.22 * len(tokens), **columns, **texts)
+    top = max(row.max() for row in weights.values())
+    for axes, (name, row), place in zip(grid[0], weights.items(), most, strict=True):
+        hues = [COLOURS["blue"] if i == place else GREY for i in range(len(row))]
+        axes.barh(range(len(row)), row, height=0.7, color=hues)
+        axes.text(row[place] + 0.02 * top, place, f"{row[place]:.2f}", va="center", fontsize=9)
+        head(axes, name, len(rows))
+        axes.set_xlim(0, 1.2 * top)
+    name_rows(grid[0][0], read)
+    label_below(list(grid[0]), "attention weight")
+    return finish(picture)
+
+
+def one_head(weights: Any, tokens: Sequence[str], name: str, **texts: Unpack[Texts]) -> Picture:
+    """The attention (n, n) of the head of this name over the tokens of a sentence."""
+    title = f"Head {name}: where each token looks"
+    alt = f"A heat map of the attention of head {name} over the tokens of one sentence."
+    return heat_map(weights, tokens, **({"title": title, "alt": alt} | texts))
+
+
+def all_heads(weights: Any, tokens: Sequence[str], model: str, **texts: Unpack[Texts]) -> Picture:
+    """The attention of every head, (layers, heads, n, n), of a model of this name."""
+    layers, heads = np.shape(weights)[:2]
+    title = f"{layers * heads} heads, one sentence: {model}"
+    alt = f"A grid of {layers} blocks and {heads} heads, {model}: one map of attention per head."
+    return head_grid(weights, tokens, **({"title": title, "alt": alt} | texts))
+
+
+def head_habits(
+    scores: Mapping[str, Any], random: Mapping[str, Any], **texts: Unpack[Texts]
+) -> Picture:
+    """Scores of heads, (layers, heads), above those of random weights, on one scale from 0 to 1.
+
+    The title says that only trained heads have habits if some have half of their attention or more
+    on one kind of token, and no random head a fifth.
+    """
+    tops = {name: (np.max(scores[name]), np.max(random[name])) for name in scores}
+    title = "Habits of trained heads and of random ones"
+    if max(top for top, _ in tops.values()) >= 0.5 and max(top for _, top in tops.values()) < 0.2:
+        title = "Only trained heads have clear habits"
+    told = ", ".join(f"{name} {top:.2f} and {other:.2f}" for name, (top, other) in tops.items())
+    alt = f"Scores by block and head, trained above random. The highest: {told}."
+    return score_grid(scores, random, top=1.0, **({"title": title, "alt": alt} | texts))
+
+
+def missed_heads(
+    changes: Any, what: str, *, label: str = "lost", missed: float = 0.25, **texts: Unpack[Texts]
+) -> Picture:
+    """What is lost without each head, (layers, heads); `what` the model does with them.
+
+    The title names the heads without which at least a share `missed` of the largest loss is lost,
+    if they are at most a quarter of all.
+    """
+    changes = shaped(changes, ("layers", "heads"), "changes").astype(float)
+    few = [f"{b}.{h}" for b, h in np.argwhere(changes >= missed * changes.max())]
+    title = f"{what}: what is lost without each head"
+    if changes.max() > 0 and 4 * len(few) <= changes.size:
+        names = f"heads {', '.join(few[:-1])} and {few[-1]}" if few[1:] else f"head {few[0]}"
+        title = f"{what} depends on {names} above all"
+    alt = f"{label.capitalize()}, without each head: {changes.min():+.3f} to {changes.max():+.3f}."
+    return ablation_grid(changes, label=label, **({"title": title, "alt": alt} | texts))
+
+
 def birth_curves(
     steps: Sequence[float], losses: Mapping[str, Any], scores: Any, **texts: Unpack[Texts]
 ) -> Picture:
@@ -42,12 +134,24 @@ def birth_curves(
     `losses` maps names to a value a step; `scores` are those of the heads, (steps, layers, heads).
     The head that ends highest is coloured and named, the others are grey. The line stands at the
     first step where its score is past the middle between its first value and its highest (Olsson et
-    al., 2022, see the loss fall there). Raises ValueError where steps and values differ in number.
+    al., 2022, see the loss fall there). The title says that the first loss falls suddenly if half
+    of its fall lies within a fifth of the steps around it, and several heads end high. Raises
+    ValueError where steps and values differ in number.
     """
     scores = shaped(scores, (len(steps), "layers", "heads"), "scores").astype(float)
     layer, head = np.unravel_index(scores[-1].argmax(), scores.shape[1:])
     best = scores[:, layer, head]
-    jump = steps[int(np.argmax(best >= (best[0] + best.max()) / 2))]
+    at = int(np.argmax(best >= (best[0] + best.max()) / 2))
+    jump, falling = steps[at], np.asarray(next(iter(losses.values())), float)
+    near = len(steps) // 10
+    drop = falling[max(0, at - near)] - falling[min(len(steps) - 1, at + near)]
+    many = (scores[-1] >= 0.8 * best[-1]).sum()
+    title = "Losses and induction scores during training"
+    if near and many > 1 and best[-1] >= 0.3 and drop >= max(0.5, falling[0] - falling[-1]) / 2:
+        title = f"The loss falls suddenly, while {many} induction heads appear"
+    told = ", ".join(f"{name} {each[0]:.1f} to {each[-1]:.1f}" for name, each in losses.items())
+    alt = f"Loss in nats: {told}. Best induction score {scores[0].max():.2f} to {best[-1]:.2f}."
+    texts = {"title": title, "alt": alt} | texts
     picture, (upper, lower) = figure(height=5.0, rows=2, sharex=True, **texts)
     colours = colours_of(losses)
     for name, values in losses.items():
@@ -82,14 +186,16 @@ def pruning_curve(
     `errors` maps an order of removing to values at `removed`, each a number or (value, low, high),
     drawn as a band; `baseline` is the error of the whole model in per cent, and the dashed line
     lies a point above. The first order is coloured, and its last point that is not above
-    that line is marked: so many heads can go; the others are grey. The y axis is logarithmic where
-    no error is 0. Raises ValueError where numbers of values differ, or for no errors.
+    that line is marked: so many heads can go; the others are grey. The title says how many, if the
+    second order is above the line there. Raises ValueError where numbers of values differ, or for
+    no errors.
     """
     if not errors or len(removed) < 2:
         raise ValueError(f"expected errors at two numbers of heads or more, got {dict(errors)}")
     drawn = {name: with_ends(values, len(removed), name) for name, values in errors.items()}
-    picture, axes = figure(height=4.2, **texts)
     first, limit, x = next(iter(drawn)), baseline + 1, np.asarray(removed, float)
+    texts = _pruning_texts(removed, [each[0] for each in drawn.values()], limit) | texts
+    picture, axes = figure(height=4.2, **texts)
     ends = []
     for name, (value, low, high) in list(drawn.items())[::-1]:
         colour = COLOURS["blue"] if name == first else GREY
@@ -101,20 +207,23 @@ def pruning_curve(
     axes.axhline(limit, color=COLOURS["vermillion"], lw=1.6, ls="--", zorder=1)
     ends.append((x[-1], baseline, "all heads", GREY))
     ends.append((x[-1], limit, "1 point more", COLOURS["vermillion"]))
-    everything = np.concatenate([[baseline], *(each.ravel() for each in drawn.values())])
-    low = float(np.nanmin(everything))
-    if low > 0:
-        log_scale(axes.yaxis)
-        axes.set_ylim(bottom=0.6 * low)
-        axes.yaxis.set_minor_formatter(plain)
-        axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-    else:
-        axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0)
     _mark_last(axes, removed, drawn[first][0], limit)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    label_axes(axes, x="heads removed", y="error (%), logarithmic" if low > 0 else "error (%)")
+    label_axes(axes, x="heads removed", y="error (%)")
     label_ends(axes, ends, 2.8, 11)
     return finish(picture)
+
+
+def _pruning_texts(removed: Sequence[int], errors: Sequence[np.ndarray], limit: float) -> Texts:
+    """The title, with the number of heads that can go if they are chosen, and the alt text."""
+    within = np.flatnonzero(errors[0] <= limit)
+    last = within[-1] if len(within) else 0
+    title = "The error by the number of heads removed"
+    if removed[last] and len(errors) > 1 and errors[1][last] > limit:
+        title = f"{removed[last]} heads can go, if they are chosen with care"
+    ends = ", ".join(f"{each[0]:.1f} to {each[-1]:.1f}" for each in errors)
+    return {"title": title, "alt": f"Error in percent, from no head removed to most: {ends}."}
 
 
 def _mark_last(axes: Any, removed: Sequence[int], errors: np.ndarray, limit: float) -> None:
@@ -150,6 +259,11 @@ def lens_table(
     probabilities = shaped(probabilities, (len(words), count), "probabilities").astype(float)
     answers = [None] * count if right is None else right
     shaped(answers, (count,), "right tokens")  # as an array, a token would lose a final \0
+    alt = "For every layer and token the likeliest next token."
+    if right is not None:
+        found = [sum(a == b for a, b in zip(row, answers, strict=True)) for row in words]
+        alt += f" Right of {count}, by layer: {', '.join(map(str, found))}."
+    texts = {"title": "The likeliest next token after every layer", "alt": alt} | texts
     shown = range(max(0, count - _COLUMNS * _ROWS), count)
     columns = min(_COLUMNS, len(shown))
     rows = [shown[i : i + columns] for i in range(0, len(shown), columns)]
@@ -192,6 +306,11 @@ def attention_record(
             f"expected a head of 1 to {_MOST_HEADS} that divide the width, got block {layer}, head "
             f"{head} of {heads} and width {width}"
         )
+    texts = {
+        "title": "What can be read and changed in a block",
+        "alt": "A block: the attention weights are read between softmax and values, a head is "
+        "switched off before the output layer, a state is replaced in the residual stream.",
+    } | texts
     draw = Drawing(3.25, **texts)
     norm = draw.box((0.72, 1.4), "attention_norm", colour="grey")
     query, key, value = (
@@ -274,6 +393,12 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
     first, room = before[-1], ACROSS - 0.7 - wide[before[-1] + 1]
     if sum(wide) > room:
         raise ValueError(f"expected tokens that fit into {room:.1f} inches; take fewer")
+    a, b = names[first], names[first + 1]
+    texts = {
+        "title": f"Two heads in two blocks find {a} and predict what followed it",
+        "alt": f"A text that ends with {a} for the second time: an earlier head writes {a} into "
+        f"the position of {b}; the induction head at the second {a} looks there, predicts {b}.",
+    } | texts
     draw = Drawing(2.75, **texts)
     lefts = (room - sum(wide)) / 2 + 0.1 + np.cumsum([0, *wide])
     boxes = []
@@ -287,15 +412,14 @@ def induction_pattern(tokens: Sequence[str], **texts: Unpack[Texts]) -> Picture:
     size = {"width": wide[first + 1] - 0.06, "height": 0.28}
     predicted = draw.box(next_one, names[first + 1], colour="vermillion", bold=True, **size)
     draw.arrow(boxes[-1].right, predicted.left, colour="vermillion")
-    a, b = names[first], names[first + 1]
     _arc(draw, boxes[first + 1].bottom, boxes[first].bottom, -0.3, "blue")
     _arc(draw, boxes[-1].top, boxes[first + 1].top, 0.55, "vermillion")
     x = min(max(boxes[first + 1].middle[0], 2.1), 4.7)
     draw.caption((x, 0.62), "1. previous-token head", "blue", bold=True)
-    text = f"“{b}” looks one back and takes along:\nbefore me stands “{a}”"
+    text = f"“{b}” looks one back and stores:\nthe token before me is “{a}”"
     draw.caption((x, 0.32), text, "blue")
     x = min(max((boxes[-1].middle[0] + boxes[first + 1].middle[0]) / 2, 2.5), 4.3)
-    text = f"“{a}” looks for “before me stands {a}”, finds “{b}”, copies it"
+    text = f"“{a}” searches for a token that stored “{a}”, finds “{b}” and copies it"
     _said(draw, (x, 2.6), "2. induction head", text, "vermillion")
     return draw.finish()
 

@@ -22,6 +22,7 @@ STYLE = Path(__file__).with_name("site.css")
 BADGE = re.compile(r"^\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)\n*", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 PNG = "image/png"
+PAGES = (".md", ".ipynb")
 REVEAL = "reveal.js", "notes.js"
 SETTINGS = {
     "project": "Transfer learning in NLP",
@@ -86,6 +87,7 @@ def _sphinx(source: Path, out: Path) -> None:
         app = Sphinx(source, source, out, trees, "html", status=None, warning=_Into(faults))
         app.build()
     shutil.rmtree(out / "_sources", ignore_errors=True)
+    _mended(out)
     logging.getLogger("sphinx").handlers.clear()
     shutil.rmtree(out / "_sphinx_design_static", ignore_errors=True)
     for name in (".buildinfo", "objects.inv"):
@@ -155,23 +157,35 @@ def _document(root: Path, source: Path, name: str, target: str = "", more: str =
 
 
 def _linked(root: Path, source: Path, name: Path, text: str) -> str:
-    """The text with its links to files kept: each linked file is copied, folders become text."""
+    """The text, after copying the files that it links to; a folder's link leads to the repository.
+
+    Sphinx follows links to pages and files in documents, but leaves those of notebooks as they are.
+    """
+    places = [source, source / "_extra"] if name.suffix == ".ipynb" else [source]
 
     def kept(match: re.Match) -> str:
-        address, anchor = match[1], match[2] or ""
-        path = (root / name.parent / address).resolve()
-        if re.match(r"\w+:", address) or not path.is_relative_to(root):
+        path = (root / name.parent / match[1]).resolve()
+        if re.match(r"\w+:", match[1]) or not path.is_relative_to(root):
             return match[0]
+        inside = path.relative_to(root)
         if path.is_dir():
-            repository = first_cell.address()
-            return f"]({repository}/tree/main/{path.relative_to(root)})"
-        if path.suffix not in (".md", ".ipynb"):
-            target = source / path.relative_to(root)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, target)
-        return f"]({address}{anchor})" if path != root / "README.md" else "](/index.md)"
+            return f"]({first_cell.address()}/tree/main/{inside})"
+        if path.suffix not in PAGES:
+            for place in places:
+                (place / inside).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, place / inside)
+        return match[0]
 
     return LINK.sub(kept, text)
+
+
+def _mended(out: Path) -> None:
+    """Rewrites, in the built pages, links to notebooks and what the theme's captions lack."""
+    for path in out.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r'href="((?!\w+:)[^"#]+)\.(?:ipynb|md)(["#])', r'href="\1.html\2', text)
+        text = text.replace('class="caption" role="heading"', 'class="caption"')
+        path.write_text(text, encoding="utf-8")
 
 
 def _lesson(root: Path, source: Path, lesson: finding.Lesson) -> None:

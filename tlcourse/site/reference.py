@@ -87,5 +87,10 @@ def _signature(name: str, value: Any) -> str:
 
 def _markdown(docstring: str) -> str:
     """A docstring as Markdown: indented examples become blocks of Python."""
-    fenced = EXAMPLE.sub(lambda match: f"```python\n{textwrap.dedent(match[0])}```\n", docstring)
-    return re.sub(r"(?<!`)<(?!=)", "\\<", fenced) if "```" not in fenced else fenced
+
+    def fenced(match: re.Match) -> str:
+        return f"```python\n{textwrap.dedent(match[0]).strip()}\n```\n\n"
+
+    return (
+        EXAMPLE.sub(fenced, docstring).replace("<", "\\<") if "```" not in docstring else docstring
+    )

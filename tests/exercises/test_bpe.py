@@ -52,6 +52,12 @@ def hits(kind):
     return merge
 
 
+def by_the_joined_text(tokens, pair, new_token):
+    merged = iter(range(len(tokens)))
+    both = [a + b == pair[0] + pair[1] for a, b in pairwise(tokens)] + [False]
+    return [new_token if both[i] and [next(merged)] else tokens[i] for i in merged]
+
+
 test_merge_pair_right = accepts("bpe.merge_pair", by_iterator, cuts_in_a_copy)
 test_merge_pair_wrong = rejects(
     "bpe.merge_pair",
@@ -60,6 +66,7 @@ test_merge_pair_wrong = rejects(
     (hits(tuple), 1, "A slice of `tokens` is a list"),
     (lambda tokens, pair, new: merge_pair(merge_pair(tokens, pair, new), pair, new), 2, ""),
     (hits(list), 3, "`tokens` may be a tuple"),
+    (by_the_joined_text, 3, "it is another pair"),
     (lambda *asked: [*filter(None, merge_pair(*asked))], 3, "0 is a token like any other"),
 )
 
@@ -124,6 +131,11 @@ def by_pattern(text, specials):
     return re.split("(" + "|".join(specials) + ")", text) if specials else [text]
 
 
+def escapes_by_hand(text, specials):
+    pattern = re.sub(r"([|[\]])", r"\\\1", "(" + "\0".join(specials) + ")").replace("\0", "|")
+    return [part for part in re.split(pattern if specials else "^$", text) if part]
+
+
 test_split_specials_right = accepts("bpe.split_specials", splits_by_search, letter_by_letter)
 test_split_specials_wrong = rejects(
     "bpe.split_specials",
@@ -132,6 +144,8 @@ test_split_specials_wrong = rejects(
     (lambda *asked: [p for p in split_specials(*asked) if p.strip()], 2, "A space is not empty"),
     (lambda text, specials: split_specials(text, specials[1:] or specials), 3, "letter by letter"),
     (lambda *asked: [p.rstrip("\n") for p in split_specials(*asked)], 4, "split_specials("),
+    (lambda text, _: [p for p in re.split("(<[^>]*>)", text) if p], 3, "Each of the specials"),
+    (escapes_by_hand, 3, "letter by letter"),
 )
 
 
@@ -156,12 +170,18 @@ def longest_that_is_there(tokens, merges):
     return list(tokens)
 
 
+def longest_from_the_left(tokens, merges):
+    known = sorted([*tokens, *(new for _, new in merges)], key=lambda token: -len(str(token)))
+    return re.findall("|".join(map(str, known)), "".join(map(str, tokens)))
+
+
 test_encode_pre_token_right = accepts("bpe.encode_pre_token", recursive, by_a_table_of_ranks)
 test_encode_pre_token_wrong = rejects(
     "bpe.encode_pre_token",
     (lambda tokens, merges: merges.clear() or tokens, 1, "Argument 2, `merges`, after the call"),
     (lambda tokens, merges: tuple(recursive(tokens, merges)), 1, "(a tuple)"),
     (longest_that_is_there, 2, "Do not take the longest token"),
+    (longest_from_the_left, 2, "`b c` was learnt first, so"),
     (lambda tokens, merges: recursive(tokens, merges[:30]), 3, "merges from a text."),
 )
 
@@ -206,7 +226,7 @@ def second_token_first(pairs, age):
 test_train_right = accepts("bpe.train", on_a_list, by_recursion)
 test_train_wrong = rejects(
     "bpe.train",
-    (lambda words, steps: train(words, steps + 1), 1, "`b c` occurs 5 times"),
+    (lambda words, steps: train(words, steps + 1), 1, "One step gives one merge"),
     (lambda words, steps: [train(words, steps), words.clear()][0], 1, "Argument 1, `words`, after"),
     (counts_once, 2, "in all words before you count again"),
     (chooses(with_the_letters_ages), 2, "KeyError"),
@@ -259,12 +279,26 @@ def remembers_the_text_before(self, right, *asked):
     return self.all
 
 
+def any_part_in_the_vocabulary(self, right, text, allowed):
+    parts = split_specials(text, self.specials) if allowed else [text]
+    known = self.vocabulary if allowed else {}
+    return [i for part in parts for i in ([known[part]] if part in known else right(part))]
+
+
+class AngleBracketsAreSpecial(Tokenizer):
+    def decode(self, ids):
+        self.specials = [token for token in self.vocabulary if token.startswith("<")]
+        return super().decode(ids)
+
+
 test_tokenizer_right = accepts("bpe.tokenizer", AllAtOnce, ThroughTables)
 test_tokenizer_wrong = rejects(
     "bpe.tokenizer",
     (encodes(lambda self, right, *asked: [str(n) for n in right(*asked)]), 1, "which is no id"),
     (encodes(lambda self, right, *asked: tuple(right(*asked))), 1, "Expected: a list"),
     (encodes(lambda self, right, text, _: self.ids_of(text)), 2, "No merge crosses two pre-tokens"),
+    (encodes(any_part_in_the_vocabulary), 3, "¼ is the symbol of one byte"),
+    (AngleBracketsAreSpecial, 4, "KeyError: ' '"),
     (decodes(lambda right, ids: right(ids).replace("\ufffd", "")), 4, "Part of a character"),
     (encodes(remembers_the_text_before), 5, "`encode("),
 )
@@ -307,6 +341,10 @@ test_best_cut_wrong = rejects(
         *(3, "The sorted tokens"),
     ),
     (lambda word, scores: best_cut(word[:50], scores), 4, "60 times a"),
+    (
+        lambda word, scores: best_cut(word, {t: s for t, s in scores.items() if len(t) < 9}),
+        *(4, "A token may have any length"),
+    ),
 )
 
 

@@ -229,6 +229,10 @@ def test_what_is_wrong_is_told(candidate, said):
     assert exercise("toy.double", candidate) is double
 
 
+def test_code_that_is_stopped_on_no_line_is_described_by_its_first():
+    assert "def test_code_that_is_stopped" in running._describe(sys._getframe(), None)
+
+
 def test_the_line_in_a_cell_of_ipython():
     shell = InteractiveShell()
     shell.run_cell("def f(values):\n    good = 1\n    return undefined_name")

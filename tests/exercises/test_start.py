@@ -44,5 +44,6 @@ test_wrong = rejects(
     (lambda labels: list(count_labels(labels).items()), 1, "a list\nExpected: a dict"),
     (lambda labels: count_labels(labels) or {"none": 0.0}, 1, "Without labels there is no key"),
     (shares_as_text, 2, "Yours: ['0.75', '0.25']"),
+    (lambda labels: dict.fromkeys(["LOC", "HUM", "NUM"][: len(labels)], 0.3), 2, "['missing', "),
     (rounds, 3, "Do not round"),
 )

@@ -202,6 +202,7 @@ test_wrong_rotate = rejects(
     (lambda x, table: rotate(x, table)[..., :4], 1, "The shape stays the same"),
     (lambda x, table: rotate(x, table) - x * table[0], 2, "Is x multiplied by the cosine"),
     (lambda x, table: x * table[0], 3, "the sine is multiplied by the other half"),
+    (lambda x, t: x * t[0] + torch.cat([x[..., 4:], x[..., :4]], -1) * t[1], 3, "in the middle"),
     (neighbours, 4, "Features 0 and 2 are a pair"),
     (lambda x, table: rotate(x.detach(), table), 5, "Yours: ['x']"),
 )
@@ -333,6 +334,12 @@ class DrawsTheBiases(Block):
         nn.init.normal_(self.attention.output.bias)
 
 
+class SwapsTheNorms(Block):
+    def forward(self, x, mask=None, table=None):
+        x = x + self.attention(self.feed_forward_norm(x), mask, table)
+        return x + self.feed_forward(self.attention_norm(x))
+
+
 test_block = accepts("transformer.block", StepByStep, ByNames)
 test_wrong_block = rejects(
     "transformer.block",
@@ -341,6 +348,7 @@ test_wrong_block = rejects(
     (otherwise(Block, forward=lambda s, x, *rest: Block.forward(s, x)), 3, "Pass both on"),
     (DrawsTheBiases, 4, "starts with a weight and a bias of 0"),
     (AllZero, 5, "if all weights are 0, no gradient flows"),
+    (SwapsTheNorms, 5, "give each layer its own norm"),
     (
         otherwise(Block, forward=lambda s, x, mask, table: Block.forward(s, x, mask, table)),
         5,
@@ -409,6 +417,15 @@ def handing_on(change):
     return begun(hook)
 
 
+def draws_everything(model, config):
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.02)
+
+
+def in_three_dimensions(self, hidden):
+    return torch.bmm(hidden, self.embedding.weight.T.expand(len(hidden), -1, -1))
+
+
 BOOLEAN = "`torch.ones_like(tokens, dtype=torch.bool)`"
 ON_THE_CPU = handing_on(
     lambda x, mask, table: (x, mask, table and rotary_table(x.shape[1], x.shape[2] // 3))
@@ -422,7 +439,10 @@ test_wrong_model = rejects(
     (without_a_mask(lambda tokens: torch.ones(tokens.shape)), 2, BOOLEAN),
     (without_a_mask(torch.ones_like), 2, BOOLEAN),
     (handing_on(lambda x, mask, table: (x, mask.float(), table)), 2, BOOLEAN),
+    (otherwise(Model, logits=in_three_dimensions), 2, "RuntimeError"),
     (begun(lambda model, config: nn.init.normal_(model.embedding.weight, std=0.3)), 3, "ln 500"),
+    (begun(lambda model, config: nn.init.zeros_(model.embedding.weight)), 3, "std=0.02"),
+    (begun(draws_everything), 3, "initialise the embedding only"),
     (as_if(causal=False), 4, "Do you pass the mask"),
     (as_if(causal=True), 4, "Pass `config.causal`"),
     (
@@ -434,7 +454,9 @@ test_wrong_model = rejects(
     (as_if(rotary=True), 6, "Pass None instead of the table"),
     (otherwise(Model, forward=torch.no_grad()(Model.forward)), 6, "leave out `no_grad`"),
     (without_a_mask(lambda tokens: tokens != 0), 6, "even one whose id is 0"),
+    (begun(lambda model, config: setattr(model.embedding, "padding_idx", 0)), 6, "`padding_idx`"),
     (ON_THE_CPU, 7, "would stop on a GPU"),
+    (without_a_mask(lambda ids: torch.ones(ids.shape).bool()), 7, "would stop on a GPU"),
 )
 
 

@@ -109,8 +109,9 @@ def _is_learners(frame: FrameType) -> bool:
     return not str(Path(filename).resolve()).startswith(_LIBRARIES)
 
 
-def _describe(frame: FrameType, number: int) -> str:
+def _describe(frame: FrameType, number: int | None) -> str:
     code = frame.f_code
+    number = number or code.co_firstlineno  # Python knows no line while a function begins
     text = linecache.getline(code.co_filename, number, frame.f_globals).strip()
     return f"line {number}: `{text}`" if text else f"line {number} of `{code.co_name}`"
 

@@ -102,9 +102,11 @@ task.stage(
     *(random_word(draw) for _ in range(100)),
     measure=lambda *given: sorted(expect_unchanged(*given)),  # tokens in another order score alike
 )
+LONG = {"a": -2.3, "aa": -3.9, "a" * 20: -38.0}
 task.stage(
     "a word of 60 letters",
-    case("the tokens of 60 times a", "a" * 60, {"a": -2.3, "aa": -3.9}, expected=["aa"] * 30),
+    case("the tokens of 60 times a", "a" * 60, LONG, expected=["a" * 20] * 3),
+    hint="A token may have any length: three tokens of 20 letters cover the word.",
 )
 
 
@@ -120,8 +122,9 @@ task.mistakes(
         lambda word, scores: best_cut(word, scores)[::-1],
     ),
     (
-        "This code looks for the lowest sum, but log-probabilities are negative, so the most "
-        "probable cut has the highest sum: use `max`.",
+        "This cut has the lowest sum of all, but log-probabilities are negative, so the most "
+        "probable cut has the highest: add the scores, take the `max`, and try every start, also "
+        "0.",
         lambda word, scores: best_cut(word, {token: -score for token, score in scores.items()}),
     ),
     (

@@ -62,7 +62,7 @@ def vocabulary():
     return tokenizer, tokenizer.to_library()
 
 
-THREE = learnt("b c", "a b", "ab c")
+FIVE = learnt("b c", "bc d", "a b", "ab c", "a bcd")
 task.stage(
     "nothing to merge, one merge",
     letters("a", learnt("a b"), "A single token has no neighbour, so no merge applies."),
@@ -74,13 +74,14 @@ task.stage(
 )
 task.stage(
     "the earliest merge first",
+    letters("abcd", FIVE, "First `b c`, then `bc d`: `a b` no longer occurs, but `a bcd` does."),
     letters(
         "abc",
-        THREE,
+        FIVE,
         "`b c` was learnt first, so it is merged first. Among the pairs that occur, take the one "
         "learnt earliest.",
     ),
-    letters("ab", THREE, "`b c` does not occur here, but a later merge may still apply."),
+    letters("ab", FIVE, "`b c` does not occur here, but a later merge may still apply."),
     letters("abc", learnt("a b", "ab c"), "A merged token may be merged again."),
     letters(
         "abcd",

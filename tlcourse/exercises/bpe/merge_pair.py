@@ -69,6 +69,7 @@ task.stage(
     merged("abb", "ab", "a", "Do not merge a token again that has just been merged."),
     hint="Go through the whole list from left to right, and use no token twice.",
 )
+JOINED = "`a bc` spells the same, but it is another pair: compare the tokens one by one."
 ZERO = "0 is a token like any other: do not treat it as a missing token."
 TUPLE = "`tokens` may be a tuple: compare and join in a way that works for lists and tuples."
 task.stage(
@@ -77,6 +78,7 @@ task.stage(
         merged("".join(draw.choices("abc", k=draw.randrange(12))), draw.choices("abc", k=2))
         for _ in range(200)
     ),
+    case("", ["a", "bc"], ("ab", "c"), "abc", expected=["a", "bc"], hint=JOINED),
     case("", [0, 7, 0, 0], (7, 0), 0, expected=[0, 0, 0], hint=ZERO),
     case("", ("r", "a", "i"), ("a", "i"), "ai", expected=["r", "ai"], hint=TUPLE),
 )

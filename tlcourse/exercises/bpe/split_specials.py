@@ -51,7 +51,7 @@ def at_eos(text, hint):
 
 
 draw = random.Random(3)
-MANY = ["<cls>", "<|end|>", "[SEP]", "a.b"]
+MANY = ["[SEP]", "<cls>", "<|end|>", "a.b"]
 PIECES = ["<s>", "</s>", "<|x|>", "x <", "s> \n", "é|"]
 task.stage(
     "one special token",
@@ -70,7 +70,7 @@ task.stage(
 task.stage(
     "any special tokens",
     case("", "<cls>x[SEP]y", MANY),
-    case("", "x|<|end|>", MANY),
+    case("", "axb|<|end|>", MANY),
     hint="Each of the specials counts, and each stands for itself, letter by letter.",
 )
 task.stage(
@@ -96,7 +96,7 @@ task.mistakes(
         "`|`, `.` and `[ ]` have a meaning in a pattern, and this code inserts them as they are: "
         "apply `re.escape` to each special token.",
         lambda text, specials: [
-            part for part in re.split(f"({'|'.join(specials)})", text) if part or not specials
+            part for part in re.split(f"({'|'.join(specials) or '^$'})", text) if part
         ],
     ),
 )

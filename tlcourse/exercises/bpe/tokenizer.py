@@ -71,7 +71,7 @@ class Tokenizer:
         return data.decode("utf-8", errors="replace")
 
 
-SPECIALS = ["<eos>", "<end of text>"]
+SPECIALS = ["<eos>", "[end of text]"]
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("a", "b"), ("Â", "½"), ("a", "2")]
 
 
@@ -109,6 +109,7 @@ def decodes(symbols, text, hint):
 
 
 BYTES = "Encode the text as UTF-8 first. Each byte has a symbol, and each symbol an id."
+LISTED = "Only what is in `specials` is special: in `vocabulary`, ¼ is the symbol of one byte."
 TYPED = "What a user types is text, which without `allow_special` never becomes a special token."
 task.stage(
     "bytes to ids",
@@ -127,6 +128,7 @@ task.stage(
     encodes("a<eos>", ["a", "<eos>"], "With `allow_special` it becomes one id.", allowed=[True]),
     encodes("a<eos>", ["a", *"<eos>"], TYPED),
     encodes(SPECIALS[1], SPECIALS[1:], "Look its id up in `vocabulary`.", allowed=[True]),
+    encodes("¼<eos>", ["Â", "¼", "<eos>"], LISTED, allowed=[True]),
     measure=encoded,
 )
 task.stage(
@@ -134,7 +136,7 @@ task.stage(
     decodes(["Ġthe", "he"], " thehe", "Each symbol stands for one or more bytes; Ġ is the space."),
     decodes(["Â", "½", "Â½"], "½½", "The character ½ is two bytes, Â and ½, in UTF-8."),
     decodes(["a", "Â"], "a\ufffd", 'Part of a character must not raise: use `errors="replace"`.'),
-    decodes(["a", SPECIALS[1]], "a<end of text>", "A special token is its own text, not bytes."),
+    decodes(["a", SPECIALS[1]], "a[end of text]", "A special token is its own text, not bytes."),
     measure=decoded,
 )
 

@@ -84,6 +84,7 @@ def first_steps(words, steps, merges, hint):
 
 TOY = word_counts(rain=6, train=3, drain=2, trail=2)
 CHAIN, MERGES = word_counts(abcd=5, abc=3, bcd=1), [("b", "c"), ("a", "bc"), ("abc", "d")]
+ONE = "One step gives one merge, a tuple: `b c` occurs 5 times."
 YOUNG = "`bc a` and `d a` occur twice each. The merged token `bc` is younger than any letter."
 TEXT = (
     "rain on the trains, training in the rain; a terrain drained again, and the banana band "
@@ -92,7 +93,7 @@ TEXT = (
 )
 task.stage(
     "the first merge",
-    first_steps(word_counts(abc=2, bc=3), 1, [("b", "c")], "`b c` occurs 5 times."),
+    first_steps(word_counts(abc=2, bc=3), 1, [("b", "c")], ONE),
     first_steps(word_counts(ab=4), 3, [("a", "b")], "No pair is left: stop early."),
 )
 task.stage(

@@ -30,7 +30,7 @@ def shares(candidate, labels, *some):
     """Returns the shares of some labels, or the labels that have one; checks for a dictionary."""
     found = expect_unchanged(candidate, labels)
     expect_type(found, dict, "the shares")
-    return [found.get(label) for label in some] or sorted(found)
+    return [found.get(label, "missing") for label in some] or sorted(found)
 
 
 task.stage(

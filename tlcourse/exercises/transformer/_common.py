@@ -139,7 +139,7 @@ def gradients(
     return {name: each.grad for name, each in [*module.named_parameters(), ("x", x)]}
 
 
-def same_gradients(reference: type, *arguments: Any) -> Case:
+def same_gradients(reference: type, *arguments: Any, hint: str = NO_GRADIENT) -> Case:
     """Returns the case that all gradients are those of the reference."""
     due = {
         name: each for name, each in gradients(reference, *arguments).items() if each is not None
@@ -154,7 +154,7 @@ def same_gradients(reference: type, *arguments: Any) -> Case:
         ]
 
     what = "the names whose gradients are missing or wrong"
-    return case(what, *arguments, measure=differing, expected=[], hint=NO_GRADIENT)
+    return case(what, *arguments, measure=differing, expected=[], hint=hint)
 
 
 def with_bias(name: str, *shape: int) -> dict[str, tuple[int, ...]]:

@@ -143,8 +143,8 @@ task.stage(
         *(small(), x),
         hint="If `mask` and `table` are not given, they are None.",
     ),
-    hint="The expected numbers are those of the package's block. Each part works alone, so does "
-    "`forward` do anything else?",
+    hint="The expected numbers are those of the package's block. Each part works alone: does "
+    "`forward` give each layer its own norm, and do nothing else?",
 )
 
 

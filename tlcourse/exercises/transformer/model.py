@@ -14,6 +14,7 @@ from tlcourse.exercises.transformer._common import (
     built,
     device,
     differing,
+    draw,
     moved,
     new,
     otherwise,
@@ -117,16 +118,23 @@ def shape(candidate, method, given):
     return tuple(got.shape)
 
 
-def shaped(method, what, given, size, hint):
-    what = f"the shape of `{method}` of {what}"
-    return case(what, method, given, expected=(2, 5, size), hint=hint)
+def shaped(method, what, given, expected, hint):
+    return case(f"the shape of `{method}` of {what}", method, given, expected=expected, hint=hint)
+
+
+def through_the_blocks(candidate, x):
+    """Returns the output of a new model's blocks, one after the other, of x."""
+    with torch.no_grad():
+        for block in new(candidate, small()).blocks:
+            x = block(x, None, None)
+    return x
 
 
 def first_loss(candidate):
     """Returns the mean loss of a new model on random tokens, in nats."""
     ids = torch.randint(500, (4, 16), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
-        logits = new(candidate, small(vocabulary_size=500, width=96))(ids[:, :-1])
+        logits = new(candidate, WIDE)(ids[:, :-1])
     return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item()
 
 
@@ -137,10 +145,10 @@ def at_a_pad(candidate, config, ids, is_token):
     return round((logits - moved).abs().max().item(), 4)
 
 
-def on_meta(candidate, ids, is_token):
+def on_meta(candidate, *given):
     """Returns the device of the logits of a model that is on `meta`."""
     model = built(candidate, small()).to("meta")
-    return device(lambda: model(ids.to("meta"), is_token.to("meta")))
+    return device(lambda: model(*(each.to("meta") for each in given)))
 
 
 def tokens(*shape, seed=0):
@@ -151,7 +159,10 @@ SHAPES = {"embedding.weight": (40, 12)} | with_bias("norm", 12)
 SHAPES |= under("blocks.0", OF_A_BLOCK) | under("blocks.1", OF_A_BLOCK)
 is_token = torch.arange(6) < torch.tensor([4, 6])[:, None]
 ids = tokens(2, 6, seed=2)  # there is a 0 among them
+x, WIDE = draw(2, 5, 12), small(vocabulary_size=500, width=96)
 both_sides, bare = small(causal=False), small(causal=False, rotary=False)
+EVERY_WEIGHT = "Every weight learns: leave out `no_grad`, `.detach()` and `padding_idx`."
+MATRIX = "`logits` multiplies hidden states with the embedding's matrix, transposed."
 LOGITS = "Logits are the products of the hidden states with the embedding's rows."
 
 task.stage(
@@ -175,28 +186,44 @@ task.stage(
     "shapes",
     shaped(
         "hidden",
-        *("2 texts of 5 tokens", tokens(2, 5), 12),
+        *("2 texts of 5 tokens", tokens(2, 5), (2, 5, 12)),
         "`hidden` returns what the last norm returns: a vector of `config.width` per token.",
     ),
-    shaped(
-        "logits",
-        *("hidden states (2, 5, 12)", torch.ones(2, 5, 12), 40),
-        "`logits` multiplies hidden states with the embedding's matrix, transposed.",
-    ),
+    shaped("logits", "hidden states (2, 5, 12)", torch.ones(2, 5, 12), (2, 5, 40), MATRIX),
+    shaped("logits", "hidden states (5, 12)", torch.ones(5, 12), (5, 40), MATRIX),
     shaped(
         "forward",
-        *("2 texts of 5 tokens", tokens(2, 5), 40),
+        *("2 texts of 5 tokens", tokens(2, 5), (2, 5, 40)),
         "`forward` returns logits: `self.logits(self.hidden(tokens, padding_mask))`.",
     ),
     measure=shape,
 )
 task.stage(
     "a new model knows nothing",
-    case("the mean loss of a new model of 500 tokens, in nats", expected=math.log(500)),
-    measure=first_loss,
-    tolerance=0.06,
-    hint="The loss of guessing is ln 500. If yours is higher, the logits are too large: initialise "
-    "the embedding with a standard deviation of 0.02.",
+    case(
+        "the mean loss of a new model of 500 tokens, in nats",
+        expected=math.log(500),
+        measure=first_loss,
+        tolerance=0.06,
+        hint="The loss of guessing is ln 500. If yours is higher, the logits are too large: "
+        "initialise the embedding with a standard deviation of 0.02.",
+    ),
+    case(
+        "the standard deviation of a new embedding",
+        expected=0.02,
+        measure=lambda candidate: new(candidate, WIDE).embedding.weight.std().item(),
+        tolerance=0.005,
+        hint="Call `nn.init.normal_(self.embedding.weight, std=0.02)`.",
+    ),
+    case(
+        "random numbers, after all blocks of a new model",
+        x,
+        expected=x,
+        measure=through_the_blocks,
+        tolerance=1e-6,
+        hint="Each new block returns its input: initialise the embedding only, and leave the "
+        "other parameters as their modules set them.",
+    ),
 )
 task.stage(
     "who sees whom",
@@ -240,7 +267,7 @@ task.stage(
         expected=result(Model, bare, "hidden", ids),
         hint="Pass None instead of the table to the blocks.",
     ),
-    same_gradients(Model, both_sides, ids),
+    same_gradients(Model, both_sides, ids, hint=EVERY_WEIGHT),
     measure=result,
     tolerance=1e-3,
     hint="Apply all blocks in their order, each with the mask and the table of positions, and "
@@ -249,6 +276,7 @@ task.stage(
 task.stage(
     "on the device of the tokens",
     case("the device of the logits of a model on `meta`", ids, is_token, expected="meta"),
+    case("the same without `padding_mask`", ids, expected="meta"),
     measure=on_meta,
     hint="The mask or the table is always created on the CPU, which would stop on a GPU. "
     "`rotary_table` takes a device: `tokens.device`.",

@@ -107,8 +107,8 @@ task.mistakes(
         lambda x, table: swapped(x) * table[0] + x * table[1],
     ),
     (
-        "This code multiplies each half by its own sine: swap the halves first, "
-        "`torch.cat([second, first], dim=-1)`.",
+        "The sine is multiplied by x itself here: cut x in the middle, `x.chunk(2, dim=-1)`, and "
+        "swap the halves, `torch.cat([second, first], dim=-1)`.",
         lambda x, table: x * table[0] + x * table[1],
     ),
     (

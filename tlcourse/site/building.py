@@ -2,6 +2,7 @@
 
 import base64
 import html
+import io
 import logging
 import re
 import shutil
@@ -79,12 +80,12 @@ def _sphinx(source: Path, out: Path) -> None:
     except ImportError as error:
         do = "install the optional extra: pip install -c constraints.txt -e '.[site]'"
         raise ImportError(f"expected Sphinx, myst-nb and furo, got no {error.name}; {do}") from None
-    faults: list[str] = []
+    said = io.StringIO()
     with tempfile.TemporaryDirectory() as trees, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         settings = "".join(f"{name} = {value!r}\n" for name, value in SETTINGS.items())
         files.write_text(source / "conf.py", settings)
-        app = Sphinx(source, source, out, trees, "html", status=None, warning=_Into(faults))
+        app = Sphinx(source, source, out, trees, "html", status=None, warning=said)
         app.build()
     shutil.rmtree(out / "_sources", ignore_errors=True)
     _mended(out)
@@ -92,21 +93,9 @@ def _sphinx(source: Path, out: Path) -> None:
     shutil.rmtree(out / "_sphinx_design_static", ignore_errors=True)
     for name in (".buildinfo", "objects.inv"):
         (out / name).unlink(missing_ok=True)
+    faults = re.sub(r"\x1b\[[\d;]*m", "", said.getvalue()).strip()
     if faults:
-        raise ValueError(f"expected pages without faults, got {len(faults)}: {faults[0]}")
-
-
-class _Into:
-    """A stream that collects the lines written to it."""
-
-    def __init__(self, lines: list[str]):
-        self.lines = lines
-
-    def write(self, text: str) -> None:
-        if text.strip():
-            self.lines.append(re.sub(r"\x1b\[[\d;]*m", "", text).strip())
-
-    def flush(self) -> None: ...
+        raise ValueError(f"expected pages without faults, got: {faults[:1000]}")
 
 
 def _sources(root: Path, source: Path, say: Callable[[str], Any]) -> None:

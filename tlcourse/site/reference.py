@@ -26,13 +26,13 @@ def pages() -> dict[str, str]:
 
 
 def _first(face: str) -> str:
-    return inspect.getdoc(import_module(f"tlcourse.{face}")).split("\n")[0]
+    return (inspect.getdoc(import_module(f"tlcourse.{face}")) or "").split("\n")[0]
 
 
 def _page(face: str) -> str:
     module = import_module(f"tlcourse.{face}")
     names = getattr(module, "__all__", None) or _own(module)
-    parts = [f"# `tlcourse.{face}`", _markdown(inspect.getdoc(module))]
+    parts = [f"# `tlcourse.{face}`", _markdown(inspect.getdoc(module) or "")]
     return "\n\n".join([*parts, *(_entry(name, getattr(module, name)) for name in names), ""])
 
 
@@ -68,7 +68,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _method(name: str, function: Any) -> str:
-    return f"### `{name}`\n\n{_signature(name, function)}\n\n{_markdown(inspect.getdoc(function))}"
+    return f"### `{name}`\n\n{_signature(name, function)}\n\n{_markdown(inspect.getdoc(function) or "")}"
 
 
 def _signature(name: str, value: Any) -> str:

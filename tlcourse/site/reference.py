@@ -32,7 +32,7 @@ def _first(face: str) -> str:
 def _page(face: str) -> str:
     module = import_module(f"tlcourse.{face}")
     names = getattr(module, "__all__", None) or _own(module)
-    parts = [f"# `tlcourse.{face}`", _markdown(inspect.getdoc(module) or "")]
+    parts = [f"# `tlcourse.{face}`", _documented(module)]
     return "\n\n".join([*parts, *(_entry(name, getattr(module, name)) for name in names), ""])
 
 
@@ -49,7 +49,7 @@ def _entry(name: str, value: Any) -> str:
     """A heading, the signature and the docstring of one name, and its public methods."""
     if not (inspect.isclass(value) or inspect.isroutine(value)):
         return f"## `{name}`\n\n{_constant(value)}"
-    parts = [f"## `{name}`", _signature(name, value), _markdown(inspect.getdoc(value) or "")]
+    parts = [f"## `{name}`", _signature(name, value), _documented(value)]
     if inspect.isclass(value):
         parts += (_method(*each) for each in _methods(value))
     return "\n\n".join(filter(None, parts))
@@ -68,7 +68,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _method(name: str, function: Any) -> str:
-    return f"### `{name}`\n\n{_signature(name, function)}\n\n{_markdown(inspect.getdoc(function) or "")}"
+    return f"### `{name}`\n\n{_signature(name, function)}\n\n{_documented(function)}"
 
 
 def _signature(name: str, value: Any) -> str:
@@ -85,12 +85,10 @@ def _signature(name: str, value: Any) -> str:
     return f"```python\n{text}\n```"
 
 
-def _markdown(docstring: str) -> str:
+def _documented(value: Any) -> str:
     """A docstring as Markdown: indented examples become blocks of Python."""
 
     def fenced(match: re.Match) -> str:
         return f"```python\n{textwrap.dedent(match[0]).strip()}\n```\n\n"
 
-    return (
-        EXAMPLE.sub(fenced, docstring).replace("<", "\\<") if "```" not in docstring else docstring
-    )
+    return EXAMPLE.sub(fenced, inspect.getdoc(value) or "")

@@ -19,7 +19,7 @@ from tlcourse import files
 from tlcourse.page import build
 
 PICTURE = Path(__file__).parents[1] / "results" / "page.webp"
-SIZE = (860, 960)  # pixels
+SIZE = (860, 1060)  # pixels
 WINDOW = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
 SECONDS = 60  # to wait for the model
 TEXTS = (
@@ -29,7 +29,7 @@ TEXTS = (
 )
 STRONGEST = "return document.querySelector('#drawn-heads rect[fill-opacity=\"1.00\"]').closest('a')"
 COLOURED = """
-    const [field] = document.querySelectorAll("#drawn-heads td a");
+    const [field] = document.querySelectorAll("#drawn-heads .head");
     return document.documentElement.dataset.read === arguments[0] &&
       field.getAttribute("aria-label").includes("Without");"""
 
@@ -56,20 +56,18 @@ def _frames(browser: Any) -> Iterator[tuple[Image.Image, int]]:
     for text, milliseconds in zip(TEXTS, (1200, 1200, 2500), strict=True):
         _type(browser, text)
         yield _seen(browser), milliseconds
-    for head in (browser.find_element("css selector", "#drawn-heads tr:nth-child(2) td"), None):
+    other = "#drawn-heads li:nth-child(2) .head"
+    for head in (browser.find_element("css selector", other), None):
         head = head or browser.execute_script(STRONGEST)
         ActionChains(browser).move_to_element(head).perform()
         yield _seen(browser), 2500
-    name = head.get_attribute("aria-label").split(":")[0].removeprefix("head ")
     head.click()
-    _scroll(browser, browser.find_element("css selector", ".maps"))
     yield _seen(browser), 2500
-    switch = browser.find_element("xpath", f"//div[@id='switches']//button[.='{name}']")
-    _scroll(browser, switch)
-    yield _seen(browser), 1500
-    switch.click()
+    browser.find_element("css selector", "#switches .primary").click()
     yield _seen(browser), 3000
-    browser.execute_script("location.hash = 'overview'; scrollTo(0, 0)")
+    browser.execute_script("location.hash = 'overview'")
+    time.sleep(0.3)  # until it has the focus
+    browser.execute_script("scrollTo(0, 0)")
     yield _seen(browser), 3000
 
 
@@ -80,10 +78,6 @@ def _type(browser: Any, text: str) -> None:
         box.dispatchEvent(new Event("input"));"""
     browser.execute_script(script, text)
     _wait(lambda: browser.execute_script(COLOURED, text))
-
-
-def _scroll(browser: Any, element: Any) -> None:
-    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", element)
 
 
 def _wait(done: Callable[[], bool]) -> None:

@@ -81,5 +81,6 @@ test_quantise_wrong = rejects(
     (answers(lambda codes, largest, w, _: (codes.view_as(w), largest)), 1, "in the next row"),
     (by_signed_largest, 2, "own largest *absolute* value"),
     (answers(lambda codes, largest, *_: (codes + 1, largest)), 3, "whose index is 3"),
+    (answers(lambda codes, largest, *_: (codes.float(), largest)), 3, "a dtype of integers"),
     (answers(lambda codes, largest, *_: (codes.clamp(max=15), largest)), 4, "32 levels"),
 )

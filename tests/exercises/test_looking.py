@@ -173,6 +173,7 @@ test_logit_lens_wrong = rejects(
     (lens_with(head=transposed_if_it_must_be), 4, "multiply by the transposed matrix"),
     (lens_with(head=lambda model, x: x @ model.embedding.weight.T), 5, "Add `model.head_bias`"),
     (lambda model, states: logit_lens(model.eval(), states), 6, "in its mode, too"),
+    (lambda model, states: logit_lens(model.requires_grad_(False), states), 6, "another `requires"),
 )
 
 
@@ -244,6 +245,12 @@ def prints_the_error(model, tokens, layer, head):
         print(error)
 
 
+def removes_all_hooks(model, tokens, layer, head):
+    found = run_without(model, tokens, layer, head)
+    model.blocks[layer].attention.output._forward_pre_hooks.clear()
+    return found
+
+
 test_ablate_right = accepts(
     "looking.ablate",
     by_a_hook_on_values,
@@ -260,6 +267,7 @@ test_ablate_wrong = rejects(
     (mutes(lambda _, head: (..., slice(4 * head, 4 * head + 4))), 4, "here 6 and not 4"),
     (edits(restores=False), 5, "'blocks.1.attention.output.weight has other numbers'"),
     (lambda model, *rest: run_without(model.eval(), *rest), 5, "Leave the model as it was"),
+    (removes_all_hooks, 5, "Remove your own hook afterwards, and no other"),
     (mutes(), 6, "Restore everything in a `finally:`"),
     (prints_the_error, 6, "use no `except`"),
 )
@@ -338,6 +346,7 @@ test_greedy_pruning_wrong = rejects(
     (told(lambda judge, pairs: [(error, head) for head, error in pairs]), 1, PAIRS),
     (told(lambda judge, pairs: [(h, judge(frozenset({h}))) for h, _ in pairs]), 2, ANEW),
     (rounds(choose=lambda errors, key: min(sorted(errors), key=key)), 3, "the first in the order"),
+    (told(lambda _, pairs: [(h, min(error, 100)) for h, error in pairs]), 4, "has one head left"),
     (told(lambda judge, pairs: sorted(pairs, key=lambda pair: pair[1])), 4, "order of removal"),
     (asks_again_for_the_best, 5, "Yours: [0, 5, 4, 3]\nExpected: [0, 4, 3, 2]"),
 )

@@ -345,7 +345,14 @@ def first_in(order):
     return candidate
 
 
-test_split_by_word_right = accepts("probing.split_by_word", by_numpy_types, one_coin_a_type)
+def plain_types(words, draw):
+    """Texts that no set finds if it is asked for a salted one."""
+    return draw.sample(np.unique(words).tolist(), len({*words}))
+
+
+test_split_by_word_right = accepts(
+    "probing.split_by_word", by_numpy_types, one_coin_a_type, first_in(plain_types)
+)
 test_split_by_word_wrong = rejects(
     "probing.split_by_word",
     (lambda *given: [[str(n) for n in side] for side in split_by_word(*given)], 1, "of positions"),

@@ -146,14 +146,14 @@ test("each word is left out once, specials stay, and the answer's loss is told",
   assert.equal(await erase([" moon"], ask, () => false), null);
 });
 
-test("what a block does to predictions: shares moved, and where another token leads", () => {
+test("what a block does to predictions: the likeliest, and where another leads", () => {
   const start = [[1, 0], [0.5, 0.5]];
   const first = [[0.25, 0.75], [0.5, 0.5]];
   const second = [[0.5, 0.5], [0, 1]];
   const predicted = [start, first, second];
   assert.deepEqual(changesOf(predicted), {
     best: [[0, 0], [1, 0], [0, 1]],
-    moves: [[0.75, 0], [0.25, 0.5]],
+    shares: [[1, 0.5], [0.75, 0.5], [0.5, 1]],
     others: [1, 2],
   });
   const words = "Block 0 changes the likeliest word at 3 of 4 tokens, block 1 at 2, block 2 at 1.";

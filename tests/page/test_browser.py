@@ -19,6 +19,7 @@ from tlcourse.evaluation import generate
 from tlcourse.page import build, drawing, prerender, trec
 from tlcourse.page.models import CLASSIFIERS
 from tlcourse.page.prerender import PLAIN
+from tlcourse.transformer import record
 
 pytestmark = needed
 ALONE = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
@@ -112,22 +113,33 @@ def test_one_file_opens_from_disk(browser: Any, page: Path) -> None:
     parts = re.split(r"<script[^>]*>.*?</script>", page.read_text("utf-8"), flags=re.DOTALL)
     alone.write_text("".join(parts), encoding="utf-8")
     browser.get(alone.as_uri())
-    before = texts(browser, FIRST)
+    before, shapes = texts(browser, FIRST), drawn(browser)
     assert len(before) > 30
     loaded(browser, page.as_uri())
     wait("the heads", lambda: coloured(browser), 0.1)
     assert texts(browser, FIRST) == before, "the first view is another than the model's"
+    assert drawn(browser) == shapes
     painted = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
     print(f"first view after {browser.execute_script(painted):.0f} ms")
     screenshot(browser, "page")
     shares, tokens = expected("causal-small", prerender.CAUSAL)
     assert texts(browser, "#drawn-tokens bdi") == [token.removeprefix(" ") for token in tokens]
-    assert texts(browser, "#drawn-bars .told") == in_percent(shares.topk(6).values)
+    best = shares.topk(6).values
+    assert texts(browser, "#drawn-bars .told") == in_percent(
+        torch.cat([best, 1 - best.sum()[None]])
+    )
+
+
+def drawn(browser: Any) -> list[str]:
+    """The drawing's elements by tag and class, without those that only move."""
+    script = """return [...document.querySelectorAll(".drawing :not(.glint)")]
+      .map((each) => each.tagName + (each.getAttribute("class") ?? ""));"""
+    return browser.execute_script(script)
 
 
 def coloured(browser: Any) -> list[str]:
     """What is said of each head, once the model has read the text without it."""
-    said = """return [...document.querySelectorAll("#drawn-heads td a")]
+    said = """return [...document.querySelectorAll("#drawn-heads .head")]
       .map((each) => each.getAttribute("aria-label"));"""
     names = browser.execute_script(said)
     return names if all(": Without this head" in name for name in names) else []
@@ -139,21 +151,21 @@ def test_heads_are_coloured_by_what_their_loss_does(browser: Any) -> None:
     found = wait("the heads", lambda: coloured(browser), 0.1)
     before, _ = expected("causal-small", TEXT)
     best = before.argmax()
-    heads = [(layer, head) for head in range(4) for layer in range(6)]
+    heads = [(layer, head) for layer in range(6) for head in range(4)]
     left = [expected("causal-small", TEXT, [each])[0][best] for each in heads]
     for (layer, head), share, said in zip(heads, left, found, strict=True):
         assert said.startswith(f"head {layer}.{head}: Without this head, the probability of")
         assert said.endswith(" to ".join(in_percent(torch.stack([before[best], share]))) + ".")
     lost = [float(before[best] - share) for share in left]
     full = max(0.02, *map(abs, lost))
-    fields = browser.find_elements(By.CSS_SELECTOR, "#drawn-heads td rect")
+    fields = browser.find_elements(By.CSS_SELECTOR, "#drawn-heads .head rect")
     for field, change in zip(fields, lost, strict=True):
         opacity = float(field.get_attribute("fill-opacity"))
         assert opacity == pytest.approx((abs(change) / full) ** 0.5, abs=0.02)
         assert abs(change) < 1e-4 or (field.get_attribute("class") == "minus") == (change < 0)
-    assert f"full colour: by {100 * full:.1f} percentage points" in texts(browser, "#legend span")
+    assert f"by up to {100 * full:.1f} percentage points" in texts(browser, "#legend")[0]
     strongest = lost.index(max(lost))
-    cells = browser.find_elements(By.CSS_SELECTOR, "#drawn-heads td a")
+    cells = browser.find_elements(By.CSS_SELECTOR, "#drawn-heads .head")
     ActionChains(browser).move_to_element(cells[strongest]).perform()
     now = in_percent(torch.stack([before[best], left[strongest]]))
     wait("its bars", lambda: " → ".join(now) in texts(browser, "#drawn-bars .told"), 0.1)
@@ -165,17 +177,16 @@ def test_the_drawings_parts_lead_to_their_rooms(browser: Any) -> None:
     parts = {
         "#drawn-tokens-name": "tokens",
         "#drawn-heads-name": "attention",
-        "#drawn-heads th:nth-child(3) a": "stream",
+        "#drawn-heads li:nth-child(3) .name": "stream",
         "#asks": "prediction",
-        "#drawn-heads tbody tr:nth-child(2) td:nth-child(4) a": "attention",
+        "#drawn-heads li:nth-child(4) .head:nth-child(3)": "attention",
     }
     for part, room in parts.items():
         enter(browser, "overview")
         browser.find_element(By.CSS_SELECTOR, part).click()
         wait(room, lambda room=room: browser.find_element(By.ID, room).is_displayed(), 0.1)
-    for name, number in (("layer", "3"), ("head", "1")):
-        taken = browser.find_element(By.CSS_SELECTOR, f"input[name={name}]:checked")
-        assert taken.get_attribute("value") == number
+    chosen = browser.find_element(By.CSS_SELECTOR, "#maps [aria-pressed=true]")
+    assert chosen.get_attribute("aria-label").startswith("head 3.1: ")
 
 
 def test_tokens_are_unmade_and_made_again_by_keyboard(browser: Any) -> None:
@@ -196,17 +207,17 @@ def test_tokens_are_unmade_and_made_again_by_keyboard(browser: Any) -> None:
 
 def test_a_head_is_switched_off_by_keyboard_and_the_bars_move(browser: Any) -> None:
     enter(browser, "attention")
-    assert len(browser.find_elements(By.CSS_SELECTOR, ".maps canvas")) == 4
-    block = browser.find_element(By.CSS_SELECTOR, "input[name=layer]:checked")
-    block.send_keys(Keys.ARROW_UP)
-    assert browser.switch_to.active_element.get_attribute("name") == "layer"
-    button = browser.find_element(By.CSS_SELECTOR, "#switches .grid button")
-    browser.execute_script("arguments[0].focus()", button)
-    at = press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
-    assert at.text == "1.1"
-    press(browser, Keys.SPACE)
-    at = browser.switch_to.active_element  # another button in its place
-    assert (at.text, at.get_attribute("aria-pressed")) == ("1.1", "false")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#maps canvas")) == 24
+    focus(browser, "#maps .head")
+    press(browser, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    at = press(browser, Keys.SPACE)  # another button in its place
+    assert at.get_attribute("aria-label").startswith("head 1.1")
+    assert at.get_attribute("aria-pressed") == "true"
+    assert texts(browser, ".large h3")[0].startswith("Head 1.1 looks at ")
+    focus(browser, "#switches .primary")
+    assert press(browser, Keys.SPACE).text == "Switch head 1.1 on"
+    off = browser.find_elements(By.CSS_SELECTOR, "#maps .off")
+    assert [each.get_attribute("aria-label").split(":")[0] for each in off] == ["head 1.1 (off)"]
     before, _ = expected("causal-small", TEXT)
     after, _ = expected("causal-small", TEXT, [(1, 1)])
     told = dict(zip(texts(browser, "#moving bdi"), texts(browser, "#moving .told"), strict=True))
@@ -218,24 +229,45 @@ def test_a_head_is_switched_off_by_keyboard_and_the_bars_move(browser: Any) -> N
     screenshot(browser, "attention")
 
 
-def test_a_sweep_ranks_all_heads(browser: Any) -> None:
+def test_the_heads_that_matter_most_are_ranked(browser: Any) -> None:
     before, _ = expected("causal-small", TEXT)
-    changes = {}
+    best = before.argmax()
+    left = {}
     for layer in range(6):
         for head in range(4):
             after, _ = expected("causal-small", TEXT, [(layer, head)])
-            changes[f"{layer}.{head}"] = float((after - before).abs().sum() / 2)
-    browser.find_element(By.ID, "sweep").send_keys(Keys.ENTER)
-    found = wait("the ranking", lambda: texts(browser, "#ranking li"), 0.1)
-    best = sorted(changes, key=lambda name: -changes[name])[:5]
-    assert [re.match(r"head (\d\.\d) moves (\S+ %)", line).groups() for line in found] == [
-        (name, f"{100 * changes[name]:.1f} %") for name in best
-    ]
-    assert len(texts(browser, "#switches small")) == 24
+            left[f"head {layer}.{head}"] = after[best]
+    names = sorted(left, key=lambda name: -abs(before[best] - left[name]))[:5]
+    wait("the ranking", lambda: texts(browser, "#ranking bdi") == names, 0.1)
+    told = [" → ".join(in_percent(torch.stack([before[best], left[name]]))) for name in names]
+    assert texts(browser, "#ranking .told") == told
+
+
+def test_curves_and_map_show_where_a_token_looks(browser: Any) -> None:
+    """Head 1.1 still; the token that is pointed at, else the one that was chosen."""
+    model, tokenizer = checkpoints.load("causal-small", PLAIN)
+    ids = [EOS, *tokenizer.encode(normalise(TEXT))]
+    with torch.no_grad(), looking.ablating(model, [(1, 1)]), record(model) as seen:
+        model(torch.tensor([ids]))
+    weights = seen.attention[1][0, 1]
+    assert texts(browser, "#lines .to .told") == in_percent(weights[-1])
+    tokens = browser.find_elements(By.CSS_SELECTOR, "#lines .from button")
+    ActionChains(browser).move_to_element(tokens[3]).perform()
+    assert texts(browser, "#lines .to .told") == in_percent(weights[3])
+    row = browser.find_element(By.CSS_SELECTOR, "#lines .map rect")
+    assert row.get_attribute("y") == "3"
+    strong = browser.find_elements(By.CSS_SELECTOR, ".curves > svg path:not(.other)")
+    widths = [float(each.get_attribute("stroke-width")) for each in strong]
+    most = [weight for weight in weights[3].tolist() if weight >= 0.005]
+    assert widths == pytest.approx([1 + 11 * weight for weight in most], abs=0.06)
+
+
+def heat(cell: Any) -> int:
+    return int(cell.get_attribute("class").split()[0].removeprefix("heat-"))
 
 
 def test_the_lens_and_writing(browser: Any) -> None:
-    browser.find_element(By.XPATH, "//button[text()='all heads on']").click()
+    browser.find_element(By.XPATH, "//*[@id='switches']/button[text()='All heads on']").click()
     enter(browser, "prediction")
     shares, _ = expected("causal-small", TEXT)
     assert texts(browser, "#bars .told") == in_percent(shares.topk(10).values)
@@ -244,7 +276,10 @@ def test_the_lens_and_writing(browser: Any) -> None:
     lens = torch.stack([each[-1] for each in looking.logit_lens(model, ids)]).softmax(-1)
     rows = len(lens)
     assert rows == 7
-    assert texts(browser, ".lens small") == in_percent(lens.topk(3).values.reshape(-1))
+    best = lens.topk(3).values.reshape(-1)
+    assert texts(browser, "#lens small") == in_percent(best)
+    cells = browser.find_elements(By.CSS_SELECTOR, "#lens td")
+    assert [heat(cell) for cell in cells] == (9 * best).round().int().tolist()
     browser.execute_script(
         """const knob = document.getElementById("temperature");
         knob.value = 0;
@@ -258,7 +293,7 @@ def test_the_lens_and_writing(browser: Any) -> None:
 
 
 @torch.no_grad()
-def test_the_residual_stream_shows_what_blocks_change(browser: Any) -> None:
+def test_the_residual_stream_shows_what_blocks_predict(browser: Any) -> None:
     typed(browser, TEXT)
     enter(browser, "stream")
     model, tokenizer = checkpoints.load("causal-small", PLAIN)
@@ -271,11 +306,9 @@ def test_the_residual_stream_shows_what_blocks_change(browser: Any) -> None:
     others = "".join(f", block {block} at {changed[block]}" for block in range(1, 6))
     told = f"Block 0 changes the likeliest word at {changed[0]} of 11 tokens{others}."
     assert texts(browser, "#changed") == [told]
-    moves = lens.softmax(-1).diff(dim=0).abs().sum(-1) / 2
-    shades = [[0, *row] for row in (5 * moves).ceil().int().T.tolist()]
+    surest = lens.softmax(-1).amax(-1).T.reshape(-1)
     found = browser.find_elements(By.CSS_SELECTOR, "#stream-table td")
-    kinds = [int(cell.get_attribute("class").split()[0].removeprefix("shade-")) for cell in found]
-    assert kinds == sum(shades, [])
+    assert [heat(cell) for cell in found] == (9 * surest).round().int().tolist()
     screenshot(browser, "stream")
 
 
@@ -308,7 +341,7 @@ def test_two_models_guess_what_is_hidden(browser: Any) -> None:
     shares = [f"{100 * each[ids[4]]:.1f} %" for each in (left, both)]
     wait("the token", lambda: all(s in texts(browser, "#both-said")[0] for s in shares), 0.1)
     told = in_percent(torch.cat([left.topk(6).values, both.topk(6).values]))
-    assert texts(browser, ".columns .told") == told
+    assert texts(browser, "#both .columns .told") == told
     screenshot(browser, "both")
 
 
@@ -485,8 +518,7 @@ def test_every_control_is_reached_by_keyboard_and_the_focus_is_seen(browser: Any
         walk(browser)
         for group in browser.find_elements(By.CSS_SELECTOR, f"#{room} [role='group']"):
             others = browser.execute_script(GROUP, group)
-            down = group.get_attribute("class") in ("attention-queries", "attention-keys")
-            key = Keys.ARROW_DOWN if down else Keys.ARROW_RIGHT
+            key = Keys.ARROW_DOWN
             assert not others or walked(browser, key, len(others))[1:] == others
         taken = browser.find_elements(By.CSS_SELECTOR, f"#{room} input:checked")
         for name in [radio.get_attribute("name") for radio in taken]:
@@ -504,9 +536,10 @@ def test_every_control_is_reached_by_keyboard_and_the_focus_is_seen(browser: Any
 
 def test_the_focus_is_kept_where_its_button_goes(browser: Any) -> None:
     enter(browser, "attention")
-    focus(browser, "#switches .grid button[tabindex='0']")
+    focus(browser, "#switches .primary")
     press(browser, Keys.SPACE, Keys.TAB)
-    assert press(browser, Keys.ENTER).get_attribute("aria-pressed") == "true"
+    at = press(browser, Keys.ENTER)  # all heads are on, and its button is disabled
+    assert at.text.endswith(" off")
     press(browser, Keys.SPACE)
     enter(browser, "prediction")
     focus(browser, "#bars ~ p button")
@@ -586,12 +619,50 @@ def test_dark_mode_has_dark_heads(browser: Any) -> None:
         return [mean(channels(backgroundColor)), mean([...data].slice(0, 3))];"""
     emulate = "Emulation.setEmulatedMedia"
     scheme = {"name": "prefers-color-scheme", "value": "dark"}
-    ground, blue = browser.execute_script(brightness)
-    assert ground > 200 > 120 > blue
+    ground, violet = browser.execute_script(brightness)
+    assert ground > 200 > 140 > violet
     browser.execute_cdp_cmd(emulate, {"features": [scheme]})
-    wait("the dark map", lambda: browser.execute_script(brightness)[1] > 120, 0.1)
+    wait("the dark map", lambda: browser.execute_script(brightness)[1] > 160, 0.1)
     assert browser.execute_script(brightness)[0] < 50
     browser.execute_cdp_cmd(emulate, {"features": []})
+
+
+def test_the_text_box_is_ready_for_typing(browser: Any, page: Path) -> None:
+    """On opening; a link to a room leads to the room instead."""
+    at = "return [document.activeElement.id, document.activeElement.selectionStart]"
+    browser.get("about:blank")
+    loaded(browser, page.as_uri())
+    assert browser.execute_script(at) == ["text", len(prerender.CAUSAL)]
+    browser.get("about:blank")
+    loaded(browser, f"{page.as_uri()}#tokens")
+    assert browser.execute_script(at)[0] != "text"
+
+
+def test_the_flow_is_shown_once_unless_motion_is_unwanted(browser: Any, page: Path) -> None:
+    moves = "return document.querySelector('.drawing').getAnimations({ subtree: true }).length"
+    flowing = "return document.querySelector('.flowing') !== null"
+    for value, some in (("no-preference", True), ("reduce", False)):
+        features = [{"name": "prefers-reduced-motion", "value": value}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get("about:blank")
+        loaded(browser, page.as_uri())
+        wait("the flow", lambda: browser.execute_script(flowing), 0.02)
+        assert (browser.execute_script(moves) > 0) == some
+    typed(browser, TEXT)
+    wait("the heads", lambda: coloured(browser), 0.1)
+    assert not browser.execute_script(flowing)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_room_with_models_of_its_own_names_them(browser: Any) -> None:
+    named = {"both": "causal-small and masked-small", "classify": "trec-lora: names the kind of "}
+    for room, words in named.items():
+        enter(browser, room)
+        assert texts(browser, "#readers")[0].startswith(words)
+        assert not browser.find_element(By.ID, "model").is_displayed()
+    enter(browser, "tokens")
+    assert texts(browser, "#readers") == [""]
+    assert browser.find_element(By.ID, "model").is_displayed()
 
 
 def test_the_address_keeps_the_text(browser: Any, page: Path) -> None:

@@ -84,6 +84,11 @@ def test_one_file_holds_everything(model: Path, tmp_path: Path) -> None:
         assert kept == (model / file).read_bytes()
     assert not [each for _, each in page.tags if {"src", "style"} & set(each) or linked(each)]
     assert "connect-src" not in policy(page) and policy(page).startswith("default-src 'none';")
+    (font,) = re.findall(
+        r'url\("data:font/woff2;base64,([^"]+)"\)', out.read_text(encoding="utf-8")
+    )
+    assert base64.b64decode(font) == building.FONT.read_bytes() and len(font) < 40_000
+    assert "font-src data:;" in policy(page)
 
 
 @needed
@@ -113,6 +118,8 @@ def test_a_folder_has_the_files_of_the_models(model: Path, tmp_path: Path) -> No
     needs = [each.get("src") or linked(each) for _, each in page.tags]
     assert any(needs) and all((index.parent / each).is_file() for each in needs if each)
     assert not [each for _, each in page.tags if "style" in each]  # its policy forbids them
+    (font,) = re.findall(r'url\("([^"]+)"\)', (index.parent / "page.css").read_text("utf-8"))
+    assert (index.parent / font).is_file() and "font-src 'self'" in policy(page)
     for path in index.parent.glob("*.js"):
         for imported in re.findall(r'^.*from "([^"]+)";$', path.read_text("utf-8"), re.MULTILINE):
             assert (path.parent / imported).is_file(), f"{path.name} imports {imported}"
@@ -169,7 +176,7 @@ def test_the_first_view_is_what_the_model_makes_of_the_example(tmp_path: Path) -
     assert effects[5, 3] == pytest.approx(float(left), abs=1e-5)
     text = drawing.drawing(kept)
     assert f'<span class="told">{drawing.percent(best["probability"])}</span>' in text
-    assert text.count("<li") == len(kept["ids"]) + drawing.SHOWN
+    assert text.count("<li") == len(kept["ids"]) + drawing.SHOWN + 1 + kept["layers"]
     assert len(base64.b64decode(kept["attention"])) == 4 * 6 * 4 * len(kept["ids"]) ** 2
 
 

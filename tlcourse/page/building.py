@@ -21,8 +21,9 @@ from tlcourse.page.models import Shown, chosen
 from tlcourse.transformer import Transformer
 
 HERE = PACKAGE / "page"
-VIEW = PACKAGE / "views" / "attention.js"  # the attention view of lesson 08
-STYLES = (PACKAGE / "views" / "attention.css", HERE / "page.css")
+VIEW = PACKAGE / "views" / "attention.js"  # the view of lesson 08, which makes white space visible
+STYLE = HERE / "page.css"
+FONT = HERE / "inter.woff2"  # Inter, its Latin letters; inter-license.txt is its licence
 PICTURE = "page.png"  # what a link to the page shows
 OLD = "old.js"  # a classic script, for browsers that cannot run the modules
 LESSONS = ("00", "01", "02", "03", "05", "07", "08")  # to which rooms link
@@ -34,9 +35,9 @@ DESCRIPTION = (
 WIKIPEDIA = {"wikitext-2", "wikitext-103", "wikipedia-standin"}
 # One file may connect to nothing at all; a folder fetches its own files.
 ALONE = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
-ALONE += "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+ALONE += "style-src 'unsafe-inline'; font-src data:; base-uri 'none'; form-action 'none'"
 HOSTED = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; "
-HOSTED += "connect-src 'self'; base-uri 'none'; form-action 'none'"
+HOSTED += "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([./\w]+)";\n', flags=re.MULTILINE)
 
 
@@ -176,7 +177,8 @@ def one_file(shown: Sequence[Shown]) -> str:
         for model in shown
         for file in model.files
     ]
-    style = "".join(path.read_text(encoding="utf-8") for path in STYLES)
+    font = f"data:font/woff2;base64,{base64.b64encode(FONT.read_bytes()).decode('ascii')}"
+    style = STYLE.read_text(encoding="utf-8").replace(FONT.name, font)
     old = (HERE / OLD).read_text(encoding="utf-8")
     return page(
         shown,
@@ -195,7 +197,7 @@ def fill(folder: Path, shown: Sequence[Shown]) -> None:
     for name, source in modules().items():
         text = source.replace('"../views/attention.js"', '"./view.js"')
         files.write_text(folder / name, text)
-    for path in [*STYLES, HERE / OLD]:
+    for path in (STYLE, FONT, HERE / OLD):
         shutil.copyfile(path, folder / path.name)
     for model in shown:
         (folder / model.name).mkdir()
@@ -208,7 +210,7 @@ def fill(folder: Path, shown: Sequence[Shown]) -> None:
         first,
         policy=HOSTED,
         image=f'<meta property="og:image" content="{PICTURE}">',
-        style="\n".join(f'<link rel="stylesheet" href="{path.name}">' for path in STYLES),
+        style=f'<link rel="stylesheet" href="{STYLE.name}">',
         old=f'<script src="{OLD}"></script>',
         files="",
         script='<script type="module" src="page.js"></script>',

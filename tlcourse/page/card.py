@@ -8,7 +8,9 @@ from PIL import Image, ImageDraw, ImageFont
 from tlcourse.page import drawing
 
 SIZE = (1200, 630)  # what most services show whole
-INK, QUIET, SOFT, BLUE, ORANGE = "#1c2024", "#565e66", "#edf1f5", "#0072b2", "#e69f00"
+# as in page.css
+INK, QUIET, SOFT, BLUE = "#14181c", "#56606a", "#eff2f5", "#0072b2"
+LESS, MORE = "#d55e00", "#008c6e"
 FIELD, GAP = 58, 14  # pixels
 LEFT, TOP = 80, 270  # of the heads
 
@@ -24,7 +26,7 @@ def draw(path: Path, title: str, first: dict[str, Any]) -> None:
     for each in first["effects"]:
         share = drawing.lost(first, each) / most
         x, y = LEFT + each["layer"] * (FIELD + GAP), TOP + each["head"] * (FIELD + GAP)
-        colour = _mixed(ORANGE if share < 0 else BLUE, abs(share) ** 0.5)
+        colour = _mixed(MORE if share < 0 else LESS, abs(share) ** 0.5)
         pen.rounded_rectangle((x, y, x + FIELD, y + FIELD), 10, colour)
     left = LEFT + first["layers"] * (FIELD + GAP) + 90
     for row, token in enumerate(first["best"][: first["heads"]]):

@@ -3,6 +3,7 @@
 import { visible } from "../views/attention.js";
 
 const DRAWN = ["svg", "rect", "path"]; // these belong to SVG
+const HEATS = 9; // as in page.css
 
 /**
  * An element with its attributes and what is inside. A function is a listener, `true` an empty
@@ -31,10 +32,9 @@ export function counted(count, noun) {
 }
 
 /** A bar of a share from 0 to 1, for the eye alone: the number stands beside it. */
-export function bar(share, kind = "") {
-  const width = `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(2)}%`;
-  const filled = make("rect", { width, height: "100%" });
-  return make("svg", { class: `bar ${kind}`.trim(), "aria-hidden": "true" }, filled);
+export function bar(share) {
+  const filled = make("rect", { width: inPercent(share), height: "100%" });
+  return make("svg", { class: "bar", "aria-hidden": "true" }, filled);
 }
 
 /** A token as a list's item: its signs, a number below, and a bar where there is a share. */
@@ -50,24 +50,43 @@ export function chip(text, number, { special = false, share = null, piece = fals
 }
 
 /**
- * Rows of bars, {text, now, before}: what is now, and what was before (null: nothing to compare
- * with). A full bar is `full`, the first of 10, 25, 50 and 100 % that holds them all by default.
+ * Rows of bars with their numbers at the ends, {text, now, before}: what is now, and what was
+ * before (null: nothing to compare with). A full bar is `full`, the first of 10, 25, 50 and 100 %
+ * that holds them all by default.
  */
 export function barRows(rows, full = null) {
   const most = Math.max(...rows.map(({ now, before }) => Math.max(now, before ?? 0)));
   const whole = full ?? [0.1, 0.25, 0.5].find((each) => each >= most) ?? 1;
   return rows.map(({ text, now, before }) => {
+    const long = Math.max(now, before ?? 0, Number.MIN_VALUE);
+    const part = (share, attributes) =>
+      make("rect", { width: inPercent(share / long), ...attributes });
+    const bars =
+      before === null
+        ? [part(now, { height: "100%" })]
+        : [
+            part(before, { class: "before", height: "100%" }),
+            part(now, { y: "25%", height: "50%" }),
+          ];
     const told = before === null ? percent(now) : `${percent(before)} → ${percent(now)}`;
-    const bars = before === null ? [] : [bar(before / whole, "before")];
-    const track = make("span", { class: "track" }, ...bars, bar(now / whole));
-    return make(
-      "li",
-      {},
-      make("bdi", {}, text),
-      track,
-      make("span", { class: "told" }, told),
-    );
+    return barRow(text, long / whole, bars, told, before === null ? null : "compared");
   });
+}
+
+/** A row: its name, a bar of a share made of some rects, what is told at its end. */
+export function barRow(text, share, bars, told, kind = null) {
+  const drawn = make("svg", { width: inPercent(share), "aria-hidden": "true" }, ...bars);
+  const track = make("span", { class: "track" }, drawn, make("span", { class: "told" }, told));
+  return make("li", { class: kind }, make("bdi", {}, text), track);
+}
+
+function inPercent(share) {
+  return `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(2)}%`;
+}
+
+/** The class of a field whose colour is the stronger the larger a share is. */
+export function heat(share) {
+  return `heat-${Math.round(HEATS * share)}`;
 }
 
 /** Choices of which one is taken, for the arrow keys and a screen reader: [{value, inside}]. */
@@ -97,16 +116,10 @@ export function roam(buttons, columns) {
   reach(0);
 }
 
-/** Such buttons as a grid. */
-export function grid(label, buttons, columns) {
-  roam(buttons, columns);
-  return make("div", { class: "grid", role: "group", "aria-label": label }, ...buttons);
-}
-
-/** Red, green and blue of the page's blue, which is lighter on a dark ground. */
+/** Red, green and blue of attention, which is lighter on a dark ground. */
 export function ink() {
   const colours = getComputedStyle(document.documentElement);
-  return colours.getPropertyValue("--mark-rgb").trim().split(/\s+/u).map(Number);
+  return colours.getPropertyValue("--attention-rgb").trim().split(/\s+/u).map(Number);
 }
 
 /** Lets the browser draw, and hear keys, before what comes next, so many milliseconds later. */

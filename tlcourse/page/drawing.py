@@ -9,38 +9,42 @@ import numpy as np
 
 from tlcourse.bpe import SPECIALS
 
-SHOWN, LEAST, DENSE = 6, 0.02, (18, 32)  # as in room_overview.js
-NOTHING = 0.02  # as in flow.js, and so are the curves
-INTO, OUT = "M0 {0}C60 {0} 50 50 100 50", "M0 50C50 50 40 {0} 100 {0}"
+SHOWN, LEAST, DENSE = 6, 0.02, (18, 32)  # as in room_overview.js and blocks.js
+RIBBON, FAINTEST = 12, 0.02  # as in flow.js, and so are the curves
+REST = "all others"
+MEANINGS = ("attention", "attention"), ("chance", "probability"), ("feed", "feed-forward (FFN)")
 
 
 def drawing(first: dict[str, Any]) -> str:
     """The first room in HTML, as room_overview.js draws it; a text that is typed redraws it."""
     weights, (layer, head) = _sharpest(first)
     most = max(LEAST, *(abs(lost(first, effect)) for effect in first["effects"]))
-    best = first["best"][:SHOWN]
+    shares = [token["probability"] for token in first["best"][:SHOWN]]
+    names = [visible(token["text"]) for token in first["best"][:SHOWN]]
+    names, shares = [*names, REST], [*shares, max(0, 1 - sum(shares))]
     size = f"{first['layers']} blocks of {first['heads']} heads"
     asks = "What may come next" if first["causal"] else "What may stand at &lt;mask&gt;"
     parts = (
-        _stage("drawn-tokens-name", "tokens", "Tokens and vectors"),
+        _stage("drawn-tokens-name", "tokens", "Tokens", "Each becomes a vector."),
         _tokens(first, weights),
-        f'<div class="fan">{_fan(weights.tolist(), INTO)}</div>',
-        _stage("drawn-heads-name", "attention", size),
+        f'<div class="fan">{_fan(weights.tolist(), False)}</div>',
+        _stage("drawn-heads-name", "attention", size, "Each block adds to the vectors."),
         _heads(first, most, (layer, head)),
-        f'<div class="fan out">{_fan([token["probability"] for token in best], OUT)}</div>',
-        _stage("asks", "prediction", asks),
-        _bars(best),
+        f'<div class="fan out">{_fan(shares, True)}</div>',
+        _stage("asks", "prediction", asks, "A probability for every token."),
+        _bars(names, shares),
     )
     return (
         '<section id="overview"><h2>The whole model</h2>\n'
         f'<div class="drawing">{"".join(parts)}</div>\n'
         f'<p id="looks">{_looks(first, layer, head, weights)}</p>\n'
-        f'<p id="legend" class="legend">{_legend(best[0]["text"], most)}</p></section>'
+        f'<p id="legend" class="legend">{_legend(first["best"][0]["text"], most)}</p></section>'
     )
 
 
-def _stage(id: str, room: str, name: str) -> str:
-    return f'<h3 class="stage"><a id="{id}" href="#{room}">{name}</a></h3>'
+def _stage(id: str, room: str, name: str, does: str) -> str:
+    link = f'<h3><a id="{id}" href="#{room}">{name}</a></h3>'
+    return f'<div class="stage">{link}<p>{does}</p></div>'
 
 
 def _tokens(first: dict[str, Any], weights: np.ndarray) -> str:
@@ -63,32 +67,31 @@ def is_piece(ids: Sequence[int], texts: Sequence[str], place: int) -> bool:
 
 
 def _heads(first: dict[str, Any], most: float, shown: tuple[int, int]) -> str:
-    names = (
-        f'<th scope="col"><a href="#stream" aria-label="block {layer}">{layer}</a></th>'
-        for layer in range(first["layers"])
-    )
     tones = {(e["layer"], e["head"]): lost(first, e) / most for e in first["effects"]}
-    rows = [
-        "".join(
-            f'<td><a href="#attention" aria-label="head {layer}.{head}"'
-            f"{_class(*['shown'] * ((layer, head) == shown))}>{_tone(tones[layer, head])}</a></td>"
-            for layer in range(first["layers"])
+    half = -(-first["heads"] // 2)
+    blocks = []
+    for layer in range(first["layers"]):
+        fields = [
+            f'<a href="#attention" aria-label="head {layer}.{head}"'
+            f"{_class('head', *['shown'] * ((layer, head) == shown))}>"
+            f"{_tone(tones[layer, head])}</a>"
+            for head in range(first["heads"])
+        ]
+        name = f'<a class="name" href="#stream" aria-label="block {layer}">{layer}</a>'
+        blocks.append(
+            f'<li class="block"><div>{name}{"".join(fields[:half])}</div><span class="lane"></span>'
+            f'<div>{"".join(fields[half:])}<span class="feed">FFN</span></div></li>'
         )
-        for head in range(first["heads"])
-    ]
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    head_row = f"<thead><tr>{''.join(names)}</tr></thead>"
-    return f'<table id="drawn-heads">{head_row}<tbody>{body}</tbody></table>'
+    return f'<ol id="drawn-heads" class="blocks">{"".join(blocks)}</ol>'
 
 
-def _bars(best: Sequence[dict[str, Any]]) -> str:
-    largest = max(token["probability"] for token in best)
-    scale = next(end for end in (0.1, 0.25, 0.5, 1.0) if end >= largest)
+def _bars(names: Sequence[str], shares: Sequence[float]) -> str:
+    scale = next(end for end in (0.1, 0.25, 0.5, 1.0) if end >= max(shares))
     rows = (
-        f"<li><bdi>{visible(token['text'])}</bdi>"
-        f'<span class="track">{_bar(token["probability"] / scale)}</span>'
-        f'<span class="told">{percent(token["probability"])}</span></li>'
-        for token in best
+        f'<li><bdi>{name}</bdi><span class="track"><svg width="{100 * share / scale:.2f}%" '
+        f'aria-hidden="true"><rect width="100%" height="100%"></rect></svg>'
+        f'<span class="told">{percent(share)}</span></span></li>'
+        for name, share in zip(names, shares, strict=True)
     )
     return f'<ol id="drawn-bars" class="bars">{"".join(rows)}</ol>'
 
@@ -107,12 +110,11 @@ def _looks(first: dict[str, Any], layer: int, head: int, weights: np.ndarray) ->
 
 
 def _legend(best: str, most: float) -> str:
+    kinds = (f'<span><span class="swatch {kind}"></span>{name}</span>' for kind, name in MEANINGS)
     return (
-        f"<span>With one head switched off, {_quote(best)} becomes</span>"
-        '<span><span class="swatch less"></span> less likely</span>'
-        '<span><span class="swatch more"></span> more likely</span>'
-        f"<span>full colour: by {100 * most:.1f} percentage points</span>"
-        '<span><span class="swatch feed"></span> feed-forward layer</span>'
+        f"<span>With a head switched off, {_quote(best)} becomes</span>"
+        '<span>more likely <span class="swatch ramp"></span> less likely, '
+        f"by up to {100 * most:.1f} percentage points</span>{''.join(kinds)}"
     )
 
 
@@ -155,24 +157,35 @@ def _bar(share: float) -> str:
     return f'<svg class="bar" aria-hidden="true">{rect}</svg>'
 
 
-def _fan(shares: Sequence[float], curve: str) -> str:
-    """Curves between evenly spaced places and one middle, as `fan` in flow.js draws them."""
+def _fan(shares: Sequence[float], out: bool) -> str:
+    """Bands between evenly spaced places and the ribbon, as `fan` in flow.js draws them."""
+    row, top = 100 / len(shares), 50 - RIBBON / 2
     paths = []
-    for place in sorted(range(len(shares)), key=lambda place: shares[place]):
-        d = curve.format(f"{100 * (place + 0.5) / len(shares):.2f}")
-        strong = shares[place] >= NOTHING
-        width = f"{1.5 + 8 * shares[place]:.1f}" if strong else "1"
-        faint = _class(*["faint"] * (not strong))
-        paths.append(f'<path{faint} d="{d}" stroke-width="{width}"></path>')
+    for place, share in enumerate(shares):
+        height = share * RIBBON
+        ends = [((place + 0.5) * row, min(height, (0.28 if out else 0.45) * row) / 2)]
+        ends.append((top + height / 2, height / 2))
+        (left, one), (right, other) = reversed(ends) if out else ends
+        top += height
+        if share < FAINTEST:
+            paths.append(f'<path class="hair" d="{_curve(left, right)}"></path>')
+            continue
+        low, lower = f"{left + one:.2f}", f"{right + other:.2f}"
+        back = f"L100 {lower}C50 {lower} 50 {low} 0 {low}Z"
+        paths.append(f'<path d="{_curve(left - one, right - other)}{back}"></path>')
     box = 'viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"'
     return f"<svg {box}>{''.join(paths)}</svg>"
+
+
+def _curve(left: float, right: float) -> str:
+    return f"M0 {left:.2f}C50 {left:.2f} 50 {right:.2f} 100 {right:.2f}"
 
 
 def _strip(numbers: Sequence[float]) -> str:
     most = max(map(abs, numbers))
     fields = (
-        f'<rect{_class(*["minus"] * (number < 0))} x="{place}" width="1" height="1" '
-        f'fill-opacity="{abs(number) / most:.2f}"></rect>'
+        f'<rect x="{place}" width="1" height="1" fill-opacity="{(1 + number / most) / 2:.2f}">'
+        "</rect>"
         for place, number in enumerate(numbers)
     )
     box = f'viewBox="0 0 {len(numbers)} 1" preserveAspectRatio="none" aria-hidden="true"'

@@ -1,52 +1,64 @@
-// The drawn parts of the whole model: curves between columns, vectors and tones, as small SVGs.
+// The drawn parts of the whole model: what flows into the ribbon and out of it, vectors and tones,
+// as small SVGs.
 //
 // Their shapes are attributes and their colours classes, since a page from a web server allows no
-// styles in its elements; prerender.py draws the same.
+// styles in its elements; drawing.py draws the same.
 
 import { make } from "./dom.js";
 
-const FAINTEST = 0.02; // a weaker curve is part of the ground
+const RIBBON = 12; // its height, in hundredths of the drawing's, as in page.css
+const FAINTEST = 0.02; // a weaker share is a hairline alone
 
-/** Curves from evenly spaced places at the left to the middle of the right: a share each. */
+/** Bands from evenly spaced places at the left into the ribbon at the right: a share each. */
 export function fanIn(shares) {
-  return fan(shares, (y) => `M0 ${y}C60 ${y} 50 50 100 50`);
+  return fan(shares, 0.45, (outside, inside) => [outside, inside]);
 }
 
-/** Curves from the middle of the left to evenly spaced places at the right. */
+/** Bands from the ribbon at the left to evenly spaced places at the right. */
 export function fanOut(shares) {
-  return fan(shares, (y) => `M0 50C50 50 40 ${y} 100 ${y}`);
+  return fan(shares, 0.28, (outside, inside) => [inside, outside]);
 }
 
-function fan(shares, curve) {
-  const order = [...shares.keys()].sort((one, other) => shares[one] - shares[other]);
-  const paths = order.map((place) => {
-    const y = ((100 * (place + 0.5)) / shares.length).toFixed(2);
-    const strong = shares[place] >= FAINTEST;
-    const width = strong ? (1.5 + 8 * shares[place]).toFixed(1) : "1";
-    return make("path", { class: strong ? null : "faint", d: curve(y), "stroke-width": width });
+/** In the ribbon the bands touch; outside, none is higher than `most` of its row. */
+function fan(shares, most, ordered) {
+  const row = 100 / shares.length;
+  let top = 50 - RIBBON / 2;
+  const paths = [...shares].flatMap((share, place) => {
+    const height = share * RIBBON;
+    const [left, right] = ordered((place + 0.5) * row, top + height / 2);
+    top += height;
+    const line = curve(left, right);
+    if (share < FAINTEST) return [make("path", { class: "hair", d: line })];
+    const [one, other] = ordered(Math.min(height, most * row) / 2, height / 2);
+    const [low, lower] = [left + one, right + other].map((y) => y.toFixed(2));
+    const back = `L100 ${lower}C50 ${lower} 50 ${low} 0 ${low}Z`;
+    return [
+      make("path", { d: `${curve(left - one, right - other)}${back}` }),
+      make("path", { class: "glint", d: line, pathLength: 100 }),
+    ];
   });
   const box = { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" };
   return make("svg", box, ...paths);
 }
 
-/** Some numbers of a vector as small fields: blue above 0, orange below. */
+function curve(left, right) {
+  const [y, end] = [left.toFixed(2), right.toFixed(2)];
+  return `M0 ${y}C50 ${y} 50 ${end} 100 ${end}`;
+}
+
+/** Some numbers of a vector as small fields, a larger one in a stronger colour. */
 export function strip(numbers) {
   const most = Math.max(...numbers.map(Math.abs), Number.MIN_VALUE);
-  const fields = numbers.map((number, place) =>
-    make("rect", {
-      class: number < 0 ? "minus" : null,
-      x: place,
-      width: 1,
-      height: 1,
-      "fill-opacity": (Math.abs(number) / most).toFixed(2),
-    }),
-  );
+  const fields = numbers.map((number, place) => {
+    const shade = ((1 + number / most) / 2).toFixed(2);
+    return make("rect", { x: place, width: 1, height: 1, "fill-opacity": shade });
+  });
   const box = { class: "vector", viewBox: `0 0 ${numbers.length} 1`, preserveAspectRatio: "none" };
   return make("svg", { ...box, "aria-hidden": "true" }, ...fields);
 }
 
 /**
- * A field filled by a share from -1 to 1, blue above 0 and orange below; null: not known yet. The
+ * A field filled by a share from -1 to 1, in another colour below 0; null: not known yet. The
  * colour grows with the share's root, so that small ones are seen, too.
  */
 export function tone(share) {

@@ -39,7 +39,7 @@ function sectionOf({ id, name, story, lesson }, lessons) {
 function start() {
   document.documentElement.dataset.started = "yes"; // for old.js
   const parts = {};
-  for (const id of ["model", "text", "examples", "status", "progress", "rooms"]) {
+  for (const id of ["model", "readers", "text", "examples", "status", "progress", "rooms"]) {
     parts[id] = document.getElementById(id);
   }
   const made = JSON.parse(document.getElementById("page-models").textContent);
@@ -47,7 +47,6 @@ function start() {
   const rooms = ROOMS.filter(({ id }) => !empty[id]);
   const page = new Page(parts, made, rooms);
   for (const name of made.models) parts.model.append(new Option(page.nameOf(name), name));
-  parts.model.parentElement.hidden = made.models.length < 2;
   for (const room of rooms) {
     const link = make("a", { href: `#${room.id}` }, room.name);
     document.querySelector("nav ul").append(make("li", {}, link));
@@ -75,12 +74,15 @@ function start() {
     clearTimeout(waiting);
     waiting = setTimeout(() => page.typed(), PAUSE);
   });
-  page.offer();
   if (opened.text !== null && opened.text !== parts.text.value) {
     parts.text.value = opened.text;
     parts.rooms.classList.add("waiting"); // what is drawn is the example
   }
   page.enter(opened.room);
+  if (!location.hash && !matchMedia(PHONE).matches) {
+    parts.text.focus({ preventScroll: true }); // with a caret, it says that one may type
+    parts.text.setSelectionRange(parts.text.value.length, parts.text.value.length);
+  }
   tour(page, document.getElementById("start-tour"));
   requestAnimationFrame(() => setTimeout(() => page.read(), 0)); // after the page has been drawn
 }

@@ -1,171 +1,141 @@
 // The room of attention: where every head looks, and what happens when one is switched off.
 
-import { barRows, choice, grid, ink, make, percent, refill } from "./dom.js";
-import { headsOf, upTo } from "./heads.js";
-import { habit, moved, rowsOf, sharpest, weightsFrom } from "./reading.js";
-import { askWords, quote } from "./telling.js";
-import { show } from "../views/attention.js";
+import { blocksOf, effectLegend, effectOf, shareOf } from "./blocks.js";
+import { barRow, barRows, make, percent, refill } from "./dom.js";
+import { tone } from "./flow.js";
+import { headsOf, lostBy } from "./heads.js";
+import { drawLooks, mapOf } from "./looks.js";
+import { askedFrom, habit, moved, rowsOf, sharpest } from "./reading.js";
+import { askWords, effectWords, quote } from "./telling.js";
 
 const MOVING = 6; // bars
-const RANKED = 5; // heads that get a sentence
+const RANKED = 5; // heads
 
 export const attentionRoom = {
   id: "attention",
   name: "Attention",
   lesson: "08",
   story:
-    "The model is a stack of blocks, each with several heads. In a head every token looks at " +
-    "others; the stronger the colour of a square or a line, the harder it looks. Further down " +
-    "you can switch heads off: the prediction changes if it needed them.",
+    "Every block has several heads. In each of them, every token looks at others and takes " +
+    "something from them. Choose a head to see where it looks, and switch it off to see whether " +
+    "the prediction needs it.",
 
   build(root, page) {
-    const part = (tag, attributes = {}) => root.appendChild(make(tag, attributes));
+    const left = root.appendChild(make("div", { class: "beside" }));
+    const part = (tag, attributes = {}, ...inside) =>
+      left.appendChild(make(tag, attributes, ...inside));
     const parts = {
-      blocks: part("div"),
-      heads: part("div"),
-      lines: part("div", { id: "lines" }),
-      title: part("h3"),
-      switches: part("div", { id: "switches" }),
-      asks: part("h4", { id: "moving-asks" }),
-      told: part("p", { id: "moved", "aria-live": "polite" }),
-      bars: part("ol", { id: "moving", class: "bars", "aria-labelledby": "moving-asks" }),
-      sweep: part("button", { id: "sweep", type: "button" }),
-      ranking: part("div", { id: "ranking", "aria-live": "polite" }),
+      heads: make("ol", { id: "maps", class: "blocks maps", "aria-label": "heads" }),
+      legend: make("p", { id: "maps-legend", class: "legend" }),
+      name: make("h3"),
+      looks: make("div", { id: "lines" }),
+      asks: make("h3", { id: "moving-asks" }),
+      bars: make("ol", { id: "moving", class: "bars", "aria-labelledby": "moving-asks" }),
+      told: make("p", { id: "moved", "aria-live": "polite" }),
+      switches: make("div", { id: "switches", class: "pills" }),
+      ranks: make("h3", { id: "ranks" }),
+      ranking: make("ol", { id: "ranking", class: "bars", "aria-labelledby": "ranks" }),
     };
-    const state = { layer: null, head: null, ranked: null, reading: null, shown: null };
-    const change = (changes) => {
-      Object.assign(state, changes);
-      drawLooks(parts, state, change);
+    const all = make("h3", {}, "Where each head looks");
+    part("div", { class: "grid" }, all, parts.heads, parts.legend);
+    const { asks, bars, told, switches, ranks, ranking } = parts;
+    part("div", { class: "panel" }, asks, bars, told, switches, ranks, ranking);
+    part("div", { class: "large" }, parts.name, parts.looks);
+    const state = { layer: null, head: null, from: null, reading: null, shown: null };
+    const draw = () => {
+      drawHeadMaps(parts, state, page, (place) => {
+        Object.assign(state, place);
+        draw();
+      });
+      parts.name.textContent = habitWords(state);
+      drawLooks(parts.looks, state.shown, state, state.from, (from) => (state.from = from));
+      drawSwitches(parts, state, page);
     };
-    const draw = (reading, shown) => {
-      if (state.reading !== reading) state.ranked = null;
+    return (reading, shown) => {
+      if (state.reading !== reading) state.from = askedFrom(reading);
       Object.assign(state, { reading, shown });
       if (page.head || state.layer === null) Object.assign(state, page.head ?? sharpest(reading));
       page.choose(null);
       state.layer = Math.min(state.layer, reading.layers - 1);
       state.head = Math.min(state.head, reading.heads - 1);
-      drawLooks(parts, state, change);
-      drawSwitches(parts, state, page);
+      draw();
+      if (reading.effects) return;
+      page.study(reading)?.then(() => state.reading === reading && draw());
     };
-    parts.sweep.addEventListener("click", async () => {
-      const { reading } = state;
-      parts.sweep.textContent = "Switching off one head after the other …";
-      await page.study(reading);
-      if (state.reading !== reading) return;
-      state.ranked = rankedBy(reading);
-      drawSwitches(parts, state, page);
-    });
-    return draw;
   },
 };
 
-/** All heads of the chosen block as small maps, and the chosen one as lines. */
-function drawLooks(parts, { layer, head, shown }, change) {
-  const blocks = upTo(shown.layers).map((value) => ({ value, inside: `block ${value}` }));
-  refill(
-    parts.blocks,
-    choice("layer", "Block", blocks, layer, (value) => change({ layer: value })),
-  );
-  const heads = upTo(shown.heads).map((value) => {
-    const [name, share] = habit(shown, layer, value);
-    const words = make("small", {}, `${name}: ${Math.round(100 * share)}\u00a0%`);
-    return { value, inside: [mapOf(shown, layer, value), `head ${layer}.${value}`, words] };
-  });
-  const legend = "Head: a row for each token, coloured where it looks; most of all at …";
-  refill(
-    parts.heads,
-    choice("head", legend, heads, head, (value) => change({ head: value })),
-  );
-  parts.heads.firstChild.classList.add("maps");
-  show(parts.lines, {
-    title: `Head ${layer}.${head}`,
-    alt: `The weights of head ${layer}.${head} as lines between tokens.`,
-    note: "",
-    layers: shown.layers,
-    heads: shown.heads,
-    queries: shown.texts,
-    keys: shown.texts,
-    marks: shown.place < 0 ? [] : [shown.place],
-    first: { layer, on: [head] },
-    weights: shown.attention,
-  });
+function habitWords({ shown, layer, head }) {
+  const [name, share] = habit(shown, layer, head);
+  const often = name === "various tokens" ? name : `${name} most of all (${percent(share)})`;
+  return `Head ${layer}.${head} looks at ${often}`;
 }
 
-/** The switches of all heads, the bars that move with them, and the heads by what they change. */
-function drawSwitches(parts, { reading, shown, ranked }, page) {
-  const all = headsOf(reading);
-  const changes = new Map((ranked ?? []).map((each) => [`${each.layer}.${each.head}`, each]));
-  const buttons = all.map(([layer, head]) => {
-    const [name, on] = [`${layer}.${head}`, !page.isOff(layer, head)];
-    const made = make("button", { type: "button", click: () => page.toggle(layer, head) }, name);
-    made.setAttribute("aria-pressed", String(on));
-    const found = changes.get(name);
-    if (found) made.append(make("small", {}, percent(found.change)));
-    made.disabled = !reading.opened;
-    return made;
-  });
-  const off = all.filter(([layer, head]) => page.isOff(layer, head)).length;
-  parts.title.textContent = `Switch heads off (block.head); off: ${off} of ${all.length}`;
-  const rows = grid("heads: pressed is on", buttons, reading.heads);
-  const reset = make("button", { type: "button", click: () => page.allOn() }, "all heads on");
-  reset.disabled = !off;
-  refill(parts.switches, rows, reset);
-  parts.asks.textContent = askWords(shown) + (off ? ` (orange: all heads; blue: ${off} off)` : "");
-  parts.told.textContent = shown === reading ? "" : movedWords(reading, shown);
+/** All heads as small maps, with the colour of what depends on them. */
+function drawHeadMaps(parts, { layer, head, reading, shown }, page, choose) {
+  const field = (ofLayer, ofHead) => {
+    const place = { layer: ofLayer, head: ofHead };
+    const [chosen, off] = [ofLayer === layer && ofHead === head, page.isOff(ofLayer, ofHead)];
+    const effect = effectOf(reading, ofLayer, ofHead);
+    const words = [`head ${ofLayer}.${ofHead}`, off ? " (off)" : ""];
+    if (effect) words.push(`: ${effectWords(reading, effect)}`);
+    return make(
+      "button",
+      {
+        type: "button",
+        class: off ? "head off" : "head",
+        "aria-pressed": String(chosen),
+        "aria-label": words.join(""),
+        click: () => choose(place),
+      },
+      mapOf(shown, place),
+      tone(shareOf(reading, ofLayer, ofHead)),
+    );
+  };
+  refill(parts.heads, ...blocksOf(shown, field));
+  parts.legend.replaceChildren(...effectLegend(reading));
+}
+
+/** The prediction, the switch of the chosen head, and the heads that the prediction needs most. */
+function drawSwitches(parts, { reading, shown, layer, head }, page) {
+  const off = headsOf(reading).filter((each) => page.isOff(...each));
+  const own = page.isOff(layer, head);
+  const name = `Switch head ${layer}.${head} ${own ? "on" : "off"}`;
+  const press = (words, kind, click, disabled) =>
+    make("button", { type: "button", class: kind, click, disabled }, words);
+  refill(
+    parts.switches,
+    press(name, "primary", () => page.toggle(layer, head), !reading.opened),
+    press("All heads on", null, () => page.allOn(), !off.length),
+  );
+  parts.asks.textContent = askWords(shown);
+  parts.told.textContent = shown === reading ? "" : movedWords(reading, shown, off);
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading, MOVING)));
-  parts.sweep.textContent = `Which heads matter? Switch off each of the ${all.length} in turn`;
-  parts.sweep.disabled = !reading.probabilities;
-  parts.ranking.replaceChildren(...(ranked ? rankingOf(ranked) : []));
+  const ranked = [...(reading.effects ?? [])].sort(
+    (one, other) => Math.abs(lostBy(reading, other)) - Math.abs(lostBy(reading, one)),
+  );
+  parts.ranks.textContent = ranked.length
+    ? `The heads that matter most for ${quote(reading.best[0].text)}`
+    : "";
+  parts.ranking.replaceChildren(...ranked.slice(0, RANKED).map((each) => rankOf(reading, each)));
 }
 
-function movedWords({ probabilities, best }, shown) {
+function movedWords({ probabilities, best }, shown, off) {
   if (!probabilities) return "";
   const now = shown.probabilities[best[0].id];
+  const names = off.map((each) => each.join(".")).join(", ");
   return (
-    `${quote(best[0].text)} goes from ${percent(best[0].probability)} to ` +
-    `${percent(now)}. In all, ${percent(moved(probabilities, shown.probabilities))} of the ` +
-    "probability went to other tokens."
+    `Pale: all heads on; solid: without ${names}. ${quote(best[0].text)} goes from ` +
+    `${percent(best[0].probability)} to ${percent(now)}; in all, ` +
+    `${percent(moved(probabilities, shown.probabilities))} of the probability goes to other tokens.`
   );
 }
 
-/** The heads by how much of the probability moves without them, most first. */
-function rankedBy({ probabilities, best, effects }) {
-  const found = effects.map((effect) => ({
-    ...effect,
-    change: moved(probabilities, effect.probabilities),
-    before: best[0],
-    after: effect.best[0],
-  }));
-  return found.sort((one, other) => other.change - one.change);
-}
-
-function rankingOf(ranked) {
-  const items = ranked.slice(0, RANKED).map(({ layer, head, change, before, left, after }) => {
-    const next = after.id === before.id ? "" : `; now ${quote(after.text)} leads`;
-    return make(
-      "li",
-      {},
-      `head ${layer}.${head} moves ${percent(change)}: ${quote(before.text)} ` +
-        `${percent(before.probability)} → ${percent(left)}${next}`,
-    );
-  });
-  const words =
-    "The heads that matter most here, each switched off alone: how much of the probability " +
-    "goes to other tokens. The switches above show it for every head.";
-  return [make("p", {}, words), make("ol", { class: "plain" }, ...items)];
-}
-
-/** A head's weights as a picture of (length × length) squares; its words stand beside it. */
-function mapOf(shown, layer, head) {
-  const { length } = shown.ids;
-  const canvas = make("canvas", { width: length, height: length, "aria-hidden": "true" });
-  const [pen, colour] = [canvas.getContext("2d"), ink()];
-  const image = pen.createImageData(length, length);
-  for (let from = 0; from < length; from++) {
-    weightsFrom(shown, layer, head, from).forEach((weight, to) => {
-      image.data.set([...colour, 255 * weight], 4 * (from * length + to));
-    });
-  }
-  pen.putImageData(image, 0, 0);
-  return canvas;
+/** A head in the ranking: a bar of what it changes, and what is left of the first choice. */
+function rankOf(reading, effect) {
+  const share = shareOf(reading, effect.layer, effect.head);
+  const kind = { class: share < 0 ? "more" : "less", width: "100%", height: "100%" };
+  const told = `${percent(reading.best[0].probability)} → ${percent(effect.left)}`;
+  const name = `head ${effect.layer}.${effect.head}`;
+  return barRow(name, Math.abs(share), [make("rect", kind)], told, "compared");
 }

@@ -11,6 +11,7 @@ export const bothRoom = {
   id: "both",
   name: "Two readers",
   lesson: "03",
+  reads: ({ pair }) => pair.join(" and "),
   story:
     "A token is hidden from two models; choose which. The causal model reads only what comes " +
     "before it, the masked one also what comes after. Which guesses better?",

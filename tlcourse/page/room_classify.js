@@ -25,7 +25,9 @@ export const classifyRoom = {
   id: "classify",
   name: "Classify",
   lesson: "05",
-  begins: QUESTIONS[0],
+  examples: QUESTIONS,
+  reads: ({ classifiers }) =>
+    `${classifiers.map(({ name }) => name).join(", ")}: names the kind of answer`,
   story:
     "The same model, adapted: it does not answer a question, it says what kind of answer the " +
     "question asks for. A few added weights (LoRA) do that; at strength 0 they are gone.",
@@ -45,17 +47,11 @@ export const classifyRoom = {
       root.append(choice("classifier", "Classifier", options, state.name, take));
     }
     const parts = {
-      questions: part("div", { class: "examples", role: "group", "aria-label": "questions" }),
       asks: part("h3", { id: "label-asks" }),
       said: part("p", { id: "classified", "aria-live": "polite" }),
-      bars: part("ol", { id: "labels", class: "bars wide", "aria-labelledby": "label-asks" }),
+      bars: part("ol", { id: "labels", class: "bars", "aria-labelledby": "label-asks" }),
       strength: part("div", { hidden: true }),
     };
-    parts.questions.append(
-      ...QUESTIONS.map((text) =>
-        make("button", { type: "button", click: () => page.type(text) }, text),
-      ),
-    );
     parts.strength.append(...strengthSlider((strength) => change({ strength })));
     const draw = async () => {
       const { name } = state;
@@ -95,7 +91,7 @@ function drawLabels(parts, classifier, state) {
   parts.strength.hidden = !classifier.lora;
   parts.asks.textContent =
     `Labels by ${name}` +
-    (strength === 1 ? "" : ` (orange: as trained; blue: LoRA at ${strength})`);
+    (strength === 1 ? "" : ` (pale: as trained; solid: LoRA at ${strength})`);
   parts.bars.replaceChildren(...barRows(rows, 1));
   const ofTrec = classifier.labels.every((label) => KINDS.has(label));
   const limits = ofTrec && !state.text.trim().endsWith("?") ? QUESTIONS_ONLY : "";

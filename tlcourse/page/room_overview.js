@@ -1,26 +1,31 @@
 // The first room: one drawing of the whole model as it reads, from tokens to the next one.
 
-import { bar, barRows, make, refill, roam } from "./dom.js";
+import { blocksOf, effectLegend, effectOf, shareOf } from "./blocks.js";
 import { SPECIALS } from "./bpe.js";
+import { bar, barRows, make, refill } from "./dom.js";
 import { fanIn, fanOut, strip, tone } from "./flow.js";
-import { lostBy, upTo } from "./heads.js";
 import { askedFrom, rowsOf, sharpest, weightsFrom } from "./reading.js";
-import { askWords, effectWords, isPiece, lookWords, quote, titleWords } from "./telling.js";
+import { askWords, effectWords, isPiece, lookWords, titleWords } from "./telling.js";
 import { visible } from "../views/attention.js";
 
 const SHOWN = 6; // bars
-const LEAST = 0.02; // the change of a probability that has full colour, where none is larger
+const REST = "all others";
+const MEANINGS = [
+  ["attention", "attention"],
+  ["chance", "probability"],
+  ["feed", "feed-forward (FFN)"],
+];
 const DENSE = [18, 32]; // more tokens than that are drawn lower
 
 export const overviewRoom = {
   id: "overview",
   name: "The whole model",
   lesson: "00",
-  story:
-    "Point at a head to see where it looks and what it adds; every part leads to its room.",
+  story: "Point at a head to see what it does; click any part of the drawing for a closer look.",
 
   build(root, page) {
     const parts = partsOf(root);
+    let flowed = false;
     const state = { reading: null, shown: null, head: null, studied: null };
     const look = (head) => {
       state.head = head;
@@ -43,6 +48,8 @@ export const overviewRoom = {
         if (state.reading !== reading) return;
         drawHeads(parts, reading, page, look);
         drawFlow(parts, state);
+        if (!flowed) parts.drawing.classList.add("flowing"); // once
+        flowed = true;
       });
     };
   },
@@ -53,19 +60,23 @@ function partsOf(root) {
   const drawing = root.appendChild(make("div", { class: "drawing" }));
   const part = (tag, attributes, ...inside) =>
     drawing.appendChild(make(tag, attributes, ...inside));
-  const stage = (id, room, name) => {
+  const stage = (id, room, name, does) => {
     const link = make("a", { id, href: `#${room}` }, name);
-    part("h3", { class: "stage" }, link);
+    part("div", { class: "stage" }, make("h3", {}, link), make("p", {}, does));
     return link;
   };
-  const parts = {};
-  stage("drawn-tokens-name", "tokens", "Tokens and vectors");
+  const parts = { drawing };
+  stage("drawn-tokens-name", "tokens", "Tokens", "Each becomes a vector.");
   parts.tokens = part("ol", { id: "drawn-tokens", "aria-labelledby": "drawn-tokens-name" });
   parts.into = part("div", { class: "fan" });
-  parts.size = stage("drawn-heads-name", "attention", "");
-  parts.heads = part("table", { id: "drawn-heads", "aria-labelledby": "drawn-heads-name" });
+  parts.size = stage("drawn-heads-name", "attention", "", "Each block adds to the vectors.");
+  parts.heads = part("ol", {
+    id: "drawn-heads",
+    class: "blocks",
+    "aria-labelledby": "drawn-heads-name",
+  });
   parts.out = part("div", { class: "fan out" });
-  parts.asks = stage("asks", "prediction", "");
+  parts.asks = stage("asks", "prediction", "", "A probability for every token.");
   parts.bars = part("ol", { id: "drawn-bars", class: "bars", "aria-labelledby": "asks" });
   const told = (id, kind) => root.appendChild(make("p", { id, class: kind }));
   parts.looks = told("looks", null);
@@ -92,81 +103,59 @@ function drawTokens({ tokens }, reading) {
   );
 }
 
-/** A column for each block, a field for each of its heads, coloured by what depends on it. */
+/** The blocks, each of their heads coloured by what depends on it. */
 function drawHeads(parts, reading, page, look) {
-  const { layers, heads } = reading;
-  const most = fullColour(reading);
-  parts.size.textContent = `${layers} blocks of ${heads} heads`;
-  const names = upTo(layers).map((layer) => {
-    const link = make("a", { href: "#stream", "aria-label": `block ${layer}` }, String(layer));
-    return make("th", { scope: "col" }, link);
-  });
-  const fields = upTo(heads).map((head) =>
-    upTo(layers).map((layer) => {
-      const effect = effectOf(reading, layer, head);
-      const name = `head ${layer}.${head}`;
-      const told = effect ? `${name}: ${effectWords(reading, effect)}` : name;
-      return make(
-        "a",
-        {
-          href: "#attention",
-          class: page.isOff(layer, head) ? "off" : null,
-          "aria-label": told,
-          click: () => page.choose({ layer, head }),
-          pointerenter: () => look({ layer, head }),
-          focus: () => look({ layer, head }),
-        },
-        tone(effect ? lostBy(reading, effect) / most : null),
-      );
-    }),
-  );
-  roam(fields.flat(), layers);
-  const rows = fields.map((row) => make("tr", {}, ...row.map((field) => make("td", {}, field))));
-  refill(parts.heads, make("thead", {}, make("tr", {}, ...names)), make("tbody", {}, ...rows));
-  parts.legend.replaceChildren(...legendOf(reading, most));
+  parts.size.textContent = `${reading.layers} blocks of ${reading.heads} heads`;
+  const field = (layer, head) => {
+    const effect = effectOf(reading, layer, head);
+    const name = `head ${layer}.${head}`;
+    return make(
+      "a",
+      {
+        href: "#attention",
+        class: page.isOff(layer, head) ? "head off" : "head",
+        "aria-label": effect ? `${name}: ${effectWords(reading, effect)}` : name,
+        click: () => page.choose({ layer, head }),
+        pointerenter: () => look({ layer, head }),
+        focus: () => look({ layer, head }),
+      },
+      tone(shareOf(reading, layer, head)),
+    );
+  };
+  refill(parts.heads, ...blocksOf(reading, field));
+  parts.legend.replaceChildren(...effectLegend(reading), ...MEANINGS.map(kindOf));
 }
 
 /** What the head that is pointed at does, else where the sharpest one looks. */
 function drawFlow(parts, { reading, shown, head: chosen }) {
   const { layer, head } = chosen ?? sharpest(reading);
+  parts.drawing.classList.remove("flowing");
   const from = askedFrom(reading);
   const weights = weightsFrom(reading, layer, head, from);
   const effect = effectOf(reading, layer, head);
   parts.heads.querySelector(".shown")?.classList.remove("shown");
-  parts.heads.querySelectorAll("td a")[head * reading.layers + layer].classList.add("shown");
+  parts.heads.querySelectorAll(".head")[layer * reading.heads + head].classList.add("shown");
   parts.into.replaceChildren(fanIn(Array.from(weights)));
   weights.forEach((weight, at) => parts.tokens.children[at].lastChild.replaceWith(bar(weight)));
   const words = [lookWords(reading, { layer, head, from, weights })];
   if (effect) words.push(effectWords(reading, effect));
   const now = chosen && effect?.probabilities ? effect : shown;
-  if (now === effect) words.push("Orange: with all heads; blue: without it.");
-  else if (now !== reading) words.push("Orange: with all heads; blue: without those that are off.");
+  if (now === effect) words.push("Pale: with all heads; solid: without it.");
+  else if (now !== reading) words.push("Pale: with all heads; solid: without those that are off.");
   parts.looks.textContent = words.join(" ");
-  const rows = rowsOf(now, now === reading ? null : reading, SHOWN);
+  const rows = withRest(rowsOf(now, now === reading ? null : reading, SHOWN));
   parts.out.replaceChildren(...(rows.length ? [fanOut(rows.map((row) => row.now))] : []));
   parts.bars.replaceChildren(...barRows(rows));
 }
 
-function effectOf({ effects }, layer, head) {
-  return effects?.find((each) => each.layer === layer && each.head === head) ?? null;
+/** Rows of bars, and one for the probability that they leave. */
+function withRest(rows) {
+  if (!rows.length) return rows;
+  const left = (kind) => Math.max(0, rows.reduce((sum, row) => sum - row[kind], 1));
+  const before = rows[0].before === null ? null : left("before");
+  return [...rows, { text: REST, now: left("now"), before }];
 }
 
-/** The largest change that a single head makes, and at least LEAST. */
-function fullColour(reading) {
-  const changes = (reading.effects ?? []).map((effect) => Math.abs(lostBy(reading, effect)));
-  return Math.max(LEAST, ...changes);
-}
-
-/** What the colours of the heads mean. */
-function legendOf(reading, most) {
-  if (!reading.effects) return [];
-  const swatch = (kind) => make("span", { class: `swatch ${kind}`, "aria-hidden": "true" });
-  const points = `${(100 * most).toFixed(1)} percentage points`;
-  return [
-    make("span", {}, `With one head switched off, ${quote(reading.best[0].text)} becomes`),
-    make("span", {}, swatch("less"), " less likely"),
-    make("span", {}, swatch("more"), " more likely"),
-    make("span", {}, `full colour: by ${points}`),
-    make("span", {}, swatch("feed"), " feed-forward layer"),
-  ];
+function kindOf([kind, name]) {
+  return make("span", {}, make("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), name);
 }

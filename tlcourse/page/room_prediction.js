@@ -1,6 +1,6 @@
 // The room of predictions: what comes next, writing on, and how the blocks get there.
 
-import { barRows, breathe, make, percent } from "./dom.js";
+import { barRows, breathe, heat, make, percent } from "./dom.js";
 import { EOS } from "./bpe.js";
 import { generate } from "./generate.js";
 import { headsOf } from "./heads.js";
@@ -10,10 +10,15 @@ import { visible } from "../views/attention.js";
 
 const PACE = 40; // milliseconds a token, so that one sees the text grow
 const GUESSES = 3; // of each block
+const DOES = {
+  temperature: "at 0, always the likeliest token",
+  "top-k": "draws only from the k likeliest tokens",
+  "top-p": "and only from those that add up to this",
+};
 const KNOBS = [
-  { name: "temperature", does: "0: the likeliest", least: 0, most: 2, step: 0.1, first: 0.8 },
-  { name: "top-k", does: "of so many likeliest", least: 1, most: 100, step: 1, first: 50 },
-  { name: "top-p", does: "or of this share of all", least: 0.1, most: 1, step: 0.05, first: 0.95 },
+  { name: "temperature", least: 0, most: 2, step: 0.1, first: 0.8 },
+  { name: "top-k", least: 1, most: 100, step: 1, first: 50 },
+  { name: "top-p", least: 0.1, most: 1, step: 0.05, first: 0.95 },
 ];
 
 export const predictionRoom = {
@@ -22,21 +27,25 @@ export const predictionRoom = {
   lesson: "03",
   story:
     "The model gives every token that it knows a probability. To write, it draws one of them, " +
-    "adds it to the text and reads again. The table at the end shows what it would say after " +
-    "each block (the logit lens).",
+    "adds it to the text and reads again.",
 
   build(root, page) {
     const part = (tag, attributes = {}, ...inside) =>
       root.appendChild(make(tag, attributes, ...inside));
     const parts = {
-      asks: part("h3", { id: "question", tabindex: -1 }),
-      bars: part("ol", { id: "bars", class: "bars", "aria-labelledby": "question" }),
-      title: part("p", { class: "note" }),
-      off: part("p"),
-      writing: part("div", { id: "writing" }),
-      lensName: part("h3", { id: "lens-name" }, "What each block would say"),
-      lens: part("div", { id: "lens" }),
+      asks: make("h3", { id: "question", tabindex: -1 }),
+      bars: make("ol", { id: "bars", class: "bars", "aria-labelledby": "question" }),
+      title: make("p", { class: "note" }),
+      off: make("p", { class: "pills" }),
+      lens: make("div", { id: "lens" }),
     };
+    const lensName = make("h3", { id: "lens-name" }, "What each block would say (the logit lens)");
+    const [bars, lens] = [
+      make("div", {}, parts.asks, parts.bars, parts.off, parts.title),
+      make("div", {}, lensName, parts.lens),
+    ];
+    parts.writing = part("div", { id: "writing" });
+    part("div", { class: "columns" }, bars, lens);
     const write = writer(parts.writing, page);
     return (reading, shown) => {
       drawPrediction(parts, reading, shown, page);
@@ -49,7 +58,7 @@ export const predictionRoom = {
 function drawPrediction(parts, reading, shown, page) {
   const off = headsOf(reading).filter(([layer, head]) => page.isOff(layer, head));
   const list = off.map((each) => each.join(".")).join(", ");
-  const colours = off.length ? ` (orange: all heads; blue: without ${list})` : "";
+  const colours = off.length ? ` (pale: all heads on; solid: without ${list})` : "";
   parts.asks.textContent = askWords(shown) + colours;
   parts.bars.replaceChildren(...barRows(rowsOf(shown, reading)));
   parts.title.textContent = titleWords(shown);
@@ -59,7 +68,7 @@ function drawPrediction(parts, reading, shown, page) {
   };
   parts.off.replaceChildren(
     ...(off.length
-      ? [make("button", { type: "button", click }, "all heads on")]
+      ? [make("button", { type: "button", click }, "All heads on")]
       : []),
   );
 }
@@ -74,7 +83,7 @@ function lensOf({ opened, states, place, probabilities }) {
     const cells = best.map(({ id, text, probability }) =>
       make(
         "td",
-        { class: id === last ? "last" : null },
+        { class: `${heat(probability)}${id === last ? " last" : ""}` },
         make("bdi", {}, visible(text)),
         make("small", {}, percent(probability)),
       ),
@@ -83,11 +92,11 @@ function lensOf({ opened, states, place, probabilities }) {
     return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
   });
   const titles = ["after", "1st", "2nd", "3rd"].map((text) => make("th", { scope: "col" }, text));
-  const caption = "The three likeliest tokens; with a blue edge: what the last block says.";
+  const caption = "A stronger colour: a higher probability. In bold: the last block's guess.";
   return [
     make(
       "table",
-      { class: "lens", "aria-labelledby": "lens-name" },
+      { class: "heats", "aria-labelledby": "lens-name" },
       make("caption", {}, caption),
       make("thead", {}, make("tr", {}, ...titles)),
       make("tbody", {}, ...rows),
@@ -97,17 +106,17 @@ function lensOf({ opened, states, place, probabilities }) {
 
 /** The part that writes on; gives what is to be called with a new reading. */
 function writer(root, page) {
-  const knobs = KNOBS.map(({ name, does, least, most, step, first }) => {
+  const knobs = KNOBS.map(({ name, least, most, step, first }) => {
     const value = make("output", {}, String(first));
     const input = make("input", { type: "range", min: least, max: most, step, id: name });
     input.value = first;
     input.addEventListener("input", () => (value.textContent = input.value));
     const label = make("label", { for: name }, `${name} `, value);
-    const note = make("small", { id: `${name}-does`, class: "note" }, does);
+    const note = make("small", { id: `${name}-does`, class: "note" }, DOES[name]);
     input.setAttribute("aria-describedby", note.id);
     return { input, element: make("div", {}, label, input, note) };
   });
-  const start = make("button", { type: "button", id: "write" }, "Write on");
+  const start = make("button", { type: "button", id: "write", class: "primary" }, "Write on");
   const written = make("p", { id: "written", class: "written", "aria-live": "polite" });
   let [current, run, seed] = [null, 0, 0];
   start.addEventListener("click", async () => {
@@ -133,10 +142,7 @@ function writer(root, page) {
     written.removeAttribute("aria-busy"); // now a screen reader may say it, in one piece
   });
   root.append(
-    make("h3", {}, "Write on"),
-    make("p", { class: "note" }, `One token after the other, up to ${MOST} with the text.`),
-    start,
-    make("div", { class: "knobs" }, ...knobs.map(({ element }) => element)),
+    make("div", { class: "knobs" }, start, ...knobs.map(({ element }) => element)),
     written,
   );
   return (shown) => {

@@ -19,7 +19,7 @@ export const tokensRoom = {
     const sums = make("p", { id: "counted", class: "note" });
     const tokens = make("ol", {
       id: "cuts",
-      class: "chips spaced",
+      class: "chips",
       "aria-label": "tokens, each with its id",
     });
     root.append(

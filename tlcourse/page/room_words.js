@@ -32,10 +32,11 @@ export const wordsRoom = {
     if (kinds.length > 1) {
       root.append(choice("erased-of", "Answer", options, NEXT, (asked) => change({ asked })));
     }
-    parts.start = part("button", { id: "erase", type: "button" }, "Leave out each word in turn");
+    const press = { id: "erase", type: "button", class: "primary" };
+    parts.start = part("button", press, "Leave out each word in turn");
     parts.said = part("p", { id: "erased-said", "aria-live": "polite" });
     parts.words = part("ol", { id: "erased", class: "chips", "aria-label": "words" });
-    parts.bars = part("ol", { id: "erased-bars", class: "bars wide", "aria-label": "ranking" });
+    parts.bars = part("ol", { id: "erased-bars", class: "bars", "aria-label": "ranking" });
     const limits =
       "The number below a word: how much of the probability goes elsewhere without it. Of two " +
       "words that say the same, each can be left out without harm.";
@@ -146,6 +147,6 @@ function foundWords({ answer, share, rows }) {
     : `no single one of its ${counted(rows.length, "word")} decides it`;
   return (
     `The answer is '\u2068${answer}\u2069' (${percent(share)}); ${others}. ` +
-    "Orange: its probability with all words; blue: without one."
+    "Pale: its probability with all words; solid: without one."
   );
 }

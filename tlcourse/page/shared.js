@@ -32,7 +32,13 @@ export class Page {
   /** Brings a room to the front; one that is not there is the first. */
   enter(id) {
     this.room = this.rooms.find((room) => room.id === id) ?? this.rooms[0];
+    const reads = this.room.reads?.(this.made) ?? "";
+    const { model, readers } = this.parts;
+    model.hidden = Boolean(reads);
+    readers.textContent = reads;
+    model.parentElement.hidden = this.made.models.length < 2 && !reads;
     this.begin();
+    this.offer();
     for (const { id: each } of this.rooms) {
       const here = each === this.room.id;
       document.getElementById(each).hidden = !here;
@@ -187,7 +193,7 @@ export class Page {
   /** A room that is not about the examples brings a text of its own; the others get theirs back. */
   begin() {
     const { text } = this.parts;
-    const own = this.room.begins;
+    const [own] = this.room.examples ?? [];
     const examples = Object.values(this.made.examples).flat();
     if (own && examples.includes(text.value) && !text.value.endsWith("?")) {
       this.replaced = { text: text.value, by: own };
@@ -205,10 +211,11 @@ export class Page {
     return `${model}: ${masked ? "fills in <mask>" : "what comes next"}`;
   }
 
-  /** Puts the chosen model's examples under the box. */
+  /** Puts the examples of the room, or else of the chosen model, under the box. */
   offer() {
     const button = (text) => make("button", { type: "button", click: () => this.type(text) }, text);
-    this.parts.examples.replaceChildren(...this.made.examples[this.parts.model.value].map(button));
+    const texts = this.room.examples ?? this.made.examples[this.parts.model.value];
+    this.parts.examples.replaceChildren(...texts.map(button));
   }
 
   /** Another model; an example that was not changed becomes that model's. */

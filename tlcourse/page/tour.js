@@ -29,7 +29,7 @@ export function stepsFor({ made }) {
       look: "#drawn-heads",
       say:
         "Then tokens look at each other; the parts of the model that do this are its heads. " +
-        "Point at one: you see where the underlined token looks, and what would be left of the " +
+        "Point at one to see where the token in bold looks, and what would be left of the " +
         "prediction without this head.",
     },
     {
@@ -55,36 +55,38 @@ export function stepsFor({ made }) {
     },
     {
       room: "attention",
-      look: ".maps",
+      look: "#maps",
       say:
-        "The heads of one block. Each map has a row for each token, coloured where it looks. " +
-        "Many heads look at the first token or the one before; the framed one is the one that " +
-        "the drawing showed first.",
+        "All heads at once. Each map has one row for each token, coloured where it looks. Many " +
+        "heads look at the first token or at the one before. The framed head is the one that the " +
+        "drawing showed first.",
     },
     {
       room: "attention",
       look: "#lines",
       act: (page) => chooseToken(page.reading),
-      say: "The framed head, large: the last token at the left, and where it looks. Choose others.",
+      say:
+        "The framed head up close. At the left is the token that looks, here the last one; the " +
+        "wider a line, the harder it looks. Point at other tokens, too.",
     },
     {
       room: "attention",
       look: "#switches",
       act: (page) => page.switchOff([]),
-      say: "Does the prediction need that head? Each of these buttons switches one head off.",
+      say: "Does the prediction need that head? This button switches it off.",
     },
     {
       room: "attention",
       look: "#moving",
       act: (page) => page.switchOff([[sharpest(page.reading).layer, sharpest(page.reading).head]]),
-      say: "It is off now. Orange is what was before, blue what is left.",
+      say: "It is off now. The pale bars show what was before, the solid ones what is left.",
     },
     {
       room: "attention",
-      look: "#sweep",
+      look: "#ranking",
       say:
-        "Perhaps other heads matter more: where a head looks says little about what it does. " +
-        "Press this button to find out.",
+        "Perhaps other heads matter more, because where a head looks says little about what it " +
+        "does. These are the five whose loss changes the prediction most, each switched off alone.",
     },
     {
       room: "stream",
@@ -92,7 +94,7 @@ export function stepsFor({ made }) {
       act: (page) => page.switchOff([]),
       say:
         "All heads are on again. From left to right, each block adds something to every token. " +
-        "The word in a square is the best guess so far; a strong colour is a large change.",
+        "The word in a square is the best guess so far; the stronger the colour, the surer it is.",
     },
     {
       room: "prediction",
@@ -152,7 +154,7 @@ export function stepsFor({ made }) {
 /** Chooses the token whose looks the first room shows, among those at the left. */
 function chooseToken(reading) {
   const place = askedFrom(reading);
-  document.querySelectorAll("#lines .attention-queries button")[place]?.click();
+  document.querySelectorAll("#lines .from button")[place]?.click();
 }
 
 /** Puts a slider at a share of its way, as if it had been moved. */
@@ -167,12 +169,14 @@ function slide(id, share) {
 export function tour(page, button) {
   const steps = stepsFor(page);
   const said = make("p", { id: "tour-said", "aria-live": "polite" });
-  const press = (name, click) => make("button", { type: "button", click }, name);
+  const press = (name, click, kind = null) =>
+    make("button", { type: "button", class: kind, click }, name);
   const back = press("Back", () => go(place - 1));
-  const next = press("Next", () => (place + 1 < steps.length ? go(place + 1) : end()));
+  const onward = () => (place + 1 < steps.length ? go(place + 1) : end());
+  const next = press("Next", onward, "primary");
   const stop = press("End the tour", () => end());
   const panel = make("div", { id: "tour", role: "region", "aria-label": "tour", hidden: true });
-  panel.append(said, make("div", { class: "examples" }, back, next, stop));
+  panel.append(said, make("div", { class: "pills" }, back, next, stop));
   document.body.append(panel);
   let place = 0;
   const point = (element) => {

@@ -122,7 +122,10 @@ def missed_heads(
     if changes.max() > 0 and 4 * len(few) <= changes.size:
         names = f"heads {', '.join(few[:-1])} and {few[-1]}" if few[1:] else f"head {few[0]}"
         title = f"{what} depends on {names} above all"
-    alt = f"{label.capitalize()}, without each head: {changes.min():+.3f} to {changes.max():+.3f}."
+    first = np.argsort(-changes, axis=None)[:4]
+    told = (f"{i // changes.shape[1]}.{i % changes.shape[1]} {changes.flat[i]:+.3f}" for i in first)
+    alt = f"{label.capitalize()}, without each head: {changes.min():+.3f} to {changes.max():+.3f}; "
+    alt += f"the most without {', '.join(told)}."
     return ablation_grid(changes, label=label, **({"title": title, "alt": alt} | texts))
 
 

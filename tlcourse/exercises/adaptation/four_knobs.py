@@ -301,6 +301,11 @@ task.mistakes(
         instead(edit=lambda scheme: nothing),
     ),
     (
+        "Line 2 passes on the names of all parameters, but only those that the edit added are "
+        "needed: `scheme.groups(classifier, added)`.",
+        instead(groups=lambda own: lambda model, _: own.groups(model, model.state_dict())),
+    ),
+    (
         "All groups are trained at the same rate. Multiply by `group.factor`, too: here the head "
         "is trained three times as fast as the body.",
         instead(groups=equal_groups),

@@ -67,6 +67,12 @@ class LoRALinear(nn.Module):
 SIZES = 2, 3.0  # rank and alpha
 
 
+def size_of_a(candidate):
+    """The mean and standard deviation of a new `a` of 256 inputs, times the root of 256."""
+    a = 16 * new(candidate, 256, 3, 8, 16.0).a.detach()
+    return [a.mean().item(), a.std().item()]
+
+
 def of_drawn(candidate, x):
     """The output of a layer with drawn weights."""
     return out(trained(candidate, 5, 3, *SIZES), x)
@@ -127,8 +133,17 @@ task.stage(
         *("a", 4, 8.0),
         expected=4,
         measure=different_rows,
-        hint="`b` is zero and `a` random, `torch.randn(rank, base.in_features)`: equal rows get "
-        "equal gradients and remain equal, and if both are zero, neither gets a gradient.",
+        hint="`b` is zero and `a` random, because equal rows get equal gradients and remain equal, "
+        "and if `a` and `b` are both zero, neither gets a gradient.",
+    ),
+    case(
+        "the mean and the standard deviation of a new `a` for 256 inputs, both multiplied by √256 "
+        "(-0.3 to 0.3 and 0.4 to 1.6 will do)",
+        expected=[0.0, 1.0],
+        measure=size_of_a,
+        tolerance=0.3,  # and 0.3 times the expected value
+        hint="The numbers of `a` are drawn around 0 and have about the size 1 / √in, as the "
+        "weights of a new `nn.Linear(in, rank)` do: divide `torch.randn(rank, in)` by √in.",
     ),
 )
 task.stage(

@@ -87,6 +87,13 @@ task.stage(
         "the codes of 0.38, -0.8, 0.44, 0, -0.46, 0.7, for the levels -1, 0, 0.5, 1",
         *(torch.tensor([[0.38, -0.8, 0.44, 0.0, -0.46, 0.7]]), FOUR, 6),
     ),
+    case(
+        "whether the codes of random weights are integers",
+        *(draw(3, 4), FOUR, 6),
+        measure=lambda *given: not pair(*given)[0].is_floating_point(),
+        expected=True,
+        hint="An index has a dtype of integers, such as `torch.long`, which `argmin` returns.",
+    ),
     hint="Each weight is divided by 0.8, the largest of its block: 0.7 / 0.8 is 0.875, which is "
     "nearest to the level 1, whose index is 3. Levels need not be evenly spaced.",
 )

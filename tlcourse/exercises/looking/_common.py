@@ -61,7 +61,8 @@ def _snapshot(model: nn.Module) -> dict[str, object]:
         hooks = [list(getattr(module, kind).values()) for kind in HOOKS]
         state[f"{name} has other hooks"] = hooks, vars(module).get("forward")
     for name, weight in model.named_parameters():
-        state[f"{name} has other numbers"] = weight.tolist(), weight.requires_grad
+        state[f"{name} has other numbers"] = weight.tolist()
+        state[f"{name} has another `requires_grad`"] = weight.requires_grad
     return state
 
 

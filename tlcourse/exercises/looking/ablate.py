@@ -190,7 +190,8 @@ task.mistakes(
         lambda model, tokens, layer, head: model(tokens),
     ),
     (
-        "The hook is still there, so the head remains mute: call `hook.remove()` afterwards.",
+        "The layer has other hooks than before. Remove your own hook afterwards, and no other: "
+        "`hook.remove()`.",
         mutes(removes=False),
     ),
 )

@@ -108,7 +108,7 @@ def random_case(draw):
 
 
 ALONE = tabled(HEADS, lambda removed: 1.0 + sum(COSTS[head] for head in removed))
-IN_PAIRS = {removed: error + 10.0 * (removed >= PAIR) for removed, error in ALONE.items()}
+IN_PAIRS = {removed: error + 100.0 * (removed >= PAIR) for removed, error in ALONE.items()}
 BETTER = {removed: 9.0 - error for removed, error in ALONE.items()}
 task.stage(
     "one head",
@@ -118,7 +118,7 @@ task.stage(
 )
 task.stage(
     "measured without the heads removed before",
-    removing(3, "; the error without both (0, 1) and (1, 1) is 10 higher", IN_PAIRS),
+    removing(3, "; the error without both (0, 1) and (1, 1) is 100 higher", IN_PAIRS),
     hint="Call `judge` anew in each round, with all heads that are removed already and one more: "
     "two heads that do the same are dispensable one at a time, but not together.",
 )
@@ -129,7 +129,7 @@ task.stage(
 )
 task.stage(
     "all of them, or none",
-    removing(4, "", IN_PAIRS, hint="The last round has one head left."),
+    removing(4, "", IN_PAIRS, hint="The last round has one head left, however large its error."),
     removing(0, "", IN_PAIRS, hint="The list is empty."),
     removing(2, " if the error falls with every removed head", BETTER),
     hint="Return the pairs in the order of removal, even if the error falls.",

@@ -110,7 +110,7 @@ task.stage(
     "the model stays as it is",
     case("what is different about the model afterwards", model.train(), its_states, expected=[]),
     measure=changed,
-    hint="Leave the model as it was, in its mode, too.",
+    hint="Leave the model as it was, in its mode, too: use neither `eval` nor `requires_grad_`.",
 )
 
 

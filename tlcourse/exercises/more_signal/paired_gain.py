@@ -74,9 +74,8 @@ task.stage(
 task.stage(
     "the interval of the differences",
     pairs([20.0, 40.0, 30.0, 25.0], [22.0, 43.0, 31.0, 27.0]),
-    hint="Only the differences between the two lists, pair by pair, make the interval wide. Half "
-    "of its width is Student's t at 0.975 times their standard error, which is their standard "
-    "deviation (with `ddof=1`) divided by the root of n.",
+    hint="Half the width is t · s / √n: Student's t at 0.975 with n - 1 degrees of freedom, the "
+    "standard deviation s of the *differences* (with `ddof=1`), and the number n of pairs.",
 )
 task.stage(
     "the number of pairs",

@@ -179,8 +179,8 @@ task.stage(
         *(Pairs, torch.optim.SGD, 1.0, [0.5, 0.1, 0.3, 0.0, 0.2]),
     ),
     expected=by_engine,
-    hint="Call your `train` with `causal_loss`, `learning_rate`, and the copy's own optimizer, "
-    "`optimizer_of(reader)`: an optimizer of the original never trains the copy.",
+    hint="Call your `train` with `causal_loss`, with the copy's own optimizer, "
+    "`optimizer_of(reader)`, and with `learning_rate` as it is, a function of the step.",
 )
 task.stage(
     "the package's engine",

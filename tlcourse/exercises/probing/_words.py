@@ -30,16 +30,21 @@ def by_two_seeds(look: Callable) -> Callable:
 def in_two_sessions(look: Callable) -> Callable:
     """The measure of whether `look(candidate, *arguments)` is the same in another session.
 
-    It is "the same" if the answer cannot take words of another class.
+    It is "different" if both salted words and words with a mark in front, which leaves their order
+    as it is, give another result: an answer may turn salted words into plain ones.
     """
 
     def measure(candidate, *arguments):
-        salted = ([*map(Salted, each)] if isinstance(each, list) else each for each in arguments)
+        def seen(change):
+            lists = ([*map(change, each)] if isinstance(each, list) else each for each in arguments)
+            return repr(look(candidate, *lists)).replace("~", "")
+
+        here = seen(str)
         try:
-            other = look(candidate, *salted)
+            others = [seen(change) for change in (Salted, "~".__add__)]
         except Exception:
             return "the same"
-        return _compared(look(candidate, *arguments), other)
+        return "the same" if here in others else "different"
 
     return measure
 

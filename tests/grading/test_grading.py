@@ -117,11 +117,15 @@ HOSTILE = {
     "closes everything": "import os; os.closerange(0, 99)",
 }
 # Replaces the comparison for good, without a name that would be noticed.
-PATCH = """import sys
-for module in list(sys.modules.values()):
-    if getattr(module, "__name__", "").endswith("exercises.task"):
-        module.Exercise.compare = lambda *given, **named: None
+PATCH = """def patch():
+    import sys
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").endswith("exercises.task"):
+            module.agree = lambda *given, **named: True
+
+
 def attention(query, key, value, mask=None):
+    patch()
     return value
 """
 

@@ -22,6 +22,7 @@ COMMANDS = {  # the first lines of their modules
     "html": "Writes a lesson as one HTML page, with the alt texts of its figures.",
     "slides": "Writes a lesson as slides: one HTML file that needs no network.",
     "page": "Builds the page on which the models run in a browser, as one file or as a folder.",
+    "release": "Writes copies of lessons to hand out to a class.",
     "grade": "Grades a folder of submitted lessons: every answer is checked again.",
     "site": "Builds the whole course as a web site that also opens from disk.",
     "progress": "Shows which exercises you have solved or tried, and which one comes next.",

@@ -268,6 +268,8 @@ test_sign_flip_right = accepts("finetuning.sign_flip", by_loop, plus_one)
 test_sign_flip_wrong = rejects(
     "finetuning.sign_flip",
     (lambda *given: sign_flip(*given) / 2, 1, "The observed sum is 0"),
+    (lambda a, b, *more: sign_flip(a, b, *more) if a.sum() >= b.sum() else 1.0, 2, "is negative"),
     (size_lost, 3, "keep its size"),
+    (lambda a, b, *more: sign_flip(a, b, 10_000, *more[1:]), 4, "as many flips as `flips` says"),
     (lambda *given: sign_flip(*given[:3], np.random.randint(10**6)), 4, "makes your own generator"),
 )

@@ -21,7 +21,8 @@ torch.optim.SGD([nn.Parameter(torch.zeros(1))])
 def drops_each_gradient(module):
     for parameter in module.parameters():
         parameter.grad = None
-        parameter.register_post_accumulate_grad_hook(lambda each: setattr(each, "grad", None))
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(lambda it: setattr(it, "grad", None))
 
 
 def by_methods(module):
@@ -61,6 +62,7 @@ test_freeze_wrong = rejects(
     (replaces_parameters, 1, "The module must keep its parameters"),
     (freezing(lambda *_: True, torch.zeros_like), 2, "AdamW skips a parameter only if its `grad`"),
     (lambda module: module.requires_grad_(False), 3, "With an old gradient"),
+    (freezing(lambda _, each: each.requires_grad), 3, "the gradient of *every* parameter"),
 )
 
 
@@ -105,6 +107,13 @@ def drops_the_last(model, loss, batch, size):
     return accumulate(model, loss, [tensor[:whole] for tensor in batch], size)
 
 
+def divides_all(model, *given):
+    mean = accumulate(model, *given)
+    for parameter in model.parameters():
+        parameter.grad /= 1
+    return mean
+
+
 def never_clears(model, *given):
     model.zero_grad = lambda: None
     return accumulate(model, *given)
@@ -121,6 +130,7 @@ test_accumulate_wrong = rejects(
     (all_together, 2, "This saves no memory: call `backward` on each part"),
     (drops_the_last, 3, "7 rows, 4 at a time"),
     (with_loss(lambda model, part, nats, count: (nats, len(part[0]))), 4, "number of *targets*"),
+    (divides_all, 5, "'NoneType' and 'int'"),
     (never_clears, 5, "Begin with `model.zero_grad()`"),
     (
         lambda *given: torch.tensor(accumulate(*given), requires_grad=True),
@@ -157,6 +167,7 @@ test_expected_best_wrong = rejects(
     (lambda errors, n: expected_best(errors, n + 1), 1, "there is no choice"),
     (lambda errors, n: median(errors), 1, "so the answer is the mean"),
     (lambda errors, n: expected_best(errors, 1), 2, "the smaller"),
+    (lambda x, n: min(x) if n >= len(x) else expected_best(x, n), 4, "more draws than"),
 )
 
 

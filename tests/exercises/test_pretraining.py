@@ -279,6 +279,7 @@ test_sample_wrong = rejects(
     (lambda logits, **more: sample(-logits, **more), 2, "the largest logit"),
     (scales_in_place, 1, "`logits`, after the call.\nYours: changed"),
     (lambda logits, temperature=1.0, **more: sample(logits, **more), 2, "left to chance"),
+    (lambda x, temperature=1.0, **m: sample(x, max(temperature, 0.01), **m), 2, "left to chance"),
     (lambda logits, generator=None, **more: sample(logits, **more), 3, "Draw from `generator`"),
     (lambda logits, temperature=1.0, **m: sample(logits, min(temperature, 1), **m), 4, "Divide"),
     (lambda logits, top_k=50, **more: sample(logits, **more), 5, "Keep only the 2 likeliest"),

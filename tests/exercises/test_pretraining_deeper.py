@@ -91,6 +91,7 @@ test_wrong_muon = rejects(
     (variant(norm=lambda x: x.norm(dim=1, keepdim=True)), 2, FORMULA),
     (after(lambda update, buffer: (update / max(update.shape) ** 0.5, buffer)), 3, "longer side"),
     (after(lambda update, buffer: (update / bool(update.any()), buffer)), 4, "0 / 0 is NaN"),
+    (after(lambda update, buffer: (min(update, update.T, key=len), buffer)), 1, "it back after"),
     (lambda g, buffer, momentum: muon(g, buffer / momentum, momentum), 5, "return the new"),
     (lambda g, buffer, momentum: muon(g, buffer), 5, "here 0.5"),
     (lambda g, buffer, momentum=0.9: muon(g, buffer, momentum), 5, "it is 0.95"),

@@ -50,9 +50,10 @@ def model_and_batch(rows, missing):
     return model, (inputs, targets, torch.arange(rows))
 
 
-def after(candidate, rows, size, missing=(), old_gradient=False):
+def after(candidate, rows, size, missing=(), old_gradient=False, frozen=False):
     """(the returned value, the loss, the gradients of all parameters as one vector)."""
     model, batch = model_and_batch(rows, missing)
+    model[0].requires_grad_(not frozen)
     loss = Loss()
     if old_gradient:
         for parameter in model.parameters():
@@ -62,10 +63,11 @@ def after(candidate, rows, size, missing=(), old_gradient=False):
     same = all(map(torch.equal, before, (*model.parameters(), *batch)))
     why = "Leave the gradient in the model, but take no step and do not change the batch."
     expect_equal(same, True, "whether the weights and the batch are unchanged after the call", why)
-    bare = [name for name, parameter in model.named_parameters() if parameter.grad is None]
+    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    bare = [name for name, each in trained.items() if each.grad is None]
     why = "Call `backward` on each part, and `zero_grad` only before the first one."
     expect_equal(bare, [], "the parameters without a `grad` after the call", why)
-    return returned, loss, torch.cat([each.grad.flatten() for each in model.parameters()])
+    return returned, loss, torch.cat([each.grad.flatten() for each in trained.values()])
 
 
 def gradient(candidate, *how):
@@ -115,9 +117,10 @@ def mean_at_once(rows, size, missing=()):
 
 
 @task.truth
-def at_once(rows, size, missing=(), old_gradient=False):
+def at_once(rows, size, missing=(), old_gradient=False, frozen=False):
     loss, model = mean_at_once(rows, size, missing)
-    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
+    trained = list((model[1:] if frozen else model).parameters())
+    return torch.cat([each.flatten() for each in torch.autograd.grad(loss, trained)])
 
 
 def in_small_parts(candidate, rows, size):
@@ -164,6 +167,11 @@ task.stage(
 task.stage(
     "called again",
     case("the gradient of 7 rows, 3 at a time, with an old gradient in the model", 7, 3, (), True),
+    case(
+        "the gradient of 7 rows, 3 at a time, in a model whose first layer is frozen",
+        *(7, 3, (), False, True),
+        hint="The frozen layer gets no gradient; the gradient of the other layers stays the same.",
+    ),
     hint="Begin with `model.zero_grad()`, because `backward` adds to the existing gradient.",
 )
 task.stage(

@@ -128,7 +128,8 @@ task.stage(
     case("the number of dev rows of 100, `fraction=0.2`", TEXTS, LABELS, 0.2, 0, expected=20),
     case("the number of dev rows of 100 if no `fraction` is given", TEXTS, LABELS, expected=10),
     measure=lambda *given: len(rows_of(*given)),
-    hint="`fraction` is the share of the rows that go to dev, by default 0.1. Return these rows.",
+    hint="`fraction` is the share of the rows that go to dev, by default 0.1. A group "
+    "that exactly fills the quota still fits (`<=`). Return the rows in dev.",
 )
 DEV = "the number of dev rows of each label"
 task.stage(
@@ -157,7 +158,8 @@ task.stage(
     case(
         f"{DEV} by the label of the first copy",
         *(copies, other, 0.3, 0),
-        hint="All copies of a question have the label of its first row.",
+        hint="All copies of a question have the label of its first row, and all of them count in "
+        "the `n` of this label.",
     ),
     case(
         f"{DEV}, of 20 texts, 10 of them again in capitals, 10 with a space at the end",

@@ -60,9 +60,19 @@ task.stage(
 )
 task.stage(
     "many trials",
+    case(
+        "errors of 30, 10 and 26, n = 5",
+        *([30.0, 10.0, 26.0], 5),
+        hint="Even with more draws than errors, the smallest error may never be drawn.",
+    ),
+    case(
+        "errors of 1, 2, 3, … 60, n = 20",
+        *([*map(float, range(1, 61))], 20),
+        expected=sum((k / 60) ** 20 for k in range(1, 61)),
+    ),
     case("errors of 30, 10 and 26, n = 400", [30.0, 10.0, 26.0], 400, expected=10.0),
     hint="With very many draws the best is almost surely the smallest error. Use a formula: nobody "
-    "can count 3 ** 400 ways.",
+    "can count 60 ** 20 or 3 ** 400 ways.",
 )
 
 

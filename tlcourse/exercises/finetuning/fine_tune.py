@@ -135,8 +135,8 @@ task.stage(
     case(f"{AFTER} one epoch of 3 steps, warmup=0.6, clip=1e6", 1, 0.6, HUGE),
     case(f"{AFTER} one epoch of 3 steps, warmup=0.1, clip=1e6", 1, 0.1, HUGE),
     hint="Multiply the highest learning rate of each group, not that of the step before, by the "
-    "factor: 1 / u in the first of u warm-up steps. Call `optimizer.zero_grad()` in every step. "
-    "Nothing is clipped, because `clip` is huge.",
+    "factor: 1 / u in the first of u = max(1, round(warmup * K)) warm-up steps. Call "
+    "`optimizer.zero_grad()` in every step. Pass `clip` on: it is huge, so nothing is clipped.",
 )
 task.stage(
     "epoch after epoch",

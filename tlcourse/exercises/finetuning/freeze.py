@@ -76,14 +76,18 @@ def replaced(candidate):
     return [name for name, each in before.items() if after.get(name) is not each]
 
 
-def updated(candidate, steps_before):
-    """The parameters that a step of AdamW changes, after `steps_before` with a free body."""
+def updated(candidate, steps_before, frozen=False):
+    """The parameters that a step of AdamW changes, after `steps_before` with a free body.
+
+    If `frozen`, one weight was then frozen, and its gradient left.
+    """
     model = two_parts()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
     for _ in range(steps_before):
         backward(model)
         optimizer.step()
         optimizer.zero_grad(set_to_none=False)  # zeros, as before PyTorch 2
+    model["body"][0].weight.requires_grad = not frozen
     before = {name: value.detach().clone() for name, value in model.named_parameters()}
     candidate(model["body"])
     backward(model)
@@ -126,6 +130,13 @@ task.stage(
 task.stage(
     "left-over gradients",
     case("the parameters that AdamW changes if the body is frozen after 2 steps", 2, expected=HEAD),
+    case(
+        "the same if one weight, `0.weight` of the body, was already frozen after these steps",
+        *(2, True),
+        expected=HEAD,
+        hint="Set the gradient of *every* parameter to None, even if its `requires_grad` is "
+        "already False.",
+    ),
     measure=updated,
     hint="With an old gradient, even one of zeros, momentum and weight decay still change the "
     "parameter. Set it to None, and AdamW skips the parameter.",

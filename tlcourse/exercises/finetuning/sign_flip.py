@@ -66,6 +66,11 @@ task.stage(
 task.stage(
     "a coin's numbers",
     case("the p-value if a alone is wrong on 8, b alone on 3", *rows(8, 3, 4, 11), 4000, 0),
+    case(
+        "the p-value if a alone is wrong on 3, b alone on 8",
+        *(*rows(3, 8, 4, 11), 4000, 0),
+        hint="The observed sum is negative here, so take its absolute value, too.",
+    ),
     hint="Draw a sign, -1 or 1, for each question and each flip. Compare the absolute values of "
     "both sums with `>=`, so that flips count in both directions.",
 )
@@ -82,6 +87,13 @@ task.stage(
 task.stage(
     "many questions, one seed",
     case("the p-value if 14 of 500 questions differ", *rows(3, 11, 20, 466), 1000, 0),
+    case(
+        "whether the p-value is 0, 1/2 or 1 with `flips=1`",
+        *(*rows(8, 3, 4, 11), 1, 0),
+        expected=True,
+        measure=lambda *given: (2 * float(given[0](*given[1:]))).is_integer(),
+        hint="Draw as many flips as `flips` says.",
+    ),
     case(
         "the number of different p-values in four calls with the same seed",
         *rows(9, 5, 3, 13),

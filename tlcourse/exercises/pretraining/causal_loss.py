@@ -151,7 +151,18 @@ def without_those_that_read_a_pad(model, tokens):
     return nats, (due >= 0).sum().item()
 
 
+def changes_tokens(model, tokens):
+    logits, due = model(tokens[:, :-1]), tokens[:, 1:]
+    due[due == PAD] = -100
+    return F.cross_entropy(logits.mT, due, reduction="sum"), (due >= 0).sum().item()
+
+
 task.mistakes(
+    (
+        "This code changes `tokens`, which the gradient still needs: pass `ignore_index=PAD` "
+        "instead, or change a copy.",
+        changes_tokens,
+    ),
     (
         'This is the mean over the targets, but `nats` is their sum: use `reduction="sum"`.',
         as_mean,

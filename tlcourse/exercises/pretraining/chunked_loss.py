@@ -105,7 +105,8 @@ task.stage(
 task.stage(
     "the gradient of the hidden states",
     batch(1, 7, 3, seed=2),
-    hint="The slope is the softmax minus 1 at the target. Multiply it by `weight`.",
+    hint="The slope is the softmax minus 1 at the target. Multiply it by `weight`, and do not "
+    "divide, because the nats are a sum.",
 )
 task.stage(
     "the gradient of the weight",

@@ -108,6 +108,12 @@ task.stage(
         *(*drawn(3, 5), torch.zeros(3, 5)),
         expected=[(3, 5), (3, 5)],
     ),
+    case(
+        "the shapes of the update and the buffer for a gradient of 5 by 3",
+        *(*drawn(5, 3), torch.zeros(5, 3)),
+        expected=[(5, 3), (5, 3)],
+        hint="If you transpose X before the five rounds, transpose it back after them.",
+    ),
     measure=lambda *given: shapes_of(*step(*given)),
     hint="Both matrices have the shape of the gradient.",
 )

@@ -136,7 +136,8 @@ task.stage(
     "clipping",
     case(f"{WHAT} 3 steps with clip=0.2", (0, 3), [0.2] * 3, 0.2),
     case(f"{WHAT} 3 steps without `clip`", (0, 3), [0.2] * 3, hint="If not given, `clip` is 1.0."),
-    hint="All gradients together are at most `clip` long; shorter ones do not change.",
+    hint="All gradients together are at most `clip` long; shorter ones do not change. Clip "
+    "after `backward` and before `optimizer.step()`.",
 )
 task.stage(
     "the package's engine",

@@ -94,7 +94,7 @@ def test_constraints_hold_every_dependency_exactly() -> None:
 
 # Where a library may be used that comes only with one of the extras; elsewhere none may.
 EXTRAS = {
-    "tlcourse": ("tensorboard",),
+    "tlcourse": ("tensorboard", "site"),
     "notebooks": (),
     "benchmarks": ("test", "browser"),
     "tests": ("test", "browser"),

@@ -179,6 +179,7 @@ def test_help_shows_every_default_and_range_once(capsys, monkeypatch) -> None:
 
 def test_every_number_outside_its_range_is_refused_with_option_range_and_value(capsys) -> None:
     needed = {"pretrain": ["--out", "x"], "adapt": ["--train", "x", "--out", "y"]}
+    needed |= {"slides": ["00"]}
     tried = 0
     for each, option in options().items():
         name, typed = each.split()

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tlcourse.cli import lab, main
+from tlcourse.exercises import session
 from tlcourse.lessons import finding, serving
 
 
@@ -84,3 +85,36 @@ def test_the_address_names_the_folder_whatever_it_is_called(
     assert unquote(parts.path) == f"/lab/tree/{name}/{one_lesson.path.name}"
     assert not parts.query and not parts.fragment
     assert variables["TLCOURSE_MY"] == str(tmp_path / name)
+
+
+def test_copies_for_a_class_have_no_outputs_and_are_not_overwritten(tmp_path, capsys) -> None:
+    out = tmp_path / "class"
+    assert main(["release", "02", "02b", "--out", str(out)]) == 0
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["02_building_a_transformer.ipynb", "02b_transformer_deeper.ipynb"]
+    book = finding.read_notebook(out / names[0])
+    assert not any(cell.outputs for cell in finding.code_cells(book))
+    assert "no-solutions" not in {cell.id for cell in book.cells}
+    (out / names[0]).write_text("mine", encoding="utf-8")
+    assert main(["release", "02", "--out", str(out)]) == 0
+    assert (out / names[0]).read_text(encoding="utf-8") == "mine"
+    assert "kept as you left it" in capsys.readouterr().out
+
+
+def test_in_a_copy_without_solutions_hints_answer_and_solutions_do_not(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    main(["release", "02", "--out", str(tmp_path), "--no-solutions"])
+    book = finding.read_notebook(tmp_path / "02_building_a_transformer.ipynb")
+    ids = [cell.id for cell in book.cells]
+    assert ids.index("no-solutions") == ids.index("set-up") - 1
+    monkeypatch.setenv("TLCOURSE_SOLUTIONS", "on")  # to be restored
+    exec(book.cells[ids.index("no-solutions")].source, {})
+    capsys.readouterr()
+    session.solution("transformer.attention")
+    said = capsys.readouterr().out
+    assert "shows no solutions" in said and "softmax" not in said
+    for _ in range(4):
+        session.hint("transformer.attention")
+    said = capsys.readouterr().out
+    assert "Hint 3 of 3" in said and "solution(" not in said

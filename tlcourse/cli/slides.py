@@ -27,7 +27,7 @@ def run(arguments: SimpleNamespace) -> int:
     out = arguments.out or SLIDES / path.with_suffix(".html").name
     files.refuse_no_page(out)
     sections = slides.of(path, solutions=not arguments.no_solutions)
-    left_out = []
+    left_out: list[slides.Section] = []
     if arguments.minutes:
         sections, left_out = slides.within(sections, arguments.minutes)
     for section in left_out:

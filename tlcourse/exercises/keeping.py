@@ -79,7 +79,7 @@ def restore(task: Exercise, kept: Kept) -> Any:
             "or import it there"
         )
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-    _run(code, namespace)
+    run(code, namespace)
     if kept.name not in namespace:
         raise Broken(f"it does not define `{kept.name}`")
     report = check(task, namespace[kept.name])
@@ -88,7 +88,7 @@ def restore(task: Exercise, kept: Kept) -> Any:
     return namespace[kept.name]
 
 
-def _run(code: CodeType, namespace: dict[str, Any]) -> None:
+def run(code: CodeType, namespace: dict[str, Any]) -> None:
     """Runs the code of an answer in a namespace; raises Broken if it raises or takes too long."""
     outcome = running.run_limited(lambda: exec(code, namespace))
     if outcome.timed_out:

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import os
 import sys
 import textwrap
 from typing import Any
@@ -11,6 +12,7 @@ from tlcourse.exercises.checking import NOT_YET, Report, check
 from tlcourse.exercises.messages import say
 from tlcourse.exercises.task import Exercise, Unknown, get
 
+SOLUTIONS = "TLCOURSE_SOLUTIONS"  # "off" in copies that a lecturer hands out without solutions
 _hints_shown: dict[str, int] = {}
 _returned: dict[str, list[Any]] = {}  # references and kept answers, by exercise
 _last: list[str] = []  # the id of the exercise that was handed in last
@@ -83,7 +85,8 @@ def _unsolved(task: Exercise, report: Report) -> Any:
         notice = ""
     except answers.Broken as error:
         notice = f"Your kept answer is not used: {error}."
-    help = f'hint("{task.id}") gives a hint, solution("{task.id}") shows one way.'
+    way = f', solution("{task.id}") shows one way.' if _with_solutions() else "."
+    help = f'hint("{task.id}") gives a hint{way}'
     say("open", report.message, notice, help)
     return _return(task, task.solution)
 
@@ -135,7 +138,12 @@ def _hints(task: Exercise, count: int) -> str:
     lines = [f"Hint {n} of {len(task.hints)}: {task.hints[n - 1]}" for n in range(1, count + 1)]
     more = count < len(task.hints)
     onward = f'hint("{task.id}") shows more.' if more else f'solution("{task.id}") shows one way.'
-    return "\n".join([*lines, onward])
+    return "\n".join([*lines, onward] if more or _with_solutions() else lines)
+
+
+def _with_solutions() -> bool:
+    """False in a copy that was handed out without solutions."""
+    return os.environ.get(SOLUTIONS) != "off"
 
 
 def solution(id: str = "") -> None:
@@ -145,7 +153,9 @@ def solution(id: str = "") -> None:
     imports, which the lesson has, too.
     """
     task = _exercise_or_none(id)
-    if task is not None:
+    if task is not None and not _with_solutions():
+        say("hint", f'This copy shows no solutions; hint("{task.id}") gives a hint.')
+    elif task is not None:
         print(solution_text(task))
 
 

@@ -107,12 +107,12 @@ def cut(candidate: Any) -> tuple[str, str]:
     else:
         own = _segment(text, node)
         name = node.targets[0].id if isinstance(node, ast.Assign) else node.name
-    pieces, wanted = {_place(node): own}, _reads(own)
-    statements = [statement for statement in _parsed(text) if _is_part(statement)]
-    while more := [n for n in statements if _place(n) not in pieces and _defines(n) & wanted]:
+    pieces, wanted = {_place(node): own}, reads(own)
+    statements = [statement for statement in _parsed(text) if is_part(statement)]
+    while more := [n for n in statements if _place(n) not in pieces and defines(n) & wanted]:
         for statement in more:
             pieces[_place(statement)] = _segment(text, statement)
-            wanted |= _reads(pieces[_place(statement)])
+            wanted |= reads(pieces[_place(statement)])
     return name, "\n\n".join(pieces[place] for place in sorted(pieces)) + "\n"
 
 
@@ -129,7 +129,7 @@ def _segment(text: str, node: ast.AST) -> str:
     return textwrap.dedent(segment) if nested else segment
 
 
-def _is_part(node: ast.stmt) -> bool:
+def is_part(node: ast.stmt) -> bool:
     """True if a statement may be part of an answer; a call of `exercise` may not."""
     if isinstance(node, Value):
         calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call)]
@@ -137,7 +137,7 @@ def _is_part(node: ast.stmt) -> bool:
     return isinstance(node, Definition | ast.Import | ast.ImportFrom)
 
 
-def _reads(text: str) -> set[str]:
+def reads(text: str) -> set[str]:
     """The global names that a text reads; none if it does not compile on its own."""
     try:
         code = compiled(text)
@@ -146,7 +146,8 @@ def _reads(text: str) -> set[str]:
     return {name for part in _codes(code) for name in _read_outside(part)}
 
 
-def _defines(node: ast.stmt) -> set[str]:
+def defines(node: ast.stmt) -> set[str]:
+    """The names that a statement defines."""
     if isinstance(node, Definition):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):

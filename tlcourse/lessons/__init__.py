@@ -20,6 +20,7 @@ ELSEWHERE = {
     "commit_outputs": "execution",
     "every": "finding",
     "get": "finding",
+    "hand_out": "copies",
     "headline": "headlines",
     "learners_copy": "copies",
     "run_lesson": "execution",

@@ -26,9 +26,9 @@ def to_html(sections: Sequence[Section], title: str) -> str:
     light, dark = (HtmlFormatter(style=s).get_style_defs(".reveal code") for s in (LIGHT, DARK))
     dark = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
     ours = (HERE / "deck.css").read_text("utf-8")
-    styles = "\n".join([_part("reset.css"), _part("reveal.css"), light, dark, ours])
+    styles = "\n".join([part("reset.css"), part("reveal.css"), light, dark, ours])
     script = (HERE / "deck.js").read_text("utf-8")
-    scripts = "\n".join(map(_script, (_part("reveal.js"), _part("notes.js"), script)))
+    scripts = "\n".join(map(script_of, (part("reveal.js"), part("notes.js"), script)))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -49,12 +49,14 @@ def to_html(sections: Sequence[Section], title: str) -> str:
 """
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """A file of reveal.js, without the address of its sources."""
     text = (REVEAL / name).read_text("utf-8")
     return re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE)
 
 
-def _script(source: str) -> str:
+def script_of(source: str) -> str:
+    """A script as an element that contains it."""
     inside = source.replace("</script", r"<\/script")  # would end the element
     return f"<script>{inside}</script>"
 

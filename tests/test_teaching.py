@@ -1,0 +1,32 @@
+"""The plans for a class state the minutes of the lessons, and fit into their time."""
+
+import re
+
+import pytest
+
+from tlcourse import files
+from tlcourse.lessons import every, finding, studying
+
+ROW = re.compile(r"^\| (.+?) \| (\d+) \|$", re.MULTILINE)
+PLANS = (files.root() / "docs/teaching/plans.md").read_text(encoding="utf-8").split("\n## ")[1:]
+
+
+def stated() -> dict[str, int]:
+    """The minutes of each section, by its title, and of each lesson's core, by its id."""
+    found: dict[str, int] = {}
+    for lesson in every():
+        notebook = finding.read_notebook(lesson.path)
+        found |= {title.removeprefix("## "): m for title, _, m in studying.sections(notebook)}
+        found[lesson.id] = studying.of(notebook).core
+    return found
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.split("\n")[0])
+def test_a_plan_adds_up(plan: str) -> None:
+    minutes, rows = stated(), ROW.findall(plan)
+    for title, said in rows:
+        if not title.startswith("*"):
+            assert minutes[title] == int(said), title
+    time = re.search(r"(\d+) minutes", plan.split("\n")[0])
+    if time:
+        assert sum(int(said) for _, said in rows) == int(time[1])

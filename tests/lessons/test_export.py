@@ -70,6 +70,16 @@ def test_formulas_of_all_kinds_are_mathml(tmp_path) -> None:
     assert [code.get_text() for code in page.select("p code")] == ["$c$"]
 
 
+def test_links_lead_to_the_pages_of_lessons_and_to_no_file_of_the_repository(
+    tmp_path,
+) -> None:
+    texts = "[two](02_b.ipynb#heads) [code](../tlcourse/bpe.py) [web](https://a.b/c.ipynb) [up](#x)"
+    page = page_of(tmp_path, new_markdown_cell(texts))
+    links = [link["href"] for link in page.main.select("a[href]")]
+    assert links == ["02_b.html#heads", "https://a.b/c.ipynb", "#x"]
+    assert "two code web up" in page.main.get_text()
+
+
 @pytest.mark.parametrize(
     ("name", "address"),
     [

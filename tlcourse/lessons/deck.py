@@ -23,6 +23,7 @@ LIGHT, DARK = "friendly", "github-dark"  # styles of Pygments
 def to_html(sections: Sequence[Section], title: str) -> str:
     """One HTML page with all slides, its scripts and styles inside."""
     slides = "\n".join(_section(slide) for section in sections for slide in section.slides)
+    slides = re.sub(r'href="(\w+)\.ipynb', r'href="\1.html', slides)  # the slides of that lesson
     light, dark = (HtmlFormatter(style=s).get_style_defs(".reveal code") for s in (LIGHT, DARK))
     dark = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
     ours = (HERE / "deck.css").read_text("utf-8")

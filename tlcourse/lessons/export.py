@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from jinja2 import pass_context
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -111,6 +111,8 @@ def _alone(page: str, folder: Path, say: Callable[[str], Any]) -> str:
     soup = BeautifulSoup(page, features="html.parser")
     for external in soup.select("script[src], link[href]"):
         external.decompose()
+    for link in soup.select("a[href]"):
+        _relink(link)
     for picture in soup.select("img"):
         source = picture.get("src", "")
         if not source.startswith("data:"):
@@ -122,6 +124,17 @@ def _alone(page: str, folder: Path, say: Callable[[str], Any]) -> str:
                     say(f"left out: the picture {source}, which is not there")
                 picture.replace_with(picture.get("alt", ""))
     return str(soup)
+
+
+def _relink(link: Tag) -> None:
+    """Points a link to another lesson at its page, and replaces one to another file by its text."""
+    parts = urlsplit(str(link["href"]))
+    if parts.scheme or parts.netloc or not parts.path:
+        return
+    if parts.path.endswith(".ipynb"):
+        link["href"] = parts._replace(path=f"{parts.path.removesuffix('.ipynb')}.html").geturl()
+    else:
+        link.unwrap()
 
 
 def _data_url(folder: Path, address: str) -> str | None:

@@ -43,8 +43,11 @@ def answer(exercise: task.Exercise, kind: str, chance: random.Random) -> tuple[s
         text = f"def {name}(*given, **named):\n    {BODIES[kind]}\n"
     else:
         text = solution_text(exercise)
+        if callable(exercise.solution):
+            name = exercise.solution.__name__
         if kind == "renamed":
-            local = set(re.findall(r"^ +(\w+) = ", text, re.MULTILINE)) - {"self"}
+            local = set(re.findall(r"^ +(\w+) = ", text, re.MULTILINE))
+            local -= set(re.findall(r"\w+", " ".join(re.findall(r"def .*", text))))
             for each in sorted(local):
                 text = re.sub(rf"(?<![\w.]){each}(?!\w|=[^=])", f"{each}_2", text)
     cell = f'{exercise.imports}\n{text}\nhanded_in = exercise("{exercise.id}", {name})'
